@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+/// What a device is, as far as configurations, keys and reports need to know.
+struct DeviceInfo {
+  std::string name;               // "NVIDIA H200"
+  std::string uuid;               // "GPU-xxxxxxxx-..."; empty for a nominal device
+  std::string driver;             // "580.159.04"; empty when unknown
+  int cc = 0;                     // 90 for compute capability 9.0
+  int sm_count = 0;
+  std::int64_t smem_optin_bytes = 0;  // most dynamic shared memory a block can ask for
+  std::int64_t l2_bytes = 0;
+  std::int64_t memory_bytes = 0;
+
+  /// Folder name of results for this device: "nvidia_h200".
+  std::string slug() const;
+};
+
+/// The arch NVRTC compiles for on this device: "90a" for cc 90, "86" for cc 86 (the `a` variants
+/// exist from 90 on and add wgmma and setmaxnreg).
+std::string native_arch(int cc);
+
+/// A stand-in for a device of `arch` ("80", "86", "89", "90", "90a"), for compiling without a GPU.
+/// Throws UsageError naming the known ones.
+DeviceInfo nominal_device(std::string_view arch);
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace assay {
+
+/// The machine is broken or unfit (no driver, no NVRTC, disk full, a foreign database): exit code 3.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The user's mistake on the command line or in a file: exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Ctrl-C or SIGTERM arrived; everything measured so far is stored: exit code 130.
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+enum ExitCode : int {
+  kExitDone = 0,
+  kExitNo = 1,
+  kExitUsage = 2,
+  kExitMachine = 3,
+  kExitInterrupted = 130,
+};
+
+}  // namespace assay

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace assay {
+
+/// A mistake in an expression; `column` is the 0-based offset in its text.
+struct ExprError : std::runtime_error {
+  ExprError(std::size_t column, const std::string& message)
+      : std::runtime_error(message), column(column) {}
+  std::size_t column;
+};
+
+/// Arithmetic that has no 64-bit answer (division by zero, overflow) while evaluating.
+struct EvalError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Names that expressions may use, each with a slot in the array of values they are evaluated on.
+/// A word (`grouped`) is a name whose value never changes: its own slot number.
+class Symbols {
+ public:
+  /// The slot of `name`, adding it if new.
+  int add(const std::string& name);
+  /// The slot of `name`, or -1.
+  int find(std::string_view name) const;
+  const std::string& name(int slot) const { return names_[static_cast<std::size_t>(slot)]; }
+  std::size_t size() const { return names_.size(); }
+  /// The known name nearest in spelling, for "did you mean"; empty when none is near.
+  std::string nearest(std::string_view name) const;
+
+ private:
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, int> slots_;
+};
+
+/// A 64-bit integer expression: + - * / % comparisons && || ! ?: and cdiv(a,b), min(a,b,..),
+/// max(a,b,..). Division truncates; comparisons and logic give 0 or 1; && || ?: evaluate only the
+/// side they need. muParser's integer parser computes in 32 bits, too few for 2*M*N*K.
+class Expr {
+ public:
+  Expr() = default;
+  /// Throws ExprError at the first thing that is not an expression over `symbols`.
+  static Expr parse(std::string_view text, const Symbols& symbols);
+  static Expr constant(std::int64_t value);
+
+  /// `values` has one entry per slot of the symbols it was parsed with. Throws EvalError.
+  std::int64_t eval(std::span<const std::int64_t> values) const;
+
+  /// The slots it reads, ascending, without repeats.
+  const std::vector<int>& slots() const { return slots_; }
+  const std::string& text() const { return text_; }
+
+  struct Op;  // one instruction of the compiled form
+
+ private:
+  std::string text_;
+  std::vector<int> slots_;
+  std::shared_ptr<const std::vector<Op>> code_;
+};
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace assay {
+
+/// A value and its 95 % interval.
+struct Interval {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+/// Median of any number of values (mean of the middle two when even). Precondition: not empty.
+double median(std::span<const double> values);
+
+/// The order-statistic 95 % interval of the median; distribution-free (exact binomial ranks). With
+/// fewer than 6 values no such interval exists and low/high are -inf/+inf.
+Interval median_interval(std::span<const double> values);
+
+/// Hodges-Lehmann estimate of the centre of paired log-ratios, with the Wilcoxon signed-rank 95 %
+/// interval, as ratios: exp(median of Walsh averages of ln(numerator/denominator)). Both spans hold
+/// one value per round. With fewer than 6 rounds low/high are 0/+inf.
+Interval paired_ratio(std::span<const double> numerator, std::span<const double> denominator);
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace assay {
+
+/// A parameter's value: an integer, or a word that becomes an enumerator in the kernel's source.
+using Value = std::variant<std::int64_t, std::string>;
+
+/// One value per parameter, in the order the kernel declares them.
+using Config = std::vector<std::pair<std::string, Value>>;
+
+/// One integer per dimension, in the order the kernel declares them.
+using Problem = std::vector<std::pair<std::string, std::int64_t>>;
+
+std::string to_text(const Value& value);
+
+/// `BLOCK_M=128,SCHEDULE=row`: identifies a configuration or a problem in the store and in tables.
+std::string to_text(const Config& config);
+std::string to_text(const Problem& problem);
+
+/// The inverse of to_text. Throws UsageError naming the part that is not `NAME=value`.
+Config parse_config(std::string_view text);
+Problem parse_problem(std::string_view text);
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+
+#include "base/recording.h"
+#include "device/device.h"
+
+namespace assay {
+
+/// Answers from a recording what the GPU answered when it was measured. A configuration that was
+/// not recorded is `runtime`/`not_recorded`.
+class ReplayDevice : public Device {
+ public:
+  explicit ReplayDevice(Recording recording);
+  ~ReplayDevice() override;
+
+  const DeviceInfo& info() const override;
+  const std::string& provenance() const override;
+  Outcome run(const TrialRequest& request) override;
+  std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
+                                            const std::vector<std::string>& baselines) override;
+  /// The recorded rank of the same problem when one holds all `candidates`; entrants that it lacks
+  /// get no samples.
+  RerankResult rerank(const std::vector<TrialRequest>& candidates,
+                      const std::vector<std::string>& baselines, int rounds) override;
+
+  const Recording& recording() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay

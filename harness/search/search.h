@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "spec/sweep_spec.h"
+
+namespace assay {
+
+/// What is known of one tried point.
+struct Tried {
+  std::size_t index = 0;            // into the list of candidates
+  std::optional<double> time_ns;    // nothing when it was not correct
+};
+
+/// The order in which to try `num_candidates` points: pure functions of their arguments, so that
+/// the same seed gives the same order on any machine.
+///
+/// Proposes up to `count` candidates that are not in `history`, fewer when the space or the budget
+/// (SearchSpec::budget_configs) is used up. `history` holds what was tried or proposed before, in
+/// that order.
+std::vector<std::size_t> propose(const SearchSpec& search, std::size_t num_candidates,
+                                 const std::vector<Tried>& history, std::size_t count);
+
+}  // namespace assay

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/device_info.h"
+#include "base/dtype.h"
+#include "base/value.h"
+#include "spec/kernel_spec.h"
+
+namespace assay {
+
+/// A kernel's contract with every expression evaluated for one configuration, problem and device:
+/// what a worker needs to run a trial, in plain integers.
+struct BufferPlan {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  Role role = Role::in;
+  std::string generator;                          // inputs only
+  std::map<std::string, std::int64_t> arguments;  // of the generator
+  bool zeroed = false;
+
+  std::int64_t elements() const;
+  std::int64_t bytes() const;
+};
+
+struct ScalarPlan {
+  std::string name;
+  DType dtype = DType::i32;
+  std::int64_t value = 0;
+};
+
+struct TensorMapPlan {
+  std::string name;
+  std::string of;
+  std::vector<std::int64_t> box;
+  int swizzle_bytes = 0;
+};
+
+using ArgPlan = std::variant<BufferPlan, ScalarPlan, TensorMapPlan>;
+
+struct LaunchPlan {
+  std::string entry;
+  std::array<std::int64_t, 3> grid{1, 1, 1};
+  std::array<std::int64_t, 3> block{1, 1, 1};
+  std::array<std::int64_t, 3> cluster{1, 1, 1};
+  std::int64_t smem_bytes = 0;
+};
+
+struct ReferencePlan {
+  std::string operation;
+  std::map<std::string, std::string> operands;
+  std::map<std::string, std::int64_t> options;
+};
+
+struct Plan {
+  std::string kernel;
+  Problem problem;
+  Config config;
+  std::vector<ArgPlan> args;
+  std::vector<LaunchPlan> launches;  // those whose `when` holds
+  std::vector<ReferencePlan> reference;
+  std::optional<double> relative_tolerance;
+  std::optional<double> element_tolerance;
+  bool deterministic = true;
+  std::int64_t flops = 0;
+  std::int64_t bytes = 0;
+};
+
+/// Evaluates the contract. Throws UsageError naming kernel, configuration and expression where a
+/// size is not positive or arithmetic has no answer.
+Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
+               const DeviceInfo& device);
+
+void to_json(nlohmann::json& json, const Plan& plan);
+void from_json(const nlohmann::json& json, Plan& plan);
+
+}  // namespace assay

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/device_info.h"
+#include "base/value.h"
+#include "spec/kernel_spec.h"
+
+namespace assay {
+
+/// How many points of the Cartesian product one constraint removed (the first that failed).
+struct Removal {
+  std::string constraint;  // its text
+  std::uint64_t points = 0;
+};
+
+/// The valid configurations of one kernel for one problem on one device. Enumeration binds one
+/// parameter after another and tests each constraint as soon as its names are bound, so a subtree
+/// is skipped whole; order is that of nested loops over the parameters as declared, and does not
+/// depend on the order in which constraints are tested.
+class Space {
+ public:
+  Space(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device);
+
+  /// Calls `visit` with each valid configuration (as one value index per parameter) until it
+  /// returns false. Constraint arithmetic that has no answer (division by zero) counts as removed.
+  void for_each(const std::function<bool(const std::vector<int>&)>& visit) const;
+
+  /// The configuration of a point given by value indices.
+  Config config(const std::vector<int>& point) const;
+
+  /// Counts valid points and what each constraint removed; walks the space once.
+  struct Size {
+    std::uint64_t raw = 0;
+    std::uint64_t valid = 0;
+    std::vector<Removal> removed;  // in the order of the constraints
+  };
+  Size size() const;
+
+  /// The first constraint that `config` breaks, or nothing. Throws UsageError when a name or a
+  /// value of `config` is not in the space.
+  std::optional<std::string> broken_constraint(const Config& config) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace assay

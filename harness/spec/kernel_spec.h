@@ -1,0 +1,125 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/expr.h"
+#include "base/value.h"
+#include "spec/source_text.h"
+
+namespace assay {
+
+/// A tunable: every value it may take, in the order written.
+struct ParamSpec {
+  std::string name;
+  std::vector<Value> values;
+  Location where;
+};
+
+/// An expression and where it stands.
+struct ExprSpec {
+  Expr expr;
+  Location where;
+};
+
+struct LetSpec {
+  std::string name;
+  ExprSpec value;
+};
+
+enum class Role { in, out, scratch };
+
+/// How an input is made: a named generator and its integer arguments ({name: uniform, low: 0}).
+struct FillSpec {
+  std::string generator = "normal";
+  std::map<std::string, ExprSpec> arguments;
+};
+
+struct BufferSpec {
+  DType dtype = DType::f32;
+  std::vector<ExprSpec> shape;
+  Role role = Role::in;
+  FillSpec fill;        // inputs only
+  bool zeroed = false;  // `init: zero`: a memset inside the timed region
+};
+
+struct ScalarSpec {
+  DType dtype = DType::i32;
+  ExprSpec value;
+};
+
+/// A TMA descriptor passed by value as a __grid_constant__ parameter.
+struct TensorMapSpec {
+  std::string of;  // a buffer of the same kernel; its last dimension is the contiguous one
+  std::vector<ExprSpec> box;
+  int swizzle_bytes = 0;  // 0, 32, 64 or 128
+};
+
+struct ArgSpec {
+  std::string name;
+  std::variant<BufferSpec, ScalarSpec, TensorMapSpec> form;
+  Location where;
+};
+
+struct LaunchSpec {
+  std::string entry;  // extern "C" name in the source
+  std::optional<ExprSpec> when;
+  std::vector<ExprSpec> grid;     // 1 to 3
+  std::vector<ExprSpec> block;    // 1 to 3
+  std::vector<ExprSpec> cluster;  // 0 to 3
+  std::optional<ExprSpec> smem_bytes;
+};
+
+/// One named operation of the reference and its operands: buffers by name, or flags (1/0).
+struct ReferenceSpec {
+  std::string operation;                        // "gemm"
+  std::map<std::string, std::string> operands;  // {"a": "A", "b": "B", "out": "C"}
+  std::map<std::string, std::int64_t> options;  // {"transpose_b": 1}
+  Location where;
+};
+
+/// Overrides of the limits that are otherwise derived from the output's dtype and the sum's length.
+struct ToleranceSpec {
+  std::optional<double> relative;  // on the relative Frobenius norm
+  std::optional<double> element;   // factor on the per-element bound
+};
+
+/// kernels/x.yaml as plain data, every name checked.
+struct KernelSpec {
+  std::string name;
+  std::string op;
+  std::string summary;
+  std::vector<std::string> arch;  // "80", "90a": as NVRTC's sm_ suffix
+  std::vector<std::string> dims;
+  std::vector<ParamSpec> params;
+  std::vector<LetSpec> lets;  // in order; each may use the ones before
+  std::vector<ExprSpec> constraints;
+  std::vector<ArgSpec> args;
+  std::vector<LaunchSpec> launches;
+  ExprSpec flops;
+  ExprSpec bytes;
+  std::vector<ReferenceSpec> reference;
+  std::vector<std::string> baseline;
+  ToleranceSpec tolerance;
+  bool deterministic = true;
+  Problem smoke;
+
+  std::filesystem::path yaml_path;
+  std::filesystem::path source_path;  // x.cu beside x.yaml
+  /// Hash of everything in the contract that changes what a trial means (args, launches, let,
+  /// reference, tolerance, deterministic, work) and of nothing that only changes which trials there
+  /// are (params, constraints, arch, summary, smoke): adding a value keeps the old results.
+  std::string contract_hash;
+  /// Slots of dims, params, words, lets and device.*; what every expression above reads.
+  Symbols symbols;
+};
+
+/// Loads and checks kernels/x.yaml. Throws SpecError; UsageError when the file or x.cu is missing.
+KernelSpec load_kernel(const std::filesystem::path& yaml_path);
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+
+namespace assay {
+
+/// A YAML file's text and name, kept so that errors can quote the line.
+struct SourceText {
+  std::filesystem::path path;
+  std::string text;
+};
+
+/// A place in a file; line and column count from 1. `source` null means "not from a file".
+struct Location {
+  std::shared_ptr<const SourceText> source;
+  int line = 0;
+  int column = 0;
+
+  /// The same line, `offset` columns to the right (a place inside an expression).
+  Location shifted(std::size_t offset) const;
+};
+
+/// A user's mistake in a file. what() is
+///     sweeps/x.yaml:3:10: expected a list of integers, found "abc"
+///       params: {STAGES: abc}
+///                        ^
+struct SpecError : UsageError {
+  SpecError(const Location& where, const std::string& message);
+};
+
+}  // namespace assay

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spec/kernel_spec.h"
+
+namespace assay {
+
+enum class Strategy { exhaustive, random };
+
+struct SearchSpec {
+  Strategy strategy = Strategy::exhaustive;
+  std::uint64_t seed = 1;
+  std::optional<std::int64_t> budget_configs;  // per kernel and problem
+  std::optional<double> budget_seconds;        // for the whole sweep
+};
+
+struct MeasureSpec {
+  std::string protocol = "cold";
+  double precision_ratio = 0.005;  // half-width of the median's 95 % interval over the median
+  double max_seconds_per_config = 2;
+};
+
+struct RerankSpec {
+  int top = 8;
+  int rounds = 30;
+};
+
+/// sweeps/y.yaml with its kernels loaded and narrowed: each kernel's params and constraints are
+/// those of the kernel and of the sweep together.
+struct SweepSpec {
+  std::string name;
+  std::vector<KernelSpec> kernels;
+  std::vector<Problem> problems;  // lists expanded; each has every dim of every kernel
+  SearchSpec search;
+  MeasureSpec measure;
+  RerankSpec rerank;
+  std::filesystem::path yaml_path;
+};
+
+/// Loads sweeps/y.yaml, or makes a sweep of a kernel's smoke problem when `path` is a kernel.
+/// Kernels are looked up as NAME.yaml in `kernel_directory`. Throws SpecError or UsageError.
+SweepSpec load_sweep(const std::filesystem::path& path,
+                     const std::filesystem::path& kernel_directory);
+
+/// Whether the file's first key is `kernel` rather than `sweep`.
+bool is_kernel_file(const std::filesystem::path& path);
+
+}  // namespace assay

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/recording.h"
+
+namespace assay {
+
+/// What a trial is keyed by, so that nothing measured under other conditions is ever reused.
+struct TrialKey {
+  KernelVersion kernel;
+  Toolchain toolchain;
+  Protocol protocol;
+  Problem problem;
+  Config config;
+};
+
+/// What claim() found.
+enum class Claim {
+  fresh,  // ours to run: the row says `running` from now on
+  done,   // stored already
+  taken,  // another live sweep is running it
+};
+
+/// Which rows a query returns; an empty field matches all.
+struct Filter {
+  std::string op;
+  std::string kernel;
+  std::string problem;  // text, "M=16,N=4096,K=4096"; every dim named must match
+  std::string device;   // name or slug
+  std::string status;
+  std::string sweep;
+};
+
+/// One stored trial as a query returns it.
+struct TrialRow {
+  std::int64_t id = 0;
+  DeviceInfo device;
+  std::string provenance;  // "recorded on NVIDIA H200, 2026-11-21"; empty when measured here
+  TrialRecord record;
+};
+
+struct BaselineRow {
+  DeviceInfo device;
+  std::string provenance;
+  BaselineRecord record;
+};
+
+struct RankRow {
+  DeviceInfo device;
+  std::string provenance;
+  RankRecord record;
+};
+
+/// The results database. One connection, one thread; several processes may share the file (WAL,
+/// busy timeout). Every method throws Error with a sentence that names the file when the disk is
+/// full, the file is read-only, locked for too long, or damaged; what was stored before stays.
+class Store {
+ public:
+  /// Opens or creates the database and migrates it. Throws Error when the file is not SQLite, is
+  /// another program's (application_id), or comes from a newer Assay (user_version).
+  static Store open(const std::filesystem::path& path);
+  /// Opens for reading; a recording (.jsonl, .jsonl.gz) is read into memory first. Throws
+  /// UsageError when there is no such file.
+  static Store open_readonly(const std::filesystem::path& path);
+  static Store in_memory();
+
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  const std::filesystem::path& path() const;
+
+  /// Registers this run of a sweep; its trials and ranks belong to it. `yaml` is the file's text.
+  std::int64_t begin_sweep(const std::string& name, const std::string& yaml,
+                           const std::string& command_line, const DeviceInfo& device,
+                           const std::string& provenance);
+  /// `state`: "done", "interrupted" or "failed".
+  void end_sweep(std::int64_t sweep_id, const std::string& state);
+
+  /// Claims a trial for this process before its launch. A row left `running` by a process that is
+  /// no more is claimed again; after two such ends it is stored as runtime/interrupted and `done`.
+  Claim claim(std::int64_t sweep_id, const TrialKey& key);
+  /// Stores the outcome of a claimed trial in one transaction.
+  void finish(std::int64_t sweep_id, const TrialRecord& record);
+  /// Gives a claim back unmeasured (Ctrl-C).
+  void release(std::int64_t sweep_id, const TrialKey& key);
+
+  /// The stored trial of a key on the sweep's device, if it is done.
+  std::optional<TrialRecord> find(std::int64_t sweep_id, const TrialKey& key) const;
+
+  void add_baseline(std::int64_t sweep_id, const BaselineRecord& record);
+  void add_rank(std::int64_t sweep_id, const RankRecord& record);
+
+  std::vector<TrialRow> trials(const Filter& filter) const;
+  std::optional<TrialRow> trial(std::int64_t id) const;
+  std::vector<BaselineRow> baselines(const Filter& filter) const;
+  /// The newest rank of each (op, problem, device, provenance, protocol).
+  std::vector<RankRow> ranks(const Filter& filter) const;
+
+  /// Everything of one device, newest results first kept, as a recording of sweep `name`.
+  Recording record(const std::string& sweep_name) const;
+  /// Adds a recording's rows as replayed results; rows already there are left alone.
+  void import(const Recording& recording);
+
+  /// Integrity, foreign keys, rows that no process will finish: one sentence per problem found.
+  std::vector<std::string> check() const;
+
+ private:
+  struct Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Recordings as JSON Lines: a header line, then one line per trial, baseline and rank, in T4's
+/// words (configuration, times, invalidity, correctness, measurements). `.gz` is gunzipped.
+/// read_recording throws UsageError `file:line: what is wrong`.
+Recording read_recording(const std::filesystem::path& path);
+void write_recording(const Recording& recording, const std::filesystem::path& path);
+std::string recording_line(const TrialRecord& trial);
+
+}  // namespace assay
