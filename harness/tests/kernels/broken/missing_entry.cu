@@ -1,0 +1,6 @@
+// Must end as runtime/launch: the contract names an entry that the source does not have.
+
+extern "C" __global__ void missing_entry(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
