@@ -56,6 +56,9 @@ class Compiler {
   /// "13.0"
   const std::string& nvrtc_version() const;
   int num_threads() const;
+  /// NVRTC's options that every job is compiled with, without -D, -I and the architecture: part of
+  /// what a result is keyed by.
+  const std::string& options() const;
 
   /// Hash of a source and all the headers it includes, by content: names a kernel's version.
   static std::string source_hash(const std::filesystem::path& source,

@@ -1,0 +1,310 @@
+// `assay sweep FILE`: chooses the device, runs the pipeline, prints what came of it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/ceilings_cache.h"
+#include "cli/sweep_summary.h"
+#include "cli/verbs.h"
+#include "compile/compiler.h"
+#include "device/compile_only_device.h"
+#include "device/gpu_device.h"
+#include "device/replay_device.h"
+#include "progress.h"
+#include "store/store.h"
+#include "tuner.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SweepOptions {
+  std::string file;
+  std::string db = "results/assay.db";
+  std::string device;
+  std::string kernels;
+  std::string problem;
+  std::optional<double> budget_seconds;
+  std::optional<std::int64_t> budget_configs;
+  std::optional<std::uint64_t> seed;
+  std::string arch;
+  int threads = 0;
+  bool no_cache = false;
+  bool json = false;
+};
+
+/// The folder that holds `kernels`, `sweeps` and `results`, seen from a kernel or sweep file.
+fs::path project_of(const fs::path& file) {
+  return fs::absolute(file).lexically_normal().parent_path().parent_path();
+}
+
+fs::path kernel_directory_of(const SweepOptions& options) {
+  if (!options.kernels.empty()) return options.kernels;
+  if (is_kernel_file(options.file)) return fs::absolute(options.file).parent_path();
+  return project_of(options.file) / "kernels";
+}
+
+/// `--problem`: keeps the problems that agree with every dim named; one that names every dim and
+/// is not in the sweep is run instead.
+void choose_problems(const std::string& text, SweepSpec& sweep) {
+  const Problem asked = parse_problem(text);
+  const auto value_of = [](const Problem& problem, const std::string& dim) {
+    const auto at = std::find_if(problem.begin(), problem.end(),
+                                 [&](const auto& entry) { return entry.first == dim; });
+    return at == problem.end() ? std::optional<std::int64_t>() : at->second;
+  };
+  const Problem& pattern = sweep.problems.front();
+  for (const auto& [dim, value] : asked) {
+    if (!value_of(pattern, dim)) {
+      throw UsageError(fmt::format("--problem: {} has no dimension \"{}\"; it has {}", sweep.name,
+                                   dim, to_text(pattern)));
+    }
+    if (value < 1) throw UsageError(fmt::format("--problem: {}={} is not at least 1", dim, value));
+  }
+  std::vector<Problem> kept;
+  for (const Problem& problem : sweep.problems) {
+    if (std::all_of(asked.begin(), asked.end(), [&](const auto& entry) {
+          return value_of(problem, entry.first) == entry.second;
+        })) {
+      kept.push_back(problem);
+    }
+  }
+  if (kept.empty() && asked.size() == pattern.size()) {
+    Problem ordered = pattern;
+    for (auto& [dim, value] : ordered) value = *value_of(asked, dim);
+    kept.push_back(ordered);
+  }
+  if (kept.empty()) {
+    throw UsageError(
+        fmt::format("--problem {}: no problem of {} agrees; name all of {} to run one "
+                    "that the sweep does not list",
+                    text, sweep.name, to_text(pattern)));
+  }
+  sweep.problems = std::move(kept);
+}
+
+void check_kernels_unchanged(const SweepSpec& sweep, const Recording& recording,
+                             const std::vector<fs::path>& include_directories,
+                             std::string& provenance) {
+  for (const KernelSpec& kernel : sweep.kernels) {
+    const std::string hash = Compiler::source_hash(kernel.source_path, include_directories);
+    const bool stale = std::any_of(recording.trials.begin(), recording.trials.end(),
+                                   [&](const TrialRecord& trial) {
+                                     return trial.kernel.name == kernel.name &&
+                                            (trial.kernel.source_hash != hash ||
+                                             trial.kernel.contract_hash != kernel.contract_hash);
+                                   });
+    if (stale) provenance += fmt::format(", stale: {} has changed since", kernel.name);
+  }
+}
+
+/// Compiles the worker's own kernels and gives them to it, with the device's ceilings.
+void set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
+  const fs::path source = cache_directory() / ("support-" + hash_hex(support_source()) + ".cu");
+  if (!fs::exists(source)) write_file_atomic(source, support_source());
+  const CompileResult support = compiler.submit({source, {}, {}, native_arch(gpu.info().cc)}).get();
+  if (!support.ok) throw Error("the worker's own kernels do not compile: " + support.log);
+  gpu.setup(support.cubin_path, std::nullopt);
+  gpu.setup(support.cubin_path, ensure_ceilings(gpu));
+}
+
+/// Where a sweep runs, with what its results say about their origin.
+struct Target {
+  std::unique_ptr<Device> device;
+  std::string provenance;
+  std::string arch;
+  bool compile_only = false;
+};
+
+Target replay_target(const fs::path& file, const SweepSpec& sweep,
+                     const std::vector<fs::path>& include_directories) {
+  Recording recording = Store::open_readonly(file).record(sweep.name);
+  if (recording.trials.empty()) {
+    throw UsageError(fmt::format("{}: no trials recorded", file.string()));
+  }
+  auto device = std::make_unique<ReplayDevice>(std::move(recording));
+  std::string provenance = device->provenance();
+  check_kernels_unchanged(sweep, device->recording(), include_directories, provenance);
+  const std::string arch = native_arch(device->info().cc);
+  return {std::move(device), provenance, arch, false};
+}
+
+std::optional<fs::path> find_recording(const fs::path& project, const std::string& sweep_name) {
+  const fs::path root = project / "results" / "recorded";
+  std::vector<fs::path> found;
+  if (fs::is_directory(root)) {
+    for (const auto& entry : fs::directory_iterator(root)) {
+      for (const char* suffix : {".jsonl", ".jsonl.gz"}) {
+        const fs::path file = entry.path() / (sweep_name + suffix);
+        if (fs::exists(file)) found.push_back(file);
+      }
+    }
+  }
+  std::sort(found.begin(), found.end());
+  if (found.empty()) return std::nullopt;
+  return found.front();
+}
+
+Target gpu_target(int index, Compiler& compiler) {
+  GpuOptions gpu_options;
+  gpu_options.index = index;
+  auto gpu = std::make_unique<GpuDevice>(gpu_options);
+  set_up_gpu(*gpu, compiler);
+  const std::string arch = native_arch(gpu->info().cc);
+  return {std::move(gpu), "", arch, false};
+}
+
+std::vector<int> parse_device_list(const std::string& text) {
+  std::vector<int> indices;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    int index = 0;
+    const char* end = text.data() + comma;
+    if (std::from_chars(text.data() + start, end, index).ptr != end || comma == start) {
+      throw UsageError(
+          "--device: expected a GPU's index, a list such as 0,1, all, none or "
+          "replay:FILE, found \"" +
+          text + "\"");
+    }
+    indices.push_back(index);
+    start = comma + 1;
+  }
+  return indices;
+}
+
+/// The GPUs that `--device` names; none when the sweep runs elsewhere.
+std::vector<int> choose_gpus(const SweepOptions& options, std::string& no_gpu_reason) {
+  if (options.device == "none" || options.device.rfind("replay:", 0) == 0) return {};
+  if (!options.device.empty() && options.device != "all") return parse_device_list(options.device);
+  const int num_gpus = count_gpus(no_gpu_reason);
+  if (num_gpus == 0 && options.device == "all") throw Error("--device all: " + no_gpu_reason);
+  std::vector<int> indices;
+  for (int i = 0; i < num_gpus && (i == 0 || options.device == "all"); ++i) indices.push_back(i);
+  return indices;
+}
+
+Target target_without_gpu(const SweepOptions& options, const SweepSpec& sweep,
+                          const std::vector<fs::path>& include_directories,
+                          const std::string& no_gpu_reason) {
+  if (options.device == "none") {
+    const std::string arch = options.arch.empty() ? "90a" : options.arch;
+    return {std::make_unique<CompileOnlyDevice>(nominal_device(arch)), "", arch, true};
+  }
+  if (!options.device.empty()) {
+    return replay_target(options.device.substr(std::string("replay:").size()), sweep,
+                         include_directories);
+  }
+  const auto file = find_recording(project_of(options.file), sweep.name);
+  if (!file) {
+    throw Error(
+        fmt::format("{}, and results/recorded has no recording of {}; run with --device "
+                    "none to compile only, or --device replay:FILE",
+                    no_gpu_reason, sweep.name));
+  }
+  Target target = replay_target(*file, sweep, include_directories);
+  fmt::print(stderr, "{}: times are not measured but answered from {}, {}\n", no_gpu_reason,
+             fs::proximate(*file).string(), target.provenance);
+  return target;
+}
+
+int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, Compiler& compiler,
+           const std::vector<fs::path>& include_directories) {
+  if (fs::path(options.db).has_parent_path()) {
+    fs::create_directories(fs::path(options.db).parent_path());
+  }
+  Store store = Store::open(options.db);
+  Progress progress(options.json ? Progress::Mode::silent : Progress::detect(), target.provenance);
+  Tuner tuner(sweep, *target.device, compiler, store, progress,
+              {include_directories, target.arch, "assay sweep " + options.file, target.provenance,
+               target.compile_only});
+  const SweepSummary summary{sweep, target.device->info(), target.provenance, target.compile_only};
+  try {
+    tuner.run();
+  } catch (...) {
+    // What was measured is stored; say so before the error ends the program.
+    if (tuner.report().total > 0) print_summary(summary, tuner.report(), store, options.json);
+    throw;
+  }
+  print_summary(summary, tuner.report(), store, options.json);
+  return tuner.report().counts.contains({Status::correct, target.compile_only ? "compiled" : ""})
+             ? kExitDone
+             : kExitNo;
+}
+
+int run_sweep(const SweepOptions& options) {
+  const fs::path kernel_directory = kernel_directory_of(options);
+  SweepSpec sweep = load_sweep(options.file, kernel_directory);
+  if (!options.problem.empty()) choose_problems(options.problem, sweep);
+  if (options.budget_seconds) sweep.search.budget_seconds = options.budget_seconds;
+  if (options.budget_configs) sweep.search.budget_configs = options.budget_configs;
+  if (options.seed) sweep.search.seed = *options.seed;
+  if (!options.arch.empty() && options.device != "none") {
+    throw UsageError("--arch goes with --device none; a device has its own");
+  }
+
+  const std::vector<fs::path> include_directories{kernel_directory};
+  Compiler compiler({cache_directory(), options.threads, 60, !options.no_cache});
+  std::string no_gpu_reason;
+  const std::vector<int> gpus = choose_gpus(options, no_gpu_reason);
+  if (gpus.empty()) {
+    return run_on(target_without_gpu(options, sweep, include_directories, no_gpu_reason), options,
+                  sweep, compiler, include_directories);
+  }
+  int worst = kExitDone;
+  for (const int index : gpus) {
+    worst = std::max(
+        worst, run_on(gpu_target(index, compiler), options, sweep, compiler, include_directories));
+  }
+  return worst;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, std::function<int()>& run) {
+  auto options = std::make_shared<SweepOptions>();
+  CLI::App* verb = app.add_subcommand("sweep", "compile, check, time and rank every configuration");
+  verb->add_option("FILE", options->file,
+                   "a sweep (sweeps/*.yaml), or a kernel (kernels/*.yaml): its smoke problem")
+      ->required();
+  verb->add_option("--db", options->db, "database to keep every trial in; made when missing")
+      ->option_text("PATH [results/assay.db]");
+  verb->add_option("--device", options->device,
+                   "GPUs by index, all, none (compile only), or recorded trials; without it the "
+                   "first GPU, else the recording in results/recorded")
+      ->option_text("0|1,2|all|none|replay:FILE");
+  verb->add_option("--kernels", options->kernels,
+                   "folder of the kernels that the sweep names; default: kernels beside sweeps")
+      ->option_text("DIR");
+  verb->add_option("--problem", options->problem,
+                   "only the problems that agree; naming every dimension runs that one")
+      ->option_text("M=1,N=4096");
+  verb->add_option("--budget-seconds", options->budget_seconds, "stop trying new ones after this")
+      ->option_text("SECONDS");
+  verb->add_option("--budget-configs", options->budget_configs,
+                   "try at most so many configurations of each kernel and problem")
+      ->option_text("COUNT");
+  verb->add_option("--seed", options->seed, "seed of a random search; default: the sweep's")
+      ->option_text("NUMBER");
+  verb->add_option("--arch", options->arch, "with --device none: what to compile for")
+      ->option_text("80|86|89|90|90a");
+  verb->add_option("--threads", options->threads, "compiler threads; default: one per core")
+      ->option_text("COUNT");
+  verb->add_flag("--no-cache", options->no_cache, "compile every configuration anew");
+  verb->add_flag("--json", options->json, "print the summary as JSON, and no progress");
+  verb->footer("example: assay sweep sweeps/gemm.yaml --problem M=4096 --budget-seconds 60");
+  verb->callback([options, &run] { run = [options] { return run_sweep(*options); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,94 @@
+#include "cli/sweep_summary.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+std::string first_line(const std::string& text) {
+  constexpr std::size_t kWidth = 110;
+  std::string line = text.substr(0, text.find('\n'));
+  if (line.size() > kWidth) line = line.substr(0, kWidth - 3) + "...";
+  return line;
+}
+
+std::string status_text(const std::pair<Status, std::string>& what) {
+  std::string text(to_text(what.first));
+  if (!what.second.empty()) text += "/" + what.second;
+  return text;
+}
+
+void print_counts(const SweepReport& report) {
+  Table table({"status", ">trials", "for example"});
+  for (const auto& [what, count] : report.counts) {
+    const auto example = report.examples.find(what);
+    table.add_row({status_text(what), std::to_string(count),
+                   example == report.examples.end() ? "" : first_line(example->second)});
+  }
+  fmt::print("{}", table.text());
+}
+
+nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& report,
+                            const Store& store) {
+  nlohmann::json counts = nlohmann::json::array();
+  for (const auto& [what, count] : report.counts) {
+    counts.push_back({{"status", to_text(what.first)}, {"kind", what.second}, {"trials", count}});
+  }
+  return {{"sweep", summary.sweep.name},
+          {"device", summary.device.name},
+          {"provenance", summary.provenance},
+          {"database", store.path().string()},
+          {"trials", report.total},
+          {"measured", report.measured},
+          {"kept", report.kept},
+          {"taken", report.taken},
+          {"skipped", report.skipped},
+          {"counts", counts},
+          {"removed", report.removed},
+          {"wall_s", report.wall_s},
+          {"device_s", report.device_s},
+          {"compiler_wait_s", report.compiler_wait_s},
+          {"compile_s", report.compile_s},
+          {"warnings", report.warnings}};
+}
+
+}  // namespace
+
+void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store,
+                   bool json) {
+  if (json) {
+    fmt::print("{}\n", summary_json(summary, report, store).dump(2));
+    return;
+  }
+  print_counts(report);
+  std::string line = fmt::format("\n{} of {} trials", report.measured + report.kept, report.total);
+  line += fmt::format(": {} now, {} kept from before", report.measured, report.kept);
+  if (report.taken > 0) line += fmt::format(", {} left to another sweep", report.taken);
+  if (report.skipped > 0) line += fmt::format(", {} skipped (budget used up)", report.skipped);
+  fmt::print("{}\n", line);
+  for (const auto& [constraint, points] : report.removed) {
+    if (points > 0) fmt::print("constraint `{}` removed {} points\n", constraint, points);
+  }
+  if (report.measured > 0) {
+    fmt::print("{:.1f} s, {:.1f} configurations/s; compiled for {:.1f} s of thread time\n",
+               report.wall_s, static_cast<double>(report.measured) / report.wall_s,
+               report.compile_s);
+  }
+  if (!summary.compile_only && summary.provenance.empty() && report.measured > 0) {
+    fmt::print("the GPU worked {:.1f} s and waited {:.1f} s for the compiler\n", report.device_s,
+               report.compiler_wait_s);
+  }
+  if (!summary.provenance.empty()) {
+    fmt::print("every time above is {} ({}); none was measured here\n", summary.provenance,
+               summary.device.name);
+  }
+  for (const std::string& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  fmt::print("database: {}\n", store.path().string());
+}
+
+}  // namespace assay

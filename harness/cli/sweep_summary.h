@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "base/device_info.h"
+#include "spec/sweep_spec.h"
+#include "store/store.h"
+#include "tuner.h"
+
+namespace assay {
+
+/// What the summary says beside the counts.
+struct SweepSummary {
+  const SweepSpec& sweep;
+  const DeviceInfo& device;
+  const std::string& provenance;  // empty when measured here
+  bool compile_only = false;
+};
+
+/// Prints the winners per problem, what failed and why, and where the results are: tables on
+/// stdout, or one JSON object.
+void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store,
+                   bool json);
+
+}  // namespace assay

@@ -1,0 +1,26 @@
+#include "device/compile_only_device.h"
+
+#include <utility>
+
+namespace assay {
+
+CompileOnlyDevice::CompileOnlyDevice(DeviceInfo info) : info_(std::move(info)) {}
+
+Outcome CompileOnlyDevice::run(const TrialRequest&) {
+  Outcome outcome;
+  outcome.kind = "compiled";
+  outcome.message = "compiled, not run";
+  return outcome;
+}
+
+std::vector<BaselineTiming> CompileOnlyDevice::run_baselines(const TrialRequest&,
+                                                             const std::vector<std::string>&) {
+  return {};
+}
+
+RerankResult CompileOnlyDevice::rerank(const std::vector<TrialRequest>&,
+                                       const std::vector<std::string>&, int) {
+  return {};
+}
+
+}  // namespace assay

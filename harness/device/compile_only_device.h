@@ -1,0 +1,26 @@
+#pragma once
+
+#include "device/device.h"
+
+namespace assay {
+
+/// `--device none`: a nominal device of an architecture, on which every configuration that
+/// compiled is `correct`/`compiled`, without a time.
+class CompileOnlyDevice : public Device {
+ public:
+  explicit CompileOnlyDevice(DeviceInfo info);
+
+  const DeviceInfo& info() const override { return info_; }
+  const std::string& provenance() const override { return provenance_; }
+  Outcome run(const TrialRequest& request) override;
+  std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
+                                            const std::vector<std::string>& baselines) override;
+  RerankResult rerank(const std::vector<TrialRequest>& candidates,
+                      const std::vector<std::string>& baselines, int rounds) override;
+
+ private:
+  DeviceInfo info_;
+  std::string provenance_;
+};
+
+}  // namespace assay

@@ -1,0 +1,76 @@
+// assay: parses the command line, runs one verb, and turns what it throws into a sentence and an
+// exit code. `assay worker` is the process that the sweep starts to hold the GPU.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "cli/verbs.h"
+#include "device/gpu_device.h"
+
+namespace {
+
+/// The value behind `--name` among the worker's arguments, which only this program writes.
+int worker_argument(int argc, char** argv, std::string_view name) {
+  for (int i = 2; i + 1 < argc; ++i) {
+    if (argv[i] != name) continue;
+    int value = 0;
+    const char* end = argv[i + 1] + std::strlen(argv[i + 1]);
+    if (std::from_chars(argv[i + 1], end, value).ptr == end) return value;
+  }
+  throw assay::UsageError(
+      "usage: assay worker --fd N --device INDEX (started by the sweep itself)");
+}
+
+int run(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "worker") {
+    return assay::run_worker(worker_argument(argc, argv, "--fd"),
+                             worker_argument(argc, argv, "--device"));
+  }
+  CLI::App app{
+      "assay tunes and benchmarks CUDA kernels: no wrong kernel and no lucky sample can win,\n"
+      "and nothing measured is lost.",
+      "assay"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "assay " ASSAY_VERSION);
+  app.footer(
+      "exit codes: 0 done; 1 the answer is no; 2 usage or spec; 3 the machine; 130 interrupted.\n"
+      "first steps: assay doctor; assay list; assay sweep sweeps/gemm.yaml; assay best");
+  std::function<int()> verb;
+  assay::add_list(app, verb);
+  assay::add_sweep(app, verb);
+  assay::add_best(app, verb);
+  assay::add_show(app, verb);
+  assay::add_export(app, verb);
+  assay::add_doctor(app, verb);
+  assay::add_db(app, verb);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? assay::kExitDone : assay::kExitUsage;
+  }
+  assay::catch_interrupts();
+  return verb();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const assay::UsageError& error) {
+    fmt::print(stderr, "assay: {}\n", error.what());
+    return assay::kExitUsage;
+  } catch (const assay::Interrupted&) {
+    fmt::print(stderr, "assay: interrupted\n");
+    return assay::kExitInterrupted;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "assay: {}\n", error.what());
+    return assay::kExitMachine;
+  }
+}
