@@ -20,7 +20,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// 1234.5 ns -> "1.235 us"; three to four significant digits, the unit chosen by size.
+/// 1234.6 ns -> "1.235 us"; three to four significant digits, the unit chosen by size.
 std::string format_time(double ns);
 /// 1.1e12 -> "1.10 TFLOP/s", 3.3e9 -> "3.30 GB/s".
 std::string format_rate(double per_second, const std::string& unit);

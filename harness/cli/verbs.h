@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace assay {
+
+/// What a verb does once its arguments are read; the exit code.
+using Verb = std::function<int()>;
+
+// Each adds one subcommand to `app`: its options with units in the placeholders and defaults in the
+// help. When the command line names it, its callback sets `run`; main calls `run` afterwards, so
+// that what a verb throws (UsageError, Error, Interrupted) never passes through the parser.
+void add_list(CLI::App& app, Verb& run);
+void add_sweep(CLI::App& app, Verb& run);
+void add_best(CLI::App& app, Verb& run);
+void add_show(CLI::App& app, Verb& run);
+void add_export(CLI::App& app, Verb& run);
+void add_doctor(CLI::App& app, Verb& run);
+void add_db(CLI::App& app, Verb& run);
+
+}  // namespace assay

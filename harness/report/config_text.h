@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/value.h"
+
+namespace assay {
+
+/// Configurations of one kernel in as few columns as keep them readable: `BM=128 BN=256 S=3`.
+/// Parameters whose value all of them share are said once, in the note.
+class ConfigText {
+ public:
+  /// All the configurations of the kernel that one table shows. With `wide`, names stay whole and
+  /// shared values stay in every line.
+  ConfigText(std::string kernel, const std::vector<Config>& configs, bool wide);
+
+  std::string line(const Config& config) const;
+
+  /// "gemm: BM = BLOCK_M, S = STAGES; all: GROUP_M=8"; empty when the lines say everything.
+  std::string note() const;
+
+ private:
+  std::string kernel_;
+  std::map<std::string, std::string> short_names_;
+  std::vector<std::string> order_;       // parameters in the kernel's order
+  std::map<std::string, Value> shared_;  // left out of the lines
+};
+
+/// The shortest unambiguous abbreviations: the initials of a name's words (BLOCK_M -> BM), and where
+/// two would collide, more letters of the first word (STAGES, SPLIT -> ST, SP).
+std::map<std::string, std::string> abbreviate(const std::vector<std::string>& names);
+
+/// Whether a problem has every dim of `filter` with the same value; an empty filter matches all.
+bool matches(const Problem& problem, const Problem& filter);
+
+/// Problems in numeric order, dim after dim; other dims sort by name.
+bool problem_less(const Problem& a, const Problem& b);
+
+/// "here, 2026-11-21", or the provenance as it is ("recorded on NVIDIA H200, 2026-11-21"): what
+/// stands on every line that shows a time.
+std::string measured_text(const std::string& provenance, const std::string& finished_at);
+
+}  // namespace assay

@@ -1,0 +1,242 @@
+#include "report/tuned_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "base/stats.h"
+#include "report/config_text.h"
+
+namespace assay {
+namespace {
+
+/// (op, device, protocol): what makes a table.
+using TableKey = std::tuple<std::string, std::string, std::string>;
+/// (problem, provenance): what makes an entry.
+using EntryKey = std::pair<std::string, std::string>;
+/// One (table, entry): rows that agree on it are about the same question.
+using Key = std::pair<TableKey, EntryKey>;
+
+template <class Row>
+Key key_of(const Row& row, const std::string& op) {
+  return {{op, row.device.slug(), row.record.protocol.name},
+          {to_text(row.record.problem), row.provenance}};
+}
+
+bool timed(const TrialRow& row) {
+  return row.record.outcome.status == Status::correct && row.record.outcome.timing.has_value();
+}
+
+void describe_version(TunedEntry& entry, const TrialRecord& trial) {
+  entry.version = trial.kernel;
+  entry.toolchain = trial.toolchain;
+}
+
+/// Nothing when every candidate failed its last check.
+std::optional<TunedEntry> entry_of(const RankRow& row) {
+  const auto& entries = row.record.entries;
+  const auto winner =
+      std::find_if(entries.begin(), entries.end(), [](const RankEntry& e) { return e.winner; });
+  if (winner == entries.end()) return std::nullopt;
+  TunedEntry entry;
+  entry.problem = row.record.problem;
+  entry.best = {winner->kernel, parse_config(winner->config)};
+  entry.rounds = row.record.rounds;
+  entry.time_ns = {winner->median_ns, -std::numeric_limits<double>::infinity(),
+                   std::numeric_limits<double>::infinity()};
+  if (!winner->samples_ns.empty()) entry.time_ns = median_interval(winner->samples_ns);
+  entry.speedup = winner->speedup_over_baseline;
+  entry.precision_ratio = row.record.protocol.precision_ratio;
+  entry.provenance = row.provenance;
+  entry.finished_at = row.record.finished_at;
+  for (const RankEntry& other : entries) {
+    if (&other == &*winner || !other.failure.empty()) continue;
+    if (other.kernel.empty()) {
+      if (entry.baseline.empty() || other.median_ns < entry.baseline_ns) {
+        entry.baseline = other.config;
+        entry.baseline_ns = other.median_ns;
+      }
+    } else if (other.tied) {
+      entry.ties.push_back({other.kernel, parse_config(other.config)});
+    } else if (entry.runner_up_ratio == 0 || other.ratio_to_best.value < entry.runner_up_ratio) {
+      entry.runner_up_ratio = other.ratio_to_best.value;
+    }
+  }
+  return entry;
+}
+
+TunedEntry entry_of(const TrialRow& row) {
+  TunedEntry entry;
+  entry.problem = row.record.problem;
+  entry.best = {row.record.kernel.name, row.record.config};
+  entry.reranked = false;
+  const Timing& timing = *row.record.outcome.timing;
+  entry.time_ns = {timing.median_ns, timing.ci_low_ns, timing.ci_high_ns};
+  entry.precision_ratio = row.record.protocol.precision_ratio;
+  entry.provenance = row.provenance;
+  entry.finished_at = row.record.finished_at;
+  describe_version(entry, row.record);
+  return entry;
+}
+
+/// The fastest trial of each question, of each kernel's newest version only.
+std::map<Key, const TrialRow*> fastest_trials(const std::vector<TrialRow>& trials) {
+  std::map<std::pair<Key, std::string>, const TrialRow*> newest;
+  for (const TrialRow& row : trials) {
+    if (!timed(row)) continue;
+    const TrialRow*& seen = newest[{key_of(row, row.record.kernel.op), row.record.kernel.name}];
+    if (!seen || seen->record.finished_at < row.record.finished_at) seen = &row;
+  }
+  std::map<Key, const TrialRow*> fastest;
+  for (const TrialRow& row : trials) {
+    if (!timed(row)) continue;
+    const Key key = key_of(row, row.record.kernel.op);
+    if (newest.at({key, row.record.kernel.name})->record.kernel != row.record.kernel) continue;
+    const TrialRow*& seen = fastest[key];
+    if (!seen || row.record.outcome.timing->median_ns < seen->record.outcome.timing->median_ns) {
+      seen = &row;
+    }
+  }
+  return fastest;
+}
+
+/// Screening medians by problem and choice.
+std::map<std::string, std::map<std::string, double>> medians_of(
+    const TunedTable& table, const std::vector<TrialRow>& trials) {
+  std::map<std::string, std::map<std::string, double>> medians;
+  const TableKey key{table.op, table.device.slug(), table.protocol};
+  for (const TrialRow& row : trials) {
+    if (!timed(row) || key_of(row, row.record.kernel.op).first != key) continue;
+    const std::string choice = row.record.kernel.name + ' ' + to_text(row.record.config);
+    const double median_ns = row.record.outcome.timing->median_ns;
+    auto& by_choice = medians[to_text(row.record.problem)];
+    const auto [at, added] = by_choice.emplace(choice, median_ns);
+    if (!added) at->second = std::min(at->second, median_ns);
+  }
+  return medians;
+}
+
+std::size_t best_compromise(const TunedTable& table, const std::vector<TrialRow>& trials) {
+  const auto medians = medians_of(table, trials);
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < table.entries.size(); ++i) {
+    const Choice& choice = table.entries[i].best;
+    const std::string name = choice.kernel + ' ' + to_text(choice.config);
+    double log_loss = 0;
+    for (const TunedEntry& entry : table.entries) {
+      const auto problem = medians.find(to_text(entry.problem));
+      if (problem == medians.end() || !problem->second.contains(name)) {
+        log_loss = std::numeric_limits<double>::infinity();
+        break;
+      }
+      double fastest = std::numeric_limits<double>::infinity();
+      for (const auto& [other, ns] : problem->second) fastest = std::min(fastest, ns);
+      log_loss += std::log(problem->second.at(name) / fastest);
+    }
+    if (log_loss < least) {
+      least = log_loss;
+      best = i;
+    }
+  }
+  return best;
+}
+
+void sort_entries(std::vector<TunedEntry>& entries) {
+  std::sort(entries.begin(), entries.end(), [](const TunedEntry& a, const TunedEntry& b) {
+    if (problem_less(a.problem, b.problem)) return true;
+    if (problem_less(b.problem, a.problem)) return false;
+    return a.provenance < b.provenance;
+  });
+}
+
+}  // namespace
+
+std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
+                                     const std::vector<TrialRow>& trials,
+                                     const std::vector<BaselineRow>& baselines, Screened screened) {
+  std::map<TableKey, std::map<EntryKey, TunedEntry>> tables;
+  std::map<TableKey, DeviceInfo> devices;
+  for (const RankRow& row : ranks) {
+    std::optional<TunedEntry> entry = entry_of(row);
+    if (!entry) continue;
+    const auto [table, question] = key_of(row, row.record.op);
+    devices[table] = row.device;
+    auto& slot = tables[table];
+    const auto [at, added] = slot.emplace(question, *entry);
+    if (!added && at->second.finished_at < entry->finished_at) at->second = *entry;
+  }
+
+  // A rank does not say what its winner was compiled with; the winner's newest trial does.
+  std::map<const TunedEntry*, std::string> newest;
+  for (const TrialRow& row : trials) {
+    if (!timed(row)) continue;
+    const auto [table, question] = key_of(row, row.record.kernel.op);
+    const auto entries = tables.find(table);
+    if (entries == tables.end()) continue;
+    const auto found = entries->second.find(question);
+    if (found == entries->second.end()) continue;
+    TunedEntry& entry = found->second;
+    if (entry.best.kernel != row.record.kernel.name || entry.best.config != row.record.config) {
+      continue;
+    }
+    std::string& seen = newest[&entry];
+    if (seen > row.record.finished_at) continue;
+    seen = row.record.finished_at;
+    describe_version(entry, row.record);
+  }
+
+  if (screened == Screened::show) {
+    for (const auto& [key, row] : fastest_trials(trials)) {
+      if (tables[key.first].emplace(key.second, entry_of(*row)).second) {
+        devices.emplace(key.first, row->device);
+      }
+    }
+    for (const BaselineRow& row : baselines) {
+      const auto [table, question] = key_of(row, row.record.op);
+      const auto entries = tables.find(table);
+      if (entries == tables.end()) continue;
+      const auto found = entries->second.find(question);
+      if (found == entries->second.end() || found->second.reranked) continue;
+      TunedEntry& entry = found->second;
+      const double median_ns = row.record.timing.median_ns;
+      if (!entry.baseline.empty() && median_ns >= entry.baseline_ns) continue;
+      entry.baseline = row.record.name;
+      entry.baseline_ns = median_ns;
+      entry.speedup = {median_ns / entry.time_ns.value, 0, 0};
+    }
+  }
+
+  std::vector<TunedTable> result;
+  for (auto& [key, entries] : tables) {
+    TunedTable table{std::get<0>(key), devices.at(key), std::get<2>(key), {}, 0};
+    for (auto& [question, entry] : entries) table.entries.push_back(std::move(entry));
+    sort_entries(table.entries);
+    table.fallback = best_compromise(table, trials);
+    result.push_back(std::move(table));
+  }
+  return result;
+}
+
+TunedTable unique_problems(TunedTable table, const std::vector<TrialRow>& trials) {
+  std::map<std::string, TunedEntry> kept;
+  const auto better = [](const TunedEntry& a, const TunedEntry& b) {
+    if (a.provenance.empty() != b.provenance.empty()) return a.provenance.empty();
+    return a.finished_at > b.finished_at;
+  };
+  for (TunedEntry& entry : table.entries) {
+    const auto [at, added] = kept.emplace(to_text(entry.problem), entry);
+    if (!added && better(entry, at->second)) at->second = entry;
+  }
+  table.entries.clear();
+  for (auto& [problem, entry] : kept) table.entries.push_back(std::move(entry));
+  sort_entries(table.entries);
+  table.fallback = best_compromise(table, trials);
+  return table;
+}
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/recording.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// A configuration of a kernel.
+struct Choice {
+  std::string kernel;
+  Config config;
+  bool operator==(const Choice&) const = default;
+};
+
+/// What is best for one problem, and how well that is known.
+struct TunedEntry {
+  Problem problem;
+  Choice best;
+  bool reranked = true;        // false: the best median of the screening, not a verdict
+  int rounds = 0;              // of the re-rank
+  Interval time_ns;            // median; low and high are infinite when samples are too few
+  std::string baseline;        // the fastest, by name; empty when there is none
+  double baseline_ns = 0;      // its median
+  Interval speedup;            // baseline over best; low == high == 0 when it has no interval
+  std::vector<Choice> ties;    // cannot be told from the best
+  double runner_up_ratio = 0;  // time of the fastest that is not tied over the best's; 0: none
+  KernelVersion version;       // of the winner's trial; empty when the trial is not known
+  Toolchain toolchain;         // likewise
+  double precision_ratio = 0;
+  std::string provenance;
+  std::string finished_at;
+};
+
+/// The tuned table of an op on a device under a protocol, problems in numeric order.
+struct TunedTable {
+  std::string op;
+  DeviceInfo device;
+  std::string protocol;
+  std::vector<TunedEntry> entries;  // at least one
+  /// The entry whose configuration is the best compromise: least geometric-mean loss over the
+  /// problems, by screening medians. 0 when no winner was measured for all of them.
+  std::size_t fallback = 0;
+};
+
+/// Which entries of the rows become entries of the tables.
+enum class Screened { show, hide };
+
+/// Tables from what a store's queries return, sorted by op, device and protocol. Results measured
+/// here and recorded elsewhere stay apart: a problem then has one entry for each provenance.
+std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
+                                     const std::vector<TrialRow>& trials,
+                                     const std::vector<BaselineRow>& baselines, Screened screened);
+
+/// One entry a problem, for software that looks one up: the newest, measured here rather than
+/// recorded.
+TunedTable unique_problems(TunedTable table, const std::vector<TrialRow>& trials);
+
+}  // namespace assay
