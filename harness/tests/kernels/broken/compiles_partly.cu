@@ -1,4 +1,5 @@
-// Must end as compile for BLOCK=192, with the sentence of the assertion in the log, and correct for the rest.
+// Must end as compile for BLOCK=192, with the sentence of the assertion in the log, and correct for
+// the rest.
 
 static_assert((BLOCK & (BLOCK - 1)) == 0, "the block must be a power of two");
 

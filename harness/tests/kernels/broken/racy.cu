@@ -1,5 +1,5 @@
-// Must end as correctness/nondeterministic: some elements are one unit in the last place off, inside
-// the tolerance; the clock decides which.
+// Must end as correctness/nondeterministic: some elements are one unit in the last place off,
+// inside the tolerance; the clock decides which.
 
 extern "C" __global__ void racy(const float* a, const float* b, float* c, int n) {
   const int i = blockIdx.x * BLOCK + threadIdx.x;

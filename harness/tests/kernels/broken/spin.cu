@@ -1,4 +1,5 @@
-// Must end as correct, in SPIN_US microseconds plus a launch: the instrument must read that duration.
+// Must end as correct, in SPIN_US microseconds plus a launch: the instrument must read that
+// duration.
 
 extern "C" __global__ void spin(const float* a, const float* b, float* c, int n) {
   const int i = blockIdx.x * BLOCK + threadIdx.x;

@@ -1,5 +1,5 @@
-// Must end as correctness/implausible: the answer is right, but the contract claims work that no GPU
-// could have done in the time.
+// Must end as correctness/implausible: the answer is right, but the contract claims work that no
+// GPU could have done in the time.
 
 extern "C" __global__ void too_fast(const float* a, const float* b, float* c, int n) {
   const int i = blockIdx.x * BLOCK + threadIdx.x;

@@ -1,0 +1,105 @@
+#include "common/schedule.cuh"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+#include <vector>
+
+namespace {
+
+class EveryTileOnce : public testing::TestWithParam<std::tuple<Schedule, int>> {};
+
+TEST_P(EveryTileOnce, ForManyShapes) {
+  const auto [schedule, group_m] = GetParam();
+  for (int tiles_m = 1; tiles_m <= 40; ++tiles_m) {
+    for (int tiles_n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100}) {
+      std::vector<int> visits(static_cast<std::size_t>(tiles_m * tiles_n));
+      for (int index = 0; index < tiles_m * tiles_n; ++index) {
+        const Tile tile = tile_at(schedule, index, tiles_m, tiles_n, group_m);
+        ASSERT_TRUE(tile.m >= 0 && tile.m < tiles_m && tile.n >= 0 && tile.n < tiles_n)
+            << "block " << index << " of " << tiles_m << " x " << tiles_n << " got (" << tile.m
+            << ", " << tile.n << ")";
+        ++visits[static_cast<std::size_t>(tile.m * tiles_n + tile.n)];
+      }
+      for (std::size_t at = 0; at < visits.size(); ++at) {
+        ASSERT_EQ(visits[at], 1) << "tile " << at << " of " << tiles_m << " x " << tiles_n;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Row, EveryTileOnce,
+                         testing::Combine(testing::Values(Schedule::row), testing::Values(1)));
+INSTANTIATE_TEST_SUITE_P(Column, EveryTileOnce,
+                         testing::Combine(testing::Values(Schedule::column), testing::Values(1)));
+INSTANTIATE_TEST_SUITE_P(Grouped, EveryTileOnce,
+                         testing::Combine(testing::Values(Schedule::grouped),
+                                          testing::Values(1, 2, 3, 4, 5, 8, 16, 64, 1 << 20)));
+
+TEST(Schedule, RowWalksAlongARowAndColumnDownAColumn) {
+  EXPECT_EQ(tile_at(Schedule::row, 1, 4, 6, 1).n, 1);
+  EXPECT_EQ(tile_at(Schedule::row, 6, 4, 6, 1).m, 1);
+  EXPECT_EQ(tile_at(Schedule::column, 1, 4, 6, 1).m, 1);
+  EXPECT_EQ(tile_at(Schedule::column, 4, 4, 6, 1).n, 1);
+}
+
+TEST(Schedule, GroupedGoesDownAGroupThenRightThenToTheNextGroup) {
+  const int tiles_m = 5, tiles_n = 3, group_m = 2;
+  const std::vector<std::pair<int, int>> expected = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2},
+                                                     {1, 2}, {2, 0}, {3, 0}, {2, 1}, {3, 1},
+                                                     {2, 2}, {3, 2}, {4, 0}, {4, 1}, {4, 2}};
+  for (std::size_t index = 0; index < expected.size(); ++index) {
+    const Tile tile =
+        tile_at(Schedule::grouped, static_cast<int>(index), tiles_m, tiles_n, group_m);
+    EXPECT_EQ(std::pair(tile.m, tile.n), expected[index]) << "block " << index;
+  }
+}
+
+// A large GROUP_M on a wide problem: GROUP_M * tiles_n alone would not fit 32 bits.
+TEST(Schedule, GroupHigherThanTheProblemDoesNotOverflow) {
+  const Tile last = tile_at(Schedule::grouped, 3 * 1000000 - 1, 3, 1000000, 1 << 20);
+  EXPECT_EQ(last.m, 2);
+  EXPECT_EQ(last.n, 999999);
+}
+
+TEST(SlicesOf, EverySliceBelongsToOneSplitAndSplitsAreEven) {
+  for (int num_slices = 0; num_slices <= 70; ++num_slices) {
+    for (int num_splits = 1; num_splits <= 40; ++num_splits) {
+      int next = 0;
+      for (int split = 0; split < num_splits; ++split) {
+        const SliceRange range = slices_of(split, num_splits, num_slices);
+        ASSERT_EQ(range.first, next) << num_slices << " slices, split " << split;
+        ASSERT_GE(range.count, num_slices / num_splits);
+        ASSERT_LE(range.count, (num_slices + num_splits - 1) / num_splits);
+        next += range.count;
+      }
+      ASSERT_EQ(next, num_slices);
+    }
+  }
+}
+
+TEST(DivideTile, PiecesCoverTheTileInMultiplesOfSixteen) {
+  for (int block_m : {16, 32, 64, 128, 256}) {
+    for (int block_n : {16, 32, 64, 128, 256}) {
+      for (int warps : {1, 2, 4, 8, 16}) {
+        const WarpGrid grid = divide_tile(block_m, block_n, warps);
+        if (block_m / 16 * (block_n / 16) < warps) {
+          EXPECT_EQ(grid.m, 0) << block_m << " x " << block_n << " over " << warps;
+          continue;
+        }
+        EXPECT_EQ(grid.m * grid.n, warps);
+        EXPECT_EQ(block_m % (16 * grid.m), 0);
+        EXPECT_EQ(block_n % (16 * grid.n), 0);
+      }
+    }
+  }
+}
+
+TEST(DivideTile, PrefersSquarePieces) {
+  const WarpGrid wide = divide_tile(128, 256, 8);
+  EXPECT_EQ(std::pair(wide.m, wide.n), std::pair(2, 4));
+  const WarpGrid tall = divide_tile(256, 128, 8);
+  EXPECT_EQ(std::pair(tall.m, tall.n), std::pair(4, 2));
+}
+
+}  // namespace

@@ -1,0 +1,71 @@
+#pragma once
+
+// Which part of a matrix product a block works on. Compiled by the host too: the tests prove that
+// every tile and every step of K is visited exactly once.
+
+#include "common/types.cuh"
+
+/// The order in which consecutive blocks walk the tiles of C. Blocks that run at the same time are
+/// neighbours in this order, so it decides which rows of A and B they share in L2.
+///   row:     along a row of tiles; shares A
+///   column:  along a column of tiles; shares B
+///   grouped: down GROUP_M tiles, then one to the right; shares both
+enum class Schedule { row, column, grouped };
+
+struct Tile {
+  int m;
+  int n;
+};
+
+/// The tile of block `index`, 0 <= index < tiles_m * tiles_n. `group_m` only matters to `grouped`.
+ASSAY_HD constexpr Tile tile_at(Schedule schedule, int index, int tiles_m, int tiles_n,
+                                int group_m) {
+  if (schedule == Schedule::row) return {index / tiles_n, index % tiles_n};
+  if (schedule == Schedule::column) return {index % tiles_m, index / tiles_m};
+  // A problem lower than a group makes the group lower, which also keeps the product below in
+  // range.
+  const int height = smaller(group_m, tiles_m);
+  const int group_size = height * tiles_n;
+  const int first_m = index / group_size * height;
+  const int rows = smaller(height, tiles_m - first_m);  // the last group may be lower
+  const int inside = index % group_size;
+  return {first_m + inside % rows, inside / rows};
+}
+
+/// A run of K slices, each BLOCK_K long (the last one of K may be shorter).
+struct SliceRange {
+  int first;
+  int count;
+};
+
+/// The slices of K that split `split` of `num_splits` adds up: runs of nearly equal length in
+/// order, some of them empty when there are more splits than slices.
+ASSAY_HD constexpr SliceRange slices_of(int split, int num_splits, int num_slices) {
+  const int base = num_slices / num_splits;
+  const int extra = num_slices % num_splits;
+  return {split * base + smaller(split, extra), base + (split < extra ? 1 : 0)};
+}
+
+/// How warps share a tile.
+struct WarpGrid {
+  int m;
+  int n;
+};
+
+/// Divides a tile over `warps` so that they read the least shared memory between them (a warp reads
+/// its rows of A and of B; those in a row of the grid read the same A). {0, 0} when it cannot be
+/// done in pieces whose sides are multiples of 16.
+ASSAY_HD constexpr WarpGrid divide_tile(int block_m, int block_n, int warps) {
+  WarpGrid best{0, 0};
+  int best_rows = 0;
+  for (int m = 1; m <= warps; m *= 2) {
+    const int n = warps / m;
+    if (m * n != warps || block_m % (16 * m) != 0 || block_n % (16 * n) != 0) continue;
+    const int rows = n * block_m + m * block_n;
+    if (best.m == 0 || rows < best_rows) {
+      best = {m, n};
+      best_rows = rows;
+    }
+  }
+  return best;
+}
