@@ -28,7 +28,7 @@ constexpr double kNormalTail = 1.959963984540054;  // its quantile of the standa
 constexpr std::size_t kFewestValues = 6;
 
 // The exact null distribution of the signed rank takes n^3/2 additions: 0.5 million at 100. Beyond,
-// the normal approximation with continuity correction is off by one rank in 2000 at most.
+// the normal approximation with continuity correction is at most one rank of 2000 wider.
 constexpr std::size_t kMostExactPairs = 100;
 
 /// The k-th smallest, counting from 1; leaves smaller ones before it and larger ones after.
