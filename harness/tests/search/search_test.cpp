@@ -1,0 +1,134 @@
+#include "search/search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+SearchSpec exhaustive() { return {}; }
+
+SearchSpec random_search(std::uint64_t seed) {
+  SearchSpec search;
+  search.strategy = Strategy::random;
+  search.seed = seed;
+  return search;
+}
+
+/// Proposes `batch` at a time until nothing is left.
+std::vector<std::size_t> run_to_end(const SearchSpec& search, std::size_t num_candidates,
+                                    std::size_t batch) {
+  std::vector<Tried> history;
+  std::vector<std::size_t> order;
+  for (;;) {
+    const auto proposed = propose(search, num_candidates, history, batch);
+    if (proposed.empty()) return order;
+    for (std::size_t index : proposed) {
+      order.push_back(index);
+      history.push_back({index, 100.0});
+    }
+  }
+}
+
+std::vector<std::size_t> in_order(std::size_t size) {
+  std::vector<std::size_t> order(size);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+TEST(Exhaustive, VisitsEveryCandidateInOrder) {
+  for (std::size_t batch : {1u, 3u, 100u}) {
+    EXPECT_EQ(run_to_end(exhaustive(), 17, batch), in_order(17)) << batch;
+  }
+}
+
+TEST(Exhaustive, SkipsWhatWasTriedWhateverCameOfIt) {
+  const std::vector<Tried> history = {{3, 50.0}, {0, std::nullopt}, {1, 70.0}};
+  EXPECT_THAT(propose(exhaustive(), 6, history, 10), ElementsAre(2, 4, 5));
+}
+
+TEST(Random, VisitsEveryCandidateOnceInAnOrderOfItsOwn) {
+  for (std::size_t size : {1u, 2u, 17u, 1000u}) {
+    auto order = run_to_end(random_search(1), size, 7);
+    if (size == 1000) {
+      EXPECT_NE(order, in_order(size));
+    }
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, in_order(size));
+  }
+}
+
+TEST(Random, OrderDependsOnTheSeedAndNotOnTheBatch) {
+  const auto order = run_to_end(random_search(4), 100, 1);
+  EXPECT_EQ(run_to_end(random_search(4), 100, 9), order);
+  EXPECT_EQ(run_to_end(random_search(4), 100, 100), order);
+  EXPECT_NE(run_to_end(random_search(5), 100, 1), order);
+}
+
+// A sweep that was interrupted goes on where it would have gone, and one whose store already holds
+// points from elsewhere just leaves them out.
+TEST(Random, KeepsItsOrderWhateverTheHistory) {
+  const auto order = run_to_end(random_search(2), 50, 50);
+  const std::vector<Tried> history = {{order[30], 1.0}, {order[2], std::nullopt}};
+  std::vector<std::size_t> expected = order;
+  std::erase(expected, order[30]);
+  std::erase(expected, order[2]);
+  EXPECT_EQ(propose(random_search(2), 50, history, 50), expected);
+}
+
+// The order is part of what a seed promises, on any machine and with any standard library.
+TEST(Random, OrderOfASeedNeverChanges) {
+  EXPECT_THAT(propose(random_search(1), 10, {}, 10), ElementsAre(1, 2, 5, 3, 6, 9, 7, 4, 0, 8));
+}
+
+// Each candidate is first about equally often: 6000 seeds, 6 candidates, 1000 each +- 5 sigma.
+TEST(Random, IsUniform) {
+  std::vector<int> first(6, 0), last(6, 0);
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    const auto order = propose(random_search(seed), 6, {}, 6);
+    ++first[order.front()];
+    ++last[order.back()];
+  }
+  for (int times : first) EXPECT_NEAR(times, 1000, 145);
+  for (int times : last) EXPECT_NEAR(times, 1000, 145);
+}
+
+TEST(Budget, CountsWhatWasTriedBefore) {
+  SearchSpec search = random_search(1);
+  search.budget_configs = 5;
+  EXPECT_EQ(run_to_end(search, 100, 2).size(), 5u);
+  EXPECT_EQ(propose(search, 100, {{1, 1.0}, {2, std::nullopt}, {3, 1.0}}, 10).size(), 2u);
+  EXPECT_THAT(propose(search, 100, std::vector<Tried>(5), 10), IsEmpty());
+  EXPECT_THAT(propose(search, 100, std::vector<Tried>(9), 10), IsEmpty());
+}
+
+TEST(Budget, OfNothingProposesNothing) {
+  SearchSpec search = exhaustive();
+  for (std::int64_t budget : {std::int64_t{0}, std::int64_t{-1}}) {
+    search.budget_configs = budget;
+    EXPECT_THAT(propose(search, 100, {}, 10), IsEmpty());
+  }
+}
+
+TEST(Budget, LargerThanTheSpaceEndsWithTheSpace) {
+  SearchSpec search = random_search(1);
+  search.budget_configs = 1000;
+  EXPECT_EQ(run_to_end(search, 10, 3).size(), 10u);
+}
+
+TEST(Propose, HasNothingToSayOfAnEmptySpaceOrAnEmptyRequest) {
+  EXPECT_THAT(propose(random_search(1), 0, {}, 4), IsEmpty());
+  EXPECT_THAT(propose(exhaustive(), 0, {}, 4), IsEmpty());
+  EXPECT_THAT(propose(exhaustive(), 4, {}, 0), IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay
