@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+#include "base/error.h"
+#include "cuda/library.h"
+
+// Every driver function in use. Spelled as in cuda.h, whose macros turn cuMemAlloc into the
+// exported cuMemAlloc_v2: the macros rename the members below and their uses alike, and the loader
+// asks for the renamed text, so the symbol always fits the prototype.
+#define ASSAY_DRIVER_FUNCTIONS(X) \
+  X(cuInit)                       \
+  X(cuGetErrorName)               \
+  X(cuGetErrorString)             \
+  X(cuDeviceGet)                  \
+  X(cuDeviceGetCount)             \
+  X(cuDeviceGetName)              \
+  X(cuDeviceGetUuid)              \
+  X(cuDeviceGetAttribute)         \
+  X(cuDeviceTotalMem)             \
+  X(cuDevicePrimaryCtxRetain)     \
+  X(cuDevicePrimaryCtxRelease)    \
+  X(cuCtxSetCurrent)              \
+  X(cuCtxSynchronize)             \
+  X(cuModuleLoadData)             \
+  X(cuModuleUnload)               \
+  X(cuModuleGetFunction)          \
+  X(cuFuncSetAttribute)           \
+  X(cuLaunchKernel)               \
+  X(cuLaunchKernelEx)             \
+  X(cuTensorMapEncodeTiled)       \
+  X(cuMemGetInfo)                 \
+  X(cuMemAlloc)                   \
+  X(cuMemFree)                    \
+  X(cuMemHostAlloc)               \
+  X(cuMemFreeHost)                \
+  X(cuMemHostGetDevicePointer)    \
+  X(cuMemcpyDtoHAsync)            \
+  X(cuMemcpyDtoDAsync)            \
+  X(cuMemsetD8Async)              \
+  X(cuMemsetD32Async)             \
+  X(cuStreamCreate)               \
+  X(cuStreamDestroy)              \
+  X(cuStreamSynchronize)          \
+  X(cuEventCreate)                \
+  X(cuEventDestroy)               \
+  X(cuEventRecord)
+
+namespace assay {
+
+/// A driver call that failed: what() is "CALL: CUDA_ERROR_NAME, description".
+class CudaError : public Error {
+ public:
+  CudaError(CUresult code, const std::string& message) : Error(message), code_(code) {}
+  CUresult code() const { return code_; }
+
+ private:
+  CUresult code_;
+};
+
+/// libcuda's functions. One per process, and it outlives every handle made with it.
+struct Driver {
+  /// Loads libcuda and initialises it. Throws Error with a sentence (no driver, no GPU).
+  Driver();
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+
+  /// Throws CudaError unless `result` is success; `call` says what was attempted.
+  void check(CUresult result, const char* call) const {
+    if (result != CUDA_SUCCESS) fail(result, call);
+  }
+  [[noreturn]] void fail(CUresult result, const std::string& call) const;
+
+#define ASSAY_MEMBER(function) decltype(&::function) function = nullptr;
+  ASSAY_DRIVER_FUNCTIONS(ASSAY_MEMBER)
+#undef ASSAY_MEMBER
+  /// The export without a suffix: drivers before 12.8 lack cuEventElapsedTime_v2, which only
+  /// reports pending errors differently.
+  CUresult (*event_elapsed_time)(float*, CUevent, CUevent) = nullptr;
+
+ private:
+  Library library_;
+};
+
+/// Whether the error leaves the context unusable: only a new process can go on.
+bool is_sticky(CUresult code);
+
+}  // namespace assay
