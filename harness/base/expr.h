@@ -13,8 +13,7 @@ namespace assay {
 
 /// A mistake in an expression; `column` is the 0-based offset in its text.
 struct ExprError : std::runtime_error {
-  ExprError(std::size_t column, const std::string& message)
-      : std::runtime_error(message), column(column) {}
+  ExprError(std::size_t at, const std::string& message) : std::runtime_error(message), column(at) {}
   std::size_t column;
 };
 

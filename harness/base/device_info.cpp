@@ -1,0 +1,71 @@
+#include "base/device_info.h"
+
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kMiB = 1024 * kKiB;
+constexpr std::int64_t kGiB = 1024 * kMiB;
+
+struct Nominal {
+  std::string_view arch;
+  std::string_view model;  // whose figures these are
+  int cc;
+  int sm_count;
+  std::int64_t smem_optin_bytes;
+  std::int64_t l2_bytes;
+  std::int64_t memory_bytes;
+};
+
+constexpr Nominal kNominal[] = {
+    {"80", "A100", 80, 108, 163 * kKiB, 40 * kMiB, 80 * kGiB},
+    {"86", "A40", 86, 84, 99 * kKiB, 6 * kMiB, 48 * kGiB},
+    {"89", "L40S", 89, 142, 99 * kKiB, 96 * kMiB, 48 * kGiB},
+    {"90", "H200", 90, 132, 227 * kKiB, 60 * kMiB, 141 * kGiB},
+    {"90a", "H200", 90, 132, 227 * kKiB, 60 * kMiB, 141 * kGiB},
+};
+
+}  // namespace
+
+std::string DeviceInfo::slug() const {
+  std::string slug;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte)) {
+      slug += static_cast<char>(std::tolower(byte));
+    } else if (!slug.empty() && slug.back() != '_') {
+      slug += '_';
+    }
+  }
+  while (!slug.empty() && slug.back() == '_') slug.pop_back();
+  return slug;
+}
+
+std::string native_arch(int cc) { return fmt::format("{}{}", cc, cc >= 90 ? "a" : ""); }
+
+DeviceInfo nominal_device(std::string_view arch) {
+  std::string known;
+  for (const Nominal& nominal : kNominal) {
+    if (nominal.arch == arch) {
+      DeviceInfo info;
+      info.name = fmt::format("nominal sm_{} ({})", nominal.arch, nominal.model);
+      info.cc = nominal.cc;
+      info.sm_count = nominal.sm_count;
+      info.smem_optin_bytes = nominal.smem_optin_bytes;
+      info.l2_bytes = nominal.l2_bytes;
+      info.memory_bytes = nominal.memory_bytes;
+      return info;
+    }
+    known += known.empty() ? "" : ", ";
+    known += nominal.arch;
+  }
+  throw UsageError(fmt::format("unknown arch \"{}\"; known are {}", arch, known));
+}
+
+}  // namespace assay

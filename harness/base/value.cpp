@@ -1,0 +1,97 @@
+#include "base/value.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace assay {
+namespace {
+
+bool is_word(std::string_view text) {
+  const auto letter = [](unsigned char c) { return std::isalpha(c) || c == '_'; };
+  const auto letter_or_digit = [&](unsigned char c) { return letter(c) || std::isdigit(c); };
+  return !text.empty() && letter(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), letter_or_digit);
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<Value> parse_value(std::string_view text) {
+  if (const auto integer = parse_integer(text)) return *integer;
+  if (is_word(text)) return std::string(text);
+  return std::nullopt;
+}
+
+/// Splits `A=1,B=2` and hands each value's text to `parse`, which answers nothing when it is not
+/// `what`.
+template <typename T, typename Parse>
+std::vector<std::pair<std::string, T>> parse_pairs(std::string_view text, std::string_view what,
+                                                   Parse parse) {
+  std::vector<std::pair<std::string, T>> pairs;
+  if (text.empty()) return pairs;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    const std::size_t equals = part.find('=');
+    const std::string_view name = part.substr(0, equals);
+    const auto value =
+        equals == std::string_view::npos ? std::nullopt : parse(part.substr(equals + 1));
+    if (!is_word(name) || !value) {
+      throw UsageError(fmt::format("expected {}, found \"{}\" in \"{}\"", what, part, text));
+    }
+    const auto same = [&](const auto& pair) { return pair.first == name; };
+    if (std::any_of(pairs.begin(), pairs.end(), same)) {
+      throw UsageError(fmt::format("\"{}\" is given twice in \"{}\"", name, text));
+    }
+    pairs.emplace_back(std::string(name), *value);
+    begin = end + 1;
+  }
+  return pairs;
+}
+
+template <typename Pairs, typename Format>
+std::string join(const Pairs& pairs, Format format) {
+  std::string text;
+  for (const auto& [name, value] : pairs) {
+    if (!text.empty()) text += ',';
+    text += name;
+    text += '=';
+    text += format(value);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+  return std::get<std::string>(value);
+}
+
+std::string to_text(const Config& config) {
+  return join(config, [](const Value& value) { return to_text(value); });
+}
+
+std::string to_text(const Problem& problem) {
+  return join(problem, [](std::int64_t value) { return std::to_string(value); });
+}
+
+Config parse_config(std::string_view text) {
+  return parse_pairs<Value>(text, "NAME=value", parse_value);
+}
+
+Problem parse_problem(std::string_view text) {
+  return parse_pairs<std::int64_t>(text, "NAME=integer", parse_integer);
+}
+
+}  // namespace assay
