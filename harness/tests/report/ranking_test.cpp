@@ -132,11 +132,12 @@ TEST(Ranking, TieBreakLooksAtSpillsThenRegistersThenSharedMemoryThenText) {
 }
 
 TEST(Ranking, TiedMeansTiedWithTheFastestNotWithTheWinner) {
-  // b swings about a and about c; c is slower than a in every round.
+  // b swings widely about a and c; c is slower than a in every round.
   Entrant a{"k", "A=1", std::vector<double>(kRounds, 100.0), {0, 100, 0}, ""};
   Entrant b{"k", "B=1", {}, {0, 50, 0}, ""};
   Entrant c{"k", "C=1", std::vector<double>(kRounds, 100.3), {0, 1, 0}, ""};
-  for (std::size_t i = 0; i < kRounds; ++i) b.samples_ns.push_back(i % 2 == 0 ? 101.0 : 99.2);
+  for (std::size_t i = 0; i < kRounds; ++i)
+    b.samples_ns.push_back(98.65 + 0.1 * static_cast<double>(i));
   const auto ranking = rank_entrants({a, b, c});
   EXPECT_TRUE(find(ranking, "A=1").tied);
   EXPECT_TRUE(find(ranking, "B=1").tied);
@@ -144,7 +145,7 @@ TEST(Ranking, TiedMeansTiedWithTheFastestNotWithTheWinner) {
   EXPECT_EQ(winner(ranking), "B=1");
   // Ratios are to the winner, even for the one with the better median.
   EXPECT_TRUE(same(find(ranking, "B=1").ratio_to_best, {1, 1, 1}));
-  EXPECT_NEAR(find(ranking, "A=1").ratio_to_best.value, 1 / 1.001, 1e-4);
+  EXPECT_NEAR(find(ranking, "A=1").ratio_to_best.value, 1 / 1.001, 5e-4);
   EXPECT_EQ(ranking[0].config, "A=1");
 }
 
