@@ -17,7 +17,7 @@ class Owned {
   Owned(const Driver& driver, Handle handle) : driver_(&driver), handle_(handle) {}
   Owned(Owned&& other) noexcept
       : driver_(other.driver_), handle_(std::exchange(other.handle_, Handle{})) {}
-  Owned& operator=(Owned&& other) noexcept {
+  Owned& operator=(Owned other) noexcept {
     std::swap(driver_, other.driver_);
     std::swap(handle_, other.handle_);
     return *this;

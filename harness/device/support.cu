@@ -1,1 +1,293 @@
-// The harness's own kernels: fills, comparisons, L2 flush, stream hold.
+// The harness's own kernels: they make inputs, poison-check and compare outputs, evict L2 and hold
+// the stream. Compiled by NVRTC for the GPU at hand and loaded by SupportKernels, whose constants
+// and structs mirror the ones here. No header is included: NVRTC alone must do.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+constexpr int kThreads = 256;
+constexpr u16 kPoisonHalf = 0x7FA5;       // a NaN as bf16 and as f16
+constexpr u32 kPoisonWord = 0x7FA57FA5u;  // a NaN as f32
+
+enum DType { kBf16, kF16, kF32, kF64, kI32, kI64, kU8 };  // the order of assay::DType
+
+enum Generator { kConstant, kNormal, kUniform, kIota, kPermutation };
+
+__device__ i64 first_index() { return blockIdx.x * (i64)blockDim.x + threadIdx.x; }
+__device__ i64 stride() { return gridDim.x * (i64)blockDim.x; }
+
+__device__ u64 global_time_ns() {
+  u64 now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// The finaliser of splitmix64: a bijection whose output passes statistical tests even on a counter.
+__device__ u64 mix(u64 x) {
+  x ^= x >> 30;
+  x *= 0xBF58476D1CE4E5B9ull;
+  x ^= x >> 27;
+  x *= 0x94D049BB133111EBull;
+  return x ^ (x >> 31);
+}
+
+__device__ u64 random_bits(u64 key, u64 counter) {
+  return mix(key + (counter + 1) * 0x9E3779B97F4A7C15ull);
+}
+
+__device__ double load(int dtype, const void* data, i64 i) {
+  switch (dtype) {
+    case kBf16:
+      return __uint_as_float((u32) reinterpret_cast<const u16*>(data)[i] << 16);
+    case kF16: {
+      float value;
+      asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(reinterpret_cast<const u16*>(data)[i]));
+      return value;
+    }
+    case kF32:
+      return reinterpret_cast<const float*>(data)[i];
+    case kF64:
+      return reinterpret_cast<const double*>(data)[i];
+    case kI32:
+      return reinterpret_cast<const int*>(data)[i];
+    case kI64:
+      return (double)reinterpret_cast<const i64*>(data)[i];
+    default:
+      return reinterpret_cast<const u8*>(data)[i];
+  }
+}
+
+__device__ void store(int dtype, void* data, i64 i, double value) {
+  switch (dtype) {
+    case kBf16: {  // to nearest even; generators make no NaN
+      const u32 bits = __float_as_uint((float)value);
+      reinterpret_cast<u16*>(data)[i] = (u16)((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
+      return;
+    }
+    case kF16: {
+      u16 bits;
+      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"((float)value));
+      reinterpret_cast<u16*>(data)[i] = bits;
+      return;
+    }
+    case kF32:
+      reinterpret_cast<float*>(data)[i] = (float)value;
+      return;
+    case kF64:
+      reinterpret_cast<double*>(data)[i] = value;
+      return;
+    case kI32:
+      reinterpret_cast<int*>(data)[i] = (int)value;
+      return;
+    case kI64:
+      reinterpret_cast<i64*>(data)[i] = (i64)value;
+      return;
+    default:
+      reinterpret_cast<u8*>(data)[i] = (u8)(int)value;
+  }
+}
+
+__device__ bool is_poison(int dtype, const void* data, i64 i) {
+  if (dtype == kF32) return reinterpret_cast<const u32*>(data)[i] == kPoisonWord;
+  return reinterpret_cast<const u16*>(data)[i] == kPoisonHalf;
+}
+
+// Box-Muller on two 32-bit uniforms; the largest value is sqrt(-2 ln 2^-33), 6.8.
+__device__ double normal(u64 bits) {
+  const float u = ((float)(u32)(bits >> 32) + 0.5f) * 2.3283064365386963e-10f;
+  const float angle = (float)(u32)bits * 4.656612873077393e-10f;  // in half turns
+  return sqrtf(-2.0f * logf(fminf(u, 0.99999994f))) * cospif(angle);
+}
+
+// A four-round Feistel network is a bijection of 2^bits; walking its cycle until the value is below
+// n makes it one of [0, n).
+__device__ u64 permute(u64 key, u64 i, u64 n) {
+  int half = 1;
+  while ((1ull << (2 * half)) < n) ++half;
+  const u64 mask = (1ull << half) - 1;
+  do {
+    u64 left = i >> half, right = i & mask;
+    for (int round = 0; round < 4; ++round) {
+      const u64 next = left ^ (mix(key + right * 4 + round + 1) & mask);
+      left = right;
+      right = next;
+    }
+    i = left << half | right;
+  } while (i >= n);
+  return i;
+}
+
+extern "C" __global__ void assay_fill(int generator, int dtype, void* out, i64 n, u64 key,
+                                      double low, double high) {
+  for (i64 i = first_index(); i < n; i += stride()) {
+    const u64 bits = random_bits(key, i);
+    double value = low;
+    if (generator == kNormal) value = normal(bits);
+    if (generator == kUniform) {
+      value = low + (high - low) * ((double)(bits >> 11) * 1.1102230246251565e-16);
+      if (dtype >= kI32) value = floor(value);
+    }
+    if (generator == kIota) value = (double)i;
+    if (generator == kPermutation) value = (double)permute(key, i, n);
+    store(dtype, out, i, value);
+  }
+}
+
+// Adds to *sum a hash of (position, word) for every 8-byte word: the order of the additions does
+// not matter, the order of the words does. `data` is 8-byte aligned.
+extern "C" __global__ void assay_hash(const void* data, u64 bytes, u64* sum) {
+  const u64* words = reinterpret_cast<const u64*>(data);
+  const u64 num_words = bytes / 8;
+  u64 total = 0;
+  for (u64 i = first_index(); i < num_words; i += stride()) total += mix(random_bits(i, words[i]));
+  if (first_index() == 0 && bytes % 8 != 0) {
+    u64 tail = 0;
+    for (u64 i = num_words * 8; i < bytes; ++i) {
+      tail = tail << 8 | reinterpret_cast<const u8*>(data)[i];
+    }
+    total += mix(random_bits(num_words, tail));
+  }
+  for (int step = 16; step > 0; step /= 2) total += __shfl_down_sync(~0u, total, step);
+  if (threadIdx.x % 32 == 0) atomicAdd(sum, total);
+}
+
+// A guard zone keeps poison in every byte. *found becomes the largest ~distance of a byte that has
+// changed, counted away from the buffer (backwards in the zone before it); 0 means intact.
+extern "C" __global__ void assay_guard(const u8* zone, u64 bytes, int backwards, u64* found) {
+  for (u64 i = first_index(); i < bytes; i += stride()) {
+    const u8* byte = backwards ? zone + (bytes - 1 - i) : zone + i;
+    const u8 expected = (u64)byte % 2 == 0 ? (u8)(kPoisonHalf & 0xFF) : (u8)(kPoisonHalf >> 8);
+    if (*byte != expected) atomicMax(found, ~i);
+  }
+}
+
+// Mirrors Comparison in support_kernels.h. "not_" fields hold ~index, so that zeroed memory means
+// "none" and the first index is the largest.
+struct Comparison {
+  u64 compared;
+  u64 unwritten;
+  u64 not_first_unwritten;
+  u64 bad;
+  u64 not_first_bad;
+  double squared_error;
+  double squared_reference;
+  double worst_ratio;
+};
+
+__device__ u64 larger(u64 a, u64 b) { return a > b ? a : b; }
+
+// A NaN or an infinity counts as this error, so that the sums stay finite.
+constexpr double kErrorCap = 1e30;
+
+extern "C" __global__ void assay_compare(int dtype, const void* out, const float* reference, i64 n,
+                                         double factor, double floor, Comparison* result) {
+  __shared__ Comparison partial[kThreads];
+  Comparison mine = {};
+  for (i64 i = first_index(); i < n; i += stride()) {
+    ++mine.compared;
+    if (is_poison(dtype, out, i)) {
+      ++mine.unwritten;
+      mine.not_first_unwritten = larger(mine.not_first_unwritten, ~(u64)i);
+      continue;
+    }
+    const double expected = reference[i];
+    const double bound = factor * fabs(expected) + floor;
+    double error = fabs(load(dtype, out, i) - expected);
+    // `!(error <= bound)` and not `error > bound`: a NaN is neither.
+    if (!(error <= bound)) {
+      ++mine.bad;
+      mine.not_first_bad = larger(mine.not_first_bad, ~(u64)i);
+    }
+    if (!(error <= kErrorCap)) error = kErrorCap;
+    mine.squared_error += error * error;
+    mine.squared_reference += expected * expected;
+    if (error > 0) {
+      mine.worst_ratio =
+          fmax(mine.worst_ratio, bound > 0 ? fmin(error / bound, kErrorCap) : kErrorCap);
+    }
+  }
+  partial[threadIdx.x] = mine;
+  for (int step = kThreads / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= step) continue;
+    Comparison& a = partial[threadIdx.x];
+    const Comparison& b = partial[threadIdx.x + step];
+    a.compared += b.compared;
+    a.unwritten += b.unwritten;
+    a.not_first_unwritten = larger(a.not_first_unwritten, b.not_first_unwritten);
+    a.bad += b.bad;
+    a.not_first_bad = larger(a.not_first_bad, b.not_first_bad);
+    a.squared_error += b.squared_error;
+    a.squared_reference += b.squared_reference;
+    a.worst_ratio = fmax(a.worst_ratio, b.worst_ratio);
+  }
+  if (threadIdx.x != 0) return;
+  const Comparison& all = partial[0];
+  atomicAdd(&result->compared, all.compared);
+  atomicAdd(&result->unwritten, all.unwritten);
+  atomicMax(&result->not_first_unwritten, all.not_first_unwritten);
+  atomicAdd(&result->bad, all.bad);
+  atomicMax(&result->not_first_bad, all.not_first_bad);
+  atomicAdd(&result->squared_error, all.squared_error);
+  atomicAdd(&result->squared_reference, all.squared_reference);
+  // The bits of doubles that are not negative are ordered like the doubles.
+  atomicMax(reinterpret_cast<u64*>(&result->worst_ratio),
+            (u64)__double_as_longlong(all.worst_ratio));
+}
+
+extern "C" __global__ void assay_sum_squares(const float* data, i64 n, double* sum) {
+  double total = 0;
+  for (i64 i = first_index(); i < n; i += stride()) total += (double)data[i] * data[i];
+  for (int step = 16; step > 0; step /= 2) total += __shfl_down_sync(~0u, total, step);
+  if (threadIdx.x % 32 == 0) atomicAdd(sum, total);
+}
+
+// out[j] = data[first + j * step], j < count: what the host needs to compute one element itself.
+extern "C" __global__ void assay_gather(int dtype, const void* data, i64 first, i64 step, i64 count,
+                                        double* out) {
+  for (i64 j = first_index(); j < count; j += stride())
+    out[j] = load(dtype, data, first + j * step);
+}
+
+extern "C" __global__ void assay_add(int a_dtype, const void* a, int b_dtype, const void* b,
+                                     float* out, i64 n) {
+  for (i64 i = first_index(); i < n; i += stride()) {
+    out[i] = (float)(load(a_dtype, a, i) + load(b_dtype, b, i));
+  }
+}
+
+// Reads everything and writes nothing: evicts L2 and leaves only clean lines in it. Four loads are
+// in flight per thread. The sum is stored only if it hits one value in 2^32, which keeps the loads.
+extern "C" __global__ void assay_read(const uint4* data, i64 n, u32* sink) {
+  u32 sum = 0;
+  i64 i = first_index();
+  for (; i + 3 * stride() < n; i += 4 * stride()) {
+    const uint4 a = __ldcg(data + i), b = __ldcg(data + i + stride());
+    const uint4 c = __ldcg(data + i + 2 * stride()), d = __ldcg(data + i + 3 * stride());
+    sum ^= a.x ^ a.y ^ a.z ^ a.w ^ b.x ^ b.y ^ b.z ^ b.w;
+    sum ^= c.x ^ c.y ^ c.z ^ c.w ^ d.x ^ d.y ^ d.z ^ d.w;
+  }
+  for (; i < n; i += stride()) {
+    const uint4 a = __ldcg(data + i);
+    sum ^= a.x ^ a.y ^ a.z ^ a.w;
+  }
+  if (sum == 0x5EED5EEDu) *sink = sum;
+}
+
+// Holds the stream until the host has published `ticket`. A call that waits for the device while
+// the stream is held would never return, so it gives up after a second and says so.
+extern "C" __global__ void assay_hold(const volatile u32* published, u32 ticket, u32* timed_out) {
+  const u64 begin = global_time_ns();
+  while ((int)(*published - ticket) < 0) {
+    if (global_time_ns() - begin > 1000000000ull) {
+      *timed_out = 1;
+      __threadfence_system();
+      return;
+    }
+  }
+}
+
+extern "C" __global__ void assay_empty() {}

@@ -1,0 +1,44 @@
+#include "device/arena.h"
+
+#include "device/support_kernels.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kAlignment = 1024;  // of TMA's 128-byte swizzle
+// Wide enough that a tile of 128 rows of 512 bytes written one tile too far still lands in it.
+constexpr std::size_t kGuardBytes = 64 * 1024;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+std::size_t guarded_bytes(std::size_t bytes) { return kGuardBytes + aligned(bytes) + kGuardBytes; }
+
+GuardedBuffer place_buffer(const std::string& name, std::size_t bytes, CUdeviceptr begin) {
+  return {name, begin + kGuardBytes, bytes, begin, begin + guarded_bytes(bytes)};
+}
+
+void Arena::reserve(std::size_t bytes) {
+  if (bytes <= capacity_) return;
+  release();  // before the larger piece is asked for: both together may not fit
+  memory_ = allocate(*driver_, bytes + kAlignment);
+  capacity_ = bytes;
+}
+
+void Arena::release() {
+  memory_ = DeviceMemory();
+  capacity_ = 0;
+}
+
+CUdeviceptr Arena::begin() const { return aligned(memory_.get()); }
+
+void Arena::poison(std::size_t bytes, CUstream stream) const {
+  if (bytes == 0) return;
+  driver_->check(driver_->cuMemsetD32Async(begin(), kPoisonWord, bytes / 4, stream),
+                 "cuMemsetD32Async of the outputs");
+}
+
+}  // namespace assay

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "cuda/handles.h"
+
+namespace assay {
+
+/// A buffer between two guard zones, [begin, data) and [data + bytes, end), that hold the poison
+/// word whenever no kernel has strayed. `data` is 1024-byte aligned.
+struct GuardedBuffer {
+  std::string name;
+  CUdeviceptr data = 0;
+  std::size_t bytes = 0;
+  CUdeviceptr begin = 0;
+  CUdeviceptr end = 0;
+};
+
+/// The memory that a buffer of `bytes` takes with its guard zones; a multiple of 1024.
+std::size_t guarded_bytes(std::size_t bytes);
+
+/// Lays a buffer out at `begin`, which is 1024-byte aligned.
+GuardedBuffer place_buffer(const std::string& name, std::size_t bytes, CUdeviceptr begin);
+
+/// One piece of device memory that a trial's outputs and scratch are laid out in, one after
+/// another, so that a single memset poisons them and their guard zones. It grows and never shrinks.
+class Arena {
+ public:
+  explicit Arena(const Driver& driver) : driver_(&driver) {}
+
+  /// Makes room for `bytes`, at which buffers laid out before become invalid. Throws CudaError.
+  void reserve(std::size_t bytes);
+  /// Gives the memory back.
+  void release();
+
+  CUdeviceptr begin() const;  ///< 1024-byte aligned
+  /// Enqueues the fill of the first `bytes` with the poison word.
+  void poison(std::size_t bytes, CUstream stream) const;
+
+ private:
+  const Driver* driver_;
+  DeviceMemory memory_;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/trial.h"
+#include "cuda/driver.h"
+
+namespace assay {
+
+/// What a configuration did wrong, thrown inside the worker up to TrialRunner, which makes it the
+/// trial's outcome.
+class Failure : public std::exception {
+ public:
+  Failure(Status status, std::string kind, std::string message) {
+    outcome_.status = status;
+    outcome_.kind = std::move(kind);
+    outcome_.message = std::move(message);
+  }
+  explicit Failure(Outcome outcome) : outcome_(std::move(outcome)) {}
+  const Outcome& outcome() const { return outcome_; }
+  const char* what() const noexcept override { return outcome_.message.c_str(); }
+
+ private:
+  Outcome outcome_;
+};
+
+/// The outcome `runtime` with the kind that the driver's error belongs to: launch, illegal_address,
+/// trap, out_of_memory, sticky.
+Outcome runtime_outcome(const CudaError& error);
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/dtype.h"
+#include "cuda/handles.h"
+
+namespace assay {
+
+/// What one pass over an output found; mirrors the struct in support.cu. The not_first_ fields hold
+/// ~index of the first such element and mean nothing when their count is 0.
+struct Comparison {
+  std::uint64_t compared = 0;
+  std::uint64_t unwritten = 0;
+  std::uint64_t not_first_unwritten = 0;
+  std::uint64_t bad = 0;
+  std::uint64_t not_first_bad = 0;
+  double squared_error = 0;
+  double squared_reference = 0;
+  double worst_ratio = 0;
+};
+
+/// The word that outputs, scratch and guard zones are filled with before a checked launch: a NaN as
+/// f32, and each half of it a NaN as bf16 and as f16.
+constexpr std::uint32_t kPoisonWord = 0x7FA57FA5;
+
+/// Mirrors the generators of support.cu.
+enum class Generator : int { constant, normal, uniform, iota, permutation };
+
+/// The kernels of support.cu, each enqueued on one stream. Pointers are device memory; results go
+/// to device memory too. All throw CudaError.
+class SupportKernels {
+ public:
+  SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin, int sm_count);
+
+  void fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
+            std::uint64_t key, double low, double high) const;
+  /// Adds the hash of `bytes` at `data` (8-byte aligned) to the 64-bit word at `sum`.
+  void hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const;
+  /// Sets the 64-bit word at `found`, zero before, to ~distance of the changed byte nearest to the
+  /// buffer that the guard zone belongs to; `backwards` for the zone before it.
+  void guard(CUdeviceptr zone, std::size_t bytes, bool backwards, CUdeviceptr found) const;
+  /// Compares with `!(|out - ref| <= factor * |ref| + floor)`; `result` is a zeroed Comparison.
+  void compare(DType dtype, CUdeviceptr out, CUdeviceptr reference, std::int64_t elements,
+               double factor, double floor, CUdeviceptr result) const;
+  /// Adds the sum of squares to the double at `sum`.
+  void sum_squares(CUdeviceptr data, std::int64_t elements, CUdeviceptr sum) const;
+  /// out[j] = double(data[first + j * step]).
+  void gather(DType dtype, CUdeviceptr data, std::int64_t first, std::int64_t step,
+              std::int64_t count, CUdeviceptr out) const;
+  void add(DType a_dtype, CUdeviceptr a, DType b_dtype, CUdeviceptr b, CUdeviceptr out,
+           std::int64_t elements) const;
+  /// Reads all of it (a multiple of 16 bytes) and writes nothing.
+  void read(CUdeviceptr data, std::size_t bytes) const;
+  /// Keeps the stream busy until the word at `published` reaches `ticket`, or for a second, after
+  /// which the word at `timed_out` becomes 1.
+  void hold(CUdeviceptr published, std::uint32_t ticket, CUdeviceptr timed_out) const;
+  void empty() const;
+
+ private:
+  template <typename... Args>
+  void launch(CUfunction function, std::int64_t threads, Args... args) const;
+  CUfunction function(const char* name) const;
+
+  const Driver* driver_;
+  CUstream stream_;
+  int sm_count_;
+  Module module_;
+  DeviceMemory sink_;
+  CUfunction fill_, hash_, guard_, compare_, sum_squares_, gather_, add_, read_, hold_, empty_;
+};
+
+}  // namespace assay
