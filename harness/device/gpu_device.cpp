@@ -1,0 +1,288 @@
+#include "device/gpu_device.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "device/messages.h"
+#include "device/worker_process.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+// cuInit takes seconds on a host with several GPUs and no persistence daemon.
+constexpr double kStartTimeoutS = 60;
+// Ceilings and self test are a few thousand launches of the harness's own kernels.
+constexpr double kInstrumentTimeoutS = 120;
+// cuBLASLt offers at most this many algorithms, each timed like a configuration.
+constexpr int kAlgorithmsPerBaseline = 16;
+
+json encode_all(const std::vector<TrialRequest>& requests) {
+  json array = json::array();
+  for (const TrialRequest& request : requests) array.push_back(message::encode(request));
+  return array;
+}
+
+Outcome failure(Status status, std::string kind, std::string text) {
+  Outcome outcome;
+  outcome.status = status;
+  outcome.kind = std::move(kind);
+  outcome.message = std::move(text);
+  return outcome;
+}
+
+/// An answer's result. Throws what the worker threw.
+json result_of(json answer) {
+  if (answer.contains("error")) {
+    const std::string sentence = answer["error"];
+    if (answer.value("usage", false)) throw UsageError(sentence);
+    throw Error(sentence);
+  }
+  return std::move(answer.at("result"));
+}
+
+}  // namespace
+
+struct GpuDevice::Impl {
+  using Event = WorkerProcess::Event;
+
+  explicit Impl(GpuOptions given) : options(std::move(given)) {
+    // Not its target: the link finds the program even after a rebuild replaced the file.
+    if (options.worker_program.empty()) options.worker_program = "/proc/self/exe";
+  }
+
+  GpuOptions options;
+  DeviceInfo info;
+  std::string provenance;  // always empty: measured here
+  std::optional<json> setup;
+  std::unique_ptr<WorkerProcess> worker;
+  std::unique_ptr<WorkerProcess> dying;  // killed; reaped while its replacement starts
+  bool ready = false;                    // the worker has answered hello and setup
+  int num_started = 0;
+  std::string start_failure;  // why the last start failed
+  bool refused = false;       // and whether a live worker said so
+
+  /// Starts a worker and queues its first requests, so that the driver starts up while the parent
+  /// stores the last trial; await_ready() reads the answers.
+  void launch() {
+    dying = std::move(worker);
+    if (dying) dying->kill();
+    ready = false;
+    ++num_started;
+    try {
+      worker = std::make_unique<WorkerProcess>(options.worker_program, options.index);
+    } catch (const Error& error) {
+      start_failure = error.what();
+      return;
+    }
+    worker->send(message::pack({{"verb", "hello"}}));
+    if (setup) worker->send(message::pack(*setup));
+  }
+
+  void await_ready() {
+    if (ready && !worker->connected()) launch();  // it died idle: no trial's fault
+    int failed_starts = 0;
+    while (!ready) {
+      dying.reset();
+      if (worker && started()) {
+        ready = true;
+        return;
+      }
+      // The first worker's own words (no driver, no such GPU) will not change.
+      if (refused && info.name.empty()) throw Error(start_failure);
+      if (++failed_starts >= options.max_failed_starts) throw lost();
+      launch();
+    }
+  }
+
+  /// Reads the answers to hello and setup. False, with start_failure, when this worker is of no
+  /// use.
+  bool started() {
+    refused = false;
+    try {
+      info = message::decode<DeviceInfo>(receive_start());
+      if (setup) receive_start();
+      return true;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::exception& error) {
+      start_failure = error.what();
+      return false;
+    }
+  }
+
+  json receive_start() {
+    const WorkerProcess::Received received = worker->receive(kStartTimeoutS);
+    switch (received.event) {
+      case Event::answer: {
+        json answer = message::unpack(received.text);
+        refused = answer.contains("error");
+        return result_of(std::move(answer));
+      }
+      case Event::interrupted:
+        worker->kill();
+        throw Interrupted();
+      case Event::timed_out:
+        throw Error(fmt::format("worker did not start within {} seconds", kStartTimeoutS));
+      case Event::ended:
+      case Event::garbage:
+        break;
+    }
+    throw Error(received.text);
+  }
+
+  Error lost() const {
+    if (info.name.empty()) {
+      return Error(fmt::format("GPU {} cannot be used: {}", options.index, start_failure));
+    }
+    return Error(fmt::format("GPU {} ({}) is lost: {}; everything measured so far is stored",
+                             options.index, info.name, start_failure));
+  }
+
+  /// Sends a request and hands its result to `take`. Returns what went wrong when the worker hung,
+  /// died or sent garbage; it is being replaced then. Throws what the worker threw.
+  std::optional<Outcome> ask(const json& request, double timeout_s,
+                             const std::function<void(const json&)>& take) {
+    await_ready();
+    const Clock::time_point start = Clock::now();
+    worker->send(message::pack(request));
+    const WorkerProcess::Received received = worker->receive(timeout_s);
+    std::optional<Outcome> failed;
+    switch (received.event) {
+      case Event::interrupted:
+        worker->kill();
+        throw Interrupted();
+      case Event::answer:
+        failed = read_answer(received.text, take);
+        break;
+      case Event::timed_out:
+        failed = failure(
+            Status::timeout, "hang",
+            fmt::format("no answer within {:.3g} seconds; the worker was killed", timeout_s));
+        break;
+      case Event::ended:
+        failed = failure(Status::runtime, "crash", received.text);
+        break;
+      case Event::garbage:
+        failed = failure(Status::runtime, "crash", "worker sent garbage: " + received.text);
+        break;
+    }
+    if (failed) {
+      failed->device_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+      launch();
+    }
+    return failed;
+  }
+
+  std::optional<Outcome> read_answer(const std::string& text,
+                                     const std::function<void(const json&)>& take) {
+    json answer;
+    try {
+      answer = message::unpack(text);
+      if (!answer.contains("error")) take(answer.at("result"));
+    } catch (const std::exception& error) {
+      return failure(Status::runtime, "crash", std::string("worker sent garbage: ") + error.what());
+    }
+    if (answer.contains("error")) result_of(std::move(answer));
+    if (answer.value("context_lost", false)) launch();
+    return std::nullopt;
+  }
+
+  /// Like ask, for what no configuration can break: a failure is the machine's.
+  void demand(const json& request, double timeout_s, const std::function<void(const json&)>& take) {
+    if (const std::optional<Outcome> failed = ask(request, timeout_s, take)) {
+      throw Error(fmt::format("GPU {} ({}): {}", options.index, info.name, failed->message));
+    }
+  }
+
+  double timeout_s(const MeasureSpec& measure, std::size_t times = 1) const {
+    return options.hang_timeout_s + static_cast<double>(times) * measure.max_seconds_per_config;
+  }
+};
+
+GpuDevice::GpuDevice(GpuOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  impl_->launch();
+  impl_->await_ready();
+}
+
+GpuDevice::~GpuDevice() = default;
+
+void GpuDevice::setup(const std::filesystem::path& support_cubin,
+                      const std::optional<Ceilings>& ceilings) {
+  json request = {{"verb", "setup"}, {"support_cubin", support_cubin.string()}};
+  if (ceilings) request["ceilings"] = message::encode(*ceilings);
+  impl_->demand(request, kStartTimeoutS, [](const json&) {});
+  impl_->setup = std::move(request);
+}
+
+const DeviceInfo& GpuDevice::info() const { return impl_->info; }
+const std::string& GpuDevice::provenance() const { return impl_->provenance; }
+int GpuDevice::num_workers_started() const { return impl_->num_started; }
+
+Outcome GpuDevice::run(const TrialRequest& request) {
+  Outcome outcome;
+  const std::optional<Outcome> failed = impl_->ask(
+      {{"verb", "run"}, {"trial", message::encode(request)}}, impl_->timeout_s(request.measure),
+      [&](const json& result) { outcome = message::decode<Outcome>(result); });
+  return failed ? *failed : outcome;
+}
+
+std::vector<BaselineTiming> GpuDevice::run_baselines(const TrialRequest& request,
+                                                     const std::vector<std::string>& baselines) {
+  std::vector<BaselineTiming> timings;
+  const std::optional<Outcome> failed = impl_->ask(
+      {{"verb", "baselines"}, {"trial", message::encode(request)}, {"baselines", baselines}},
+      impl_->timeout_s(request.measure, kAlgorithmsPerBaseline * baselines.size()),
+      [&](const json& result) {
+        for (const json& item : result) timings.push_back(message::decode<BaselineTiming>(item));
+      });
+  if (failed) {
+    fmt::print(stderr, "warning: {} {}: the baselines are missing: {}\n", request.plan.kernel,
+               to_text(request.plan.problem), failed->message);
+    timings.clear();
+  }
+  return timings;
+}
+
+RerankResult GpuDevice::rerank(const std::vector<TrialRequest>& candidates,
+                               const std::vector<std::string>& baselines, int rounds) {
+  if (candidates.empty()) return {};
+  RerankResult reranked;
+  const std::size_t num_samples =
+      (candidates.size() + baselines.size()) * static_cast<std::size_t>(rounds);
+  const std::optional<Outcome> failed =
+      impl_->ask({{"verb", "rerank"},
+                  {"candidates", encode_all(candidates)},
+                  {"baselines", baselines},
+                  {"rounds", rounds}},
+                 impl_->timeout_s(candidates.front().measure, num_samples),
+                 [&](const json& result) { reranked = message::decode<RerankResult>(result); });
+  if (!failed) return reranked;
+  // Which of them it was is not known, and none of the times taken is whole.
+  RerankResult none;
+  for (const TrialRequest& candidate : candidates) {
+    none.candidates.push_back({to_text(candidate.plan.config), {}, *failed});
+  }
+  return none;
+}
+
+Ceilings GpuDevice::measure_ceilings() {
+  Ceilings ceilings;
+  impl_->demand({{"verb", "ceilings"}}, kInstrumentTimeoutS,
+                [&](const json& result) { ceilings = message::decode<Ceilings>(result); });
+  return ceilings;
+}
+
+TrialRunner::SelfTest GpuDevice::self_test() {
+  TrialRunner::SelfTest test;
+  impl_->demand({{"verb", "self_test"}}, kInstrumentTimeoutS,
+                [&](const json& result) { test = message::decode<TrialRunner::SelfTest>(result); });
+  return test;
+}
+
+}  // namespace assay

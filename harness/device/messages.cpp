@@ -1,0 +1,227 @@
+#include "device/messages.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace assay::message {
+namespace {
+
+using nlohmann::json;
+
+json encode_validation(const Validation& validation) {
+  return {{"relative_error", validation.relative_error},
+          {"relative_limit", validation.relative_limit},
+          {"worst_element_ratio", validation.worst_element_ratio},
+          {"elements", validation.elements}};
+}
+
+json encode_entries(const std::vector<RerankEntry>& entries) {
+  json array = json::array();
+  for (const RerankEntry& entry : entries) {
+    array.push_back({{"name", entry.name},
+                     {"samples_ns", entry.samples_ns},
+                     {"outcome", encode(entry.outcome)}});
+  }
+  return array;
+}
+
+/// Runs a decoder, turning what the JSON library throws into a sentence.
+template <typename Decoder>
+auto decoding(const char* what, const Decoder& decoder) {
+  try {
+    return decoder();
+  } catch (const json::exception& error) {
+    throw Error(fmt::format("the message of {} is damaged: {}", what, error.what()));
+  }
+}
+
+template <typename Enum>
+Enum decode_word(std::optional<Enum> (*parse)(std::string_view), const json& word) {
+  const auto& text = word.get_ref<const std::string&>();
+  if (const std::optional<Enum> value = parse(text)) return *value;
+  throw Error(fmt::format("the message has the unknown word \"{}\"", text));
+}
+
+Validation decode_validation(const json& source) {
+  return {source.at("relative_error"), source.at("relative_limit"),
+          source.at("worst_element_ratio"), source.at("elements")};
+}
+
+std::vector<RerankEntry> decode_entries(const json& array) {
+  std::vector<RerankEntry> entries;
+  for (const json& item : array) {
+    entries.push_back({item.at("name"), item.at("samples_ns").get<std::vector<double>>(),
+                       decode<Outcome>(item.at("outcome"))});
+  }
+  return entries;
+}
+
+}  // namespace
+
+json encode(const DeviceInfo& info) {
+  return {{"name", info.name},         {"uuid", info.uuid},
+          {"driver", info.driver},     {"cc", info.cc},
+          {"sm_count", info.sm_count}, {"smem_optin_bytes", info.smem_optin_bytes},
+          {"l2_bytes", info.l2_bytes}, {"memory_bytes", info.memory_bytes}};
+}
+
+json encode(const Timing& timing) {
+  return {{"samples_ns", timing.samples_ns},
+          {"median_ns", timing.median_ns},
+          {"ci_low_ns", timing.ci_low_ns},
+          {"ci_high_ns", timing.ci_high_ns},
+          {"stop", to_text(timing.stop)}};
+}
+
+json encode(const Outcome& outcome) {
+  json object = {{"status", to_text(outcome.status)},
+                 {"kind", outcome.kind},
+                 {"message", outcome.message},
+                 {"device_ms", outcome.device_ms}};
+  if (outcome.validation) object["validation"] = encode_validation(*outcome.validation);
+  if (outcome.timing) object["timing"] = encode(*outcome.timing);
+  return object;
+}
+
+json encode(const TrialRequest& request) {
+  return {{"plan", request.plan},
+          {"cubin_path", request.cubin_path.string()},
+          {"protocol", request.measure.protocol},
+          {"precision_ratio", request.measure.precision_ratio},
+          {"max_seconds_per_config", request.measure.max_seconds_per_config},
+          {"seed", request.seed}};
+}
+
+json encode(const BaselineTiming& baseline) {
+  return {
+      {"name", baseline.name}, {"detail", baseline.detail}, {"timing", encode(baseline.timing)}};
+}
+
+json encode(const RerankResult& result) {
+  return {{"candidates", encode_entries(result.candidates)},
+          {"baselines", encode_entries(result.baselines)}};
+}
+
+json encode(const Ceilings& ceilings) {
+  return {{"copy_bytes_per_s", ceilings.copy_bytes_per_s},
+          {"read_bytes_per_s", ceilings.read_bytes_per_s},
+          {"bf16_flops_per_s", ceilings.bf16_flops_per_s},
+          {"f32_flops_per_s", ceilings.f32_flops_per_s}};
+}
+
+json encode(const TrialRunner::SelfTest& test) {
+  return {{"empty_event_ns", test.empty_event_ns},
+          {"empty_kernel_ns", test.empty_kernel_ns},
+          {"cold_read_ns", test.cold_read_ns},
+          {"hot_read_ns", test.hot_read_ns},
+          {"repeat_spread_ratio", test.repeat_spread_ratio}};
+}
+
+template <>
+DeviceInfo decode(const json& source) {
+  return decoding("a device", [&] {
+    DeviceInfo info;
+    source.at("name").get_to(info.name);
+    source.at("uuid").get_to(info.uuid);
+    source.at("driver").get_to(info.driver);
+    source.at("cc").get_to(info.cc);
+    source.at("sm_count").get_to(info.sm_count);
+    source.at("smem_optin_bytes").get_to(info.smem_optin_bytes);
+    source.at("l2_bytes").get_to(info.l2_bytes);
+    source.at("memory_bytes").get_to(info.memory_bytes);
+    return info;
+  });
+}
+
+template <>
+Timing decode(const json& source) {
+  return decoding("a timing", [&] {
+    Timing timing;
+    source.at("samples_ns").get_to(timing.samples_ns);
+    source.at("median_ns").get_to(timing.median_ns);
+    source.at("ci_low_ns").get_to(timing.ci_low_ns);
+    source.at("ci_high_ns").get_to(timing.ci_high_ns);
+    timing.stop = decode_word(parse_stop_reason, source.at("stop"));
+    return timing;
+  });
+}
+
+template <>
+Outcome decode(const json& source) {
+  return decoding("an outcome", [&] {
+    Outcome outcome;
+    outcome.status = decode_word(parse_status, source.at("status"));
+    source.at("kind").get_to(outcome.kind);
+    source.at("message").get_to(outcome.message);
+    source.at("device_ms").get_to(outcome.device_ms);
+    if (source.contains("validation")) outcome.validation = decode_validation(source["validation"]);
+    if (source.contains("timing")) outcome.timing = decode<Timing>(source["timing"]);
+    return outcome;
+  });
+}
+
+template <>
+TrialRequest decode(const json& source) {
+  return decoding("a trial", [&] {
+    TrialRequest request;
+    source.at("plan").get_to(request.plan);
+    request.cubin_path = source.at("cubin_path").get<std::string>();
+    source.at("protocol").get_to(request.measure.protocol);
+    source.at("precision_ratio").get_to(request.measure.precision_ratio);
+    source.at("max_seconds_per_config").get_to(request.measure.max_seconds_per_config);
+    source.at("seed").get_to(request.seed);
+    return request;
+  });
+}
+
+template <>
+BaselineTiming decode(const json& source) {
+  return decoding("a baseline", [&] {
+    return BaselineTiming{source.at("name"), source.at("detail"),
+                          decode<Timing>(source.at("timing"))};
+  });
+}
+
+template <>
+RerankResult decode(const json& source) {
+  return decoding("a re-rank", [&] {
+    return RerankResult{decode_entries(source.at("candidates")),
+                        decode_entries(source.at("baselines"))};
+  });
+}
+
+template <>
+Ceilings decode(const json& source) {
+  return decoding("ceilings", [&] {
+    return Ceilings{source.at("copy_bytes_per_s"), source.at("read_bytes_per_s"),
+                    source.at("bf16_flops_per_s"), source.at("f32_flops_per_s")};
+  });
+}
+
+template <>
+TrialRunner::SelfTest decode(const json& source) {
+  return decoding("a self test", [&] {
+    return TrialRunner::SelfTest{source.at("empty_event_ns"), source.at("empty_kernel_ns"),
+                                 source.at("cold_read_ns"), source.at("hot_read_ns"),
+                                 source.at("repeat_spread_ratio")};
+  });
+}
+
+std::string pack(const json& source) {
+  std::string bytes;
+  json::to_cbor(source, bytes);
+  return bytes;
+}
+
+json unpack(std::string_view bytes) {
+  json value = json::from_cbor(bytes, true, false);
+  if (value.is_discarded()) {
+    throw Error(fmt::format("a message of {} bytes is not CBOR", bytes.size()));
+  }
+  return value;
+}
+
+}  // namespace assay::message

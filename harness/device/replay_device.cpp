@@ -1,0 +1,143 @@
+#include "device/replay_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace assay {
+namespace {
+
+Outcome not_recorded(const TrialRequest& request, const std::string& provenance) {
+  Outcome outcome;
+  outcome.status = Status::runtime;
+  outcome.kind = "not_recorded";
+  outcome.message =
+      fmt::format("{} {} {} is not among the trials {}", request.plan.kernel,
+                  to_text(request.plan.problem), to_text(request.plan.config), provenance);
+  return outcome;
+}
+
+const RankEntry* find_entry(const RankRecord& rank, const std::string& kernel,
+                            const std::string& config) {
+  const auto found = std::find_if(
+      rank.entries.begin(), rank.entries.end(),
+      [&](const RankEntry& entry) { return entry.kernel == kernel && entry.config == config; });
+  return found == rank.entries.end() ? nullptr : &*found;
+}
+
+RerankEntry replayed(const std::string& name, const RankEntry* recorded) {
+  RerankEntry entry;
+  entry.name = name;
+  if (recorded == nullptr) return entry;
+  entry.samples_ns = recorded->samples_ns;
+  if (!recorded->failure.empty()) {
+    entry.outcome.status = Status::correctness;
+    entry.outcome.message = recorded->failure;
+  }
+  return entry;
+}
+
+}  // namespace
+
+struct ReplayDevice::Impl {
+  using Key = std::tuple<std::string, std::string, std::string>;  // kernel, problem, configuration
+
+  Recording recording;
+  std::string provenance;
+  std::map<Key, std::size_t> trials;       // places in the recording
+  std::map<std::string, std::string> ops;  // of the kernels by name
+
+  explicit Impl(Recording given) : recording(std::move(given)) {
+    // recorded_at may carry a time of day; a provenance names the day.
+    provenance = fmt::format("recorded on {}, {}", recording.device.name,
+                             recording.recorded_at.substr(0, 10));
+    for (std::size_t i = 0; i < recording.trials.size(); ++i) {
+      const TrialRecord& trial = recording.trials[i];
+      ops[trial.kernel.name] = trial.kernel.op;
+      // A later trial of the same configuration replaces an earlier one, as in the store.
+      trials[{trial.kernel.name, to_text(trial.problem), to_text(trial.config)}] = i;
+    }
+  }
+
+  std::string op_of(const TrialRequest& request) const {
+    const auto found = ops.find(request.plan.kernel);
+    return found == ops.end() ? std::string() : found->second;
+  }
+
+  /// The newest recorded rank of the problem that holds all the candidates.
+  const RankRecord* find_rank(const std::vector<TrialRequest>& candidates) const {
+    const RankRecord* newest = nullptr;
+    for (const RankRecord& rank : recording.ranks) {
+      const bool holds_all =
+          std::all_of(candidates.begin(), candidates.end(), [&](const TrialRequest& candidate) {
+            const Plan& plan = candidate.plan;
+            return rank.op == op_of(candidate) && rank.problem == plan.problem &&
+                   rank.protocol.name == candidate.measure.protocol &&
+                   find_entry(rank, plan.kernel, to_text(plan.config)) != nullptr;
+          });
+      if (holds_all && (newest == nullptr || newest->finished_at <= rank.finished_at)) {
+        newest = &rank;
+      }
+    }
+    return newest;
+  }
+};
+
+ReplayDevice::ReplayDevice(Recording recording)
+    : impl_(std::make_unique<Impl>(std::move(recording))) {}
+
+ReplayDevice::~ReplayDevice() = default;
+
+const DeviceInfo& ReplayDevice::info() const { return impl_->recording.device; }
+const std::string& ReplayDevice::provenance() const { return impl_->provenance; }
+const Recording& ReplayDevice::recording() const { return impl_->recording; }
+
+Outcome ReplayDevice::run(const TrialRequest& request) {
+  const Plan& plan = request.plan;
+  const auto found = impl_->trials.find({plan.kernel, to_text(plan.problem), to_text(plan.config)});
+  if (found == impl_->trials.end()) return not_recorded(request, impl_->provenance);
+  return impl_->recording.trials[found->second].outcome;
+}
+
+std::vector<BaselineTiming> ReplayDevice::run_baselines(const TrialRequest& request,
+                                                        const std::vector<std::string>&) {
+  // What was asked for ("cublaslt") and what was timed ("cublaslt_first", "cublaslt_best") differ
+  // by name; the op and the problem say which belong together.
+  const std::string op = impl_->op_of(request);
+  std::map<std::string, const BaselineRecord*> newest;
+  for (const BaselineRecord& baseline : impl_->recording.baselines) {
+    if (baseline.op != op || baseline.problem != request.plan.problem ||
+        baseline.protocol.name != request.measure.protocol) {
+      continue;
+    }
+    const BaselineRecord*& best = newest[baseline.name];
+    if (best == nullptr || best->finished_at <= baseline.finished_at) best = &baseline;
+  }
+  std::vector<BaselineTiming> timings;
+  for (const auto& [name, baseline] : newest) {
+    timings.push_back({name, baseline->detail, baseline->timing});
+  }
+  return timings;
+}
+
+RerankResult ReplayDevice::rerank(const std::vector<TrialRequest>& candidates,
+                                  const std::vector<std::string>&, int) {
+  const RankRecord* rank = candidates.empty() ? nullptr : impl_->find_rank(candidates);
+  RerankResult result;
+  for (const TrialRequest& candidate : candidates) {
+    const std::string config = to_text(candidate.plan.config);
+    result.candidates.push_back(replayed(
+        config, rank == nullptr ? nullptr : find_entry(*rank, candidate.plan.kernel, config)));
+  }
+  if (rank == nullptr) return result;
+  for (const RankEntry& entry : rank->entries) {
+    if (entry.kernel.empty()) result.baselines.push_back(replayed(entry.config, &entry));
+  }
+  return result;
+}
+
+}  // namespace assay

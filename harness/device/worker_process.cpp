@@ -1,0 +1,211 @@
+#include "device/worker_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr int kWorkerFd = 3;
+
+// A process that was killed while a kernel runs ends when the driver has stopped the kernel.
+constexpr double kReapPatienceS = 5;
+// After Ctrl-C the whole program ends within a second; init reaps what is slower.
+constexpr double kInterruptedReapPatienceS = 0.3;
+
+[[noreturn]] void fail(const char* what, int code) {
+  throw Error(
+      fmt::format("cannot start a worker: {}: {}", what, std::generic_category().message(code)));
+}
+
+class FileActions {
+ public:
+  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  posix_spawn_file_actions_t* get() { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+class Attributes {
+ public:
+  Attributes() { ::posix_spawnattr_init(&attributes_); }
+  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  posix_spawnattr_t* get() { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
+pid_t spawn(const std::filesystem::path& program, int index, int socket) {
+  FileActions actions;
+  ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  // A kernel's printf must not end up in the tables on stdout.
+  ::posix_spawn_file_actions_adddup2(actions.get(), STDERR_FILENO, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(actions.get(), socket, kWorkerFd);
+  ::posix_spawn_file_actions_addclosefrom_np(actions.get(), kWorkerFd + 1);
+
+  // Its own process group: Ctrl-C in a terminal reaches the parent alone, which decides.
+  Attributes attributes;
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  ::posix_spawnattr_setpgroup(attributes.get(), 0);
+  ::posix_spawnattr_setsigmask(attributes.get(), &none);
+  ::posix_spawnattr_setsigdefault(attributes.get(), &all);
+  ::posix_spawnattr_setflags(
+      attributes.get(), POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+
+  std::array<std::string, 6> words = {
+      "assay", "worker", "--fd", std::to_string(kWorkerFd), "--device", std::to_string(index)};
+  std::array<char*, 7> argv = {};
+  std::transform(words.begin(), words.end(), argv.begin(), [](auto& word) { return word.data(); });
+  pid_t pid = -1;
+  const int code =
+      ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), argv.data(), environ);
+  if (code != 0) fail(program.c_str(), code);
+  return pid;
+}
+
+}  // namespace
+
+std::string describe_end(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const int number = WTERMSIG(wait_status);
+    return fmt::format("signal {} ({})", number, ::strsignal(number));
+  }
+  return fmt::format("exit code {}", WEXITSTATUS(wait_status));
+}
+
+bool reap(pid_t pid, double patience_s, int& wait_status) {
+  const Clock::time_point deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(patience_s));
+  for (;;) {
+    const pid_t ended = ::waitpid(pid, &wait_status, WNOHANG);
+    if (ended == pid || (ended < 0 && errno != EINTR)) return true;
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+WorkerProcess::WorkerProcess(const std::filesystem::path& program, int index) {
+  std::array<int, 2> ends;
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    fail("socketpair", errno);
+  }
+  socket_ = UniqueFd(ends[0]);
+  UniqueFd theirs(ends[1]);
+  if (ends[1] == kWorkerFd) {
+    // A dup2 onto itself clears O_CLOEXEC only since glibc 2.29, and musl's never does.
+    theirs = UniqueFd(::fcntl(ends[1], F_DUPFD_CLOEXEC, kWorkerFd + 1));
+    if (!theirs) fail("fcntl", errno);
+  }
+  if (::fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl", errno);
+  pid_ = spawn(program, index, theirs.get());
+}
+
+WorkerProcess::~WorkerProcess() {
+  if (pid_ < 0) return;
+  kill();
+  int status = 0;
+  reap(pid_, interrupted() ? kInterruptedReapPatienceS : kReapPatienceS, status);
+}
+
+void WorkerProcess::kill() noexcept {
+  if (pid_ >= 0) ::kill(pid_, SIGKILL);
+}
+
+bool WorkerProcess::connected() const {
+  pollfd socket{socket_.get(), POLLRDHUP, 0};
+  return ::poll(&socket, 1, 0) <= 0 || (socket.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+}
+
+void WorkerProcess::send(std::string_view text) {
+  outgoing_ += make_frame(text);
+  flush();
+}
+
+void WorkerProcess::flush() {
+  while (!outgoing_.empty()) {
+    const ssize_t count =
+        ::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      // When the other side is gone, receive() sees it too, and says how it ended.
+      if (errno != EAGAIN) outgoing_.clear();
+      return;
+    }
+    outgoing_.erase(0, static_cast<std::size_t>(count));
+  }
+}
+
+WorkerProcess::Received WorkerProcess::receive(double timeout_s) {
+  const Clock::time_point deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(timeout_s));
+  std::array<char, 65536> buffer;
+  for (;;) {
+    try {
+      if (std::optional<std::string> text = reader_.next()) return {Event::answer, *text};
+    } catch (const Error& error) {
+      return {Event::garbage, error.what()};
+    }
+    std::array<pollfd, 2> waits = {pollfd{socket_.get(), POLLIN, 0},
+                                   pollfd{interrupt_fd(), POLLIN, 0}};
+    if (!outgoing_.empty()) waits[0].events |= POLLOUT;
+    const double left_ms = Seconds(deadline - Clock::now()).count() * 1e3;
+    const int ready = ::poll(waits.data(), waits.size(),
+                             static_cast<int>(std::clamp(std::ceil(left_ms), 0.0, 1e9)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) fail("poll", errno);
+    if (ready == 0) return {Event::timed_out, {}};
+    if ((waits[0].revents & POLLOUT) != 0) flush();
+    if ((waits[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+      const ssize_t count = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (count <= 0) return receive_end();
+      reader_.append({buffer.data(), static_cast<std::size_t>(count)});
+    } else if (waits[1].revents != 0) {
+      // Only when there is no answer to read: what was measured is kept.
+      return {Event::interrupted, {}};
+    }
+  }
+}
+
+WorkerProcess::Received WorkerProcess::receive_end() {
+  int status = 0;
+  if (!reap(pid_, 1, status)) {
+    kill();
+    return {Event::ended, "worker closed its connection"};
+  }
+  pid_ = -1;
+  return {Event::ended, "worker died: " + describe_end(status)};
+}
+
+}  // namespace assay
