@@ -1,5 +1,7 @@
 #include "device/arena.h"
 
+#include <utility>
+
 #include "device/support_kernels.h"
 
 namespace assay {
@@ -31,6 +33,11 @@ void Arena::reserve(std::size_t bytes) {
 void Arena::release() {
   memory_ = DeviceMemory();
   capacity_ = 0;
+}
+
+DeviceMemory Arena::take() {
+  capacity_ = 0;
+  return std::move(memory_);
 }
 
 CUdeviceptr Arena::begin() const { return aligned(memory_.get()); }

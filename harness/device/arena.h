@@ -33,6 +33,8 @@ class Arena {
   void reserve(std::size_t bytes);
   /// Gives the memory back.
   void release();
+  /// Hands the memory, with what was laid out in it, to the caller.
+  DeviceMemory take();
 
   CUdeviceptr begin() const;  ///< 1024-byte aligned
   /// Enqueues the fill of the first `bytes` with the poison word.

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "device/arena.h"
+#include "device/support_kernels.h"
+#include "space/plan.h"
+
+namespace assay {
+
+/// A generated input: its guarded memory and the hash of what is in it.
+struct Input {
+  GuardedBuffer buffer;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::string key;  // equal keys are equal contents
+  std::uint64_t hash = 0;
+  DeviceMemory memory;
+};
+
+/// Makes inputs from (seed, name, index) alone and keeps them, so that the trials of a problem
+/// share them. An input whose shape depends on the configuration gets its own.
+class Inputs {
+ public:
+  Inputs(const Driver& driver, CUstream stream, const SupportKernels& support);
+
+  /// Throws Failure for a generator or argument that does not exist, CudaError.
+  std::shared_ptr<const Input> get(const BufferPlan& plan, std::uint64_t seed);
+  /// Forgets one (a kernel changed it) or all of them (another problem, or memory is short).
+  void drop(const std::string& key) { kept_.erase(key); }
+  void clear() { kept_.clear(); }
+
+ private:
+  const Driver* driver_;
+  CUstream stream_;
+  const SupportKernels* support_;
+  std::map<std::string, std::shared_ptr<const Input>> kept_;
+};
+
+/// The key of the random numbers of the argument `name`.
+std::uint64_t generator_key(std::uint64_t seed, std::string_view name);
+
+/// A generator with its range.
+struct FillRecipe {
+  Generator generator = Generator::normal;
+  double low = 0;
+  double high = 0;
+};
+
+/// What an input's generator means for its dtype. Throws Failure that lists the generators.
+FillRecipe fill_recipe(const BufferPlan& plan);
+
+}  // namespace assay
