@@ -28,8 +28,8 @@ class ConfigText {
   std::map<std::string, Value> shared_;  // left out of the lines
 };
 
-/// The shortest unambiguous abbreviations: the initials of a name's words (BLOCK_M -> BM), and where
-/// two would collide, more letters of the first word (STAGES, SPLIT -> ST, SP).
+/// The shortest unambiguous abbreviations: the initials of a name's words (BLOCK_M -> BM), and
+/// where two would collide, more letters of the first word (STAGES, SPLIT -> ST, SP).
 std::map<std::string, std::string> abbreviate(const std::vector<std::string>& names);
 
 /// Whether a problem has every dim of `filter` with the same value; an empty filter matches all.

@@ -16,15 +16,19 @@ constexpr std::string_view kGap = "  ";
 
 /// Columns that UTF-8 text takes on a terminal, counting every code point as one.
 std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(),
-      [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
 }
 
 /// Four significant digits below 1000, whole numbers above.
 std::string digits(double value) {
   const double size = std::abs(value);
-  return fmt::format("{:.{}f}", value, size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95 ? 1 : 0);
+  return fmt::format("{:.{}f}", value,
+                     size < 9.9995   ? 3
+                     : size < 99.995 ? 2
+                     : size < 999.95 ? 1
+                                     : 0);
 }
 
 }  // namespace
@@ -87,7 +91,10 @@ std::string format_rate(double per_second, const std::string& unit) {
     ++prefix;
   }
   const double size = std::abs(value);
-  return fmt::format("{:.{}f} {}{}", value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0,
+  return fmt::format("{:.{}f} {}{}", value,
+                     size < 9.995   ? 2
+                     : size < 99.95 ? 1
+                                    : 0,
                      kPrefixes[prefix], unit);
 }
 

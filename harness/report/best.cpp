@@ -1,0 +1,127 @@
+#include "report/best.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "report/config_text.h"
+#include "report/entry_json.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+std::string interval_text(const Interval& time_ns) {
+  if (!std::isfinite(time_ns.low) || !std::isfinite(time_ns.high) || time_ns.high <= 0) return "-";
+  std::string low = format_time(time_ns.low);
+  const std::string high = format_time(time_ns.high);
+  // One unit is enough where both have the same.
+  const std::string unit = high.substr(high.find(' '));
+  if (low.ends_with(unit)) low.erase(low.size() - unit.size());
+  return fmt::format("{} .. {}", low, high);
+}
+
+std::string speedup_text(const TunedEntry& entry) {
+  if (entry.baseline.empty()) return "-";
+  if (entry.speedup.high <= 0 || !std::isfinite(entry.speedup.high)) {
+    return fmt::format("{:.2f}x", entry.speedup.value);
+  }
+  return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", entry.speedup.value, entry.speedup.low,
+                     entry.speedup.high);
+}
+
+/// How each kernel of the table writes its configurations.
+std::map<std::string, ConfigText> config_texts(const TunedTable& table,
+                                               const BestOptions& options) {
+  std::map<std::string, std::vector<Config>> configs;
+  for (const TunedEntry& entry : table.entries) {
+    configs[entry.best.kernel].push_back(entry.best.config);
+    if (!options.ties) continue;
+    for (const Choice& tie : entry.ties) configs[tie.kernel].push_back(tie.config);
+  }
+  std::map<std::string, ConfigText> texts;
+  for (const auto& [kernel, list] : configs) {
+    texts.emplace(kernel, ConfigText(kernel, list, options.wide));
+  }
+  return texts;
+}
+
+/// The one baseline that every entry with a baseline was compared with, or "".
+std::string common_baseline(const TunedTable& table) {
+  std::string name;
+  for (const TunedEntry& entry : table.entries) {
+    if (entry.baseline.empty()) continue;
+    if (!name.empty() && name != entry.baseline) return "";
+    name = entry.baseline;
+  }
+  return name;
+}
+
+std::string table_text(const TunedTable& table, const BestOptions& options) {
+  const auto texts = config_texts(table, options);
+  const std::string baseline = common_baseline(table);
+  const bool has_baseline = std::any_of(table.entries.begin(), table.entries.end(),
+                                        [](const TunedEntry& e) { return !e.baseline.empty(); });
+  std::vector<std::string> headers{"problem", "kernel", "configuration", ">time", ">95 % interval"};
+  if (has_baseline) headers.push_back(baseline.empty() ? ">vs baseline" : ">vs " + baseline);
+  if (has_baseline && baseline.empty()) headers.push_back("baseline");
+  headers.push_back(">ties");
+  headers.push_back("measured");
+  Table out(std::move(headers));
+  for (const TunedEntry& entry : table.entries) {
+    std::vector<std::string> cells{to_text(entry.problem), entry.best.kernel,
+                                   texts.at(entry.best.kernel).line(entry.best.config),
+                                   format_time(entry.time_ns.value), interval_text(entry.time_ns)};
+    if (has_baseline) cells.push_back(speedup_text(entry));
+    if (has_baseline && baseline.empty()) cells.push_back(entry.baseline);
+    cells.push_back(entry.reranked ? std::to_string(entry.ties.size()) : "-");
+    cells.push_back(measured_text(entry.provenance, entry.finished_at) +
+                    (entry.reranked ? "" : "; screened only, not re-ranked"));
+    out.add_row(std::move(cells));
+  }
+  std::string text = fmt::format("{} on {}, protocol {}\n\n{}", table.op, table.device.name,
+                                 table.protocol, out.text());
+  for (const auto& [kernel, config_text] : texts) {
+    const std::string note = config_text.note();
+    if (!note.empty()) text += note + '\n';
+  }
+  if (!options.ties) return text;
+  for (const TunedEntry& entry : table.entries) {
+    if (entry.ties.empty()) continue;
+    text += fmt::format("ties of {}:\n", to_text(entry.problem));
+    for (const Choice& tie : entry.ties) {
+      text += fmt::format("  {}  {}\n", tie.kernel, texts.at(tie.kernel).line(tie.config));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string best_text(const std::vector<TunedTable>& tables, const BestOptions& options) {
+  std::string text;
+  for (const TunedTable& table : tables) {
+    if (!text.empty()) text += '\n';
+    text += table_text(table, options);
+  }
+  return text;
+}
+
+std::string best_json(const std::vector<TunedTable>& tables) {
+  nlohmann::ordered_json best = nlohmann::ordered_json::array();
+  for (const TunedTable& table : tables) {
+    for (const TunedEntry& entry : table.entries) {
+      nlohmann::ordered_json object{
+          {"op", table.op}, {"device", table.device.name}, {"protocol", table.protocol}};
+      object.update(entry_json(entry));
+      best.push_back(std::move(object));
+    }
+  }
+  return dump({{"best", std::move(best)}});
+}
+
+}  // namespace assay

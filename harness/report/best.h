@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/tuned_table.h"
+
+namespace assay {
+
+struct BestOptions {
+  bool wide = false;  // whole parameter names, every parameter in every line
+  bool ties = false;  // list the ties under each table
+};
+
+/// A table for each op, device and protocol: problem, winner, time, margin over the baseline, ties,
+/// and where it was measured. Empty for no tables.
+std::string best_text(const std::vector<TunedTable>& tables, const BestOptions& options);
+
+/// The same as {"best": [one object an entry]}.
+std::string best_json(const std::vector<TunedTable>& tables);
+
+}  // namespace assay

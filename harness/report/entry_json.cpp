@@ -1,0 +1,82 @@
+#include "report/entry_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <variant>
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no infinity, which stands for an interval that too few samples leave open.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
+
+}  // namespace
+
+Json config_json(const Config& config) {
+  Json object = Json::object();
+  for (const auto& [name, value] : config) {
+    std::visit([&object, &key = name](const auto& v) { object[key] = v; }, value);
+  }
+  return object;
+}
+
+Json problem_json(const Problem& problem) {
+  Json object = Json::object();
+  for (const auto& [name, value] : problem) object[name] = value;
+  return object;
+}
+
+Json device_json(const DeviceInfo& device) {
+  return {{"name", device.name},           {"uuid", text(device.uuid)},
+          {"driver", text(device.driver)}, {"compute_capability", device.cc},
+          {"sm_count", device.sm_count},   {"smem_optin_bytes", device.smem_optin_bytes},
+          {"l2_bytes", device.l2_bytes},   {"memory_bytes", device.memory_bytes}};
+}
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Json entry_json(const TunedEntry& entry) {
+  Json ties = Json::array();
+  for (const Choice& tie : entry.ties) {
+    ties.push_back({{"kernel", tie.kernel}, {"config", config_json(tie.config)}});
+  }
+  Json baseline(nullptr);
+  if (!entry.baseline.empty()) {
+    const bool open = entry.speedup.low <= 0 && entry.speedup.high <= 0;
+    baseline = {{"name", entry.baseline},
+                {"time_ns", number(entry.baseline_ns)},
+                {"speedup", number(entry.speedup.value)},
+                {"speedup_low", open ? Json(nullptr) : number(entry.speedup.low)},
+                {"speedup_high", open ? Json(nullptr) : number(entry.speedup.high)}};
+  }
+  return {
+      {"problem", problem_json(entry.problem)},
+      {"kernel", entry.best.kernel},
+      {"config", config_json(entry.best.config)},
+      {"time_ns", number(entry.time_ns.value)},
+      {"time_low_ns", number(entry.time_ns.low)},
+      {"time_high_ns", number(entry.time_ns.high)},
+      {"reranked", entry.reranked},
+      {"rounds", entry.rounds},
+      {"baseline", baseline},
+      {"ties", ties},
+      {"runner_up_ratio", entry.runner_up_ratio > 0 ? Json(entry.runner_up_ratio) : Json(nullptr)},
+      {"source_hash", text(entry.version.source_hash)},
+      {"contract_hash", text(entry.version.contract_hash)},
+      {"toolchain",
+       {{"nvrtc", text(entry.toolchain.nvrtc)},
+        {"arch", text(entry.toolchain.arch)},
+        {"options", text(entry.toolchain.options)},
+        {"driver", text(entry.toolchain.driver)}}},
+      {"precision_ratio", entry.precision_ratio},
+      {"provenance", text(entry.provenance)},
+      {"measured_at", text(entry.finished_at)}};
+}
+
+}  // namespace assay

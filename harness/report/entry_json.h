@@ -1,0 +1,23 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "report/tuned_table.h"
+
+namespace assay {
+
+/// {"BLOCK_M": 128, "SCHEDULE": "row"}
+nlohmann::ordered_json config_json(const Config& config);
+nlohmann::ordered_json problem_json(const Problem& problem);
+nlohmann::ordered_json device_json(const DeviceInfo& device);
+
+/// Indented by two, with a final newline; bytes that are not UTF-8 (a compiler's log may hold any)
+/// become U+FFFD.
+std::string dump(const nlohmann::ordered_json& json);
+
+/// An entry of a tuned table as `best --json` and `export --format json` write it; a field that is
+/// not known is null.
+nlohmann::ordered_json entry_json(const TunedEntry& entry);
+
+}  // namespace assay

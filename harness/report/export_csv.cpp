@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "report/export.h"
+
+namespace assay {
+namespace {
+
+std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+
+/// RFC 4180: a field with a comma, a quote or a line end stands in quotes, quotes doubled.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) {
+    out += c;
+    if (c == '"') out += c;
+  }
+  return out + '"';
+}
+
+std::string record(const std::vector<std::string>& fields) {
+  std::string line;
+  for (std::size_t i = 0; i < fields.size(); ++i) line += (i > 0 ? "," : "") + field(fields[i]);
+  return line + "\r\n";
+}
+
+}  // namespace
+
+std::string export_csv(const std::vector<TunedTable>& tables) {
+  std::string text = record(
+      {"op",          "device",       "protocol",     "problem",         "kernel",      "config",
+       "time_ns",     "time_low_ns",  "time_high_ns", "baseline",        "baseline_ns", "speedup",
+       "speedup_low", "speedup_high", "ties",         "runner_up_ratio", "rounds",      "arch",
+       "nvrtc",       "driver",       "source_hash",  "provenance",      "measured_at"});
+  for (const TunedTable& table : tables) {
+    for (const TunedEntry& entry : table.entries) {
+      const bool compared = !entry.baseline.empty();
+      const bool open = entry.speedup.high <= 0;
+      text += record({table.op,
+                      table.device.name,
+                      table.protocol,
+                      to_text(entry.problem),
+                      entry.best.kernel,
+                      to_text(entry.best.config),
+                      number(entry.time_ns.value),
+                      number(entry.time_ns.low),
+                      number(entry.time_ns.high),
+                      entry.baseline,
+                      compared ? number(entry.baseline_ns) : "",
+                      compared ? number(entry.speedup.value) : "",
+                      compared && !open ? number(entry.speedup.low) : "",
+                      compared && !open ? number(entry.speedup.high) : "",
+                      std::to_string(entry.ties.size()),
+                      entry.runner_up_ratio > 0 ? number(entry.runner_up_ratio) : "",
+                      std::to_string(entry.rounds),
+                      entry.toolchain.arch,
+                      entry.toolchain.nvrtc,
+                      entry.toolchain.driver,
+                      entry.version.source_hash,
+                      entry.provenance,
+                      entry.finished_at});
+    }
+  }
+  return text;
+}
+
+}  // namespace assay

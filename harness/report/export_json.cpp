@@ -1,0 +1,23 @@
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "report/entry_json.h"
+#include "report/export.h"
+
+namespace assay {
+
+std::string export_json(const std::vector<TunedTable>& tables) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const TunedTable& table : tables) {
+    nlohmann::ordered_json entries = nlohmann::ordered_json::array();
+    for (const TunedEntry& entry : table.entries) entries.push_back(entry_json(entry));
+    list.push_back({{"op", table.op},
+                    {"device", device_json(table.device)},
+                    {"protocol", table.protocol},
+                    {"fallback", table.fallback},
+                    {"entries", std::move(entries)}});
+  }
+  return dump({{"schema", "assay-tuned-table"}, {"version", 1}, {"tables", std::move(list)}});
+}
+
+}  // namespace assay

@@ -1,0 +1,282 @@
+#include "report/trials_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "report/config_text.h"
+#include "report/entry_json.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kBarColumns = 50;
+constexpr std::size_t kReasonColumns = 70;
+
+std::string status_text(const Outcome& outcome) {
+  return std::string(to_text(outcome.status)) + (outcome.kind.empty() ? "" : "/" + outcome.kind);
+}
+
+/// The first line of a message that says something, cut to `columns` without splitting a character.
+std::string first_line(const std::string& message, std::size_t columns) {
+  const std::size_t begin = message.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return "";
+  std::string line = message.substr(begin, message.find_first_of("\r\n", begin) - begin);
+  if (line.size() <= columns) return line;
+  std::size_t end = columns - 3;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
+  return line.substr(0, end) + "...";
+}
+
+std::string left_out(std::size_t total, std::size_t shown) {
+  return shown < total ? fmt::format("{} more; --limit 0 shows all\n", total - shown) : "";
+}
+
+std::size_t shown_of(std::size_t total, std::size_t limit) {
+  return limit == 0 ? total : std::min(total, limit);
+}
+
+std::string indented(const std::string& text) {
+  std::string out = "  ";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    if (text[i] == '\n' && i + 1 < text.size()) out += "  ";
+  }
+  if (!out.ends_with('\n')) out += '\n';
+  return out;
+}
+
+using CountKey = std::tuple<std::string, std::string, std::string, Status, std::string>;
+
+std::map<CountKey, std::size_t> counts_of(const std::vector<TrialRow>& rows) {
+  std::map<CountKey, std::size_t> counts;
+  for (const TrialRow& row : rows) {
+    const TrialRecord& trial = row.record;
+    ++counts[{trial.kernel.name, to_text(trial.problem), row.device.name, trial.outcome.status,
+              trial.outcome.kind}];
+  }
+  return counts;
+}
+
+Json trial_object(const TrialRow& row) {
+  const TrialRecord& trial = row.record;
+  const Outcome& outcome = trial.outcome;
+  Json validation(nullptr), timing(nullptr);
+  if (const auto& v = outcome.validation) {
+    validation = {{"relative_error", v->relative_error},
+                  {"relative_limit", v->relative_limit},
+                  {"worst_element_ratio", v->worst_element_ratio},
+                  {"elements", v->elements}};
+  }
+  if (const auto& t = outcome.timing) {
+    timing = {{"median_ns", t->median_ns},
+              {"ci_low_ns", t->ci_low_ns},
+              {"ci_high_ns", t->ci_high_ns},
+              {"stop", to_text(t->stop)},
+              {"samples_ns", t->samples_ns}};
+  }
+  return {{"id", row.id},
+          {"op", trial.kernel.op},
+          {"kernel", trial.kernel.name},
+          {"problem", problem_json(trial.problem)},
+          {"config", config_json(trial.config)},
+          {"status", to_text(outcome.status)},
+          {"kind", outcome.kind},
+          {"message", outcome.message},
+          {"compile",
+           {{"compile_ms", trial.compile.compile_ms},
+            {"cached", trial.compile.cached},
+            {"registers", trial.compile.registers},
+            {"spill_bytes", trial.compile.spill_bytes},
+            {"stack_bytes", trial.compile.stack_bytes},
+            {"static_smem_bytes", trial.compile.static_smem_bytes},
+            {"cubin_hash", trial.compile.cubin_hash}}},
+          {"validation", validation},
+          {"timing", timing},
+          {"device_ms", outcome.device_ms},
+          {"device", row.device.name},
+          {"protocol", trial.protocol.name},
+          {"precision_ratio", trial.protocol.precision_ratio},
+          {"toolchain",
+           {{"nvrtc", trial.toolchain.nvrtc},
+            {"arch", trial.toolchain.arch},
+            {"options", trial.toolchain.options},
+            {"driver", trial.toolchain.driver}}},
+          {"source_hash", trial.kernel.source_hash},
+          {"contract_hash", trial.kernel.contract_hash},
+          {"provenance", row.provenance},
+          {"measured_at", trial.finished_at}};
+}
+
+}  // namespace
+
+std::string histogram(const std::vector<double>& samples_ns, std::size_t bins) {
+  if (samples_ns.empty() || bins == 0) return "";
+  std::vector<double> sorted = samples_ns;
+  std::sort(sorted.begin(), sorted.end());
+  const double low = sorted.front();
+  const double high = sorted[(sorted.size() - 1) * 99 / 100];
+  if (high <= low) bins = 1;
+  std::vector<std::size_t> counts(bins, 0);
+  for (double sample : sorted) {
+    const double at = high > low ? (sample - low) / (high - low) * static_cast<double>(bins) : 0;
+    ++counts[at < static_cast<double>(bins) ? static_cast<std::size_t>(at) : bins - 1];
+  }
+  const std::size_t most = *std::max_element(counts.begin(), counts.end());
+  Table table({">from", ">samples", ""});
+  for (std::size_t i = 0; i < bins; ++i) {
+    const double from = low + (high - low) * static_cast<double>(i) / static_cast<double>(bins);
+    // A bin that holds anything shows at least one mark.
+    table.add_row({format_time(from), std::to_string(counts[i]),
+                   std::string((counts[i] * kBarColumns + most - 1) / most, '#')});
+  }
+  std::string text = table.text();
+  if (sorted.back() > high) {
+    text +=
+        fmt::format("the last line holds the slowest too, up to {}\n", format_time(sorted.back()));
+  }
+  return text;
+}
+
+std::string trial_text(const TrialRow& row) {
+  const TrialRecord& trial = row.record;
+  const Outcome& outcome = trial.outcome;
+  std::string text = fmt::format("trial {}: {}\n", row.id, status_text(outcome));
+  const auto line = [&text](std::string_view name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {:<14}{}\n", name, value);
+  };
+  line("kernel", fmt::format("{} ({})", trial.kernel.name, trial.kernel.op));
+  line("problem", to_text(trial.problem));
+  line("configuration", to_text(trial.config));
+  line("device", row.device.name);
+  line("measured", measured_text(row.provenance, trial.finished_at));
+  line("protocol",
+       fmt::format("{}, to {:.3g} %", trial.protocol.name, trial.protocol.precision_ratio * 100));
+  line("toolchain",
+       fmt::format("NVRTC {}, sm_{}, driver {}", trial.toolchain.nvrtc, trial.toolchain.arch,
+                   trial.toolchain.driver.empty() ? "-" : trial.toolchain.driver));
+  line("options", trial.toolchain.options);
+  const CompileReport& compile = trial.compile;
+  line("compiled",
+       fmt::format(
+           "{} registers, {} spilled, {} stack, {} static shared memory, {}", compile.registers,
+           format_bytes(compile.spill_bytes), format_bytes(compile.stack_bytes),
+           format_bytes(compile.static_smem_bytes),
+           compile.cached ? "from the cache" : fmt::format("in {:.0f} ms", compile.compile_ms)));
+  line("cubin", compile.cubin_hash);
+  line("source", trial.kernel.source_hash);
+  if (const auto& v = outcome.validation) {
+    line("check",
+         fmt::format("{} elements; relative error {:.3g} of {:.3g} allowed; worst element "
+                     "at {:.3g} of its bound",
+                     v->elements, v->relative_error, v->relative_limit, v->worst_element_ratio));
+  }
+  if (const auto& t = outcome.timing) {
+    line("time", fmt::format("{}, 95 % interval {} .. {}, {} samples, stopped by {}",
+                             format_time(t->median_ns), format_time(t->ci_low_ns),
+                             format_time(t->ci_high_ns), t->samples_ns.size(), to_text(t->stop)));
+  }
+  if (!outcome.message.empty()) text += "message:\n" + indented(outcome.message);
+  if (outcome.timing) text += "\n" + indented(histogram(outcome.timing->samples_ns, 12));
+  return text;
+}
+
+std::string trial_json(const TrialRow& row) { return dump(trial_object(row)); }
+
+std::string counts_text(const std::vector<TrialRow>& rows) {
+  Table table({"kernel", "problem", "device", "status", "kind", ">trials"});
+  for (const auto& [key, count] : counts_of(rows)) {
+    const auto& [kernel, problem, device, status, kind] = key;
+    table.add_row({kernel, problem, device, std::string(to_text(status)), kind.empty() ? "-" : kind,
+                   std::to_string(count)});
+  }
+  return table.text();
+}
+
+std::string counts_json(const std::vector<TrialRow>& rows) {
+  Json counts = Json::array();
+  for (const auto& [key, count] : counts_of(rows)) {
+    const auto& [kernel, problem, device, status, kind] = key;
+    counts.push_back({{"kernel", kernel},
+                      {"problem", problem_json(parse_problem(problem))},
+                      {"device", device},
+                      {"status", to_text(status)},
+                      {"kind", kind},
+                      {"trials", count}});
+  }
+  return dump({{"counts", std::move(counts)}});
+}
+
+std::vector<TrialRow> failed_trials(std::vector<TrialRow> rows) {
+  std::erase_if(rows,
+                [](const TrialRow& row) { return row.record.outcome.status == Status::correct; });
+  return rows;
+}
+
+std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows) {
+  std::erase_if(rows, [](const TrialRow& row) { return !row.record.outcome.timing; });
+  std::stable_sort(rows.begin(), rows.end(), [](const TrialRow& a, const TrialRow& b) {
+    if (a.record.kernel.op != b.record.kernel.op) return a.record.kernel.op < b.record.kernel.op;
+    if (problem_less(a.record.problem, b.record.problem)) return true;
+    if (problem_less(b.record.problem, a.record.problem)) return false;
+    return a.record.outcome.timing->median_ns < b.record.outcome.timing->median_ns;
+  });
+  return rows;
+}
+
+std::string times_text(const std::vector<TrialRow>& rows, std::size_t limit) {
+  const std::vector<TrialRow> timed = timed_trials(rows);
+  const std::size_t shown = shown_of(timed.size(), limit);
+  std::map<std::string, std::vector<Config>> configs;
+  for (std::size_t i = 0; i < shown; ++i) {
+    configs[timed[i].record.kernel.name].push_back(timed[i].record.config);
+  }
+  std::map<std::string, ConfigText> texts;
+  for (const auto& [kernel, list] : configs) texts.emplace(kernel, ConfigText(kernel, list, false));
+  Table table({">id", "problem", "kernel", "configuration", ">time", ">registers", ">spilled",
+               "status", "measured"});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const TrialRecord& trial = timed[i].record;
+    table.add_row({std::to_string(timed[i].id), to_text(trial.problem), trial.kernel.name,
+                   texts.at(trial.kernel.name).line(trial.config),
+                   format_time(trial.outcome.timing->median_ns),
+                   std::to_string(trial.compile.registers),
+                   std::to_string(trial.compile.spill_bytes), status_text(trial.outcome),
+                   measured_text(timed[i].provenance, trial.finished_at)});
+  }
+  std::string text = table.text();
+  for (const auto& [kernel, config_text] : texts) {
+    if (const std::string note = config_text.note(); !note.empty()) text += note + '\n';
+  }
+  return text + left_out(timed.size(), shown);
+}
+
+std::string failures_text(const std::vector<TrialRow>& rows, std::size_t limit) {
+  const std::vector<TrialRow> failed = failed_trials(rows);
+  const std::size_t shown = shown_of(failed.size(), limit);
+  Table table({">id", "kernel", "problem", "configuration", "status", "reason"});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const TrialRecord& trial = failed[i].record;
+    table.add_row({std::to_string(failed[i].id), trial.kernel.name, to_text(trial.problem),
+                   to_text(trial.config), status_text(trial.outcome),
+                   first_line(trial.outcome.message, kReasonColumns)});
+  }
+  return table.text() + left_out(failed.size(), shown);
+}
+
+std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit) {
+  const std::size_t shown = shown_of(rows.size(), limit);
+  Json trials = Json::array();
+  for (std::size_t i = 0; i < shown; ++i) trials.push_back(trial_object(rows[i]));
+  return dump({{"trials", std::move(trials)}, {"left_out", rows.size() - shown}});
+}
+
+}  // namespace assay

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+
+namespace assay {
+
+/// One trial in full: configuration, what the compiler said, status and message, the check's
+/// figures, the times and a histogram of the samples.
+std::string trial_text(const TrialRow& row);
+std::string trial_json(const TrialRow& row);
+
+/// How many trials ended how: a line per kernel, problem, device, status and kind.
+std::string counts_text(const std::vector<TrialRow>& rows);
+std::string counts_json(const std::vector<TrialRow>& rows);
+
+/// Trials that were timed, fastest first within a problem, at most `limit` (0: all). Says how many
+/// are left out.
+std::string times_text(const std::vector<TrialRow>& rows, std::size_t limit);
+
+/// Trials that failed, with the first line of the reason, at most `limit` (0: all).
+std::string failures_text(const std::vector<TrialRow>& rows, std::size_t limit);
+
+/// {"trials": [...], "left_out": n}: `rows` in their order.
+std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit);
+
+/// The rows that failed; those that were timed, in the order of times_text.
+std::vector<TrialRow> failed_trials(std::vector<TrialRow> rows);
+std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows);
+
+/// The samples as bars, one line a bin; at most `bins` lines. Samples beyond the 99th percentile
+/// share the last line, so that one outlier does not squeeze all others into the first.
+std::string histogram(const std::vector<double>& samples_ns, std::size_t bins);
+
+}  // namespace assay
