@@ -1,0 +1,57 @@
+#include "base/device_info.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace assay {
+namespace {
+
+std::string slug(const char* name) {
+  DeviceInfo info;
+  info.name = name;
+  return info.slug();
+}
+
+TEST(DeviceInfo, SlugIsAFolderName) {
+  EXPECT_EQ(slug("NVIDIA H200"), "nvidia_h200");
+  EXPECT_EQ(slug("NVIDIA A100-SXM4-80GB"), "nvidia_a100_sxm4_80gb");
+  EXPECT_EQ(slug("  ../x (y) "), "x_y");
+  EXPECT_EQ(slug(""), "");
+}
+
+TEST(DeviceInfo, ArchVariantsStartAt90) {
+  EXPECT_EQ(native_arch(80), "80");
+  EXPECT_EQ(native_arch(89), "89");
+  EXPECT_EQ(native_arch(90), "90a");
+  EXPECT_EQ(native_arch(120), "120a");
+}
+
+TEST(DeviceInfo, NominalDevicesAreUsable) {
+  for (const char* arch : {"80", "86", "89", "90", "90a"}) {
+    const DeviceInfo info = nominal_device(arch);
+    EXPECT_EQ(std::to_string(info.cc), std::string(arch).substr(0, 2));
+    EXPECT_GT(info.sm_count, 0);
+    EXPECT_GE(info.smem_optin_bytes, 99 * 1024);
+    EXPECT_GT(info.l2_bytes, 0);
+    EXPECT_GT(info.memory_bytes, info.l2_bytes);
+    EXPECT_EQ(info.uuid, "");
+    EXPECT_EQ(info.driver, "");
+  }
+  EXPECT_EQ(nominal_device("90a").smem_optin_bytes, 232448);
+}
+
+TEST(DeviceInfo, UnknownArchNamesTheKnown) {
+  for (const char* arch : {"", "9", "90b", "sm_90", "2000"}) {
+    try {
+      nominal_device(arch);
+      FAIL() << arch;
+    } catch (const UsageError& error) {
+      EXPECT_EQ(error.what(),
+                "unknown arch \"" + std::string(arch) + "\"; known are 80, 86, 89, 90, 90a");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,260 @@
+#include "base/expr.h"
+
+#include <array>
+#include <random>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+class ExprTest : public testing::Test {
+ protected:
+  ExprTest() {
+    for (const char* name : {"M", "BLOCK_M", "SCHEDULE", "row", "grouped", "device.cc"}) {
+      symbols_.add(name);
+    }
+    // The value of a word, and of a parameter that takes words, is the word's slot.
+    values_ = {100, 64, symbols_.find("grouped"), symbols_.find("row"), symbols_.find("grouped"),
+               90};
+  }
+
+  std::int64_t eval(std::string_view text) const {
+    return Expr::parse(text, symbols_).eval(values_);
+  }
+
+  /// `column: message` of the mistake in `text`.
+  std::string mistake(std::string_view text) const {
+    try {
+      Expr::parse(text, symbols_);
+    } catch (const ExprError& error) {
+      return fmt::format("{}: {}", error.column, error.what());
+    }
+    return "none";
+  }
+
+  std::string eval_error(std::string_view text) const {
+    try {
+      eval(text);
+    } catch (const EvalError& error) {
+      return error.what();
+    }
+    return "none";
+  }
+
+  Symbols symbols_;
+  std::vector<std::int64_t> values_;
+};
+
+TEST_F(ExprTest, BindsLikeC) {
+  EXPECT_EQ(eval("2 + 3 * 4"), 14);
+  EXPECT_EQ(eval("(2 + 3) * 4"), 20);
+  EXPECT_EQ(eval("10 - 3 - 2"), 5);
+  EXPECT_EQ(eval("100 / 7 / 2"), 7);
+  EXPECT_EQ(eval("7 - 7 % 4 * 2"), 1);
+  EXPECT_EQ(eval("1 + 1 < 3"), 1);
+  EXPECT_EQ(eval("1 < 2 == 1"), 1);
+  EXPECT_EQ(eval("0 && 0 || 1"), 1);
+  EXPECT_EQ(eval("1 || 0 && 0"), 1);
+  EXPECT_EQ(eval("!0 + 1"), 2);
+  EXPECT_EQ(eval("-2 * -3"), 6);
+  EXPECT_EQ(eval("- - 2"), 2);
+  EXPECT_EQ(eval("1 - -1"), 2);
+  EXPECT_EQ(eval("0 ? 1 : 0 ? 2 : 3"), 3);
+  EXPECT_EQ(eval("1 ? 0 ? 1 : 2 : 3"), 2);
+  EXPECT_EQ(eval("1 == 1 ? 5 : 6"), 5);
+}
+
+TEST_F(ExprTest, DivisionTruncates) {
+  EXPECT_EQ(eval("-7 / 2"), -3);
+  EXPECT_EQ(eval("-7 % 2"), -1);
+  EXPECT_EQ(eval("7 % -2"), 1);
+}
+
+TEST_F(ExprTest, CeilDivisionRoundsUp) {
+  EXPECT_EQ(eval("cdiv(M, BLOCK_M)"), 2);
+  EXPECT_EQ(eval("cdiv(128, 64)"), 2);
+  EXPECT_EQ(eval("cdiv(0, 64)"), 0);
+  EXPECT_EQ(eval("cdiv(-7, 2)"), -3);
+  EXPECT_EQ(eval("cdiv(-7, -2)"), 4);
+  // (a + b - 1) / b would overflow.
+  EXPECT_EQ(eval("cdiv(9223372036854775807, 2)"), 4611686018427387904);
+}
+
+TEST_F(ExprTest, MinAndMaxTakeAnyNumber) {
+  EXPECT_EQ(eval("min(3, 1, 2)"), 1);
+  EXPECT_EQ(eval("max(3, 1, 2, 7, 5)"), 7);
+  EXPECT_EQ(eval("min(max(1, 2), max(3, 4))"), 2);
+}
+
+TEST_F(ExprTest, LogicGivesZeroOrOne) {
+  EXPECT_EQ(eval("5 && 7"), 1);
+  EXPECT_EQ(eval("5 || 0"), 1);
+  EXPECT_EQ(eval("0 || 7"), 1);
+  EXPECT_EQ(eval("!7"), 0);
+  EXPECT_EQ(eval("(3 && 4) + (0 || 9)"), 2);
+}
+
+TEST_F(ExprTest, WordsCompareBySlot) {
+  EXPECT_EQ(eval("SCHEDULE == grouped"), 1);
+  EXPECT_EQ(eval("SCHEDULE == row"), 0);
+  EXPECT_EQ(eval("SCHEDULE != grouped || BLOCK_M == 64"), 1);
+  EXPECT_EQ(eval("device.cc >= 90"), 1);
+}
+
+TEST_F(ExprTest, EvaluatesOnlyTheSideItNeeds) {
+  EXPECT_EQ(eval("0 && 1 / 0"), 0);
+  EXPECT_EQ(eval("1 || 1 / 0"), 1);
+  EXPECT_EQ(eval("1 ? 2 : 1 / 0"), 2);
+  EXPECT_EQ(eval("0 ? 1 / 0 : 2"), 2);
+  EXPECT_EQ(eval("(0 && 1 / 0) || (1 || 1 / 0) && 3"), 1);
+  EXPECT_EQ(eval_error("1 && 1 / 0"), "\"1 && 1 / 0\" divides by zero");
+}
+
+TEST_F(ExprTest, ArithmeticIsExactOrAnError) {
+  EXPECT_EQ(eval("2 * 3037000499 * 1518500249"), 2LL * 3037000499LL * 1518500249LL);
+  EXPECT_EQ(eval("9223372036854775806 + 1"), INT64_MAX);
+  EXPECT_EQ(eval("-9223372036854775807 - 1"), INT64_MIN);
+  EXPECT_EQ(eval_error("9223372036854775807 + 1"),
+            "\"9223372036854775807 + 1\" does not fit in 64 bits");
+  EXPECT_NE(eval_error("-9223372036854775807 - 2"), "none");
+  EXPECT_NE(eval_error("4294967296 * 2147483648"), "none");
+  EXPECT_NE(eval_error("-(-9223372036854775807 - 1)"), "none");
+  EXPECT_NE(eval_error("(-9223372036854775807 - 1) / -1"), "none");
+  EXPECT_NE(eval_error("cdiv(-9223372036854775807 - 1, -1)"), "none");
+  EXPECT_EQ(eval("(-9223372036854775807 - 1) % -1"), 0);
+  EXPECT_EQ(eval_error("M % 0"), "\"M % 0\" divides by zero");
+  EXPECT_EQ(eval_error("cdiv(M, 0)"), "\"cdiv(M, 0)\" divides by zero");
+}
+
+TEST_F(ExprTest, KnowsWhatItReads) {
+  EXPECT_THAT(Expr::parse("device.cc + M * M + BLOCK_M", symbols_).slots(),
+              testing::ElementsAre(0, 1, 5));
+  EXPECT_THAT(Expr::parse("1 + 2", symbols_).slots(), testing::IsEmpty());
+  EXPECT_EQ(Expr::parse(" M+1 ", symbols_).text(), " M+1 ");
+}
+
+TEST_F(ExprTest, ConstantsNeedNoValues) {
+  EXPECT_EQ(Expr::constant(INT64_MIN).eval({}), INT64_MIN);
+  EXPECT_EQ(Expr::constant(-1).text(), "-1");
+  EXPECT_THROW(Expr().eval({}), EvalError);
+}
+
+TEST_F(ExprTest, MistakesNameColumnAndThing) {
+  EXPECT_EQ(mistake(""), "0: expected a number, a name or \"(\", found the end");
+  EXPECT_EQ(mistake("  "), "2: expected a number, a name or \"(\", found the end");
+  EXPECT_EQ(mistake("M +"), "3: expected a number, a name or \"(\", found the end");
+  EXPECT_EQ(mistake("M + * 2"), "4: expected a number, a name or \"(\", found \"*\"");
+  EXPECT_EQ(mistake("M BLOCK_M"), "2: expected an operator, found \"BLOCK_M\"");
+  EXPECT_EQ(mistake("M = 1"), "2: expected an operator, found \"=\"");
+  EXPECT_EQ(mistake("M & 1"), "2: expected an operator, found \"&\"");
+  EXPECT_EQ(mistake("(M"), "2: expected \")\", found the end");
+  EXPECT_EQ(mistake("M)"), "1: expected an operator, found \")\"");
+  EXPECT_EQ(mistake("M ? 1"), "5: expected \":\", found the end");
+  EXPECT_EQ(mistake("1.5"), "0: expected a decimal integer, found \"1.5\"");
+  EXPECT_EQ(mistake("M + 0x10"), "4: expected a decimal integer, found \"0x10\"");
+  EXPECT_EQ(mistake("010"), "0: expected a decimal integer, found \"010\"");
+  EXPECT_EQ(mistake("9223372036854775808"), "0: 9223372036854775808 does not fit in 64 bits");
+  EXPECT_EQ(mistake("M * \xc3\x97 2"), "4: expected a number, a name or \"(\", found \"\xc3\x97\"");
+  EXPECT_EQ(mistake("1 < M < 3"), "6: comparisons do not chain; join two with &&");
+  EXPECT_EQ(mistake("1 == M == 3"), "7: comparisons do not chain; join two with &&");
+}
+
+TEST_F(ExprTest, UnknownNamesGetASuggestion) {
+  EXPECT_EQ(mistake("2 * BLOK_M"), "4: unknown name \"BLOK_M\"; did you mean \"BLOCK_M\"?");
+  EXPECT_EQ(mistake("SCHEDULE == gruoped"),
+            "12: unknown name \"gruoped\"; did you mean \"grouped\"?");
+  EXPECT_EQ(mistake("STAGES"), "0: unknown name \"STAGES\"");
+  EXPECT_EQ(mistake("device.smem"), "0: unknown name \"device.smem\"");
+}
+
+TEST_F(ExprTest, FunctionsCheckTheirArguments) {
+  EXPECT_EQ(mistake("1 + cdiv(M)"), "4: cdiv takes 2 arguments, found 1");
+  EXPECT_EQ(mistake("cdiv(M, 1, 2)"), "0: cdiv takes 2 arguments, found 3");
+  EXPECT_EQ(mistake("min(M)"), "0: min takes at least 2 arguments, found 1");
+  EXPECT_EQ(mistake("min()"), "4: expected a number, a name or \"(\", found \")\"");
+  EXPECT_EQ(mistake("abs(M)"), "0: unknown function \"abs\"; known are cdiv, min, max");
+  EXPECT_EQ(mistake("M(1)"), "0: unknown function \"M\"; known are cdiv, min, max");
+  EXPECT_EQ(mistake("min(1, 2"), "8: expected \")\", found the end");
+}
+
+TEST_F(ExprTest, DepthIsBoundedNotTheStack) {
+  const auto nested = [](std::string_view open, std::string_view middle, std::string_view close,
+                         int times) {
+    std::string text;
+    for (int i = 0; i < times; ++i) text += open;
+    text += middle;
+    for (int i = 0; i < times; ++i) text += close;
+    return text;
+  };
+  EXPECT_EQ(eval(nested("(", "7", ")", 40)), 7);
+  EXPECT_EQ(eval(nested("(1+", "0", ")", 40)), 40);
+  for (const char* open : {"(", "!", "-", "min(1,", "1+(", "1?", "0?1:"}) {
+    EXPECT_NE(mistake(nested(open, "1", "", 100000)), "none") << open;
+  }
+  // A long flat expression is not a deep one.
+  EXPECT_EQ(eval(nested("1+", "0", "", 100000)), 100000);
+}
+
+/// A random expression and its value computed another way, in 128 bits.
+class RandomExpr {
+ public:
+  explicit RandomExpr(unsigned seed) : random_(seed) {}
+
+  struct Result {
+    std::string text;
+    __int128 value;
+  };
+
+  Result make(int depth) {
+    if (depth == 0) {
+      const int n = pick(20);
+      return {std::to_string(n), n};
+    }
+    const Result a = make(depth - 1), b = make(pick(depth));
+    switch (pick(7)) {
+      case 0:
+        return {"(" + a.text + " + " + b.text + ")", a.value + b.value};
+      case 1:
+        return {"(" + a.text + " - " + b.text + ")", a.value - b.value};
+      case 2:
+        return {"(" + a.text + " * " + b.text + ")", a.value * b.value};
+      case 3:
+        return {"(" + a.text + " < " + b.text + ")", a.value < b.value};
+      case 4:
+        return {"(" + a.text + " && " + b.text + ")", a.value != 0 && b.value != 0};
+      case 5:
+        return {"max(" + a.text + ", " + b.text + ")", std::max(a.value, b.value)};
+      default:
+        return {"(" + a.text + " ? " + b.text + " : 3)", a.value != 0 ? b.value : 3};
+    }
+  }
+
+ private:
+  int pick(int n) { return std::uniform_int_distribution<>(0, n - 1)(random_); }
+  std::mt19937 random_;
+};
+
+TEST_F(ExprTest, AgreesWithWiderArithmetic) {
+  RandomExpr random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const auto [text, value] = random.make(1 + i % 5);
+    EXPECT_EQ(eval(text), static_cast<std::int64_t>(value)) << text;
+  }
+}
+
+TEST(Symbols, SlotsAreStable) {
+  Symbols symbols;
+  EXPECT_EQ(symbols.add("M"), 0);
+  EXPECT_EQ(symbols.add("N"), 1);
+  EXPECT_EQ(symbols.add("M"), 0);
+  EXPECT_EQ(symbols.size(), 2u);
+  EXPECT_EQ(symbols.find("N"), 1);
+  EXPECT_EQ(symbols.find("n"), -1);
+  EXPECT_EQ(symbols.name(1), "N");
+}
+
+}  // namespace
+}  // namespace assay

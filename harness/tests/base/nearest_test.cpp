@@ -1,0 +1,41 @@
+#include "base/nearest.h"
+
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+const std::vector<std::string> kNames = {"M", "N", "BLOCK_M", "BLOCK_N", "device.cc", "grouped"};
+
+TEST(Nearest, FindsTypingMistakes) {
+  EXPECT_EQ(nearest("BLOK_M", kNames), "BLOCK_M");
+  EXPECT_EQ(nearest("BLOCK_NN", kNames), "BLOCK_N");
+  EXPECT_EQ(nearest("groupde", kNames), "grouped");
+  EXPECT_EQ(nearest("device.c", kNames), "device.cc");
+}
+
+TEST(Nearest, CaseCountsForLittle) {
+  EXPECT_EQ(nearest("block_n", kNames), "BLOCK_N");
+  EXPECT_EQ(nearest("m", kNames), "M");
+}
+
+TEST(Nearest, OtherWordsAreNotNear) {
+  EXPECT_EQ(nearest("K", kNames), "");
+  EXPECT_EQ(nearest("STAGES", kNames), "");
+  EXPECT_EQ(nearest("", kNames), "");
+  EXPECT_EQ(nearest("x", {}), "");
+}
+
+TEST(Nearest, LongWordsCostNothing) {
+  const std::string word(1 << 20, 'a');
+  EXPECT_EQ(nearest(word, {word}), "");
+}
+
+TEST(Nearest, SuggestionNamesOneOrAll) {
+  EXPECT_EQ(suggestion("BLOCKM", kNames), "; did you mean \"BLOCK_M\"?");
+  EXPECT_EQ(suggestion("f8", {"f16", "i32"}), "; known are f16, i32");
+  EXPECT_EQ(suggestion("f8", {}), "");
+}
+
+}  // namespace
+}  // namespace assay
