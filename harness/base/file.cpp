@@ -75,7 +75,8 @@ void write_file_atomic(const fs::path& path, std::string_view content) {
     return;
   }
   // Through a link, so that the link stays and the file it names changes.
-  const fs::path target = fs::exists(status) ? fs::canonical(path) : path;
+  fs::path target = fs::exists(status) ? fs::canonical(path, ignored) : path;
+  if (target.empty()) target = path;
   const fs::path temporary = temporary_beside(target);
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd) fail_to_write(path, errno);

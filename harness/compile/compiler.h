@@ -13,10 +13,10 @@ namespace assay {
 
 /// One translation unit to compile: a source file and its -D definitions.
 struct CompileJob {
-  std::filesystem::path source;                  // x.cu
+  std::filesystem::path source;  // x.cu
   std::vector<std::filesystem::path> include_directories;
-  Config config;                                 // each becomes -DNAME=value
-  std::string arch;                              // "90a": --gpu-architecture=sm_90a
+  Config config;     // each becomes -DNAME=value
+  std::string arch;  // "90a": --gpu-architecture=sm_90a
 };
 
 /// What came of it: a cubin on disk, or why there is none.

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "compile/compiler.h"
+
+namespace assay {
+
+/// Cubins on disk by key: `cubin/<2 digits>/<key>.cubin`, which the GPU's worker loads by path, and
+/// beside it `<key>.json` with the report, the log, and the cubin's size and hash. The JSON is
+/// published last, each file by rename, and an entry counts only if the two agree, so neither a
+/// crash nor another process nor a damaged disk can make a wrong entry.
+class CubinCache {
+ public:
+  explicit CubinCache(std::filesystem::path directory);
+
+  /// The entry of `key`, marked `cached`; nothing when there is none, or it is damaged.
+  std::optional<CompileResult> find(const std::string& key) const;
+
+  /// Publishes `cubin` and sets the result's path. Throws Error naming the path when it cannot.
+  void store(const std::string& key, const std::string& cubin, CompileResult& result) const;
+
+ private:
+  std::filesystem::path path(const std::string& key, const char* extension) const;
+
+  std::filesystem::path directory_;
+};
+
+}  // namespace assay

@@ -1,0 +1,178 @@
+#include "compile/nvrtc.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nvrtc.h>
+
+#include <cstdlib>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+// Prototypes are the toolkit's own, so that a changed signature fails to compile.
+struct Nvrtc::Api {
+  decltype(&nvrtcVersion) version;
+  decltype(&nvrtcGetNumSupportedArchs) num_supported_archs;
+  decltype(&nvrtcGetErrorString) error_string;
+  decltype(&nvrtcCreateProgram) create_program;
+  decltype(&nvrtcDestroyProgram) destroy_program;
+  decltype(&nvrtcCompileProgram) compile_program;
+  decltype(&nvrtcGetProgramLogSize) program_log_size;
+  decltype(&nvrtcGetProgramLog) program_log;
+  decltype(&nvrtcGetCUBINSize) cubin_size;
+  decltype(&nvrtcGetCUBIN) cubin;
+  // Spelled out, because headers before CUDA 12.9 lack it; null when the library does.
+  nvrtcResult (*set_flow_callback)(nvrtcProgram, int (*)(void*, void*), void*);
+
+  void check(nvrtcResult result, const char* call) const {
+    if (result != NVRTC_SUCCESS) throw Error(fmt::format("{}: {}", call, error_string(result)));
+  }
+};
+
+namespace {
+
+std::vector<std::string> toolkit_roots() {
+  std::vector<std::string> roots;
+  const char* home = std::getenv("CUDA_HOME");
+  if (home != nullptr && *home != '\0') roots.emplace_back(home);
+  roots.emplace_back("/usr/local/cuda");
+  return roots;
+}
+
+std::vector<std::string> library_candidates() {
+  const std::vector<std::string> names{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+  std::vector<std::string> candidates = names;
+  for (const std::string& root : toolkit_roots()) {
+    for (const std::string& name : names) candidates.push_back(root + "/lib64/" + name);
+  }
+  return candidates;
+}
+
+// Never closed: a compile that could not be stopped may outlive every Compiler.
+void* open_library() {
+  const std::vector<std::string> candidates = library_candidates();
+  for (const std::string& candidate : candidates) {
+    if (void* library = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  throw Error(
+      fmt::format("no NVRTC: looked for {}; install the CUDA toolkit 12.8 or later (or its "
+                  "cuda-nvrtc package), or set CUDA_HOME",
+                  fmt::join(candidates, ", ")));
+}
+
+template <typename Function>
+void find_symbol(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+}
+
+template <typename Function>
+void need_symbol(void* library, const char* name, Function*& function) {
+  find_symbol(library, name, function);
+  if (function == nullptr) {
+    throw Error(fmt::format("NVRTC lacks {}; install the CUDA toolkit 12.8 or later", name));
+  }
+}
+
+fs::path path_of_library(void* symbol) {
+  Dl_info info = {};
+  if (::dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code ignored;
+  return fs::canonical(info.dli_fname, ignored);
+}
+
+int should_stop(void* stop, void*) {
+  return static_cast<const std::atomic<bool>*>(stop)->load() ? 1 : 0;
+}
+
+}  // namespace
+
+Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
+  void* library = open_library();
+  need_symbol(library, "nvrtcVersion", api_->version);
+  need_symbol(library, "nvrtcGetNumSupportedArchs", api_->num_supported_archs);
+  need_symbol(library, "nvrtcGetErrorString", api_->error_string);
+  need_symbol(library, "nvrtcCreateProgram", api_->create_program);
+  need_symbol(library, "nvrtcDestroyProgram", api_->destroy_program);
+  need_symbol(library, "nvrtcCompileProgram", api_->compile_program);
+  need_symbol(library, "nvrtcGetProgramLogSize", api_->program_log_size);
+  need_symbol(library, "nvrtcGetProgramLog", api_->program_log);
+  need_symbol(library, "nvrtcGetCUBINSize", api_->cubin_size);
+  need_symbol(library, "nvrtcGetCUBIN", api_->cubin);
+  find_symbol(library, "nvrtcSetFlowCallback", api_->set_flow_callback);
+
+  int major = 0, minor = 0, num_archs = 0;
+  api_->check(api_->version(&major, &minor), "nvrtcVersion");
+  api_->check(api_->num_supported_archs(&num_archs), "nvrtcGetNumSupportedArchs");
+  version_ = fmt::format("{}.{}", major, minor);
+
+  const fs::path file = path_of_library(reinterpret_cast<void*>(api_->version));
+  std::error_code ignored;
+  // An update within 13.0 changes the machine code and not the version; the size tells.
+  identity_ =
+      fmt::format("nvrtc {} archs {} bytes {}", version_, num_archs, fs::file_size(file, ignored));
+  find_toolkit(file);
+}
+
+Nvrtc::~Nvrtc() = default;
+
+void Nvrtc::find_toolkit(const fs::path& library) {
+  std::vector<fs::path> candidates{library.parent_path().parent_path() / "include"};
+  for (const std::string& root : toolkit_roots()) candidates.push_back(fs::path(root) / "include");
+  for (const fs::path& include : candidates) {
+    std::error_code ignored;
+    if (!fs::is_regular_file(include / "cuda.h", ignored)) continue;
+    toolkit_options_ = {"-I" + include.string(), "-I" + (include / "cccl").string()};
+    identity_ += " headers " + hash_hex(read_file(include / "cuda.h"));
+    return;
+  }
+}
+
+Nvrtc::Output Nvrtc::compile(const Unit& unit, const std::atomic<bool>& stop) const {
+  std::vector<const char*> texts, names, options;
+  for (const auto& [name, text] : unit.headers) {
+    names.push_back(name.c_str());
+    texts.push_back(text.c_str());
+  }
+  for (const std::string& option : unit.options) options.push_back(option.c_str());
+
+  nvrtcProgram handle = nullptr;
+  api_->check(api_->create_program(&handle, unit.text.c_str(), unit.name.c_str(),
+                                   static_cast<int>(texts.size()), texts.data(), names.data()),
+              "nvrtcCreateProgram");
+  const auto destroy = [this](nvrtcProgram program) { api_->destroy_program(&program); };
+  const std::unique_ptr<_nvrtcProgram, decltype(destroy)> program(handle, destroy);
+  if (api_->set_flow_callback != nullptr) {
+    void* payload = const_cast<void*>(static_cast<const void*>(&stop));
+    api_->check(api_->set_flow_callback(handle, should_stop, payload), "nvrtcSetFlowCallback");
+  }
+
+  const nvrtcResult result =
+      api_->compile_program(handle, static_cast<int>(options.size()), options.data());
+  if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE) {
+    throw Error("NVRTC cannot load its builtins library; install the whole CUDA toolkit");
+  }
+  Output output;
+  output.ok = result == NVRTC_SUCCESS;
+  std::size_t size = 0;
+  api_->check(api_->program_log_size(handle, &size), "nvrtcGetProgramLogSize");
+  output.log.resize(size);
+  api_->check(api_->program_log(handle, output.log.data()), "nvrtcGetProgramLog");
+  while (!output.log.empty() && output.log.back() == '\0') output.log.pop_back();
+  if (!output.ok) {
+    if (output.log.empty()) output.log = api_->error_string(result);
+    return output;
+  }
+  api_->check(api_->cubin_size(handle, &size), "nvrtcGetCUBINSize");
+  output.cubin.resize(size);
+  api_->check(api_->cubin(handle, output.cubin.data()), "nvrtcGetCUBIN");
+  return output;
+}
+
+}  // namespace assay

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace assay {
+
+/// NVIDIA's run-time compiler, loaded when constructed; the program does not link it. Safe to use
+/// from many threads at once, which is how it scales (measured: 106 ms a compile with one thread,
+/// 55 ms with two on two cores).
+class Nvrtc {
+ public:
+  /// Throws Error that says which libraries were tried and what to install.
+  Nvrtc();
+  ~Nvrtc();
+
+  /// Everything the compiler may see: it opens no file but the toolkit's own headers.
+  struct Unit {
+    std::string name;  // as messages and the cubin's symbols show it
+    std::string text;
+    std::vector<std::pair<std::string, std::string>> headers;  // spelling, text
+    std::vector<std::string> options;
+  };
+
+  struct Output {
+    bool ok = false;
+    std::string log;
+    std::string cubin;
+  };
+
+  /// Compiles until done, or until `stop` is set and NVRTC's next check of it (it checks between
+  /// phases, so the front end cannot be stopped). `stop` must not be cleared meanwhile. Throws
+  /// Error when NVRTC is unfit.
+  Output compile(const Unit& unit, const std::atomic<bool>& stop) const;
+
+  /// "13.0"
+  const std::string& version() const { return version_; }
+
+  /// Tells builds of the library and of its headers apart beyond the version.
+  const std::string& identity() const { return identity_; }
+
+  /// -I options that make `<cuda_bf16.h>` and `<cuda/std/...>` found; empty without a toolkit.
+  const std::vector<std::string>& toolkit_options() const { return toolkit_options_; }
+
+ private:
+  struct Api;
+
+  void find_toolkit(const std::filesystem::path& library);
+
+  std::unique_ptr<Api> api_;
+  std::string version_;
+  std::string identity_;
+  std::vector<std::string> toolkit_options_;
+};
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+#include "compile/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace assay {
+namespace {
+
+// Not <cctype>: the answer must not depend on the locale.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+bool is_identifier(std::string_view text) {
+  return !text.empty() && is_letter(text[0]) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
+}
+
+bool is_arch(std::string_view text) {
+  if (text.ends_with('a') || text.ends_with('f')) text.remove_suffix(1);
+  return (text.size() == 2 || text.size() == 3) && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+std::string definition(const std::string& name, const Value& value) {
+  if (!is_identifier(name)) {
+    throw UsageError(fmt::format("parameter \"{}\" is not an identifier", name));
+  }
+  const std::string* word = std::get_if<std::string>(&value);
+  if (word != nullptr && !is_identifier(*word)) {
+    throw UsageError(
+        fmt::format("{} is \"{}\"; expected an integer or an identifier", name, *word));
+  }
+  return fmt::format("-D{}={}", name, to_text(value));
+}
+
+}  // namespace
+
+std::vector<std::string> compile_options(const Config& config, const std::string& arch) {
+  if (!is_arch(arch)) {
+    throw UsageError(
+        fmt::format("architecture \"{}\"; expected two or three digits, as in 86 or 90a", arch));
+  }
+  std::vector<std::string> options{
+      "--gpu-architecture=sm_" + arch,
+      "--std=c++20",  // c++17 compiles no faster (measured: 108 ms against 106 ms)
+      "-default-device",
+      "--no-source-include",  // else the working directory comes before the include directories
+      "--no-cache",           // the cache is ours
+      "--ptxas-options=-v",
+  };
+  for (const auto& [name, value] : config) options.push_back(definition(name, value));
+  return options;
+}
+
+}  // namespace assay

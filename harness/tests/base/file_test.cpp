@@ -1,0 +1,177 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+template <typename Exception, typename Function>
+std::string message_of(Function function) {
+  try {
+    function();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+std::size_t num_files(const fs::path& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(FileTest, ContentSurvivesARoundTrip) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "a file";
+  for (const std::size_t size : {0, 1, 16383, 16384, 16385, 100000}) {
+    std::string content(size, 'x');
+    if (size > 0) content[size / 2] = '\0';
+    write_file_atomic(path, content);
+    EXPECT_EQ(read_file(path), content) << size;
+  }
+}
+
+TEST(FileTest, ReadingNamesThePathAndTheReason) {
+  const TemporaryFolder folder;
+  const fs::path missing = folder.path() / "missing";
+  EXPECT_EQ(message_of<UsageError>([&] { read_file(missing); }),
+            "cannot read " + missing.string() + ": No such file or directory");
+  EXPECT_EQ(message_of<UsageError>([&] { read_file(folder.path()); }),
+            "cannot read " + folder.path().string() + ": Is a directory");
+}
+
+TEST(FileTest, WritingNamesThePathAndTheReasonAndLeavesNothing) {
+  const TemporaryFolder folder;
+  const fs::path nowhere = folder.path() / "missing" / "file";
+  EXPECT_EQ(message_of<Error>([&] { write_file_atomic(nowhere, "x"); }),
+            "cannot write " + nowhere.string() + ": No such file or directory");
+  EXPECT_THAT(message_of<Error>([&] { write_file_atomic(folder.path(), "x"); }),
+              HasSubstr("Is a directory"));
+  EXPECT_EQ(num_files(folder.path()), 0u);
+}
+
+TEST(FileTest, AFullDiskIsAnError) {
+  EXPECT_EQ(message_of<Error>([] { write_file_atomic("/dev/full", "x"); }),
+            "cannot write /dev/full: No space left on device");
+}
+
+TEST(FileTest, ADeviceStaysADevice) {
+  // A rename over /dev/null, as root, would break the machine.
+  write_file_atomic("/dev/null", "x");
+  struct stat info = {};
+  ASSERT_EQ(::stat("/dev/null", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+}
+
+TEST(FileTest, ALinkStaysALink) {
+  const TemporaryFolder folder;
+  const fs::path target = folder.path() / "target", link = folder.path() / "link";
+  write_file_atomic(target, "old");
+  fs::create_symlink(target, link);
+  write_file_atomic(link, "new");
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(read_file(target), "new");
+}
+
+TEST(FileTest, AReaderNeverSeesAPart) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "file";
+  const std::string a(200000, 'a'), b(100000, 'b');
+  write_file_atomic(path, a);
+  std::atomic<bool> done = false;
+  std::vector<std::thread> writers;
+  for (const std::string& content : {a, b}) {
+    writers.emplace_back([&, content] {
+      for (int i = 0; i < 100; ++i) write_file_atomic(path, content);
+      done = true;
+    });
+  }
+  while (!done) {
+    const std::string seen = read_file(path);
+    EXPECT_TRUE(seen == a || seen == b) << seen.size();
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(num_files(folder.path()), 1u);  // no temporary is left
+}
+
+class CacheDirectoryTest : public ::testing::Test {
+ protected:
+  // Each test is a process of its own under ctest; still, leave the variables as they were.
+  CacheDirectoryTest() {
+    for (const char* name : {"XDG_CACHE_HOME", "HOME", "TMPDIR"}) {
+      const char* value = std::getenv(name);
+      saved_.emplace_back(name, value == nullptr ? "" : value);
+      ::unsetenv(name);
+    }
+  }
+  ~CacheDirectoryTest() override {
+    for (const auto& [name, value] : saved_) {
+      if (value.empty()) {
+        ::unsetenv(name.c_str());
+      } else {
+        ::setenv(name.c_str(), value.c_str(), 1);
+      }
+    }
+  }
+
+  TemporaryFolder folder_;
+  std::vector<std::pair<std::string, std::string>> saved_;
+};
+
+TEST_F(CacheDirectoryTest, XdgComesFirstUnlessItIsRelative) {
+  ::setenv("HOME", folder_.path().c_str(), 1);
+  ::setenv("XDG_CACHE_HOME", "/somewhere", 1);
+  EXPECT_EQ(cache_directory(), "/somewhere/assay");
+  for (const char* invalid : {"", "relative"}) {
+    ::setenv("XDG_CACHE_HOME", invalid, 1);
+    EXPECT_EQ(cache_directory(), folder_.path() / ".cache" / "assay");
+  }
+}
+
+TEST_F(CacheDirectoryTest, WithoutAHomeItIsTemporary) {
+  ::setenv("TMPDIR", folder_.path().c_str(), 1);
+  EXPECT_EQ(cache_directory().parent_path(), folder_.path());
+  ::setenv("HOME", (folder_.path() / "missing").c_str(), 1);
+  EXPECT_EQ(cache_directory().parent_path(), folder_.path());
+  ::setenv("TMPDIR", "/missing", 1);
+  EXPECT_EQ(cache_directory().parent_path(), "/tmp");
+}
+
+bool is_open(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
+
+TEST(UniqueFdTest, ClosesOnceAndMoves) {
+  int raw = ::open("/dev/null", O_RDONLY);
+  {
+    UniqueFd a(raw);
+    UniqueFd b(std::move(a));
+    EXPECT_FALSE(a);  // NOLINT(bugprone-use-after-move)
+    ASSERT_TRUE(b);
+    UniqueFd c(::open("/dev/null", O_RDONLY));
+    const int replaced = c.get();
+    c = std::move(b);
+    EXPECT_FALSE(is_open(replaced));
+    UniqueFd& same = c;
+    c = std::move(same);
+    EXPECT_EQ(c.get(), raw);
+    EXPECT_TRUE(is_open(raw));
+  }
+  EXPECT_FALSE(is_open(raw));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,77 @@
+#include "base/interrupt.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace assay {
+namespace {
+
+bool readable(int fd, int timeout_ms) {
+  pollfd entry{fd, POLLIN, 0};
+  return ::poll(&entry, 1, timeout_ms) == 1;
+}
+
+/// Runs `body` in a process of its own, which signals may kill; returns how it ended.
+template <typename Body>
+std::string outcome_of(Body body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+  return "exit " + std::to_string(WEXITSTATUS(status));
+}
+
+TEST(InterruptTest, NothingArrivesUnasked) {
+  EXPECT_EQ(interrupt_fd(), -1);
+  EXPECT_EQ(outcome_of([] {
+              catch_interrupts();
+              return interrupted() || readable(interrupt_fd(), 0) ? 1 : 0;
+            }),
+            "exit 0");
+}
+
+TEST(InterruptTest, TheFirstSignalSetsTheFlagAndTheDescriptor) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    EXPECT_EQ(outcome_of([number] {
+                catch_interrupts();
+                ::raise(number);
+                return interrupted() && readable(interrupt_fd(), 0) ? 0 : 1;
+              }),
+              "exit 0");
+  }
+}
+
+TEST(InterruptTest, AWaitingPollWakes) {
+  EXPECT_EQ(outcome_of([] {
+              catch_interrupts();
+              const pid_t parent = ::getpid();
+              if (::fork() == 0) {
+                ::usleep(20000);
+                ::kill(parent, SIGINT);
+                ::_exit(0);
+              }
+              // The first poll may end with EINTR; the descriptor is readable either way.
+              readable(interrupt_fd(), 60000);
+              return readable(interrupt_fd(), 0) ? 0 : 1;
+            }),
+            "exit 0");
+}
+
+TEST(InterruptTest, TheSecondSignalEndsTheProcess) {
+  EXPECT_EQ(outcome_of([] {
+              catch_interrupts();
+              ::raise(SIGINT);
+              ::raise(SIGTERM);
+              return 0;
+            }),
+            "signal " + std::to_string(SIGTERM));
+}
+
+}  // namespace
+}  // namespace assay
