@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cuda/handles.h"
+#include "space/plan.h"
+
+namespace assay {
+
+/// The device address of the buffer argument `name`.
+using AddressOf = std::function<CUdeviceptr(const std::string& name)>;
+
+/// A configuration's machine code with its arguments bound: ready to launch.
+class Launcher {
+ public:
+  /// Loads the cubin and looks its entries up. Throws Failure (`missing_entry`, `launch`) or
+  /// CudaError.
+  Launcher(const Driver& driver, const Plan& plan, const std::string& cubin,
+           const AddressOf& address_of);
+
+  /// Enqueues what a trial times: the memsets of buffers that must start at zero, then the
+  /// launches in order. Throws CudaError for a refused launch.
+  void enqueue(CUstream stream) const;
+
+ private:
+  struct Launch {
+    CUfunction function = nullptr;
+    CUlaunchConfig config{};
+    CUlaunchAttribute cluster{};
+    bool has_cluster = false;
+    std::string call;  // for the error: "launch of gemm_mma<<<[128,1,1], [256,1,1], 98304>>>"
+  };
+  struct Memset {
+    CUdeviceptr data = 0;
+    std::size_t bytes = 0;
+  };
+  /// Large and aligned enough for any argument; a tensor map needs 64-byte alignment.
+  struct alignas(64) Slot {
+    unsigned char bytes[128];
+  };
+
+  void bind(const Driver& driver, const Plan& plan, const AddressOf& address_of);
+  Launch prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes) const;
+
+  const Driver* driver_;
+  Module module_;
+  std::vector<Slot> slots_;
+  std::vector<void*> parameters_;
+  std::vector<Memset> memsets_;
+  std::vector<Launch> launches_;
+};
+
+}  // namespace assay
