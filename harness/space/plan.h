@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,12 +31,14 @@ struct BufferPlan {
 
   std::int64_t elements() const;
   std::int64_t bytes() const;
+  bool operator==(const BufferPlan&) const = default;
 };
 
 struct ScalarPlan {
   std::string name;
   DType dtype = DType::i32;
   std::int64_t value = 0;
+  bool operator==(const ScalarPlan&) const = default;
 };
 
 struct TensorMapPlan {
@@ -42,6 +46,7 @@ struct TensorMapPlan {
   std::string of;
   std::vector<std::int64_t> box;
   int swizzle_bytes = 0;
+  bool operator==(const TensorMapPlan&) const = default;
 };
 
 using ArgPlan = std::variant<BufferPlan, ScalarPlan, TensorMapPlan>;
@@ -52,12 +57,14 @@ struct LaunchPlan {
   std::array<std::int64_t, 3> block{1, 1, 1};
   std::array<std::int64_t, 3> cluster{1, 1, 1};
   std::int64_t smem_bytes = 0;
+  bool operator==(const LaunchPlan&) const = default;
 };
 
 struct ReferencePlan {
   std::string operation;
   std::map<std::string, std::string> operands;
   std::map<std::string, std::int64_t> options;
+  bool operator==(const ReferencePlan&) const = default;
 };
 
 struct Plan {
@@ -72,13 +79,23 @@ struct Plan {
   bool deterministic = true;
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
+  bool operator==(const Plan&) const = default;
 };
 
-/// Evaluates the contract. Throws UsageError naming kernel, configuration and expression where a
-/// size is not positive or arithmetic has no answer.
+/// The contract has no meaning for this configuration: a size is not positive, a launch is larger
+/// than any GPU takes, a value does not fit its argument, or arithmetic has no answer. A bad
+/// configuration is data: the tuner stores it as status `runtime`, kind `launch`.
+struct PlanError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Evaluates the contract. Throws PlanError naming kernel, configuration, expression, value and
+/// what is allowed; UsageError when `problem` or `config` lacks a name or knows one too many.
 Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
                const DeviceInfo& device);
 
+/// A plan as the parent sends it to the worker. from_json throws what nlohmann throws, or Error,
+/// for anything that to_json did not write.
 void to_json(nlohmann::json& json, const Plan& plan);
 void from_json(const nlohmann::json& json, Plan& plan);
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ class Space {
 
  private:
   struct Impl;
+  class Walk;
   std::shared_ptr<const Impl> impl_;
 };
 

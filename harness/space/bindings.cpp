@@ -1,0 +1,61 @@
+#include "space/bindings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace assay {
+
+Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
+    : symbols_(kernel.symbols), values_(kernel.symbols.size()) {
+  // A word's value is its own slot; all other names overwrite theirs.
+  std::iota(values_.begin(), values_.end(), std::int64_t{0});
+  const auto set_name = [&](std::string_view name, std::int64_t value) {
+    if (const int slot = symbols_.find(name); slot >= 0) set(slot, value);
+  };
+  set_name("device.cc", device.cc);
+  set_name("device.sm_count", device.sm_count);
+  set_name("device.smem_optin_bytes", device.smem_optin_bytes);
+  set_name("device.l2_bytes", device.l2_bytes);
+  for (const std::string& dim : kernel.dims) {
+    const auto given = std::find_if(problem.begin(), problem.end(),
+                                    [&](const auto& entry) { return entry.first == dim; });
+    if (given == problem.end()) {
+      throw UsageError(fmt::format("kernel {} needs a value for dim {}; the problem is \"{}\"",
+                                   kernel.name, dim, to_text(problem)));
+    }
+    set_name(dim, given->second);
+  }
+}
+
+void Bindings::set_let(int slot, const Expr& expr) {
+  std::erase(unanswered_, slot);
+  try {
+    set(slot, eval(expr));
+  } catch (const EvalError&) {
+    unanswered_.push_back(slot);
+  }
+}
+
+std::int64_t Bindings::eval(const Expr& expr) const {
+  for (const int slot : unanswered_) {
+    if (std::binary_search(expr.slots().begin(), expr.slots().end(), slot)) {
+      throw EvalError(
+          fmt::format("\"{}\" reads {}, which has no value", expr.text(), symbols_.name(slot)));
+    }
+  }
+  return expr.eval(values_);
+}
+
+std::int64_t slot_value(const KernelSpec& kernel, const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  const std::string& word = std::get<std::string>(value);
+  const int slot = kernel.symbols.find(word);
+  if (slot < 0) throw UsageError(fmt::format("kernel {} knows no word {}", kernel.name, word));
+  return slot;
+}
+
+}  // namespace assay

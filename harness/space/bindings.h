@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/device_info.h"
+#include "base/expr.h"
+#include "base/value.h"
+#include "spec/kernel_spec.h"
+
+namespace assay {
+
+/// The values that a kernel's expressions are evaluated on: words, the problem's dimensions and the
+/// device from the start, parameters and lets as they become known.
+class Bindings {
+ public:
+  /// Throws UsageError when `problem` lacks one of the kernel's dims; others in it are ignored, as
+  /// a sweep's problems serve kernels with different dims. Keeps a reference to `kernel`.
+  Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device);
+
+  void set(int slot, std::int64_t value) { values_[static_cast<std::size_t>(slot)] = value; }
+
+  /// Evaluates a let into its slot. One that has no answer makes every expression that names it
+  /// have none, and is no error as long as none is evaluated.
+  void set_let(int slot, const Expr& expr);
+
+  /// Throws EvalError.
+  std::int64_t eval(const Expr& expr) const;
+
+ private:
+  const Symbols& symbols_;
+  std::vector<std::int64_t> values_;
+  std::vector<int> unanswered_;  // slots of lets without an answer: nearly always none
+};
+
+/// What the slot of a parameter holds: the integer, or the slot of the word. Throws UsageError for
+/// a word that the kernel does not know.
+std::int64_t slot_value(const KernelSpec& kernel, const Value& value);
+
+}  // namespace assay

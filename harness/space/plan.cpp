@@ -1,0 +1,197 @@
+#include "space/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "space/bindings.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostInt64 = std::numeric_limits<std::int64_t>::max();
+
+// Limits of every compute capability from 8.0 on (CUDA C++ Programming Guide, technical
+// specifications). The driver refuses much of what breaks them, but takes 32-bit sizes: a larger
+// one would be cut, and another launch than the one written would be timed.
+constexpr std::array<std::int64_t, 3> kMostGrid{kMostInt32, 65535, 65535};
+constexpr std::array<std::int64_t, 3> kMostBlock{1024, 1024, 64};
+constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMostClusterBlocks = 16;  // above 8 the kernel opts in
+constexpr std::int64_t kMostBoxSide = 256;       // of a tensor map
+
+struct Range {
+  std::int64_t low, high;
+};
+
+/// The integers that an argument of this type can hold.
+Range range_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+      return {0, 255};
+    case DType::i32:
+      return {std::numeric_limits<std::int32_t>::min(), kMostInt32};
+    default:
+      return {std::numeric_limits<std::int64_t>::min(), kMostInt64};
+  }
+}
+
+/// Evaluates one kernel's expressions; errors name the place, the expression and the configuration.
+class Evaluator {
+ public:
+  Evaluator(const KernelSpec& kernel, const Problem& problem, const Config& config,
+            const DeviceInfo& device)
+      : kernel_(kernel), config_(config), bindings_(kernel, problem, device) {
+    for (const ParamSpec& param : kernel.params) {
+      const auto given = std::find_if(config.begin(), config.end(),
+                                      [&](const auto& entry) { return entry.first == param.name; });
+      if (given == config.end()) {
+        throw UsageError(fmt::format("kernel {} needs a value for parameter {}, found none in {}",
+                                     kernel.name, param.name, to_text(config)));
+      }
+      bindings_.set(kernel.symbols.find(param.name), slot_value(kernel, given->second));
+    }
+    if (config.size() != kernel.params.size()) {
+      throw UsageError(fmt::format("kernel {} has {} parameters, found {} in {}", kernel.name,
+                                   kernel.params.size(), config.size(), to_text(config)));
+    }
+    for (const LetSpec& let : kernel.lets) {
+      bindings_.set_let(kernel.symbols.find(let.name), let.value.expr);
+    }
+  }
+
+  std::int64_t eval(const ExprSpec& spec, const std::string& what, Range allowed) const {
+    std::int64_t value = 0;
+    try {
+      value = bindings_.eval(spec.expr);
+    } catch (const EvalError& error) {
+      fail(fmt::format("{}: {}", what, error.what()));
+    }
+    if (value < allowed.low || value > allowed.high) {
+      fail(fmt::format("{} \"{}\" is {}, allowed are {} to {}", what, spec.expr.text(), value,
+                       allowed.low, allowed.high));
+    }
+    return value;
+  }
+
+  [[noreturn]] void fail(const std::string& message) const {
+    throw PlanError(fmt::format("{} with {}: {}", kernel_.name, to_text(config_), message));
+  }
+
+ private:
+  const KernelSpec& kernel_;
+  const Config& config_;
+  Bindings bindings_;
+};
+
+BufferPlan plan_form(const BufferSpec& spec, const std::string& name, const Evaluator& evaluator) {
+  BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, spec.zeroed};
+  std::int64_t bytes = size_bytes(spec.dtype);
+  for (std::size_t i = 0; i < spec.shape.size(); ++i) {
+    const std::string what = fmt::format("dimension {} of {}", i, name);
+    plan.shape.push_back(evaluator.eval(spec.shape[i], what, {1, kMostInt64}));
+    if (__builtin_mul_overflow(bytes, plan.shape.back(), &bytes)) {
+      evaluator.fail(fmt::format("{} has more than {} bytes", name, kMostInt64));
+    }
+  }
+  if (spec.role != Role::in) return plan;
+  plan.generator = spec.fill.generator;
+  for (const auto& [argument, value] : spec.fill.arguments) {
+    const std::string what = fmt::format("{} of {}'s {}", argument, name, plan.generator);
+    plan.arguments[argument] = evaluator.eval(value, what, range_of(DType::i64));
+  }
+  return plan;
+}
+
+ScalarPlan plan_form(const ScalarSpec& spec, const std::string& name, const Evaluator& evaluator) {
+  return {name, spec.dtype, evaluator.eval(spec.value, name, range_of(spec.dtype))};
+}
+
+TensorMapPlan plan_form(const TensorMapSpec& spec, const std::string& name,
+                        const Evaluator& evaluator) {
+  TensorMapPlan plan{name, spec.of, {}, spec.swizzle_bytes};
+  for (std::size_t i = 0; i < spec.box.size(); ++i) {
+    const std::string what = fmt::format("box side {} of {}", i, name);
+    plan.box.push_back(evaluator.eval(spec.box[i], what, {1, kMostBoxSide}));
+  }
+  return plan;
+}
+
+using Extent = std::array<std::int64_t, 3>;
+
+Extent plan_extent(const std::vector<ExprSpec>& specs, const std::string& what, const Extent& most,
+                   const Evaluator& evaluator) {
+  Extent extent{1, 1, 1};
+  for (std::size_t i = 0; i < std::min(specs.size(), extent.size()); ++i) {
+    extent[i] = evaluator.eval(specs[i], fmt::format("{}.{}", what, "xyz"[i]), {1, most[i]});
+  }
+  return extent;
+}
+
+void check_product(const Extent& extent, const std::string& what, std::int64_t most,
+                   const Evaluator& evaluator) {
+  const std::int64_t product = extent[0] * extent[1] * extent[2];
+  if (product > most) {
+    evaluator.fail(fmt::format("{} {} x {} x {} is {} in all, allowed are 1 to {}", what, extent[0],
+                               extent[1], extent[2], product, most));
+  }
+}
+
+LaunchPlan plan_launch(const LaunchSpec& spec, const Evaluator& evaluator) {
+  const std::string grid = spec.entry + " grid", block = spec.entry + " block",
+                    cluster = spec.entry + " cluster";
+  constexpr Extent kMostCluster{kMostClusterBlocks, kMostClusterBlocks, kMostClusterBlocks};
+  LaunchPlan plan{spec.entry};
+  plan.grid = plan_extent(spec.grid, grid, kMostGrid, evaluator);
+  plan.block = plan_extent(spec.block, block, kMostBlock, evaluator);
+  plan.cluster = plan_extent(spec.cluster, cluster, kMostCluster, evaluator);
+  check_product(plan.block, block, kMostThreads, evaluator);
+  check_product(plan.cluster, cluster, kMostClusterBlocks, evaluator);
+  if (spec.smem_bytes) {
+    plan.smem_bytes = evaluator.eval(*spec.smem_bytes, spec.entry + " smem_bytes", {0, kMostInt32});
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::int64_t BufferPlan::elements() const {
+  std::int64_t product = 1;
+  for (const std::int64_t side : shape) product *= side;
+  return product;
+}
+
+std::int64_t BufferPlan::bytes() const { return elements() * size_bytes(dtype); }
+
+Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
+               const DeviceInfo& device) {
+  const Evaluator evaluator(kernel, problem, config, device);
+  Plan plan;
+  plan.kernel = kernel.name;
+  plan.problem = problem;
+  plan.config = config;
+  for (const ArgSpec& arg : kernel.args) {
+    plan.args.push_back(std::visit(
+        [&](const auto& form) -> ArgPlan { return plan_form(form, arg.name, evaluator); },
+        arg.form));
+  }
+  for (const LaunchSpec& launch : kernel.launches) {
+    const bool runs = !launch.when || evaluator.eval(*launch.when, launch.entry + " when",
+                                                     range_of(DType::i64)) != 0;
+    if (runs) plan.launches.push_back(plan_launch(launch, evaluator));
+  }
+  for (const ReferenceSpec& spec : kernel.reference) {
+    plan.reference.push_back({spec.operation, spec.operands, spec.options});
+  }
+  plan.relative_tolerance = kernel.tolerance.relative;
+  plan.element_tolerance = kernel.tolerance.element;
+  plan.deterministic = kernel.deterministic;
+  plan.flops = evaluator.eval(kernel.flops, "work.flops", {0, kMostInt64});
+  plan.bytes = evaluator.eval(kernel.bytes, "work.bytes", {0, kMostInt64});
+  return plan;
+}
+
+}  // namespace assay

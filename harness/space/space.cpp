@@ -1,0 +1,309 @@
+// Depth first over the parameters as declared. What a constraint needs is known before the walk:
+// it is tested at the level of the last parameter it reads, directly or through lets, and a let is
+// evaluated at the level of its own last parameter, once for the whole subtree below.
+//
+// A constraint that skips some of the parameters bound before it would be asked the same question
+// again in every one of their subtrees. Where its own parameters have few combinations its answers
+// are kept in a table for the length of the walk: a lookup costs 2 ns, an evaluation 20 to 50 ns,
+// and one that divides by zero 2 us.
+
+#include "space/space.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "space/bindings.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kMostTableEntries = 65536;
+
+constexpr std::uint64_t kMostPoints = std::numeric_limits<std::uint64_t>::max();
+
+/// Counts of points stop at the largest number instead of wrapping.
+std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
+  return b > kMostPoints - a ? kMostPoints : a + b;
+}
+
+std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
+  return b != 0 && a > kMostPoints / b ? kMostPoints : a * b;
+}
+
+struct Let {
+  int slot;
+  Expr expr;
+};
+
+struct Constraint {
+  Expr expr;
+  std::vector<std::size_t> lets;    // what it reads, directly or not, in the order of the lets
+  std::vector<std::size_t> params;  // what it depends on, ascending
+  std::size_t table_entries = 0;    // 0: its answers are not kept
+};
+
+struct Param {
+  int slot;
+  std::vector<std::int64_t> values;
+};
+
+/// What becomes known once the parameters up to some level are bound.
+struct Level {
+  std::vector<std::size_t> lets;         // for the constraints without a table, here or deeper
+  std::vector<std::size_t> constraints;  // in the order declared
+  std::uint64_t points = 1;              // of the subtree below
+};
+
+}  // namespace
+
+struct Space::Impl {
+  KernelSpec kernel;
+  Problem problem;
+  DeviceInfo device;
+  std::vector<Param> params;
+  std::vector<Let> lets;
+  std::vector<Constraint> constraints;
+  std::vector<Level> levels;  // [0]: nothing is bound but problem and device; [i + 1]: param i is
+
+  Impl(const KernelSpec& kernel_spec, const Problem& the_problem, const DeviceInfo& device_info);
+
+  void trace(const Expr& expr, Constraint& constraint) const;
+  void place(std::size_t index);
+  bool holds(const Constraint& constraint, Bindings& bindings) const;
+};
+
+namespace {
+
+/// Whether `value` was new.
+bool insert_sorted(std::vector<std::size_t>& sorted, std::size_t value) {
+  const auto at = std::lower_bound(sorted.begin(), sorted.end(), value);
+  if (at != sorted.end() && *at == value) return false;
+  sorted.insert(at, value);
+  return true;
+}
+
+std::size_t level_of(const std::vector<std::size_t>& params) {
+  return params.empty() ? 0 : params.back() + 1;
+}
+
+}  // namespace
+
+Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
+                  const DeviceInfo& device_info)
+    : kernel(kernel_spec), problem(the_problem), device(device_info) {
+  const Bindings check_dims(kernel, problem, device);
+  for (const ParamSpec& spec : kernel.params) {
+    Param param{kernel.symbols.find(spec.name), {}};
+    for (const Value& value : spec.values) param.values.push_back(slot_value(kernel, value));
+    params.push_back(std::move(param));
+  }
+  for (const LetSpec& spec : kernel.lets) {
+    lets.push_back({kernel.symbols.find(spec.name), spec.value.expr});
+  }
+  levels.resize(params.size() + 1);
+  const bool empty = std::any_of(params.begin(), params.end(),
+                                 [](const Param& param) { return param.values.empty(); });
+  if (empty) levels.back().points = 0;  // 0 times a saturated count is still 0
+  for (std::size_t i = params.size(); i-- > 0;) {
+    levels[i].points = saturating_multiply(levels[i + 1].points, params[i].values.size());
+  }
+  for (std::size_t i = 0; i < kernel.constraints.size(); ++i) {
+    constraints.push_back({kernel.constraints[i].expr, {}, {}, 0});
+    trace(constraints[i].expr, constraints[i]);
+    place(i);
+  }
+}
+
+/// Adds all that `expr` reads to the constraint's lets and params.
+void Space::Impl::trace(const Expr& expr, Constraint& constraint) const {
+  for (const int slot : expr.slots()) {
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      if (params[i].slot == slot) insert_sorted(constraint.params, i);
+    }
+    for (std::size_t i = 0; i < lets.size(); ++i) {
+      if (lets[i].slot == slot && insert_sorted(constraint.lets, i)) {
+        trace(lets[i].expr, constraint);
+      }
+    }
+  }
+}
+
+/// Chooses the level of a constraint and whether it has a table; without one, its lets get levels.
+void Space::Impl::place(std::size_t index) {
+  Constraint& constraint = constraints[index];
+  const std::size_t level = level_of(constraint.params);
+  levels[level].constraints.push_back(index);
+  std::uint64_t combinations = 1;
+  for (const std::size_t param : constraint.params) {
+    combinations = saturating_multiply(combinations, params[param].values.size());
+  }
+  const bool asked_again = constraint.params.size() < level;
+  if (asked_again && combinations <= kMostTableEntries) {
+    constraint.table_entries = combinations;
+    return;
+  }
+  for (const std::size_t let : constraint.lets) {
+    Constraint reads;
+    trace(lets[let].expr, reads);
+    insert_sorted(levels[level_of(reads.params)].lets, let);
+  }
+}
+
+bool Space::Impl::holds(const Constraint& constraint, Bindings& bindings) const {
+  try {
+    return bindings.eval(constraint.expr) != 0;
+  } catch (const EvalError&) {
+    return false;
+  }
+}
+
+namespace {
+
+enum class Answer : std::uint8_t { unknown, holds, fails };
+
+}  // namespace
+
+/// One walk over the space, with all that it changes on the way.
+class Space::Walk {
+ public:
+  using Visit = std::function<bool(const std::vector<int>&)>;
+
+  Walk(const Impl& space, const Visit& visit)
+      : space_(space),
+        visit_(visit),
+        bindings_(space.kernel, space.problem, space.device),
+        point_(space.params.size()),
+        removed_(space.constraints.size()) {
+    for (const Constraint& constraint : space.constraints) {
+      tables_.emplace_back(constraint.table_entries, Answer::unknown);
+    }
+  }
+
+  void run() {
+    if (survives(0)) descend(0);
+  }
+
+  /// How many points each constraint removed.
+  const std::vector<std::uint64_t>& removed() const { return removed_; }
+
+ private:
+  /// Visits what lies below the bound parameters 0..param-1; false once the visitor has enough.
+  bool descend(std::size_t param) {
+    if (param == space_.params.size()) return visit_(point_);
+    const Param& bound = space_.params[param];
+    for (std::size_t i = 0; i < bound.values.size(); ++i) {
+      point_[param] = static_cast<int>(i);
+      bindings_.set(bound.slot, bound.values[i]);
+      if (survives(param + 1) && !descend(param + 1)) return false;
+    }
+    return true;
+  }
+
+  bool survives(std::size_t index) {
+    const Level& level = space_.levels[index];
+    for (const std::size_t let : level.lets) {
+      bindings_.set_let(space_.lets[let].slot, space_.lets[let].expr);
+    }
+    for (const std::size_t constraint : level.constraints) {
+      if (holds(constraint)) continue;
+      removed_[constraint] = saturating_add(removed_[constraint], level.points);
+      return false;
+    }
+    return true;
+  }
+
+  bool holds(std::size_t index) {
+    const Constraint& constraint = space_.constraints[index];
+    if (constraint.table_entries == 0) return space_.holds(constraint, bindings_);
+    std::size_t entry = 0;
+    for (const std::size_t param : constraint.params) {
+      entry = entry * space_.params[param].values.size() + static_cast<std::size_t>(point_[param]);
+    }
+    Answer& answer = tables_[index][entry];
+    if (answer == Answer::unknown) {
+      for (const std::size_t let : constraint.lets) {
+        bindings_.set_let(space_.lets[let].slot, space_.lets[let].expr);
+      }
+      answer = space_.holds(constraint, bindings_) ? Answer::holds : Answer::fails;
+    }
+    return answer == Answer::holds;
+  }
+
+  const Impl& space_;
+  const Visit& visit_;
+  Bindings bindings_;
+  std::vector<int> point_;
+  std::vector<std::uint64_t> removed_;
+  std::vector<std::vector<Answer>> tables_;  // of each constraint, by its parameters' indices
+};
+
+Space::Space(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
+    : impl_(std::make_shared<const Impl>(kernel, problem, device)) {}
+
+void Space::for_each(const std::function<bool(const std::vector<int>&)>& visit) const {
+  Walk(*impl_, visit).run();
+}
+
+Config Space::config(const std::vector<int>& point) const {
+  Config config;
+  for (std::size_t i = 0; i < impl_->params.size(); ++i) {
+    const ParamSpec& param = impl_->kernel.params[i];
+    config.emplace_back(param.name, param.values[static_cast<std::size_t>(point[i])]);
+  }
+  return config;
+}
+
+Space::Size Space::size() const {
+  Size size;
+  size.raw = impl_->levels[0].points;
+  const Walk::Visit count = [&](const std::vector<int>&) {
+    ++size.valid;
+    return true;
+  };
+  Walk walk(*impl_, count);
+  walk.run();
+  for (std::size_t i = 0; i < impl_->constraints.size(); ++i) {
+    size.removed.push_back({impl_->constraints[i].expr.text(), walk.removed()[i]});
+  }
+  return size;
+}
+
+std::optional<std::string> Space::broken_constraint(const Config& config) const {
+  const KernelSpec& kernel = impl_->kernel;
+  Bindings bindings(kernel, impl_->problem, impl_->device);
+  std::vector<bool> given(kernel.params.size());
+  for (const auto& [name, value] : config) {
+    std::size_t i = 0;
+    while (i < kernel.params.size() && kernel.params[i].name != name) ++i;
+    if (i == kernel.params.size() || given[i]) {
+      throw UsageError(fmt::format("kernel {} has {} parameter {}, in \"{}\"", kernel.name,
+                                   i == kernel.params.size() ? "no" : "one", name,
+                                   to_text(config)));
+    }
+    const std::vector<Value>& values = kernel.params[i].values;
+    if (std::find(values.begin(), values.end(), value) == values.end()) {
+      std::vector<std::string> allowed;
+      for (const Value& each : values) allowed.push_back(to_text(each));
+      throw UsageError(fmt::format("parameter {} of kernel {} is {}, allowed are {}", name,
+                                   kernel.name, to_text(value), fmt::join(allowed, ", ")));
+    }
+    given[i] = true;
+    bindings.set(impl_->params[i].slot, slot_value(kernel, value));
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i]) continue;
+    throw UsageError(fmt::format("kernel {} needs a value for parameter {}, found none in \"{}\"",
+                                 kernel.name, kernel.params[i].name, to_text(config)));
+  }
+  for (const Let& let : impl_->lets) bindings.set_let(let.slot, let.expr);
+  for (const Constraint& constraint : impl_->constraints) {
+    if (!impl_->holds(constraint, bindings)) return constraint.expr.text();
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay
