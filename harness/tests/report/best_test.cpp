@@ -1,0 +1,87 @@
+#include "report/best.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/example_rows.h"
+#include "report/golden.h"
+
+namespace assay {
+namespace {
+
+using example::problem;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// One of each: measured here, recorded elsewhere, tied, screened only.
+std::vector<TunedTable> example_tables() {
+  RankRow recorded = example::rank(problem(4096, 4096), "gemm_wgmma",
+                                   "BLOCK_M=128,STAGES=4,SCHEDULE=grouped", 176'100, 171'000);
+  recorded.provenance = "recorded on NVIDIA H200, 2026-11-20";
+  RankRow tied =
+      example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64,STAGES=3", 11'900, 14'900);
+  tied.record.entries[1].tied = true;
+  return tuned_tables(
+      {recorded, tied},
+      {example::trial(problem(64, 4096), "gemm_mma", "BLOCK_M=64,STAGES=4", 15'000)}, {},
+      Screened::show);
+}
+
+TEST(BestText, MatchesGolden) { expect_golden("best.txt", best_text(example_tables(), {})); }
+
+TEST(BestText, MatchesGoldenWithTiesAndWholeNames) {
+  expect_golden("best_wide.txt", best_text(example_tables(), {.wide = true, .ties = true}));
+}
+
+TEST(BestText, EveryLineWithATimeSaysWhereItWasMeasured) {
+  std::istringstream lines(best_text(example_tables(), {}));
+  int times = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" us ") == std::string::npos) continue;
+    ++times;
+    EXPECT_THAT(line, AnyOf(HasSubstr("here, 2026-"), HasSubstr("recorded on NVIDIA H200")));
+  }
+  EXPECT_EQ(times, 3);
+}
+
+TEST(BestText, FitsIn160Columns) {
+  std::istringstream lines(best_text(example_tables(), {}));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 160U) << line;
+}
+
+TEST(BestText, WithoutABaselineThereIsNoColumnForIt) {
+  const auto tables =
+      tuned_tables({}, {example::trial(problem(64, 4096), "gemm_mma", "BLOCK_M=64", 15'000)}, {},
+                   Screened::show);
+  EXPECT_THAT(best_text(tables, {}), Not(HasSubstr("vs ")));
+}
+
+// With fewer than six samples the interval is open; no bound may be made up.
+TEST(BestText, AnOpenIntervalIsADash) {
+  TrialRow row = example::trial(problem(64, 4096), "gemm_mma", "BLOCK_M=64", 15'000);
+  row.record.outcome.timing->ci_low_ns = -std::numeric_limits<double>::infinity();
+  row.record.outcome.timing->ci_high_ns = std::numeric_limits<double>::infinity();
+  const auto tables = tuned_tables({}, {row}, {}, Screened::show);
+  EXPECT_THAT(best_text(tables, {}), HasSubstr("15.00 us              -"));
+  EXPECT_TRUE(nlohmann::json::parse(best_json(tables))["best"][0]["time_low_ns"].is_null());
+}
+
+TEST(BestJson, HoldsOneObjectAnEntry) {
+  const auto json = nlohmann::json::parse(best_json(example_tables()));
+  ASSERT_EQ(json["best"].size(), 3U);
+  const auto& entry = json["best"][0];
+  EXPECT_EQ(entry["op"], "gemm_bf16");
+  EXPECT_EQ(entry["problem"]["M"], 16);
+  EXPECT_EQ(entry["config"]["STAGES"], 3);
+  EXPECT_EQ(entry["ties"][0]["config"]["BLOCK_M"], 32);
+  EXPECT_EQ(entry["baseline"]["name"], "cublaslt_best");
+  EXPECT_EQ(json["best"][2]["provenance"], "recorded on NVIDIA H200, 2026-11-20");
+  EXPECT_FALSE(json["best"][1]["reranked"]);
+}
+
+}  // namespace
+}  // namespace assay

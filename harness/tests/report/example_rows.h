@@ -1,0 +1,85 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/store.h"
+
+// Rows as a store's queries would return them, for the tests of the reports.
+namespace assay::example {
+
+inline DeviceInfo h200() {
+  DeviceInfo device;
+  device.name = "NVIDIA H200";
+  device.uuid = "GPU-1";
+  device.driver = "580.159.04";
+  device.cc = 90;
+  device.sm_count = 132;
+  return device;
+}
+
+inline Problem problem(std::int64_t m, std::int64_t n) { return {{"M", m}, {"N", n}}; }
+
+inline TrialRow trial(const Problem& problem, const std::string& kernel, const std::string& config,
+                      double median_ns) {
+  TrialRow row;
+  row.id = 7;
+  row.device = h200();
+  row.record.kernel = {kernel, "gemm_bf16", "source-" + kernel, "contract-" + kernel};
+  row.record.toolchain = {"13.0", "90a", "-std=c++20", "580.159.04"};
+  row.record.problem = problem;
+  row.record.config = parse_config(config);
+  row.record.compile.registers = 128;
+  row.record.finished_at = "2026-11-21T10:00:00Z";
+  Timing timing;
+  timing.samples_ns = {median_ns - 1, median_ns, median_ns, median_ns + 1};
+  timing.median_ns = median_ns;
+  timing.ci_low_ns = median_ns - 1;
+  timing.ci_high_ns = median_ns + 1;
+  row.record.outcome.timing = timing;
+  return row;
+}
+
+inline TrialRow failure(const Problem& problem, const std::string& config, Status status,
+                        const std::string& kind, const std::string& message) {
+  TrialRow row = trial(problem, "gemm_mma", config, 1);
+  row.record.outcome = {};
+  row.record.outcome.status = status;
+  row.record.outcome.kind = kind;
+  row.record.outcome.message = message;
+  return row;
+}
+
+inline RankEntry entrant(const std::string& kernel, const std::string& config, double median_ns,
+                         double ratio) {
+  RankEntry entry;
+  entry.kernel = kernel;
+  entry.config = config;
+  for (int i = -5; i <= 5; ++i) entry.samples_ns.push_back(median_ns + i);
+  entry.median_ns = median_ns;
+  entry.ratio_to_best = {ratio, ratio - 0.001, ratio + 0.001};
+  return entry;
+}
+
+/// A rank in which `winner` beats a runner-up of another configuration and a baseline.
+inline RankRow rank(const Problem& problem, const std::string& kernel, const std::string& config,
+                    double median_ns, double baseline_ns) {
+  RankRow row;
+  row.device = h200();
+  row.record.op = "gemm_bf16";
+  row.record.problem = problem;
+  row.record.rounds = 11;
+  row.record.finished_at = "2026-11-21T11:00:00Z";
+  RankEntry winner = entrant(kernel, config, median_ns, 1);
+  winner.ratio_to_best = {1, 1, 1};
+  winner.speedup_over_baseline = {baseline_ns / median_ns, baseline_ns / median_ns - 0.01,
+                                  baseline_ns / median_ns + 0.01};
+  winner.winner = true;
+  winner.tied = true;
+  RankEntry baseline = entrant("", "cublaslt_best", baseline_ns, baseline_ns / median_ns);
+  row.record.entries = {winner, entrant("gemm_mma", "BLOCK_M=32,STAGES=9", median_ns * 1.05, 1.05),
+                        baseline};
+  return row;
+}
+
+}  // namespace assay::example

@@ -1,0 +1,184 @@
+#include "report/export.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "report/example_rows.h"
+#include "report/golden.h"
+
+namespace assay {
+namespace {
+
+using example::problem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Winners of two kernels with different parameters, one of them a word.
+std::vector<TunedTable> example_tables() {
+  return tuned_tables(
+      {example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64,STAGES=3", 11'900, 14'900),
+       example::rank(problem(64, 4096), "gemm_mma", "BLOCK_M=64,STAGES=4", 15'000, 16'000),
+       example::rank(problem(4096, 4096), "gemm_wgmma", "BLOCK_M=128,SCHEDULE=grouped", 176'100,
+                     171'000)},
+      {example::trial(problem(16, 4096), "gemm_mma", "BLOCK_M=64,STAGES=3", 11'900)}, {},
+      Screened::hide);
+}
+
+/// Compiles `code` behind the generated header; the compiler's exit status.
+int compile(const std::string& header, const std::string& code) {
+  const auto folder =
+      std::filesystem::path(testing::TempDir()) / ("assay_export_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  write_file_atomic(folder / "tuned.h", header);
+  // Twice: a header that cannot be included twice is none.
+  write_file_atomic(folder / "use.cpp", "#include \"tuned.h\"\n#include \"tuned.h\"\n" + code);
+  const std::string command =
+      "g++ -std=c++20 -Wall -Wextra -Wconversion -Wshadow -Wpedantic "
+      "-Werror -fsyntax-only " +
+      (folder / "use.cpp").string();
+  const int status = std::system(command.c_str());
+  std::filesystem::remove_all(folder);
+  return status;
+}
+
+constexpr const char* kLookups = R"(
+namespace t = tuned::gemm_bf16;
+constexpr t::Result exact = t::lookup({.M = 16, .N = 4096});
+static_assert(exact.match == t::Match::exact);
+static_assert(exact.kernel == t::Kernel::gemm_mma);
+static_assert(t::name(exact.kernel) == "gemm_mma");
+static_assert(exact.config.BLOCK_M == 64 && exact.config.STAGES == 3);
+static_assert(exact.config.SCHEDULE.empty());
+static_assert(t::lookup({.M = 4096, .N = 4096}).config.SCHEDULE == "grouped");
+static_assert(t::lookup({.M = 4096, .N = 4096}).config.STAGES == 0);
+
+// 33 is nearer to 64 than to 16 by ratio (1.94 against 2.06), by difference it is not.
+constexpr t::Result nearest = t::lookup({.M = 33, .N = 4096});
+static_assert(nearest.match == t::Match::nearest && nearest.tuned_for.M == 64);
+static_assert(t::lookup({.M = 31, .N = 4096}).tuned_for.M == 16);
+// As near to both: the first. A factor is symmetric, so below and above count alike.
+static_assert(t::lookup({.M = 32, .N = 4096}).tuned_for.M == 16);
+static_assert(t::factor({.M = 8, .N = 4}, {.M = 16, .N = 2}) == 4);
+static_assert(t::factor({.M = 16, .N = 2}, {.M = 8, .N = 4}) == 4);
+
+// The limit itself still counts as near.
+static_assert(t::lookup({.M = 1, .N = 4096}).match == t::Match::nearest);
+static_assert(t::lookup({.M = 1, .N = 4095}).match == t::Match::fallback);
+static_assert(t::lookup({.M = 1 << 30, .N = 4096}).match == t::Match::fallback);
+static_assert(t::lookup({.M = 0, .N = 4096}).match == t::Match::fallback);
+static_assert(t::lookup({.M = -16, .N = 4096}).match == t::Match::fallback);
+static_assert(t::lookup({.M = 0, .N = 0}).config == t::kEntries[t::kFallback].config);
+int main(int argc, char**) { return t::lookup({.M = argc, .N = 4096}).config.BLOCK_M; }
+)";
+
+TEST(ExportHeader, CompilesWithoutWarningsAndLooksUp) {
+  EXPECT_EQ(compile(export_header(example_tables(), "tuned"), kLookups), 0);
+}
+
+TEST(ExportHeader, TheCompilerWouldNoticeAWrongAnswer) {
+  EXPECT_NE(compile(export_header(example_tables(), "tuned"),
+                    "static_assert(tuned::gemm_bf16::lookup({.M = 16, .N = 4096}).config.STAGES "
+                    "== 4);"),
+            0);
+}
+
+TEST(ExportHeader, MatchesGolden) {
+  expect_golden("tuned.h.txt", export_header(example_tables(), "tuned"));
+}
+
+// Names and texts come from files that others wrote.
+TEST(ExportHeader, NothingInARowGetsOutOfItsName) {
+  auto tables = example_tables();
+  tables[0].op = "7-op\n#error op";
+  tables[0].device.name = "GPU \"x\" \\\n#error device \\";
+  tables[0].entries[0].best.kernel = "class";
+  tables[0].entries[0].best.config = {{"int", std::int64_t{1} << 40}, {"W", std::string("a\"b\\")}};
+  tables[0].entries[0].provenance = "recorded on x\n#error provenance \\";
+  EXPECT_EQ(compile(export_header(tables, "a::b"),
+                    "static_assert(a::b::_7_op__error_op::kEntries[0].config.int_ == 1LL << 40);"),
+            0);
+}
+
+TEST(ExportHeader, AParameterThatIsAWordAnywhereIsTextEverywhere) {
+  auto tables = example_tables();
+  tables[0].entries[0].best.config = {{"MODE", std::int64_t{3}}};
+  tables[0].entries[1].best.config = {{"MODE", std::string("fast")}};
+  EXPECT_EQ(compile(export_header(tables, "tuned"),
+                    "static_assert(tuned::gemm_bf16::kEntries[0].config.MODE == \"3\");"),
+            0);
+}
+
+TEST(ExportHeader, RefusesTwoTablesOfOneOpAndSaysHowToChoose) {
+  auto tables = example_tables();
+  tables.push_back(tables[0]);
+  tables[1].device.name = "NVIDIA A100";
+  try {
+    export_header(tables, "tuned");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("NVIDIA H200"), HasSubstr("NVIDIA A100"), HasSubstr("--device")));
+  }
+}
+
+TEST(ExportHeader, RefusesWhatIsNoNamespace) {
+  for (const char* name : {"", "1a", "a::", "::a", "a b", "class", "a:b"}) {
+    EXPECT_THROW(export_header(example_tables(), name), UsageError) << name;
+  }
+}
+
+TEST(ExportJson, IsVersionedAndHoldsEveryProblem) {
+  const auto json = nlohmann::json::parse(export_json(example_tables()));
+  EXPECT_EQ(json["schema"], "assay-tuned-table");
+  EXPECT_EQ(json["version"], 1);
+  ASSERT_EQ(json["tables"].size(), 1U);
+  const auto& table = json["tables"][0];
+  EXPECT_EQ(table["device"]["name"], "NVIDIA H200");
+  EXPECT_EQ(table["protocol"], "cold");
+  ASSERT_EQ(table["entries"].size(), 3U);
+  EXPECT_EQ(table["entries"][0]["toolchain"]["nvrtc"], "13.0");
+  EXPECT_TRUE(table["entries"][1]["toolchain"]["nvrtc"].is_null());
+  EXPECT_EQ(table["entries"][2]["config"]["SCHEDULE"], "grouped");
+}
+
+TEST(ExportCsv, MatchesGolden) { expect_golden("tuned.csv", export_csv(example_tables())); }
+
+TEST(ExportCsv, QuotesWhatWouldBreakARecord) {
+  auto tables = example_tables();
+  tables[0].device.name = "a \"b\", c\nd";
+  EXPECT_THAT(export_csv(tables),
+              HasSubstr("gemm_bf16,\"a \"\"b\"\", c\nd\",cold,\"M=16,N=4096\""));
+}
+
+TEST(ExportCsv, EveryRecordHasTheHeadersFields) {
+  const std::string text = export_csv(example_tables());
+  std::size_t fields = 1, wanted = 0;
+  bool quoted = false;
+  for (char c : text) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && c == ',') ++fields;
+    if (!quoted && c == '\n') {
+      if (wanted == 0) wanted = fields;
+      EXPECT_EQ(fields, wanted);
+      fields = 1;
+    }
+  }
+  EXPECT_EQ(wanted, 23U);
+}
+
+TEST(Identifier, IsAlwaysOne) {
+  EXPECT_EQ(identifier("BLOCK_M"), "BLOCK_M");
+  EXPECT_EQ(identifier("gemm-mma.v2"), "gemm_mma_v2");
+  EXPECT_EQ(identifier("2d"), "_2d");
+  EXPECT_EQ(identifier("class"), "class_");
+  EXPECT_EQ(identifier(""), "_");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,128 @@
+#include "report/trials_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+
+#include "report/example_rows.h"
+#include "report/golden.h"
+
+namespace assay {
+namespace {
+
+using example::problem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::vector<TrialRow> rows() {
+  return {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 2000),
+          example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128,STAGES=3", 1000),
+          example::failure(problem(16, 64), "BLOCK_M=256,STAGES=3", Status::compile, "error",
+                           "\ngemm.cu(12): error: too much shared memory\n1 error detected\n"),
+          example::failure(problem(16, 64), "BLOCK_M=256,STAGES=4", Status::correctness, "mismatch",
+                           "C[3, 5] is 0 and should be 1.5")};
+}
+
+TEST(TrialText, MatchesGolden) {
+  TrialRow row = rows()[0];
+  row.record.outcome.validation = Validation{0.0012, 0.004, 0.5, 1024};
+  row.record.outcome.timing->samples_ns.clear();
+  for (int i = 0; i < 200; ++i) {
+    row.record.outcome.timing->samples_ns.push_back(1900 + (i * 7 % 40) * (i % 3));
+  }
+  row.record.outcome.timing->samples_ns.push_back(9000);
+  expect_golden("trial.txt", trial_text(row));
+}
+
+TEST(TrialText, AFailureShowsTheWholeMessage) {
+  const std::string text = trial_text(rows()[2]);
+  EXPECT_THAT(text, HasSubstr("compile/error"));
+  EXPECT_THAT(text, HasSubstr("  gemm.cu(12): error: too much shared memory\n  1 error detected"));
+}
+
+TEST(TrialJson, SurvivesALogThatIsNotUtf8) {
+  TrialRow row = rows()[2];
+  row.record.outcome.message = "bad \xFF byte";
+  const auto json = nlohmann::json::parse(trial_json(row));
+  EXPECT_THAT(json["message"].get<std::string>(), HasSubstr("bad "));
+  EXPECT_TRUE(json["timing"].is_null());
+}
+
+TEST(Counts, SumToTheNumberOfTrials) {
+  const auto json = nlohmann::json::parse(counts_json(rows()));
+  int total = 0;
+  for (const auto& line : json["counts"]) total += line["trials"].get<int>();
+  EXPECT_EQ(total, 4);
+  EXPECT_EQ(json["counts"].size(), 3U);
+  EXPECT_THAT(counts_text(rows()), HasSubstr("correctness  mismatch       1"));
+}
+
+TEST(Times, FastestFirst) {
+  const std::string text = times_text(rows(), 0);
+  EXPECT_LT(text.find("1.000 us"), text.find("2.000 us"));
+  EXPECT_THAT(text, HasSubstr("here, 2026-11-21"));
+}
+
+TEST(Times, SayHowManyAreLeftOut) {
+  EXPECT_THAT(times_text(rows(), 1), HasSubstr("1 more"));
+  EXPECT_THAT(times_text(rows(), 2), Not(HasSubstr("more")));
+}
+
+TEST(Failures, ShowTheFirstLineThatSaysSomething) {
+  const std::string text = failures_text(rows(), 0);
+  EXPECT_THAT(text, HasSubstr("gemm.cu(12): error: too much shared memory"));
+  EXPECT_THAT(text, Not(HasSubstr("1 error detected")));
+  EXPECT_THAT(text, Not(HasSubstr("STAGES=3  correct")));
+  EXPECT_THAT(failures_text(rows(), 1), HasSubstr("1 more"));
+}
+
+TEST(Failures, CutALongReasonBetweenCharacters) {
+  std::string message;
+  for (int i = 0; i < 100; ++i) message += "\xC3\xA9";
+  const auto text =
+      failures_text({example::failure(problem(1, 1), "A=1", Status::compile, "error", message)}, 0);
+  EXPECT_THAT(text, HasSubstr("\xC3\xA9..."));
+}
+
+TEST(TrialsJson, HoldsTheLimitAndSaysWhatIsLeft) {
+  const auto json = nlohmann::json::parse(trials_json(failed_trials(rows()), 1));
+  EXPECT_EQ(json["trials"].size(), 1U);
+  EXPECT_EQ(json["left_out"], 1);
+}
+
+TEST(Histogram, CountsEverySampleOnce) {
+  std::vector<double> samples;
+  for (int i = 0; i < 1000; ++i) samples.push_back(100 + i * 37 % 91);
+  samples.push_back(1e6);
+  std::istringstream lines(histogram(samples, 10));
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, line);
+  std::size_t total = 0;
+  int bins = 0;
+  while (std::getline(lines, line) && line.find("slowest") == std::string::npos) {
+    std::istringstream fields(line);
+    double from = 0;
+    std::string unit;
+    std::size_t count = 0;
+    fields >> from >> unit >> count;
+    total += count;
+    ++bins;
+  }
+  EXPECT_EQ(total, samples.size());
+  EXPECT_EQ(bins, 10);
+  EXPECT_THAT(line, HasSubstr("1.000 ms"));
+}
+
+TEST(Histogram, EqualSamplesAreOneBar) {
+  EXPECT_EQ(histogram({}, 10), "");
+  const std::string text = histogram({5, 5, 5}, 10);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+}
+
+}  // namespace
+}  // namespace assay

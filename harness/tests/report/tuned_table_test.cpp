@@ -1,0 +1,144 @@
+#include "report/tuned_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "report/example_rows.h"
+
+namespace assay {
+namespace {
+
+using example::problem;
+using ::testing::SizeIs;
+
+constexpr auto kShow = Screened::show;
+
+TEST(TunedTables, NothingGivesNothing) { EXPECT_TRUE(tuned_tables({}, {}, {}, kShow).empty()); }
+
+TEST(TunedTables, ARankDecidesEvenWhereScreeningSawAFasterSample) {
+  const auto tables =
+      tuned_tables({example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000, 900)},
+                   {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000),
+                    example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128,STAGES=3", 500)},
+                   {}, kShow);
+  ASSERT_THAT(tables, SizeIs(1));
+  ASSERT_THAT(tables[0].entries, SizeIs(1));
+  const TunedEntry& entry = tables[0].entries[0];
+  EXPECT_TRUE(entry.reranked);
+  EXPECT_EQ(to_text(entry.best.config), "BLOCK_M=64,STAGES=3");
+  EXPECT_EQ(entry.time_ns.value, 1000);
+  EXPECT_LT(entry.time_ns.low, 1000);
+  EXPECT_EQ(entry.baseline, "cublaslt_best");
+  EXPECT_EQ(entry.baseline_ns, 900);
+  EXPECT_EQ(entry.runner_up_ratio, 1.05);
+  EXPECT_EQ(entry.toolchain.nvrtc, "13.0");
+  EXPECT_TRUE(entry.ties.empty());
+}
+
+TEST(TunedTables, NamesTheTiesAndNotTheWinnerAmongThem) {
+  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000, 900);
+  row.record.entries[1].tied = true;
+  const auto tables = tuned_tables({row}, {}, {}, kShow);
+  ASSERT_THAT(tables[0].entries[0].ties, SizeIs(1));
+  EXPECT_EQ(to_text(tables[0].entries[0].ties[0].config), "BLOCK_M=32,STAGES=9");
+  EXPECT_EQ(tables[0].entries[0].runner_up_ratio, 0);
+}
+
+TEST(TunedTables, AFailedEntrantIsNeitherTieNorRunnerUp) {
+  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000, 900);
+  row.record.entries[1].tied = true;
+  row.record.entries[1].failure = "mismatch at [0, 1]";
+  const auto tables = tuned_tables({row}, {}, {}, kShow);
+  EXPECT_TRUE(tables[0].entries[0].ties.empty());
+  EXPECT_EQ(tables[0].entries[0].runner_up_ratio, 0);
+}
+
+TEST(TunedTables, ScreenedEntriesComeFromTheFastestTrialAndOnlyWhenAsked) {
+  const std::vector<TrialRow> trials{
+      example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000),
+      example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128", 800),
+      example::failure(problem(16, 64), "BLOCK_M=256", Status::correctness, "mismatch", "wrong")};
+  BaselineRow baseline;
+  baseline.device = example::h200();
+  baseline.record.op = "gemm_bf16";
+  baseline.record.problem = problem(16, 64);
+  baseline.record.name = "cublaslt_first";
+  baseline.record.timing.median_ns = 400;
+  EXPECT_TRUE(tuned_tables({}, trials, {baseline}, Screened::hide).empty());
+  const auto tables = tuned_tables({}, trials, {baseline}, kShow);
+  ASSERT_THAT(tables, SizeIs(1));
+  const TunedEntry& entry = tables[0].entries[0];
+  EXPECT_FALSE(entry.reranked);
+  EXPECT_EQ(to_text(entry.best.config), "BLOCK_M=128");
+  EXPECT_EQ(entry.baseline, "cublaslt_first");
+  EXPECT_DOUBLE_EQ(entry.speedup.value, 0.5);
+}
+
+// An edited kernel never reuses an old time: what its source was before cannot be the best of now.
+TEST(TunedTables, ScreeningLooksAtTheNewestVersionOfAKernel) {
+  TrialRow old = example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64", 100);
+  old.record.kernel.source_hash = "before the edit";
+  old.record.finished_at = "2026-11-20T10:00:00Z";
+  const auto tables = tuned_tables(
+      {}, {old, example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128", 800)}, {}, kShow);
+  EXPECT_EQ(to_text(tables[0].entries[0].best.config), "BLOCK_M=128");
+}
+
+TEST(TunedTables, ProtocolsAndDevicesAreNeverMixed) {
+  RankRow cold = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  RankRow sustained = cold;
+  sustained.record.protocol.name = "sustained";
+  RankRow other = cold;
+  other.device.name = "NVIDIA A100";
+  EXPECT_THAT(tuned_tables({cold, sustained, other}, {}, {}, kShow), SizeIs(3));
+}
+
+TEST(TunedTables, ProblemsStandInNumericOrder) {
+  std::vector<RankRow> rows;
+  for (std::int64_t m : {1024, 16, 128}) {
+    rows.push_back(example::rank(problem(m, 64), "gemm_mma", "BLOCK_M=64", 1000, 900));
+  }
+  const auto tables = tuned_tables(rows, {}, {}, kShow);
+  std::vector<std::int64_t> order;
+  for (const TunedEntry& entry : tables[0].entries) order.push_back(entry.problem[0].second);
+  EXPECT_THAT(order, testing::ElementsAre(16, 128, 1024));
+}
+
+TEST(UniqueProblems, PrefersWhatWasMeasuredHere) {
+  RankRow here = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  RankRow recorded = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=128", 900, 900);
+  recorded.provenance = "recorded on NVIDIA H200, 2026-12-01";
+  recorded.record.finished_at = "2026-12-01T00:00:00Z";
+  const auto tables = tuned_tables({here, recorded}, {}, {}, kShow);
+  ASSERT_THAT(tables, SizeIs(1));
+  ASSERT_THAT(tables[0].entries, SizeIs(2));
+  const TunedTable unique = unique_problems(tables[0], {});
+  ASSERT_THAT(unique.entries, SizeIs(1));
+  EXPECT_EQ(unique.entries[0].provenance, "");
+}
+
+// Each winner is best on its own problem; the second loses least on the other's.
+TEST(TunedTables, TheFallbackIsTheBestCompromise) {
+  const Problem small = problem(16, 64), large = problem(4096, 64);
+  const auto tables = tuned_tables({example::rank(small, "gemm_mma", "BLOCK_M=64", 100, 90),
+                                    example::rank(large, "gemm_mma", "BLOCK_M=128", 1000, 900)},
+                                   {example::trial(small, "gemm_mma", "BLOCK_M=64", 100),
+                                    example::trial(small, "gemm_mma", "BLOCK_M=128", 110),
+                                    example::trial(large, "gemm_mma", "BLOCK_M=64", 3000),
+                                    example::trial(large, "gemm_mma", "BLOCK_M=128", 1000)},
+                                   {}, kShow);
+  EXPECT_EQ(tables[0].fallback, 1U);
+}
+
+TEST(TunedTables, TheFallbackIsTheFirstWhereNoWinnerWasMeasuredEverywhere) {
+  const auto tables =
+      tuned_tables({example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 100, 90),
+                    example::rank(problem(32, 64), "gemm_mma", "BLOCK_M=128", 1000, 900)},
+                   {example::trial(problem(32, 64), "gemm_mma", "BLOCK_M=128", 1000)}, {}, kShow);
+  EXPECT_EQ(tables[0].fallback, 0U);
+}
+
+}  // namespace
+}  // namespace assay
