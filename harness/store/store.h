@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -64,7 +65,9 @@ class Store {
  public:
   /// Opens or creates the database and migrates it. Throws Error when the file is not SQLite, is
   /// another program's (application_id), or comes from a newer Assay (user_version).
-  static Store open(const std::filesystem::path& path);
+  /// `lock_timeout` is how long any method waits for another process's transaction.
+  static Store open(const std::filesystem::path& path,
+                    std::chrono::milliseconds lock_timeout = std::chrono::seconds(30));
   /// Opens for reading; a recording (.jsonl, .jsonl.gz) is read into memory first. Throws
   /// UsageError when there is no such file.
   static Store open_readonly(const std::filesystem::path& path);
@@ -97,19 +100,26 @@ class Store {
   void add_baseline(std::int64_t sweep_id, const BaselineRecord& record);
   void add_rank(std::int64_t sweep_id, const RankRecord& record);
 
+  /// The finished trials, oldest first, in a form that fits in memory at 10^5 rows: without their
+  /// samples, and with messages cut to 2000 characters. `trial` has both in full.
   std::vector<TrialRow> trials(const Filter& filter) const;
   std::optional<TrialRow> trial(std::int64_t id) const;
+  /// The newest of each (op, problem, device, provenance, protocol, name), with its samples.
   std::vector<BaselineRow> baselines(const Filter& filter) const;
   /// The newest rank of each (op, problem, device, provenance, protocol).
   std::vector<RankRow> ranks(const Filter& filter) const;
 
-  /// Everything of one device, newest results first kept, as a recording of sweep `name`.
+  /// The results of the sweeps named `sweep_name` on the device that ran one last (one measured
+  /// here before a replayed one); of several versions of a kernel only the newest result for each
+  /// configuration. Throws UsageError when there is no such sweep.
   Recording record(const std::string& sweep_name) const;
   /// Adds a recording's rows as replayed results; rows already there are left alone.
   void import(const Recording& recording);
 
   /// Integrity, foreign keys, rows that no process will finish: one sentence per problem found.
   std::vector<std::string> check() const;
+  /// Rewrites the file without the space that deleted rows left.
+  void vacuum();
 
  private:
   struct Impl;

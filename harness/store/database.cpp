@@ -1,0 +1,176 @@
+#include "store/database.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <system_error>
+
+namespace assay {
+namespace {
+
+// The packed arrays are little-endian; so is every machine that CUDA runs on.
+static_assert(std::endian::native == std::endian::little);
+
+constexpr int kReadTimeoutMs = 10'000;
+
+// A path as an SQLite URI that promises nobody changes the file. '?' and '#' would end the path.
+std::string immutable_uri(const std::filesystem::path& path) {
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(path).string()) {
+    if (c == '%' || c == '?' || c == '#') {
+      uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+std::uintmax_t size_of(const std::filesystem::path& path) {
+  std::error_code missing;
+  const std::uintmax_t size = std::filesystem::file_size(path, missing);
+  return missing ? 0 : size;
+}
+
+}  // namespace
+
+Query::~Query() {
+  // tryReset repeats the error of the step, which was already thrown from there.
+  statement_.tryReset();
+}
+
+double Query::real(int column) const {
+  return is_null(column) ? std::numeric_limits<double>::quiet_NaN()
+                         : statement_.getColumn(column).getDouble();
+}
+
+std::vector<double> Query::reals(int column) const {
+  const SQLite::Column blob = statement_.getColumn(column);
+  std::vector<double> values(static_cast<std::size_t>(blob.getBytes()) / sizeof(double));
+  if (!values.empty()) std::memcpy(values.data(), blob.getBlob(), values.size() * sizeof(double));
+  return values;
+}
+
+void Query::bind(int index, std::span<const double> values) {
+  // A null pointer would bind NULL, so an empty array needs an address too.
+  const void* data = values.empty() ? static_cast<const void*>("") : values.data();
+  statement_.bind(index, data, static_cast<int>(values.size_bytes()));
+}
+
+Database::Database(const std::filesystem::path& path, SQLite::Database handle)
+    : path_(path), handle_(std::move(handle)) {}
+
+Database Database::open(const std::filesystem::path& path, std::chrono::milliseconds lock_timeout) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(folder)) {
+    throw Error(
+        fmt::format("cannot open {}: there is no folder {}", path.string(), folder.string()));
+  }
+  try {
+    // The timeout comes before any statement: even the first read may meet another's lock.
+    Database database(path,
+                      SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                                       static_cast<int>(lock_timeout.count())));
+    if (sqlite3_db_readonly(database.handle_.getHandle(), "main") == 1) {
+      throw Error(fmt::format("cannot write {}: the file is read-only", path.string()));
+    }
+    return database;
+  } catch (const SQLite::Exception& error) {
+    throw Error(explain(path, error));
+  }
+}
+
+Database Database::open_readonly(const std::filesystem::path& path) {
+  try {
+    Database database(path, SQLite::Database(path.string(), SQLite::OPEN_READONLY, kReadTimeoutMs));
+    database.integer("SELECT count(*) FROM sqlite_schema");
+    return database;
+  } catch (const SQLite::Exception& error) {
+    // Reading a WAL database needs a -shm file beside it. Where none can be made nobody can write
+    // either, so the file may be read as it stands, unless a crash left a part of it in the WAL.
+    const int code = error.getErrorCode() & 0xff;
+    if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) throw Error(explain(path, error));
+    const std::string wal = path.string() + "-wal";
+    if (size_of(wal) > 0) {
+      throw Error(fmt::format(
+          "cannot read {}: its newest rows are still in {}; copy both files to a folder that can "
+          "be written and open the copy",
+          path.string(), wal));
+    }
+  }
+  try {
+    Database database(
+        path, SQLite::Database(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI));
+    database.integer("SELECT count(*) FROM sqlite_schema");
+    return database;
+  } catch (const SQLite::Exception& error) {
+    throw Error(explain(path, error));
+  }
+}
+
+Database Database::in_memory() {
+  return Database(":memory:", SQLite::Database(":memory:", SQLite::OPEN_READWRITE));
+}
+
+SQLite::Statement& Database::prepared(std::string_view sql) {
+  const auto found = statements_.find(sql);
+  if (found != statements_.end()) return found->second;
+  return statements_.try_emplace(sql, handle_, std::string(sql)).first->second;
+}
+
+std::string Database::explain(const std::filesystem::path& path, const SQLite::Exception& error) {
+  const std::string name = path.string();
+  switch (error.getErrorCode() & 0xff) {
+    case SQLITE_FULL:
+      return fmt::format("cannot write {}: the disk is full; what was stored before is kept", name);
+    case SQLITE_READONLY:
+      return fmt::format("cannot write {}: the file or its folder is read-only", name);
+    case SQLITE_CANTOPEN:
+      return fmt::format(
+          "cannot open {}: it is not a file that can be opened, or its folder is read-only", name);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return fmt::format("cannot write {}: another process has kept it locked for too long", name);
+    case SQLITE_NOTADB:
+      return fmt::format("{} is not an assay database", name);
+    case SQLITE_CORRUPT:
+      return fmt::format("{} is damaged ({}); `assay db check` says what is lost", name,
+                         error.what());
+    case SQLITE_IOERR:
+      return fmt::format("cannot read or write {}: {} (code {})", name, error.what(),
+                         error.getExtendedErrorCode());
+    default:
+      return fmt::format("{}: {} (code {})", name, error.what(), error.getExtendedErrorCode());
+  }
+}
+
+Transaction::Transaction(Database& database, Mode mode) : database_(database) {
+  // SQLite answers BUSY without waiting where waiting could deadlock (as while another process
+  // recovers the WAL after a crash), so the lock is asked for more than once.
+  constexpr int kMaxTries = 3;
+  const char* begin = mode == Mode::write ? "BEGIN IMMEDIATE" : "BEGIN";
+  for (int tries = 1;; ++tries) {
+    try {
+      database_.query(begin).run();
+      return;
+    } catch (const SQLite::Exception& error) {
+      if ((error.getErrorCode() & 0xff) != SQLITE_BUSY || tries == kMaxTries) throw;
+    }
+  }
+}
+
+Transaction::~Transaction() {
+  // Some errors (a full disk) have rolled back already.
+  sqlite3* handle = database_.handle().getHandle();
+  if (sqlite3_get_autocommit(handle) == 0) {
+    sqlite3_exec(handle, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+}
+
+void Transaction::commit() { database_.query("COMMIT").run(); }
+
+}  // namespace assay

@@ -1,0 +1,60 @@
+#include "store/owner.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace assay {
+namespace {
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+// When a process started; nothing if there is none, or only its remains (a zombie).
+std::optional<std::int64_t> process_start(std::int64_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  // The second field is the program's name in parentheses and may hold anything, even ')'.
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string state;
+  fields >> state;
+  if (state == "Z" || state == "X") return std::nullopt;
+  constexpr int kFieldsBetween = 18;  // proc(5): state is field 3, starttime field 22
+  std::int64_t value = 0;
+  for (int i = 0; i <= kFieldsBetween; ++i) fields >> value;
+  if (!fields) return std::nullopt;
+  return value;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
+Owner this_process() {
+  const std::int64_t pid = getpid();
+  return {host_name(), boot_id(), pid, process_start(pid).value_or(0)};
+}
+
+bool is_alive(const Owner& owner, std::int64_t age_seconds) {
+  // A WAL database cannot be shared between machines, so another boot is a past one.
+  if (owner.boot_id != boot_id()) return false;
+  if (owner.host != host_name()) return age_seconds < kUnseenClaimLifetimeSeconds;
+  return process_start(owner.pid) == owner.process_start;
+}
+
+}  // namespace assay

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace assay {
+
+/// A process, named so that it cannot be mistaken for a later one with the same number.
+struct Owner {
+  std::string host;
+  std::string boot_id;  // of the kernel that runs it
+  std::int64_t pid = 0;
+  std::int64_t process_start = 0;  // in clock ticks since that boot
+};
+
+Owner this_process();
+
+/// How long ago a claim may have been made by a process that cannot be seen from here (another
+/// container on this machine) and still count; longer than any trial takes.
+inline constexpr std::int64_t kUnseenClaimLifetimeSeconds = 3600;
+
+/// Whether the process that made a claim `age_seconds` ago still runs.
+bool is_alive(const Owner& owner, std::int64_t age_seconds);
+
+}  // namespace assay

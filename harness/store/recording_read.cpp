@@ -1,0 +1,347 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "store/gzip.h"
+#include "store/store.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// What is wrong with a line; read_recording adds which line.
+struct Damage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+const Json& member(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw Damage(fmt::format("'{}' is missing", key));
+  return *found;
+}
+
+const Json& object_member(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.is_object()) throw Damage(fmt::format("'{}' is not an object", key));
+  return value;
+}
+
+// A number that JSON cannot write (NaN, infinity) is null in the file.
+double number(const Json& value, const char* key, double null_value) {
+  if (value.is_null()) return null_value;
+  if (!value.is_number()) throw Damage(fmt::format("'{}' is not a number", key));
+  return value.get<double>();
+}
+
+double number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? 0 : number(*found, key, std::nan(""));
+}
+
+// Milliseconds of the file as nanoseconds, exactly the tenths that were written.
+double nanoseconds(double ms) { return std::round(ms * 1e7) / 10; }
+
+template <class Integer>
+Integer integer(const Json& value, const char* key) {
+  if (!value.is_number_integer()) throw Damage(fmt::format("'{}' is not an integer", key));
+  const bool too_big = value.is_number_unsigned() &&
+                       value.get<std::uint64_t>() >
+                           static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const auto wide = too_big ? 0 : value.get<std::int64_t>();
+  if (too_big || !std::in_range<Integer>(wide)) {
+    throw Damage(fmt::format("'{}' is out of range: {}", key, value.dump()));
+  }
+  return static_cast<Integer>(wide);
+}
+
+template <class Integer>
+void read(const Json& object, const char* key, Integer& into) {
+  if (const auto found = object.find(key); found != object.end()) {
+    into = integer<Integer>(*found, key);
+  }
+}
+
+void read(const Json& object, const char* key, bool& into) {
+  const auto found = object.find(key);
+  if (found == object.end()) return;
+  if (!found->is_boolean()) throw Damage(fmt::format("'{}' is not true or false", key));
+  into = found->get<bool>();
+}
+
+void read(const Json& object, const char* key, std::string& into) {
+  const auto found = object.find(key);
+  if (found == object.end()) return;
+  if (!found->is_string()) throw Damage(fmt::format("'{}' is not a string", key));
+  into = found->get<std::string>();
+}
+
+std::string text(const Json& object, const char* key) {
+  member(object, key);
+  std::string value;
+  read(object, key, value);
+  return value;
+}
+
+// A configuration or problem is kept by its text, so the text must lead back to it.
+template <class Pairs, class Parse>
+Pairs checked(const Pairs& pairs, const char* key, Parse parse) {
+  try {
+    if (parse(to_text(pairs)) == pairs) return pairs;
+  } catch (const UsageError&) {
+  }
+  throw Damage(fmt::format("'{}' has a name or a word that is none, or has one twice", key));
+}
+
+Config read_config(const Json& line) {
+  Config config;
+  for (const auto& [name, value] : object_member(line, "configuration").items()) {
+    if (value.is_string()) {
+      config.emplace_back(name, value.get<std::string>());
+    } else {
+      config.emplace_back(name, integer<std::int64_t>(value, name.c_str()));
+    }
+  }
+  return checked(config, "configuration", parse_config);
+}
+
+Problem read_problem(const Json& line) {
+  Problem problem;
+  for (const auto& [name, value] : object_member(line, "problem").items()) {
+    problem.emplace_back(name, integer<std::int64_t>(value, name.c_str()));
+  }
+  return checked(problem, "problem", parse_problem);
+}
+
+std::vector<double> read_runtimes(const Json& object) {
+  const Json& list = member(object, "runtimes");
+  if (!list.is_array()) throw Damage("'runtimes' is not a list");
+  std::vector<double> samples_ns;
+  samples_ns.reserve(list.size());
+  for (const Json& ms : list) {
+    samples_ns.push_back(nanoseconds(number(ms, "runtimes", std::nan(""))));
+  }
+  return samples_ns;
+}
+
+const Json& list_of(const Json& object, const char* key, std::size_t size) {
+  const Json& list = member(object, key);
+  if (!list.is_array() || list.size() != size) {
+    throw Damage(fmt::format("'{}' is not a list of {} numbers", key, size));
+  }
+  return list;
+}
+
+Interval read_ratio(const Json& object, const char* key) {
+  const Json& list = list_of(object, key, 3);
+  return {number(list[0], key, std::nan("")), number(list[1], key, -kInfinity),
+          number(list[2], key, kInfinity)};
+}
+
+Timing read_timing(const Json& line) {
+  Timing timing;
+  timing.samples_ns = read_runtimes(object_member(line, "times"));
+  const Json& interval = list_of(line, "interval", 2);
+  timing.ci_low_ns = nanoseconds(number(interval[0], "interval", -kInfinity));
+  timing.ci_high_ns = nanoseconds(number(interval[1], "interval", kInfinity));
+  const auto stop = parse_stop_reason(text(line, "stop"));
+  if (!stop) throw Damage("'stop' is not precision, time_limit or sample_limit");
+  timing.stop = *stop;
+  const Json& measurements = member(line, "measurements");
+  for (const Json& measurement : measurements) {
+    if (!measurement.is_object()) throw Damage("'measurements' is not a list of objects");
+    if (text(measurement, "name") == "time") {
+      timing.median_ns = nanoseconds(number(measurement, "value"));
+    }
+  }
+  return timing;
+}
+
+KernelVersion read_kernel(const Json& json) {
+  return {text(json, "name"), text(json, "op"), text(json, "source_hash"),
+          text(json, "contract_hash")};
+}
+
+Toolchain read_toolchain(const Json& json) {
+  return {text(json, "nvrtc"), text(json, "arch"), text(json, "options"), text(json, "driver")};
+}
+
+Protocol read_protocol(const Json& json) {
+  return {text(json, "name"), number(member(json, "precision_ratio"), "precision_ratio", 0)};
+}
+
+// The thing that a line names: itself, or the number of the line that defined it.
+template <class Thing, class Read>
+Thing resolve(const Json& line, const char* key, const std::vector<Thing>& known, Read read_thing) {
+  const Json& value = member(line, key);
+  if (value.is_object()) return read_thing(value);
+  const auto index = integer<std::size_t>(value, key);
+  if (index >= known.size()) {
+    throw Damage(
+        fmt::format("'{}' is {}, but only {} are defined above", key, index, known.size()));
+  }
+  return known[index];
+}
+
+class Reader {
+ public:
+  Recording take() { return std::move(recording_); }
+  bool has_header() const { return has_header_; }
+
+  void read_line(const Json& line) {
+    if (!line.is_object()) throw Damage("not a JSON object");
+    if (!has_header_) return read_header(line);
+    if (line.contains("define_kernel")) {
+      kernels_.push_back(read_kernel(object_member(line, "define_kernel")));
+    } else if (line.contains("define_toolchain")) {
+      toolchains_.push_back(read_toolchain(object_member(line, "define_toolchain")));
+    } else if (line.contains("define_protocol")) {
+      protocols_.push_back(read_protocol(object_member(line, "define_protocol")));
+    } else if (line.contains("configuration")) {
+      recording_.trials.push_back(read_trial(line));
+    } else if (line.contains("baseline")) {
+      recording_.baselines.push_back(read_baseline(line));
+    } else if (line.contains("rank")) {
+      recording_.ranks.push_back(read_rank(line));
+    } else {
+      throw Damage("neither a trial ('configuration'), a 'baseline', a 'rank' nor a definition");
+    }
+  }
+
+ private:
+  void read_header(const Json& line) {
+    const auto version = integer<int>(member(line, "assay_recording"), "assay_recording");
+    if (version != 1) {
+      throw Damage(fmt::format("recording format {}; this assay reads 1", version));
+    }
+    recording_.sweep = text(line, "sweep");
+    recording_.recorded_at = text(line, "recorded_at");
+    const Json& json = object_member(line, "device");
+    DeviceInfo& device = recording_.device;
+    device.name = text(json, "name");
+    read(json, "uuid", device.uuid);
+    read(json, "driver", device.driver);
+    read(json, "cc", device.cc);
+    read(json, "sm_count", device.sm_count);
+    read(json, "smem_optin_bytes", device.smem_optin_bytes);
+    read(json, "l2_bytes", device.l2_bytes);
+    read(json, "memory_bytes", device.memory_bytes);
+    has_header_ = true;
+  }
+
+  TrialRecord read_trial(const Json& line) const {
+    TrialRecord trial;
+    trial.kernel = resolve(line, "kernel", kernels_, read_kernel);
+    trial.toolchain = resolve(line, "toolchain", toolchains_, read_toolchain);
+    trial.protocol = resolve(line, "protocol", protocols_, read_protocol);
+    trial.problem = read_problem(line);
+    trial.config = read_config(line);
+    read(line, "timestamp", trial.finished_at);
+    const Json& times = object_member(line, "times");
+    trial.compile.compile_ms = number(times, "compilation_time");
+    if (line.contains("compile")) {
+      const Json& report = object_member(line, "compile");
+      read(report, "cached", trial.compile.cached);
+      read(report, "registers", trial.compile.registers);
+      read(report, "spill_bytes", trial.compile.spill_bytes);
+      read(report, "stack_bytes", trial.compile.stack_bytes);
+      read(report, "static_smem_bytes", trial.compile.static_smem_bytes);
+      read(report, "cubin_hash", trial.compile.cubin_hash);
+    }
+    Outcome& outcome = trial.outcome;
+    const auto status = parse_status(text(line, "invalidity"));
+    if (!status) {
+      throw Damage(
+          fmt::format("'invalidity' is '{}', which T4 does not know", text(line, "invalidity")));
+    }
+    outcome.status = *status;
+    read(line, "detail", outcome.kind);
+    read(line, "message", outcome.message);
+    outcome.device_ms = number(line, "device_ms");
+    if (times.contains("runtimes")) outcome.timing = read_timing(line);
+    if (line.contains("validation")) {
+      const Json& json = object_member(line, "validation");
+      Validation& validation = outcome.validation.emplace();
+      validation.relative_error = number(json, "error");
+      validation.relative_limit = number(json, "limit");
+      validation.worst_element_ratio = number(json, "worst");
+      read(json, "elements", validation.elements);
+    }
+    return trial;
+  }
+
+  BaselineRecord read_baseline(const Json& line) const {
+    BaselineRecord baseline;
+    baseline.op = text(line, "op");
+    baseline.problem = read_problem(line);
+    baseline.protocol = resolve(line, "protocol", protocols_, read_protocol);
+    baseline.toolchain = resolve(line, "toolchain", toolchains_, read_toolchain);
+    baseline.name = text(line, "baseline");
+    read(line, "detail", baseline.detail);
+    baseline.timing = read_timing(line);
+    read(line, "timestamp", baseline.finished_at);
+    return baseline;
+  }
+
+  RankRecord read_rank(const Json& line) const {
+    RankRecord rank;
+    rank.op = text(line, "op");
+    rank.problem = read_problem(line);
+    rank.protocol = resolve(line, "protocol", protocols_, read_protocol);
+    rank.rounds = integer<int>(member(line, "rounds"), "rounds");
+    read(line, "timestamp", rank.finished_at);
+    for (const Json& json : member(line, "rank")) {
+      if (!json.is_object()) throw Damage("'rank' is not a list of objects");
+      RankEntry& entry = rank.entries.emplace_back();
+      entry.kernel = text(json, "kernel");
+      entry.config = text(json, "config");
+      entry.samples_ns = read_runtimes(json);
+      entry.median_ns = nanoseconds(number(json, "time"));
+      entry.ratio_to_best = read_ratio(json, "ratio_to_best");
+      entry.speedup_over_baseline = read_ratio(json, "speedup");
+      read(json, "winner", entry.winner);
+      read(json, "tied", entry.tied);
+      read(json, "failure", entry.failure);
+    }
+    return rank;
+  }
+
+  bool has_header_ = false;
+  std::vector<KernelVersion> kernels_;
+  std::vector<Toolchain> toolchains_;
+  std::vector<Protocol> protocols_;
+  Recording recording_;
+};
+
+}  // namespace
+
+Recording read_recording(const std::filesystem::path& path) {
+  const std::string content = read_maybe_gzip(path);
+  Reader reader;
+  std::size_t line_number = 0;
+  for (std::size_t begin = 0; begin < content.size();) {
+    const std::size_t end = std::min(content.find('\n', begin), content.size());
+    const std::string_view line(content.data() + begin, end - begin);
+    begin = end + 1;
+    ++line_number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    try {
+      reader.read_line(Json::parse(line));
+    } catch (const Json::exception&) {
+      throw UsageError(fmt::format("{}:{}: not a line of JSON", path.string(), line_number));
+    } catch (const Damage& damage) {
+      throw UsageError(fmt::format("{}:{}: {}", path.string(), line_number, damage.what()));
+    }
+  }
+  if (!reader.has_header()) {
+    throw UsageError(fmt::format("{}:1: no recording: the file is empty", path.string()));
+  }
+  return reader.take();
+}
+
+}  // namespace assay

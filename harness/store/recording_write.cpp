@@ -1,0 +1,231 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "store/gzip.h"
+#include "store/store.h"
+
+// The format is described in results/README.md. What a line leaves out is zero, empty or false.
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Milliseconds with the digits down to a tenth of a nanosecond: the quotient is the double nearest
+// to that decimal, so JSON prints no more digits. Events resolve 32 ns on an H200.
+double milliseconds(double ns) { return std::round(ns * 10) / 1e7; }
+
+double microseconds_of_ms(double ms) { return std::round(ms * 1e3) / 1e3; }
+
+// Errors of a check and ratios of a re-rank mean nothing beyond these digits.
+double significant(double value) {
+  return std::isfinite(value) ? std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr) : value;
+}
+
+Json runtimes(const std::vector<double>& samples_ns) {
+  Json list = Json::array();
+  for (const double ns : samples_ns) list.push_back(milliseconds(ns));
+  return list;
+}
+
+Json ratio(const Interval& interval) {
+  return {significant(interval.value), significant(interval.low), significant(interval.high)};
+}
+
+template <class Value>
+void put_unless_empty(Json& object, const char* key, const Value& value) {
+  if (value != Value{}) object[key] = value;
+}
+
+Json to_json(const Value& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+template <class Pairs>
+Json object_of(const Pairs& pairs) {
+  Json object = Json::object();
+  for (const auto& [name, value] : pairs) object[name] = to_json(value);
+  return object;
+}
+
+Json to_json(const KernelVersion& kernel) {
+  return {{"name", kernel.name},
+          {"op", kernel.op},
+          {"source_hash", kernel.source_hash},
+          {"contract_hash", kernel.contract_hash}};
+}
+
+Json to_json(const Toolchain& toolchain) {
+  return {{"nvrtc", toolchain.nvrtc},
+          {"arch", toolchain.arch},
+          {"options", toolchain.options},
+          {"driver", toolchain.driver}};
+}
+
+Json to_json(const Protocol& protocol) {
+  return {{"name", protocol.name}, {"precision_ratio", protocol.precision_ratio}};
+}
+
+Json to_json(const CompileReport& report) {
+  Json json = Json::object();
+  put_unless_empty(json, "cached", report.cached);
+  put_unless_empty(json, "registers", report.registers);
+  put_unless_empty(json, "spill_bytes", report.spill_bytes);
+  put_unless_empty(json, "stack_bytes", report.stack_bytes);
+  put_unless_empty(json, "static_smem_bytes", report.static_smem_bytes);
+  put_unless_empty(json, "cubin_hash", report.cubin_hash);
+  return json;
+}
+
+Json to_json(const Validation& validation) {
+  return {{"error", significant(validation.relative_error)},
+          {"limit", significant(validation.relative_limit)},
+          {"worst", significant(validation.worst_element_ratio)},
+          {"elements", validation.elements}};
+}
+
+// What a time adds to a line, beside `times.runtimes`.
+void put_summary(Json& line, const Timing& timing) {
+  line["measurements"] =
+      Json::array({{{"name", "time"}, {"value", milliseconds(timing.median_ns)}, {"unit", "ms"}}});
+  line["interval"] = {milliseconds(timing.ci_low_ns), milliseconds(timing.ci_high_ns)};
+  line["stop"] = to_text(timing.stop);
+}
+
+// `kernel`, `toolchain` and `protocol` are the things themselves, or the numbers of their lines.
+Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json protocol) {
+  const Outcome& outcome = trial.outcome;
+  Json line;
+  line["timestamp"] = trial.finished_at;
+  line["kernel"] = std::move(kernel);
+  line["toolchain"] = std::move(toolchain);
+  line["protocol"] = std::move(protocol);
+  line["problem"] = object_of(trial.problem);
+  line["configuration"] = object_of(trial.config);
+  Json times = Json::object();
+  times["compilation_time"] = microseconds_of_ms(trial.compile.compile_ms);
+  if (outcome.timing) times["runtimes"] = runtimes(outcome.timing->samples_ns);
+  line["times"] = std::move(times);
+  line["invalidity"] = to_text(outcome.status);
+  line["correctness"] = outcome.status == Status::correct ? 1 : 0;
+  put_unless_empty(line, "detail", outcome.kind);
+  put_unless_empty(line, "message", outcome.message);
+  if (outcome.timing) put_summary(line, *outcome.timing);
+  if (outcome.validation) line["validation"] = to_json(*outcome.validation);
+  if (Json report = to_json(trial.compile); !report.empty()) line["compile"] = std::move(report);
+  put_unless_empty(line, "device_ms", microseconds_of_ms(outcome.device_ms));
+  return line;
+}
+
+Json rank_entry(const RankEntry& entry) {
+  Json json = {{"kernel", entry.kernel},
+               {"config", entry.config},
+               {"time", milliseconds(entry.median_ns)},
+               {"ratio_to_best", ratio(entry.ratio_to_best)},
+               {"speedup", ratio(entry.speedup_over_baseline)}};
+  put_unless_empty(json, "winner", entry.winner);
+  put_unless_empty(json, "tied", entry.tied);
+  put_unless_empty(json, "failure", entry.failure);
+  json["runtimes"] = runtimes(entry.samples_ns);
+  return json;
+}
+
+// Builds the text; a kernel, toolchain or protocol gets its own line before the first use, and is
+// its number among its kind from then on.
+class Writer {
+ public:
+  explicit Writer(const Recording& recording) {
+    const DeviceInfo& device = recording.device;
+    add({{"assay_recording", 1},
+         {"sweep", recording.sweep},
+         {"recorded_at", recording.recorded_at},
+         {"device",
+          {{"name", device.name},
+           {"uuid", device.uuid},
+           {"driver", device.driver},
+           {"cc", device.cc},
+           {"sm_count", device.sm_count},
+           {"smem_optin_bytes", device.smem_optin_bytes},
+           {"l2_bytes", device.l2_bytes},
+           {"memory_bytes", device.memory_bytes}}}});
+    for (const TrialRecord& trial : recording.trials) {
+      const Json kernel = number("define_kernel", trial.kernel, kernels_);
+      const Json toolchain = number("define_toolchain", trial.toolchain, toolchains_);
+      const Json protocol = number("define_protocol", trial.protocol, protocols_);
+      add(trial_line(trial, kernel, toolchain, protocol));
+    }
+    for (const BaselineRecord& baseline : recording.baselines) add(baseline);
+    for (const RankRecord& rank : recording.ranks) add(rank);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void add(const Json& line) {
+    // A compile log may hold any bytes; JSON is UTF-8.
+    text_ += line.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text_ += '\n';
+  }
+
+  void add(const BaselineRecord& baseline) {
+    const Json toolchain = number("define_toolchain", baseline.toolchain, toolchains_);
+    const Json protocol = number("define_protocol", baseline.protocol, protocols_);
+    Json line = {{"timestamp", baseline.finished_at},
+                 {"baseline", baseline.name},
+                 {"op", baseline.op},
+                 {"toolchain", toolchain},
+                 {"protocol", protocol},
+                 {"problem", object_of(baseline.problem)},
+                 {"detail", baseline.detail},
+                 {"times", {{"runtimes", runtimes(baseline.timing.samples_ns)}}}};
+    put_summary(line, baseline.timing);
+    add(line);
+  }
+
+  void add(const RankRecord& rank) {
+    const Json protocol = number("define_protocol", rank.protocol, protocols_);
+    Json entries = Json::array();
+    for (const RankEntry& entry : rank.entries) entries.push_back(rank_entry(entry));
+    add({{"timestamp", rank.finished_at},
+         {"op", rank.op},
+         {"protocol", protocol},
+         {"problem", object_of(rank.problem)},
+         {"rounds", rank.rounds},
+         {"rank", std::move(entries)}});
+  }
+
+  template <class Thing>
+  std::size_t number(const char* define, const Thing& thing, std::vector<Thing>& known) {
+    const auto found = std::find(known.begin(), known.end(), thing);
+    const auto index = static_cast<std::size_t>(found - known.begin());
+    if (found == known.end()) {
+      add(Json::object({{define, to_json(thing)}}));
+      known.push_back(thing);
+    }
+    return index;
+  }
+
+  std::string text_;
+  std::vector<KernelVersion> kernels_;
+  std::vector<Toolchain> toolchains_;
+  std::vector<Protocol> protocols_;
+};
+
+}  // namespace
+
+std::string recording_line(const TrialRecord& trial) {
+  return trial_line(trial, to_json(trial.kernel), to_json(trial.toolchain), to_json(trial.protocol))
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void write_recording(const Recording& recording, const std::filesystem::path& path) {
+  const Writer writer(recording);
+  const bool packed = path.extension() == ".gz";
+  write_file_atomic(path, packed ? gzip(writer.text()) : writer.text());
+}
+
+}  // namespace assay

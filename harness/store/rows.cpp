@@ -1,0 +1,127 @@
+#include "store/rows.h"
+
+namespace assay {
+namespace {
+
+template <class... Values>
+std::int64_t id_of(Database& database, IfNew if_new, std::string_view select,
+                   std::string_view insert, const Values&... values) {
+  {
+    Query row = database.query(select, values...);
+    if (row.step()) return row.integer(0);
+  }
+  if (if_new == IfNew::leave) return 0;
+  Query row = database.query(insert, values...);
+  row.step();
+  return row.integer(0);
+}
+
+std::int64_t kernel_id(Database& database, const KernelVersion& kernel, IfNew if_new) {
+  return id_of(database, if_new,
+               "SELECT id FROM kernel WHERE name = ? AND op = ? AND source_hash = ? AND "
+               "contract_hash = ?",
+               "INSERT INTO kernel(name, op, source_hash, contract_hash) VALUES(?, ?, ?, ?) "
+               "RETURNING id",
+               kernel.name, kernel.op, kernel.source_hash, kernel.contract_hash);
+}
+
+std::int64_t config_id(Database& database, const Config& config, IfNew if_new) {
+  return id_of(database, if_new, "SELECT id FROM config WHERE text = ?",
+               "INSERT INTO config(text) VALUES(?) RETURNING id", to_text(config));
+}
+
+}  // namespace
+
+std::int64_t device_id(Database& database, const DeviceInfo& device,
+                       const std::string& provenance) {
+  // The rest is filled in from the first sighting: it follows from the identity.
+  {
+    Query row = database.query(
+        "SELECT id FROM device WHERE uuid = ? AND name = ? AND driver = ? AND provenance = ?",
+        device.uuid, device.name, device.driver, provenance);
+    if (row.step()) return row.integer(0);
+  }
+  Query row = database.query(
+      "INSERT INTO device(uuid, name, driver, provenance, cc, sm_count, smem_optin_bytes, "
+      "l2_bytes, memory_bytes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+      device.uuid, device.name, device.driver, provenance, device.cc, device.sm_count,
+      device.smem_optin_bytes, device.l2_bytes, device.memory_bytes);
+  row.step();
+  return row.integer(0);
+}
+
+std::int64_t toolchain_id(Database& database, const Toolchain& toolchain, IfNew if_new) {
+  return id_of(database, if_new,
+               "SELECT id FROM toolchain WHERE nvrtc = ? AND arch = ? AND options = ? AND "
+               "driver = ?",
+               "INSERT INTO toolchain(nvrtc, arch, options, driver) VALUES(?, ?, ?, ?) "
+               "RETURNING id",
+               toolchain.nvrtc, toolchain.arch, toolchain.options, toolchain.driver);
+}
+
+std::int64_t protocol_id(Database& database, const Protocol& protocol, IfNew if_new) {
+  return id_of(database, if_new, "SELECT id FROM protocol WHERE name = ? AND precision_ratio = ?",
+               "INSERT INTO protocol(name, precision_ratio) VALUES(?, ?) RETURNING id",
+               protocol.name, protocol.precision_ratio);
+}
+
+std::int64_t problem_id(Database& database, const Problem& problem, IfNew if_new) {
+  return id_of(database, if_new, "SELECT id FROM problem WHERE text = ?",
+               "INSERT INTO problem(text) VALUES(?) RETURNING id", to_text(problem));
+}
+
+KeyIds key_ids(Database& database, const TrialKey& key, IfNew if_new) {
+  return {kernel_id(database, key.kernel, if_new), toolchain_id(database, key.toolchain, if_new),
+          protocol_id(database, key.protocol, if_new), problem_id(database, key.problem, if_new),
+          config_id(database, key.config, if_new)};
+}
+
+std::optional<TrialState> trial_state(Database& database, std::int64_t device, const KeyIds& ids) {
+  Query row = database.query(
+      "SELECT id, status, sweep_id, attempts, unixepoch() - claimed_at FROM trial WHERE "
+      "device_id = ? AND kernel_id = ? AND toolchain_id = ? AND protocol_id = ? AND "
+      "problem_id = ? AND config_id = ?",
+      device, ids.kernel, ids.toolchain, ids.protocol, ids.problem, ids.config);
+  if (!row.step()) return std::nullopt;
+  return TrialState{row.integer(0), row.text(1), row.integer(2), row.integer(3), row.integer(4)};
+}
+
+Dimensions::Dimensions(Database& database) {
+  for (Query row = database.query("SELECT id, name, uuid, driver, cc, sm_count, smem_optin_bytes, "
+                                  "l2_bytes, memory_bytes, provenance FROM device");
+       row.step();) {
+    devices[row.integer(0)] = {{.name = row.text(1),
+                                .uuid = row.text(2),
+                                .driver = row.text(3),
+                                .cc = row.small(4),
+                                .sm_count = row.small(5),
+                                .smem_optin_bytes = row.integer(6),
+                                .l2_bytes = row.integer(7),
+                                .memory_bytes = row.integer(8)},
+                               row.text(9)};
+  }
+  for (Query row = database.query("SELECT id, name, op, source_hash, contract_hash FROM kernel");
+       row.step();) {
+    kernels[row.integer(0)] = {row.text(1), row.text(2), row.text(3), row.text(4)};
+  }
+  for (Query row = database.query("SELECT id, nvrtc, arch, options, driver FROM toolchain");
+       row.step();) {
+    toolchains[row.integer(0)] = {row.text(1), row.text(2), row.text(3), row.text(4)};
+  }
+  for (Query row = database.query("SELECT id, name, precision_ratio FROM protocol"); row.step();) {
+    protocols[row.integer(0)] = {row.text(1), row.real(2)};
+  }
+  for (Query row = database.query("SELECT id, text FROM problem"); row.step();) {
+    problems[row.integer(0)] = parse_problem(row.text(1));
+  }
+}
+
+Timing read_timing(const Query& row, int first_column) {
+  return {.samples_ns = {},
+          .median_ns = row.real(first_column),
+          .ci_low_ns = row.real(first_column + 1),
+          .ci_high_ns = row.real(first_column + 2),
+          .stop = parse_stop_reason(row.text(first_column + 3)).value_or(StopReason::sample_limit)};
+}
+
+}  // namespace assay

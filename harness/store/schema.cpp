@@ -1,0 +1,173 @@
+#include "store/schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x41737379;  // "Assy"; `file` and we know our files by it
+
+// Every text that repeats from trial to trial is a row of a small table, so that a trial and its
+// unique key are a few integers. Floating-point columns may be NULL: SQLite has no NaN.
+constexpr const char* kCreate = R"sql(
+CREATE TABLE device(
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL, uuid TEXT NOT NULL, driver TEXT NOT NULL, provenance TEXT NOT NULL,
+  cc INTEGER NOT NULL, sm_count INTEGER NOT NULL, smem_optin_bytes INTEGER NOT NULL,
+  l2_bytes INTEGER NOT NULL, memory_bytes INTEGER NOT NULL,
+  UNIQUE(uuid, name, driver, provenance)) STRICT;
+CREATE TABLE toolchain(
+  id INTEGER PRIMARY KEY,
+  nvrtc TEXT NOT NULL, arch TEXT NOT NULL, options TEXT NOT NULL, driver TEXT NOT NULL,
+  UNIQUE(nvrtc, arch, options, driver)) STRICT;
+CREATE TABLE kernel(
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL, op TEXT NOT NULL, source_hash TEXT NOT NULL, contract_hash TEXT NOT NULL,
+  UNIQUE(name, op, source_hash, contract_hash)) STRICT;
+CREATE TABLE protocol(
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL, precision_ratio REAL NOT NULL,
+  UNIQUE(name, precision_ratio)) STRICT;
+CREATE TABLE problem(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE config(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+
+CREATE TABLE sweep(
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL, yaml TEXT NOT NULL, command_line TEXT NOT NULL,
+  device_id INTEGER NOT NULL REFERENCES device,
+  state TEXT NOT NULL CHECK(state IN ('running', 'done', 'interrupted', 'failed')),
+  started_at TEXT NOT NULL, ended_at TEXT,
+  host TEXT NOT NULL, boot_id TEXT NOT NULL, pid INTEGER NOT NULL, process_start INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE trial(
+  id INTEGER PRIMARY KEY,
+  device_id INTEGER NOT NULL REFERENCES device,
+  kernel_id INTEGER NOT NULL REFERENCES kernel,
+  toolchain_id INTEGER NOT NULL REFERENCES toolchain,
+  protocol_id INTEGER NOT NULL REFERENCES protocol,
+  problem_id INTEGER NOT NULL REFERENCES problem,
+  config_id INTEGER NOT NULL REFERENCES config,
+  sweep_id INTEGER NOT NULL REFERENCES sweep,
+  attempts INTEGER NOT NULL, claimed_at INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK(status IN ('running', 'correct', 'constraints', 'compile', 'runtime',
+                                        'timeout', 'correctness')),
+  kind TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '',
+  compile_ms REAL, cached INTEGER NOT NULL DEFAULT 0, registers INTEGER NOT NULL DEFAULT 0,
+  spill_bytes INTEGER NOT NULL DEFAULT 0, stack_bytes INTEGER NOT NULL DEFAULT 0,
+  static_smem_bytes INTEGER NOT NULL DEFAULT 0, cubin_hash TEXT NOT NULL DEFAULT '',
+  device_ms REAL,
+  median_ns REAL, ci_low_ns REAL, ci_high_ns REAL,
+  stop TEXT CHECK(stop IN ('precision', 'time_limit', 'sample_limit')),
+  finished_at TEXT,
+  UNIQUE(device_id, kernel_id, toolchain_id, protocol_id, problem_id, config_id)) STRICT;
+CREATE INDEX trial_running ON trial(sweep_id) WHERE status = 'running';
+CREATE TABLE samples(
+  trial_id INTEGER PRIMARY KEY REFERENCES trial ON DELETE CASCADE,
+  times_ns BLOB NOT NULL) STRICT;
+CREATE TABLE validation(
+  trial_id INTEGER PRIMARY KEY REFERENCES trial ON DELETE CASCADE,
+  relative_error REAL, relative_limit REAL, worst_element_ratio REAL,
+  elements INTEGER NOT NULL) STRICT;
+CREATE TABLE sweep_trial(
+  trial_id INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,
+  sweep_id INTEGER NOT NULL REFERENCES sweep,
+  PRIMARY KEY(trial_id, sweep_id)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE baseline(
+  id INTEGER PRIMARY KEY,
+  sweep_id INTEGER NOT NULL REFERENCES sweep,
+  device_id INTEGER NOT NULL REFERENCES device,
+  op TEXT NOT NULL,
+  problem_id INTEGER NOT NULL REFERENCES problem,
+  protocol_id INTEGER NOT NULL REFERENCES protocol,
+  toolchain_id INTEGER NOT NULL REFERENCES toolchain,
+  name TEXT NOT NULL, detail TEXT NOT NULL,
+  median_ns REAL, ci_low_ns REAL, ci_high_ns REAL,
+  stop TEXT NOT NULL CHECK(stop IN ('precision', 'time_limit', 'sample_limit')),
+  times_ns BLOB NOT NULL,
+  finished_at TEXT NOT NULL) STRICT;
+CREATE TABLE rank(
+  id INTEGER PRIMARY KEY,
+  sweep_id INTEGER NOT NULL REFERENCES sweep,
+  device_id INTEGER NOT NULL REFERENCES device,
+  op TEXT NOT NULL,
+  problem_id INTEGER NOT NULL REFERENCES problem,
+  protocol_id INTEGER NOT NULL REFERENCES protocol,
+  rounds INTEGER NOT NULL,
+  finished_at TEXT NOT NULL) STRICT;
+CREATE TABLE rank_entry(
+  rank_id INTEGER NOT NULL REFERENCES rank ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  kernel TEXT NOT NULL, config TEXT NOT NULL,
+  median_ns REAL,
+  ratio_to_best REAL, ratio_low REAL, ratio_high REAL,
+  speedup REAL, speedup_low REAL, speedup_high REAL,
+  winner INTEGER NOT NULL, tied INTEGER NOT NULL,
+  failure TEXT NOT NULL,
+  times_ns BLOB NOT NULL,
+  PRIMARY KEY(rank_id, position)) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array kSteps = {kCreate};
+
+std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
+
+bool is_ours(Database& database) {
+  return database.integer("PRAGMA application_id") == kApplicationId;
+}
+
+bool is_empty(Database& database) {
+  return !is_ours(database) && database.integer("PRAGMA application_id") == 0 &&
+         database.integer("SELECT count(*) FROM sqlite_schema") == 0;
+}
+
+void refuse_foreign(Database& database) {
+  if (is_ours(database)) return;
+  throw Error(fmt::format("{} is another program's database, not an assay database",
+                          database.path().string()));
+}
+
+void refuse_newer(Database& database, std::size_t newest) {
+  if (schema_of(database) <= static_cast<std::int64_t>(newest)) return;
+  throw Error(fmt::format("{} was written by a newer assay (schema {}; this one knows {})",
+                          database.path().string(), schema_of(database), newest));
+}
+
+}  // namespace
+
+std::span<const char* const> schema_steps() { return kSteps; }
+
+void migrate(Database& database, std::span<const char* const> steps) {
+  if (!is_empty(database)) refuse_foreign(database);
+  refuse_newer(database, steps.size());
+  while (schema_of(database) < static_cast<std::int64_t>(steps.size())) {
+    Transaction transaction(database, Transaction::Mode::write);
+    // Read again under the lock: another process may have migrated meanwhile.
+    const auto schema = static_cast<std::size_t>(schema_of(database));
+    if (schema >= steps.size()) break;
+    database.exec(steps[schema]);
+    database.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                              kApplicationId, schema + 1));
+    transaction.commit();
+  }
+  refuse_newer(database, steps.size());
+}
+
+void require_newest_schema(Database& database, std::span<const char* const> steps) {
+  if (is_empty(database)) {
+    throw Error(fmt::format("{} is empty, not an assay database", database.path().string()));
+  }
+  refuse_foreign(database);
+  refuse_newer(database, steps.size());
+  if (schema_of(database) < static_cast<std::int64_t>(steps.size())) {
+    throw Error(fmt::format(
+        "{} was written by an older assay (schema {}; this one knows {}); `assay db migrate` "
+        "brings it up to date",
+        database.path().string(), schema_of(database), steps.size()));
+  }
+}
+
+}  // namespace assay

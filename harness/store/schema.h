@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+
+#include "store/database.h"
+
+namespace assay {
+
+/// The SQL that takes a database from schema n to n + 1, for n = 0 (an empty file), 1, ...; a
+/// published step never changes, later ones are added behind it.
+std::span<const char* const> schema_steps();
+
+/// Brings a database opened for writing to the newest schema, each step in its own transaction.
+/// Throws Error when it belongs to another program or was written by a newer Assay.
+void migrate(Database& database, std::span<const char* const> steps = schema_steps());
+
+/// Throws Error unless the database has exactly the newest schema; changes nothing.
+void require_newest_schema(Database& database, std::span<const char* const> steps = schema_steps());
+
+}  // namespace assay

@@ -1,0 +1,252 @@
+#include "store/store.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <thread>
+
+#include "store/impl.h"
+#include "store/owner.h"
+#include "store/rows.h"
+#include "store/schema.h"
+
+namespace assay {
+namespace {
+
+// So many processes may end while they run a trial before it is given up as the cause.
+constexpr std::int64_t kMaxAttempts = 2;
+
+// Readers of a WAL database never wait for its writer. Changing to WAL is the one step whose lock
+// SQLite does not wait for, hence the loop; where a file system cannot do it the rollback journal
+// stays and all else works.
+void use_wal(Database& database, std::chrono::milliseconds lock_timeout) {
+  constexpr std::chrono::milliseconds kPause(5);
+  for (auto waited = std::chrono::milliseconds(0);; waited += kPause) {
+    try {
+      database.handle().execAndGet("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const SQLite::Exception& error) {
+      if (error.getErrorCode() != SQLITE_BUSY || waited >= lock_timeout) throw;
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+}
+
+void prepare(Database& database) {
+  database.exec("PRAGMA foreign_keys = ON");
+  // With WAL, NORMAL may lose the last transactions in a power cut but never damages the file;
+  // end_sweep makes everything durable.
+  database.exec("PRAGMA synchronous = NORMAL");
+}
+
+bool is_recording(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
+}
+
+// Whether the sweep that claimed a trial may still finish it.
+bool is_running(Database& database, const TrialState& trial) {
+  Query row = database.query(
+      "SELECT host, boot_id, pid, process_start FROM sweep WHERE id = ? AND state = 'running'",
+      trial.sweep_id);
+  if (!row.step()) return false;
+  return is_alive({row.text(0), row.text(1), row.integer(2), row.integer(3)}, trial.age_seconds);
+}
+
+bool is_listed(Database& database, std::int64_t sweep_id, std::int64_t trial_id) {
+  return database
+      .query(
+          "SELECT 1 FROM sweep_trial JOIN sweep ON sweep.id = sweep_trial.sweep_id WHERE "
+          "trial_id = ? AND sweep.name = (SELECT name FROM sweep WHERE id = ?)",
+          trial_id, sweep_id)
+      .step();
+}
+
+}  // namespace
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+const std::filesystem::path& Store::path() const { return impl_->path; }
+
+Store Store::open(const std::filesystem::path& path, std::chrono::milliseconds lock_timeout) {
+  auto impl = std::make_unique<Impl>(Impl{Database::open(path, lock_timeout), path});
+  Database& database = impl->database;
+  database.guarded([&] {
+    prepare(database);
+    migrate(database);
+    use_wal(database, lock_timeout);
+  });
+  return Store(std::move(impl));
+}
+
+Store Store::open_readonly(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) {
+    throw UsageError(fmt::format("there is no database {}", path.string()));
+  }
+  if (is_recording(path)) {
+    Store store = in_memory();
+    store.import(read_recording(path));
+    store.impl_->path = path;
+    return store;
+  }
+  auto impl = std::make_unique<Impl>(Impl{Database::open_readonly(path), path});
+  impl->database.guarded([&] { require_newest_schema(impl->database); });
+  return Store(std::move(impl));
+}
+
+Store Store::in_memory() {
+  auto impl = std::make_unique<Impl>(Impl{Database::in_memory(), ":memory:"});
+  impl->database.guarded([&] {
+    prepare(impl->database);
+    migrate(impl->database);
+  });
+  return Store(std::move(impl));
+}
+
+std::int64_t Store::begin_sweep(const std::string& name, const std::string& yaml,
+                                const std::string& command_line, const DeviceInfo& device,
+                                const std::string& provenance) {
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    const std::int64_t id = impl_->add_sweep(name, yaml, command_line,
+                                             device_id(database, device, provenance), "running");
+    transaction.commit();
+    return id;
+  });
+}
+
+void Store::end_sweep(std::int64_t sweep_id, const std::string& state) {
+  Database& database = impl_->database;
+  database.guarded([&] {
+    {
+      Transaction transaction(database, Transaction::Mode::write);
+      database
+          .query(
+              "UPDATE sweep SET state = ?, ended_at = strftime('%Y-%m-%dT%H:%M:%SZ') "
+              "WHERE id = ?",
+              state, sweep_id)
+          .run();
+      database.query("DELETE FROM trial WHERE sweep_id = ? AND status = 'running'", sweep_id).run();
+      transaction.commit();
+    }
+    // Moves the WAL into the file and syncs both. That another process reads meanwhile is not an
+    // error: the pragma then does what it can.
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  });
+}
+
+Claim Store::claim(std::int64_t sweep_id, const TrialKey& key) {
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    const std::int64_t device = impl_->device_of(sweep_id);
+    // A sweep that is run again finds most of its trials done: they cost no write.
+    const auto known = trial_state(database, device, key_ids(database, key, IfNew::leave));
+    if (known && known->done() && is_listed(database, sweep_id, known->id)) {
+      return Claim::done;
+    }
+
+    Transaction transaction(database, Transaction::Mode::write);
+    const KeyIds ids = key_ids(database, key, IfNew::add);
+    const auto found = trial_state(database, device, ids);
+    Claim claim = Claim::fresh;
+    if (!found) {
+      database
+          .query(
+              "INSERT INTO trial(device_id, kernel_id, toolchain_id, protocol_id, problem_id, "
+              "config_id, sweep_id, attempts, claimed_at, status) "
+              "VALUES(?, ?, ?, ?, ?, ?, ?, 1, unixepoch(), 'running')",
+              device, ids.kernel, ids.toolchain, ids.protocol, ids.problem, ids.config, sweep_id)
+          .run();
+    } else if (found->done()) {
+      impl_->link(sweep_id, found->id);
+      claim = Claim::done;
+    } else if (is_running(database, *found)) {
+      claim = Claim::taken;
+    } else if (found->attempts < kMaxAttempts) {
+      database
+          .query(
+              "UPDATE trial SET sweep_id = ?, attempts = attempts + 1, claimed_at = unixepoch() "
+              "WHERE id = ?",
+              sweep_id, found->id)
+          .run();
+    } else {
+      TrialRecord record{key.kernel, key.toolchain, key.protocol, key.problem, key.config, {}, {},
+                         {}};
+      record.outcome.status = Status::runtime;
+      record.outcome.kind = "interrupted";
+      record.outcome.message = fmt::format(
+          "{} sweeps ended without a word while they ran this configuration", found->attempts);
+      impl_->put_trial(sweep_id, device, record);
+      claim = Claim::done;
+    }
+    transaction.commit();
+    return claim;
+  });
+}
+
+void Store::finish(std::int64_t sweep_id, const TrialRecord& record) {
+  Database& database = impl_->database;
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), record);
+    transaction.commit();
+  });
+}
+
+void Store::release(std::int64_t sweep_id, const TrialKey& key) {
+  Database& database = impl_->database;
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    const auto found =
+        trial_state(database, impl_->device_of(sweep_id), key_ids(database, key, IfNew::leave));
+    if (found && !found->done() && found->sweep_id == sweep_id) {
+      database.query("DELETE FROM trial WHERE id = ?", found->id).run();
+    }
+    transaction.commit();
+  });
+}
+
+void Store::add_baseline(std::int64_t sweep_id, const BaselineRecord& record) {
+  Database& database = impl_->database;
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    impl_->put_baseline(sweep_id, impl_->device_of(sweep_id), record);
+    transaction.commit();
+  });
+}
+
+void Store::add_rank(std::int64_t sweep_id, const RankRecord& record) {
+  Database& database = impl_->database;
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    impl_->put_rank(sweep_id, impl_->device_of(sweep_id), record);
+    transaction.commit();
+  });
+}
+
+void Store::import(const Recording& recording) {
+  Database& database = impl_->database;
+  const std::string provenance =
+      fmt::format("recorded on {}, {}", recording.device.name, recording.recorded_at.substr(0, 10));
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    const std::int64_t device = device_id(database, recording.device, provenance);
+    const std::int64_t sweep = impl_->add_sweep(recording.sweep, "", "", device, "done");
+    for (const TrialRecord& trial : recording.trials) impl_->put_trial(sweep, device, trial);
+    for (const BaselineRecord& baseline : recording.baselines) {
+      impl_->put_baseline(sweep, device, baseline);
+    }
+    for (const RankRecord& rank : recording.ranks) impl_->put_rank(sweep, device, rank);
+    transaction.commit();
+  });
+}
+
+void Store::vacuum() {
+  impl_->database.guarded([&] { impl_->database.exec("VACUUM"); });
+}
+
+}  // namespace assay
