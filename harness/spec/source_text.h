@@ -14,7 +14,12 @@ struct SourceText {
   std::string text;
 };
 
-/// A place in a file; line and column count from 1. `source` null means "not from a file".
+/// Reads `path` as UTF-8 text; a byte order mark is dropped and line ends become "\n". Throws
+/// UsageError when it cannot be read, SpecError where it is not text.
+std::shared_ptr<const SourceText> load_source(const std::filesystem::path& path);
+
+/// A place in a file; line and column count from 1, columns in bytes (messages show characters).
+/// `source` null means "not from a file".
 struct Location {
   std::shared_ptr<const SourceText> source;
   int line = 0;

@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "spec/kernel_parts.h"
+
+namespace assay {
+namespace {
+
+/// One line per fact, in a fixed order, so that layout, comments and the order of keys do not
+/// matter. The text is hashed, never parsed; changing it makes every recorded result stale.
+class Canonical {
+ public:
+  template <typename... Parts>
+  void line(const Parts&... parts) {
+    ((text_ += ' ', text_ += as_text(parts)), ...);
+    text_ += '\n';
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  static std::string as_text(std::string_view text) { return std::string(text); }
+  static std::string as_text(std::int64_t value) { return std::to_string(value); }
+  static std::string as_text(const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : "default";
+  }
+  // No two tokens of an expression are told apart by the space between them.
+  static std::string as_text(const ExprSpec& spec) {
+    std::string text = spec.expr.text();
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
+    return text;
+  }
+  static std::string as_text(const std::optional<ExprSpec>& spec) {
+    return spec ? as_text(*spec) : "none";
+  }
+  static std::string as_text(const std::vector<ExprSpec>& specs) {
+    std::string text = "[";
+    for (const ExprSpec& spec : specs) text += as_text(spec) + ";";
+    return text + "]";
+  }
+
+  std::string text_;
+};
+
+void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer) {
+  const auto role = static_cast<std::int64_t>(buffer.role);
+  canonical.line("buffer", name, to_text(buffer.dtype), buffer.shape, role,
+                 buffer.zeroed ? "zeroed" : "as is");
+  if (buffer.role != Role::in) return;
+  canonical.line("fill", buffer.fill.generator);
+  for (const auto& [argument, value] : buffer.fill.arguments) canonical.line(argument, value);
+}
+
+void add(Canonical& canonical, const std::string& name, const ScalarSpec& scalar) {
+  canonical.line("scalar", name, to_text(scalar.dtype), scalar.value);
+}
+
+void add(Canonical& canonical, const std::string& name, const TensorMapSpec& map) {
+  canonical.line("tensor_map", name, map.of, map.box, std::int64_t{map.swizzle_bytes});
+}
+
+}  // namespace
+
+std::string contract_hash(const KernelSpec& spec) {
+  Canonical canonical;
+  for (const LetSpec& let : spec.lets) canonical.line("let", let.name, let.value);
+  for (const ArgSpec& arg : spec.args) {
+    std::visit([&](const auto& form) { add(canonical, arg.name, form); }, arg.form);
+  }
+  for (const LaunchSpec& launch : spec.launches) {
+    canonical.line("launch", launch.entry, launch.when, launch.grid, launch.block, launch.cluster,
+                   launch.smem_bytes);
+  }
+  canonical.line("work", spec.flops, spec.bytes);
+  for (const ReferenceSpec& reference : spec.reference) {
+    canonical.line("reference", reference.operation);
+    for (const auto& [operand, buffer] : reference.operands) canonical.line(operand, buffer);
+    for (const auto& [option, value] : reference.options) canonical.line(option, value);
+  }
+  canonical.line("tolerance", spec.tolerance.relative, spec.tolerance.element);
+  canonical.line(spec.deterministic ? "deterministic" : "not deterministic");
+  return hash_hex(canonical.text());
+}
+
+}  // namespace assay

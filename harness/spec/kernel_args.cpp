@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "spec/kernel_parts.h"
+#include "spec/vocabulary.h"
+
+namespace assay {
+namespace {
+
+/// Between `least` and `most` expressions.
+std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, std::size_t least,
+                                 std::size_t most) {
+  const std::string what = fmt::format("a list of {} to {} expressions", least, most);
+  if (least == 0 && node.is_empty_list()) return {};
+  const auto& items = node.list(what);
+  if (items.size() < least || items.size() > most) {
+    node.fail(fmt::format("expected {}, found {}", what, items.size()));
+  }
+  std::vector<ExprSpec> exprs;
+  for (const YamlPtr& item : items) exprs.push_back(read_expr(*item, symbols));
+  return exprs;
+}
+
+DType read_dtype(const YamlNode& node) {
+  static const std::vector<std::string> kNames = {"bf16", "f16", "f32", "f64", "i32", "i64", "u8"};
+  return *parse_dtype(node.one_of("a dtype", kNames));
+}
+
+Role read_role(const YamlNode& node) {
+  const std::string_view role = node.one_of("a role", {"in", "out", "scratch"});
+  return role == "in" ? Role::in : role == "out" ? Role::out : Role::scratch;
+}
+
+/// `normal`, or `{name: uniform, low: 0, high: 7}`.
+FillSpec read_fill(const YamlNode& node, DType dtype, const Symbols& symbols) {
+  const bool has_arguments = node.kind() == YamlNode::Kind::map;
+  const YamlNode* name = &node;
+  if (has_arguments) {
+    name = node.find("name");
+    if (!name) node.fail("expected the key \"name\" in a fill, found none");
+  }
+  const auto& generator = row_of(generators(), name->one_of("a generator", names_of(generators())));
+  const bool wrong_type =
+      (generator.makes == GeneratorRow::Makes::floating && !is_floating(dtype)) ||
+      (generator.makes == GeneratorRow::Makes::integer && is_floating(dtype));
+  if (wrong_type) {
+    name->fail(fmt::format("expected a generator of {} values, found \"{}\"", to_text(dtype),
+                           generator.name));
+  }
+  FillSpec fill{std::string(generator.name), {}};
+  std::vector<std::string> required, optional;
+  for (const auto& argument : generator.arguments) {
+    (argument.value ? optional : required).push_back(argument.name);
+    if (argument.value) {
+      fill.arguments[argument.name] = {Expr::constant(*argument.value), node.where()};
+    }
+  }
+  if (has_arguments) {
+    required.push_back("name");
+    YamlMap(node, fmt::format("the generator {}", generator.name), required, optional);
+    for (const YamlEntry& entry : node.map("a generator")) {
+      if (entry.key != "name") fill.arguments[entry.key] = read_expr(*entry.value, symbols);
+    }
+  } else if (!required.empty()) {
+    node.fail(fmt::format("expected {{name: {0}, {1}: ..}}, found \"{0}\" without arguments",
+                          generator.name, fmt::join(required, ": .., ")));
+  }
+  return fill;
+}
+
+BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
+  const YamlMap map(node, "a buffer", {"name", "dtype", "shape", "role"}, {"fill", "init"});
+  BufferSpec buffer;
+  buffer.dtype = read_dtype(map["dtype"]);
+  buffer.shape = read_exprs(map["shape"], symbols, 1, 8);
+  buffer.role = read_role(map["role"]);
+  const YamlNode* fill = map.find("fill");
+  if (buffer.role == Role::in) {
+    if (!fill && !is_floating(buffer.dtype)) {
+      node.fail(
+          fmt::format("expected the key \"fill\" for an input of {}, found none; the default "
+                      "is normal, which makes floating values",
+                      to_text(buffer.dtype)));
+    }
+    if (fill) buffer.fill = read_fill(*fill, buffer.dtype, symbols);
+  } else if (fill) {
+    fill->fail("expected fill on inputs only; `init: zero` clears an output before each launch");
+  }
+  if (const YamlNode* init = map.find("init")) {
+    if (buffer.role == Role::in)
+      init->fail(
+          "expected init on outputs and scratch only; an input "
+          "has fill");
+    init->one_of("an init", {"zero"});
+    buffer.zeroed = true;
+  }
+  return buffer;
+}
+
+ScalarSpec read_scalar(const YamlNode& node, const Symbols& symbols) {
+  const YamlMap map(node, "a scalar", {"name", "dtype", "value"});
+  return {read_dtype(map["dtype"]), read_expr(map["value"], symbols)};
+}
+
+TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
+  const YamlMap arg(node, "an argument with a tensor_map", {"name", "tensor_map"});
+  const YamlMap map(arg["tensor_map"], "a tensor_map", {"of", "box"}, {"swizzle_bytes"});
+  TensorMapSpec spec;
+  spec.of = map["of"].text("the name of a buffer");
+  spec.box = read_exprs(map["box"], symbols, 1, 5);  // cuTensorMapEncodeTiled takes 5 dimensions
+  if (const YamlNode* swizzle = map.find("swizzle_bytes")) {
+    const auto bytes = swizzle->one_of("swizzle_bytes", {"0", "32", "64", "128"});
+    spec.swizzle_bytes = std::stoi(std::string(bytes));
+  }
+  return spec;
+}
+
+/// Every tensor_map is of a buffer of the kernel, with a box of the buffer's rank.
+void check_tensor_maps(const std::vector<YamlPtr>& nodes, const std::vector<ArgSpec>& args) {
+  std::vector<std::string> buffers;
+  for (const ArgSpec& arg : args) {
+    if (std::holds_alternative<BufferSpec>(arg.form)) buffers.push_back(arg.name);
+  }
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const auto* map = std::get_if<TensorMapSpec>(&args[i].form);
+    if (!map) continue;
+    const YamlNode& node = *nodes[i]->find("tensor_map");
+    const auto of = std::find_if(args.begin(), args.end(), [&](const ArgSpec& arg) {
+      return arg.name == map->of && std::holds_alternative<BufferSpec>(arg.form);
+    });
+    if (of == args.end()) {
+      node.find("of")->fail(fmt::format("expected the name of a buffer, found \"{}\"{}", map->of,
+                                        suggestion(map->of, buffers)));
+    }
+    const std::size_t rank = std::get<BufferSpec>(of->form).shape.size();
+    if (map->box.size() != rank) {
+      node.find("box")->fail(
+          fmt::format("expected {} expressions, one per dimension of \"{}\", "
+                      "found {}",
+                      rank, map->of, map->box.size()));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols) {
+  const auto& items = node.list("a list of arguments");
+  std::vector<ArgSpec> args;
+  std::set<std::string> names;
+  bool has_output = false;
+  for (const YamlPtr& item : items) {
+    item->map("an argument: a map with name, dtype, ..");
+    const YamlNode* name = item->find("name");
+    if (!name) item->fail("expected the key \"name\" in an argument, found none");
+    ArgSpec arg{name->identifier("the name of an argument"), {}, item->where()};
+    if (!names.insert(arg.name).second) {
+      name->fail(fmt::format("duplicate argument \"{}\"", arg.name));
+    }
+    if (item->find("tensor_map")) {
+      arg.form = read_tensor_map(*item, symbols);
+    } else if (item->find("value")) {
+      arg.form = read_scalar(*item, symbols);
+    } else {
+      arg.form = read_buffer(*item, symbols);
+      has_output = has_output || std::get<BufferSpec>(arg.form).role == Role::out;
+    }
+    args.push_back(std::move(arg));
+  }
+  if (!has_output) node.fail("expected a buffer with role out, found none");
+  check_tensor_maps(items, args);
+  return args;
+}
+
+std::vector<LaunchSpec> read_launches(const YamlNode& node, const std::string& kernel_name,
+                                      const Symbols& symbols) {
+  std::vector<LaunchSpec> launches;
+  for (const YamlPtr& item : node.list("a list of launches")) {
+    const YamlMap map(*item, "a launch", {"grid", "block"},
+                      {"entry", "when", "cluster", "smem_bytes"});
+    LaunchSpec launch;
+    const YamlNode* entry = map.find("entry");
+    launch.entry = entry ? entry->identifier("the name of an entry") : kernel_name;
+    if (const YamlNode* when = map.find("when")) launch.when = read_expr(*when, symbols);
+    launch.grid = read_exprs(map["grid"], symbols, 1, 3);
+    launch.block = read_exprs(map["block"], symbols, 1, 3);
+    if (const YamlNode* cluster = map.find("cluster")) {
+      launch.cluster = read_exprs(*cluster, symbols, 0, 3);
+    }
+    if (const YamlNode* smem = map.find("smem_bytes"))
+      launch.smem_bytes = read_expr(*smem, symbols);
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+}  // namespace assay

@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "spec/kernel_parts.h"
+
+namespace assay {
+namespace {
+
+/// 80, or "90a": two or three digits and the letter of a variant.
+std::vector<std::string> read_arch(const YamlNode& node) {
+  std::vector<std::string> arch;
+  for (const YamlPtr& item : node.list("a list of compute capabilities")) {
+    constexpr std::string_view kWhat = "a compute capability such as 80 or 90a";
+    const std::string& text = item->text(kWhat);
+    std::string_view digits = text;
+    if (digits.ends_with('a') || digits.ends_with('f')) digits.remove_suffix(1);
+    const bool numeric =
+        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!numeric || digits.size() < 2 || digits.size() > 3 || digits[0] == '0') {
+      item->fail_expected(kWhat);
+    }
+    if (std::find(arch.begin(), arch.end(), text) != arch.end()) {
+      item->fail(fmt::format("duplicate compute capability {}", text));
+    }
+    arch.push_back(text);
+  }
+  return arch;
+}
+
+Problem read_smoke(const YamlNode& node, const std::vector<std::string>& dims) {
+  const YamlMap map(node, "the smoke problem", dims);
+  Problem problem;
+  for (const std::string& dim : dims) problem.emplace_back(dim, read_size(map[dim]));
+  return problem;
+}
+
+}  // namespace
+
+KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
+  const YamlPtr root = load_yaml(yaml_path);
+  const YamlMap map(
+      *root, "a kernel",
+      {"kernel", "op", "arch", "dims", "args", "launches", "work", "reference", "smoke"},
+      {"summary", "params", "let", "constraints", "baseline", "tolerance", "deterministic"});
+  KernelSpec spec;
+  spec.yaml_path = yaml_path;
+  spec.source_path = std::filesystem::path(yaml_path).replace_extension(".cu");
+  spec.name = map["kernel"].identifier("the name of a kernel");
+  spec.op = map["op"].identifier("the name of an op");
+  if (const YamlNode* summary = map.find("summary")) spec.summary = summary->text("a sentence");
+  spec.arch = read_arch(map["arch"]);
+  read_names(map, spec);
+  if (const YamlNode* constraints = map.find("constraints")) {
+    for (const YamlPtr& item : constraints->list("a list of constraints")) {
+      spec.constraints.push_back(read_expr(*item, spec.symbols));
+    }
+  }
+  spec.args = read_args(map["args"], spec.symbols);
+  spec.launches = read_launches(map["launches"], spec.name, spec.symbols);
+  const YamlMap work(map["work"], "the work", {"flops", "bytes"});
+  spec.flops = read_expr(work["flops"], spec.symbols);
+  spec.bytes = read_expr(work["bytes"], spec.symbols);
+  spec.reference = read_reference(map["reference"], spec.args);
+  if (const YamlNode* baseline = map.find("baseline")) {
+    spec.baseline = read_baseline(*baseline, spec.reference);
+  }
+  if (const YamlNode* tolerance = map.find("tolerance")) {
+    spec.tolerance = read_tolerance(*tolerance);
+  }
+  if (const YamlNode* deterministic = map.find("deterministic")) {
+    spec.deterministic = deterministic->boolean("deterministic");
+  }
+  spec.smoke = read_smoke(map["smoke"], spec.dims);
+  spec.contract_hash = contract_hash(spec);
+
+  const std::string stem = yaml_path.stem().string();
+  if (spec.name != stem) {
+    map["kernel"].fail(
+        fmt::format("expected \"{}\", the name of the file, found \"{}\"", stem, spec.name));
+  }
+  if (!std::filesystem::is_regular_file(spec.source_path)) {
+    map["kernel"].fail(fmt::format("expected the source {} beside this file, found none",
+                                   spec.source_path.filename().string()));
+  }
+  return spec;
+}
+
+}  // namespace assay

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "spec/kernel_parts.h"
+#include "spec/vocabulary.h"
+
+namespace assay {
+namespace {
+
+/// What each name of a kernel stands for. One name, one meaning: expressions share one space of
+/// names, and a parameter also becomes a macro in the source.
+class Names {
+ public:
+  void claim(const Location& where, const std::string& name, const std::string& meaning) {
+    const auto [owner, added] = owners_.try_emplace(name, meaning);
+    if (!added) {
+      throw SpecError(where, fmt::format("expected a new name for {}, found \"{}\", which is {}",
+                                         meaning, name, owner->second));
+    }
+  }
+
+  /// Words may be shared by several parameters.
+  void claim_word(const Location& where, const std::string& name) {
+    const auto owner = owners_.find(name);
+    if (owner == owners_.end() || owner->second != "a word") claim(where, name, "a word");
+  }
+
+ private:
+  std::map<std::string, std::string> owners_;
+};
+
+/// Checks a key as YamlNode::identifier checks a value.
+void check_identifier(const YamlEntry& entry, std::string_view what) {
+  YamlNode::scalar(entry.where, entry.key).identifier(what);
+}
+
+void read_dims(const YamlNode& node, Names& names, KernelSpec& spec) {
+  for (const YamlPtr& item : node.list("a list of dims")) {
+    const std::string& name = item->identifier("the name of a dim");
+    names.claim(item->where(), name, "a dim");
+    spec.dims.push_back(name);
+    spec.symbols.add(name);
+  }
+}
+
+void read_params(const YamlNode& node, Names& names, KernelSpec& spec) {
+  const auto& entries = node.map("a map of parameters");
+  for (const YamlEntry& entry : entries) {
+    check_identifier(entry, "the name of a parameter");
+    names.claim(entry.where, entry.key, "a parameter");
+    spec.symbols.add(entry.key);
+    spec.params.push_back({entry.key, read_values(*entry.value), entry.where});
+  }
+  // After all parameters, so that a word that is also a later parameter is refused here, too.
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto& values = spec.params[i].values;
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      const auto* word = std::get_if<std::string>(&values[j]);
+      if (!word) continue;
+      names.claim_word(entries[i].value->list("values")[j]->where(), *word);
+      spec.symbols.add(*word);
+    }
+  }
+}
+
+void read_lets(const YamlNode& node, Names& names, KernelSpec& spec) {
+  for (const YamlEntry& entry : node.map("a map of names to expressions")) {
+    check_identifier(entry, "a name");
+    names.claim(entry.where, entry.key, "a let");
+    // Parsed before its own name is known: it may use only the ones before.
+    ExprSpec value = read_expr(*entry.value, spec.symbols);
+    spec.symbols.add(entry.key);
+    spec.lets.push_back({entry.key, std::move(value)});
+  }
+}
+
+}  // namespace
+
+ExprSpec read_expr(const YamlNode& node, const Symbols& symbols) {
+  try {
+    return {Expr::parse(node.text("an expression"), symbols), node.where()};
+  } catch (const ExprError& error) {
+    throw SpecError(node.at(error.column), error.what());
+  }
+}
+
+std::int64_t read_size(const YamlNode& node) { return node.integer("an integer", 1); }
+
+std::vector<Value> read_values(const YamlNode& node) {
+  std::vector<Value> values;
+  for (const YamlPtr& item : node.list("a list of values")) {
+    Value value;
+    if (item->looks_integer()) {
+      value = item->integer("an integer that fits in 64 bits");
+    } else {
+      value = item->identifier("a decimal integer or a word");
+    }
+    if (!values.empty() && values.front().index() != value.index()) {
+      item->fail_expected(value.index() == 0 ? "a word like the values before"
+                                             : "an integer like the values before");
+    }
+    if (std::find(values.begin(), values.end(), value) != values.end()) {
+      item->fail(fmt::format("duplicate value {}", to_text(value)));
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+void read_names(const YamlMap& kernel, KernelSpec& spec) {
+  Names names;
+  read_dims(kernel["dims"], names, spec);
+  if (const YamlNode* params = kernel.find("params")) read_params(*params, names, spec);
+  for (const std::string_view name : kDeviceNames) spec.symbols.add(std::string(name));
+  if (const YamlNode* lets = kernel.find("let")) read_lets(*lets, names, spec);
+}
+
+}  // namespace assay

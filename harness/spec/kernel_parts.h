@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "spec/kernel_spec.h"
+#include "spec/yaml.h"
+
+// The parts of a kernel's contract, each read from its YAML node; only the loaders include this.
+
+namespace assay {
+
+/// An expression over `symbols`; its mistakes are reported at their own column.
+ExprSpec read_expr(const YamlNode& node, const Symbols& symbols);
+
+/// The values of a parameter: integers or words, none twice.
+std::vector<Value> read_values(const YamlNode& node);
+
+/// dims, params and let, and with them every symbol of the kernel.
+void read_names(const YamlMap& kernel, KernelSpec& spec);
+
+std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols);
+
+/// `kernel_name` is the entry of a launch that names none.
+std::vector<LaunchSpec> read_launches(const YamlNode& node, const std::string& kernel_name,
+                                      const Symbols& symbols);
+
+/// Checks that the operations compute every output of `args`.
+std::vector<ReferenceSpec> read_reference(const YamlNode& node, const std::vector<ArgSpec>& args);
+
+std::vector<std::string> read_baseline(const YamlNode& node,
+                                       const std::vector<ReferenceSpec>& reference);
+
+ToleranceSpec read_tolerance(const YamlNode& node);
+
+/// A dim's size: an integer of at least 1.
+std::int64_t read_size(const YamlNode& node);
+
+/// See KernelSpec::contract_hash.
+std::string contract_hash(const KernelSpec& spec);
+
+}  // namespace assay

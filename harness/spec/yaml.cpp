@@ -1,0 +1,199 @@
+#include "spec/yaml.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "spec/identifier.h"
+
+namespace assay {
+namespace {
+
+/// `text` in quotes, fit for one line of a message.
+std::string quote(std::string_view text) {
+  constexpr std::size_t kMaxShown = 60;
+  std::string shown(text.substr(0, kMaxShown));
+  std::replace_if(
+      shown.begin(), shown.end(),
+      [](char c) { return std::iscntrl(static_cast<unsigned char>(c)); }, ' ');
+  if (text.size() > kMaxShown) shown += "...";
+  return fmt::format("\"{}\"", shown);
+}
+
+bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t'; }
+
+bool all_digits(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_decimal(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return all_digits(text) && (text.size() == 1 || text[0] != '0');
+}
+
+Location location_of(const std::shared_ptr<const SourceText>& source, std::size_t position) {
+  const std::string_view before = std::string_view(source->text).substr(0, position);
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
+  return {source, static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
+          static_cast<int>(position - line_begin) + 1};
+}
+
+std::size_t position_of(const Location& where) {
+  std::size_t begin = 0;
+  for (int line = 1; line < where.line; ++line) begin = where.source->text.find('\n', begin) + 1;
+  return begin + static_cast<std::size_t>(where.column) - 1;
+}
+
+}  // namespace
+
+YamlNode YamlNode::scalar(Location where, std::string text) {
+  YamlNode node(Kind::scalar, std::move(where));
+  node.text_ = std::move(text);
+  return node;
+}
+
+Location YamlNode::at(std::size_t offset) const {
+  const std::string& source = where_.source->text;
+  std::size_t position = position_of(where_) + (quoted_ ? 1 : 0);
+  // Walks text and source in step. Where a line was folded, one space stands for a line's end and
+  // the next line's indentation.
+  for (std::size_t i = 0; i < offset && i < text_.size(); ++i) {
+    while (position < source.size() && source[position] != text_[i] && is_space(source[position])) {
+      ++position;
+    }
+    if (position < source.size() && source[position] == text_[i]) {
+      ++position;
+    } else if (text_[i] != ' ') {
+      return where_;  // an escape or a block scalar
+    }
+  }
+  if (offset < text_.size() && text_[offset] != ' ') {
+    while (position < source.size() && is_space(source[position])) ++position;
+  }
+  return location_of(where_.source, position);
+}
+
+std::string YamlNode::found() const {
+  switch (kind_) {
+    case Kind::nothing:
+      return "nothing";
+    case Kind::scalar:
+      return quoted_ ? "the text " + quote(text_) : quote(text_);
+    case Kind::list:
+      return items_.empty() ? "an empty list" : "a list";
+    default:
+      return "a map";
+  }
+}
+
+void YamlNode::fail(const std::string& message) const { throw SpecError(where_, message); }
+
+void YamlNode::fail_expected(std::string_view what) const {
+  fail(fmt::format("expected {}, found {}", what, found()));
+}
+
+const std::string& YamlNode::text(std::string_view what) const {
+  if (kind_ != Kind::scalar) fail_expected(what);
+  return text_;
+}
+
+const std::string& YamlNode::identifier(std::string_view what) const {
+  const std::string& name = text(what);
+  if (!is_identifier(name)) {
+    fail_expected(fmt::format("{} of letters, digits and underscores", what));
+  }
+  if (is_reserved(name)) {
+    fail(fmt::format("expected {}, found {}, which is reserved in C++ or in expressions", what,
+                     quote(name)));
+  }
+  return name;
+}
+
+bool YamlNode::looks_integer() const {
+  return kind_ == Kind::scalar && !quoted_ && is_decimal(text_);
+}
+
+std::int64_t YamlNode::integer(std::string_view what, std::int64_t low, std::int64_t high) const {
+  const std::string range = low == INT64_MIN    ? std::string()
+                            : high == INT64_MAX ? fmt::format(" of at least {}", low)
+                                                : fmt::format(" from {} to {}", low, high);
+  std::int64_t value = 0;
+  const bool fits =
+      looks_integer() &&
+      std::from_chars(text_.data(), text_.data() + text_.size(), value).ec == std::errc();
+  if (!fits || value < low || value > high) fail_expected(fmt::format("{}{}", what, range));
+  return value;
+}
+
+bool YamlNode::boolean(std::string_view what) const {
+  if (kind_ != Kind::scalar || quoted_ || (text_ != "true" && text_ != "false")) {
+    fail_expected(fmt::format("true or false for {}", what));
+  }
+  return text_ == "true";
+}
+
+double YamlNode::positive_number(std::string_view what) const {
+  std::string_view digits = quoted_ ? std::string_view() : text_;
+  const bool percent = digits.ends_with('%');
+  if (percent) digits.remove_suffix(1);
+  const std::size_t point = digits.find('.');
+  const bool decimal = all_digits(digits.substr(0, point)) &&
+                       (point == std::string_view::npos || all_digits(digits.substr(point + 1)));
+  double value = 0;
+  if (!decimal ||
+      std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc() ||
+      value <= 0) {
+    fail_expected(what);
+  }
+  return percent ? value / 100 : value;
+}
+
+std::string_view YamlNode::one_of(std::string_view what,
+                                  const std::vector<std::string>& allowed) const {
+  const std::string& value = text(what);
+  const auto match = std::find(allowed.begin(), allowed.end(), value);
+  if (match == allowed.end()) {
+    fail(fmt::format("expected {} ({}), found {}", what, fmt::join(allowed, ", "), quote(value)));
+  }
+  return *match;
+}
+
+const std::vector<YamlPtr>& YamlNode::list(std::string_view what) const {
+  if (kind_ != Kind::list || items_.empty()) fail_expected(what);
+  return items_;
+}
+
+const std::vector<YamlEntry>& YamlNode::map(std::string_view what) const {
+  if (kind_ != Kind::map) fail_expected(what);
+  return entries_;
+}
+
+YamlMap::YamlMap(const YamlNode& node, std::string_view what,
+                 const std::vector<std::string>& required, const std::vector<std::string>& optional)
+    : node_(node) {
+  std::vector<std::string> known = required;
+  known.insert(known.end(), optional.begin(), optional.end());
+  for (const YamlEntry& entry : node.map(what)) {
+    if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
+      throw SpecError(entry.where, fmt::format("unknown key {} in {}{}", quote(entry.key), what,
+                                               suggestion(entry.key, known)));
+    }
+  }
+  for (const std::string& key : required) {
+    if (!find(key)) node.fail(fmt::format("expected the key \"{}\" in {}, found none", key, what));
+  }
+}
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+  for (const YamlEntry& entry : entries_) {
+    if (entry.key == key) return entry.value.get();
+  }
+  return nullptr;
+}
+
+}  // namespace assay

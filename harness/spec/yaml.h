@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/source_text.h"
+
+namespace assay {
+
+class YamlNode;
+using YamlPtr = std::shared_ptr<const YamlNode>;
+
+/// A key of a map and its value.
+struct YamlEntry {
+  std::string key;
+  Location where;  // of the key
+  YamlPtr value;
+};
+
+/// One node of a YAML file. Reading is strict and every mistake is a SpecError at the node:
+/// `expected WHAT, found ...`, where `what` is the caller's word for the thing.
+class YamlNode {
+ public:
+  enum class Kind { nothing, scalar, list, map };
+
+  YamlNode(Kind kind, Location where) : kind_(kind), where_(std::move(where)) {}
+
+  /// A scalar of its own, to check a key as values are checked.
+  static YamlNode scalar(Location where, std::string text);
+
+  Kind kind() const { return kind_; }
+  const Location& where() const { return where_; }
+
+  /// The place of byte `offset` of a scalar's text, quotes and folded lines taken into account.
+  Location at(std::size_t offset) const;
+
+  /// What stands here, as messages name it: `"abc"`, `a list`, `nothing`.
+  std::string found() const;
+  [[noreturn]] void fail(const std::string& message) const;
+  [[noreturn]] void fail_expected(std::string_view what) const;
+
+  /// Any scalar, as written.
+  const std::string& text(std::string_view what) const;
+  /// A C identifier that is no keyword: it may become a macro, an enumerator or an entry point.
+  const std::string& identifier(std::string_view what) const;
+  /// Whether this is a scalar that integer() takes for a number.
+  bool looks_integer() const;
+  /// A decimal integer without quotes, sign `+` or leading zeros.
+  std::int64_t integer(std::string_view what, std::int64_t low = INT64_MIN,
+                       std::int64_t high = INT64_MAX) const;
+  /// `true` or `false`, not `on`, `yes` or `1`.
+  bool boolean(std::string_view what) const;
+  /// A positive decimal number, `0.005` or `0.5%`.
+  double positive_number(std::string_view what) const;
+  /// One of `allowed`; lists them, or the one that was meant, otherwise.
+  std::string_view one_of(std::string_view what, const std::vector<std::string>& allowed) const;
+
+  bool is_empty_list() const { return kind_ == Kind::list && items_.empty(); }
+  /// The items of a list that is not empty.
+  const std::vector<YamlPtr>& list(std::string_view what) const;
+  /// The entries of a map, in the order written; keys are unique.
+  const std::vector<YamlEntry>& map(std::string_view what) const;
+  /// The value of `key` where this is a map that has it, or null.
+  const YamlNode* find(std::string_view key) const;
+
+ private:
+  friend class YamlBuilder;
+
+  Kind kind_;
+  bool quoted_ = false;
+  Location where_;
+  std::string text_;
+  std::vector<YamlPtr> items_;
+  std::vector<YamlEntry> entries_;
+};
+
+/// A map whose keys are fixed: refuses unknown and missing ones. `node` must outlive it.
+class YamlMap {
+ public:
+  YamlMap(const YamlNode& node, std::string_view what, const std::vector<std::string>& required,
+          const std::vector<std::string>& optional = {});
+
+  /// The value of a required key.
+  const YamlNode& operator[](std::string_view key) const { return *find(key); }
+  /// The value of an optional key, or null.
+  const YamlNode* find(std::string_view key) const { return node_.find(key); }
+
+ private:
+  const YamlNode& node_;
+};
+
+/// Parses one YAML document. A comma inside parentheses belongs to the expression it stands in:
+/// `[cdiv(M, 64), 1]` has two items, where plain YAML sees three. Throws SpecError.
+YamlPtr load_yaml(const std::filesystem::path& path);
+
+}  // namespace assay

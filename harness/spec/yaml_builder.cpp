@@ -1,0 +1,190 @@
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <sstream>
+
+#include "spec/yaml.h"
+
+// yaml-cpp's own tree keeps duplicate keys, converts `on` and `010` and forgets where an alias
+// stands, so a tree of our own is built from its parser's events.
+
+namespace assay {
+namespace {
+
+// Stands for a comma that YAML must not see; no control character is in a checked source.
+constexpr char kMaskedComma = '\x01';
+
+/// Hides the commas of `f(a, b)` from YAML, byte for byte, so that positions stay true. What opens
+/// a list, a map or a quoted text cannot stand in a call, so it ends the search for a `)`.
+std::string mask_call_commas(std::string text) {
+  std::size_t open = 0;
+  std::vector<std::size_t> commas;
+  const auto forget = [&] {
+    open = 0;
+    commas.clear();
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    switch (text[at]) {
+      case '(':
+        ++open;
+        break;
+      case ')':
+        if (open > 0 && --open == 0) {
+          for (const std::size_t comma : commas) text[comma] = kMaskedComma;
+          commas.clear();
+        }
+        break;
+      case ',':
+        if (open > 0) commas.push_back(at);
+        break;
+      case '#':
+        forget();
+        at = std::min(text.find('\n', at), text.size());
+        break;
+      case '[':
+      case ']':
+      case '{':
+      case '}':
+      case '"':
+      case '\'':
+        forget();
+        break;
+      default:
+        break;
+    }
+  }
+  return text;
+}
+
+Location location_of(const std::shared_ptr<const SourceText>& source, const YAML::Mark& mark) {
+  if (mark.is_null()) return {source, 1, 1};
+  return {source, mark.line + 1, mark.column + 1};
+}
+
+}  // namespace
+
+class YamlBuilder : public YAML::EventHandler {
+ public:
+  explicit YamlBuilder(std::shared_ptr<const SourceText> source) : source_(std::move(source)) {}
+
+  YamlPtr root() const { return root_; }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(make(YamlNode::Kind::nothing, mark, "?"), anchor);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    const auto node = make(YamlNode::Kind::scalar, mark, tag);
+    node->quoted_ = tag == "!";
+    node->text_ = value;
+    std::replace(node->text_.begin(), node->text_.end(), kMaskedComma, ',');
+    add(node, anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto target = anchors_.find(anchor);
+    if (target == anchors_.end()) {
+      throw SpecError(location_of(source_, mark),
+                      "expected an alias of something complete, found one of what it stands in");
+    }
+    add(target->second, YAML::NullAnchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open_.push_back({make(YamlNode::Kind::list, mark, tag), anchor, {}, {}});
+  }
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open_.push_back({make(YamlNode::Kind::map, mark, tag), anchor, {}, {}});
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  /// A list or map whose end has not come.
+  struct Open {
+    std::shared_ptr<YamlNode> node;
+    YAML::anchor_t anchor;
+    YamlPtr key;                                // of a map, when its value is next
+    std::unordered_map<std::string, int> keys;  // of a map, with their lines
+  };
+
+  std::shared_ptr<YamlNode> make(YamlNode::Kind kind, const YAML::Mark& mark,
+                                 const std::string& tag) const {
+    const Location where = location_of(source_, mark);
+    // Plain is "?", quoted "!"; an expression that starts with `!` reads as a tag.
+    if (!tag.empty() && tag != "?" && tag != "!") {
+      throw SpecError(where, fmt::format("expected no tag, found \"{}\"; put an expression that "
+                                         "starts with ! in quotes",
+                                         tag));
+    }
+    return std::make_shared<YamlNode>(kind, where);
+  }
+
+  void close() {
+    const Open done = std::move(open_.back());
+    open_.pop_back();
+    add(done.node, done.anchor);
+  }
+
+  void add(const YamlPtr& node, YAML::anchor_t anchor) {
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = node;
+    if (open_.empty()) {
+      root_ = node;
+    } else if (Open& parent = open_.back(); parent.node->kind() == YamlNode::Kind::list) {
+      parent.node->items_.push_back(node);
+    } else if (!parent.key) {
+      check_key(parent, *node);
+      parent.key = node;
+    } else {
+      parent.node->entries_.push_back({parent.key->text_, parent.key->where(), node});
+      parent.key = nullptr;
+    }
+  }
+
+  static void check_key(Open& map, const YamlNode& key) {
+    const std::string& name = key.text("a name as key");
+    const auto [first, added] = map.keys.try_emplace(name, key.where().line);
+    if (!added) {
+      key.fail(fmt::format("duplicate key \"{}\", first given in line {}", name, first->second));
+    }
+  }
+
+  std::shared_ptr<const SourceText> source_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, YamlPtr> anchors_;
+  YamlPtr root_;
+};
+
+YamlPtr load_yaml(const std::filesystem::path& path) {
+  const auto source = load_source(path);
+  std::istringstream input(mask_call_commas(source->text));
+  YamlBuilder builder(source);
+  try {
+    YAML::Parser parser(input);
+    if (!parser.HandleNextDocument(builder) || !builder.root()) {
+      throw SpecError({source, 1, 1}, "expected a kernel or a sweep, found an empty file");
+    }
+    const YamlPtr root = builder.root();
+    if (parser.HandleNextDocument(builder)) {
+      throw SpecError(builder.root()->where(), "expected one document, found a second");
+    }
+    return root;
+  } catch (const YAML::Exception& error) {
+    throw SpecError(location_of(source, error.mark), fmt::format("malformed YAML: {}", error.msg));
+  }
+}
+
+}  // namespace assay
