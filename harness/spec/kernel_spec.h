@@ -34,7 +34,8 @@ struct LetSpec {
 
 enum class Role { in, out, scratch };
 
-/// How an input is made: a named generator and its integer arguments ({name: uniform, low: 0}).
+/// How an input is made: a named generator and its integer arguments ({name: uniform, low: 0}),
+/// all of them, with the defaults filled in.
 struct FillSpec {
   std::string generator = "normal";
   std::map<std::string, ExprSpec> arguments;
@@ -75,7 +76,8 @@ struct LaunchSpec {
   std::optional<ExprSpec> smem_bytes;
 };
 
-/// One named operation of the reference and its operands: buffers by name, or flags (1/0).
+/// One named operation of the reference, its operands (buffers by name; `out` among them) and all
+/// of its flags (1/0).
 struct ReferenceSpec {
   std::string operation;                        // "gemm"
   std::map<std::string, std::string> operands;  // {"a": "A", "b": "B", "out": "C"}
@@ -115,11 +117,15 @@ struct KernelSpec {
   /// reference, tolerance, deterministic, work) and of nothing that only changes which trials there
   /// are (params, constraints, arch, summary, smoke): adding a value keeps the old results.
   std::string contract_hash;
-  /// Slots of dims, params, words, lets and device.*; what every expression above reads.
+  /// Slots of dims, params, words, device.* and lets; what every expression above reads. Who
+  /// evaluates fills one value per slot: a dim's size; a parameter's integer or, when it is a word,
+  /// the slot of that word; for a word its own slot; DeviceInfo's figures; then each let in order,
+  /// which reads the slots filled before. A word's slot is symbols.find(word).
   Symbols symbols;
 };
 
-/// Loads and checks kernels/x.yaml. Throws SpecError; UsageError when the file or x.cu is missing.
+/// Loads and checks kernels/x.yaml. Throws SpecError, also when there is no x.cu beside it;
+/// UsageError when the file cannot be read.
 KernelSpec load_kernel(const std::filesystem::path& yaml_path);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -46,7 +47,7 @@ struct SweepSpec {
 SweepSpec load_sweep(const std::filesystem::path& path,
                      const std::filesystem::path& kernel_directory);
 
-/// Whether the file's first key is `kernel` rather than `sweep`.
+/// Whether the file has the key `kernel` rather than `sweep`. Throws SpecError or UsageError.
 bool is_kernel_file(const std::filesystem::path& path);
 
 }  // namespace assay

@@ -1,0 +1,215 @@
+#include "spec/sweep_spec.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "spec/kernel_parts.h"
+#include "spec/problems.h"
+#include "spec/yaml.h"
+
+namespace assay {
+namespace {
+
+/// The stems of the YAML files in `directory`, sorted.
+std::vector<std::string> kernel_names(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;  // a directory that is not there has no kernels
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem::path& directory) {
+  std::vector<KernelSpec> kernels;
+  for (const YamlPtr& item : node.list("a list of kernels")) {
+    const std::string& name = item->identifier("the name of a kernel");
+    const auto same = [&](const KernelSpec& kernel) { return kernel.name == name; };
+    if (std::any_of(kernels.begin(), kernels.end(), same)) {
+      item->fail(fmt::format("duplicate kernel \"{}\"", name));
+    }
+    const std::filesystem::path path = directory / (name + ".yaml");
+    if (!std::filesystem::is_regular_file(path)) {
+      item->fail(fmt::format("expected a kernel of {}, found \"{}\"{}", directory.generic_string(),
+                             name, suggestion(name, kernel_names(directory))));
+    }
+    kernels.push_back(load_kernel(path));
+  }
+  return kernels;
+}
+
+/// Every dim of every kernel, in the order they are first declared.
+std::vector<std::string> all_dims(const std::vector<KernelSpec>& kernels) {
+  std::vector<std::string> dims;
+  for (const KernelSpec& kernel : kernels) {
+    for (const std::string& dim : kernel.dims) {
+      if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
+    }
+  }
+  return dims;
+}
+
+/// Keeps only the values that the sweep names, of each kernel that has the parameter.
+void narrow(const YamlEntry& entry, std::vector<KernelSpec>& kernels) {
+  std::vector<std::pair<const KernelSpec*, ParamSpec*>> owners;
+  std::vector<std::string> known_params, known_values;
+  std::vector<Value> known;
+  for (KernelSpec& kernel : kernels) {
+    for (ParamSpec& param : kernel.params) {
+      known_params.push_back(param.name);
+      if (param.name != entry.key) continue;
+      owners.emplace_back(&kernel, &param);
+      for (const Value& value : param.values) {
+        if (std::find(known.begin(), known.end(), value) != known.end()) continue;
+        known.push_back(value);
+        known_values.push_back(to_text(value));
+      }
+    }
+  }
+  if (owners.empty()) {
+    throw SpecError(entry.where, fmt::format("expected a parameter of a kernel, found \"{}\"{}",
+                                             entry.key, suggestion(entry.key, known_params)));
+  }
+  const std::vector<Value> asked = read_values(*entry.value);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (std::find(known.begin(), known.end(), asked[i]) == known.end()) {
+      entry.value->list("values")[i]->fail_expected(
+          fmt::format("a value of {} ({})", entry.key, fmt::join(known_values, ", ")));
+    }
+  }
+  for (const auto& [kernel, param] : owners) {
+    std::erase_if(param->values, [&](const Value& value) {
+      return std::find(asked.begin(), asked.end(), value) == asked.end();
+    });
+    if (param->values.empty()) {
+      entry.value->fail(fmt::format("expected a value of {} that the kernel {} has, found none",
+                                    entry.key, kernel->name));
+    }
+  }
+}
+
+/// Gives each kernel the constraints whose names it all defines.
+void constrain(const YamlNode& node, std::vector<KernelSpec>& kernels) {
+  Symbols all;
+  for (const KernelSpec& kernel : kernels) {
+    for (std::size_t slot = 0; slot < kernel.symbols.size(); ++slot) {
+      all.add(kernel.symbols.name(static_cast<int>(slot)));
+    }
+  }
+  for (const YamlPtr& item : node.list("a list of constraints")) {
+    const ExprSpec constraint = read_expr(*item, all);
+    const auto& slots = constraint.expr.slots();
+    bool applied = false;
+    for (KernelSpec& kernel : kernels) {
+      const bool defines_all = std::all_of(slots.begin(), slots.end(), [&](int slot) {
+        return kernel.symbols.find(all.name(slot)) >= 0;
+      });
+      if (!defines_all) continue;
+      kernel.constraints.push_back(read_expr(*item, kernel.symbols));
+      applied = true;
+    }
+    if (!applied) {
+      item->fail(
+          "expected a constraint over the names of one kernel, found names of several that "
+          "no kernel has together");
+    }
+  }
+}
+
+SearchSpec read_search(const YamlNode& node) {
+  const YamlMap map(node, "search", {}, {"strategy", "seed", "budget"});
+  SearchSpec search;
+  if (const YamlNode* strategy = map.find("strategy")) {
+    const auto name = strategy->one_of("a strategy", {"exhaustive", "random"});
+    search.strategy = name == "random" ? Strategy::random : Strategy::exhaustive;
+  }
+  if (const YamlNode* seed = map.find("seed")) {
+    search.seed = static_cast<std::uint64_t>(seed->integer("an integer", 0));
+  }
+  if (const YamlNode* budget_node = map.find("budget")) {
+    const YamlMap budget(*budget_node, "the budget", {}, {"configs", "seconds"});
+    if (const YamlNode* configs = budget.find("configs")) {
+      search.budget_configs = configs->integer("an integer", 1);
+    }
+    if (const YamlNode* seconds = budget.find("seconds")) {
+      search.budget_seconds = seconds->positive_number("a positive number of seconds");
+    }
+  }
+  return search;
+}
+
+MeasureSpec read_measure(const YamlNode& node) {
+  const YamlMap map(node, "measure", {}, {"protocol", "precision", "max_seconds_per_config"});
+  MeasureSpec measure;
+  if (const YamlNode* protocol = map.find("protocol")) {
+    if (protocol->text("a protocol") != "cold") {
+      protocol->fail_expected("cold, the only protocol measured today");
+    }
+  }
+  if (const YamlNode* precision = map.find("precision")) {
+    constexpr std::string_view kWhat = "a ratio between 0 and 1 such as 0.005 or 0.5%";
+    measure.precision_ratio = precision->positive_number(kWhat);
+    if (measure.precision_ratio >= 1) precision->fail_expected(kWhat);
+  }
+  if (const YamlNode* seconds = map.find("max_seconds_per_config")) {
+    measure.max_seconds_per_config = seconds->positive_number("a positive number of seconds");
+  }
+  return measure;
+}
+
+RerankSpec read_rerank(const YamlNode& node) {
+  const YamlMap map(node, "rerank", {}, {"top", "rounds"});
+  RerankSpec rerank;
+  constexpr std::int64_t kMost = 10000;  // more would take days
+  if (const YamlNode* top = map.find("top")) {
+    rerank.top = static_cast<int>(top->integer("an integer", 1, kMost));
+  }
+  if (const YamlNode* rounds = map.find("rounds")) {
+    rerank.rounds = static_cast<int>(rounds->integer("an integer", 1, kMost));
+  }
+  return rerank;
+}
+
+bool is_kernel(const YamlNode& root) { return root.find("kernel") && !root.find("sweep"); }
+
+SweepSpec smoke_sweep(const std::filesystem::path& path) {
+  KernelSpec kernel = load_kernel(path);
+  SweepSpec sweep;
+  sweep.name = kernel.name;
+  sweep.yaml_path = path;
+  sweep.problems.push_back(kernel.smoke);
+  sweep.kernels.push_back(std::move(kernel));
+  return sweep;
+}
+
+}  // namespace
+
+SweepSpec load_sweep(const std::filesystem::path& path,
+                     const std::filesystem::path& kernel_directory) {
+  const YamlPtr root = load_yaml(path);
+  if (is_kernel(*root)) return smoke_sweep(path);
+  const YamlMap map(*root, "a sweep", {"sweep", "kernels", "problems"},
+                    {"params", "constraints", "search", "measure", "rerank"});
+  SweepSpec sweep;
+  sweep.yaml_path = path;
+  sweep.name = map["sweep"].identifier("the name of a sweep");
+  if (const YamlNode* search = map.find("search")) sweep.search = read_search(*search);
+  if (const YamlNode* measure = map.find("measure")) sweep.measure = read_measure(*measure);
+  if (const YamlNode* rerank = map.find("rerank")) sweep.rerank = read_rerank(*rerank);
+  sweep.kernels = load_kernels(map["kernels"], kernel_directory);
+  sweep.problems = read_problems(map["problems"], all_dims(sweep.kernels));
+  if (const YamlNode* params = map.find("params")) {
+    for (const YamlEntry& entry : params->map("a map of parameters")) narrow(entry, sweep.kernels);
+  }
+  if (const YamlNode* constraints = map.find("constraints")) {
+    constrain(*constraints, sweep.kernels);
+  }
+  return sweep;
+}
+
+bool is_kernel_file(const std::filesystem::path& path) { return is_kernel(*load_yaml(path)); }
+
+}  // namespace assay
