@@ -42,10 +42,10 @@ DeviceMemory Arena::take() {
 
 CUdeviceptr Arena::begin() const { return aligned(memory_.get()); }
 
-void Arena::poison(std::size_t bytes, CUstream stream) const {
+void poison(const Driver& driver, CUdeviceptr begin, std::size_t bytes, CUstream stream) {
   if (bytes == 0) return;
-  driver_->check(driver_->cuMemsetD32Async(begin(), kPoisonWord, bytes / 4, stream),
-                 "cuMemsetD32Async of the outputs");
+  driver.check(driver.cuMemsetD32Async(begin, kPoisonWord, bytes / 4, stream),
+               "cuMemsetD32Async of the poison");
 }
 
 }  // namespace assay

@@ -23,6 +23,9 @@ std::size_t guarded_bytes(std::size_t bytes);
 /// Lays a buffer out at `begin`, which is 1024-byte aligned.
 GuardedBuffer place_buffer(const std::string& name, std::size_t bytes, CUdeviceptr begin);
 
+/// Enqueues the fill of `bytes`, a multiple of 4, with the poison word. Throws CudaError.
+void poison(const Driver& driver, CUdeviceptr begin, std::size_t bytes, CUstream stream);
+
 /// One piece of device memory that a trial's outputs and scratch are laid out in, one after
 /// another, so that a single memset poisons them and their guard zones. It grows and never shrinks.
 class Arena {
@@ -37,8 +40,6 @@ class Arena {
   DeviceMemory take();
 
   CUdeviceptr begin() const;  ///< 1024-byte aligned
-  /// Enqueues the fill of the first `bytes` with the poison word.
-  void poison(std::size_t bytes, CUstream stream) const;
 
  private:
   const Driver* driver_;

@@ -74,25 +74,29 @@ std::shared_ptr<const Input> Inputs::get(const BufferPlan& plan, std::uint64_t s
   std::string key = key_of(plan, seed);
   if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
 
-  const FillRecipe recipe = fill_recipe(plan);
   const auto bytes = static_cast<std::size_t>(plan.bytes());
   Arena arena(*driver_);
+  arena.reserve(guarded_bytes(bytes));
   auto input = std::make_shared<Input>();
-  const std::size_t guarded = guarded_bytes(bytes);
-  arena.reserve(guarded);
   input->buffer = place_buffer(plan.name, bytes, arena.begin());
-  input->dtype = plan.dtype;
-  input->shape = plan.shape;
+  input->memory = arena.take();
+  input->plan = plan;
+  input->seed = seed;
   input->key = key;
-  arena.poison(guarded, stream_);
-  support_->fill(recipe.generator, plan.dtype, input->buffer.data, plan.elements(),
-                 generator_key(seed, plan.name), recipe.low, recipe.high);
+  restore(*input);
   DeviceWord<std::uint64_t> hash(*driver_, stream_);
   support_->hash(input->buffer.data, bytes, hash.pointer());
   input->hash = hash.read();
-  input->memory = arena.take();
   kept_.emplace(std::move(key), input);
   return input;
+}
+
+void Inputs::restore(const Input& input) const {
+  const GuardedBuffer& buffer = input.buffer;
+  const FillRecipe recipe = fill_recipe(input.plan);
+  poison(*driver_, buffer.begin, buffer.end - buffer.begin, stream_);
+  support_->fill(recipe.generator, input.plan.dtype, buffer.data, input.plan.elements(),
+                 generator_key(input.seed, input.plan.name), recipe.low, recipe.high);
 }
 
 }  // namespace assay

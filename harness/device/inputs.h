@@ -14,8 +14,8 @@ namespace assay {
 /// A generated input: its guarded memory and the hash of what is in it.
 struct Input {
   GuardedBuffer buffer;
-  DType dtype = DType::f32;
-  std::vector<std::int64_t> shape;
+  BufferPlan plan;
+  std::uint64_t seed = 0;
   std::string key;  // equal keys are equal contents
   std::uint64_t hash = 0;
   DeviceMemory memory;
@@ -29,8 +29,9 @@ class Inputs {
 
   /// Throws Failure for a generator or argument that does not exist, CudaError.
   std::shared_ptr<const Input> get(const BufferPlan& plan, std::uint64_t seed);
-  /// Forgets one (a kernel changed it) or all of them (another problem, or memory is short).
-  void drop(const std::string& key) { kept_.erase(key); }
+  /// Makes an input that a kernel has changed, and its guard zones, what they were.
+  void restore(const Input& input) const;
+  /// Forgets all of them: another problem, or memory is short.
   void clear() { kept_.clear(); }
 
  private:

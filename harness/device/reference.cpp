@@ -64,7 +64,7 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
     if (role == "out") continue;
     if (const auto input = inputs.find(name); input != inputs.end()) {
       const Input& found = *input->second;
-      call.operands[role] = {found.buffer.data, found.dtype, found.shape};
+      call.operands[role] = {found.buffer.data, found.plan.dtype, found.plan.shape};
     } else if (const auto earlier = made.outputs.find(name); earlier != made.outputs.end()) {
       call.operands[role] = earlier->second.operand;
     } else {

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/device_info.h"
+#include "device/arena.h"
+#include "device/check.h"
+#include "device/device.h"
+#include "device/gpu_lock.h"
+#include "device/inputs.h"
+#include "device/reference.h"
+#include "device/timing.h"
+
+namespace assay {
+
+/// What the trials on one GPU share: the harness's own kernels, the timer, the inputs and
+/// references of the current problem, the memory that outputs are laid out in.
+struct Bench {
+  /// Throws Error (the cubin is not readable), CudaError.
+  Bench(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_info,
+        const std::string& support_cubin, const std::optional<Ceilings>& known_ceilings);
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  /// Waits until no other process measures on this GPU.
+  GpuLock lock() const { return GpuLock(info.uuid); }
+
+  /// Waits for the stream. Throws CudaError for anything that went wrong on it.
+  void synchronise() const;
+
+  /// Runs `trial`; what it throws about a configuration becomes its outcome. Afterwards the stream
+  /// is idle or context_lost is true.
+  Outcome guarded(const std::function<Outcome()>& trial);
+
+  /// Forgets inputs and references when `problem` is not the one they were made for.
+  void enter_problem(const Problem& problem);
+  /// Gives back all memory that can be made again.
+  void release_memory();
+
+  const Driver& driver;
+  CUstream stream;
+  DeviceInfo info;
+  SupportKernels support;
+  Timer timer;
+  OperationEngine engine;
+  Inputs inputs;
+  References references;
+  Checker checker;
+  Arena arena;
+  std::optional<Ceilings> ceilings;
+  std::map<std::string, int> best_algorithms;  // of cuBLASLt, by problem and reference
+  std::string problem;
+  bool context_lost = false;
+};
+
+}  // namespace assay

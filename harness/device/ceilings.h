@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "device/device.h"
+#include "device/operations.h"
+#include "device/timing.h"
+
+namespace assay {
+
+/// Measures what the GPU can do at most, in about half a second. Products are left at 0 when cuBLAS
+/// is not there.
+Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKernels& support,
+                          OperationEngine& engine, Timer& timer);
+
+/// Why a time of `plan` cannot be true: less than its work takes at the ceilings, with a margin.
+/// Nothing when it can. A ceiling of 0 is unknown and forbids nothing.
+std::optional<std::string> implausible(const Plan& plan, double time_ns, const Ceilings& ceilings);
+
+}  // namespace assay

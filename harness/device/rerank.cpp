@@ -1,0 +1,210 @@
+#include "device/rerank.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/stats.h"
+#include "device/trial.h"
+
+namespace assay {
+namespace {
+
+// The last check comes after this many launches back to back, bounded by a time: what a counter, a
+// leak or heat changes shows late. The leader is what gets used, so it gets most.
+constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 1;
+constexpr double kOtherLaunches = 300, kOtherSeconds = 0.15;
+
+/// One of those taken in turn. Its times go to `entry`.
+struct Entrant {
+  RerankEntry* entry = nullptr;
+  std::unique_ptr<Trial> trial;  // none for a baseline
+  Work work;
+
+  bool alive() const { return entry->outcome.status == Status::correct; }
+};
+
+/// cuBLAS's own errors are a baseline's failure here, not the end of the sweep.
+Outcome baseline_outcome(Bench& bench, const Work& work) {
+  return bench.guarded([&] {
+    try {
+      work();
+      return Outcome{};
+    } catch (const CudaError&) {
+      throw;
+    } catch (const Error& error) {
+      throw Failure(Status::runtime, "baseline", error.what());
+    }
+  });
+}
+
+void run_many(Bench& bench, const Entrant& entrant, bool leader) {
+  const double time_s = median(entrant.entry->samples_ns) * 1e-9;
+  const double limit = leader ? kLeaderSeconds : kOtherSeconds;
+  const double launches =
+      std::min(leader ? kLeaderLaunches : kOtherLaunches, std::max(1.0, limit / time_s));
+  for (int i = 0; i < static_cast<int>(launches); ++i) entrant.trial->enqueue();
+  bench.synchronise();
+}
+
+const Entrant* fastest(const std::vector<Entrant>& entrants) {
+  const Entrant* best = nullptr;
+  double best_ns = std::numeric_limits<double>::infinity();
+  for (const Entrant& entrant : entrants) {
+    if (!entrant.alive() || !entrant.trial || entrant.entry->samples_ns.empty()) continue;
+    const double time_ns = median(entrant.entry->samples_ns);
+    if (time_ns < best_ns) best = &entrant;
+    best_ns = std::min(best_ns, time_ns);
+  }
+  return best;
+}
+
+/// One sample of each in the order given, under one hold of the GPU.
+void run_round(Bench& bench, std::vector<Entrant>& entrants, bool backwards, bool keep) {
+  const GpuLock lock = bench.lock();
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    Entrant& entrant = entrants[backwards ? entrants.size() - 1 - i : i];
+    if (!entrant.alive() || bench.context_lost) continue;
+    entrant.entry->outcome = baseline_outcome(bench, [&] {
+      const double time_ns = bench.timer.cold_sample_ns(entrant.work);
+      if (keep) entrant.entry->samples_ns.push_back(time_ns);
+    });
+  }
+}
+
+void check_last(Bench& bench, Entrant& entrant, bool leader) {
+  const GpuLock lock = bench.lock();
+  if (bench.context_lost) {
+    entrant.entry->outcome =
+        Failure(Status::runtime, "sticky", "not checked: another candidate lost the context")
+            .outcome();
+    return;
+  }
+  entrant.entry->outcome = bench.guarded([&] {
+    run_many(bench, entrant, leader);
+    Outcome outcome;
+    outcome.validation = entrant.trial->check();
+    return outcome;
+  });
+}
+
+}  // namespace
+
+ProductBaseline::ProductBaseline(Bench& bench, const TrialRequest& request) {
+  const Plan& plan = request.plan;
+  if (plan.reference.size() != 1 || plan.reference[0].operation != "gemm") {
+    throw Failure(Status::runtime, "baseline", "cublaslt needs a reference that is one gemm");
+  }
+  inputs = make_inputs(bench, plan, request.seed);
+  OperationCall call = reference_call(plan, 0, inputs, {});
+  const std::string& out_name = plan.reference[0].operands.at("out");
+  for (const ArgPlan& arg : plan.args) {
+    const auto* buffer = std::get_if<BufferPlan>(&arg);
+    if (buffer != nullptr && buffer->name == out_name) call.out.dtype = buffer->dtype;
+  }
+  for (const GuardedBuffer& buffer : lay_out(plan, bench.arena.begin())) {
+    if (buffer.name == out_name) out = buffer.data;
+  }
+  const GemmShape gemm = gemm_shape(call);
+  key = fmt::format("{}x{}x{} {} {}{}{}", gemm.m, gemm.n, gemm.k, to_text(gemm.dtype),
+                    to_text(call.out.dtype), gemm.transpose_a ? " ta" : "",
+                    gemm.transpose_b ? " tb" : "");
+  product = std::make_unique<LtMatmul>(bench.driver, bench.stream, bench.engine.cublas(), call);
+}
+
+int ProductBaseline::best_algorithm(Bench& bench) {
+  const auto known = bench.best_algorithms.find(key);
+  if (known != bench.best_algorithms.end()) return known->second;
+  return bench.best_algorithms[key] = product->find_best(bench.timer, out);
+}
+
+void require_baseline(const std::string& name) {
+  if (name != "cublaslt") {
+    throw UsageError(fmt::format("no baseline {}; there is cublaslt", name));
+  }
+}
+
+std::vector<BaselineTiming> time_baselines(Bench& bench, const TrialRequest& request,
+                                           const std::vector<std::string>& baselines) {
+  std::vector<BaselineTiming> timings;
+  for (const std::string& name : baselines) {
+    require_baseline(name);
+    const GpuLock lock = bench.lock();
+    bench.enter_problem(request.plan.problem);
+    bench.arena.reserve(Trial::arena_bytes(request.plan));
+    ProductBaseline baseline(bench, request);
+    const int best = baseline.best_algorithm(bench);
+    const auto time = [&](int algorithm) {
+      baseline.enqueue(algorithm);  // loads its kernel
+      bench.synchronise();
+      return bench.timer.measure([&] { baseline.enqueue(algorithm); }, request.measure);
+    };
+    const Timing first = time(0);
+    timings.push_back({name + "_first", baseline.product->describe(0), first});
+    timings.push_back(
+        {name + "_best", baseline.product->describe(best), best == 0 ? first : time(best)});
+  }
+  return timings;
+}
+
+RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candidates,
+                            const std::vector<std::string>& baselines, int rounds) {
+  for (const std::string& name : baselines) require_baseline(name);
+  RerankResult result;
+  result.candidates.resize(candidates.size());
+  result.baselines.resize(baselines.size());
+  if (candidates.empty()) return result;
+
+  // Every address is fixed before the first trial binds its arguments.
+  std::size_t bytes = 0;
+  for (const TrialRequest& request : candidates) {
+    bytes = std::max(bytes, Trial::arena_bytes(request.plan));
+  }
+  bench.enter_problem(candidates[0].plan.problem);
+  bench.release_memory();  // all candidates must fit together, and the sweep kept other shapes
+  bench.arena.reserve(bytes);
+
+  std::vector<Entrant> entrants(candidates.size() + baselines.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Entrant& entrant = entrants[i];
+    entrant.entry = &result.candidates[i];
+    entrant.entry->name = to_text(candidates[i].plan.config);
+    const GpuLock lock = bench.lock();
+    entrant.entry->outcome = bench.guarded([&] {
+      entrant.trial = std::make_unique<Trial>(bench, candidates[i]);
+      entrant.trial->check();
+      return Outcome{};
+    });
+    entrant.work = [trial = entrant.trial.get()] { trial->enqueue(); };
+  }
+  std::vector<std::unique_ptr<ProductBaseline>> products;
+  for (std::size_t i = 0; i < baselines.size(); ++i) {
+    Entrant& entrant = entrants[candidates.size() + i];
+    entrant.entry = &result.baselines[i];
+    entrant.entry->name = baselines[i] + "_best";
+    const GpuLock lock = bench.lock();
+    entrant.entry->outcome = baseline_outcome(bench, [&] {
+      products.push_back(std::make_unique<ProductBaseline>(bench, candidates[0]));
+      ProductBaseline& baseline = *products.back();
+      const int best = baseline.best_algorithm(bench);
+      baseline.enqueue(best);
+      bench.synchronise();
+      entrant.work = [&baseline, best] { baseline.enqueue(best); };
+    });
+  }
+
+  run_round(bench, entrants, false, false);  // thrown away, as the first sample of a trial is
+  for (int round = 0; round < rounds; ++round) {
+    run_round(bench, entrants, round % 2 != 0, true);
+  }
+  const Entrant* leader = fastest(entrants);
+  for (Entrant& entrant : entrants) {
+    if (entrant.trial && entrant.alive() && !entrant.entry->samples_ns.empty()) {
+      check_last(bench, entrant, &entrant == leader);
+    }
+  }
+  return result;
+}
+
+}  // namespace assay

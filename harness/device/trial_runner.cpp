@@ -1,0 +1,160 @@
+#include "device/trial_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "base/file.h"
+#include "base/stats.h"
+#include "cuda/device_query.h"
+#include "device/bench.h"
+#include "device/ceilings.h"
+#include "device/rerank.h"
+#include "device/trial.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kSelfTestBytes = std::size_t{32} << 20;  // fits the L2 of an A100 and above
+constexpr int kSelfTestSamples = 21;
+constexpr int kSelfTestRepeats = 5;
+
+/// Everything from the code to the verdict; the parts of DESIGN's section 4 in order.
+Outcome run_trial(Bench& bench, const TrialRequest& request) {
+  bench.arena.reserve(Trial::arena_bytes(request.plan));
+  Trial trial(bench, request);
+  Outcome outcome;
+  outcome.validation = trial.check();  // also loads what is loaded lazily
+  if (request.plan.deterministic) {
+    trial.check();
+    trial.check_cold();
+  }
+  outcome.timing = bench.timer.measure([&] { trial.enqueue(); }, request.measure);
+  outcome.validation = trial.check();  // what was timed is what was checked
+  if (bench.ceilings) {
+    auto reason = implausible(request.plan, outcome.timing->median_ns, *bench.ceilings);
+    if (reason) {
+      Failure failure(Status::correctness, "implausible", std::move(*reason));
+      Outcome refused = failure.outcome();
+      refused.validation = outcome.validation;
+      throw Failure(std::move(refused));
+    }
+  }
+  return outcome;
+}
+
+TrialRunner::SelfTest measure_self(Bench& bench) {
+  const DeviceMemory data = allocate(bench.driver, kSelfTestBytes);
+  bench.support.fill(Generator::normal, DType::f32, data.get(),
+                     static_cast<std::int64_t>(kSelfTestBytes / 4), 1, 0, 0);
+  bench.synchronise();
+  const Work read = [&] { bench.support.read(data.get(), kSelfTestBytes); };
+  const auto cold_ns = [&](const Work& work) {
+    return bench.timer.quick_median_ns(work, kSelfTestSamples);
+  };
+
+  TrialRunner::SelfTest figures;
+  figures.empty_event_ns = cold_ns([] {});
+  figures.empty_kernel_ns = cold_ns([&] { bench.support.empty(); });
+  std::vector<double> medians_ns;
+  for (int i = 0; i < kSelfTestRepeats; ++i) medians_ns.push_back(cold_ns(read));
+  figures.cold_read_ns = median(medians_ns);
+  const auto [low, high] = std::minmax_element(medians_ns.begin(), medians_ns.end());
+  figures.repeat_spread_ratio = (*high - *low) / figures.cold_read_ns;
+  std::vector<double> hot_ns;
+  for (int i = 0; i < kSelfTestSamples; ++i) hot_ns.push_back(bench.timer.sample_ns(read, read));
+  figures.hot_read_ns = median(hot_ns);
+  return figures;
+}
+
+/// Runs `task`, whose errors are the device's and not a configuration's; notes a lost context.
+template <typename Task>
+auto noting_loss(Bench& bench, Task task) {
+  try {
+    return task();
+  } catch (const CudaError& error) {
+    bench.context_lost = bench.context_lost || is_sticky(error.code());
+    throw;
+  } catch (const Failure& failure) {
+    throw Error(failure.what());
+  }
+}
+
+}  // namespace
+
+struct TrialRunner::Impl {
+  explicit Impl(int index)
+      : context(driver, index),
+        info(query_device(driver, context.device())),
+        stream(make_stream(driver)) {}
+
+  Bench& ready() {
+    if (!bench) throw Error("the worker was not set up: TrialRunner::setup comes first");
+    return *bench;
+  }
+
+  Driver driver;
+  Context context;
+  DeviceInfo info;
+  Stream stream;
+  std::optional<Bench> bench;
+};
+
+TrialRunner::TrialRunner(int index) : impl_(std::make_unique<Impl>(index)) {}
+TrialRunner::~TrialRunner() = default;
+
+const DeviceInfo& TrialRunner::info() const { return impl_->info; }
+
+bool TrialRunner::context_lost() const { return impl_->bench && impl_->bench->context_lost; }
+
+void TrialRunner::setup(const std::filesystem::path& support_cubin,
+                        const std::optional<Ceilings>& ceilings) {
+  impl_->bench.emplace(impl_->driver, impl_->stream.get(), impl_->info, read_file(support_cubin),
+                       ceilings);
+}
+
+Ceilings TrialRunner::measure_ceilings() {
+  Bench& bench = impl_->ready();
+  const GpuLock lock = bench.lock();
+  return noting_loss(bench, [&] {
+    return assay::measure_ceilings(bench.driver, bench.stream, bench.support, bench.engine,
+                                   bench.timer);
+  });
+}
+
+Outcome TrialRunner::run(const TrialRequest& request) {
+  Bench& bench = impl_->ready();
+  const GpuLock lock = bench.lock();
+  const auto begin = std::chrono::steady_clock::now();
+  bench.enter_problem(request.plan.problem);
+  Outcome outcome = bench.guarded([&] { return run_trial(bench, request); });
+  if (outcome.kind == "out_of_memory" && !bench.context_lost) {
+    // Inputs kept for other configurations may be what is in the way.
+    bench.release_memory();
+    outcome = bench.guarded([&] { return run_trial(bench, request); });
+  }
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - begin;
+  outcome.device_ms = elapsed.count();
+  return outcome;
+}
+
+std::vector<BaselineTiming> TrialRunner::run_baselines(const TrialRequest& request,
+                                                       const std::vector<std::string>& baselines) {
+  Bench& bench = impl_->ready();
+  return noting_loss(bench, [&] { return time_baselines(bench, request, baselines); });
+}
+
+RerankResult TrialRunner::rerank(const std::vector<TrialRequest>& candidates,
+                                 const std::vector<std::string>& baselines, int rounds) {
+  Bench& bench = impl_->ready();
+  return noting_loss(bench, [&] { return rerank_in_turn(bench, candidates, baselines, rounds); });
+}
+
+TrialRunner::SelfTest TrialRunner::self_test() {
+  Bench& bench = impl_->ready();
+  const GpuLock lock = bench.lock();
+  return noting_loss(bench, [&] { return measure_self(bench); });
+}
+
+}  // namespace assay
