@@ -14,7 +14,6 @@
 #include <variant>
 
 #include "base/error.h"
-#include "report/config_text.h"
 #include "report/export.h"
 
 namespace assay {
@@ -180,7 +179,9 @@ std::string config_text(const Config& config, const std::vector<Field>& fields) 
 }
 
 std::string margin_text(const TunedEntry& entry) {
-  std::string text = measured_text(entry.provenance, entry.finished_at);
+  // The header travels: "here" would be wrong where it is read.
+  std::string text =
+      entry.provenance.empty() ? "measured " + entry.finished_at.substr(0, 10) : entry.provenance;
   if (!entry.baseline.empty()) {
     text += fmt::format("; {:.2f}x {}", entry.speedup.value, entry.baseline);
   }

@@ -1,0 +1,55 @@
+// `assay best`: the winner of each problem.
+#include "report/best.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/results.h"
+#include "cli/verbs.h"
+#include "report/tuned_table.h"
+
+namespace assay {
+namespace {
+
+struct Options {
+  ResultOptions results;
+  BestOptions text;
+  bool json = false;
+};
+
+int run_best(const Options& options) {
+  const Store store = open_results(options.results);
+  Filter filter = options.results.filter();
+  const std::vector<RankRow> ranks = store.ranks(filter);
+  const std::vector<BaselineRow> baselines = store.baselines(filter);
+  filter.status = to_text(Status::correct);
+  const std::vector<TunedTable> tables =
+      tuned_tables(ranks, store.trials(filter), baselines, Screened::show);
+  if (options.json) fmt::print("{}", best_json(tables));
+  if (tables.empty()) {
+    fmt::print(stderr, "no timed result of {} in {}; assay show counts what is there\n",
+               asked_for(options.results), store.path().string());
+    return kExitNo;
+  }
+  if (!options.json) fmt::print("{}", best_text(tables, options.text));
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_best(CLI::App& app, Verb& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "best", "the best configuration of each problem, its ties and its margin over the baseline");
+  add_result_options(*verb, options->results);
+  verb->add_flag("--ties", options->text.ties, "list the ties under each table");
+  verb->add_flag("--wide", options->text.wide, "whole parameter names, nothing left out");
+  verb->add_flag("--json", options->json, "print JSON instead of tables");
+  verb->footer("example: assay best --op gemm_bf16 --problem M=16");
+  verb->callback([options, &run] { run = [options] { return run_best(*options); }; });
+}
+
+}  // namespace assay

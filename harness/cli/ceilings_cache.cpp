@@ -1,0 +1,71 @@
+#include "cli/ceilings_cache.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path file_of(const DeviceInfo& device) {
+  std::string name = (device.uuid.empty() ? device.slug() : device.uuid) + '-' + device.driver;
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.';
+      },
+      '_');
+  return cache_directory() / "ceilings" / (name + ".json");
+}
+
+}  // namespace
+
+std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
+  const fs::path file = file_of(device);
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return std::nullopt;
+  try {
+    const auto json = nlohmann::json::parse(read_file(file));
+    Ceilings ceilings;
+    ceilings.copy_bytes_per_s = json.at("copy_bytes_per_s").get<double>();
+    ceilings.read_bytes_per_s = json.at("read_bytes_per_s").get<double>();
+    ceilings.bf16_flops_per_s = json.at("bf16_flops_per_s").get<double>();
+    ceilings.f32_flops_per_s = json.at("f32_flops_per_s").get<double>();
+    return ceilings;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+void save_ceilings(const DeviceInfo& device, const Ceilings& ceilings) {
+  const nlohmann::ordered_json json{{"device", device.name},
+                                    {"driver", device.driver},
+                                    {"copy_bytes_per_s", ceilings.copy_bytes_per_s},
+                                    {"read_bytes_per_s", ceilings.read_bytes_per_s},
+                                    {"bf16_flops_per_s", ceilings.bf16_flops_per_s},
+                                    {"f32_flops_per_s", ceilings.f32_flops_per_s}};
+  const fs::path file = file_of(device);
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error) throw Error("cannot make " + file.parent_path().string() + ": " + error.message());
+  write_file_atomic(file, json.dump(2) + '\n');
+}
+
+Ceilings ensure_ceilings(GpuDevice& gpu) {
+  if (const auto kept = load_ceilings(gpu.info())) return *kept;
+  const Ceilings measured = gpu.measure_ceilings();
+  save_ceilings(gpu.info(), measured);
+  return measured;
+}
+
+}  // namespace assay

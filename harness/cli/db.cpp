@@ -1,0 +1,62 @@
+// `assay db check|vacuum PATH`: the database itself, not what is in it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/verbs.h"
+#include "report/table.h"
+#include "store/store.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+void require_file(const fs::path& path) {
+  if (!fs::is_regular_file(path)) throw UsageError(path.string() + ": no such database");
+}
+
+int check(const fs::path& path) {
+  require_file(path);
+  const std::vector<std::string> problems = Store::open_readonly(path).check();
+  for (const std::string& problem : problems) fmt::print("{}: {}\n", path.string(), problem);
+  if (problems.empty()) fmt::print("{}: ok\n", path.string());
+  return problems.empty() ? kExitDone : kExitNo;
+}
+
+int vacuum(const fs::path& path) {
+  require_file(path);
+  const auto before = fs::file_size(path);
+  Store::open(path).vacuum();
+  fmt::print("{}: {} before, {} now\n", path.string(), format_bytes(static_cast<double>(before)),
+             format_bytes(static_cast<double>(fs::file_size(path))));
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_db(CLI::App& app, Verb& run) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("db", "check or shrink a database of results");
+  verb->require_subcommand(1);
+  verb->footer("example: assay db check results/assay.db");
+
+  CLI::App* check_verb =
+      verb->add_subcommand("check", "integrity, references, trials that nothing will finish");
+  check_verb->add_option("PATH", *path, "the database")->required();
+  check_verb->footer(
+      "example: assay db check results/assay.db\nexit code 1 when anything is wrong");
+  check_verb->callback([path, &run] { run = [path] { return check(*path); }; });
+
+  CLI::App* vacuum_verb = verb->add_subcommand("vacuum", "give free pages back to the disk");
+  vacuum_verb->add_option("PATH", *path, "the database")->required();
+  vacuum_verb->footer("example: assay db vacuum results/assay.db");
+  vacuum_verb->callback([path, &run] { run = [path] { return vacuum(*path); }; });
+}
+
+}  // namespace assay

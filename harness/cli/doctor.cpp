@@ -1,0 +1,240 @@
+// `assay doctor`: what this machine has, and whether numbers measured here can be trusted.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/ceilings_cache.h"
+#include "cli/verbs.h"
+#include "compile/compiler.h"
+#include "cuda/device_query.h"
+#include "cuda/library.h"
+#include "device/gpu_device.h"
+#include "report/doctor_view.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Cubins of a full sweep take some hundred MiB.
+constexpr std::uintmax_t kLeastFreeBytes = std::uintmax_t{1} << 30;
+/// What the worker's self test reads cold and hot.
+constexpr std::int64_t kSelfTestReadBytes = std::int64_t{32} << 20;
+
+struct Options {
+  int device = 0;
+  bool json = false;
+};
+
+/// Where a library with this name is mapped, now that it is loaded; empty when it is not.
+std::string loaded_path(const std::string& name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t path = line.find('/');
+    if (path != std::string::npos && line.find("/" + name, path) != std::string::npos) {
+      return line.substr(path);
+    }
+  }
+  return "";
+}
+
+Finding look_for(const std::string& topic, const std::string& stem,
+                 const std::vector<std::string>& names, const std::string& advice) {
+  try {
+    const Library library(topic, names, toolkit_directories(), advice);
+    return {topic, loaded_path(stem), Verdict::ok, ""};
+  } catch (const Error& error) {
+    return {topic, "not found", Verdict::missing, error.what()};
+  }
+}
+
+std::unique_ptr<Compiler> look_for_compiler(std::vector<Finding>& findings) {
+  try {
+    auto compiler = std::make_unique<Compiler>(CompilerOptions{cache_directory(), 0, 60, true});
+    findings.push_back({"NVRTC",
+                        fmt::format("{}, {}, {} threads", compiler->nvrtc_version(),
+                                    loaded_path("libnvrtc.so"), compiler->num_threads()),
+                        Verdict::ok, ""});
+    return compiler;
+  } catch (const Error& error) {
+    findings.push_back({"NVRTC", "not found", Verdict::missing, error.what()});
+    return nullptr;
+  }
+}
+
+Finding look_at_cache() {
+  const fs::path cache = cache_directory();
+  std::uintmax_t bytes = 0;
+  std::error_code ignored;
+  for (fs::recursive_directory_iterator it(cache, ignored), end; it != end; it.increment(ignored)) {
+    // Another process may remove what was just listed.
+    const auto size = it->is_regular_file(ignored) ? it->file_size(ignored) : 0;
+    if (!ignored) bytes += size;
+  }
+  fs::path existing = cache;
+  while (!fs::exists(existing, ignored) && existing.has_relative_path()) {
+    existing = existing.parent_path();
+  }
+  const std::uintmax_t available = fs::space(existing, ignored).available;
+  Finding finding{
+      "cache",
+      fmt::format("{} holds {}; {} free", cache.string(), format_bytes(static_cast<double>(bytes)),
+                  format_bytes(static_cast<double>(available))),
+      Verdict::ok, ""};
+  if (available < kLeastFreeBytes) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice = "free some disk, or set XDG_CACHE_HOME to a folder elsewhere";
+  }
+  return finding;
+}
+
+Finding look_for_files(const std::string& folder) {
+  std::size_t count = 0;
+  std::error_code ignored;
+  for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
+    if (it->path().extension() == ".yaml") ++count;
+  }
+  if (count > 0) return {folder, fmt::format("{} in {}/", count, folder), Verdict::ok, ""};
+  return {folder, "none here", Verdict::note, "run assay where the folders kernels and sweeps are"};
+}
+
+void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) {
+  GpuOptions gpu_options;
+  gpu_options.index = index;
+  GpuDevice gpu(gpu_options);
+  const DeviceInfo& info = gpu.info();
+  const std::string name = fmt::format("GPU {}", index);
+  findings.push_back(
+      {name,
+       fmt::format("{}, compute capability {}.{}, {} SMs, {} shared memory a block, L2 {}, {}",
+                   info.name, info.cc / 10, info.cc % 10, info.sm_count,
+                   format_bytes(static_cast<double>(info.smem_optin_bytes)),
+                   format_bytes(static_cast<double>(info.l2_bytes)),
+                   format_bytes(static_cast<double>(info.memory_bytes))),
+       Verdict::ok, ""});
+
+  const fs::path source = cache_directory() / ("support-" + hash_hex(support_source()) + ".cu");
+  if (!fs::exists(source)) write_file_atomic(source, support_source());
+  const CompileResult support = compiler.submit({source, {}, {}, native_arch(info.cc)}).get();
+  if (!support.ok) throw Error("the worker's own kernels do not compile: " + support.log);
+  gpu.setup(support.cubin_path, std::nullopt);
+  const Ceilings ceilings = ensure_ceilings(gpu);
+  const TrialRunner::SelfTest test = gpu.self_test();
+  const SelfMeasurement measured{info.l2_bytes,
+                                 kSelfTestReadBytes,
+                                 test.empty_event_ns,
+                                 test.empty_kernel_ns,
+                                 test.cold_read_ns,
+                                 test.hot_read_ns,
+                                 test.repeat_spread_ratio,
+                                 ceilings.copy_bytes_per_s,
+                                 ceilings.read_bytes_per_s,
+                                 ceilings.bf16_flops_per_s,
+                                 ceilings.f32_flops_per_s};
+  for (Finding& finding : judge(name, measured)) findings.push_back(std::move(finding));
+}
+
+/// The last line, and whether the machine is fit for what it can be asked.
+struct Conclusion {
+  std::string text;
+  bool fit = true;
+};
+
+Conclusion conclude(bool can_compile, bool has_gpu, const std::vector<Finding>& findings) {
+  if (!can_compile) {
+    return {"nothing can be compiled here; results can be shown, compared and exported", false};
+  }
+  if (!has_gpu) {
+    return {
+        "no GPU: this machine can compile (sweep --device none), replay recorded trials, and "
+        "show and export results",
+        true};
+  }
+  for (const Finding& finding : findings) {
+    if (finding.verdict == Verdict::missing) {
+      return {fmt::format("nothing can be measured here without {}", finding.topic), false};
+    }
+    if (finding.verdict == Verdict::suspicious && finding.topic.starts_with("GPU")) {
+      return {"times measured here could mislead; see what to do above", false};
+    }
+  }
+  return {"fit to measure", true};
+}
+
+int run_doctor(const Options& options) {
+  if (options.device < 0) {
+    throw UsageError(
+        fmt::format("--device {} is not a GPU's index; it counts from 0", options.device));
+  }
+  std::vector<Finding> findings{{"assay", ASSAY_VERSION, Verdict::ok, ""}};
+  const std::unique_ptr<Compiler> compiler = look_for_compiler(findings);
+
+  std::string reason;
+  const int num_gpus = count_gpus(reason);
+  if (num_gpus > 0) {
+    const std::string driver = driver_version();
+    findings.push_back({"driver",
+                        fmt::format("{}, {} GPU{}", driver.empty() ? "version unknown" : driver,
+                                    num_gpus, num_gpus == 1 ? "" : "s"),
+                        Verdict::ok, ""});
+  } else {
+    findings.push_back({"driver", "no GPU", Verdict::note, reason});
+  }
+  const std::string toolkit = "install the CUDA toolkit 12.8 or later, or set CUDA_HOME";
+  findings.push_back(
+      look_for("cuBLAS", "libcublas.so", {"libcublas.so.13", "libcublas.so.12"}, toolkit));
+  findings.push_back(
+      look_for("cuBLASLt", "libcublasLt.so", {"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit));
+  Finding nvml =
+      look_for("NVML", "libnvidia-ml.so", {"libnvidia-ml.so.1"}, "it comes with the NVIDIA driver");
+  // Sweeps run without it: they then know no throttle reasons.
+  if (nvml.verdict == Verdict::missing) nvml.verdict = Verdict::note;
+  findings.push_back(std::move(nvml));
+  findings.push_back(look_at_cache());
+  findings.push_back(look_for_files("kernels"));
+  findings.push_back(look_for_files("sweeps"));
+
+  if (num_gpus > 0 && compiler) {
+    if (options.device >= num_gpus) {
+      throw UsageError(
+          fmt::format("--device {}: this machine has GPUs 0 to {}", options.device, num_gpus - 1));
+    }
+    try {
+      look_at_gpu(options.device, *compiler, findings);
+    } catch (const Error& error) {
+      findings.push_back({fmt::format("GPU {}", options.device), "does not work",
+                          Verdict::suspicious, error.what()});
+    }
+  }
+  const Conclusion conclusion = conclude(compiler != nullptr, num_gpus > 0, findings);
+  fmt::print("{}", options.json ? doctor_json(findings, conclusion.text, conclusion.fit)
+                                : doctor_text(findings, conclusion.text));
+  return conclusion.fit ? kExitDone : kExitMachine;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Verb& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "doctor", "what this machine has, and whether its clock, flush and noise can be trusted");
+  verb->add_option("--device", options->device, "the GPU to examine; default: 0")
+      ->option_text("INDEX");
+  verb->add_flag("--json", options->json, "print JSON instead of tables");
+  verb->footer(
+      "example: assay doctor --device 1\n"
+      "exit code 3 when nothing can be compiled here or times could mislead; 0 without a GPU");
+  verb->callback([options, &run] { run = [options] { return run_doctor(*options); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,84 @@
+// `assay export`: the tuned tables, for other software.
+#include "report/export.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/results.h"
+#include "cli/verbs.h"
+
+namespace assay {
+namespace {
+
+struct Options {
+  ResultOptions results;
+  std::string format;
+  std::string protocol;
+  std::string output;
+  std::string name_space = "assay_tuned";
+};
+
+std::vector<TunedTable> load_tables(const Options& options, const Store& store) {
+  Filter filter = options.results.filter();
+  const std::vector<RankRow> ranks = store.ranks(filter);
+  filter.status = to_text(Status::correct);
+  const std::vector<TrialRow> trials = store.trials(filter);
+  std::vector<TunedTable> tables = tuned_tables(ranks, trials, {}, Screened::hide);
+  std::erase_if(tables, [&](const TunedTable& table) {
+    return !options.protocol.empty() && table.protocol != options.protocol;
+  });
+  for (TunedTable& table : tables) table = unique_problems(std::move(table), trials);
+  return tables;
+}
+
+int run_export(const Options& options) {
+  const Store store = open_results(options.results);
+  const std::vector<TunedTable> tables = load_tables(options, store);
+  if (tables.empty()) {
+    fmt::print(stderr, "no re-ranked result of {} in {}; only re-ranked winners are exported\n",
+               asked_for(options.results), store.path().string());
+    return kExitNo;
+  }
+  const std::string text = options.format == "csv"    ? export_csv(tables)
+                           : options.format == "json" ? export_json(tables)
+                                                      : export_header(tables, options.name_space);
+  if (options.output.empty()) {
+    fmt::print("{}", text);
+    return kExitDone;
+  }
+  const std::filesystem::path output(options.output);
+  if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path());
+  write_file_atomic(output, text);
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Verb& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("export", "tuned tables for other software to read");
+  verb->add_option("--format", options->format,
+                   "json and csv hold every table; header is C++20 with a constexpr lookup: the "
+                   "problem itself, else the nearest, else the best compromise")
+      ->option_text("json|csv|header")
+      ->check(CLI::IsMember({"json", "csv", "header"}))
+      ->required();
+  add_result_options(*verb, options->results);
+  verb->add_option("--protocol", options->protocol, "only this protocol; default: all")
+      ->option_text("cold|sustained|hot|graph");
+  verb->add_option("--output", options->output, "file to write; default: stdout")
+      ->option_text("FILE");
+  verb->add_option("--namespace", options->name_space,
+                   "of the header; each op is a namespace in it; default: assay_tuned")
+      ->option_text("NAME");
+  verb->footer("example: assay export --format header --op gemm_bf16 --output tuned_gemm.h");
+  verb->callback([options, &run] { run = [options] { return run_export(*options); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,148 @@
+// `assay list`: kernels and sweeps, and how many configurations they have.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/device_info.h"
+#include "base/error.h"
+#include "cli/verbs.h"
+#include "report/space_view.h"
+#include "space/space.h"
+#include "spec/sweep_spec.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string arch = "90a";
+  std::string kernels;
+  bool json = false;
+};
+
+/// The YAML files in a folder, by name.
+std::vector<fs::path> yaml_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// The files to list; `single` says that only files were named, which are then shown in detail.
+std::vector<fs::path> files_of(const Options& options, bool& single) {
+  std::vector<fs::path> paths(options.paths.begin(), options.paths.end());
+  if (paths.empty()) {
+    for (const char* folder : {"kernels", "sweeps"}) {
+      if (fs::is_directory(folder)) paths.emplace_back(folder);
+    }
+    if (paths.empty()) {
+      throw UsageError("no folder kernels or sweeps here; name files or folders to list");
+    }
+  }
+  single = true;
+  std::vector<fs::path> files;
+  for (const fs::path& path : paths) {
+    if (fs::is_directory(path)) {
+      single = false;
+      for (fs::path& file : yaml_files(path)) files.push_back(std::move(file));
+    } else {
+      files.push_back(path);
+    }
+  }
+  return files;
+}
+
+KernelRow kernel_row(const KernelSpec& kernel, const std::vector<Problem>& problems,
+                     const DeviceInfo& device) {
+  KernelRow row{kernel.name, kernel.op, kernel.summary, kernel.arch, {}};
+  for (const Problem& problem : problems) {
+    const Space::Size size = Space(kernel, problem, device).size();
+    SpaceRow space{problem, size.raw, size.valid, {}};
+    for (const Removal& removal : size.removed) {
+      space.removed.emplace_back(removal.constraint, removal.points);
+    }
+    row.spaces.push_back(std::move(space));
+  }
+  return row;
+}
+
+SweepRow sweep_row(const fs::path& file, const Options& options, const DeviceInfo& device) {
+  const fs::path kernels = options.kernels.empty()
+                               ? fs::absolute(file).parent_path().parent_path() / "kernels"
+                               : fs::path(options.kernels);
+  const SweepSpec sweep = load_sweep(file, kernels);
+  SweepRow row;
+  row.name = sweep.name;
+  row.file = file.string();
+  row.strategy = sweep.search.strategy == Strategy::exhaustive ? "exhaustive" : "random";
+  row.protocol = sweep.measure.protocol;
+  row.num_problems = sweep.problems.size();
+  for (const KernelSpec& kernel : sweep.kernels) {
+    row.kernels.push_back(kernel_row(kernel, sweep.problems, device));
+  }
+  return row;
+}
+
+int run_list(const Options& options) {
+  const DeviceInfo device = nominal_device(options.arch);
+  bool single = false;
+  const std::vector<fs::path> files = files_of(options, single);
+  std::vector<KernelRow> kernels;
+  std::vector<SweepRow> sweeps;
+  std::size_t mistakes = 0;
+  for (const fs::path& file : files) {
+    try {
+      if (is_kernel_file(file)) {
+        const KernelSpec kernel = load_kernel(file);
+        kernels.push_back(kernel_row(kernel, {kernel.smoke}, device));
+      } else {
+        sweeps.push_back(sweep_row(file, options, device));
+      }
+    } catch (const UsageError& error) {
+      // The others can be listed all the same.
+      ++mistakes;
+      fmt::print(stderr, "assay: {}\n", error.what());
+    }
+  }
+  const std::string on = device.name + " (sm_" + options.arch + ")";
+  if (options.json) {
+    fmt::print("{}", list_json(kernels, sweeps, on));
+  } else if (single) {
+    for (const SweepRow& sweep : sweeps) {
+      kernels.insert(kernels.end(), sweep.kernels.begin(), sweep.kernels.end());
+    }
+    fmt::print("{}", spaces_text(kernels, on));
+  } else {
+    fmt::print("{}", list_text(kernels, sweeps, on));
+  }
+  return mistakes == 0 ? kExitDone : kExitUsage;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Verb& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "list", "kernels and sweeps, the sizes of their spaces, and what each constraint removed");
+  verb->add_option("PATHS", options->paths,
+                   "files, shown constraint by constraint, or folders; default: kernels sweeps");
+  verb->add_option("--arch", options->arch, "whose limits the constraints see; default: 90a")
+      ->option_text("80|86|89|90|90a");
+  verb->add_option("--kernels", options->kernels,
+                   "folder of the kernels that sweeps name; default: kernels beside sweeps")
+      ->option_text("DIR");
+  verb->add_flag("--json", options->json, "print JSON instead of tables");
+  verb->footer("example: assay list kernels/gemm_mma.yaml --arch 80");
+  verb->callback([options, &run] { run = [options] { return run_list(*options); }; });
+}
+
+}  // namespace assay

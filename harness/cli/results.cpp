@@ -1,0 +1,66 @@
+#include "cli/results.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kDefaultDb = "results/assay.db";
+
+}  // namespace
+
+Filter ResultOptions::filter() const {
+  if (!problem.empty()) parse_problem(problem);
+  Filter filter;
+  filter.op = op;
+  filter.kernel = kernel;
+  filter.problem = problem;
+  filter.device = device;
+  filter.sweep = sweep;
+  return filter;
+}
+
+void add_result_options(CLI::App& verb, ResultOptions& options) {
+  verb.add_option("--db", options.db,
+                  "database, or a recording (.jsonl, .jsonl.gz); default: results/assay.db")
+      ->option_text("PATH");
+  verb.add_option("--op", options.op, "only this op; default: all")->option_text("NAME");
+  verb.add_option("--kernel", options.kernel, "only this kernel; default: all")
+      ->option_text("NAME");
+  verb.add_option("--problem", options.problem,
+                  "only problems that have these dimensions; default: all")
+      ->option_text("M=16,N=4096");
+  verb.add_option("--device", options.device,
+                  "only this device, by name or folder name (nvidia_h200); default: all")
+      ->option_text("NAME");
+  verb.add_option("--sweep", options.sweep, "only results of this sweep; default: all")
+      ->option_text("NAME");
+}
+
+Store open_results(const ResultOptions& options) {
+  if (!options.db.empty()) return Store::open_readonly(options.db);
+  if (!std::filesystem::exists(kDefaultDb)) {
+    throw UsageError(std::string("no results yet: ") + kDefaultDb +
+                     " does not exist; run assay sweep FILE, or name a database or a recording "
+                     "with --db");
+  }
+  return Store::open_readonly(kDefaultDb);
+}
+
+std::string asked_for(const ResultOptions& options) {
+  std::string text;
+  const auto add = [&text](const char* name, const std::string& value) {
+    if (!value.empty()) text += (text.empty() ? "" : ", ") + std::string(name) + ' ' + value;
+  };
+  add("op", options.op);
+  add("kernel", options.kernel);
+  add("problem", options.problem);
+  add("device", options.device);
+  add("sweep", options.sweep);
+  return text.empty() ? "anything" : text;
+}
+
+}  // namespace assay

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "store/store.h"
+
+namespace CLI {
+class App;
+}
+
+namespace assay {
+
+/// Which results a verb looks at: the options that best, show and export share.
+struct ResultOptions {
+  std::string db;
+  std::string op;
+  std::string kernel;
+  std::string problem;
+  std::string device;
+  std::string sweep;
+
+  /// Throws UsageError when the problem is not NAME=value,...
+  Filter filter() const;
+};
+
+/// Adds --db, --op, --kernel, --problem, --device and --sweep.
+void add_result_options(CLI::App& verb, ResultOptions& options);
+
+/// Opens what --db names, by default results/assay.db. Throws UsageError, which says what to run
+/// when there is no default database yet.
+Store open_results(const ResultOptions& options);
+
+/// "op gemm_bf16, problem M=16": what was asked for, for sentences that say there is none.
+std::string asked_for(const ResultOptions& options);
+
+}  // namespace assay

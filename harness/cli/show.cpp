@@ -1,0 +1,85 @@
+// `assay show`: one trial in full, or how many ended how, the failures, the times.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "cli/results.h"
+#include "cli/verbs.h"
+#include "report/trials_view.h"
+
+namespace assay {
+namespace {
+
+struct Options {
+  ResultOptions results;
+  std::optional<std::int64_t> id;
+  bool failures = false;
+  bool times = false;
+  std::size_t limit = 20;
+  bool json = false;
+};
+
+int show_one(const Options& options, const Store& store) {
+  const std::optional<TrialRow> row = store.trial(*options.id);
+  if (!row) {
+    fmt::print(stderr, "no trial {} in {}; assay show --times and --failures list ids\n",
+               *options.id, store.path().string());
+    return kExitNo;
+  }
+  fmt::print("{}", options.json ? trial_json(*row) : trial_text(*row));
+  return kExitDone;
+}
+
+int run_show(const Options& options) {
+  const Store store = open_results(options.results);
+  if (options.id) return show_one(options, store);
+  std::vector<TrialRow> rows = store.trials(options.results.filter());
+  std::string kind;
+  if (options.failures) {
+    rows = failed_trials(std::move(rows));
+    kind = "failed ";
+  } else if (options.times) {
+    rows = timed_trials(std::move(rows));
+    kind = "timed ";
+  }
+  const bool listed = options.failures || options.times;
+  if (options.json) {
+    fmt::print("{}", listed ? trials_json(rows, options.limit) : counts_json(rows));
+  }
+  if (rows.empty()) {
+    fmt::print(stderr, "no {}trial of {} in {}\n", kind, asked_for(options.results),
+               store.path().string());
+    // No failure is what one hopes to hear.
+    return options.failures ? kExitDone : kExitNo;
+  }
+  if (!options.json) {
+    fmt::print("{}", options.failures ? failures_text(rows, options.limit)
+                     : options.times  ? times_text(rows, options.limit)
+                                      : counts_text(rows));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Verb& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("show", "one trial in full; without ID, how many trials ended how");
+  verb->add_option("ID", options->id, "a trial's number, from --times or --failures");
+  add_result_options(*verb, options->results);
+  CLI::Option* failures =
+      verb->add_flag("--failures", options->failures, "list the trials that failed, and why");
+  verb->add_flag("--times", options->times, "list the timed trials, fastest first")
+      ->excludes(failures);
+  verb->add_option("--limit", options->limit, "list at most so many; 0: all; default: 20")
+      ->option_text("COUNT");
+  verb->add_flag("--json", options->json, "print JSON instead of text");
+  verb->footer("example: assay show --failures --op gemm_bf16");
+  verb->callback([options, &run] { run = [options] { return run_show(*options); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,144 @@
+#include "report/doctor_view.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "report/entry_json.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+/// Two events on an H200 lie 2.7 us apart with nothing between, 5.4 us where the host is too slow
+/// to keep the stream fed; beyond this the launches are not held back.
+constexpr double kMostEmptyEventNs = 15'000;
+/// A read out of L2 must take clearly less than one from memory; an H200 reads 32 MiB in 11.9 us
+/// cold.
+constexpr double kMostHotOverCold = 0.9;
+/// A cold read faster than the memory's own rate is partly from L2. Small reads end faster than
+/// steady ones only by the timer's grain.
+constexpr double kMostColdRateOverCeiling = 1.1;
+/// Medians of one kernel, measured cold five times over, repeat within 1-2 % on a quiet GPU.
+constexpr double kMostSpread = 0.03;
+
+bool positive(double value) { return std::isfinite(value) && value > 0; }
+
+Finding judge_timer(const std::string& name, const SelfMeasurement& m) {
+  Finding finding{name + " timer",
+                  fmt::format("nothing takes {}, an empty kernel {}", format_time(m.empty_event_ns),
+                              format_time(m.empty_kernel_ns)),
+                  Verdict::ok, ""};
+  if (!positive(m.empty_event_ns) || !positive(m.empty_kernel_ns) ||
+      m.empty_kernel_ns < 0.5 * m.empty_event_ns) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice = "events do not measure what lies between them; update the driver";
+  } else if (m.empty_event_ns > kMostEmptyEventNs) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice =
+        "launches wait for the host; stop other programs, or do not measure small "
+        "kernels here";
+  }
+  return finding;
+}
+
+Finding judge_flush(const std::string& name, const SelfMeasurement& m) {
+  const double size = static_cast<double>(m.read_bytes);
+  Finding finding{name + " flush",
+                  fmt::format("{} read cold in {}, hot in {}", format_bytes(size),
+                              format_time(m.cold_read_ns), format_time(m.hot_read_ns)),
+                  Verdict::ok, ""};
+  if (!positive(m.cold_read_ns) || !positive(m.hot_read_ns)) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice = "the read could not be timed; run again";
+  } else if (m.read_bytes_per_s > 0 &&
+             size / m.cold_read_ns * 1e9 > kMostColdRateOverCeiling * m.read_bytes_per_s) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice = fmt::format("the cold read beats the memory ({}): the flush leaves data in L2",
+                                 format_rate(m.read_bytes_per_s, "B/s"));
+  } else if (m.l2_bytes < m.read_bytes) {
+    finding.verdict = Verdict::note;
+    finding.advice = fmt::format("L2 holds {}, so that a hot read proves nothing",
+                                 format_bytes(static_cast<double>(m.l2_bytes)));
+  } else if (m.hot_read_ns > kMostHotOverCold * m.cold_read_ns) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice =
+        "a hot read is as slow as a cold one: the flush is not proven; is the GPU "
+        "shared, or its L2 partitioned?";
+  }
+  return finding;
+}
+
+Finding judge_noise(const std::string& name, const SelfMeasurement& m) {
+  Finding finding{
+      name + " noise",
+      fmt::format("medians of one kernel spread by {:.2f} %", m.repeat_spread_ratio * 100),
+      Verdict::ok, ""};
+  if (!(m.repeat_spread_ratio <= kMostSpread)) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice = "clocks move or others use the GPU; see nvidia-smi, stop them, let it cool";
+  }
+  return finding;
+}
+
+Finding judge_ceilings(const std::string& name, const SelfMeasurement& m) {
+  Finding finding{
+      name + " ceilings",
+      fmt::format("copy {}, read {}, bf16 {}, f32 {}", format_rate(m.copy_bytes_per_s, "B/s"),
+                  format_rate(m.read_bytes_per_s, "B/s"), format_rate(m.bf16_flops_per_s, "FLOP/s"),
+                  format_rate(m.f32_flops_per_s, "FLOP/s")),
+      Verdict::ok, ""};
+  if (!positive(m.copy_bytes_per_s) || !positive(m.read_bytes_per_s) ||
+      !positive(m.bf16_flops_per_s) || !positive(m.f32_flops_per_s)) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice = "without all four, a time too good to be true cannot be told";
+  }
+  return finding;
+}
+
+}  // namespace
+
+std::string_view to_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::ok:
+      return "ok";
+    case Verdict::note:
+      return "note";
+    case Verdict::missing:
+      return "missing";
+    case Verdict::suspicious:
+      return "suspicious";
+  }
+  return "";
+}
+
+std::vector<Finding> judge(const std::string& name, const SelfMeasurement& measured) {
+  return {judge_timer(name, measured), judge_flush(name, measured), judge_noise(name, measured),
+          judge_ceilings(name, measured)};
+}
+
+std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion) {
+  Table table({"check", "verdict", "found"});
+  std::string advice;
+  for (const Finding& finding : findings) {
+    table.add_row({finding.topic, std::string(to_text(finding.verdict)), finding.found});
+    if (!finding.advice.empty()) advice += fmt::format("{}: {}\n", finding.topic, finding.advice);
+  }
+  return table.text() + '\n' + advice + (advice.empty() ? "" : "\n") + conclusion + '\n';
+}
+
+std::string doctor_json(const std::vector<Finding>& findings, const std::string& conclusion,
+                        bool fit) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    list.push_back({{"check", finding.topic},
+                    {"verdict", to_text(finding.verdict)},
+                    {"found", finding.found},
+                    {"advice", finding.advice}});
+  }
+  return dump({{"findings", std::move(list)}, {"conclusion", conclusion}, {"fit", fit}});
+}
+
+}  // namespace assay

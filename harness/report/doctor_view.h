@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+/// What a check of the machine found.
+enum class Verdict {
+  ok,
+  note,        // neither good nor bad
+  missing,     // something does not work without it
+  suspicious,  // times measured here could mislead
+};
+
+std::string_view to_text(Verdict verdict);
+
+struct Finding {
+  std::string topic;  // "NVRTC", "GPU 0 flush"
+  std::string found;  // "13.0, /usr/local/cuda/lib64/libnvrtc.so.13"
+  Verdict verdict = Verdict::ok;
+  std::string advice;  // what to do, where the verdict asks for anything
+};
+
+/// What a GPU measured of itself.
+struct SelfMeasurement {
+  std::int64_t l2_bytes = 0;
+  std::int64_t read_bytes = 0;  // what the cold and the hot read move
+  double empty_event_ns = 0;    // two events with nothing between
+  double empty_kernel_ns = 0;
+  double cold_read_ns = 0;
+  double hot_read_ns = 0;
+  double repeat_spread_ratio = 0;
+  double copy_bytes_per_s = 0;
+  double read_bytes_per_s = 0;
+  double bf16_flops_per_s = 0;
+  double f32_flops_per_s = 0;
+};
+
+/// Whether the clock, the flush and the noise of a GPU can be trusted; topics start with `name`.
+std::vector<Finding> judge(const std::string& name, const SelfMeasurement& measured);
+
+/// A table of what was found, then what to do.
+std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion);
+/// {"findings": [...], "conclusion": "...", "fit": true}
+std::string doctor_json(const std::vector<Finding>& findings, const std::string& conclusion,
+                        bool fit);
+
+}  // namespace assay

@@ -1,0 +1,121 @@
+#include "report/space_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/entry_json.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Sums over kernels and problems: how many trials a sweep has at most.
+std::pair<std::uint64_t, std::uint64_t> totals(const SweepRow& sweep) {
+  std::uint64_t raw = 0, valid = 0;
+  for (const KernelRow& kernel : sweep.kernels) {
+    for (const SpaceRow& space : kernel.spaces) {
+      raw += space.raw;
+      valid += space.valid;
+    }
+  }
+  return {raw, valid};
+}
+
+std::string kernel_names(const SweepRow& sweep) {
+  std::vector<std::string> names;
+  for (const KernelRow& kernel : sweep.kernels) names.push_back(kernel.name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+Json kernel_json(const KernelRow& kernel) {
+  Json spaces = Json::array();
+  for (const SpaceRow& space : kernel.spaces) {
+    Json removed = Json::array();
+    for (const auto& [constraint, points] : space.removed) {
+      removed.push_back({{"constraint", constraint}, {"configurations", points}});
+    }
+    spaces.push_back({{"problem", problem_json(space.problem)},
+                      {"raw", space.raw},
+                      {"valid", space.valid},
+                      {"removed", std::move(removed)}});
+  }
+  return {{"kernel", kernel.name},
+          {"op", kernel.op},
+          {"summary", kernel.summary},
+          {"arch", kernel.arch},
+          {"spaces", std::move(spaces)}};
+}
+
+}  // namespace
+
+std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
+                      const std::string& device) {
+  std::string text;
+  if (!kernels.empty()) {
+    Table table({"kernel", "op", "arch", ">raw", ">valid", "for", "summary"});
+    for (const KernelRow& kernel : kernels) {
+      const SpaceRow& space = kernel.spaces.front();
+      table.add_row({kernel.name, kernel.op, fmt::format("{}", fmt::join(kernel.arch, " ")),
+                     std::to_string(space.raw), std::to_string(space.valid), to_text(space.problem),
+                     kernel.summary});
+    }
+    text += table.text();
+  }
+  if (!sweeps.empty()) {
+    Table table({"sweep", "kernels", ">problems", ">raw", ">valid", "search", "protocol", "file"});
+    for (const SweepRow& sweep : sweeps) {
+      const auto [raw, valid] = totals(sweep);
+      table.add_row({sweep.name, kernel_names(sweep), std::to_string(sweep.num_problems),
+                     std::to_string(raw), std::to_string(valid), sweep.strategy, sweep.protocol,
+                     sweep.file});
+    }
+    text += (text.empty() ? "" : "\n") + table.text();
+  }
+  return text + fmt::format("\nconfigurations, before and after the constraints, on {}\n", device);
+}
+
+std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string& device) {
+  std::string text;
+  for (const KernelRow& kernel : kernels) {
+    for (const SpaceRow& space : kernel.spaces) {
+      if (!text.empty()) text += '\n';
+      text += fmt::format("{} ({}), {}, on {}\n", kernel.name, kernel.op, to_text(space.problem),
+                          device);
+      Table table({">configurations", ""});
+      table.add_row({std::to_string(space.raw), "in all"});
+      for (const auto& [constraint, points] : space.removed) {
+        table.add_row({fmt::format("-{}", points), constraint});
+      }
+      table.add_row({std::to_string(space.valid), "valid"});
+      text += table.text();
+    }
+  }
+  return text;
+}
+
+std::string list_json(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
+                      const std::string& device) {
+  Json kernel_list = Json::array(), sweep_list = Json::array();
+  for (const KernelRow& kernel : kernels) kernel_list.push_back(kernel_json(kernel));
+  for (const SweepRow& sweep : sweeps) {
+    const auto [raw, valid] = totals(sweep);
+    Json of_sweep = Json::array();
+    for (const KernelRow& kernel : sweep.kernels) of_sweep.push_back(kernel_json(kernel));
+    sweep_list.push_back({{"sweep", sweep.name},
+                          {"file", sweep.file},
+                          {"strategy", sweep.strategy},
+                          {"protocol", sweep.protocol},
+                          {"problems", sweep.num_problems},
+                          {"raw", raw},
+                          {"valid", valid},
+                          {"kernels", std::move(of_sweep)}});
+  }
+  return dump(
+      {{"device", device}, {"kernels", std::move(kernel_list)}, {"sweeps", std::move(sweep_list)}});
+}
+
+}  // namespace assay

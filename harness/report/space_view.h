@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/value.h"
+
+namespace assay {
+
+/// The size of one kernel's space for one problem, and what each constraint removed.
+struct SpaceRow {
+  Problem problem;
+  std::uint64_t raw = 0;
+  std::uint64_t valid = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> removed;  // constraint, points; in order
+};
+
+struct KernelRow {
+  std::string name;
+  std::string op;
+  std::string summary;
+  std::vector<std::string> arch;
+  std::vector<SpaceRow> spaces;  // one a problem; never empty
+};
+
+struct SweepRow {
+  std::string name;
+  std::string file;
+  std::string strategy;
+  std::string protocol;
+  std::size_t num_problems = 0;
+  std::vector<KernelRow> kernels;
+};
+
+/// A table of the kernels with the size of their first space, and one of the sweeps with the sum
+/// over their kernels and problems. `device` is whose limits the sizes obey.
+std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
+                      const std::string& device);
+
+/// Kernels one by one: for each problem, how many configurations each constraint removed.
+std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string& device);
+
+/// {"device": ..., "kernels": [...], "sweeps": [...]}, everything of both texts.
+std::string list_json(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
+                      const std::string& device);
+
+}  // namespace assay
