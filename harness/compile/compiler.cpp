@@ -3,19 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
+#include <iterator>
 #include <list>
-#include <map>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "compile/compile_process.h"
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
 #include "compile/options.h"
@@ -26,10 +28,6 @@ namespace assay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// How long a compile that was told to stop may take to notice. NVRTC looks between its phases, and
-// one in its front end (templates without end) never does: its thread is left behind and replaced.
-constexpr auto kGrace = std::chrono::milliseconds(150);
 
 // Enough of any error; a failed template can write megabytes.
 constexpr std::size_t kMaxLogBytes = 64 << 10;
@@ -67,15 +65,12 @@ Work prepare(const CompileJob& job, const Nvrtc& nvrtc) {
   return work;
 }
 
-/// A job that a thread has taken. Everything but `stop` is guarded by the pool's mutex.
+/// A job that a thread has taken. Guarded by the pool's mutex.
 struct Task {
-  CompileJob job;
   std::vector<std::promise<CompileResult>> waiting;  // empty once they are answered
-  std::thread::id thread;
   std::string key;
-  Clock::time_point deadline = Clock::time_point::max();
-  std::atomic<bool> stop = false;
-  bool abandoned = false;
+  CompileProcess* process = nullptr;  // while it compiles
+  bool cancelled = false;
 
   void answer(const CompileResult& result) {
     for (auto& promise : waiting) promise.set_value(result);
@@ -87,24 +82,17 @@ struct Task {
   }
 };
 
-/// Queue, threads and watchdog. Shared by its threads: one that never comes back from NVRTC must
-/// find it alive.
-class Pool : public std::enable_shared_from_this<Pool> {
+/// The queue and the threads that empty it, each with a process to compile in.
+class Pool {
  public:
-  explicit Pool(CompilerOptions options)
-      : options_(std::move(options)), cache_(options_.cache_directory) {
-    if (options_.num_threads <= 0) {
-      options_.num_threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    }
-  }
+  explicit Pool(CompilerOptions options);
+  ~Pool();
 
-  void start();
-  void stop();
   std::future<CompileResult> submit(CompileJob job);
   void cancel();
 
   const Nvrtc& nvrtc() const { return nvrtc_; }
-  int num_threads() const { return options_.num_threads; }
+  int num_threads() const { return static_cast<int>(threads_.size()); }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -113,54 +101,48 @@ class Pool : public std::enable_shared_from_this<Pool> {
     std::promise<CompileResult> promise;
   };
 
-  void start_worker();
-  void run_worker();
-  void run_watchdog();
-  CompileResult run(Task& task);
-  CompileResult compile(Task& task, const Work& work);
-  bool join_same(Task& task, const std::string& key);
+  void stop();
   void cancel_locked();
-  void replace_worker(const std::shared_ptr<Task>& task);
-  void abandon(const std::shared_ptr<Task>& task);
+  void run_thread();
+  CompileResult run(const CompileJob& job, Task& task, std::optional<CompileProcess>& process);
+  CompileResult compile(const Work& work, Task& task, std::optional<CompileProcess>& process);
+  bool join_same(Task& task, const std::string& key);
 
-  CompilerOptions options_;
+  const CompilerOptions options_;
   const CubinCache cache_;
   const Nvrtc nvrtc_;
   std::mutex mutex_;
-  std::condition_variable queue_changed_, tasks_changed_;
+  std::condition_variable queue_changed_;
   std::deque<Queued> queue_;
-  std::list<std::shared_ptr<Task>> tasks_;
-  std::map<std::thread::id, std::thread> workers_;
-  std::thread watchdog_;
+  std::list<Task> tasks_;
   bool closing_ = false;
+  std::vector<std::thread> threads_;
 };
 
-void Pool::start() {
-  const Lock lock(mutex_);
-  for (int i = 0; i < options_.num_threads; ++i) start_worker();
-  watchdog_ = std::thread([this] { run_watchdog(); });
+Pool::Pool(CompilerOptions options)
+    : options_(std::move(options)), cache_(options_.cache_directory) {
+  int num_threads = options_.num_threads;
+  if (num_threads <= 0) num_threads = static_cast<int>(std::thread::hardware_concurrency());
+  try {
+    for (int i = 0; i < std::max(num_threads, 1); ++i) {
+      threads_.emplace_back([this] { run_thread(); });
+    }
+  } catch (const std::system_error& error) {
+    stop();
+    throw Error(fmt::format("cannot start a thread to compile on: {}", error.what()));
+  }
 }
 
-void Pool::start_worker() {
-  std::thread worker([pool = shared_from_this()] { pool->run_worker(); });
-  const std::thread::id id = worker.get_id();
-  workers_.emplace(id, std::move(worker));
-}
+Pool::~Pool() { stop(); }
 
 void Pool::stop() {
-  std::map<std::thread::id, std::thread> workers;
   {
-    Lock lock(mutex_);
+    const Lock lock(mutex_);
     closing_ = true;
     cancel_locked();
-    tasks_changed_.wait_for(lock, kGrace, [this] { return tasks_.empty(); });
-    while (!tasks_.empty()) abandon(tasks_.front());
-    workers.swap(workers_);
     queue_changed_.notify_all();
-    tasks_changed_.notify_all();
   }
-  for (auto& [id, worker] : workers) worker.join();
-  if (watchdog_.joinable()) watchdog_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 std::future<CompileResult> Pool::submit(CompileJob job) {
@@ -181,55 +163,53 @@ void Pool::cancel_locked() {
   const CompileResult cancelled = failure("compile cancelled");
   for (Queued& queued : queue_) queued.promise.set_value(cancelled);
   queue_.clear();
-  for (const auto& task : tasks_) {
-    task->answer(cancelled);
-    task->stop = true;
-    task->deadline = Clock::now() + kGrace;
+  for (Task& task : tasks_) {
+    task.cancelled = true;
+    task.answer(cancelled);
+    if (task.process != nullptr) task.process->kill();
   }
-  tasks_changed_.notify_all();
 }
 
-void Pool::run_worker() {
+void Pool::run_thread() {
+  std::optional<CompileProcess> process;  // started when first needed: a cached sweep needs none
   for (;;) {
-    const auto task = std::make_shared<Task>();
+    CompileJob job;
+    std::list<Task>::iterator task;
     {
       Lock lock(mutex_);
       queue_changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
       if (closing_) return;
-      task->job = std::move(queue_.front().job);
+      task = tasks_.emplace(tasks_.end());
       task->waiting.push_back(std::move(queue_.front().promise));
-      task->thread = std::this_thread::get_id();
+      job = std::move(queue_.front().job);
       queue_.pop_front();
-      tasks_.push_back(task);
     }
     CompileResult result;
     std::exception_ptr error;
     try {
-      result = run(*task);
+      result = run(job, *task, process);
     } catch (...) {
       error = std::current_exception();
     }
     // Answering and leaving the list are one step, so that nobody joins a task that has answered.
     const Lock lock(mutex_);
-    if (task->abandoned) return;
     if (error) {
       task->answer(error);
     } else {
       task->answer(result);
     }
-    tasks_.remove(task);
-    tasks_changed_.notify_all();
+    tasks_.erase(task);
   }
 }
 
-CompileResult Pool::run(Task& task) {
+CompileResult Pool::run(const CompileJob& job, Task& task, std::optional<CompileProcess>& process) {
   try {
-    const Work work = prepare(task.job, nvrtc_);
+    const Work work = prepare(job, nvrtc_);
     if (join_same(task, work.key)) return {};
     if (options_.use_cache) {
       if (auto cached = cache_.find(work.key)) return *std::move(cached);
     }
-    return compile(task, work);
+    return compile(work, task, process);
   } catch (const UsageError& mistake) {
     return failure(mistake.what());
   }
@@ -238,10 +218,9 @@ CompileResult Pool::run(Task& task) {
 /// Hands whoever waits for `task` to a task that has the same key already, or gives it the key.
 bool Pool::join_same(Task& task, const std::string& key) {
   const Lock lock(mutex_);
-  for (const auto& other : tasks_) {
-    // One that was told to stop has answered already, or is about to fail.
-    if (other->key != key || other->stop) continue;
-    std::move(task.waiting.begin(), task.waiting.end(), std::back_inserter(other->waiting));
+  for (Task& other : tasks_) {
+    if (other.key != key || other.cancelled) continue;
+    std::move(task.waiting.begin(), task.waiting.end(), std::back_inserter(other.waiting));
     task.waiting.clear();
     return true;
   }
@@ -249,107 +228,69 @@ bool Pool::join_same(Task& task, const std::string& key) {
   return false;
 }
 
-CompileResult Pool::compile(Task& task, const Work& work) {
-  const Clock::time_point start = Clock::now();
+CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileProcess>& process) {
+  if (!process) process.emplace(nvrtc_);
   {
     const Lock lock(mutex_);
-    if (!task.stop) {
-      // Capped: a clock counts nanoseconds in 64 bits.
-      const std::chrono::duration<double> timeout(std::min(options_.timeout_s, 1e9));
-      task.deadline = start + std::chrono::duration_cast<Clock::duration>(timeout);
-      tasks_changed_.notify_all();
-    }
+    if (task.cancelled) return {};
+    task.process = &*process;
   }
-  Nvrtc::Output output = nvrtc_.compile({work.source.name,
-                                         work.source.text,
-                                         {work.source.headers.begin(), work.source.headers.end()},
-                                         work.options},
-                                        task.stop);
+  const Clock::time_point start = Clock::now();
+  // Capped: a clock counts nanoseconds in 64 bits.
+  const std::chrono::duration<double> timeout(std::min(options_.timeout_s, 1e9));
+  CompileProcess::Result compiled =
+      process->compile({work.source.name,
+                        work.source.text,
+                        {work.source.headers.begin(), work.source.headers.end()},
+                        work.options},
+                       start + std::chrono::duration_cast<Clock::duration>(timeout));
+  const std::chrono::duration<double, std::milli> time = Clock::now() - start;
+  {
+    const Lock lock(mutex_);
+    task.process = nullptr;
+    // Killed perhaps after it had answered; cancel() says nothing of when.
+    if (compiled.end != CompileProcess::End::done || task.cancelled) process.reset();
+  }
   CompileResult result;
-  result.report.compile_ms =
-      std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  result.log = take_ptxas_report(output.log, result.report);
+  result.report.compile_ms = time.count();
+  switch (compiled.end) {
+    case CompileProcess::End::timeout:
+      result.timed_out = true;
+      result.log = fmt::format("compile took longer than its limit of {} s", options_.timeout_s);
+      return result;
+    case CompileProcess::End::death:
+      result.log = fmt::format("the compiler died of {}", compiled.cause_of_death);
+      return result;
+    case CompileProcess::End::done:
+      break;
+  }
+  result.log = take_ptxas_report(compiled.output.log, result.report);
   limit_size(result.log);
-  result.ok = output.ok;
-  if (result.ok) cache_.store(work.key, output.cubin, result);
+  result.ok = compiled.output.ok;
+  if (result.ok) cache_.store(work.key, compiled.output.cubin, result);
   return result;
-}
-
-/// Stops a compile at its deadline; one that does not stop within the grace is abandoned.
-void Pool::run_watchdog() {
-  Lock lock(mutex_);
-  while (!closing_) {
-    const auto now = Clock::now();
-    Clock::time_point next = Clock::time_point::max();
-    std::vector<std::shared_ptr<Task>> stuck;
-    for (const auto& task : tasks_) {
-      if (task->deadline <= now) {
-        if (task->stop) {
-          stuck.push_back(task);
-          continue;
-        }
-        CompileResult result =
-            failure(fmt::format("compile took longer than its limit of {} s", options_.timeout_s));
-        result.timed_out = true;
-        task->answer(result);
-        task->stop = true;
-        task->deadline = now + kGrace;
-      }
-      next = std::min(next, task->deadline);
-    }
-    for (const auto& task : stuck) replace_worker(task);
-    if (next == Clock::time_point::max()) {
-      tasks_changed_.wait(lock);
-    } else {
-      tasks_changed_.wait_until(lock, next);
-    }
-  }
-}
-
-void Pool::replace_worker(const std::shared_ptr<Task>& task) {
-  try {
-    start_worker();
-    abandon(task);
-  } catch (const std::system_error&) {
-    task->deadline = Clock::now() + std::chrono::seconds(1);  // no thread to be had; tried again
-  }
-}
-
-void Pool::abandon(const std::shared_ptr<Task>& task) {
-  task->abandoned = true;
-  const auto worker = workers_.find(task->thread);
-  worker->second.detach();
-  workers_.erase(worker);
-  tasks_.remove(task);
 }
 
 }  // namespace
 
 struct Compiler::Impl {
-  std::shared_ptr<Pool> pool;
+  explicit Impl(CompilerOptions options) : pool(std::move(options)) {}
+  Pool pool;
 };
 
-Compiler::Compiler(CompilerOptions options)
-    : impl_(std::make_unique<Impl>(Impl{std::make_shared<Pool>(std::move(options))})) {
-  try {
-    impl_->pool->start();
-  } catch (const std::system_error& error) {
-    impl_->pool->stop();
-    throw Error(fmt::format("cannot start a thread to compile on: {}", error.what()));
-  }
-}
+Compiler::Compiler(CompilerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
-Compiler::~Compiler() { impl_->pool->stop(); }
+Compiler::~Compiler() = default;
 
 std::future<CompileResult> Compiler::submit(CompileJob job) {
-  return impl_->pool->submit(std::move(job));
+  return impl_->pool.submit(std::move(job));
 }
 
-void Compiler::cancel() { impl_->pool->cancel(); }
+void Compiler::cancel() { impl_->pool.cancel(); }
 
-const std::string& Compiler::nvrtc_version() const { return impl_->pool->nvrtc().version(); }
+const std::string& Compiler::nvrtc_version() const { return impl_->pool.nvrtc().version(); }
 
-int Compiler::num_threads() const { return impl_->pool->num_threads(); }
+int Compiler::num_threads() const { return impl_->pool.num_threads(); }
 
 std::string Compiler::source_hash(const std::filesystem::path& source,
                                   const std::vector<std::filesystem::path>& include_directories) {

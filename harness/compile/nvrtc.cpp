@@ -28,8 +28,6 @@ struct Nvrtc::Api {
   decltype(&nvrtcGetProgramLog) program_log;
   decltype(&nvrtcGetCUBINSize) cubin_size;
   decltype(&nvrtcGetCUBIN) cubin;
-  // Spelled out, because headers before CUDA 12.9 lack it; null when the library does.
-  nvrtcResult (*set_flow_callback)(nvrtcProgram, int (*)(void*, void*), void*);
 
   void check(nvrtcResult result, const char* call) const {
     if (result != NVRTC_SUCCESS) throw Error(fmt::format("{}: {}", call, error_string(result)));
@@ -55,7 +53,7 @@ std::vector<std::string> library_candidates() {
   return candidates;
 }
 
-// Never closed: a compile that could not be stopped may outlive every Compiler.
+// Never closed: several may exist, and nothing is gained.
 void* open_library() {
   const std::vector<std::string> candidates = library_candidates();
   for (const std::string& candidate : candidates) {
@@ -68,13 +66,8 @@ void* open_library() {
 }
 
 template <typename Function>
-void find_symbol(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
-}
-
-template <typename Function>
 void need_symbol(void* library, const char* name, Function*& function) {
-  find_symbol(library, name, function);
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
   if (function == nullptr) {
     throw Error(fmt::format("NVRTC lacks {}; install the CUDA toolkit 12.8 or later", name));
   }
@@ -85,10 +78,6 @@ fs::path path_of_library(void* symbol) {
   if (::dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return {};
   std::error_code ignored;
   return fs::canonical(info.dli_fname, ignored);
-}
-
-int should_stop(void* stop, void*) {
-  return static_cast<const std::atomic<bool>*>(stop)->load() ? 1 : 0;
 }
 
 }  // namespace
@@ -105,7 +94,6 @@ Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
   need_symbol(library, "nvrtcGetProgramLog", api_->program_log);
   need_symbol(library, "nvrtcGetCUBINSize", api_->cubin_size);
   need_symbol(library, "nvrtcGetCUBIN", api_->cubin);
-  find_symbol(library, "nvrtcSetFlowCallback", api_->set_flow_callback);
 
   int major = 0, minor = 0, num_archs = 0;
   api_->check(api_->version(&major, &minor), "nvrtcVersion");
@@ -134,7 +122,7 @@ void Nvrtc::find_toolkit(const fs::path& library) {
   }
 }
 
-Nvrtc::Output Nvrtc::compile(const Unit& unit, const std::atomic<bool>& stop) const {
+Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
   std::vector<const char*> texts, names, options;
   for (const auto& [name, text] : unit.headers) {
     names.push_back(name.c_str());
@@ -148,10 +136,6 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit, const std::atomic<bool>& stop) co
               "nvrtcCreateProgram");
   const auto destroy = [this](nvrtcProgram program) { api_->destroy_program(&program); };
   const std::unique_ptr<_nvrtcProgram, decltype(destroy)> program(handle, destroy);
-  if (api_->set_flow_callback != nullptr) {
-    void* payload = const_cast<void*>(static_cast<const void*>(&stop));
-    api_->check(api_->set_flow_callback(handle, should_stop, payload), "nvrtcSetFlowCallback");
-  }
 
   const nvrtcResult result =
       api_->compile_program(handle, static_cast<int>(options.size()), options.data());

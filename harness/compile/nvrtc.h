@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -9,9 +8,7 @@
 
 namespace assay {
 
-/// NVIDIA's run-time compiler, loaded when constructed; the program does not link it. Safe to use
-/// from many threads at once, which is how it scales (measured: 106 ms a compile with one thread,
-/// 55 ms with two on two cores).
+/// NVIDIA's run-time compiler, loaded when constructed; the program does not link it.
 class Nvrtc {
  public:
   /// Throws Error that says which libraries were tried and what to install.
@@ -32,10 +29,8 @@ class Nvrtc {
     std::string cubin;
   };
 
-  /// Compiles until done, or until `stop` is set and NVRTC's next check of it (it checks between
-  /// phases, so the front end cannot be stopped). `stop` must not be cleared meanwhile. Throws
-  /// Error when NVRTC is unfit.
-  Output compile(const Unit& unit, const std::atomic<bool>& stop) const;
+  /// Throws Error when NVRTC is unfit; what is wrong with the unit is in the log.
+  Output compile(const Unit& unit) const;
 
   /// "13.0"
   const std::string& version() const { return version_; }

@@ -1,0 +1,101 @@
+#include "compile/compile_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using End = CompileProcess::End;
+
+constexpr auto kNever = Clock::time_point::max();
+
+Nvrtc::Unit unit(std::string text) { return {"x.cu", std::move(text), {}, {}}; }
+
+TEST(CompileProcessTest, OneProcessCompilesManyTimes) {
+  const Nvrtc nvrtc;
+  CompileProcess process(nvrtc);
+  for (int i = 0; i < 3; ++i) {
+    const auto good = process.compile({"x.cu",
+                                       "#include \"h.cuh\"\n",
+                                       {{"h.cuh", "extern \"C\" __global__ void k() {}\n"}},
+                                       {"--gpu-architecture=sm_80"}},
+                                      kNever);
+    EXPECT_EQ(good.end, End::done);
+    EXPECT_TRUE(good.output.ok) << good.output.log;
+    const auto bad = process.compile(unit("nothing"), kNever);
+    EXPECT_EQ(bad.end, End::done);
+    EXPECT_FALSE(bad.output.ok);
+    EXPECT_THAT(bad.output.log, ::testing::StartsWith("x.cu(1): error"));
+  }
+}
+
+TEST(CompileProcessTest, AMessageLargerThanAnyBufferArrives) {
+  const Nvrtc nvrtc;
+  CompileProcess process(nvrtc);
+  const auto result =
+      process.compile(unit("//" + std::string(8 << 20, 'x') + "\nnothing\n"), kNever);
+  EXPECT_EQ(result.end, End::done);
+  EXPECT_THAT(result.output.log, ::testing::StartsWith("x.cu(2): error"));
+}
+
+TEST(CompileProcessTest, ADeadlineThatHasPassedIsATimeout) {
+  const Nvrtc nvrtc;
+  CompileProcess process(nvrtc);
+  EXPECT_EQ(process.compile(unit(""), Clock::now()).end, End::timeout);
+}
+
+TEST(CompileProcessTest, DeathIsNamed) {
+  const Nvrtc nvrtc;
+  CompileProcess process(nvrtc);
+  process.kill();
+  const auto result = process.compile(unit(""), kNever);
+  EXPECT_EQ(result.end, End::death);
+  EXPECT_EQ(result.cause_of_death, "signal 9 (Killed)");
+}
+
+TEST(CompileProcessTest, CtrlCIsTheParentsToHandle) {
+  const Nvrtc nvrtc;
+  CompileProcess process(nvrtc);
+  EXPECT_EQ(process.compile(unit(""), kNever).end, End::done);  // it runs
+  // As the terminal does: to the whole group, which is this test's own.
+  const pid_t group = ::fork();
+  if (group == 0) {
+    ::setpgid(0, 0);
+    ::signal(SIGINT, SIG_IGN);
+    ::signal(SIGTERM, SIG_IGN);
+    bool ok = false;
+    {
+      CompileProcess inner(nvrtc);
+      ok = inner.compile(unit(""), kNever).end == End::done;
+      ::kill(0, SIGINT);
+      ::kill(0, SIGTERM);
+      ok = ok && inner.compile(unit(""), kNever).end == End::done;
+    }
+    ::_exit(ok ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(group, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(CompileProcessTest, TheChildKeepsNoneOfTheParentsDescriptors) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Nvrtc nvrtc;
+  CompileProcess process(nvrtc);
+  EXPECT_EQ(process.compile(unit(""), kNever).end, End::done);
+  ::close(ends[1]);
+  char byte;
+  EXPECT_EQ(::read(ends[0], &byte, 1), 0);  // end of file: the child holds no copy
+  ::close(ends[0]);
+}
+
+}  // namespace
+}  // namespace assay

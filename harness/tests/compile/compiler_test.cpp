@@ -1,0 +1,354 @@
+#include "compile/compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kGood[] = R"(
+extern "C" __global__ void good(float* x) {
+  __shared__ float shared[THREADS];
+  shared[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = shared[THREADS - 1 - threadIdx.x];
+}
+)";
+
+// Seconds in the optimiser, which can be stopped.
+constexpr char kSlow[] = R"(
+extern "C" __global__ void slow(const float* a, float* c) {
+  float x[32];
+#pragma unroll
+  for (int i = 0; i < 32; ++i) x[i] = a[i];
+#pragma unroll
+  for (int step = 0; step < 8 * THREADS; ++step) {
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      x[i] = x[i] * x[(i + step + 1) % 32] + a[step * 32 + i];
+      if (x[i] > 1.0f) x[(i * 7 + step) % 32] -= __sinf(x[i]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 32; ++i) c[i] = x[i];
+}
+)";
+
+// Hours in the front end.
+constexpr char kEndless[] = R"(
+template <int N, int S>
+struct Tree { static constexpr int value = Tree<N - 1, 2 * S>::value + Tree<N - 1, 2 * S + 1>::value; };
+template <int S>
+struct Tree<0, S> { static constexpr int value = S; };
+extern "C" __global__ void endless(int* out) { *out = Tree<30, 1>::value; }
+)";
+
+class CompilerTest : public ::testing::Test {
+ protected:
+  fs::path write(const fs::path& name, const std::string& text) {
+    const fs::path path = folder_.path() / name;
+    fs::create_directories(path.parent_path());
+    write_file_atomic(path, text);
+    return path;
+  }
+  CompileJob job(const std::string& text, std::int64_t threads = 128) {
+    return {write("x.cu", text), {folder_.path() / "include"}, {{"THREADS", threads}}, "80"};
+  }
+  CompilerOptions options() const {
+    CompilerOptions options;
+    options.cache_directory = folder_.path() / "cache";
+    options.num_threads = 2;
+    return options;
+  }
+  /// Compiles with a compiler of its own, as a process would.
+  CompileResult compile(CompileJob job) { return Compiler(options()).submit(std::move(job)).get(); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(CompilerTest, AGoodKernelIsACubinWithAReport) {
+  const CompileResult result = compile(job(kGood));
+  ASSERT_TRUE(result.ok) << result.log;
+  EXPECT_THAT(result.log, IsEmpty());
+  EXPECT_THAT(read_file(result.cubin_path), StartsWith("\x7f"
+                                                       "ELF"));
+  EXPECT_FALSE(result.report.cached);
+  EXPECT_GT(result.report.compile_ms, 0);
+  EXPECT_GT(result.report.registers, 0);
+  EXPECT_EQ(result.report.static_smem_bytes, 512);
+  EXPECT_EQ(result.report.spill_bytes, 0);
+  EXPECT_EQ(result.report.cubin_hash.size(), 32u);
+}
+
+TEST_F(CompilerTest, TheSecondTimeItIsCached) {
+  const CompileResult first = compile(job(kGood));
+  const CompileResult second = compile(job(kGood));
+  EXPECT_TRUE(second.report.cached);
+  EXPECT_EQ(second.report.compile_ms, 0);
+  EXPECT_EQ(second.cubin_path, first.cubin_path);
+  EXPECT_EQ(second.report.cubin_hash, first.report.cubin_hash);
+  EXPECT_EQ(second.report.registers, first.report.registers);
+}
+
+TEST_F(CompilerTest, WithoutTheCacheItCompilesAgainToTheSameMachineCode) {
+  const CompileResult first = compile(job(kGood));
+  CompilerOptions without = options();
+  without.use_cache = false;
+  const CompileResult second = Compiler(without).submit(job(kGood)).get();
+  EXPECT_FALSE(second.report.cached);
+  EXPECT_EQ(second.report.cubin_hash, first.report.cubin_hash);
+}
+
+TEST_F(CompilerTest, AnErrorNamesFileAndLine) {
+  const CompileResult result =
+      compile(job("\nextern \"C\" __global__ void bad() { nothing(); }\n"));
+  EXPECT_FALSE(result.ok);
+  EXPECT_FALSE(result.timed_out);
+  EXPECT_THAT(result.log, StartsWith("x.cu(2): error: identifier \"nothing\" is undefined"));
+}
+
+TEST_F(CompilerTest, AnErrorInAHeaderNamesTheHeader) {
+  write("include/common/h.cuh", "\nstatic_assert(THREADS < 100, \"too many\");\n");
+  const CompileResult result = compile(job("#include \"common/h.cuh\"\n"));
+  EXPECT_THAT(result.log, StartsWith("common/h.cuh(2): error: static assertion failed"));
+  EXPECT_THAT(result.log, Not(HasSubstr(folder_.path().string())));
+}
+
+TEST_F(CompilerTest, AMissingHeaderOrSourceIsNamed) {
+  EXPECT_THAT(compile(job("#include \"missing.cuh\"\n")).log,
+              MatchesRegex("x.cu\\(1\\): .*could? ?not open source file \"missing.cuh\"(.|\n)*|"
+                           "x.cu\\(1\\): .*cannot open source file \"missing.cuh\"(.|\n)*"));
+  CompileJob missing = job(kGood);
+  missing.source = folder_.path() / "missing.cu";
+  const CompileResult result = compile(missing);
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.log, "cannot read " + missing.source.string() + ": No such file or directory");
+}
+
+TEST_F(CompilerTest, AnArchitectureThatIsNoneIsAnError) {
+  for (const char* arch : {"77", "-G", ""}) {
+    CompileJob wrong = job(kGood);
+    wrong.arch = arch;
+    const CompileResult result = compile(wrong);
+    EXPECT_FALSE(result.ok) << arch;
+    EXPECT_THAT(result.log, HasSubstr("arch")) << arch;
+  }
+}
+
+TEST_F(CompilerTest, ASourceWithoutAnEntryCompilesToNothing) {
+  const CompileResult result = compile(job("template <typename T> __global__ void k(T*) {}\n"));
+  EXPECT_TRUE(result.ok);
+  EXPECT_EQ(result.report.registers, 0);
+}
+
+TEST_F(CompilerTest, HeadersFromNearAndFarTwiceAndOnceCompile) {
+  write("include/common/a.cuh", "#pragma once\n#include \"b.cuh\"\n");
+  write("include/common/b.cuh", "#pragma once\n#include \"../up.cuh\"\nstruct B { int x; };\n");
+  write("include/up.cuh", "#pragma once\nint two() { return 2; }\n");  // a device function
+  const CompileResult result =
+      compile(job("#include \"common/a.cuh\"\n#include \"common/b.cuh\"\n#include <cuda_bf16.h>\n"
+                  "extern \"C\" __global__ void k(B* b, __nv_bfloat16*) { b->x = two(); }\n"));
+  EXPECT_TRUE(result.ok) << result.log;
+}
+
+TEST_F(CompilerTest, TheWorkingDirectoryDoesNotMatter) {
+  write("include/h.cuh", "constexpr int kValue = 1;\n");
+  write("elsewhere/h.cuh", "constexpr int kValue = nothing;\n");
+  write("elsewhere/only_here.cuh", "");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path() / "elsewhere");
+  const CompileResult found = compile(job("#include \"h.cuh\"\n"));
+  const CompileResult missing = compile(job("#include \"only_here.cuh\"\n"));
+  fs::current_path(before);
+  EXPECT_TRUE(found.ok) << found.log;
+  EXPECT_FALSE(missing.ok);
+}
+
+TEST_F(CompilerTest, TheCubinDoesNotKnowWhereItsSourceWas) {
+  const std::string text =
+      "static __device__ int hidden;\n"
+      "extern \"C\" __global__ void k(int* x) { x[0] = hidden++; }\n";
+  CompileJob here = job(text), there = here;
+  there.source = write("elsewhere/x.cu", text);
+  Compiler compiler(options());
+  EXPECT_EQ(compiler.submit(here).get().report.cubin_hash,
+            compiler.submit(there).get().report.cubin_hash);
+}
+
+TEST_F(CompilerTest, TheKeyCoversWhatMattersAndNothingElse) {
+  write("include/h.cuh", "constexpr int kValue = 1;\n");
+  const std::string text = std::string("#include \"h.cuh\"\n") + kGood;
+  const fs::path before = compile(job(text)).cubin_path;
+
+  write("include/unrelated.cuh", "1");
+  EXPECT_EQ(compile(job(text)).cubin_path, before);
+  EXPECT_NE(compile(job(text, 64)).cubin_path, before);
+  EXPECT_NE(compile(job(text + "\n")).cubin_path, before);
+  CompileJob other_arch = job(text);
+  other_arch.arch = "86";
+  EXPECT_NE(compile(other_arch).cubin_path, before);
+  write("include/h.cuh", "constexpr int kValue = 2;\n");
+  EXPECT_NE(compile(job(text)).cubin_path, before);
+  write("include/h.cuh", "constexpr int kValue = 1;\n");
+  EXPECT_TRUE(compile(job(text)).report.cached);
+}
+
+TEST_F(CompilerTest, ADamagedEntryIsCompiledAgain) {
+  const CompileResult first = compile(job(kGood));
+  const std::string cubin = read_file(first.cubin_path);
+  const fs::path json = fs::path(first.cubin_path).replace_extension(".json");
+  const auto rebuilt = [&] {
+    const CompileResult result = compile(job(kGood));
+    EXPECT_TRUE(result.ok);
+    EXPECT_FALSE(result.report.cached);
+    EXPECT_EQ(read_file(result.cubin_path), cubin);
+    EXPECT_TRUE(compile(job(kGood)).report.cached);
+  };
+  write_file_atomic(first.cubin_path, cubin.substr(0, cubin.size() / 2));
+  rebuilt();
+  write_file_atomic(json, "{\"cubin_bytes\": ");
+  rebuilt();
+  fs::remove(first.cubin_path);
+  rebuilt();
+}
+
+TEST_F(CompilerTest, TheSameJobManyTimesAtOnceCompilesOnce) {
+  CompilerOptions many = options();
+  many.num_threads = 8;
+  many.use_cache = false;  // so that each compile is a real one, with a time of its own
+  Compiler compiler(many);
+  std::vector<std::future<CompileResult>> futures;
+  // All queued before the first can finish.
+  const CompileJob same = job(kSlow, 1);  // 8 steps: a second or so
+  for (int i = 0; i < 8; ++i) futures.push_back(compiler.submit(same));
+  std::vector<double> times;
+  for (auto& future : futures) times.push_back(future.get().report.compile_ms);
+  EXPECT_THAT(times, ::testing::Each(times[0]));
+}
+
+TEST_F(CompilerTest, TwoProcessesShareACache) {
+  std::vector<pid_t> children;
+  const CompileJob same = job(kGood);
+  for (int process = 0; process < 3; ++process) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      bool ok = true;
+      {
+        Compiler compiler(options());
+        std::vector<std::future<CompileResult>> futures;
+        for (std::int64_t threads = 32; threads <= 128; threads += 32) {
+          CompileJob one = same;
+          one.config[0].second = threads;
+          futures.push_back(compiler.submit(one));
+        }
+        for (auto& future : futures) ok &= future.get().ok;
+      }
+      ::_exit(ok ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_TRUE(compile(same).report.cached);
+  for (const auto& entry : fs::recursive_directory_iterator(options().cache_directory)) {
+    EXPECT_NE(entry.path().extension(), ".tmp");
+  }
+}
+
+TEST_F(CompilerTest, AnUnusableCacheIsTheMachinesFault) {
+  CompilerOptions unusable = options();
+  unusable.cache_directory = write("file", "");
+  Compiler compiler(unusable);
+  std::future<CompileResult> future = compiler.submit(job(kGood));
+  try {
+    future.get();
+    FAIL() << "expected Error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(unusable.cache_directory.string()));
+  }
+}
+
+TEST_F(CompilerTest, ACompileHasALimitAndTheNextOneRuns) {
+  CompilerOptions impatient = options();
+  impatient.num_threads = 1;
+  impatient.timeout_s = 0.4;
+  Compiler compiler(impatient);
+  const CompileResult slow = compiler.submit(job(kSlow)).get();
+  EXPECT_FALSE(slow.ok);
+  EXPECT_TRUE(slow.timed_out);
+  EXPECT_EQ(slow.log, "compile took longer than its limit of 0.4 s");
+  EXPECT_TRUE(compiler.submit(job("extern \"C\" __global__ void k() {}\n")).get().ok);
+}
+
+TEST_F(CompilerTest, AFrontEndThatDoesNotEndHoldsUpNobody) {
+  // NVRTC cannot be told to stop there, and holds a lock that other compiles of its process need.
+  CompilerOptions impatient = options();
+  impatient.num_threads = 1;
+  impatient.timeout_s = 1;
+  Compiler compiler(impatient);
+  auto endless = compiler.submit(job(kEndless));
+  EXPECT_TRUE(endless.get().timed_out);
+  EXPECT_TRUE(compiler.submit(job("extern \"C\" __global__ void k() {}\n")).get().ok);
+}
+
+TEST_F(CompilerTest, CancelAnswersEverybodyAndTheCompilerStaysUsable) {
+  for (const char* text : {kSlow, kEndless}) {
+    CompilerOptions one_thread = options();
+    one_thread.num_threads = 1;
+    Compiler compiler(one_thread);
+    std::vector<std::future<CompileResult>> futures;
+    const CompileJob slow = job(text);
+    for (int i = 0; i < 5; ++i) futures.push_back(compiler.submit(slow));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // let one start
+    compiler.cancel();
+    for (auto& future : futures) {
+      const CompileResult result = future.get();
+      EXPECT_FALSE(result.ok);
+      EXPECT_FALSE(result.timed_out);
+      EXPECT_EQ(result.log, "compile cancelled");
+    }
+    EXPECT_TRUE(compiler.submit(job(kGood)).get().ok);
+  }
+}
+
+TEST_F(CompilerTest, TheDestructorCancelsAndLeavesNoProcess) {
+  std::vector<std::future<CompileResult>> futures;
+  {
+    Compiler compiler(options());
+    for (std::int64_t threads = 1; threads <= 4; ++threads) {
+      futures.push_back(compiler.submit(job(kEndless, threads)));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // let two start
+  }
+  for (auto& future : futures) EXPECT_FALSE(future.get().ok);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);  // no children
+}
+
+TEST_F(CompilerTest, ThreadsAndVersion) {
+  CompilerOptions any = options();
+  any.num_threads = 0;
+  EXPECT_EQ(Compiler(any).num_threads(), static_cast<int>(std::thread::hardware_concurrency()));
+  EXPECT_THAT(Compiler(options()).nvrtc_version(), MatchesRegex("[0-9]+\\.[0-9]+"));
+}
+
+}  // namespace
+}  // namespace assay

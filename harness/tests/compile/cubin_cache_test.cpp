@@ -1,0 +1,112 @@
+#include "compile/cubin_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr char kKey[] = "0123456789abcdef0123456789abcdef";
+
+class CubinCacheTest : public ::testing::Test {
+ protected:
+  CubinCacheTest() {
+    result_.ok = true;
+    result_.log = "a warning";
+    result_.report = {12.5, false, 64, 8, 16, 4096, ""};
+    cache_.store(kKey, cubin_, result_);
+    json_ = fs::path(result_.cubin_path).replace_extension(".json");
+  }
+
+  TemporaryFolder folder_;
+  CubinCache cache_{folder_.path()};
+  const std::string cubin_ = std::string(
+      "\x7f"
+      "ELF\0machine code",
+      17);
+  CompileResult result_;
+  fs::path json_;
+};
+
+TEST_F(CubinCacheTest, AnEntryComesBackWhole) {
+  const auto found = cache_.find(kKey);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->ok);
+  EXPECT_EQ(found->log, "a warning");
+  EXPECT_EQ(read_file(found->cubin_path), cubin_);
+  CompileReport expected = result_.report;
+  expected.cached = true;
+  expected.compile_ms = 0;
+  EXPECT_EQ(found->report, expected);
+  EXPECT_FALSE(cache_.find("f123456789abcdef0123456789abcdef"));
+}
+
+TEST_F(CubinCacheTest, AnyTruncationOfEitherFileIsNoEntry) {
+  const std::string json = read_file(json_);
+  for (std::size_t size = 0; size < cubin_.size(); ++size) {
+    write_file_atomic(result_.cubin_path, cubin_.substr(0, size));
+    EXPECT_FALSE(cache_.find(kKey)) << size;
+  }
+  write_file_atomic(result_.cubin_path, cubin_);
+  for (std::size_t size = 0; size < json.size(); ++size) {
+    write_file_atomic(json_, json.substr(0, size));
+    EXPECT_FALSE(cache_.find(kKey)) << size;
+  }
+  write_file_atomic(json_, json);
+  EXPECT_TRUE(cache_.find(kKey));
+}
+
+TEST_F(CubinCacheTest, AnyFlippedBitOfTheCubinIsNoEntry) {
+  for (std::size_t bit = 0; bit < cubin_.size() * 8; ++bit) {
+    std::string damaged = cubin_;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    write_file_atomic(result_.cubin_path, damaged);
+    EXPECT_FALSE(cache_.find(kKey)) << bit;
+  }
+}
+
+TEST_F(CubinCacheTest, AnEntryOfAnotherShapeIsNoEntry) {
+  for (const char* json : {"[]", "null", "{}", "3", "{\"cubin_hash\": 3}"}) {
+    write_file_atomic(json_, json);
+    EXPECT_FALSE(cache_.find(kKey)) << json;
+  }
+}
+
+TEST_F(CubinCacheTest, HalfAnEntryIsNoEntry) {
+  fs::remove(result_.cubin_path);
+  EXPECT_FALSE(cache_.find(kKey));
+  cache_.store(kKey, cubin_, result_);
+  EXPECT_TRUE(cache_.find(kKey));
+  fs::remove(json_);
+  EXPECT_FALSE(cache_.find(kKey));
+}
+
+TEST_F(CubinCacheTest, ALogInAnyEncodingIsKept) {
+  result_.log = "caf\xe9 \xff";
+  cache_.store(kKey, cubin_, result_);
+  const auto found = cache_.find(kKey);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->log, HasSubstr("caf"));
+}
+
+TEST_F(CubinCacheTest, AnUnusableFolderIsNamed) {
+  write_file_atomic(folder_.path() / "file", "");
+  const CubinCache unusable(folder_.path() / "file");
+  EXPECT_FALSE(unusable.find(kKey));
+  try {
+    unusable.store(kKey, cubin_, result_);
+    FAIL() << "expected Error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("file/cubin/01"));
+  }
+}
+
+}  // namespace
+}  // namespace assay

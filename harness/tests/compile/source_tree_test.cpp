@@ -1,0 +1,119 @@
+#include "compile/source_tree.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+class SourceTreeTest : public ::testing::Test {
+ protected:
+  fs::path write(const fs::path& name, const std::string& text) {
+    const fs::path path = folder_.path() / name;
+    fs::create_directories(path.parent_path());
+    write_file_atomic(path, text);
+    return path;
+  }
+  SourceTree read(const std::string& source) {
+    return SourceTree::read(write("src/x.cu", source), {folder_.path() / "include"});
+  }
+  std::string hash(const std::string& source) { return read(source).hash(); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(SourceTreeTest, FindsHeadersRecursively) {
+  write("include/common/a.cuh", "#include \"common/b.cuh\"\n");
+  write("include/common/b.cuh", "b");
+  write("src/near.cuh", "near");
+  const SourceTree tree = read("#include \"common/a.cuh\"\n  #  include \t\"near.cuh\" // why\r\n");
+  EXPECT_EQ(tree.name, "x.cu");
+  EXPECT_THAT(tree.headers, ElementsAre(Pair("common/a.cuh", "#include \"common/b.cuh\"\n"),
+                                        Pair("common/b.cuh", "b"), Pair("near.cuh", "near")));
+}
+
+TEST_F(SourceTreeTest, QuotesLookNearbyFirstAndBracketsDoNot) {
+  write("include/h.cuh", "far");
+  write("src/h.cuh", "near");
+  EXPECT_THAT(read("#include \"h.cuh\"").headers, ElementsAre(Pair("h.cuh", "near")));
+  EXPECT_THAT(read("#include <h.cuh>").headers, ElementsAre(Pair("h.cuh", "far")));
+}
+
+TEST_F(SourceTreeTest, WhatIsNotAHeaderIsLeftToTheCompiler) {
+  write("include/folder/file", "");
+  for (const char* text :
+       {"#include \"missing.cuh\"", "#include \"folder\"", "#include <cuda_bf16.h>",
+        "#include NAME", "#include \"", "#include \"\"", "#include", "#",
+        "#define include \"folder/file\"", "// include \"folder/file\""}) {
+    EXPECT_THAT(read(text).headers, IsEmpty()) << text;
+  }
+}
+
+TEST_F(SourceTreeTest, CyclesEnd) {
+  write("include/a.cuh", "#include \"b.cuh\"\n#include \"a.cuh\"\n");
+  write("include/b.cuh", "#include \"a.cuh\"\n#include \"../src/x.cu\"\n");
+  EXPECT_EQ(read("#include \"a.cuh\"\n").headers.size(), 3u);
+}
+
+TEST_F(SourceTreeTest, OneFileUnderTwoSpellingsIsOneFile) {
+  write("include/common/a.cuh", "#include \"b.cuh\"\n");
+  write("include/common/b.cuh", "#pragma once\n");
+  const SourceTree tree = read("#include \"common/a.cuh\"\n#include \"common/b.cuh\"\n");
+  EXPECT_EQ(tree.headers.at("b.cuh"), "#pragma once\n");
+  EXPECT_EQ(tree.headers.at("common/b.cuh"), "#include \"b.cuh\"\n");
+}
+
+TEST_F(SourceTreeTest, OneSpellingOfTwoFilesIsRefused) {
+  write("include/common/a.cuh", "#include \"b.cuh\"\n");
+  write("include/common/b.cuh", "1");
+  write("include/b.cuh", "2");
+  try {
+    read("#include \"common/a.cuh\"\n#include \"b.cuh\"\n");
+    FAIL() << "expected UsageError";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("#include \"b.cuh\" means both "));
+    EXPECT_THAT(error.what(), HasSubstr("common/b.cuh"));
+  }
+}
+
+TEST_F(SourceTreeTest, TheHashCoversEveryHeaderAndNothingElse) {
+  write("include/a.cuh", "#include \"b.cuh\"\n");
+  write("include/b.cuh", "1");
+  const std::string source = "#include \"a.cuh\"\n";
+  const std::string before = hash(source);
+  write("include/unrelated.cuh", "1");
+  write("src/unrelated.cu", "1");
+  EXPECT_EQ(hash(source), before);
+  write("include/b.cuh", "2");
+  EXPECT_NE(hash(source), before);
+  write("include/b.cuh", "1");
+  EXPECT_EQ(hash(source), before);
+  write("src/a.cuh", "");  // now hides the other
+  EXPECT_NE(hash(source), before);
+  EXPECT_NE(hash(source + "\n"), before);
+}
+
+TEST_F(SourceTreeTest, TheHashDoesNotKnowWhereTheFilesAre) {
+  const std::string source = "#include \"a.cuh\"\n";
+  write("include/a.cuh", "1");
+  const std::string here = hash(source);
+  write("elsewhere/src/a.cuh", "1");
+  EXPECT_EQ(SourceTree::read(write("elsewhere/src/x.cu", source), {}).hash(), here);
+}
+
+TEST_F(SourceTreeTest, AMissingSourceIsNamed) {
+  EXPECT_THROW(SourceTree::read(folder_.path() / "missing.cu", {}), UsageError);
+}
+
+}  // namespace
+}  // namespace assay
