@@ -1,0 +1,121 @@
+#include "report/doctor_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// What an H200 that can be trusted measures.
+SelfMeasurement sound() {
+  SelfMeasurement m;
+  m.l2_bytes = 60 << 20;
+  m.read_bytes = 32 << 20;
+  m.empty_event_ns = 1500;
+  m.empty_kernel_ns = 2750;
+  m.cold_read_ns = 11'900;
+  m.hot_read_ns = 7'000;
+  m.repeat_spread_ratio = 0.004;
+  m.copy_bytes_per_s = 4.1e12;
+  m.read_bytes_per_s = 4.3e12;
+  m.bf16_flops_per_s = 780e12;
+  m.f32_flops_per_s = 50e12;
+  return m;
+}
+
+Verdict verdict_of(const std::string& topic, const SelfMeasurement& measured) {
+  for (const Finding& finding : judge("GPU 0", measured)) {
+    // What is not fine says what to do about it; what is fine asks for nothing.
+    EXPECT_EQ(finding.advice.empty(), finding.verdict == Verdict::ok) << finding.topic;
+    if (finding.topic == "GPU 0 " + topic) return finding.verdict;
+  }
+  ADD_FAILURE() << "no finding about " << topic;
+  return Verdict::missing;
+}
+
+TEST(Judge, ASoundGpuIsOkThroughout) {
+  for (const char* topic : {"timer", "flush", "noise", "ceilings"}) {
+    EXPECT_EQ(verdict_of(topic, sound()), Verdict::ok) << topic;
+  }
+}
+
+TEST(Judge, AHotReadAsSlowAsAColdOneProvesNoFlush) {
+  SelfMeasurement m = sound();
+  m.hot_read_ns = m.cold_read_ns;
+  EXPECT_EQ(verdict_of("flush", m), Verdict::suspicious);
+}
+
+TEST(Judge, AColdReadFasterThanTheMemoryComesFromL2) {
+  SelfMeasurement m = sound();
+  m.cold_read_ns = 6'000;
+  m.hot_read_ns = 5'000;
+  EXPECT_EQ(verdict_of("flush", m), Verdict::suspicious);
+}
+
+TEST(Judge, WhereL2IsSmallAHotReadProvesNothingAndIsNoFault) {
+  SelfMeasurement m = sound();
+  m.l2_bytes = 6 << 20;
+  m.hot_read_ns = m.cold_read_ns;
+  EXPECT_EQ(verdict_of("flush", m), Verdict::note);
+}
+
+TEST(Judge, MediansThatWanderAreSuspicious) {
+  SelfMeasurement m = sound();
+  m.repeat_spread_ratio = 0.2;
+  EXPECT_EQ(verdict_of("noise", m), Verdict::suspicious);
+}
+
+TEST(Judge, ATimerThatSeesNothingIsSuspicious) {
+  SelfMeasurement m = sound();
+  m.empty_kernel_ns = 0;
+  EXPECT_EQ(verdict_of("timer", m), Verdict::suspicious);
+  m = sound();
+  m.empty_event_ns = 50'000;
+  m.empty_kernel_ns = 55'000;
+  EXPECT_EQ(verdict_of("timer", m), Verdict::suspicious);
+}
+
+TEST(Judge, WhatWasNotMeasuredIsNeverOk) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  SelfMeasurement m;
+  for (const char* topic : {"timer", "flush", "ceilings"}) {
+    EXPECT_EQ(verdict_of(topic, m), Verdict::suspicious) << topic;
+  }
+  m = sound();
+  m.repeat_spread_ratio = nan;
+  EXPECT_EQ(verdict_of("noise", m), Verdict::suspicious);
+  m = sound();
+  m.cold_read_ns = nan;
+  EXPECT_EQ(verdict_of("flush", m), Verdict::suspicious);
+}
+
+TEST(DoctorText, ShowsEveryFindingAndItsAdvice) {
+  const std::string text = doctor_text(
+      {{"NVRTC", "13.0", Verdict::ok, ""}, {"NVML", "not found", Verdict::note, "install it"}},
+      "fit to compile");
+  EXPECT_EQ(text,
+            "check  verdict  found\n"
+            "-------------------------\n"
+            "NVRTC  ok       13.0\n"
+            "NVML   note     not found\n"
+            "\n"
+            "NVML: install it\n"
+            "\n"
+            "fit to compile\n");
+}
+
+TEST(DoctorJson, SaysWhetherTheMachineIsFit) {
+  const auto json = nlohmann::json::parse(
+      doctor_json({{"NVRTC", "not found", Verdict::missing, "install it"}}, "no", false));
+  EXPECT_FALSE(json["fit"]);
+  ASSERT_EQ(json["findings"].size(), 1U);
+  EXPECT_EQ(json["findings"][0]["verdict"], "missing");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,61 @@
+#include "report/space_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+KernelRow kernel(const std::string& name) {
+  return {name,
+          "gemm_bf16",
+          "C = A @ B",
+          {"80", "90a"},
+          {{{{"M", 16}}, 120, 90, {{"smem <= 100", 20}, {"cdiv(M, 2) > 1", 10}}},
+           {{{"M", 32}}, 120, 100, {{"smem <= 100", 20}, {"cdiv(M, 2) > 1", 0}}}}};
+}
+
+TEST(SpacesText, ShowsWhatEachConstraintRemoved) {
+  const std::string text = spaces_text({kernel("gemm_mma")}, "H100");
+  EXPECT_THAT(text, HasSubstr("gemm_mma (gemm_bf16), M=16, on H100\n"
+                              "configurations\n"
+                              "------------------------------\n"
+                              "           120  in all\n"
+                              "           -20  smem <= 100\n"
+                              "           -10  cdiv(M, 2) > 1\n"
+                              "            90  valid\n"));
+  EXPECT_THAT(text, HasSubstr("M=32"));
+}
+
+TEST(ListText, SumsASweepOverKernelsAndProblems) {
+  const SweepRow sweep{"gemm_h200", "sweeps/gemm_h200.yaml",   "exhaustive", "cold",
+                       2,           {kernel("a"), kernel("b")}};
+  const std::string text = list_text({}, {sweep}, "H100");
+  EXPECT_THAT(text, HasSubstr("a b             2  480    380  exhaustive"));
+  EXPECT_THAT(text, Not(HasSubstr("summary")));
+}
+
+TEST(ListText, ShowsAKernelsFirstSpace) {
+  EXPECT_THAT(list_text({kernel("gemm_mma")}, {}, "H100"),
+              HasSubstr("gemm_mma  gemm_bf16  80 90a  120     90  M=16  C = A @ B"));
+}
+
+TEST(ListJson, EverySpaceAddsUp) {
+  const auto json = nlohmann::json::parse(list_json(
+      {kernel("gemm_mma")}, {{"s", "s.yaml", "random", "hot", 2, {kernel("a")}}}, "H100"));
+  for (const auto& space : json["kernels"][0]["spaces"]) {
+    int sum = space["valid"].get<int>();
+    for (const auto& removal : space["removed"]) sum += removal["configurations"].get<int>();
+    EXPECT_EQ(sum, space["raw"].get<int>());
+  }
+  EXPECT_EQ(json["sweeps"][0]["valid"], 190);
+  EXPECT_EQ(json["device"], "H100");
+}
+
+}  // namespace
+}  // namespace assay
