@@ -16,8 +16,9 @@ class Names {
   void claim(const Location& where, const std::string& name, const std::string& meaning) {
     const auto [owner, added] = owners_.try_emplace(name, meaning);
     if (!added) {
-      throw SpecError(where, fmt::format("expected a new name for {}, found \"{}\", which is {}",
-                                         meaning, name, owner->second));
+      throw SpecError(where,
+                      fmt::format("expected a new name for {}, found \"{}\", which is {} already",
+                                  meaning, name, owner->second));
     }
   }
 
@@ -79,6 +80,9 @@ void read_lets(const YamlNode& node, Names& names, KernelSpec& spec) {
 }  // namespace
 
 ExprSpec read_expr(const YamlNode& node, const Symbols& symbols) {
+  // YAML takes the colon of an unquoted `a ? b : c` for that of a map.
+  if (node.kind() == YamlNode::Kind::map)
+    node.fail_expected("an expression (in quotes if it has ?:)");
   try {
     return {Expr::parse(node.text("an expression"), symbols), node.where()};
   } catch (const ExprError& error) {

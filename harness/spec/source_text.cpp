@@ -29,9 +29,40 @@ std::string_view line_of(const SourceText& source, int line) {
   return rest.substr(0, rest.find('\n'));
 }
 
+/// The length of the UTF-8 character that `text` starts with, or 0 when it starts with none.
+std::size_t character_length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                           : 0;
+  if (length == 0 || length > text.size()) return 0;
+  const std::string_view rest = text.substr(1, length - 1);
+  return std::all_of(rest.begin(), rest.end(), continues_character) ? length : 0;
+}
+
+/// Other control characters have no place in a contract, and yaml-cpp takes byte 4 for the end.
+bool is_control(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F;
+}
+
+/// `line` as a terminal can show it, byte for byte as long.
+std::string printable(std::string_view line) {
+  std::string shown(line);
+  for (std::size_t at = 0; at < shown.size();) {
+    const std::size_t length = character_length(line.substr(at));
+    if (length == 0 || is_control(line[at])) shown[at] = '?';
+    at += std::max<std::size_t>(length, 1);
+  }
+  return shown;
+}
+
 std::string describe(const Location& where, const std::string& message) {
   if (!where.source) return message;
-  std::string_view line = line_of(*where.source, where.line);
+  const std::string shown = printable(line_of(*where.source, where.line));
+  std::string_view line = shown;
   const std::size_t before = std::min(static_cast<std::size_t>(where.column) - 1, line.size());
   std::string caret;
   for (const char c : line.substr(0, before)) {
@@ -52,25 +83,6 @@ std::string describe(const Location& where, const std::string& message) {
     line = line.substr(begin, end - begin);
   }
   return fmt::format("{}\n  {}\n  {}^", head, line, caret);
-}
-
-/// The length of the UTF-8 character that `text` starts with, or 0 when it starts with none.
-std::size_t character_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xC2 && lead < 0xE0 ? 2
-                             : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  const std::string_view rest = text.substr(1, length - 1);
-  return std::all_of(rest.begin(), rest.end(), continues_character) ? length : 0;
-}
-
-/// Other control characters have no place in a contract, and yaml-cpp takes byte 4 for the end.
-bool is_control(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F;
 }
 
 void check_text(const std::shared_ptr<const SourceText>& source) {

@@ -33,7 +33,7 @@ std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem
     }
     const std::filesystem::path path = directory / (name + ".yaml");
     if (!std::filesystem::is_regular_file(path)) {
-      item->fail(fmt::format("expected a kernel of {}, found \"{}\"{}", directory.generic_string(),
+      item->fail(fmt::format("expected a kernel in {}, found \"{}\"{}", directory.generic_string(),
                              name, suggestion(name, kernel_names(directory))));
     }
     kernels.push_back(load_kernel(path));
@@ -190,6 +190,7 @@ SweepSpec smoke_sweep(const std::filesystem::path& path) {
 SweepSpec load_sweep(const std::filesystem::path& path,
                      const std::filesystem::path& kernel_directory) {
   const YamlPtr root = load_yaml(path);
+  root->map("a kernel or a sweep");
   if (is_kernel(*root)) return smoke_sweep(path);
   const YamlMap map(*root, "a sweep", {"sweep", "kernels", "problems"},
                     {"params", "constraints", "search", "measure", "rerank"});

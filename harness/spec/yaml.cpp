@@ -178,7 +178,8 @@ YamlMap::YamlMap(const YamlNode& node, std::string_view what,
     : node_(node) {
   std::vector<std::string> known = required;
   known.insert(known.end(), optional.begin(), optional.end());
-  for (const YamlEntry& entry : node.map(what)) {
+  for (const YamlEntry& entry :
+       node.map(fmt::format("{} (a map with {})", what, fmt::join(known, ", ")))) {
     if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
       throw SpecError(entry.where, fmt::format("unknown key {} in {}{}", quote(entry.key), what,
                                                suggestion(entry.key, known)));

@@ -93,8 +93,9 @@ class YamlMap {
   const YamlNode& node_;
 };
 
-/// Parses one YAML document. A comma inside parentheses belongs to the expression it stands in:
-/// `[cdiv(M, 64), 1]` has two items, where plain YAML sees three. Throws SpecError.
+/// Parses one YAML document, with two differences from YAML for the sake of expressions: a comma
+/// inside parentheses does not separate (`[cdiv(M, 64), 1]` has two items, not three), and `!`
+/// starts no tag. Throws SpecError.
 YamlPtr load_yaml(const std::filesystem::path& path);
 
 }  // namespace assay

@@ -1,13 +1,12 @@
+#include <algorithm>
 #include <map>
-#include <optional>
+#include <sstream>
 #include <unordered_map>
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
-
-#include <sstream>
 
 #include "spec/yaml.h"
 
@@ -17,18 +16,16 @@
 namespace assay {
 namespace {
 
-// Stands for a comma that YAML must not see; no control character is in a checked source.
+// Stand for what YAML must not see; no control character is in a checked source.
 constexpr char kMaskedComma = '\x01';
+constexpr char kMaskedBang = '\x02';
 
-/// Hides the commas of `f(a, b)` from YAML, byte for byte, so that positions stay true. What opens
-/// a list, a map or a quoted text cannot stand in a call, so it ends the search for a `)`.
-std::string mask_call_commas(std::string text) {
+/// Hides from YAML what belongs to expressions, byte for byte, so that positions stay true: the
+/// commas of `f(a, b)`, and each `!`, which YAML takes for a tag. What opens a list, a map or a
+/// quoted text cannot stand in a call, so it ends the search for a `)`.
+std::string mask(std::string text) {
   std::size_t open = 0;
   std::vector<std::size_t> commas;
-  const auto forget = [&] {
-    open = 0;
-    commas.clear();
-  };
   for (std::size_t at = 0; at < text.size(); ++at) {
     switch (text[at]) {
       case '(':
@@ -43,22 +40,31 @@ std::string mask_call_commas(std::string text) {
       case ',':
         if (open > 0) commas.push_back(at);
         break;
-      case '#':
-        forget();
-        at = std::min(text.find('\n', at), text.size());
+      case '!':
+        text[at] = kMaskedBang;
         break;
+      case '#':
+        at = std::min(text.find('\n', at), text.size());
+        [[fallthrough]];
       case '[':
       case ']':
       case '{':
       case '}':
       case '"':
       case '\'':
-        forget();
+        open = 0;
+        commas.clear();
         break;
       default:
         break;
     }
   }
+  return text;
+}
+
+std::string unmask(std::string text) {
+  std::replace(text.begin(), text.end(), kMaskedComma, ',');
+  std::replace(text.begin(), text.end(), kMaskedBang, '!');
   return text;
 }
 
@@ -79,15 +85,17 @@ class YamlBuilder : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    add(make(YamlNode::Kind::nothing, mark, "?"), anchor);
+    // A value left out is marked where the next thing starts, so its key is named instead.
+    const YamlPtr key = open_.empty() ? nullptr : open_.back().key;
+    const Location where = key ? key->where() : location_of(source_, mark);
+    add(std::make_shared<YamlNode>(YamlNode::Kind::nothing, where), anchor);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    const auto node = make(YamlNode::Kind::scalar, mark, tag);
-    node->quoted_ = tag == "!";
-    node->text_ = value;
-    std::replace(node->text_.begin(), node->text_.end(), kMaskedComma, ',');
+    const auto node = make(YamlNode::Kind::scalar, mark);
+    node->quoted_ = tag == "!";  // a plain scalar has "?"
+    node->text_ = unmask(value);
     add(node, anchor);
   }
 
@@ -100,15 +108,15 @@ class YamlBuilder : public YAML::EventHandler {
     add(target->second, YAML::NullAnchor);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    open_.push_back({make(YamlNode::Kind::list, mark, tag), anchor, {}, {}});
+    open_.push_back({make(YamlNode::Kind::list, mark), anchor, {}, {}});
   }
   void OnSequenceEnd() override { close(); }
 
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    open_.push_back({make(YamlNode::Kind::map, mark, tag), anchor, {}, {}});
+    open_.push_back({make(YamlNode::Kind::map, mark), anchor, {}, {}});
   }
   void OnMapEnd() override { close(); }
 
@@ -121,16 +129,8 @@ class YamlBuilder : public YAML::EventHandler {
     std::unordered_map<std::string, int> keys;  // of a map, with their lines
   };
 
-  std::shared_ptr<YamlNode> make(YamlNode::Kind kind, const YAML::Mark& mark,
-                                 const std::string& tag) const {
-    const Location where = location_of(source_, mark);
-    // Plain is "?", quoted "!"; an expression that starts with `!` reads as a tag.
-    if (!tag.empty() && tag != "?" && tag != "!") {
-      throw SpecError(where, fmt::format("expected no tag, found \"{}\"; put an expression that "
-                                         "starts with ! in quotes",
-                                         tag));
-    }
-    return std::make_shared<YamlNode>(kind, where);
+  std::shared_ptr<YamlNode> make(YamlNode::Kind kind, const YAML::Mark& mark) const {
+    return std::make_shared<YamlNode>(kind, location_of(source_, mark));
   }
 
   void close() {
@@ -170,7 +170,7 @@ class YamlBuilder : public YAML::EventHandler {
 
 YamlPtr load_yaml(const std::filesystem::path& path) {
   const auto source = load_source(path);
-  std::istringstream input(mask_call_commas(source->text));
+  std::istringstream input(mask(source->text));
   YamlBuilder builder(source);
   try {
     YAML::Parser parser(input);
