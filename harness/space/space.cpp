@@ -4,8 +4,8 @@
 //
 // A constraint that skips some of the parameters bound before it would be asked the same question
 // again in every one of their subtrees. Where its own parameters have few combinations its answers
-// are kept in a table for the length of the walk: a lookup costs 2 ns, an evaluation 20 to 50 ns,
-// and one that divides by zero 2 us.
+// are kept in a table for the length of the walk: a lookup costs 3 ns, an evaluation 15 ns or more,
+// and one that divides by zero 3.6 us (space_bench, 2.3 GHz).
 
 #include "space/space.h"
 
