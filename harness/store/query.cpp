@@ -137,7 +137,8 @@ std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& di
                                         const Matcher& matches, const std::string& sweep) {
   std::vector<BaselineRow> baselines;
   for (Query row = database.query(
-           "SELECT device_id, op, problem_id, protocol_id, toolchain_id, baseline.name, detail, "
+           "SELECT baseline.device_id, op, problem_id, protocol_id, toolchain_id, baseline.name, "
+           "detail, "
            "median_ns, ci_low_ns, ci_high_ns, stop, finished_at, times_ns, row_number() OVER("
            "PARTITION BY op, problem_id, baseline.device_id, protocol_id, baseline.name "
            "ORDER BY finished_at DESC, baseline.id DESC) "

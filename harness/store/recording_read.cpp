@@ -32,16 +32,18 @@ const Json& object_member(const Json& object, const char* key) {
   return value;
 }
 
-// A number that JSON cannot write (NaN, infinity) is null in the file.
-double number(const Json& value, const char* key, double null_value) {
-  if (value.is_null()) return null_value;
-  if (!value.is_number()) throw Damage(fmt::format("'{}' is not a number", key));
-  return value.get<double>();
+// The three numbers that JSON has no digits for are written as words.
+double number(const Json& value, const char* key) {
+  if (value.is_number()) return value.get<double>();
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "inf") return kInfinity;
+  if (value == "-inf") return -kInfinity;
+  throw Damage(fmt::format("'{}' is not a number", key));
 }
 
-double number(const Json& object, const char* key) {
+double number_or_zero(const Json& object, const char* key) {
   const auto found = object.find(key);
-  return found == object.end() ? 0 : number(*found, key, std::nan(""));
+  return found == object.end() ? 0 : number(*found, key);
 }
 
 // Milliseconds of the file as nanoseconds, exactly the tenths that were written.
@@ -124,7 +126,7 @@ std::vector<double> read_runtimes(const Json& object) {
   std::vector<double> samples_ns;
   samples_ns.reserve(list.size());
   for (const Json& ms : list) {
-    samples_ns.push_back(nanoseconds(number(ms, "runtimes", std::nan(""))));
+    samples_ns.push_back(nanoseconds(number(ms, "runtimes")));
   }
   return samples_ns;
 }
@@ -139,16 +141,15 @@ const Json& list_of(const Json& object, const char* key, std::size_t size) {
 
 Interval read_ratio(const Json& object, const char* key) {
   const Json& list = list_of(object, key, 3);
-  return {number(list[0], key, std::nan("")), number(list[1], key, -kInfinity),
-          number(list[2], key, kInfinity)};
+  return {number(list[0], key), number(list[1], key), number(list[2], key)};
 }
 
 Timing read_timing(const Json& line) {
   Timing timing;
   timing.samples_ns = read_runtimes(object_member(line, "times"));
   const Json& interval = list_of(line, "interval", 2);
-  timing.ci_low_ns = nanoseconds(number(interval[0], "interval", -kInfinity));
-  timing.ci_high_ns = nanoseconds(number(interval[1], "interval", kInfinity));
+  timing.ci_low_ns = nanoseconds(number(interval[0], "interval"));
+  timing.ci_high_ns = nanoseconds(number(interval[1], "interval"));
   const auto stop = parse_stop_reason(text(line, "stop"));
   if (!stop) throw Damage("'stop' is not precision, time_limit or sample_limit");
   timing.stop = *stop;
@@ -156,7 +157,7 @@ Timing read_timing(const Json& line) {
   for (const Json& measurement : measurements) {
     if (!measurement.is_object()) throw Damage("'measurements' is not a list of objects");
     if (text(measurement, "name") == "time") {
-      timing.median_ns = nanoseconds(number(measurement, "value"));
+      timing.median_ns = nanoseconds(number_or_zero(measurement, "value"));
     }
   }
   return timing;
@@ -172,7 +173,7 @@ Toolchain read_toolchain(const Json& json) {
 }
 
 Protocol read_protocol(const Json& json) {
-  return {text(json, "name"), number(member(json, "precision_ratio"), "precision_ratio", 0)};
+  return {text(json, "name"), number(member(json, "precision_ratio"), "precision_ratio")};
 }
 
 // The thing that a line names: itself, or the number of the line that defined it.
@@ -243,7 +244,7 @@ class Reader {
     trial.config = read_config(line);
     read(line, "timestamp", trial.finished_at);
     const Json& times = object_member(line, "times");
-    trial.compile.compile_ms = number(times, "compilation_time");
+    trial.compile.compile_ms = number_or_zero(times, "compilation_time");
     if (line.contains("compile")) {
       const Json& report = object_member(line, "compile");
       read(report, "cached", trial.compile.cached);
@@ -262,14 +263,14 @@ class Reader {
     outcome.status = *status;
     read(line, "detail", outcome.kind);
     read(line, "message", outcome.message);
-    outcome.device_ms = number(line, "device_ms");
+    outcome.device_ms = number_or_zero(line, "device_ms");
     if (times.contains("runtimes")) outcome.timing = read_timing(line);
     if (line.contains("validation")) {
       const Json& json = object_member(line, "validation");
       Validation& validation = outcome.validation.emplace();
-      validation.relative_error = number(json, "error");
-      validation.relative_limit = number(json, "limit");
-      validation.worst_element_ratio = number(json, "worst");
+      validation.relative_error = number_or_zero(json, "error");
+      validation.relative_limit = number_or_zero(json, "limit");
+      validation.worst_element_ratio = number_or_zero(json, "worst");
       read(json, "elements", validation.elements);
     }
     return trial;
@@ -301,7 +302,7 @@ class Reader {
       entry.kernel = text(json, "kernel");
       entry.config = text(json, "config");
       entry.samples_ns = read_runtimes(json);
-      entry.median_ns = nanoseconds(number(json, "time"));
+      entry.median_ns = nanoseconds(number_or_zero(json, "time"));
       entry.ratio_to_best = read_ratio(json, "ratio_to_best");
       entry.speedup_over_baseline = read_ratio(json, "speedup");
       read(json, "winner", entry.winner);

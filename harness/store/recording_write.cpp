@@ -15,15 +15,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// JSON has no digits for these numbers: an output full of NaN has such an error, and a median of
+// few samples such an interval.
+Json real(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
 // Milliseconds with the digits down to a tenth of a nanosecond: the quotient is the double nearest
 // to that decimal, so JSON prints no more digits. Events resolve 32 ns on an H200.
-double milliseconds(double ns) { return std::round(ns * 10) / 1e7; }
+Json milliseconds(double ns) { return real(std::round(ns * 10) / 1e7); }
 
-double microseconds_of_ms(double ms) { return std::round(ms * 1e3) / 1e3; }
+double to_microseconds(double ms) { return std::round(ms * 1e3) / 1e3; }
 
 // Errors of a check and ratios of a re-rank mean nothing beyond these digits.
-double significant(double value) {
-  return std::isfinite(value) ? std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr) : value;
+Json significant(double value) {
+  return real(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr));
 }
 
 Json runtimes(const std::vector<double>& samples_ns) {
@@ -33,7 +41,8 @@ Json runtimes(const std::vector<double>& samples_ns) {
 }
 
 Json ratio(const Interval& interval) {
-  return {significant(interval.value), significant(interval.low), significant(interval.high)};
+  return Json::array(
+      {significant(interval.value), significant(interval.low), significant(interval.high)});
 }
 
 template <class Value>
@@ -92,7 +101,7 @@ Json to_json(const Validation& validation) {
 void put_summary(Json& line, const Timing& timing) {
   line["measurements"] =
       Json::array({{{"name", "time"}, {"value", milliseconds(timing.median_ns)}, {"unit", "ms"}}});
-  line["interval"] = {milliseconds(timing.ci_low_ns), milliseconds(timing.ci_high_ns)};
+  line["interval"] = Json::array({milliseconds(timing.ci_low_ns), milliseconds(timing.ci_high_ns)});
   line["stop"] = to_text(timing.stop);
 }
 
@@ -107,7 +116,7 @@ Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json prot
   line["problem"] = object_of(trial.problem);
   line["configuration"] = object_of(trial.config);
   Json times = Json::object();
-  times["compilation_time"] = microseconds_of_ms(trial.compile.compile_ms);
+  times["compilation_time"] = real(to_microseconds(trial.compile.compile_ms));
   if (outcome.timing) times["runtimes"] = runtimes(outcome.timing->samples_ns);
   line["times"] = std::move(times);
   line["invalidity"] = to_text(outcome.status);
@@ -117,7 +126,7 @@ Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json prot
   if (outcome.timing) put_summary(line, *outcome.timing);
   if (outcome.validation) line["validation"] = to_json(*outcome.validation);
   if (Json report = to_json(trial.compile); !report.empty()) line["compile"] = std::move(report);
-  put_unless_empty(line, "device_ms", microseconds_of_ms(outcome.device_ms));
+  if (outcome.device_ms != 0) line["device_ms"] = real(to_microseconds(outcome.device_ms));
   return line;
 }
 

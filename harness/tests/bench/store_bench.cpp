@@ -1,0 +1,118 @@
+// What the store costs a sweep: a trial's claim and finish, the lookup of one that is done, and the
+// listing of 10^5 trials with the process's peak memory.
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "store/store.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kSamples = 100;
+
+// A database in the working folder, so that the figures are those of its disk.
+class BenchFile {
+ public:
+  BenchFile() : path_(fmt::format("store_bench_{}.db", getpid())) { remove(); }
+  BenchFile(const BenchFile&) = delete;
+  BenchFile& operator=(const BenchFile&) = delete;
+  ~BenchFile() { remove(); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  void remove() const {
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+      std::filesystem::remove(path_.string() + suffix);
+    }
+  }
+  std::filesystem::path path_;
+};
+
+TrialKey key_of(std::int64_t number) {
+  return {{"gemm_mma", "gemm_bf16", std::string(32, 'a'), std::string(32, 'b')},
+          {"13.0", "90a", "--use_fast_math -std=c++20", "580.159.04"},
+          {"cold", 0.005},
+          {{"M", 4096}, {"N", 4096}, {"K", 4096}},
+          {{"BLOCK_M", number % 100},
+           {"BLOCK_N", number / 100},
+           {"BLOCK_K", 64},
+           {"WARPS", 8},
+           {"STAGES", 4},
+           {"SPLIT_K", 1},
+           {"GROUP_M", 8},
+           {"SCHEDULE", "grouped"}}};
+}
+
+TrialRecord record_of(const TrialKey& key) {
+  Outcome outcome;
+  outcome.validation = Validation{1e-3, 1e-2, 0.2, 16777216};
+  outcome.timing = Timing{std::vector<double>(kSamples, 176'224.0), 176'224.0, 176'000.0, 176'500.0,
+                          StopReason::precision};
+  return {key.kernel,   key.toolchain,
+          key.protocol, key.problem,
+          key.config,   {431.2, false, 128, 0, 0, 1024, std::string(32, 'c')},
+          outcome,      "2026-11-21T10:00:00Z"};
+}
+
+std::int64_t begin(Store& store) {
+  DeviceInfo device;
+  device.name = "NVIDIA H200";
+  return store.begin_sweep("bench", "", "", device, "");
+}
+
+void fill(Store& store, std::int64_t sweep, std::int64_t num_trials) {
+  for (std::int64_t i = 0; i < num_trials; ++i) {
+    store.claim(sweep, key_of(i));
+    store.finish(sweep, record_of(key_of(i)));
+  }
+}
+
+void claim_and_finish(benchmark::State& state) {
+  const BenchFile file;
+  Store store = Store::open(file.path());
+  const std::int64_t sweep = begin(store);
+  fill(store, sweep, state.range(0));
+  std::int64_t next = state.range(0);
+  for (auto _ : state) {
+    const TrialKey key = key_of(next++);
+    benchmark::DoNotOptimize(store.claim(sweep, key));
+    store.finish(sweep, record_of(key));
+  }
+}
+BENCHMARK(claim_and_finish)->Arg(0)->Arg(100'000)->Unit(benchmark::kMicrosecond);
+
+void claim_of_a_done_trial(benchmark::State& state) {
+  const BenchFile file;
+  Store store = Store::open(file.path());
+  const std::int64_t sweep = begin(store);
+  constexpr std::int64_t kTrials = 1000;
+  fill(store, sweep, kTrials);
+  std::int64_t next = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(store.claim(sweep, key_of(next++ % kTrials)));
+}
+BENCHMARK(claim_of_a_done_trial)->Unit(benchmark::kMicrosecond);
+
+void list_trials(benchmark::State& state) {
+  const BenchFile file;
+  Store store = Store::open(file.path());
+  const std::int64_t sweep = begin(store);
+  fill(store, sweep, state.range(0));
+  store.end_sweep(sweep, "done");
+  for (auto _ : state) benchmark::DoNotOptimize(store.trials({}).size());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["peak_MB"] = static_cast<double>(usage.ru_maxrss) / 1024;
+  state.counters["file_MB"] = static_cast<double>(std::filesystem::file_size(file.path())) / 1e6;
+}
+BENCHMARK(list_trials)->Arg(100'000)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace assay
+
+BENCHMARK_MAIN();

@@ -1,0 +1,215 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <atomic>
+#include <set>
+
+#include "base/file.h"
+#include "store/database.h"
+#include "store/owner.h"
+#include "store/store_fixture.h"
+
+namespace assay {
+namespace {
+
+std::int64_t begin(Store& store) { return store.begin_sweep("sweep", "", "", h200(), ""); }
+
+TEST(Claim, IsTakenUntilItIsFinishedOrGivenBack) {
+  TempFolder folder;
+  Store one = Store::open(folder / "x.db");
+  Store two = Store::open(folder / "x.db");
+  const std::int64_t first = begin(one), second = begin(two);
+  EXPECT_EQ(one.claim(first, key_of(1)), Claim::fresh);
+  EXPECT_EQ(two.claim(second, key_of(1)), Claim::taken);
+  EXPECT_TRUE(one.trials({}).empty()) << "what runs is no result yet";
+  EXPECT_FALSE(one.find(first, key_of(1)).has_value());
+  one.release(first, key_of(1));
+  EXPECT_EQ(two.claim(second, key_of(1)), Claim::fresh);
+  one.release(first, key_of(1));
+  EXPECT_EQ(one.claim(first, key_of(1)), Claim::taken) << "another's claim cannot be given back";
+  two.finish(second, timed_record(key_of(1)));
+  EXPECT_EQ(one.claim(first, key_of(1)), Claim::done);
+  two.release(second, key_of(1));
+  EXPECT_EQ(one.claim(first, key_of(1)), Claim::done) << "a result cannot be given back";
+}
+
+TEST(Claim, EndsWithItsSweep) {
+  Store store = Store::in_memory();
+  const std::int64_t first = begin(store);
+  store.claim(first, key_of(1));
+  store.end_sweep(first, "interrupted");
+  EXPECT_EQ(store.claim(begin(store), key_of(1)), Claim::fresh);
+}
+
+TEST(Claim, OfADeadProcessIsMadeAgainAndThenGivenUp) {
+  TempFolder folder;
+  const auto die_while_running = [&] {
+    Store store = Store::open(folder / "x.db");
+    const Claim claim = store.claim(begin(store), key_of(1));
+    if (claim == Claim::fresh) kill(getpid(), SIGKILL);
+    return static_cast<int>(claim);
+  };
+  EXPECT_EQ(wait_for(start_process(die_while_running)), -1);
+  EXPECT_EQ(wait_for(start_process(die_while_running)), -1);
+  EXPECT_EQ(wait_for(start_process(die_while_running)), static_cast<int>(Claim::done));
+  Store store = Store::open(folder / "x.db");
+  const TrialRecord record = store.find(begin(store), key_of(1)).value();
+  EXPECT_EQ(record.outcome.status, Status::runtime);
+  EXPECT_EQ(record.outcome.kind, "interrupted");
+  EXPECT_TRUE(store.check().empty());
+}
+
+TEST(Claim, OfAProcessNumberThatIsUsedAgainIsDead) {
+  Owner owner = this_process();
+  EXPECT_TRUE(is_alive(owner, 0));
+  EXPECT_TRUE(is_alive(owner, 10 * kUnseenClaimLifetimeSeconds)) << "seen to run, however long";
+  owner.process_start -= 1;
+  EXPECT_FALSE(is_alive(owner, 0));
+  owner = this_process();
+  owner.boot_id = "an earlier boot";
+  EXPECT_FALSE(is_alive(owner, 0));
+}
+
+TEST(Claim, FromAnotherContainerHoldsForALimitedTime) {
+  Owner owner = this_process();
+  owner.host = "another container";
+  owner.pid = 0;
+  EXPECT_TRUE(is_alive(owner, kUnseenClaimLifetimeSeconds - 1));
+  EXPECT_FALSE(is_alive(owner, kUnseenClaimLifetimeSeconds));
+}
+
+TEST(Claim, OfAProcessThatIsOnlyWaitedForIsDead) {
+  Owner owner = this_process();
+  std::array<int, 2> pipe_ends{};
+  ASSERT_EQ(pipe(pipe_ends.data()), 0);
+  UniqueFd reading(pipe_ends[0]), writing(pipe_ends[1]);
+  const pid_t pid = start_process([&] {
+    const std::int64_t start = this_process().process_start;
+    return write(writing.get(), &start, sizeof start) == sizeof start ? 0 : 1;
+  });
+  ASSERT_EQ(read(reading.get(), &owner.process_start, sizeof owner.process_start),
+            static_cast<ssize_t>(sizeof owner.process_start));
+  owner.pid = pid;
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(is_alive(owner, 0)) << "a zombie finishes nothing";
+  wait_for(pid);
+}
+
+// A page that a child and its parent share.
+template <class T>
+class Shared {
+ public:
+  Shared()
+      : value_(new (mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                         0)) T{}) {}
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared() { munmap(value_, sizeof(T)); }
+  T& operator*() { return *value_; }
+
+ private:
+  T* value_;
+};
+
+TEST(Claim, TwoProcessesShareTheWorkAndRepeatNone) {
+  constexpr std::int64_t kTrials = 500;
+  TempFolder folder;
+  Shared<std::array<std::atomic<int>, kTrials>> times_claimed;
+  const auto sweep = [&] {
+    Store store = Store::open(folder / "x.db");
+    const std::int64_t id = begin(store);
+    int num_mine = 0;
+    for (std::int64_t i = 0; i < kTrials; ++i) {
+      if (store.claim(id, key_of(i)) != Claim::fresh) continue;
+      ++(*times_claimed)[static_cast<std::size_t>(i)];
+      ++num_mine;
+      store.finish(id, timed_record(key_of(i)));
+    }
+    store.end_sweep(id, "done");
+    return num_mine >= 0 ? 0 : 1;
+  };
+  const pid_t one = start_process(sweep), two = start_process(sweep);
+  EXPECT_EQ(wait_for(one), 0);
+  EXPECT_EQ(wait_for(two), 0);
+  for (const auto& count : *times_claimed) EXPECT_EQ(count, 1);
+  Store store = Store::open(folder / "x.db");
+  EXPECT_EQ(store.trials({}).size(), static_cast<std::size_t>(kTrials));
+  EXPECT_TRUE(store.check().empty());
+}
+
+// kill -9 lands before, in and after the transactions of claim and finish, wherever the child is
+// when it has announced the n-th trial.
+TEST(Claim, KillLosesNothingFinishedAndNothingElse) {
+  constexpr std::int64_t kTrials = 60;
+  constexpr int kKills = 25;
+  TempFolder folder;
+  Shared<std::atomic<std::int64_t>> num_announced;
+  Shared<std::atomic<std::int64_t>> num_finished;
+  const auto sweep = [&] {
+    Store store = Store::open(folder / "x.db");
+    const std::int64_t id = begin(store);
+    for (std::int64_t i = 0; i < kTrials; ++i) {
+      if (store.claim(id, key_of(i)) != Claim::fresh) continue;
+      ++*num_announced;
+      store.finish(id, timed_record(key_of(i)));
+      ++*num_finished;
+    }
+    store.end_sweep(id, "done");
+    return 0;
+  };
+  for (int i = 0; i < kKills; ++i) {
+    const std::int64_t stop_at = *num_announced + 1 + i % 3;
+    const pid_t pid = start_process(sweep);
+    while (*num_announced < stop_at && waitpid(pid, nullptr, WNOHANG) == 0) {
+      usleep(static_cast<useconds_t>(i * 7));
+    }
+    kill(pid, SIGKILL);
+    wait_for(pid);
+    Store store = Store::open(folder / "x.db");
+    std::int64_t num_results = 0;
+    for (const TrialRow& row : store.trials({})) {
+      if (row.record.outcome.kind == "interrupted") continue;
+      ++num_results;
+      EXPECT_EQ(describe(store.trial(row.id).value().record),
+                describe(timed_record({row.record.kernel, row.record.toolchain, row.record.protocol,
+                                       row.record.problem, row.record.config})));
+    }
+    EXPECT_GE(num_results, *num_finished);
+    for (const std::string& problem : store.check()) {
+      EXPECT_NE(problem.find("was left unfinished by process"), std::string::npos) << problem;
+    }
+  }
+  EXPECT_EQ(wait_for(start_process(sweep)), 0);
+  Store store = Store::open(folder / "x.db");
+  EXPECT_EQ(store.trials({}).size(), static_cast<std::size_t>(kTrials));
+  EXPECT_TRUE(store.check().empty());
+}
+
+TEST(Claim, ASweepInterruptedTwiceMeasuresOnlyWhatIsMissing) {
+  TempFolder folder;
+  std::multiset<std::int64_t> measured;
+  for (const std::int64_t budget : {3, 4, 100}) {
+    Store store = Store::open(folder / "x.db");
+    const std::int64_t sweep = begin(store);
+    std::int64_t num_measured = 0;
+    for (std::int64_t i = 0; i < 10; ++i) {
+      if (store.claim(sweep, key_of(i)) != Claim::fresh) continue;
+      if (num_measured == budget) {  // Ctrl-C while this one runs
+        store.release(sweep, key_of(i));
+        break;
+      }
+      measured.insert(i);
+      store.finish(sweep, timed_record(key_of(i)));
+      ++num_measured;
+    }
+    store.end_sweep(sweep, budget == 100 ? "done" : "interrupted");
+  }
+  EXPECT_EQ(measured, (std::multiset<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,268 @@
+#include "store/database.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <fstream>
+
+#include "base/file.h"
+#include "store/schema.h"
+#include "store/store_fixture.h"
+
+namespace assay {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr std::chrono::milliseconds kShort(20);
+
+void run_sql(const std::filesystem::path& path, const char* sql) {
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
+  char* message = nullptr;
+  EXPECT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, &message), SQLITE_OK) << message;
+  sqlite3_free(message);
+  sqlite3_close(handle);
+}
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+void fill(const std::filesystem::path& path, std::int64_t num_trials) {
+  Store store = Store::open(path);
+  const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
+  for (std::int64_t i = 0; i < num_trials; ++i) {
+    store.claim(sweep, key_of(i));
+    store.finish(sweep, timed_record(key_of(i)));
+  }
+  store.end_sweep(sweep, "done");
+}
+
+std::string refusal(const std::filesystem::path& path) {
+  return message_of<Error>([&] { Store::open(path, kShort); });
+}
+
+TEST(Migration, TakesEverySchemaToTheNewest) {
+  // The steps to come are simulated; what a step did must still be there after the next.
+  const std::array steps = {schema_steps()[0], "CREATE TABLE second(x INTEGER) STRICT",
+                            "INSERT INTO second VALUES(1); CREATE TABLE third(x INTEGER) STRICT"};
+  for (std::size_t from = 0; from <= steps.size(); ++from) {
+    TempFolder folder;
+    Database database = Database::open(folder / "x.db", kShort);
+    migrate(database, std::span(steps).first(from));
+    migrate(database, steps);
+    migrate(database, steps);
+    EXPECT_EQ(database.integer("PRAGMA user_version"), 3) << "from " << from;
+    EXPECT_EQ(database.integer("SELECT count(*) FROM second"), 1) << "from " << from;
+    EXPECT_EQ(database.integer("SELECT count(*) FROM third"), 0) << "from " << from;
+  }
+}
+
+TEST(Migration, AFailedStepLeavesTheSchemaBeforeIt) {
+  TempFolder folder;
+  const std::array steps = {schema_steps()[0], "CREATE TABLE second(x); CREATE TABLE second(x)"};
+  {
+    Database database = Database::open(folder / "x.db", kShort);
+    EXPECT_THROW(migrate(database, steps), SQLite::Exception);
+    EXPECT_EQ(database.integer("PRAGMA user_version"), 1);
+    EXPECT_EQ(database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'second'"), 0);
+  }
+  EXPECT_THAT(Store::open(folder / "x.db").check(), IsEmpty());
+}
+
+TEST(Migration, AnOlderFileIsNotChangedByReading) {
+  TempFolder folder;
+  fill(folder / "x.db", 1);
+  Database database = Database::open_readonly(folder / "x.db");
+  const std::array steps = {schema_steps()[0], "CREATE TABLE second(x INTEGER) STRICT"};
+  EXPECT_THAT(message_of<Error>([&] { require_newest_schema(database, steps); }),
+              HasSubstr("was written by an older assay (schema 1; this one knows 2)"));
+}
+
+TEST(Refusal, SaysWhatTheFileIs) {
+  TempFolder folder;
+  write_text(folder / "text.db", std::string(5000, 'x'));
+  EXPECT_THAT(refusal(folder / "text.db"), EndsWith("text.db is not an assay database"));
+
+  run_sql(folder / "other.db", "CREATE TABLE x(y)");
+  EXPECT_THAT(refusal(folder / "other.db"),
+              EndsWith("other.db is another program's database, not an assay database"));
+  run_sql(folder / "tagged.db", "PRAGMA application_id = 5");
+  EXPECT_THAT(refusal(folder / "tagged.db"), HasSubstr("another program's"));
+
+  fill(folder / "newer.db", 1);
+  run_sql(folder / "newer.db", "PRAGMA user_version = 7");
+  EXPECT_THAT(refusal(folder / "newer.db"),
+              EndsWith("was written by a newer assay (schema 7; this one knows 1)"));
+  EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "newer.db"); }),
+              EndsWith("was written by a newer assay (schema 7; this one knows 1)"));
+
+  EXPECT_THAT(refusal(folder / "no/such/x.db"), HasSubstr("there is no folder"));
+  EXPECT_THAT(refusal(folder.path()), StartsWith("cannot open"));
+  EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "none.db"); }),
+              StartsWith("there is no database"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "none.db"));
+  write_text(folder / "empty.db", "");
+  EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "empty.db"); }),
+              EndsWith("empty.db is empty, not an assay database"));
+}
+
+TEST(Refusal, LeavesAnothersFileAsItWas) {
+  TempFolder folder;
+  run_sql(folder / "other.db", "CREATE TABLE x(y)");
+  const std::string before = read_file(folder / "other.db");
+  refusal(folder / "other.db");
+  EXPECT_EQ(read_file(folder / "other.db"), before);
+}
+
+// SQLite runs this for each connection that is opened while it is registered.
+int limit_pages(sqlite3* handle, char**, const sqlite3_api_routines*) {
+  return sqlite3_exec(handle, "PRAGMA max_page_count = 80", nullptr, nullptr, nullptr);
+}
+
+class SmallDisk {
+ public:
+  SmallDisk() { sqlite3_auto_extension(reinterpret_cast<void (*)()>(limit_pages)); }
+  ~SmallDisk() { sqlite3_cancel_auto_extension(reinterpret_cast<void (*)()>(limit_pages)); }
+};
+
+TEST(FullDisk, EndsWithASentenceAndKeepsWhatIsStored) {
+  TempFolder folder;
+  std::size_t num_stored = 0;
+  {
+    const SmallDisk disk;
+    Store store = Store::open(folder / "x.db");
+    const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
+    TrialRecord record = timed_record(key_of(0));
+    record.outcome.timing->samples_ns.assign(1000, 5.0);
+    record.outcome.timing->median_ns = 5.0;
+    const std::string message = message_of<Error>([&] {
+      for (std::int64_t i = 0; i < 1000; ++i) {
+        record.config = key_of(i).config;
+        store.claim(sweep, key_of(i));
+        store.finish(sweep, record);
+        ++num_stored;
+      }
+    });
+    EXPECT_THAT(message, EndsWith("x.db: the disk is full; what was stored before is kept"));
+    EXPECT_GT(num_stored, 5u);
+    EXPECT_EQ(store.trials({}).size(), num_stored) << "the store goes on answering";
+    store.end_sweep(sweep, "failed");
+  }
+  Store store = Store::open(folder / "x.db");
+  EXPECT_EQ(store.trials({}).size(), num_stored);
+  EXPECT_THAT(store.check(), IsEmpty());
+}
+
+TEST(Lock, HeldForTooLongIsASentence) {
+  TempFolder folder;
+  fill(folder / "x.db", 1);
+  Store store = Store::open(folder / "x.db", kShort);
+  std::array<int, 2> ready{}, release{};
+  ASSERT_EQ(pipe(ready.data()), 0);
+  ASSERT_EQ(pipe(release.data()), 0);
+  UniqueFd ready_out(ready[0]), ready_in(ready[1]), release_out(release[0]), release_in(release[1]);
+  const pid_t holder = start_process([&] {
+    Database database = Database::open(folder / "x.db", kShort);
+    Transaction transaction(database, Transaction::Mode::write);
+    char byte = 'x';
+    if (write(ready_in.get(), &byte, 1) != 1) return 1;
+    return read(release_out.get(), &byte, 1) == 1 ? 0 : 1;
+  });
+  char byte = 0;
+  ASSERT_EQ(read(ready_out.get(), &byte, 1), 1);
+  EXPECT_THAT(message_of<Error>([&] { store.begin_sweep("sweep", "", "", h200(), ""); }),
+              EndsWith("x.db: another process has kept it locked for too long"));
+  EXPECT_EQ(store.trials({}).size(), 1u) << "reading needs no lock";
+  ASSERT_EQ(write(release_in.get(), &byte, 1), 1);
+  EXPECT_EQ(wait_for(holder), 0);
+  EXPECT_GT(store.begin_sweep("sweep", "", "", h200(), ""), 0);
+}
+
+TEST(ReadOnly, FileIsRefusedForWritingAndReadInAFolderThatCannotBeWritten) {
+  TempFolder folder;
+  fill(folder / "x.db", 3);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
+  std::filesystem::permissions(folder / "x.db", std::filesystem::perms(0444));
+  // Root may write anything, so a process of no rights asks.
+  const pid_t pid = start_process([&] {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
+    if (!message_of<Error>([&] { Store::open(folder / "x.db"); }).ends_with("is read-only")) {
+      return 2;
+    }
+    return Store::open_readonly(folder / "x.db").trials({}).size() == 3 ? 0 : 3;
+  });
+  EXPECT_EQ(wait_for(pid), 0);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+}
+
+TEST(ReadOnly, RowsThatOnlyTheWalHasAreNotLeftOutSilently) {
+  TempFolder folder;
+  // A process killed before a checkpoint leaves its rows in the -wal.
+  fill(folder / "y.db", 0);
+  const pid_t killed = start_process([&] {
+    Store store = Store::open(folder / "y.db");
+    const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
+    store.finish(sweep, timed_record(key_of(1)));
+    kill(getpid(), SIGKILL);
+    return 0;
+  });
+  wait_for(killed);
+  ASSERT_GT(std::filesystem::file_size(folder / "y.db-wal"), 0u);
+  std::filesystem::remove(folder / "y.db-shm");
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
+  const pid_t reader = start_process([&] {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
+    const std::string message = message_of<Error>([&] { Store::open_readonly(folder / "y.db"); });
+    return message.find("its newest rows are still in") != std::string::npos ? 0 : 2;
+  });
+  EXPECT_EQ(wait_for(reader), 0);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  EXPECT_EQ(Store::open_readonly(folder / "y.db").trials({}).size(), 1u);
+}
+
+TEST(ReadOnly, APathWithTheCharactersOfAUriIsRead) {
+  TempFolder folder;
+  const auto path = folder / "50%#1?x=y.db";
+  fill(path, 1);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
+  const pid_t pid = start_process([&] {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
+    return Store::open_readonly(path).trials({}).size() == 1 ? 0 : 2;
+  });
+  EXPECT_EQ(wait_for(pid), 0);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+}
+
+TEST(Damage, IsFoundByCheckOrRefusedButNeverACrash) {
+  TempFolder folder;
+  fill(folder / "x.db", 300);
+  const std::string intact = read_file(folder / "x.db");
+  int num_found = 0;
+  constexpr std::size_t kPage = 4096;
+  for (std::size_t page = 1; page < intact.size() / kPage; page += 3) {
+    std::string damaged = intact;
+    damaged.replace(page * kPage, 64, std::string(64, '\xaa'));
+    write_text(folder / "y.db", damaged);
+    try {
+      Store store = Store::open(folder / "y.db");
+      num_found += store.check().empty() ? 0 : 1;
+      store.trials({});
+    } catch (const Error& error) {
+      ++num_found;
+    }
+  }
+  EXPECT_GT(num_found, 5);
+}
+
+}  // namespace
+}  // namespace assay

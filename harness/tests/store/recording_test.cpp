@@ -1,0 +1,306 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "store/store_fixture.h"
+
+namespace assay {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Recording sample_recording() {
+  Recording recording;
+  recording.sweep = "gemm_h200";
+  recording.device = h200();
+  recording.recorded_at = "2026-11-21";
+  recording.trials.push_back(timed_record(key_of(1)));
+  TrialKey edited = key_of(2);
+  edited.kernel.source_hash = "edited";
+  edited.config = {{"SCHEDULE", "grouped"}, {"BLOCK", -9007199254740993}};
+  Outcome failed;
+  failed.status = Status::correctness;
+  failed.kind = "mismatch";
+  failed.message = "größer\n\"quoted\" \\ and a tab\t";
+  failed.validation = Validation{std::nan(""), 0.01, kInfinity, 12};
+  recording.trials.push_back(record_of(edited, failed));
+  Outcome quick;
+  quick.timing = timing_of({32, 64});
+  recording.trials.push_back(record_of(key_of(3), quick));
+  recording.trials.back().config.clear();
+
+  const TrialKey key = key_of(1);
+  recording.baselines.push_back({"gemm_bf16", key.problem, key.protocol, key.toolchain, "cublaslt",
+                                 "algorithm 2 of 8", timing_of({1, 2, 3, 4, 5, 6, 7}),
+                                 "2026-11-21T10:00:00Z"});
+  RankEntry winner{"gemm", "BLOCK=1", {5.1, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
+  RankEntry loser{"gemm", "BLOCK=2", {}, 0, {1.25, 0, kInfinity}, {}, false, false, "unwritten"};
+  recording.ranks.push_back(
+      {"gemm_bf16", key.problem, key.protocol, 3, {winner, loser}, "2026-11-21T11:00:00Z"});
+  return recording;
+}
+
+std::string describe(const Recording& recording) {
+  const DeviceInfo& device = recording.device;
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {}\n", recording.sweep, recording.recorded_at,
+                  device.name, device.uuid, device.driver, device.cc, device.sm_count,
+                  device.smem_optin_bytes, device.l2_bytes, device.memory_bytes);
+  for (const auto& trial : recording.trials) text += describe(trial) + "\n";
+  for (const auto& baseline : recording.baselines) text += describe(baseline) + "\n";
+  for (const auto& rank : recording.ranks) text += describe(rank);
+  return text;
+}
+
+std::string written(const Recording& recording, const std::string& name = "x.jsonl") {
+  TempFolder folder;
+  write_recording(recording, folder / name);
+  return read_file(folder / name);
+}
+
+Recording read_text(const TempFolder& folder, const std::string& text) {
+  write_file_atomic(folder / "x.jsonl", text);
+  return read_recording(folder / "x.jsonl");
+}
+
+std::string damage_of(const std::string& text) {
+  TempFolder folder;
+  const std::string message = message_of<UsageError>([&] { read_text(folder, text); });
+  const std::string start = (folder / "x.jsonl").string();
+  return message.starts_with(start) ? message.substr(start.size()) : message;
+}
+
+TEST(Recording, ReadsBackWhatItWrote) {
+  for (const char* name : {"x.jsonl", "x.jsonl.gz"}) {
+    TempFolder folder;
+    write_recording(sample_recording(), folder / name);
+    EXPECT_EQ(describe(read_recording(folder / name)), describe(sample_recording())) << name;
+  }
+  EXPECT_THAT(written(sample_recording(), "x.jsonl.gz"), ::testing::StartsWith("\x1f\x8b"));
+}
+
+TEST(Recording, KeepsTenthsOfANanosecond) {
+  std::mt19937_64 random(1);
+  Recording recording = sample_recording();
+  Timing& timing = recording.trials[0].outcome.timing.value();
+  timing.samples_ns.clear();
+  // From a nanosecond to a hundred seconds.
+  for (double scale = 1; scale < 1e11; scale *= 10) {
+    for (int i = 0; i < 50; ++i) {
+      timing.samples_ns.push_back(std::uniform_real_distribution(scale, 10 * scale)(random));
+    }
+  }
+  const std::vector<double> exact = timing.samples_ns;
+  TempFolder folder;
+  const Recording once = read_text(folder, written(recording));
+  const auto& samples = once.trials[0].outcome.timing->samples_ns;
+  ASSERT_EQ(samples.size(), exact.size());
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_EQ(samples[i], std::round(exact[i] * 10) / 10);
+  }
+  EXPECT_EQ(written(once), written(recording)) << "rounding again changes nothing";
+}
+
+TEST(Recording, SpeaksT4) {
+  const std::string line = recording_line(timed_record(key_of(64)));
+  EXPECT_THAT(line, HasSubstr(R"("timestamp":"2026-11-21T10:00:00Z")"));
+  EXPECT_THAT(line, HasSubstr(R"("configuration":{"BLOCK":64,"SCHEDULE":"row"})"));
+  EXPECT_THAT(line,
+              HasSubstr(R"("times":{"compilation_time":12.5,"runtimes":[0.0010001,0.0010102)"));
+  EXPECT_THAT(line, HasSubstr(R"("invalidity":"correct","correctness":1,"measurements":)"
+                              R"([{"name":"time","value":0.0010005,"unit":"ms"}])"));
+}
+
+TEST(Recording, ALineStandsAloneToo) {
+  const std::string header = written(sample_recording());
+  TempFolder folder;
+  const Recording recording =
+      read_text(folder, header.substr(0, header.find('\n') + 1) +
+                            recording_line(timed_record(key_of(1))) + "\r\n\n");
+  ASSERT_EQ(recording.trials.size(), 1u);
+  EXPECT_EQ(describe(recording.trials[0]), describe(timed_record(key_of(1))));
+}
+
+TEST(Recording, IgnoresKeysOfTheFuture) {
+  std::string text = written(sample_recording());
+  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find("\n{", at)) {
+    at += text[at] == '\n' ? 2 : 1;
+    text.insert(at, R"("future":{"a":[1,{}]},)");
+  }
+  TempFolder folder;
+  EXPECT_EQ(describe(read_text(folder, text)), describe(sample_recording()));
+}
+
+TEST(Recording, BytesThatAreNoUtf8AreReplaced) {
+  Recording recording = sample_recording();
+  recording.trials[0].outcome.message = "a\xff";
+  TempFolder folder;
+  EXPECT_EQ(read_text(folder, written(recording)).trials[0].outcome.message, "a\xef\xbf\xbd");
+}
+
+TEST(Recording, FourThousandTrialsFitInFourMegabytes) {
+  Recording recording = sample_recording();
+  recording.trials.clear();
+  std::mt19937_64 random(1);
+  for (std::int64_t i = 0; i < 4000; ++i) {
+    TrialRecord trial = timed_record(key_of(i));
+    trial.kernel.source_hash = trial.kernel.contract_hash = std::string(32, 'a');
+    trial.compile.cubin_hash = fmt::format("{:016x}{:016x}", random(), random());
+    trial.config = {{"BLOCK_M", i}, {"BLOCK_N", 128}, {"BLOCK_K", 64},        {"WARPS", 8},
+                    {"STAGES", 4},  {"SPLIT_K", 1},   {"SCHEDULE", "grouped"}};
+    trial.outcome.validation = Validation{1.0 / 3000, 0.01, 1.0 / 7, 16777216};
+    auto& samples = trial.outcome.timing->samples_ns;
+    samples.resize(40);
+    for (double& ns : samples) {
+      ns = 176'000.0 + 32.0 * std::uniform_int_distribution(0, 40)(random);
+    }
+    trial.outcome.timing = timing_of(samples);
+    recording.trials.push_back(trial);
+  }
+  EXPECT_LT(written(recording).size(), 4'000'000u);
+  EXPECT_LT(written(recording, "x.jsonl.gz").size(), 1'000'000u);
+}
+
+TEST(Recording, DamageNamesTheLine) {
+  const std::string good = written(sample_recording());
+  const std::string header = good.substr(0, good.find('\n') + 1);
+  EXPECT_EQ(damage_of(""), ":1: no recording: the file is empty");
+  EXPECT_EQ(damage_of("{}"), ":1: 'assay_recording' is missing");
+  EXPECT_EQ(damage_of(R"({"assay_recording":2})"), ":1: recording format 2; this assay reads 1");
+  EXPECT_EQ(damage_of(header + "\n{\"configuration\":"), ":3: not a line of JSON");
+  EXPECT_EQ(damage_of(header + "[]"), ":2: not a JSON object");
+  EXPECT_EQ(damage_of(header + "{}"),
+            ":2: neither a trial ('configuration'), a 'baseline', a 'rank' nor a definition");
+  EXPECT_EQ(damage_of(header + R"({"configuration":{},"kernel":3})"),
+            ":2: 'kernel' is 3, but only 0 are defined above");
+
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string line = recording_line(timed_record(key_of(64)));
+    const std::size_t at = line.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return damage_of(header + line.replace(at, from.size(), to));
+  };
+  EXPECT_EQ(changed(R"("invalidity":"correct")", R"("invalidity":"slow")"),
+            ":2: 'invalidity' is 'slow', which T4 does not know");
+  EXPECT_EQ(changed(R"("BLOCK":64)", R"("BLOCK":0.5)"), ":2: 'BLOCK' is not an integer");
+  EXPECT_EQ(changed(R"("BLOCK":64)", R"("BLOCK":18446744073709551615)"),
+            ":2: 'BLOCK' is out of range: 18446744073709551615");
+  EXPECT_EQ(changed(R"("registers":128)", R"("registers":4294967296)"),
+            ":2: 'registers' is out of range: 4294967296");
+  // Such a name would change the text by which the store knows a configuration.
+  EXPECT_THAT(changed(R"("BLOCK":64)", R"("A=1,B":64)"), HasSubstr("'configuration' has a name"));
+  EXPECT_THAT(changed(R"("SCHEDULE":"row")", R"("SCHEDULE":"12")"),
+              HasSubstr("'configuration' has a name"));
+  EXPECT_EQ(changed("[0.0010001", "[\"fast\""), ":2: 'runtimes' is not a number");
+}
+
+TEST(Recording, MutatedFilesAreReadOrRefused) {
+  std::mt19937 random(20261121);
+  const auto below = [&](std::size_t limit) {
+    return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
+  };
+  const std::string plain = written(sample_recording());
+  const std::string packed = written(sample_recording(), "x.jsonl.gz");
+  const std::vector<std::string> pieces = {"null", "-1",   "1e999", "{}",
+                                           "[]",   "\"\"", "\x80",  "\n",
+                                           "0",    "true", "[[[",   "99999999999999999999"};
+  TempFolder folder;
+  int num_refused = 0;
+  constexpr int kRounds = 3000;
+  for (int round = 0; round < kRounds; ++round) {
+    std::string text = round % 8 == 0 ? packed : plain;
+    for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
+      const std::size_t at = below(text.size());
+      switch (below(4)) {
+        case 0:
+          text[at] = static_cast<char>(below(256));
+          break;
+        case 1:
+          text.erase(at, 1 + below(20));
+          break;
+        case 2:
+          text.insert(at, pieces[below(pieces.size())]);
+          break;
+        // A value for another is damage that is still JSON.
+        default:
+          if (const auto colon = text.find(':', at); colon != std::string::npos) {
+            const auto end = text.find_first_of(",}", colon);
+            text.replace(colon + 1, end - colon - 1, pieces[below(pieces.size())]);
+          }
+      }
+      if (text.empty()) text = "{";
+    }
+    try {
+      Store store = Store::in_memory();
+      store.import(read_text(folder, text));
+      store.trials({});
+      store.baselines({});
+      store.ranks({});
+    } catch (const UsageError& error) {
+      ++num_refused;
+      EXPECT_THAT(error.what(), HasSubstr("x.jsonl:")) << text;
+    }
+  }
+  EXPECT_GT(num_refused, kRounds / 4);
+  EXPECT_LT(num_refused, kRounds) << "some changes do no harm";
+}
+
+TEST(Import, MarksRowsWithTheirOriginAndAddsThemOnce) {
+  Store store = Store::in_memory();
+  store.import(sample_recording());
+  store.import(sample_recording());
+  const auto rows = store.trials({});
+  ASSERT_EQ(rows.size(), sample_recording().trials.size());
+  EXPECT_EQ(rows[0].provenance, "recorded on NVIDIA H200, 2026-11-21");
+  EXPECT_EQ(describe(store.trial(rows[0].id).value().record), describe(timed_record(key_of(1))));
+  EXPECT_EQ(store.ranks({}).at(0).provenance, rows[0].provenance);
+  EXPECT_EQ(store.baselines({}).size(), 1u);
+  EXPECT_THAT(store.check(), IsEmpty());
+}
+
+TEST(Import, AndRecordAreInverses) {
+  Store store = Store::in_memory();
+  store.import(sample_recording());
+  EXPECT_EQ(describe(store.record("gemm_h200")), describe(sample_recording()));
+}
+
+TEST(Import, MeasuredResultsAreRecordedBeforeReplayedOnes) {
+  Store store = Store::in_memory();
+  const std::int64_t live = store.begin_sweep("gemm_h200", "", "", h200(), "");
+  store.finish(live, timed_record(key_of(7)));
+  store.import(sample_recording());
+  const Recording recording = store.record("gemm_h200");
+  ASSERT_EQ(recording.trials.size(), 1u);
+  EXPECT_EQ(describe(recording.trials[0]), describe(timed_record(key_of(7))));
+}
+
+TEST(Import, ARecordingOpensAsADatabaseToRead) {
+  TempFolder folder;
+  for (const char* name : {"x.jsonl", "x.jsonl.gz"}) {
+    write_recording(sample_recording(), folder / name);
+    const Store store = Store::open_readonly(folder / name);
+    EXPECT_EQ(store.path(), folder / name);
+    EXPECT_EQ(store.trials({}).size(), sample_recording().trials.size());
+    EXPECT_EQ(describe(store.record("gemm_h200")), describe(sample_recording()));
+  }
+}
+
+TEST(Import, ATruncatedGzipFileIsTheUsersMistake) {
+  TempFolder folder;
+  const std::string packed = written(sample_recording(), "x.jsonl.gz");
+  write_file_atomic(folder / "x.jsonl.gz", packed.substr(0, packed.size() / 2));
+  EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "x.jsonl.gz"); }),
+              HasSubstr("x.jsonl.gz: damaged gzip file"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "base/stats.h"
+#include "base/trial.h"
+#include "base/value.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// A folder that goes when the test ends.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "assay_store_XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) std::abort();
+    path_ = pattern;
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  ~TempFolder() { std::filesystem::remove_all(path_); }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline DeviceInfo h200() {
+  return {"NVIDIA H200", "GPU-1234", "580.1", 90, 132, 232448, 62914560, 150754820096};
+}
+
+inline TrialKey key_of(std::int64_t block) {
+  return {{"gemm", "gemm_bf16", "source", "contract"},
+          {"13.0", "90a", "--use_fast_math", "580.1"},
+          {"cold", 0.005},
+          {{"M", 16}, {"N", 4096}},
+          {{"BLOCK", block}, {"SCHEDULE", "row"}}};
+}
+
+inline Timing timing_of(std::vector<double> samples_ns) {
+  const Interval interval = median_interval(samples_ns);
+  return {samples_ns, median(samples_ns), interval.low, interval.high, StopReason::precision};
+}
+
+inline TrialRecord record_of(const TrialKey& key, Outcome outcome = {}) {
+  return {key.kernel,         key.toolchain,
+          key.protocol,       key.problem,
+          key.config,         {12.5, false, 128, 4, 8, 1024, "cubin"},
+          std::move(outcome), "2026-11-21T10:00:00Z"};
+}
+
+inline TrialRecord timed_record(const TrialKey& key) {
+  Outcome outcome;
+  outcome.validation = Validation{0.001, 0.01, 0.25, 65536};
+  outcome.timing = timing_of({1000.1, 1010.2, 990.3, 1000.4, 1000.5, 1000.6, 1234.5});
+  outcome.device_ms = 3.25;
+  return record_of(key, outcome);
+}
+
+/// Every field with every digit: equal texts are equal values.
+inline std::string describe(const Timing& timing) {
+  return fmt::format("[{}] {} ({}, {}) {}", fmt::join(timing.samples_ns, " "), timing.median_ns,
+                     timing.ci_low_ns, timing.ci_high_ns, to_text(timing.stop));
+}
+
+inline std::string describe(const Toolchain& toolchain, const Protocol& protocol,
+                            const Problem& problem) {
+  return fmt::format("{}/{}/{}/{} {}@{} {}", toolchain.nvrtc, toolchain.arch, toolchain.options,
+                     toolchain.driver, protocol.name, protocol.precision_ratio, to_text(problem));
+}
+
+inline std::string describe(const TrialRecord& record) {
+  const auto& [kernel, toolchain, protocol, problem, config, compile, outcome, finished_at] =
+      record;
+  std::string text = fmt::format(
+      "{}/{}/{}/{} {} {}\ncompile {} {} {} {} {} {} {}\noutcome {}/{}/{} {} at {}\n", kernel.name,
+      kernel.op, kernel.source_hash, kernel.contract_hash, describe(toolchain, protocol, problem),
+      to_text(config), compile.compile_ms, compile.cached, compile.registers, compile.spill_bytes,
+      compile.stack_bytes, compile.static_smem_bytes, compile.cubin_hash, to_text(outcome.status),
+      outcome.kind, outcome.message, outcome.device_ms, finished_at);
+  if (const auto& validation = outcome.validation) {
+    text += fmt::format("validation {} {} {} {}\n", validation->relative_error,
+                        validation->relative_limit, validation->worst_element_ratio,
+                        validation->elements);
+  }
+  if (outcome.timing) text += "timing " + describe(*outcome.timing);
+  return text;
+}
+
+inline std::string describe(const BaselineRecord& record) {
+  return fmt::format("{} {} {} {} {} at {}", record.op,
+                     describe(record.toolchain, record.protocol, record.problem), record.name,
+                     record.detail, describe(record.timing), record.finished_at);
+}
+
+inline std::string describe(const RankRecord& record) {
+  std::string text =
+      fmt::format("{} {} {} at {}\n", record.op, describe({}, record.protocol, record.problem),
+                  record.rounds, record.finished_at);
+  for (const RankEntry& entry : record.entries) {
+    const Interval& ratio = entry.ratio_to_best;
+    const Interval& speedup = entry.speedup_over_baseline;
+    text += fmt::format("{} {} [{}] {} {} {} {} {} {} {} {} {} '{}'\n", entry.kernel, entry.config,
+                        fmt::join(entry.samples_ns, " "), entry.median_ns, ratio.value, ratio.low,
+                        ratio.high, speedup.value, speedup.low, speedup.high, entry.winner,
+                        entry.tied, entry.failure);
+  }
+  return text;
+}
+
+/// Starts `body` in a process of its own, which ends without running this one's destructors.
+inline pid_t start_process(const std::function<int()>& body) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  int code = 99;
+  try {
+    code = body();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "child: {}\n", error.what());
+  }
+  _exit(code);
+}
+
+/// The exit code of a process, or -1 if a signal ended it.
+inline int wait_for(pid_t pid) {
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// The message of the exception that `action` throws, which must be an `Expected`.
+template <class Expected, class Action>
+std::string message_of(Action&& action) {
+  try {
+    action();
+  } catch (const Expected& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    return std::string("another exception: ") + error.what();
+  }
+  return "no exception";
+}
+
+}  // namespace assay

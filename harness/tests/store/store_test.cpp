@@ -1,0 +1,270 @@
+#include "store/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "store/store_fixture.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::int64_t begin(Store& store, const std::string& name = "sweep",
+                   const std::string& provenance = "") {
+  return store.begin_sweep(name, "sweep: " + name, "assay sweep", h200(), provenance);
+}
+
+std::vector<std::string> configs(const std::vector<TrialRow>& rows) {
+  std::vector<std::string> texts;
+  for (const TrialRow& row : rows) texts.push_back(to_text(row.record.config));
+  return texts;
+}
+
+TEST(Store, EveryStatusAndKindComesBackAsStored) {
+  const std::vector<std::pair<Status, std::string>> outcomes = {
+      {Status::correct, ""},
+      {Status::constraints, "smem"},
+      {Status::compile, "error"},
+      {Status::compile, "timeout"},
+      {Status::runtime, "launch"},
+      {Status::runtime, "illegal_address"},
+      {Status::timeout, "hang"},
+      {Status::correctness, "mismatch"},
+      {Status::correctness, "unwritten"},
+      {Status::correctness, "out_of_bounds"},
+      {Status::correctness, "input_modified"},
+      {Status::correctness, "nondeterministic"},
+      {Status::correctness, "implausible"}};
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    Outcome outcome;
+    outcome.status = outcomes[i].first;
+    outcome.kind = outcomes[i].second;
+    outcome.message = "why";
+    const TrialKey key = key_of(static_cast<std::int64_t>(i));
+    const TrialRecord record = record_of(key, outcome);
+    ASSERT_EQ(store.claim(sweep, key), Claim::fresh);
+    store.finish(sweep, record);
+    EXPECT_EQ(describe(store.find(sweep, key).value()), describe(record));
+  }
+  EXPECT_EQ(store.trials({}).size(), outcomes.size());
+}
+
+TEST(Store, TimesAndFiguresComeBackToTheLastBit) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  TrialRecord record = timed_record(key_of(1));
+  record.outcome.timing->samples_ns[2] = std::nextafter(990.3, 991);
+  store.finish(sweep, record);
+  EXPECT_EQ(describe(store.find(sweep, key_of(1)).value()), describe(record));
+}
+
+// SQLite has no NaN and turns it into NULL; an output full of NaN has a relative error of NaN, and
+// a median of fewer than six samples has no interval.
+TEST(Store, NumbersThatAreNoneComeBack) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  Outcome outcome;
+  outcome.status = Status::correctness;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  outcome.validation = Validation{nan, 0.01, std::numeric_limits<double>::infinity(), 4};
+  outcome.timing = timing_of({5, 6});
+  const TrialRecord record = record_of(key_of(1), outcome);
+  store.finish(sweep, record);
+  EXPECT_EQ(describe(store.find(sweep, key_of(1)).value()), describe(record));
+}
+
+TEST(Store, KeepsTextThatIsLongOrForeignOrHoldsNul) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  Outcome outcome;
+  outcome.status = Status::compile;
+  outcome.message = "größer als 48 КБ: 共享内存 \xf0\x9f\x98\x80" + std::string(1, '\0') +
+                    "'); --" + std::string(100'000, 'x');
+  const TrialRecord record = record_of(key_of(1), outcome);
+  store.finish(sweep, record);
+  const auto rows = store.trials({});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_LE(rows[0].record.outcome.message.size(), 4000u) << "a listing holds no whole logs";
+  EXPECT_EQ(describe(store.trial(rows[0].id).value().record), describe(record));
+}
+
+TEST(Store, ListsTimesWithoutSamples) {
+  Store store = Store::in_memory();
+  store.finish(begin(store), timed_record(key_of(1)));
+  const Timing timing = store.trials({}).at(0).record.outcome.timing.value();
+  EXPECT_THAT(timing.samples_ns, ElementsAre());
+  EXPECT_EQ(timing.median_ns, timed_record(key_of(1)).outcome.timing->median_ns);
+}
+
+TEST(Store, AnyDifferenceInTheKeyIsAnotherTrial) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  store.finish(sweep, timed_record(key_of(1)));
+  const std::vector<std::function<void(TrialKey&)>> changes = {
+      [](TrialKey& key) { key.kernel.source_hash = "edited"; },
+      [](TrialKey& key) { key.kernel.contract_hash = "edited"; },
+      [](TrialKey& key) { key.toolchain.nvrtc = "13.1"; },
+      [](TrialKey& key) { key.toolchain.arch = "90"; },
+      [](TrialKey& key) { key.toolchain.options = "-G"; },
+      [](TrialKey& key) { key.toolchain.driver = "581"; },
+      [](TrialKey& key) { key.protocol.name = "hot"; },
+      [](TrialKey& key) { key.protocol.precision_ratio = 0.01; },
+      [](TrialKey& key) { key.problem[0].second = 32; },
+      [](TrialKey& key) { key.config[1].second = "column"; }};
+  for (const auto& change : changes) {
+    TrialKey key = key_of(1);
+    change(key);
+    EXPECT_EQ(store.find(sweep, key), std::nullopt);
+    EXPECT_EQ(store.claim(sweep, key), Claim::fresh);
+  }
+  EXPECT_EQ(store.claim(sweep, key_of(1)), Claim::done);
+}
+
+TEST(Store, ReplayedAndMeasuredResultsNeverMeet) {
+  Store store = Store::in_memory();
+  const std::int64_t replay = begin(store, "sweep", "recorded on NVIDIA H200, 2026-11-21");
+  store.finish(replay, timed_record(key_of(1)));
+  const std::int64_t live = begin(store);
+  EXPECT_EQ(store.find(live, key_of(1)), std::nullopt);
+  EXPECT_EQ(store.claim(live, key_of(1)), Claim::fresh);
+}
+
+TEST(Store, TheFirstResultOfATrialStays) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  store.finish(sweep, timed_record(key_of(1)));
+  store.finish(sweep, record_of(key_of(1)));
+  EXPECT_TRUE(store.find(sweep, key_of(1)).value().outcome.timing.has_value());
+}
+
+TEST(Store, AResultBelongsToEverySweepThatAskedForIt) {
+  Store store = Store::in_memory();
+  store.finish(begin(store, "first"), timed_record(key_of(1)));
+  const std::int64_t second = begin(store, "second");
+  EXPECT_EQ(store.claim(second, key_of(1)), Claim::done);
+  Filter filter;
+  filter.sweep = "second";
+  EXPECT_EQ(store.trials(filter).size(), 1u);
+  EXPECT_EQ(store.record("second").trials.size(), 1u);
+  filter.sweep = "third";
+  EXPECT_TRUE(store.trials(filter).empty());
+}
+
+TEST(Store, FiltersSelectByEveryField) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store, "a");
+  store.finish(sweep, timed_record(key_of(1)));
+  TrialKey other = key_of(2);
+  other.kernel = {"scan", "scan_f32", "s", "c"};
+  other.problem = {{"M", 16}, {"N", 8}};
+  Outcome failed;
+  failed.status = Status::timeout;
+  store.finish(sweep, record_of(other, failed));
+
+  const auto only = [&](auto Filter::*field, const std::string& value) {
+    Filter filter;
+    filter.*field = value;
+    return configs(store.trials(filter));
+  };
+  const std::string first = to_text(key_of(1).config), second = to_text(other.config);
+  EXPECT_THAT(only(&Filter::op, "gemm_bf16"), ElementsAre(first));
+  EXPECT_THAT(only(&Filter::kernel, "scan"), ElementsAre(second));
+  EXPECT_THAT(only(&Filter::status, "timeout"), ElementsAre(second));
+  EXPECT_THAT(only(&Filter::device, "NVIDIA H200"), ElementsAre(first, second));
+  EXPECT_THAT(only(&Filter::device, "nvidia_h200"), ElementsAre(first, second));
+  EXPECT_THAT(only(&Filter::device, "nvidia_a100"), ElementsAre());
+  EXPECT_THAT(only(&Filter::problem, "M=16"), ElementsAre(first, second));
+  EXPECT_THAT(only(&Filter::problem, "N=4096,M=16"), ElementsAre(first));
+  EXPECT_THAT(only(&Filter::problem, "M=16,K=1"), ElementsAre());
+  EXPECT_THAT(message_of<UsageError>([&] { only(&Filter::status, "slow"); }),
+              HasSubstr("unknown status 'slow': correct, "));
+}
+
+BaselineRecord baseline_of(const std::string& name, const std::string& finished_at) {
+  const TrialKey key = key_of(1);
+  return {"gemm_bf16", key.problem, key.protocol,         key.toolchain,
+          name,        "algorithm", timing_of({1, 2, 3}), finished_at};
+}
+
+RankRecord rank_of(const std::string& finished_at) {
+  RankEntry winner{"gemm", "BLOCK=1", {5, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
+  RankEntry failed{"gemm", "BLOCK=2", {}, 0, {}, {}, false, false, "mismatch at [0, 1]"};
+  RankEntry baseline{
+      "",        "cublaslt", {9, 9, 9}, 9, {1.5, 0, std::numeric_limits<double>::infinity()},
+      {1, 1, 1}, false,      false,     ""};
+  return {"gemm_bf16", key_of(1).problem,          key_of(1).protocol,
+          3,           {winner, baseline, failed}, finished_at};
+}
+
+TEST(Store, NewestBaselineAndRankAreTheAnswer) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  const BaselineRecord best = baseline_of("cublaslt_best", "2026-11-21T10:00:00Z");
+  store.add_baseline(sweep, baseline_of("cublaslt", "2026-11-21T09:00:00Z"));
+  const BaselineRecord first = baseline_of("cublaslt", "2026-11-21T10:00:00Z");
+  store.add_baseline(sweep, first);
+  store.add_baseline(sweep, best);
+  store.add_rank(sweep, rank_of("2026-11-21T09:00:00Z"));
+  store.add_rank(sweep, rank_of("2026-11-21T10:00:00Z"));
+
+  const auto baselines = store.baselines({});
+  ASSERT_EQ(baselines.size(), 2u);
+  EXPECT_EQ(describe(baselines[0].record), describe(first));
+  EXPECT_EQ(describe(baselines[1].record), describe(best));
+  const auto ranks = store.ranks({});
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_EQ(describe(ranks[0].record), describe(rank_of("2026-11-21T10:00:00Z")));
+
+  Filter filter;
+  filter.op = "another";
+  EXPECT_TRUE(store.baselines(filter).empty());
+  EXPECT_TRUE(store.ranks(filter).empty());
+}
+
+TEST(Store, RanksOfDevicesAndProtocolsStandSideBySide) {
+  Store store = Store::in_memory();
+  store.add_rank(begin(store), rank_of("2026-11-21T10:00:00Z"));
+  store.add_rank(begin(store, "s", "recorded on NVIDIA H200, 2026-01-01"),
+                 rank_of("2026-11-21T11:00:00Z"));
+  RankRecord hot = rank_of("2026-11-21T12:00:00Z");
+  hot.protocol.name = "hot";
+  store.add_rank(begin(store), hot);
+  EXPECT_EQ(store.ranks({}).size(), 3u);
+}
+
+TEST(Store, RecordKeepsOnlyTheNewestVersionOfAKernel) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  TrialRecord old = timed_record(key_of(1));
+  old.finished_at = "2026-11-20T10:00:00Z";
+  old.kernel.source_hash = "before the edit";
+  store.finish(sweep, old);
+  store.finish(sweep, timed_record(key_of(1)));
+  store.finish(sweep, timed_record(key_of(2)));
+  const Recording recording = store.record("sweep");
+  ASSERT_EQ(recording.trials.size(), 2u);
+  EXPECT_EQ(describe(recording.trials[0]), describe(timed_record(key_of(1))));
+  EXPECT_EQ(recording.recorded_at, "2026-11-21");
+  EXPECT_EQ(recording.device.uuid, h200().uuid);
+}
+
+TEST(Store, RecordOfAnUnknownSweepIsTheUsersMistake) {
+  EXPECT_EQ(message_of<UsageError>([] { Store::in_memory().record("gemm"); }),
+            ":memory: has no sweep named 'gemm'");
+}
+
+TEST(Store, AnUnknownSweepIsRefused) {
+  Store store = Store::in_memory();
+  EXPECT_EQ(message_of<Error>([&] { store.claim(7, key_of(1)); }), ":memory: has no sweep 7");
+}
+
+}  // namespace
+}  // namespace assay
