@@ -1,0 +1,244 @@
+#include "space/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "space/test_kernel.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A contract with every form of argument.
+TestKernel full_kernel() {
+  TestKernel kernel({"M", "K"});
+  kernel.param("BLOCK", {32, 64}).param("SPLIT", {1, 4}).param("ORDER", {"row", "column"});
+  kernel.let("smem", "BLOCK * 64");
+  KernelSpec& spec = kernel.spec;
+  BufferSpec a{DType::bf16, kernel.exprs({"M", "K"}), Role::in, {}, false};
+  a.fill = {"uniform", {{"low", kernel.expr("0 - 3")}, {"high", kernel.expr("BLOCK")}}};
+  const BufferSpec c{DType::f32, kernel.exprs({"M"}), Role::out, {}, true};
+  const BufferSpec partial{DType::f64, kernel.exprs({"SPLIT", "M"}), Role::scratch, {}, false};
+  const TensorMapSpec map{"A", kernel.exprs({"BLOCK", "64"}), 128};
+  spec.args = {{"A", a, {}},
+               {"C", c, {}},
+               {"partial", partial, {}},
+               {"A_map", map, {}},
+               {"M", ScalarSpec{DType::i32, kernel.expr("M")}, {}},
+               {"is_row", ScalarSpec{DType::u8, kernel.expr("ORDER == row")}, {}}};
+  LaunchSpec main_launch{"main_entry",
+                         {},
+                         kernel.exprs({"cdiv(M, BLOCK)", "1", "SPLIT"}),
+                         kernel.exprs({"BLOCK"}),
+                         kernel.exprs({"2"}),
+                         kernel.expr("smem")};
+  LaunchSpec reduce{
+      "reduce", kernel.expr("SPLIT > 1"), kernel.exprs({"cdiv(M, 256)"}), kernel.exprs({"256"}), {},
+      {}};
+  spec.launches = {main_launch, reduce};
+  spec.reference = {{"row_sum", {{"in", "A"}, {"out", "C"}}, {{"transpose", 1}}, {}}};
+  spec.flops = kernel.expr("M * K");
+  spec.bytes = kernel.expr("2 * M * K + 4 * M");
+  spec.tolerance.relative = 0.1;
+  spec.deterministic = false;
+  return kernel;
+}
+
+const Problem kProblem = {{"M", 1000}, {"K", 128}};
+
+Config config(std::int64_t split, const char* order = "row") {
+  return {{"BLOCK", 64}, {"SPLIT", split}, {"ORDER", order}};
+}
+
+Plan full_plan(std::int64_t split = 4) {
+  return make_plan(full_kernel().spec, kProblem, config(split), test_device());
+}
+
+/// What make_plan says of a kernel of one parameter SIZE after `change`.
+template <typename Change>
+std::string plan_error(Change change, std::int64_t size) {
+  TestKernel kernel;
+  kernel.param("SIZE", {size});
+  kernel.spec.launches = {{"entry", {}, kernel.exprs({"1"}), kernel.exprs({"32"}), {}, {}}};
+  change(kernel);
+  try {
+    make_plan(kernel.spec, {}, {{"SIZE", size}}, test_device());
+  } catch (const PlanError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MakePlan, EvaluatesEveryForm) {
+  const Plan plan = full_plan();
+  EXPECT_EQ(plan.kernel, "test_kernel");
+  EXPECT_EQ(plan.problem, kProblem);
+  EXPECT_EQ(plan.config, config(4));
+  ASSERT_EQ(plan.args.size(), 6u);
+  const auto& a = std::get<BufferPlan>(plan.args[0]);
+  EXPECT_THAT(a.shape, ElementsAre(1000, 128));
+  EXPECT_EQ(a.elements(), 128000);
+  EXPECT_EQ(a.bytes(), 256000);
+  EXPECT_EQ(a.generator, "uniform");
+  EXPECT_EQ(a.arguments, (std::map<std::string, std::int64_t>{{"high", 64}, {"low", -3}}));
+  const auto& c = std::get<BufferPlan>(plan.args[1]);
+  EXPECT_EQ(c.role, Role::out);
+  EXPECT_TRUE(c.zeroed);
+  EXPECT_EQ(c.generator, "");  // only inputs are made
+  EXPECT_THAT(std::get<BufferPlan>(plan.args[2]).shape, ElementsAre(4, 1000));
+  EXPECT_THAT(std::get<TensorMapPlan>(plan.args[3]).box, ElementsAre(64, 64));
+  EXPECT_EQ(std::get<ScalarPlan>(plan.args[4]).value, 1000);
+  EXPECT_EQ(std::get<ScalarPlan>(plan.args[5]).value, 1);
+  EXPECT_THAT(plan.launches[0].grid, ElementsAre(16, 1, 4));
+  EXPECT_THAT(plan.launches[0].block, ElementsAre(64, 1, 1));
+  EXPECT_THAT(plan.launches[0].cluster, ElementsAre(2, 1, 1));
+  EXPECT_EQ(plan.launches[0].smem_bytes, 4096);
+  EXPECT_EQ(plan.reference[0].operands.at("out"), "C");
+  EXPECT_EQ(plan.flops, 128000);
+  EXPECT_EQ(plan.bytes, 260000);
+  EXPECT_EQ(plan.relative_tolerance, 0.1);
+  EXPECT_EQ(plan.element_tolerance, std::nullopt);
+  EXPECT_FALSE(plan.deterministic);
+}
+
+TEST(MakePlan, KeepsTheLaunchesWhoseConditionHolds) {
+  EXPECT_EQ(full_plan(4).launches.size(), 2u);
+  ASSERT_EQ(full_plan(1).launches.size(), 1u);
+  EXPECT_EQ(full_plan(1).launches[0].entry, "main_entry");
+}
+
+TEST(MakePlan, ErrorsNameKernelConfigurationExpressionAndWhatIsAllowed) {
+  const auto change = [](TestKernel& kernel) {
+    kernel.spec.launches[0].grid = kernel.exprs({"1", "SIZE * 2"});
+  };
+  EXPECT_EQ(plan_error(change, 32768),
+            "test_kernel with SIZE=32768: entry grid.y \"SIZE * 2\" is 65536, allowed are 1 to "
+            "65535");
+}
+
+TEST(MakePlan, HoldsLaunchesToTheirLimits) {
+  const auto grid = [](std::vector<std::string> texts) {
+    return [=](TestKernel& kernel) { kernel.spec.launches[0].grid = kernel.exprs(texts); };
+  };
+  const auto block = [](std::vector<std::string> texts) {
+    return [=](TestKernel& kernel) { kernel.spec.launches[0].block = kernel.exprs(texts); };
+  };
+  const auto cluster = [](std::vector<std::string> texts) {
+    return [=](TestKernel& kernel) { kernel.spec.launches[0].cluster = kernel.exprs(texts); };
+  };
+  const auto smem = [](TestKernel& kernel) {
+    kernel.spec.launches[0].smem_bytes = kernel.expr("SIZE");
+  };
+  // The largest that is allowed, then one more; then none.
+  const auto expect_limit = [](const auto& change, std::int64_t most, std::int64_t least) {
+    EXPECT_EQ(plan_error(change, most), "");
+    EXPECT_NE(plan_error(change, most + 1), "");
+    EXPECT_EQ(plan_error(change, least), "");
+    EXPECT_NE(plan_error(change, least - 1), "");
+  };
+  expect_limit(grid({"SIZE"}), 2147483647, 1);
+  expect_limit(grid({"1", "SIZE"}), 65535, 1);
+  expect_limit(grid({"1", "1", "SIZE"}), 65535, 1);
+  expect_limit(block({"SIZE"}), 1024, 1);
+  expect_limit(block({"16", "SIZE"}), 64, 1);
+  expect_limit(block({"2", "4", "SIZE"}), 64, 1);
+  expect_limit(cluster({"SIZE"}), 16, 1);
+  expect_limit(cluster({"2", "SIZE"}), 8, 1);
+  expect_limit(smem, 2147483647, 0);
+}
+
+TEST(MakePlan, HoldsArgumentsToTheirTypes) {
+  const auto scalar = [](DType dtype) {
+    return [=](TestKernel& kernel) {
+      kernel.spec.args = {{"n", ScalarSpec{dtype, kernel.expr("SIZE")}, {}}};
+    };
+  };
+  EXPECT_EQ(plan_error(scalar(DType::i32), 2147483647), "");
+  EXPECT_THAT(plan_error(scalar(DType::i32), 2147483648), HasSubstr("n \"SIZE\" is 2147483648"));
+  EXPECT_EQ(plan_error(scalar(DType::i64), 2147483648), "");
+  EXPECT_EQ(plan_error(scalar(DType::u8), 255), "");
+  EXPECT_NE(plan_error(scalar(DType::u8), 256), "");
+  EXPECT_NE(plan_error(scalar(DType::u8), -1), "");
+  const auto box = [](TestKernel& kernel) {
+    kernel.spec.args = {{"map", TensorMapSpec{"A", kernel.exprs({"SIZE"}), 0}, {}}};
+  };
+  EXPECT_EQ(plan_error(box, 256), "");
+  EXPECT_NE(plan_error(box, 257), "");
+  EXPECT_NE(plan_error(box, 0), "");
+}
+
+TEST(MakePlan, HoldsShapesToWhatCanBeCounted) {
+  const auto shape = [](std::vector<std::string> texts) {
+    return [=](TestKernel& kernel) {
+      kernel.spec.args = {
+          {"A", BufferSpec{DType::f32, kernel.exprs(texts), Role::out, {}, false}, {}}};
+    };
+  };
+  EXPECT_EQ(plan_error(shape({"SIZE"}), 1), "");
+  EXPECT_THAT(plan_error(shape({"4", "SIZE"}), 0), HasSubstr("dimension 1 of A \"SIZE\" is 0"));
+  EXPECT_NE(plan_error(shape({"SIZE"}), -4), "");
+  EXPECT_THAT(plan_error(shape({"SIZE", "SIZE"}), 3037000499), HasSubstr("A has more than"));
+  EXPECT_NE(plan_error(shape({"8 / (SIZE - 5)"}), 5), "");
+}
+
+TEST(MakePlan, ALetWithoutAnAnswerMattersOnlyWhereItIsRead) {
+  const auto unread = [](TestKernel& kernel) { kernel.let("ratio", "8 / SIZE"); };
+  EXPECT_EQ(plan_error(unread, 0), "");
+  const auto read = [](TestKernel& kernel) {
+    kernel.let("ratio", "8 / SIZE");
+    kernel.spec.flops = kernel.expr("2 * ratio");
+  };
+  EXPECT_EQ(plan_error(read, 4), "");
+  EXPECT_THAT(plan_error(read, 0), HasSubstr("work.flops: \"2 * ratio\" reads ratio"));
+}
+
+TEST(MakePlan, AConfigurationOfAnotherKernelIsTheCallersMistake) {
+  const KernelSpec spec = full_kernel().spec;
+  const auto plan = [&](const Problem& problem, const Config& given) {
+    return make_plan(spec, problem, given, test_device());
+  };
+  Config more = config(1);
+  more.emplace_back("STAGES", 2);
+  EXPECT_THROW(plan(kProblem, {{"BLOCK", 64}}), UsageError);
+  EXPECT_THROW(plan(kProblem, more), UsageError);
+  EXPECT_THROW(plan(kProblem, config(1, "diagonal")), UsageError);
+  EXPECT_THROW(plan({{"M", 4}}, config(1)), UsageError);
+}
+
+TEST(PlanJson, RoundTrips) {
+  for (std::int64_t split : {1, 4}) {
+    Plan plan = full_plan(split);
+    plan.element_tolerance = 1.0 / 3;
+    plan.bytes = INT64_MAX;
+    const std::string text = nlohmann::json(plan).dump();
+    EXPECT_EQ(nlohmann::json::parse(text).get<Plan>(), plan) << text;
+  }
+  const Plan empty;
+  EXPECT_EQ(nlohmann::json::parse(nlohmann::json(empty).dump()).get<Plan>(), empty);
+}
+
+TEST(PlanJson, RefusesWhatItDidNotWrite) {
+  const nlohmann::json good = full_plan();
+  const auto refuses = [&](const char* pointer, const nlohmann::json& value) {
+    nlohmann::json bad = good;
+    bad[nlohmann::json::json_pointer(pointer)] = value;
+    EXPECT_ANY_THROW(bad.get<Plan>()) << pointer;
+  };
+  refuses("/args/0/form", "texture");
+  refuses("/args/0/dtype", "f8");
+  refuses("/args/0/role", "inout");
+  refuses("/args/0/shape", "wide");
+  refuses("/launches/0/grid", nlohmann::json::array({1, 1}));
+  refuses("/config", nlohmann::json::array({{"A"}}));
+  nlohmann::json lacking = good;
+  lacking.erase("deterministic");
+  EXPECT_ANY_THROW(lacking.get<Plan>());
+}
+
+}  // namespace
+}  // namespace assay
