@@ -1,0 +1,250 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "spec/kernel_spec.h"
+#include "temp_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+KernelSpec load(const std::string& name) {
+  return load_kernel(spec_tests() / "kernels" / (name + ".yaml"));
+}
+
+std::vector<std::string> texts(const std::vector<ExprSpec>& exprs) {
+  std::vector<std::string> all;
+  for (const ExprSpec& expr : exprs) all.push_back(expr.expr.text());
+  return all;
+}
+
+const ArgSpec& arg(const KernelSpec& kernel, std::string_view name) {
+  for (const ArgSpec& candidate : kernel.args) {
+    if (candidate.name == name) return candidate;
+  }
+  throw std::out_of_range(std::string(name));
+}
+
+const BufferSpec& buffer(const KernelSpec& kernel, std::string_view name) {
+  return std::get<BufferSpec>(arg(kernel, name).form);
+}
+
+TEST(LoadKernel, ReadsNamesAndSpace) {
+  const KernelSpec kernel = load("gemm_mma");
+  EXPECT_EQ(kernel.name, "gemm_mma");
+  EXPECT_EQ(kernel.op, "gemm_bf16");
+  EXPECT_EQ(kernel.summary,
+            "C[M,N] = A[M,K] @ B[N,K]^T, bf16 in and out, (sums, products) in fp32");
+  EXPECT_THAT(kernel.arch, ElementsAre("80", "86", "89", "90a"));
+  EXPECT_THAT(kernel.dims, ElementsAre("M", "N", "K"));
+  ASSERT_EQ(kernel.params.size(), 7u);
+  EXPECT_EQ(kernel.params[0].name, "BLOCK_M");
+  EXPECT_THAT(kernel.params[0].values, ElementsAre(Value(64), Value(128), Value(256)));
+  EXPECT_THAT(kernel.params[6].values,
+              ElementsAre(Value("row"), Value("column"), Value("grouped")));
+  ASSERT_EQ(kernel.lets.size(), 2u);
+  EXPECT_EQ(kernel.lets[1].name, "tiles");
+  EXPECT_EQ(kernel.constraints.size(), 3u);
+  EXPECT_EQ(kernel.constraints[2].expr.text(), "!(device.cc < 80 && SCHEDULE != row)");
+  EXPECT_FALSE(kernel.deterministic);
+  EXPECT_EQ(to_text(kernel.smoke), "M=256,N=384,K=128");
+  EXPECT_EQ(kernel.source_path, spec_tests() / "kernels/gemm_mma.cu");
+}
+
+TEST(LoadKernel, ReadsEachFormOfArgument) {
+  const KernelSpec kernel = load("gemm_mma");
+  ASSERT_EQ(kernel.args.size(), 9u);
+  EXPECT_EQ(buffer(kernel, "A").dtype, DType::bf16);
+  EXPECT_THAT(texts(buffer(kernel, "A").shape), ElementsAre("M", "K"));
+  EXPECT_EQ(buffer(kernel, "B").fill.generator, "normal");  // the default
+  EXPECT_EQ(buffer(kernel, "C").role, Role::out);
+  EXPECT_FALSE(buffer(kernel, "C").zeroed);
+  EXPECT_EQ(buffer(kernel, "partial").role, Role::scratch);
+  EXPECT_TRUE(buffer(kernel, "partial").zeroed);
+  EXPECT_THAT(texts(buffer(kernel, "partial").shape), ElementsAre("SPLIT_K", "M", "N"));
+  EXPECT_THAT(texts(buffer(kernel, "order").shape), ElementsAre("cdiv(M, BLOCK_M)"));
+  const auto& map = std::get<TensorMapSpec>(arg(kernel, "A_map").form);
+  EXPECT_EQ(map.of, "A");
+  EXPECT_THAT(texts(map.box), ElementsAre("BLOCK_M", "BLOCK_K"));
+  EXPECT_EQ(map.swizzle_bytes, 128);
+  EXPECT_EQ(std::get<ScalarSpec>(arg(kernel, "M").form).dtype, DType::i32);
+}
+
+TEST(LoadKernel, GeneratorsGetAllTheirArguments) {
+  const KernelSpec kernel = load("gemm_mma");
+  const auto& sizes = buffer(kernel, "sizes").fill.arguments;
+  EXPECT_EQ(sizes.at("low").expr.text(), "0");
+  EXPECT_EQ(sizes.at("high").expr.text(), "min(M, 7)");
+  EXPECT_EQ(buffer(kernel, "routes").fill.arguments.size(), 3u);
+
+  const TempFolder folder;
+  std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
+  replace_all(text, "shape: [M, K], role: in", "shape: [M, K], role: in, fill: uniform");
+  folder.write("gemm_small.cu", "");
+  const KernelSpec uniform = load_kernel(folder.write("gemm_small.yaml", text));
+  const auto& range = buffer(uniform, "A").fill.arguments;
+  EXPECT_EQ(range.at("low").expr.eval({}), -1);
+  EXPECT_EQ(range.at("high").expr.eval({}), 1);
+}
+
+TEST(LoadKernel, ReadsLaunchesAndReference) {
+  const KernelSpec kernel = load("gemm_mma");
+  ASSERT_EQ(kernel.launches.size(), 2u);
+  const LaunchSpec& main = kernel.launches[0];
+  EXPECT_EQ(main.entry, "gemm_mma");  // the kernel's name, by default
+  EXPECT_FALSE(main.when);
+  EXPECT_THAT(texts(main.grid), ElementsAre("cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)", "1", "SPLIT_K"));
+  EXPECT_THAT(texts(main.cluster), ElementsAre("1"));
+  EXPECT_EQ(main.smem_bytes->expr.text(), "smem");
+  const LaunchSpec& reduce = kernel.launches[1];
+  EXPECT_EQ(reduce.entry, "gemm_mma_reduce");
+  EXPECT_EQ(reduce.when->expr.text(), "SPLIT_K > 1");
+  EXPECT_THAT(texts(reduce.grid), ElementsAre("cdiv(M * N, 1024)"));
+  ASSERT_EQ(kernel.reference.size(), 1u);
+  EXPECT_EQ(kernel.reference[0].operation, "gemm");
+  EXPECT_THAT(kernel.reference[0].operands,
+              ElementsAre(Pair("a", "A"), Pair("b", "B"), Pair("out", "C")));
+  EXPECT_THAT(kernel.reference[0].options,
+              ElementsAre(Pair("transpose_a", 0), Pair("transpose_b", 1)));
+  EXPECT_THAT(kernel.baseline, ElementsAre("cublaslt"));
+  EXPECT_DOUBLE_EQ(*kernel.tolerance.relative, 0.01);
+  EXPECT_DOUBLE_EQ(*kernel.tolerance.element, 2.5);
+}
+
+TEST(LoadKernel, DefaultsAreTheStrictOnes) {
+  const KernelSpec kernel = load("gemm_small");
+  EXPECT_TRUE(kernel.deterministic);
+  EXPECT_FALSE(kernel.tolerance.relative);
+  EXPECT_FALSE(kernel.tolerance.element);
+  EXPECT_THAT(kernel.baseline, IsEmpty());
+  EXPECT_THAT(kernel.constraints, IsEmpty());
+  EXPECT_THAT(kernel.launches[0].cluster, IsEmpty());
+  EXPECT_FALSE(kernel.launches[0].smem_bytes);
+}
+
+TEST(LoadKernel, ReadsAnchorsFoldedLinesAndChains) {
+  const KernelSpec kernel = load("add_chain");
+  EXPECT_THAT(kernel.params, IsEmpty());
+  EXPECT_THAT(texts(buffer(kernel, "C").shape), ElementsAre("N"));
+  EXPECT_THAT(texts(kernel.launches[0].grid), ElementsAre("N > 1024 ? cdiv(N, 1024) : 1"));
+  EXPECT_EQ(kernel.reference.size(), 2u);
+}
+
+// How an evaluator fills the values; see KernelSpec::symbols.
+TEST(LoadKernel, ExpressionsReadTheSlotsOfTheSymbols) {
+  const KernelSpec kernel = load("gemm_mma");
+  std::vector<std::int64_t> values(kernel.symbols.size(), -1);
+  const auto set = [&](std::string_view name, std::int64_t value) {
+    ASSERT_GE(kernel.symbols.find(name), 0) << name;
+    values[static_cast<std::size_t>(kernel.symbols.find(name))] = value;
+  };
+  for (const char* word : {"row", "column", "grouped"}) set(word, kernel.symbols.find(word));
+  set("M", 300), set("N", 200), set("K", 64);
+  set("BLOCK_M", 128), set("BLOCK_N", 64), set("BLOCK_K", 32), set("STAGES", 3), set("SPLIT_K", 2);
+  set("SCHEDULE", kernel.symbols.find("column"));
+  set("device.cc", 90), set("device.sm_count", 132), set("device.l2_bytes", 1);
+  set("device.smem_optin_bytes", 3 * 192 * 32 * 2);
+  for (const LetSpec& let : kernel.lets) set(let.name, let.value.expr.eval(values));
+  EXPECT_EQ(kernel.lets[1].value.expr.eval(values), 3 * 4);
+  EXPECT_EQ(kernel.constraints[0].expr.eval(values), 1);  // smem is just what the device has
+  EXPECT_EQ(kernel.constraints[1].expr.eval(values), 0);  // SCHEDULE == grouped || SPLIT_K == 1
+  EXPECT_EQ(kernel.constraints[2].expr.eval(values), 1);
+  set("SCHEDULE", kernel.symbols.find("grouped"));
+  EXPECT_EQ(kernel.constraints[1].expr.eval(values), 1);
+  EXPECT_EQ(kernel.flops.expr.eval(values), 2 * 300 * 200 * 64);
+}
+
+/// The contract of gemm_mma with one text replaced.
+KernelSpec edited(std::string_view from, std::string_view to) {
+  const TempFolder folder;
+  std::string text = read_file(spec_tests() / "kernels/gemm_mma.yaml");
+  EXPECT_NE(text.find(from), std::string::npos) << from;
+  replace_all(text, from, to);
+  folder.write("gemm_mma.cu", "");
+  return load_kernel(folder.write("gemm_mma.yaml", text));
+}
+
+TEST(ContractHash, ChangesWithWhatATrialMeans) {
+  const std::string before = load("gemm_mma").contract_hash;
+  EXPECT_EQ(before.size(), 32u);
+  const std::pair<const char*, const char*> edits[] = {
+      {"smem: STAGES *", "smem: 1 + STAGES *"},
+      {"shape: [N, K], role: in", "shape: [N, K + 1], role: in"},
+      {"fill: normal", "fill: ones"},
+      {"low: 0", "low: 1"},
+      {", init: zero", ""},
+      {"dtype: i32, value: M", "dtype: i64, value: M"},
+      {"dtype: i32, value: M", "dtype: i32, value: N"},
+      {"swizzle_bytes: 128", "swizzle_bytes: 64"},
+      {"box: [BLOCK_M, BLOCK_K]", "box: [BLOCK_K, BLOCK_M]"},
+      {"block: [256]", "block: [512]"},
+      {"cluster: [1]", "cluster: [2]"},
+      {"when: SPLIT_K > 1", "when: SPLIT_K > 2"},
+      {"gemm_mma_reduce", "gemm_mma_sum"},
+      {"    smem_bytes: smem\n", ""},
+      {"flops: 2 * M", "flops: 3 * M"},
+      {"transpose_b: true", "transpose_b: false"},
+      {"relative: 1%", "relative: 2%"},
+      {", element: 2.5", ""},
+      {"deterministic: false", "deterministic: true"},
+  };
+  for (const auto& [from, to] : edits) EXPECT_NE(edited(from, to).contract_hash, before) << to;
+}
+
+TEST(ContractHash, KeepsOldResultsWhenOnlyTheSpaceChanges) {
+  const std::string before = load("gemm_mma").contract_hash;
+  const std::pair<const char*, const char*> edits[] = {
+      {"BLOCK_M: [64, 128, 256]", "BLOCK_M: [32, 64, 128, 256]"},
+      {"[row, column, grouped]", "[row, column, grouped, hilbert]"},
+      {"  - smem <= device.smem_optin_bytes\n", ""},
+      {"summary: C", "summary: D"},
+      {"[80, 86, 89, \"90a\"]", "[90a]"},
+      {"M: 256, N: 384", "M: 128, N: 384"},
+      {"[cublaslt]", "[]"},
+      // Layout is not meaning.
+      {"STAGES * (BLOCK_M + BLOCK_N)", "STAGES*( BLOCK_M+BLOCK_N )"},
+      {"{flops: 2 * M * N * K, ", "{ flops : 2 * M * N * K , "},
+      {", transpose_b: true, out: C", ", out: C, transpose_b: true"},
+  };
+  for (const auto& [from, to] : edits) EXPECT_EQ(edited(from, to).contract_hash, before) << to;
+}
+
+TEST(LoadKernel, LineEndsAndByteOrderMarkDoNotMatter) {
+  const KernelSpec plain = load("gemm_mma");
+  const KernelSpec windows = edited("\n", "\r\n");
+  EXPECT_EQ(windows.contract_hash, plain.contract_hash);
+  EXPECT_EQ(windows.smoke, plain.smoke);
+  EXPECT_EQ(windows.args.back().where.line, plain.args.back().where.line);
+  const KernelSpec marked = edited("# Every feature", "\xEF\xBB\xBF# Every feature");
+  EXPECT_EQ(marked.contract_hash, plain.contract_hash);
+  EXPECT_EQ(marked.params[0].where.column, plain.params[0].where.column);
+}
+
+TEST(LoadKernel, MissingFileIsAUsageError) {
+  try {
+    load("missing");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("missing.yaml"));
+  }
+}
+
+TEST(LoadKernel, LoadsEveryKernelOfTheProject) {
+  int loaded = 0;
+  for (const char* folder : {"kernels", "harness/tests/kernels/broken"}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(ASSAY_SOURCE_DIR) / folder)) {
+      if (entry.path().extension() != ".yaml") continue;
+      EXPECT_NO_THROW(load_kernel(entry.path()));
+      ++loaded;
+    }
+  }
+  EXPECT_GT(loaded, 10);
+}
+
+}  // namespace
+}  // namespace assay

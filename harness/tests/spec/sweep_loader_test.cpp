@@ -1,0 +1,144 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "spec/sweep_spec.h"
+#include "temp_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+SweepSpec load(const std::string& name) {
+  return load_sweep(spec_tests() / "good" / (name + ".yaml"), spec_tests() / "kernels");
+}
+
+std::vector<std::string> texts(const std::vector<Problem>& problems) {
+  std::vector<std::string> all;
+  for (const Problem& problem : problems) all.push_back(to_text(problem));
+  return all;
+}
+
+const ParamSpec& param(const KernelSpec& kernel, std::string_view name) {
+  for (const ParamSpec& candidate : kernel.params) {
+    if (candidate.name == name) return candidate;
+  }
+  throw std::out_of_range(std::string(name));
+}
+
+TEST(LoadSweep, ListsExpandWithTheFirstDimSlowest) {
+  EXPECT_THAT(texts(load("gemm_h200").problems),
+              ElementsAre("M=1,N=4096,K=4096,BATCH=1", "M=1,N=4096,K=8192,BATCH=1",
+                          "M=16,N=4096,K=4096,BATCH=1", "M=16,N=4096,K=8192,BATCH=1",
+                          "M=64,N=4096,K=4096,BATCH=1", "M=64,N=4096,K=8192,BATCH=1",
+                          "M=4096,N=4096,K=4096,BATCH=2"));
+}
+
+TEST(LoadSweep, NarrowsEachKernelInItsOwnOrder) {
+  const SweepSpec sweep = load("gemm_h200");
+  ASSERT_EQ(sweep.kernels.size(), 2u);
+  EXPECT_THAT(param(sweep.kernels[0], "STAGES").values, ElementsAre(Value(3), Value(4)));
+  EXPECT_THAT(param(sweep.kernels[1], "STAGES").values, ElementsAre(Value(3)));  // it has no 4
+  EXPECT_EQ(param(sweep.kernels[0], "BLOCK_M").values.size(), 3u);               // not narrowed
+}
+
+TEST(LoadSweep, ConstraintsGoToTheKernelsThatKnowTheirNames) {
+  const SweepSpec sweep = load("gemm_h200");
+  const auto& mma = sweep.kernels[0].constraints;
+  ASSERT_EQ(mma.size(), 5u);
+  EXPECT_EQ(mma[3].expr.text(), "BLOCK_M * BLOCK_N <= 32768");
+  EXPECT_EQ(mma[4].expr.text(), "STAGES <= 3 || M > 1");
+  const auto& small = sweep.kernels[1].constraints;
+  ASSERT_EQ(small.size(), 1u);
+  // Slots are those of the kernel, not of the sweep.
+  const Symbols& symbols = sweep.kernels[1].symbols;
+  EXPECT_THAT(small[0].expr.slots(), ElementsAre(symbols.find("M"), symbols.find("STAGES")));
+}
+
+TEST(LoadSweep, NarrowingKeepsTheContract) {
+  const KernelSpec whole = load_kernel(spec_tests() / "kernels/gemm_mma.yaml");
+  EXPECT_EQ(load("gemm_h200").kernels[0].contract_hash, whole.contract_hash);
+}
+
+TEST(LoadSweep, ReadsSearchMeasureAndRerank) {
+  const SweepSpec sweep = load("gemm_h200");
+  EXPECT_EQ(sweep.name, "gemm_h200");
+  EXPECT_EQ(sweep.search.strategy, Strategy::random);
+  EXPECT_EQ(sweep.search.seed, 18446744073u);
+  EXPECT_EQ(sweep.search.budget_configs, 500);
+  EXPECT_EQ(sweep.search.budget_seconds, 600);
+  EXPECT_EQ(sweep.measure.protocol, "cold");
+  EXPECT_DOUBLE_EQ(sweep.measure.precision_ratio, 0.005);
+  EXPECT_DOUBLE_EQ(sweep.measure.max_seconds_per_config, 2.5);
+  EXPECT_EQ(sweep.rerank.top, 4);
+  EXPECT_EQ(sweep.rerank.rounds, 15);
+}
+
+TEST(LoadSweep, WhatIsNotSaidHasDefaults) {
+  const SweepSpec sweep = load("defaults");
+  EXPECT_EQ(sweep.search.strategy, Strategy::exhaustive);
+  EXPECT_FALSE(sweep.search.budget_configs);
+  EXPECT_FALSE(sweep.search.budget_seconds);
+  EXPECT_EQ(sweep.measure.protocol, "cold");
+  EXPECT_DOUBLE_EQ(sweep.measure.precision_ratio, 0.005);
+  EXPECT_EQ(sweep.rerank.top, 8);
+  EXPECT_EQ(sweep.rerank.rounds, 30);
+}
+
+TEST(LoadSweep, AKernelRunsItsSmokeProblemOverItsWholeSpace) {
+  const auto path = spec_tests() / "kernels/gemm_mma.yaml";
+  const SweepSpec sweep = load_sweep(path, "no/such/folder");  // its own folder is what counts
+  EXPECT_EQ(sweep.name, "gemm_mma");
+  EXPECT_EQ(sweep.yaml_path, path);
+  EXPECT_THAT(texts(sweep.problems), ElementsAre("M=256,N=384,K=128"));
+  ASSERT_EQ(sweep.kernels.size(), 1u);
+  EXPECT_EQ(param(sweep.kernels[0], "STAGES").values.size(), 4u);
+}
+
+TEST(LoadSweep, ErrorsInAKernelNameTheKernelsFile) {
+  const TempFolder folder;
+  folder.write("broken.yaml", "kernel: broken\nop: x\n");
+  const auto path = folder.write("sweep.yaml", "sweep: s\nkernels: [broken]\nproblems: [{M: 1}]\n");
+  try {
+    load_sweep(path, folder.path());
+    FAIL();
+  } catch (const SpecError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("broken.yaml:1:1: expected the key"));
+  }
+}
+
+TEST(LoadSweep, AnEmptyKernelFolderIsNamed) {
+  const TempFolder folder;
+  try {
+    load_sweep(spec_tests() / "good/defaults.yaml", folder.path() / "none");
+    FAIL();
+  } catch (const SpecError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("/none, found \"add_chain\"\n"));
+  }
+}
+
+TEST(IsKernelFile, TellsTheTwoKindsApart) {
+  EXPECT_TRUE(is_kernel_file(spec_tests() / "kernels/gemm_mma.yaml"));
+  EXPECT_FALSE(is_kernel_file(spec_tests() / "good/gemm_h200.yaml"));
+  const TempFolder folder;
+  EXPECT_TRUE(is_kernel_file(folder.write("x.yaml", "# comment\n---\nop: x\nkernel: x\n")));
+  EXPECT_FALSE(is_kernel_file(folder.write("x.yaml", "[kernel]\n")));
+  EXPECT_THROW(is_kernel_file(folder.write("x.yaml", "")), SpecError);
+  EXPECT_THROW(is_kernel_file(folder.path() / "missing.yaml"), UsageError);
+}
+
+TEST(LoadSweep, LoadsEverySweepOfTheProject) {
+  const std::filesystem::path root = ASSAY_SOURCE_DIR;
+  int loaded = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "sweeps")) {
+    if (entry.path().extension() != ".yaml") continue;
+    EXPECT_NO_THROW(load_sweep(entry.path(), root / "kernels")) << entry.path();
+    ++loaded;
+  }
+  EXPECT_GT(loaded, 0);
+}
+
+}  // namespace
+}  // namespace assay
