@@ -17,37 +17,44 @@ struct Operands {
   SliceCopy<Element, kBlockM> a;
   SliceCopy<Element, kBlockN> b;
 
-  __device__ __forceinline__ void start(unsigned stage, int first_k, int part, int parts) const {
-    a.start(stage, first_k, part, parts);
-    b.start(stage + kSliceBytesA, first_k, part, parts);
+  __device__ __forceinline__ void start(unsigned stage, int part, int parts) {
+    a.start(stage, part, parts);
+    b.start(stage + kSliceBytesA, part, parts);
+  }
+  __device__ __forceinline__ void advance() {
+    a.advance();
+    b.advance();
   }
 };
+
+/// Past the last slice there is nothing to copy. A branch says so when a warp has little to
+/// multiply and every instruction counts; otherwise copies that read nothing are cheaper than a
+/// branch, which would keep the compiler from mixing copies and mma instructions.
+constexpr bool kSkipPastEnd = kTilesM * kTilesN < 16;
 
 /// The fast way: rows of A and B are aligned to 16 bytes. Copies of later slices and reads of the
 /// next step's fragments are under way while the tensor cores work on this step's.
 template <typename Element>
-__device__ __forceinline__ void multiply_slices(Sums& sums, const Operands<Element>& operands,
-                                                const FragmentReader& reader, SliceRange slices,
+__device__ __forceinline__ void multiply_slices(Sums& sums, Operands<Element>& operands,
+                                                const FragmentReader& reader, int num_slices,
                                                 unsigned smem) {
 #pragma unroll 1
   for (int slice = 0; slice < kStages - 1; ++slice) {
-    if (slice < slices.count) {
-      operands.start(smem + slice * kStageBytes, (slices.first + slice) * kBlockK, 0, 1);
-    }
+    operands.start(smem + slice * kStageBytes, 0, 1);
+    operands.advance();
     cp_async_commit();
   }
   cp_async_wait<kStages - 2>();
   __syncthreads();
 
   Fragments fragments[2];
-  unsigned read_stage = smem;
-  unsigned write_stage = smem + (kStages - 1) * kStageBytes;
   const unsigned last_stage = smem + (kStages - 1) * kStageBytes;
+  unsigned read_stage = smem;
+  unsigned write_stage = last_stage;
   reader.read(fragments[0], read_stage, 0);
 
 #pragma unroll 1
-  for (int slice = 0; slice < slices.count; ++slice) {
-    const int arriving = slice + kStages - 1;
+  for (int slice = 0; slice < num_slices; ++slice) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       if (step == kSteps - 1) {
@@ -58,17 +65,21 @@ __device__ __forceinline__ void multiply_slices(Sums& sums, const Operands<Eleme
         reader.read(fragments[0], read_stage, 0);
       } else {
         reader.read(fragments[(step + 1) % 2], read_stage, step + 1);
-        // The slot written here was last read before the barrier above. Copies are spread over
-        // the steps so that they do not queue up in front of the fragment reads.
-        if (arriving < slices.count) {
-          operands.start(write_stage, (slices.first + arriving) * kBlockK, step, kSteps - 1);
-        }
-        if (step == kSteps - 2) {
-          cp_async_commit();
-          write_stage = write_stage == last_stage ? smem : write_stage + kStageBytes;
-        }
       }
-      multiply<Element>(sums, fragments[step % 2]);
+#pragma unroll
+      for (int i = 0; i < kTilesM; ++i) {
+        // The slot written here was last read before the barrier above. Copies are spread over the
+        // steps so that they do not queue up in front of the fragment reads.
+        if (step < kSteps - 1 && (!kSkipPastEnd || slice + kStages - 1 < num_slices)) {
+          operands.start(write_stage, step * kTilesM + i, (kSteps - 1) * kTilesM);
+        }
+        multiply_row<Element>(sums, fragments[step % 2], i);
+      }
+      if (step == kSteps - 2) {
+        cp_async_commit();
+        operands.advance();
+        write_stage = write_stage == last_stage ? smem : write_stage + kStageBytes;
+      }
     }
   }
   cp_async_wait<0>();
@@ -76,21 +87,21 @@ __device__ __forceinline__ void multiply_slices(Sums& sums, const Operands<Eleme
 
 /// The way for every other K and alignment: one slot, filled an element at a time.
 template <typename Element>
-__device__ __forceinline__ void multiply_slices_unaligned(Sums& sums,
-                                                          const Operands<Element>& operands,
+__device__ __forceinline__ void multiply_slices_unaligned(Sums& sums, Operands<Element>& operands,
                                                           const FragmentReader& reader,
-                                                          SliceRange slices, unsigned char* smem) {
+                                                          int num_slices, unsigned char* smem) {
   Fragments fragments;
 #pragma unroll 1
-  for (int slice = 0; slice < slices.count; ++slice) {
-    const int first_k = (slices.first + slice) * kBlockK;
-    operands.a.copy_elements(smem, first_k);
-    operands.b.copy_elements(smem + kSliceBytesA, first_k);
+  for (int slice = 0; slice < num_slices; ++slice) {
+    operands.a.copy_elements(smem);
+    operands.b.copy_elements(smem + kSliceBytesA);
+    operands.advance();
     __syncthreads();
 #pragma unroll 1
     for (int step = 0; step < kSteps; ++step) {
       reader.read(fragments, shared_address(smem), step);
-      multiply<Element>(sums, fragments);
+#pragma unroll
+      for (int i = 0; i < kTilesM; ++i) multiply_row<Element>(sums, fragments, i);
     }
     __syncthreads();
   }
@@ -105,17 +116,20 @@ __device__ __forceinline__ void gemm_tile(const Element* a, const Element* b, El
   const int split = static_cast<int>(blockIdx.z);
   const SliceRange slices = slices_of(split, kSplitK, cdiv(k, kBlockK));
   const int first_m = tile.m * kBlockM, first_n = tile.n * kBlockN;
+  const int first_k = slices.first * kBlockK;
+  const int end_k = smaller(k, (slices.first + slices.count) * kBlockK);
 
   const WarpPlace place;
   const FragmentReader reader(place);
-  const Operands<Element> operands = {{a, first_m, m, k}, {b, first_n, n, k}};
+  Operands<Element> operands = {{a, first_m, m, k, first_k, end_k},
+                                {b, first_n, n, k, first_k, end_k}};
   const auto addresses =
       reinterpret_cast<unsigned long long>(a) | reinterpret_cast<unsigned long long>(b);
   Sums sums = {};
   if (k % 8 == 0 && addresses % 16 == 0) {
-    multiply_slices(sums, operands, reader, slices, shared_address(smem));
+    multiply_slices(sums, operands, reader, slices.count, shared_address(smem));
   } else {
-    multiply_slices_unaligned(sums, operands, reader, slices, smem);
+    multiply_slices_unaligned(sums, operands, reader, slices.count, smem);
   }
   __syncthreads();
 

@@ -61,16 +61,14 @@ struct FragmentReader {
   }
 };
 
+/// Row `i` of a warp's mma instructions for one step.
 template <typename Element>
-__device__ __forceinline__ void multiply(Sums& sums, const Fragments& from) {
+__device__ __forceinline__ void multiply_row(Sums& sums, const Fragments& from, int i) {
 #pragma unroll
-  for (int i = 0; i < kTilesM; ++i) {
-#pragma unroll
-    for (int jj = 0; jj < kTilesN; ++jj) {
-      // There and back: the operand at the turn is still in the register cache.
-      const int j = i % 2 == 0 ? jj : kTilesN - 1 - jj;
-      mma_m16n8k16(Element{}, sums[i][j], from.a[i], from.b[j / 2][j % 2 * 2],
-                   from.b[j / 2][j % 2 * 2 + 1]);
-    }
+  for (int jj = 0; jj < kTilesN; ++jj) {
+    // There and back: the operand at the turn is still in the register cache.
+    const int j = i % 2 == 0 ? jj : kTilesN - 1 - jj;
+    mma_m16n8k16(Element{}, sums[i][j], from.a[i], from.b[j / 2][j % 2 * 2],
+                 from.b[j / 2][j % 2 * 2 + 1]);
   }
 }
