@@ -133,8 +133,6 @@ std::vector<double> OperationEngine::read(const Operand& operand, std::int64_t f
   return values;
 }
 
-std::span<const Operation> operations() { return kOperations; }
-
 const Operation& find_operation(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Operation& operation : kOperations) {

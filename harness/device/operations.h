@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,9 +74,7 @@ struct Operation {
   ExactElement (*exact)(const OperationCall& call, std::int64_t index, OperationEngine& engine);
 };
 
-std::span<const Operation> operations();
-
-/// Throws Failure that lists the operations.
+/// The row of an operation. Throws Failure that lists the operations.
 const Operation& find_operation(std::string_view name);
 
 /// The sizes of a `gemm`: out[m,n] = a @ b.
