@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Data flows one way through harness/, and so do includes: a folder includes itself and what the
+# table allows; what is outside the table (cli/, the files of harness/ itself) may include all of it,
+# and tests may include anything. Prints file:line of each that goes against the flow.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mapfile -t files < <(git ls-files -- 'harness/*.h' 'harness/*.cpp' ':!harness/tests')
+awk '
+  BEGIN {
+    # Every stage but the three that touch CUDA builds without its headers.
+    allowed["base"]    = "base"
+    allowed["spec"]    = "base spec"
+    allowed["space"]   = "base spec space"
+    allowed["search"]  = "base spec space search"
+    allowed["compile"] = "base spec space search compile"
+    allowed["cuda"]    = "base spec space search compile cuda"
+    allowed["device"]  = "base spec space search compile cuda device"
+    allowed["store"]   = "base spec space search store"
+    allowed["report"]  = "base spec space search store report"
+    num_bad = 0
+  }
+  function bad(what) {
+    printf "%s:%d: %s\n", FILENAME, FNR, what
+    ++num_bad
+  }
+  FNR == 1 { split(FILENAME, part, "/"); folder = part[2] }
+  /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
+    name = $0
+    sub(/^[^<"]*[<"]/, "", name)
+    sub(/[>"].*/, "", name)
+    if (name ~ /^(cuda|cublas|cupti|nvrtc|nvml)[A-Za-z0-9_]*\.h$/ &&
+        folder !~ /^(compile|cuda|device)$/) {
+      bad("includes <" name ">; only compile, cuda and device may include CUDA headers")
+    }
+    if (!(folder in allowed) || $0 !~ /"/ || name !~ /\//) next
+    split(name, target, "/")
+    if (index(" " allowed[folder] " ", " " target[1] " ") == 0) {
+      bad("includes \"" name "\"; " folder " may include: " allowed[folder])
+    }
+  }
+  END { exit num_bad > 0 }
+' "${files[@]}"

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Installs what building and testing need and this machine lacks (Debian 12, as root or with sudo).
+# Silent and quick when nothing is missing. Exits with 3 when there is no CUDA toolkit.
+set -euo pipefail
+
+# The versions that the results in this repository were made with.
+packages=(
+  clang-format=1:14.0-55.7~deb12u1
+  cmake=3.25.1-1
+  'g++=4:12.2.0-3'
+  libbenchmark-dev=1.7.1-1
+  libcli11-dev=2.1.2+ds-1
+  libfmt-dev=9.1.0+ds1-2
+  libgmock-dev=1.12.1-0.2
+  libgtest-dev=1.12.1-0.2
+  libsqlite3-dev=3.40.1-2+deb12u2
+  libsqlitecpp-dev=3.2.1-1
+  libxxhash-dev=0.8.1-1
+  libyaml-cpp-dev=0.7.0+dfsg-8+b1
+  ninja-build=1.11.1-2~deb12u1
+  nlohmann-json3-dev=3.11.2-2
+  sqlite3=3.40.1-2+deb12u2
+  zlib1g-dev=1:1.2.13.dfsg-1
+)
+
+installed() {
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+install() {
+  as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+missing=()
+if command -v dpkg-query >/dev/null; then
+  for package in "${packages[@]}"; do
+    installed "${package%%=*}" || missing+=("$package")
+  done
+else
+  echo "setup: this is not Debian: install these yourself: ${packages[*]%%=*}" >&2
+fi
+
+# A point release of Debian replaces versions, so a pinned one may be gone; then the machine's own
+# choice is better than none, said aloud.
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "setup: installing ${missing[*]}" >&2
+  if ! install "${missing[@]}" 2>/dev/null; then
+    as_root apt-get update -qq
+    if ! install "${missing[@]}"; then
+      echo "setup: warning: not in these versions; taking the distribution's own" >&2
+      install "${missing[@]%%=*}"
+    fi
+  fi
+fi
+
+for include in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/local/cuda/include; do
+  if [ -e "$include/nvrtc.h" ] && [ -e "$include/cublasLt.h" ]; then exit 0; fi
+done
+echo "setup: no CUDA toolkit: looked for nvrtc.h and cublasLt.h in ${CUDA_HOME:+$CUDA_HOME/include and }/usr/local/cuda/include; install the CUDA toolkit 13.0 (12.8 or later works), or set CUDA_HOME" >&2
+exit 3

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change is accepted: format, direction of includes, the tests
+# under sanitizers, the tests. Tests that need a GPU say that they are skipped where there is none.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh
+scripts/format.sh --check
+scripts/check_includes.sh
+scripts/build.sh
+
+run_tests() {
+  ctest --test-dir "$1" --parallel "$(nproc)" --timeout 300 --output-on-failure \
+    --no-tests=error "${@:2}"
+}
+
+# The sanitizers see the tests that need neither NVRTC nor a GPU: both come without instrumentation.
+cmake -S . -B build-asan -G Ninja -DASSAY_SANITIZE=ON \
+  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 >/dev/null
+mapfile -t cpu_tests < <(sed -nE 's/^assay_test\((\w+) LABEL cpu.*/\1_test/p' CMakeLists.txt)
+ninja -C build-asan "${cpu_tests[@]}"
+run_tests build-asan --label-regex cpu
+
+run_tests build
