@@ -49,9 +49,10 @@ std::string loaded_path(const std::string& name) {
 }
 
 Finding look_for(const std::string& topic, const std::string& stem,
-                 const std::vector<std::string>& names, const std::string& advice) {
+                 const std::vector<std::string>& names, const std::vector<std::string>& directories,
+                 const std::string& advice) {
   try {
-    const Library library(topic, names, toolkit_directories(), advice);
+    const Library library(topic, names, directories, advice);
     return {topic, loaded_path(stem), Verdict::ok, ""};
   } catch (const Error& error) {
     return {topic, "not found", Verdict::missing, error.what()};
@@ -191,12 +192,13 @@ int run_doctor(const Options& options) {
     findings.push_back({"driver", "no GPU", Verdict::note, reason});
   }
   const std::string toolkit = "install the CUDA toolkit 12.8 or later, or set CUDA_HOME";
-  findings.push_back(
-      look_for("cuBLAS", "libcublas.so", {"libcublas.so.13", "libcublas.so.12"}, toolkit));
-  findings.push_back(
-      look_for("cuBLASLt", "libcublasLt.so", {"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit));
-  Finding nvml =
-      look_for("NVML", "libnvidia-ml.so", {"libnvidia-ml.so.1"}, "it comes with the NVIDIA driver");
+  findings.push_back(look_for("cuBLAS", "libcublas.so", {"libcublas.so.13", "libcublas.so.12"},
+                              toolkit_directories(), toolkit));
+  findings.push_back(look_for("cuBLASLt", "libcublasLt.so",
+                              {"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit_directories(),
+                              toolkit));
+  Finding nvml = look_for("NVML", "libnvidia-ml.so", {"libnvidia-ml.so.1"}, {},
+                          "it comes with the NVIDIA driver");
   // Sweeps run without it: they then know no throttle reasons.
   if (nvml.verdict == Verdict::missing) nvml.verdict = Verdict::note;
   findings.push_back(std::move(nvml));
