@@ -1,0 +1,75 @@
+// One kernel per status and detail, each broken in one way and each followed by a good one: the
+// fault must be named, and must cost that one trial.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+
+#include "gpu_fixture.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Expected {
+  Status status = Status::correct;
+  std::string kind;
+};
+
+/// From the first comment of x.cu: "// Must end as correctness/unwritten: why".
+Expected expected_of(const fs::path& source) {
+  std::ifstream file(source);
+  std::string line;
+  std::getline(file, line);
+  std::smatch found;
+  const std::regex form("// Must end as ([a-z]+)(?:/([a-z_]+))?.*");
+  if (!std::regex_match(line, found, form)) return {};
+  return {parse_status(found[1].str()).value(), found[2].str()};
+}
+
+std::vector<std::string> broken_names() {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       fs::directory_iterator(test::source_folder() / "harness/tests/kernels/broken")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const Expected expected = expected_of(fs::path(entry.path()).replace_extension(".cu"));
+    // What the compiler refuses never reaches a GPU.
+    if (expected.status != Status::compile) names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class BrokenKernels : public test::GpuTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(BrokenKernels, EndAsTheyMustAndHarmNobody) {
+  GpuOptions options;
+  options.worker_program = test::worker_program();
+  options.hang_timeout_s = 3;
+  GpuDevice gpu(options);
+  gpu.setup(support_cubin(gpu.info()), {});
+  gpu.setup(support_cubin(gpu.info()), gpu.measure_ceilings());
+
+  const KernelSpec kernel = broken_kernel(GetParam());
+  const Expected expected = expected_of(kernel.source_path);
+  const Outcome outcome = gpu.run(request_of(kernel, gpu.info()));
+  EXPECT_EQ(to_text(outcome.status), to_text(expected.status)) << outcome.message;
+  if (!expected.kind.empty()) {
+    EXPECT_EQ(outcome.kind, expected.kind) << outcome.message;
+  }
+  if (outcome.status != Status::correct) {
+    EXPECT_FALSE(outcome.message.empty());
+    EXPECT_FALSE(outcome.timing);
+  }
+
+  const Outcome good = gpu.run(request_of(shipped_kernel("vector_add"), gpu.info()));
+  EXPECT_EQ(good.status, Status::correct) << good.kind << ": " << good.message;
+}
+
+INSTANTIATE_TEST_SUITE_P(, BrokenKernels, testing::ValuesIn(broken_names()),
+                         [](const auto& instance) { return instance.param; });
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "compile/compiler.h"
+#include "device/gpu_device.h"
+#include "device/trial_runner.h"
+#include "space/plan.h"
+
+namespace assay::test {
+
+/// A folder of the test program's own, removed at its end.
+class ScratchFolder {
+ public:
+  ScratchFolder()
+      : path_(std::filesystem::temp_directory_path() /
+              ("assay_gpu_test_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::filesystem::path source_folder() { return ASSAY_SOURCE_DIR; }
+
+/// The program that serves as the worker: whichever was built beside this test.
+inline std::filesystem::path worker_program() {
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  for (const char* name : {"assay", "fake_cuda_worker"}) {
+    if (std::filesystem::exists(folder / name)) return folder / name;
+  }
+  return folder / "assay";
+}
+
+/// Tests that need a GPU: skipped, visibly, where there is none.
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string reason;
+    if (count_gpus(reason) == 0) GTEST_SKIP() << "no GPU: " << reason;
+    compiler_ = std::make_unique<Compiler>(CompilerOptions{scratch_.path(), 1, 60, true});
+  }
+
+  CompileResult compile(const std::filesystem::path& source, const Config& config,
+                        const DeviceInfo& info) {
+    return compiler_->submit({source, {source_folder() / "kernels"}, config, native_arch(info.cc)})
+        .get();
+  }
+
+  std::filesystem::path support_cubin(const DeviceInfo& info) {
+    const auto source = scratch_.path() / "support.cu";
+    std::ofstream(source) << support_source();
+    const CompileResult result = compile(source, {}, info);
+    EXPECT_TRUE(result.ok) << result.log;
+    return result.cubin_path;
+  }
+
+  /// A request for the smoke problem of a kernel with the first value of every parameter, except
+  /// those in `chosen`.
+  TrialRequest request_of(const KernelSpec& kernel, const DeviceInfo& info,
+                          const Config& chosen = {}) {
+    Config config;
+    for (const ParamSpec& param : kernel.params) {
+      config.emplace_back(param.name, param.values.front());
+      for (const auto& [name, value] : chosen) {
+        if (name == param.name) config.back().second = value;
+      }
+    }
+    TrialRequest request;
+    request.plan = make_plan(kernel, kernel.smoke, config, info);
+    const CompileResult result = compile(kernel.source_path, config, info);
+    EXPECT_TRUE(result.ok) << result.log;
+    request.cubin_path = result.cubin_path;
+    request.measure.max_seconds_per_config = 0.5;
+    return request;
+  }
+
+  static KernelSpec broken_kernel(const std::string& name) {
+    return load_kernel(source_folder() / "harness/tests/kernels/broken" / (name + ".yaml"));
+  }
+  static KernelSpec shipped_kernel(const std::string& name) {
+    return load_kernel(source_folder() / "kernels" / (name + ".yaml"));
+  }
+
+ private:
+  ScratchFolder scratch_;
+  std::unique_ptr<Compiler> compiler_;
+};
+
+}  // namespace assay::test

@@ -1,0 +1,123 @@
+// The instrument itself, on a real GPU: known durations, known traffic, known answers.
+#include "device/trial_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/stats.h"
+#include "gpu_fixture.h"
+
+namespace assay {
+namespace {
+
+class TrialRunnerTest : public test::GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    runner_ = std::make_unique<TrialRunner>(0);
+    runner_->setup(support_cubin(runner_->info()), {});
+  }
+
+  Outcome run(const KernelSpec& kernel, const Config& chosen = {}) {
+    return runner_->run(request_of(kernel, runner_->info(), chosen));
+  }
+
+  std::unique_ptr<TrialRunner> runner_;
+};
+
+TEST_F(TrialRunnerTest, ReadsAKnownDuration) {
+  const double floor_ns = runner_->self_test().empty_kernel_ns;
+  for (const std::int64_t microseconds : {20, 100, 500}) {
+    const Outcome outcome =
+        run(test::GpuTest::broken_kernel("spin"), {{"SPIN_US", Value(microseconds)}});
+    ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
+    const double expected_ns = static_cast<double>(microseconds) * 1000;
+    EXPECT_GE(outcome.timing->median_ns, 0.97 * expected_ns);
+    EXPECT_LE(outcome.timing->median_ns, 1.03 * expected_ns + floor_ns + 2000);
+  }
+}
+
+TEST_F(TrialRunnerTest, SeesBothModesOfABimodalKernel) {
+  const Outcome outcome = run(broken_kernel("bimodal"));
+  ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
+  int fast = 0, slow = 0;
+  for (const double time_ns : outcome.timing->samples_ns) (time_ns < 75e3 ? fast : slow)++;
+  EXPECT_NEAR(fast, slow, 1);
+  EXPECT_NE(outcome.timing->stop, StopReason::precision);
+}
+
+TEST_F(TrialRunnerTest, TheFlushMakesAReadSlower) {
+  const TrialRunner::SelfTest figures = runner_->self_test();
+  EXPECT_GT(figures.empty_event_ns, 0);
+  EXPECT_GT(figures.empty_kernel_ns, figures.empty_event_ns);
+  EXPECT_LT(figures.empty_kernel_ns, 20e3);
+  if (runner_->info().l2_bytes >= std::int64_t{40} << 20) {
+    EXPECT_GT(figures.cold_read_ns, 1.15 * figures.hot_read_ns);
+  }
+  EXPECT_LT(figures.repeat_spread_ratio, 0.1);
+}
+
+TEST_F(TrialRunnerTest, ChecksEveryElementOfAGoodKernel) {
+  const Outcome outcome = run(shipped_kernel("vector_add"));
+  ASSERT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
+  ASSERT_TRUE(outcome.validation);
+  EXPECT_EQ(outcome.validation->elements, 1000003);
+  EXPECT_LE(outcome.validation->worst_element_ratio, 1);
+  ASSERT_TRUE(outcome.timing);
+  EXPECT_GE(outcome.timing->samples_ns.size(), 7u);
+  EXPECT_EQ(outcome.timing->median_ns, median(outcome.timing->samples_ns));
+  EXPECT_LE(outcome.timing->ci_low_ns, outcome.timing->median_ns);
+  EXPECT_GE(outcome.timing->ci_high_ns, outcome.timing->median_ns);
+}
+
+TEST_F(TrialRunnerTest, AProductAgreesWithCublas) {
+  const Outcome outcome = run(shipped_kernel("sgemm"));
+  ASSERT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
+  EXPECT_EQ(outcome.validation->elements, 250 * 386);
+  EXPECT_GT(outcome.validation->relative_error, 0);  // two fp32 sums in different orders
+}
+
+TEST_F(TrialRunnerTest, TheBestBaselineIsNoSlowerThanTheFirst) {
+  const TrialRequest request = request_of(shipped_kernel("sgemm"), runner_->info());
+  const auto baselines = runner_->run_baselines(request, {"cublaslt"});
+  ASSERT_EQ(baselines.size(), 2u);
+  EXPECT_EQ(baselines[0].name, "cublaslt_first");
+  EXPECT_EQ(baselines[1].name, "cublaslt_best");
+  EXPECT_LE(baselines[1].timing.median_ns, 1.1 * baselines[0].timing.median_ns);
+  EXPECT_THROW(runner_->run_baselines(request, {"mkl"}), UsageError);
+}
+
+TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
+  const std::vector<TrialRequest> candidates = {
+      request_of(shipped_kernel("vector_add"), runner_->info(), {{"BLOCK", Value(256)}}),
+      request_of(shipped_kernel("vector_add"), runner_->info(), {{"BLOCK", Value(64)}}),
+  };
+  const RerankResult result = runner_->rerank(candidates, {}, 9);
+  ASSERT_EQ(result.candidates.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const RerankEntry& entry = result.candidates[i];
+    EXPECT_EQ(entry.outcome.status, Status::correct) << entry.outcome.message;
+    EXPECT_EQ(entry.name, to_text(candidates[i].plan.config));
+    EXPECT_EQ(entry.samples_ns.size(), 9u);
+  }
+
+  const RerankResult wrong =
+      runner_->rerank({request_of(broken_kernel("wrong_after_many"), runner_->info())}, {}, 9);
+  EXPECT_EQ(wrong.candidates[0].outcome.status, Status::correctness);
+  EXPECT_EQ(wrong.candidates[0].outcome.kind, "mismatch");
+}
+
+TEST_F(TrialRunnerTest, CeilingsMakeTooFastImplausible) {
+  const Ceilings ceilings = runner_->measure_ceilings();
+  EXPECT_GT(ceilings.read_bytes_per_s, 1e11);
+  EXPECT_GT(ceilings.copy_bytes_per_s, 1e11);
+  EXPECT_GT(ceilings.bf16_flops_per_s, ceilings.f32_flops_per_s);
+  runner_->setup(support_cubin(runner_->info()), ceilings);
+  EXPECT_EQ(run(broken_kernel("too_fast")).kind, "implausible");
+  const Outcome honest = run(shipped_kernel("vector_add"));
+  EXPECT_EQ(honest.status, Status::correct) << honest.message;
+}
+
+}  // namespace
+}  // namespace assay
