@@ -113,16 +113,15 @@ int run_list(const Options& options) {
       fmt::print(stderr, "assay: {}\n", error.what());
     }
   }
-  const std::string on = device.name + " (sm_" + options.arch + ")";
   if (options.json) {
-    fmt::print("{}", list_json(kernels, sweeps, on));
+    fmt::print("{}", list_json(kernels, sweeps, device.name));
   } else if (single) {
     for (const SweepRow& sweep : sweeps) {
       kernels.insert(kernels.end(), sweep.kernels.begin(), sweep.kernels.end());
     }
-    fmt::print("{}", spaces_text(kernels, on));
+    fmt::print("{}", spaces_text(kernels, device.name));
   } else {
-    fmt::print("{}", list_text(kernels, sweeps, on));
+    fmt::print("{}", list_text(kernels, sweeps, device.name));
   }
   return mistakes == 0 ? kExitDone : kExitUsage;
 }
