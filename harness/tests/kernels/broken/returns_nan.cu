@@ -1,5 +1,5 @@
-// Must end as correctness/unwritten: a NaN that the kernel computed looks like the poison it
-// replaces, and both are wrong.
+// Must end as correctness/mismatch: a NaN that the kernel computed is no poison, and not right
+// either.
 
 extern "C" __global__ void returns_nan(const float* a, const float* b, float* c, int n) {
   const int i = blockIdx.x * BLOCK + threadIdx.x;

@@ -1,5 +1,5 @@
-// Must end as correctness/mismatch found by the check after the timed launches: a counter in the
-// module makes launches from the eighth on wrong.
+// Must end as correctness/mismatch: found by the check after the timed launches, because a counter
+// in the module makes launches from the ninth on wrong.
 
 __device__ unsigned launches_begun;  // in blocks
 
