@@ -215,7 +215,7 @@ TEST(Recording, MutatedFilesAreReadOrRefused) {
                                            "0",    "true", "[[[",   "99999999999999999999"};
   TempFolder folder;
   int num_refused = 0;
-  constexpr int kRounds = 3000;
+  constexpr int kRounds = 1000;
   for (int round = 0; round < kRounds; ++round) {
     std::string text = round % 8 == 0 ? packed : plain;
     for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
