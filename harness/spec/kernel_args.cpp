@@ -30,7 +30,7 @@ DType read_dtype(const YamlNode& node) {
 }
 
 Role read_role(const YamlNode& node) {
-  const std::string_view role = node.one_of("a role", {"in", "out", "scratch"});
+  const std::string& role = node.one_of("a role", {"in", "out", "scratch"});
   return role == "in" ? Role::in : role == "out" ? Role::out : Role::scratch;
 }
 
@@ -112,8 +112,8 @@ TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
   spec.of = map["of"].text("the name of a buffer");
   spec.box = read_exprs(map["box"], symbols, 1, 5);  // cuTensorMapEncodeTiled takes 5 dimensions
   if (const YamlNode* swizzle = map.find("swizzle_bytes")) {
-    const auto bytes = swizzle->one_of("swizzle_bytes", {"0", "32", "64", "128"});
-    spec.swizzle_bytes = std::stoi(std::string(bytes));
+    const std::string& bytes = swizzle->one_of("swizzle_bytes", {"0", "32", "64", "128"});
+    spec.swizzle_bytes = std::stoi(bytes);
   }
   return spec;
 }

@@ -123,7 +123,7 @@ SearchSpec read_search(const YamlNode& node) {
   const YamlMap map(node, "search", {}, {"strategy", "seed", "budget"});
   SearchSpec search;
   if (const YamlNode* strategy = map.find("strategy")) {
-    const auto name = strategy->one_of("a strategy", {"exhaustive", "random"});
+    const std::string& name = strategy->one_of("a strategy", {"exhaustive", "random"});
     search.strategy = name == "random" ? Strategy::random : Strategy::exhaustive;
   }
   if (const YamlNode* seed = map.find("seed")) {

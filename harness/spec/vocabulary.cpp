@@ -24,8 +24,8 @@ const std::vector<GeneratorRow>& generators() {
   return rows;
 }
 
-const std::vector<BaselineRow>& baselines() {
-  static const std::vector<BaselineRow> rows = {{"cublaslt", "gemm"}};
+const std::vector<BaselineEntry>& baselines() {
+  static const std::vector<BaselineEntry> rows = {{"cublaslt", "gemm"}};
   return rows;
 }
 

@@ -37,11 +37,11 @@ const std::vector<GeneratorRow>& generators();
 
 /// What a user would run instead. `only` is the operation that it computes: the reference must have
 /// exactly one of it.
-struct BaselineRow {
+struct BaselineEntry {
   std::string_view name;
   std::string_view only;
 };
-const std::vector<BaselineRow>& baselines();
+const std::vector<BaselineEntry>& baselines();
 
 /// A property of the device that expressions read; DeviceInfo has the same names.
 inline constexpr std::array<std::string_view, 4> kDeviceNames = {

@@ -153,14 +153,13 @@ double YamlNode::positive_number(std::string_view what) const {
   return percent ? value / 100 : value;
 }
 
-std::string_view YamlNode::one_of(std::string_view what,
-                                  const std::vector<std::string>& allowed) const {
+const std::string& YamlNode::one_of(std::string_view what,
+                                    const std::vector<std::string>& allowed) const {
   const std::string& value = text(what);
-  const auto match = std::find(allowed.begin(), allowed.end(), value);
-  if (match == allowed.end()) {
+  if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
     fail(fmt::format("expected {} ({}), found {}", what, fmt::join(allowed, ", "), quote(value)));
   }
-  return *match;
+  return value;
 }
 
 const std::vector<YamlPtr>& YamlNode::list(std::string_view what) const {

@@ -56,8 +56,8 @@ class YamlNode {
   bool boolean(std::string_view what) const;
   /// A positive decimal number, `0.005` or `0.5%`.
   double positive_number(std::string_view what) const;
-  /// One of `allowed`; lists them, or the one that was meant, otherwise.
-  std::string_view one_of(std::string_view what, const std::vector<std::string>& allowed) const;
+  /// The text, which is one of `allowed`; the message lists them otherwise.
+  const std::string& one_of(std::string_view what, const std::vector<std::string>& allowed) const;
 
   bool is_empty_list() const { return kind_ == Kind::list && items_.empty(); }
   /// The items of a list that is not empty.
