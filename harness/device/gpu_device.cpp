@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "device/gpu_turn.h"
 #include "device/messages.h"
 #include "device/worker_process.h"
 
@@ -59,6 +60,7 @@ struct GpuDevice::Impl {
   GpuOptions options;
   DeviceInfo info;
   std::string provenance;  // always empty: measured here
+  std::optional<GpuTurns> turns;
   std::optional<json> setup;
   std::unique_ptr<WorkerProcess> worker;
   std::unique_ptr<WorkerProcess> dying;  // killed; reaped while its replacement starts
@@ -145,10 +147,13 @@ struct GpuDevice::Impl {
   }
 
   /// Sends a request and hands its result to `take`. Returns what went wrong when the worker hung,
-  /// died or sent garbage; it is being replaced then. Throws what the worker threw.
+  /// died, sent garbage or lost its context; it is being replaced then. Throws what the worker
+  /// threw.
   std::optional<Outcome> ask(const json& request, double timeout_s,
                              const std::function<void(const json&)>& take) {
     await_ready();
+    if (!turns) turns.emplace(info.uuid);
+    const GpuTurns::Turn turn = turns->wait();
     const Clock::time_point start = Clock::now();
     worker->send(message::pack(request));
     const WorkerProcess::Received received = worker->receive(timeout_s);
@@ -188,8 +193,12 @@ struct GpuDevice::Impl {
     } catch (const std::exception& error) {
       return failure(Status::runtime, "crash", std::string("worker sent garbage: ") + error.what());
     }
-    if (answer.contains("error")) result_of(std::move(answer));
-    if (answer.value("context_lost", false)) launch();
+    const bool context_lost = answer.value("context_lost", false);
+    if (answer.contains("error")) {
+      if (context_lost) return failure(Status::runtime, "sticky", answer["error"]);
+      result_of(std::move(answer));
+    }
+    if (context_lost) launch();
     return std::nullopt;
   }
 

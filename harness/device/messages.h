@@ -8,7 +8,8 @@
 #include "device/trial_runner.h"
 
 /// What the parent and the worker tell each other. A request is {"verb": ..., arguments}; an answer
-/// is {"result": ..., "context_lost": bool} or {"error": sentence, "usage": bool}.
+/// is {"result": ..., "context_lost": bool} or {"error": sentence, "usage": bool, "context_lost":
+/// bool}.
 namespace assay::message {
 
 nlohmann::json encode(const DeviceInfo& info);

@@ -15,9 +15,9 @@ Outcome not_recorded(const TrialRequest& request, const std::string& provenance)
   Outcome outcome;
   outcome.status = Status::runtime;
   outcome.kind = "not_recorded";
-  outcome.message =
-      fmt::format("{} {} {} is not among the trials {}", request.plan.kernel,
-                  to_text(request.plan.problem), to_text(request.plan.config), provenance);
+  outcome.message = fmt::format("{} {} {} is not among the {} trials {}", request.plan.kernel,
+                                to_text(request.plan.problem), to_text(request.plan.config),
+                                request.measure.protocol, provenance);
   return outcome;
 }
 
@@ -44,7 +44,8 @@ RerankEntry replayed(const std::string& name, const RankEntry* recorded) {
 }  // namespace
 
 struct ReplayDevice::Impl {
-  using Key = std::tuple<std::string, std::string, std::string>;  // kernel, problem, configuration
+  // Protocol, kernel, problem, configuration.
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
 
   Recording recording;
   std::string provenance;
@@ -59,7 +60,8 @@ struct ReplayDevice::Impl {
       const TrialRecord& trial = recording.trials[i];
       ops[trial.kernel.name] = trial.kernel.op;
       // A later trial of the same configuration replaces an earlier one, as in the store.
-      trials[{trial.kernel.name, to_text(trial.problem), to_text(trial.config)}] = i;
+      trials[{trial.protocol.name, trial.kernel.name, to_text(trial.problem),
+              to_text(trial.config)}] = i;
     }
   }
 
@@ -98,7 +100,8 @@ const Recording& ReplayDevice::recording() const { return impl_->recording; }
 
 Outcome ReplayDevice::run(const TrialRequest& request) {
   const Plan& plan = request.plan;
-  const auto found = impl_->trials.find({plan.kernel, to_text(plan.problem), to_text(plan.config)});
+  const auto found = impl_->trials.find(
+      {request.measure.protocol, plan.kernel, to_text(plan.problem), to_text(plan.config)});
   if (found == impl_->trials.end()) return not_recorded(request, impl_->provenance);
   return impl_->recording.trials[found->second].outcome;
 }

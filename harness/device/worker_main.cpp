@@ -44,7 +44,7 @@ class Server {
     } catch (const UsageError& error) {
       return {{"error", error.what()}, {"usage", true}};
     } catch (const std::exception& error) {
-      return {{"error", error.what()}, {"usage", false}};
+      return {{"error", error.what()}, {"usage", false}, {"context_lost", context_lost()}};
     }
   }
 

@@ -1,0 +1,48 @@
+#include "device/gpu_turn.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+
+namespace assay {
+namespace {
+
+// flock cannot be waited for together with a signal. A sweep needs longer than this to store a
+// trial, so the others get their turns.
+constexpr int kRetryMs = 1;
+
+[[noreturn]] void fail(const char* what, int code) {
+  throw Error(fmt::format("cannot {}: {}", what, std::generic_category().message(code)));
+}
+
+}  // namespace
+
+GpuTurns::GpuTurns(const std::string& uuid) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("assay-turn-{}.lock", uuid)).string();
+  // Reading is enough for a lock, and another user's file in a sticky folder allows no more.
+  fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd_) fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!fd_) fail(("open " + path).c_str(), errno);
+}
+
+GpuTurns::Turn::~Turn() { ::flock(fd_, LOCK_UN); }
+
+GpuTurns::Turn GpuTurns::wait() const {
+  while (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) fail("lock the GPU", errno);
+    pollfd signal{interrupt_fd(), POLLIN, 0};
+    if (::poll(&signal, 1, kRetryMs) > 0) throw Interrupted();
+  }
+  return Turn(fd_.get());
+}
+
+}  // namespace assay

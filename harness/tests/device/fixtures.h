@@ -1,0 +1,75 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "device/device.h"
+
+namespace assay::test {
+
+/// The request to run `entry` on 1000 floats: C[N] = A[N] + B[N].
+inline TrialRequest request_of(const std::string& entry) {
+  const std::vector<std::int64_t> shape = {1000};
+  TrialRequest request;
+  request.plan.kernel = entry;
+  request.plan.problem = {{"N", 1000}};
+  request.plan.config = {{"BLOCK", std::int64_t{128}}};
+  request.plan.args = {BufferPlan{"A", DType::f32, shape, Role::in, "normal", {}, false},
+                       BufferPlan{"B", DType::f32, shape, Role::in, "normal", {}, false},
+                       BufferPlan{"C", DType::f32, shape, Role::out, "", {}, false},
+                       ScalarPlan{"N", DType::i32, 1000}};
+  request.plan.launches = {LaunchPlan{entry, {8, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0}};
+  request.plan.reference = {ReferencePlan{"add", {{"a", "A"}, {"b", "B"}, {"out", "C"}}, {}}};
+  request.plan.flops = 1000;
+  request.plan.bytes = 12000;
+  request.measure.max_seconds_per_config = 0.1;
+  return request;
+}
+
+/// A folder of the test's own, removed at its end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "assay_test_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// An environment variable for the length of a scope.
+class ScopedVariable {
+ public:
+  ScopedVariable(std::string name, const std::string& value) : name_(std::move(name)) {
+    if (const char* old = std::getenv(name_.c_str())) old_ = old;
+    ::setenv(name_.c_str(), value.c_str(), 1);
+  }
+  ~ScopedVariable() {
+    if (old_.empty()) {
+      ::unsetenv(name_.c_str());
+    } else {
+      ::setenv(name_.c_str(), old_.c_str(), 1);
+    }
+  }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+ private:
+  std::string name_;
+  std::string old_;
+};
+
+}  // namespace assay::test

@@ -1,0 +1,179 @@
+#include "device/replay_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures.h"
+
+namespace assay {
+namespace {
+
+TrialRecord record_of(const std::string& kernel, const Problem& problem, const Config& config,
+                      Outcome outcome) {
+  TrialRecord record;
+  record.kernel.name = kernel;
+  record.kernel.op = "add_f32";
+  record.problem = problem;
+  record.config = config;
+  record.outcome = std::move(outcome);
+  return record;
+}
+
+Outcome timed(double median_ns) {
+  Outcome outcome;
+  outcome.timing = Timing{{median_ns}, median_ns, median_ns, median_ns, StopReason::precision};
+  return outcome;
+}
+
+Outcome failed(Status status, const std::string& kind, const std::string& text) {
+  Outcome outcome;
+  outcome.status = status;
+  outcome.kind = kind;
+  outcome.message = text;
+  return outcome;
+}
+
+Config block(std::int64_t value) { return {{"BLOCK", value}}; }
+
+TrialRequest request_of(const std::string& kernel, std::int64_t n, std::int64_t value) {
+  TrialRequest request;
+  request.plan.kernel = kernel;
+  request.plan.problem = {{"N", n}};
+  request.plan.config = block(value);
+  return request;
+}
+
+RankEntry rank_entry(const std::string& kernel, const std::string& config, double time_ns) {
+  RankEntry entry;
+  entry.kernel = kernel;
+  entry.config = config;
+  entry.samples_ns = {time_ns, time_ns + 1};
+  return entry;
+}
+
+Recording make_recording() {
+  Recording recording;
+  recording.sweep = "vector_add";
+  recording.device.name = "NVIDIA H200";
+  recording.device.cc = 90;
+  recording.recorded_at = "2026-11-21T10:00:00Z";
+  recording.trials = {
+      record_of("vector_add", {{"N", 1000}}, block(128), timed(10)),
+      record_of("vector_add", {{"N", 1000}}, block(256), timed(20)),
+      record_of("vector_add", {{"N", 2000}}, block(128), timed(30)),
+      record_of("vector_add2", {{"N", 1000}}, block(128), timed(40)),
+      record_of("vector_add", {{"N", 1000}}, block(512),
+                failed(Status::runtime, "illegal_address", "C is read at 7")),
+  };
+  RankRecord rank;
+  rank.op = "add_f32";
+  rank.problem = {{"N", 1000}};
+  rank.finished_at = "2026-11-21T10:00:00Z";
+  rank.entries = {rank_entry("vector_add", "BLOCK=128", 10),
+                  rank_entry("vector_add", "BLOCK=256", 20), rank_entry("", "memcpy", 9)};
+  rank.entries[1].failure = "C[0] was not written";
+  recording.ranks = {rank};
+  recording.baselines = {{"add_f32", {{"N", 1000}}, {}, {}, "memcpy", "plain", {}, "2026-11-20"},
+                         {"add_f32", {{"N", 2000}}, {}, {}, "memcpy", "other", {}, "2026-11-21"},
+                         {"mul_f32", {{"N", 1000}}, {}, {}, "nothing", "", {}, "2026-11-21"}};
+  recording.baselines[0].timing.median_ns = 9;
+  return recording;
+}
+
+TEST(ReplayDevice, SaysWhoseGpuAndWhen) {
+  const ReplayDevice device(make_recording());
+  EXPECT_EQ(device.provenance(), "recorded on NVIDIA H200, 2026-11-21");
+  EXPECT_EQ(device.info().cc, 90);
+}
+
+TEST(ReplayDevice, AnswersWithTheTrialOfTheKernelProblemAndConfiguration) {
+  ReplayDevice device(make_recording());
+  const auto median = [&](const TrialRequest& request) {
+    return device.run(request).timing.value().median_ns;
+  };
+  EXPECT_EQ(median(request_of("vector_add", 1000, 128)), 10);
+  EXPECT_EQ(median(request_of("vector_add", 1000, 256)), 20);
+  EXPECT_EQ(median(request_of("vector_add", 2000, 128)), 30);
+  EXPECT_EQ(median(request_of("vector_add2", 1000, 128)), 40);
+}
+
+TEST(ReplayDevice, AFailedTrialFailsAgainWithItsMessage) {
+  ReplayDevice device(make_recording());
+  const Outcome outcome = device.run(request_of("vector_add", 1000, 512));
+  EXPECT_EQ(outcome.status, Status::runtime);
+  EXPECT_EQ(outcome.kind, "illegal_address");
+  EXPECT_EQ(outcome.message, "C is read at 7");
+  EXPECT_FALSE(outcome.timing);
+}
+
+TEST(ReplayDevice, WhatWasNotRecordedSaysSo) {
+  ReplayDevice device(make_recording());
+  for (const TrialRequest& request :
+       {request_of("vector_add", 1000, 64), request_of("vector_add", 3000, 128),
+        request_of("sgemm", 1000, 128)}) {
+    const Outcome outcome = device.run(request);
+    EXPECT_EQ(outcome.status, Status::runtime);
+    EXPECT_EQ(outcome.kind, "not_recorded");
+    EXPECT_THAT(outcome.message,
+                testing::HasSubstr(request.plan.kernel + " " + to_text(request.plan.problem) + " " +
+                                   to_text(request.plan.config)));
+    EXPECT_THAT(outcome.message, testing::HasSubstr("recorded on NVIDIA H200"));
+    EXPECT_FALSE(outcome.timing);
+  }
+}
+
+TEST(ReplayDevice, TheLaterOfTwoTrialsOfAConfigurationCounts) {
+  Recording recording = make_recording();
+  recording.trials.push_back(record_of("vector_add", {{"N", 1000}}, block(128), timed(11)));
+  ReplayDevice device(std::move(recording));
+  EXPECT_EQ(device.run(request_of("vector_add", 1000, 128)).timing.value().median_ns, 11);
+}
+
+TEST(ReplayDevice, RerankAnswersInTheOrderAsked) {
+  ReplayDevice device(make_recording());
+  const RerankResult result = device.rerank(
+      {request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)}, {"memcpy"}, 30);
+  ASSERT_EQ(result.candidates.size(), 2u);
+  EXPECT_EQ(result.candidates[0].samples_ns, (std::vector<double>{20, 21}));
+  EXPECT_NE(result.candidates[0].outcome.status, Status::correct);
+  EXPECT_EQ(result.candidates[0].outcome.message, "C[0] was not written");
+  EXPECT_EQ(result.candidates[1].samples_ns, (std::vector<double>{10, 11}));
+  EXPECT_EQ(result.candidates[1].outcome.status, Status::correct);
+  ASSERT_EQ(result.baselines.size(), 1u);
+  EXPECT_EQ(result.baselines[0].name, "memcpy");
+  EXPECT_EQ(result.baselines[0].samples_ns, (std::vector<double>{9, 10}));
+}
+
+// Half of a recorded verdict would be another verdict.
+TEST(ReplayDevice, RerankWithoutARankOfAllCandidatesHasNoSamples) {
+  ReplayDevice device(make_recording());
+  const RerankResult other = device.rerank(
+      {request_of("vector_add", 1000, 128), request_of("vector_add", 1000, 64)}, {"memcpy"}, 30);
+  ASSERT_EQ(other.candidates.size(), 2u);
+  EXPECT_TRUE(other.candidates[0].samples_ns.empty());
+  EXPECT_TRUE(other.candidates[1].samples_ns.empty());
+  EXPECT_TRUE(other.baselines.empty());
+  const RerankResult problem = device.rerank({request_of("vector_add", 2000, 128)}, {}, 30);
+  EXPECT_TRUE(problem.candidates.at(0).samples_ns.empty());
+  EXPECT_TRUE(device.rerank({}, {}, 30).candidates.empty());
+}
+
+TEST(ReplayDevice, TimesOfAnotherProtocolAreNotReplayedAsBaselinesOrRanks) {
+  ReplayDevice device(make_recording());
+  TrialRequest hot = request_of("vector_add", 1000, 128);
+  hot.measure.protocol = "hot";
+  EXPECT_TRUE(device.run_baselines(hot, {"memcpy"}).empty());
+  EXPECT_TRUE(device.rerank({hot}, {}, 30).candidates.at(0).samples_ns.empty());
+  EXPECT_EQ(device.run(hot).kind, "not_recorded");
+}
+
+TEST(ReplayDevice, BaselinesAreThoseOfTheOpAndTheProblem) {
+  ReplayDevice device(make_recording());
+  const auto baselines = device.run_baselines(request_of("vector_add", 1000, 128), {"memcpy"});
+  ASSERT_EQ(baselines.size(), 1u);
+  EXPECT_EQ(baselines[0].detail, "plain");
+  EXPECT_EQ(baselines[0].timing.median_ns, 9);
+}
+
+}  // namespace
+}  // namespace assay

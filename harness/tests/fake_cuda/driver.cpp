@@ -1,0 +1,255 @@
+// The driver API's functions that harness/cuda loads, over fake::Machine. Built as libcuda.so.1.
+#include <cuda.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "machine.h"
+
+using fake::Machine;
+
+namespace {
+
+struct Function {
+  std::string entry;
+};
+
+Machine& machine() { return Machine::get(); }
+
+template <typename T>
+T* pointer(CUdeviceptr address) {
+  return reinterpret_cast<T*>(address);
+}
+
+CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
+
+CUresult run(CUfunction function, unsigned grid, unsigned block, void** arguments) {
+  return machine().launch(reinterpret_cast<Function*>(function)->entry, arguments, grid, block);
+}
+
+/// Moves the clock on by the time that `bytes` take to move.
+CUresult moved(std::size_t bytes) {
+  machine().advance(1000 + static_cast<double>(bytes) / fake::kBytesPerNs);
+  return machine().status();
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return machine().init(); }
+
+CUresult cuGetErrorName(CUresult error, const char** text) {
+  switch (error) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+      *text = "CUDA_ERROR_ILLEGAL_ADDRESS";
+      return CUDA_SUCCESS;
+    case CUDA_ERROR_LAUNCH_FAILED:
+      *text = "CUDA_ERROR_LAUNCH_FAILED";
+      return CUDA_SUCCESS;
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+      *text = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES";
+      return CUDA_SUCCESS;
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      *text = "CUDA_ERROR_OUT_OF_MEMORY";
+      return CUDA_SUCCESS;
+    case CUDA_ERROR_NOT_FOUND:
+      *text = "CUDA_ERROR_NOT_FOUND";
+      return CUDA_SUCCESS;
+    case CUDA_ERROR_UNKNOWN:
+      *text = "CUDA_ERROR_UNKNOWN";
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  *text = "from the stand-in";
+  return error == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  std::strncpy(name, "Fake GPU", static_cast<std::size_t>(size));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
+  std::memset(uuid->bytes, 0xfa, sizeof uuid->bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *value = 9;
+      break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      *value = 0;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      *value = 132;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      *value = 232448;
+      break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      *value = 1 << 20;  // small: the flush buffer is a multiple of it
+      break;
+    default:
+      *value = 1;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+  *bytes = machine().free_bytes();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  *context = reinterpret_cast<CUcontext>(&machine());
+  return machine().status();
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice) { return machine().status(); }
+CUresult cuCtxSetCurrent(CUcontext) { return machine().status(); }
+CUresult cuCtxSynchronize() { return machine().synchronise(); }
+
+CUresult cuModuleLoadData(CUmodule* module, const void*) {
+  *module = reinterpret_cast<CUmodule>(&machine());
+  return machine().status();
+}
+
+CUresult cuModuleUnload(CUmodule) { return machine().status(); }
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  if (machine().status() != CUDA_SUCCESS) return machine().status();
+  if (fake::find_kernel(name) == nullptr && !fake::is_launch_fault(name)) {
+    return CUDA_ERROR_NOT_FOUND;
+  }
+  static std::unordered_map<std::string, Function> functions;  // its elements never move
+  *function =
+      reinterpret_cast<CUfunction>(&functions.try_emplace(name, Function{name}).first->second);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 232448) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return machine().status();
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned, CUstream,
+                        void** arguments, void**) {
+  return run(function, grid_x * grid_y * grid_z, block_x * block_y * block_z, arguments);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments,
+                          void**) {
+  return run(function, config->gridDimX * config->gridDimY * config->gridDimZ,
+             config->blockDimX * config->blockDimY * config->blockDimZ, arguments);
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void*,
+                                const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,
+                                const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  std::memset(map, 0, sizeof *map);
+  return machine().status();
+}
+
+CUresult cuMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  *free_bytes = machine().free_bytes();
+  *total_bytes = machine().free_bytes();
+  return machine().status();
+}
+
+CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes) {
+  void* block = nullptr;
+  const CUresult result = machine().allocate(bytes, &block);
+  *memory = address(block);
+  return result;
+}
+
+CUresult cuMemFree(CUdeviceptr memory) { return machine().free(pointer<void>(memory)); }
+
+CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  return machine().allocate(bytes, memory);
+}
+
+CUresult cuMemFreeHost(void* memory) { return machine().free(memory); }
+
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
+  *device = address(host);
+  return machine().status();
+}
+
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
+  if (machine().status() == CUDA_SUCCESS) std::memcpy(to, pointer<void>(from), bytes);
+  return moved(bytes);
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
+  if (machine().status() == CUDA_SUCCESS) {
+    std::memmove(pointer<void>(to), pointer<void>(from), bytes);
+  }
+  return moved(2 * bytes);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t count, CUstream) {
+  if (machine().status() == CUDA_SUCCESS) std::memset(pointer<void>(memory), value, count);
+  return moved(count);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr memory, unsigned value, std::size_t count, CUstream) {
+  if (machine().status() == CUDA_SUCCESS) {
+    for (std::size_t i = 0; i < count; ++i) pointer<unsigned>(memory)[i] = value;
+  }
+  return moved(4 * count);
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  *stream = reinterpret_cast<CUstream>(&machine());
+  return machine().status();
+}
+
+CUresult cuStreamDestroy(CUstream) { return machine().status(); }
+CUresult cuStreamSynchronize(CUstream) { return machine().synchronise(); }
+
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  *event = reinterpret_cast<CUevent>(new double(0));
+  return machine().status();
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  delete reinterpret_cast<double*>(event);
+  return machine().status();
+}
+
+CUresult cuEventRecord(CUevent event, CUstream) {
+  *reinterpret_cast<double*>(event) = machine().now_ns();
+  return machine().status();
+}
+
+// Not through cuda.h's macro: the loader asks for this very name.
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float* ms, CUevent begin, CUevent end) {
+  *ms = static_cast<float>((*reinterpret_cast<double*>(end) - *reinterpret_cast<double*>(begin)) *
+                           1e-6);
+  return machine().status();
+}
+
+}  // extern "C"

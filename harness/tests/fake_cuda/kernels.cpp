@@ -1,0 +1,269 @@
+// The host's versions of device/support.cu and of the kernels that the tests run. They agree with
+// the device's in what they promise, not in every bit: the inputs are other random numbers.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "base/dtype.h"
+#include "device/support_kernels.h"
+#include "machine.h"
+
+namespace fake {
+namespace {
+
+using assay::Comparison;
+using assay::DType;
+using assay::Generator;
+using assay::kPoisonWord;
+
+constexpr double kLaunchNs = 1000;
+constexpr double kErrorCap = 1e30;  // support.cu's
+
+// What is larger is no test's input but there to be read: nothing looks at its values, and memory
+// that is not touched costs no time.
+constexpr std::int64_t kMostFilled = std::int64_t{4} << 20;
+
+template <typename T>
+T argument(void** arguments, int index) {
+  T value;
+  std::memcpy(&value, arguments[index], sizeof value);
+  return value;
+}
+
+double load(DType dtype, const void* data, std::int64_t i) {
+  switch (dtype) {
+    case DType::bf16:
+      return std::bit_cast<float>(std::uint32_t{static_cast<const std::uint16_t*>(data)[i]} << 16);
+    case DType::f16:
+      return static_cast<double>(static_cast<const _Float16*>(data)[i]);
+    case DType::f32:
+      return static_cast<const float*>(data)[i];
+    case DType::f64:
+      return static_cast<const double*>(data)[i];
+    case DType::i32:
+      return static_cast<const std::int32_t*>(data)[i];
+    case DType::i64:
+      return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
+    case DType::u8:
+      break;
+  }
+  return static_cast<const std::uint8_t*>(data)[i];
+}
+
+void store(DType dtype, void* data, std::int64_t i, double value) {
+  switch (dtype) {
+    case DType::bf16: {
+      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+      static_cast<std::uint16_t*>(data)[i] =
+          static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+      return;
+    }
+    case DType::f16:
+      static_cast<_Float16*>(data)[i] = static_cast<_Float16>(value);
+      return;
+    case DType::f32:
+      static_cast<float*>(data)[i] = static_cast<float>(value);
+      return;
+    case DType::f64:
+      static_cast<double*>(data)[i] = value;
+      return;
+    case DType::i32:
+      static_cast<std::int32_t*>(data)[i] = static_cast<std::int32_t>(value);
+      return;
+    case DType::i64:
+      static_cast<std::int64_t*>(data)[i] = static_cast<std::int64_t>(value);
+      return;
+    case DType::u8:
+      static_cast<std::uint8_t*>(data)[i] = static_cast<std::uint8_t>(value);
+      return;
+  }
+}
+
+bool is_poison(DType dtype, const void* data, std::int64_t i) {
+  if (dtype == DType::f32) return static_cast<const std::uint32_t*>(data)[i] == kPoisonWord;
+  return static_cast<const std::uint16_t*>(data)[i] == (kPoisonWord & 0xffff);
+}
+
+double fill(void** arguments, unsigned, unsigned) {
+  const auto generator = argument<Generator>(arguments, 0);
+  const auto dtype = argument<DType>(arguments, 1);
+  void* out = argument<void*>(arguments, 2);
+  const auto elements = argument<std::int64_t>(arguments, 3);
+  const auto key = argument<std::uint64_t>(arguments, 4);
+  const auto low = argument<double>(arguments, 5);
+  const auto high = argument<double>(arguments, 6);
+  if (elements > kMostFilled) return kLaunchNs;
+  std::mt19937_64 random(key);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform(low, std::max(low, high));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    double value = low;
+    if (generator == Generator::normal) value = normal(random);
+    if (generator == Generator::uniform) {
+      value = uniform(random);
+      if (dtype >= DType::i32) value = std::floor(value);
+    }
+    if (generator == Generator::iota) value = static_cast<double>(i);
+    if (generator == Generator::permutation) value = static_cast<double>(elements - 1 - i);
+    store(dtype, out, i, value);
+  }
+  return kLaunchNs;
+}
+
+double hash(void** arguments, unsigned, unsigned) {
+  const auto* data = argument<const std::uint8_t*>(arguments, 0);
+  const auto bytes = argument<std::uint64_t>(arguments, 1);
+  auto* sum = argument<std::uint64_t*>(arguments, 2);
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (std::uint64_t i = 0; i < bytes; ++i) hash = (hash ^ data[i]) * 0x100000001b3;
+  *sum += hash;
+  return kLaunchNs;
+}
+
+double guard(void** arguments, unsigned, unsigned) {
+  const auto* zone = argument<const std::uint8_t*>(arguments, 0);
+  const auto bytes = argument<std::uint64_t>(arguments, 1);
+  const bool backwards = argument<int>(arguments, 2) != 0;
+  auto* found = argument<std::uint64_t*>(arguments, 3);
+  for (std::uint64_t i = 0; i < bytes; ++i) {
+    const std::uint8_t* byte = backwards ? zone + (bytes - 1 - i) : zone + i;
+    const bool even = reinterpret_cast<std::uintptr_t>(byte) % 2 == 0;
+    if (*byte != (even ? kPoisonWord & 0xff : kPoisonWord >> 8 & 0xff)) {
+      *found = std::max(*found, ~i);
+    }
+  }
+  return kLaunchNs;
+}
+
+double compare(void** arguments, unsigned, unsigned) {
+  const auto dtype = argument<DType>(arguments, 0);
+  const void* out = argument<const void*>(arguments, 1);
+  const auto* reference = argument<const float*>(arguments, 2);
+  const auto elements = argument<std::int64_t>(arguments, 3);
+  const auto factor = argument<double>(arguments, 4);
+  const auto floor = argument<double>(arguments, 5);
+  auto* result = argument<Comparison*>(arguments, 6);
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const auto not_index = ~static_cast<std::uint64_t>(i);
+    ++result->compared;
+    if (is_poison(dtype, out, i)) {
+      ++result->unwritten;
+      result->not_first_unwritten = std::max(result->not_first_unwritten, not_index);
+      continue;
+    }
+    const double expected = reference[i];
+    const double bound = factor * std::fabs(expected) + floor;
+    double error = std::fabs(load(dtype, out, i) - expected);
+    if (!(error <= bound)) {
+      ++result->bad;
+      result->not_first_bad = std::max(result->not_first_bad, not_index);
+    }
+    if (!(error <= kErrorCap)) error = kErrorCap;
+    result->squared_error += error * error;
+    result->squared_reference += expected * expected;
+    if (error > 0) {
+      result->worst_ratio =
+          std::max(result->worst_ratio, bound > 0 ? std::min(error / bound, kErrorCap) : kErrorCap);
+    }
+  }
+  return kLaunchNs;
+}
+
+double sum_squares(void** arguments, unsigned, unsigned) {
+  const auto* data = argument<const float*>(arguments, 0);
+  const auto elements = argument<std::int64_t>(arguments, 1);
+  auto* sum = argument<double*>(arguments, 2);
+  for (std::int64_t i = 0; i < elements; ++i) *sum += double{data[i]} * data[i];
+  return kLaunchNs;
+}
+
+double gather(void** arguments, unsigned, unsigned) {
+  const auto dtype = argument<DType>(arguments, 0);
+  const void* data = argument<const void*>(arguments, 1);
+  const auto first = argument<std::int64_t>(arguments, 2);
+  const auto step = argument<std::int64_t>(arguments, 3);
+  const auto count = argument<std::int64_t>(arguments, 4);
+  auto* out = argument<double*>(arguments, 5);
+  for (std::int64_t j = 0; j < count; ++j) out[j] = load(dtype, data, first + j * step);
+  return kLaunchNs;
+}
+
+double add(void** arguments, unsigned, unsigned) {
+  const auto a_dtype = argument<DType>(arguments, 0);
+  const void* a = argument<const void*>(arguments, 1);
+  const auto b_dtype = argument<DType>(arguments, 2);
+  const void* b = argument<const void*>(arguments, 3);
+  auto* out = argument<float*>(arguments, 4);
+  const auto elements = argument<std::int64_t>(arguments, 5);
+  for (std::int64_t i = 0; i < elements; ++i) {
+    out[i] = static_cast<float>(load(a_dtype, a, i) + load(b_dtype, b, i));
+  }
+  return kLaunchNs;
+}
+
+double read(void** arguments, unsigned, unsigned) {
+  return kLaunchNs + 16.0 * static_cast<double>(argument<std::int64_t>(arguments, 1)) / kBytesPerNs;
+}
+
+double empty(void**, unsigned, unsigned) { return kLaunchNs; }
+
+// Work runs when it is enqueued, so there is nothing to hold back.
+double hold(void**, unsigned, unsigned) { return kLaunchNs; }
+
+/// Half the speed of a plain read, and faster the larger its blocks: a sweep has one winner.
+double vector_add_ns(std::int64_t elements, unsigned block) {
+  return 2 * kLaunchNs + 12.0 * static_cast<double>(elements) / (kBytesPerNs / 2) + 2048 - block;
+}
+
+double vector_add(void** arguments, unsigned, unsigned block) {
+  const auto* a = argument<const float*>(arguments, 0);
+  const auto* b = argument<const float*>(arguments, 1);
+  auto* c = argument<float*>(arguments, 2);
+  const auto n = argument<std::int32_t>(arguments, 3);
+  for (std::int32_t i = 0; i < n; ++i) c[i] = a[i] + b[i];
+  return vector_add_ns(n, block);
+}
+
+/// vector_add, then one wrong thing.
+template <void (*kMistake)(float* a, float* c, std::int32_t n)>
+double mistaken(void** arguments, unsigned grid, unsigned block) {
+  const double time_ns = vector_add(arguments, grid, block);
+  kMistake(argument<float*>(arguments, 0), argument<float*>(arguments, 2),
+           argument<std::int32_t>(arguments, 3));
+  return time_ns;
+}
+
+void wrong_value(float*, float* c, std::int32_t n) { c[n / 2] += 1; }
+void skips_last(float*, float* c, std::int32_t n) { std::memcpy(c + n - 1, &kPoisonWord, 4); }
+void writes_outside(float*, float* c, std::int32_t n) { c[n] = 0; }
+void changes_input(float* a, float*, std::int32_t) { a[0] += 1; }
+
+}  // namespace
+
+Kernel find_kernel(const std::string& entry) {
+  static const std::map<std::string, Kernel> kernels = {
+      {"assay_fill", fill},
+      {"assay_hash", hash},
+      {"assay_guard", guard},
+      {"assay_compare", compare},
+      {"assay_sum_squares", sum_squares},
+      {"assay_gather", gather},
+      {"assay_add", add},
+      {"assay_read", read},
+      {"assay_hold", hold},
+      {"assay_empty", empty},
+      {"vector_add", vector_add},
+      {"wrong_value", mistaken<wrong_value>},
+      {"skips_last", mistaken<skips_last>},
+      {"writes_outside", mistaken<writes_outside>},
+      {"changes_input", mistaken<changes_input>},
+  };
+  const auto found = kernels.find(entry);
+  return found == kernels.end() ? nullptr : found->second;
+}
+
+}  // namespace fake

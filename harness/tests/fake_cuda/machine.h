@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+
+/// A GPU that is not there: host memory is device memory, work runs when it is enqueued, and the
+/// clock is a number that each piece of work moves on by an amount that follows from its size. So a
+/// test knows every time it will see, and nothing depends on how busy the machine is.
+namespace fake {
+
+/// Bytes over this is the time of a copy or a read: 4 TB/s, about an H200.
+inline constexpr double kBytesPerNs = 4000;
+
+/// What ASSAY_FAKE_CUDA asks to go wrong: words separated by commas.
+///   no_device        cuInit finds no GPU
+///   lost_after=N     the first N processes that start are fine, cuInit fails in all later ones
+///   dies_after=N     the same, but the process ends
+///   hangs_after=N    the same, but cuInit does not return
+///   counter=PATH     the file, one byte a process, that these count with
+///   crash, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
+///                    what the kernel under test does instead of running, on every launch, or,
+///                    with @N (crash@3), on the process's Nth only
+struct Script {
+  bool no_device = false;
+  std::string start_fault;  // "lost", "dies", "hangs"
+  std::size_t good_starts = 0;
+  std::string counter;
+  std::string launch_fault;
+  int fault_at = 0;  // 0: every launch
+
+  static Script parse(const char* text);
+};
+
+/// The process's GPU. Its error, once set by a kernel, is what every later call returns.
+class Machine {
+ public:
+  static Machine& get();
+
+  CUresult init();
+  CUresult status() const { return sticky_; }
+  CUresult allocate(std::size_t bytes, void** memory);
+  CUresult free(void* memory);
+  std::size_t free_bytes() const;
+
+  double now_ns() const { return now_ns_; }
+  void advance(double ns) { now_ns_ += ns; }
+
+  /// Runs a kernel by its entry's name, or what the script wants instead.
+  CUresult launch(const std::string& entry, void** arguments, unsigned grid, unsigned block);
+  /// Waits for the work enqueued: for ever, after a kernel that never returns.
+  CUresult synchronise() const;
+
+ private:
+  Machine();
+  CUresult misbehave(const std::string& fault);
+
+  Script script_;
+  CUresult sticky_ = CUDA_SUCCESS;
+  bool hung_ = false;
+  int num_tested_launches_ = 0;  // of kernels under test, not of the harness's own
+  double now_ns_ = 0;
+  std::size_t used_bytes_ = 0;
+  std::unordered_map<void*, std::size_t> sizes_;
+};
+
+/// The host's version of a kernel; returns the nanoseconds it takes. Null when there is none of
+/// that name.
+using Kernel = double (*)(void** arguments, unsigned grid, unsigned block);
+Kernel find_kernel(const std::string& entry);
+
+/// Whether `name` is one of the faults that a kernel may be scripted to commit; such names are
+/// entries too.
+bool is_launch_fault(const std::string& name);
+
+}  // namespace fake
