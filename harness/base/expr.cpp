@@ -2,50 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/expr_code.h"
 #include "base/nearest.h"
 
-// An expression becomes a flat list of instructions for a stack machine. `&&`, `||` and `?:` are
-// forward jumps, so the side that is not needed is not evaluated. A space of millions of points
-// evaluates its constraints at each, hence no tree walk and no allocation in eval().
-
 namespace assay {
-
-struct Expr::Op {
-  enum class Code : std::uint8_t {
-    constant,
-    load,
-    negate,
-    logical_not,
-    truth,  // anything but 0 becomes 1
-    add,
-    subtract,
-    multiply,
-    divide,
-    remainder,
-    ceil_divide,
-    minimum,
-    maximum,
-    equal,
-    not_equal,
-    less,
-    less_equal,
-    greater,
-    greater_equal,
-    and_jump,      // 0 on top: stays, jump; else popped
-    or_jump,       // not 0 on top: becomes 1, jump; else popped
-    jump_if_zero,  // pops
-    jump,
-  };
-
-  Code code;
-  int target;           // slot of a load, destination of a jump
-  std::int64_t number;  // of a constant
-};
 
 int Symbols::add(const std::string& name) {
   const auto [entry, added] = slots_.try_emplace(name, static_cast<int>(names_.size()));
@@ -63,273 +26,6 @@ std::string Symbols::nearest(std::string_view name) const { return assay::neares
 namespace {
 
 using Code = Expr::Op::Code;
-
-// Bounds the parser's recursion and the evaluator's stack; no contract comes near.
-constexpr int kMaxNesting = 100;
-constexpr int kMaxDepth = 64;
-
-struct Binary {
-  std::string_view text;
-  int level;  // binds tighter the higher
-  Code code;
-};
-
-constexpr int kOrLevel = 1, kAndLevel = 2, kEqualityLevel = 3, kOrderLevel = 4;
-
-// Of two operators with a common beginning the longer stands first.
-constexpr Binary kBinary[] = {
-    {"||", kOrLevel, Code::or_jump},
-    {"&&", kAndLevel, Code::and_jump},
-    {"==", kEqualityLevel, Code::equal},
-    {"!=", kEqualityLevel, Code::not_equal},
-    {"<=", kOrderLevel, Code::less_equal},
-    {">=", kOrderLevel, Code::greater_equal},
-    {"<", kOrderLevel, Code::less},
-    {">", kOrderLevel, Code::greater},
-    {"+", 5, Code::add},
-    {"-", 5, Code::subtract},
-    {"*", 6, Code::multiply},
-    {"/", 6, Code::divide},
-    {"%", 6, Code::remainder},
-};
-
-struct Function {
-  std::string_view name;
-  Code code;
-  bool takes_more_than_two;
-};
-
-constexpr Function kFunctions[] = {
-    {"cdiv", Code::ceil_divide, false},
-    {"min", Code::minimum, true},
-    {"max", Code::maximum, true},
-};
-
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_part(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
-
-class Parser {
- public:
-  Parser(std::string_view text, const Symbols& symbols) : text_(text), symbols_(symbols) {}
-
-  std::vector<Expr::Op> parse() {
-    conditional();
-    skip_space();
-    if (at_ < text_.size()) fail_expected("an operator");
-    return std::move(code_);
-  }
-
- private:
-  void conditional() {
-    const Nesting nesting(*this);
-    binary(kOrLevel);
-    if (!accept("?")) return;
-    const std::size_t to_else = emit_jump(Code::jump_if_zero);
-    --depth_;
-    conditional();
-    if (!accept(":")) fail_expected("\":\"");
-    const std::size_t to_end = emit_jump(Code::jump);
-    --depth_;
-    land(to_else);
-    conditional();
-    land(to_end);
-  }
-
-  void binary(int lowest_level) {
-    unary();
-    int compared_level = 0;
-    while (const Binary* op = peek_binary()) {
-      if (op->level < lowest_level) return;
-      const bool compares = op->level == kEqualityLevel || op->level == kOrderLevel;
-      if (compares && op->level == compared_level) {
-        fail("comparisons do not chain; join two with &&");
-      }
-      compared_level = compares ? op->level : 0;
-      at_ += op->text.size();
-      if (op->code == Code::and_jump || op->code == Code::or_jump) {
-        const std::size_t to_end = emit_jump(op->code);
-        --depth_;
-        binary(op->level + 1);
-        emit(Code::truth);
-        land(to_end);
-      } else {
-        binary(op->level + 1);
-        emit_binary(op->code);
-      }
-    }
-  }
-
-  void unary() {
-    const Nesting nesting(*this);
-    if (accept("-")) {
-      unary();
-      emit(Code::negate);
-    } else if (peek() == '!' && peek(1) != '=') {
-      ++at_;
-      unary();
-      emit(Code::logical_not);
-    } else {
-      primary();
-    }
-  }
-
-  void primary() {
-    const char c = peek();
-    if (c == '(') {
-      ++at_;
-      conditional();
-      expect_close();
-    } else if (is_digit(c)) {
-      number();
-    } else if (is_letter(c)) {
-      name();
-    } else {
-      fail_expected("a number, a name or \"(\"");
-    }
-  }
-
-  void number() {
-    const std::string_view digits = take_while(is_name_part);
-    const std::size_t column = at_ - digits.size();
-    if (!std::all_of(digits.begin(), digits.end(), is_digit) ||
-        (digits.size() > 1 && digits[0] == '0')) {
-      throw ExprError(column, fmt::format("expected a decimal integer, found \"{}\"", digits));
-    }
-    std::int64_t value = 0;
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc()) {
-      throw ExprError(column, fmt::format("{} does not fit in 64 bits", digits));
-    }
-    push({Code::constant, 0, value});
-  }
-
-  void name() {
-    const std::string_view word = take_while(is_name_part);
-    const std::size_t column = at_ - word.size();
-    if (peek() == '(') {
-      call(word, column);
-      return;
-    }
-    const int slot = symbols_.find(word);
-    if (slot < 0) {
-      const std::string near = symbols_.nearest(word);
-      throw ExprError(column,
-                      fmt::format("unknown name \"{}\"{}", word,
-                                  near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
-    }
-    push({Code::load, slot, 0});
-  }
-
-  void call(std::string_view word, std::size_t column) {
-    const auto* function = std::find_if(std::begin(kFunctions), std::end(kFunctions),
-                                        [&](const Function& f) { return f.name == word; });
-    if (function == std::end(kFunctions)) {
-      throw ExprError(column,
-                      fmt::format("unknown function \"{}\"; known are cdiv, min, max", word));
-    }
-    ++at_;
-    conditional();
-    int arguments = 1;
-    while (accept(",")) {
-      conditional();
-      emit_binary(function->code);
-      ++arguments;
-    }
-    expect_close();
-    if (arguments < 2 || (arguments > 2 && !function->takes_more_than_two)) {
-      throw ExprError(column,
-                      fmt::format("{} takes {}2 arguments, found {}", word,
-                                  function->takes_more_than_two ? "at least " : "", arguments));
-    }
-  }
-
-  /// The next character after spaces (plus `ahead`), or 0 at the end.
-  char peek(std::size_t ahead = 0) {
-    skip_space();
-    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-  }
-
-  bool accept(std::string_view symbol) {
-    skip_space();
-    if (!text_.substr(at_).starts_with(symbol)) return false;
-    at_ += symbol.size();
-    return true;
-  }
-
-  void expect_close() {
-    if (!accept(")")) fail_expected("\")\"");
-  }
-
-  const Binary* peek_binary() {
-    skip_space();
-    for (const Binary& op : kBinary) {
-      if (text_.substr(at_).starts_with(op.text)) return &op;
-    }
-    return nullptr;
-  }
-
-  void skip_space() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
-  }
-
-  template <typename Predicate>
-  std::string_view take_while(Predicate predicate) {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && predicate(text_[at_])) ++at_;
-    return text_.substr(begin, at_ - begin);
-  }
-
-  [[noreturn]] void fail(const std::string& message) const { throw ExprError(at_, message); }
-
-  [[noreturn]] void fail_expected(std::string_view what) {
-    skip_space();
-    if (at_ == text_.size()) fail(fmt::format("expected {}, found the end", what));
-    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-    std::size_t end = at_ + 1;
-    if (is_name_part(text_[at_])) {
-      while (end < text_.size() && is_name_part(text_[end])) ++end;
-    } else if (!is_ascii(text_[at_])) {  // not a part of a UTF-8 character
-      while (end < text_.size() && !is_ascii(text_[end])) ++end;
-    }
-    fail(fmt::format("expected {}, found \"{}\"", what, text_.substr(at_, end - at_)));
-  }
-
-  void emit(Code code) { code_.push_back({code, 0, 0}); }
-
-  void emit_binary(Code code) {
-    emit(code);
-    --depth_;
-  }
-
-  void push(Expr::Op op) {
-    if (++depth_ > kMaxDepth) fail(fmt::format("more than {} operands wait here", kMaxDepth));
-    code_.push_back(op);
-  }
-
-  std::size_t emit_jump(Code code) {
-    emit(code);
-    return code_.size() - 1;
-  }
-
-  void land(std::size_t jump) { code_[jump].target = static_cast<int>(code_.size()); }
-
-  struct Nesting {
-    explicit Nesting(Parser& owner) : parser(owner) {
-      if (++parser.nesting_ > kMaxNesting) {
-        parser.fail(fmt::format("nested more than {} levels deep", kMaxNesting));
-      }
-    }
-    ~Nesting() { --parser.nesting_; }
-    Parser& parser;
-  };
-
-  std::string_view text_;
-  const Symbols& symbols_;
-  std::size_t at_ = 0;
-  int nesting_ = 0;
-  int depth_ = 0;  // operands on the evaluator's stack at this point of the code
-  std::vector<Expr::Op> code_;
-};
 
 struct Overflow {};
 struct DivisionByZero {};
@@ -381,7 +77,7 @@ std::int64_t apply(Code code, std::int64_t a, std::int64_t b) {
 }
 
 std::int64_t run(std::span<const Expr::Op> code, std::span<const std::int64_t> values) {
-  std::array<std::int64_t, kMaxDepth + 1> stack;
+  std::array<std::int64_t, kMaxExprDepth + 1> stack;
   std::int64_t* top = stack.data();  // stack[0] is never read
   for (std::size_t at = 0; at < code.size(); ++at) {
     const Expr::Op& op = code[at];
@@ -438,7 +134,7 @@ std::int64_t run(std::span<const Expr::Op> code, std::span<const std::int64_t> v
 Expr Expr::parse(std::string_view text, const Symbols& symbols) {
   Expr expr;
   expr.text_ = text;
-  std::vector<Op> code = Parser(text, symbols).parse();
+  std::vector<Op> code = compile_expr(text, symbols);
   for (const Op& op : code) {
     if (op.code == Code::load) expr.slots_.push_back(op.target);
   }
