@@ -274,8 +274,9 @@ CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileP
 }  // namespace
 
 struct Compiler::Impl {
-  explicit Impl(CompilerOptions options) : pool(std::move(options)) {}
+  explicit Impl(CompilerOptions compiler_options) : pool(std::move(compiler_options)) {}
   Pool pool;
+  const std::string options = fmt::format("{}", fmt::join(common_options(), " "));
 };
 
 Compiler::Compiler(CompilerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -289,6 +290,8 @@ std::future<CompileResult> Compiler::submit(CompileJob job) {
 void Compiler::cancel() { impl_->pool.cancel(); }
 
 const std::string& Compiler::nvrtc_version() const { return impl_->pool.nvrtc().version(); }
+
+const std::string& Compiler::options() const { return impl_->options; }
 
 int Compiler::num_threads() const { return impl_->pool.num_threads(); }
 

@@ -35,10 +35,11 @@ struct CompilerOptions {
   bool use_cache = true;  // false: compile always (for measuring compile times)
 };
 
-/// A pool of threads that compile ahead of the GPU, over a content-addressed cache of cubins on
-/// disk. The key covers the source, every header it includes (by content), the options, NVRTC's
-/// version and the architecture. Entries are published by rename and carry their own checksum: two
-/// processes may share the cache, and a truncated entry is compiled again.
+/// A pool of threads that compile ahead of the GPU, each in a child process of its own, over a
+/// content-addressed cache of cubins on disk. The key covers the source, every header it includes
+/// (by content), the options, NVRTC's version and the architecture. Entries are published by rename
+/// and carry their own checksum: two processes may share the cache, and a truncated entry is
+/// compiled again.
 class Compiler {
  public:
   /// Loads NVRTC. Throws Error that says which libraries were tried and what to install.

@@ -38,19 +38,23 @@ std::string definition(const std::string& name, const Value& value) {
 
 }  // namespace
 
-std::vector<std::string> compile_options(const Config& config, const std::string& arch) {
-  if (!is_arch(arch)) {
-    throw UsageError(
-        fmt::format("architecture \"{}\"; expected two or three digits, as in 86 or 90a", arch));
-  }
-  std::vector<std::string> options{
-      "--gpu-architecture=sm_" + arch,
+std::vector<std::string> common_options() {
+  return {
       "--std=c++20",  // c++17 compiles no faster (measured: 108 ms against 106 ms)
       "-default-device",
       "--no-source-include",  // else the working directory comes before the include directories
       "--no-cache",           // the cache is ours
       "--ptxas-options=-v",
   };
+}
+
+std::vector<std::string> compile_options(const Config& config, const std::string& arch) {
+  if (!is_arch(arch)) {
+    throw UsageError(
+        fmt::format("architecture \"{}\"; expected two or three digits, as in 86 or 90a", arch));
+  }
+  std::vector<std::string> options = common_options();
+  options.push_back("--gpu-architecture=sm_" + arch);
   for (const auto& [name, value] : config) options.push_back(definition(name, value));
   return options;
 }

@@ -31,7 +31,7 @@ extern "C" __global__ void good(float* x) {
 }
 )";
 
-// Seconds in the optimiser, which can be stopped.
+// Seconds in the optimiser, or minutes: it unrolls 128 steps, and gives up on 1024.
 constexpr char kSlow[] = R"(
 extern "C" __global__ void slow(const float* a, float* c) {
   float x[32];
@@ -67,8 +67,8 @@ class CompilerTest : public ::testing::Test {
     write_file_atomic(path, text);
     return path;
   }
-  CompileJob job(const std::string& text, std::int64_t threads = 128) {
-    return {write("x.cu", text), {folder_.path() / "include"}, {{"THREADS", threads}}, "80"};
+  CompileJob job(const std::string& text, std::int64_t threads = 128, const char* name = "x.cu") {
+    return {write(name, text), {folder_.path() / "include"}, {{"THREADS", threads}}, "80"};
   }
   CompilerOptions options() const {
     CompilerOptions options;
@@ -287,27 +287,25 @@ TEST_F(CompilerTest, AnUnusableCacheIsTheMachinesFault) {
   }
 }
 
-TEST_F(CompilerTest, ACompileHasALimitAndTheNextOneRuns) {
-  CompilerOptions impatient = options();
-  impatient.num_threads = 1;
-  impatient.timeout_s = 0.4;
-  Compiler compiler(impatient);
-  const CompileResult slow = compiler.submit(job(kSlow)).get();
-  EXPECT_FALSE(slow.ok);
-  EXPECT_TRUE(slow.timed_out);
-  EXPECT_EQ(slow.log, "compile took longer than its limit of 0.4 s");
-  EXPECT_TRUE(compiler.submit(job("extern \"C\" __global__ void k() {}\n")).get().ok);
-}
-
-TEST_F(CompilerTest, AFrontEndThatDoesNotEndHoldsUpNobody) {
-  // NVRTC cannot be told to stop there, and holds a lock that other compiles of its process need.
-  CompilerOptions impatient = options();
-  impatient.num_threads = 1;
-  impatient.timeout_s = 1;
-  Compiler compiler(impatient);
-  auto endless = compiler.submit(job(kEndless));
-  EXPECT_TRUE(endless.get().timed_out);
-  EXPECT_TRUE(compiler.submit(job("extern \"C\" __global__ void k() {}\n")).get().ok);
+TEST_F(CompilerTest, ACompileHasALimitAndHoldsUpNobody) {
+  // NVRTC cannot be told to stop in its front end, and holds a lock there that other compiles of
+  // its process need: what follows must not wait for it.
+  for (const CompileJob& endless : {job(kSlow, 16), job(kEndless, 1, "y.cu")}) {
+    CompilerOptions impatient = options();
+    impatient.num_threads = 1;
+    impatient.timeout_s = 0.5;
+    Compiler compiler(impatient);
+    const CompileResult result = compiler.submit(endless).get();
+    EXPECT_FALSE(result.ok);
+    EXPECT_TRUE(result.timed_out);
+    EXPECT_EQ(result.log, "compile took longer than its limit of 0.5 s");
+    bool ok = false;
+    // A busy machine may need more than the limit for anything at all.
+    for (int i = 0; i < 100 && !ok; ++i) {
+      ok = compiler.submit(job("extern \"C\" __global__ void k() {}\n", 1, "z.cu")).get().ok;
+    }
+    EXPECT_TRUE(ok);
+  }
 }
 
 TEST_F(CompilerTest, CancelAnswersEverybodyAndTheCompilerStaysUsable) {
@@ -343,11 +341,14 @@ TEST_F(CompilerTest, TheDestructorCancelsAndLeavesNoProcess) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);  // no children
 }
 
-TEST_F(CompilerTest, ThreadsAndVersion) {
+TEST_F(CompilerTest, ThreadsVersionAndOptions) {
   CompilerOptions any = options();
   any.num_threads = 0;
   EXPECT_EQ(Compiler(any).num_threads(), static_cast<int>(std::thread::hardware_concurrency()));
   EXPECT_THAT(Compiler(options()).nvrtc_version(), MatchesRegex("[0-9]+\\.[0-9]+"));
+  EXPECT_THAT(Compiler(options()).options(), StartsWith("--std=c++20 "));
+  EXPECT_THAT(Compiler(options()).options(), Not(HasSubstr("arch")));  // those are the job's
+  EXPECT_THAT(Compiler(options()).options(), Not(HasSubstr("-I")));
 }
 
 }  // namespace
