@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "report/best.h"
 #include "report/table.h"
+#include "report/tuned_table.h"
 
 namespace assay {
 namespace {
@@ -33,6 +35,20 @@ void print_counts(const SweepReport& report) {
   fmt::print("{}", table.text());
 }
 
+/// The winners of this sweep on this device, without those of other devices in the same database.
+std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store) {
+  Filter filter;
+  filter.sweep = summary.sweep.name;
+  const auto of_this_run = [&](auto rows) {
+    std::erase_if(rows, [&](const auto& row) {
+      return row.provenance != summary.provenance || row.device.uuid != summary.device.uuid;
+    });
+    return rows;
+  };
+  return tuned_tables(of_this_run(store.ranks(filter)), of_this_run(store.trials(filter)),
+                      of_this_run(store.baselines(filter)), Screened::show);
+}
+
 nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& report,
                             const Store& store) {
   nlohmann::json counts = nlohmann::json::array();
@@ -54,6 +70,7 @@ nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& repo
           {"device_s", report.device_s},
           {"compiler_wait_s", report.compiler_wait_s},
           {"compile_s", report.compile_s},
+          {"best", nlohmann::json::parse(best_json(winners(summary, store))).at("best")},
           {"warnings", report.warnings}};
 }
 
@@ -65,6 +82,7 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
     fmt::print("{}\n", summary_json(summary, report, store).dump(2));
     return;
   }
+  if (!summary.compile_only) fmt::print("{}\n", best_text(winners(summary, store), {}));
   print_counts(report);
   std::string line = fmt::format("\n{} of {} trials", report.measured + report.kept, report.total);
   line += fmt::format(": {} now, {} kept from before", report.measured, report.kept);

@@ -76,7 +76,7 @@ std::string gzip(std::string_view text) {
   stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
   stream.avail_out = static_cast<uInt>(bytes.size());
   if (deflate(&stream, Z_FINISH) != Z_STREAM_END) throw Error("zlib cannot compress");
-  bytes.resize(bytes.size() - stream.avail_out);
+  bytes.resize(stream.total_out);
   return bytes;
 }
 

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Measures a sweep on this machine's GPU and writes every trial to results/recorded/<gpu>/<sweep>.jsonl,
+# from which machines without a GPU answer. Usage: scripts/record.sh [SWEEP.yaml]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+sweep=${1:-sweeps/gemm.yaml}
+name=$(basename "$sweep" .yaml)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+scripts/build.sh
+build/assay sweep "$sweep" --device 0 --db "$work/record.db"
+build/assay export --format recording --sweep "$name" --db "$work/record.db" --output results/recorded
