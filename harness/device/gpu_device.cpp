@@ -209,6 +209,24 @@ struct GpuDevice::Impl {
     }
   }
 
+  /// One attempt; returns what went wrong when the worker did not survive it.
+  std::optional<Outcome> rerank(const std::vector<TrialRequest>& candidates,
+                                const std::vector<std::string>& baselines, int rounds,
+                                RerankResult& reranked) {
+    const std::size_t num_samples =
+        (candidates.size() + baselines.size()) * static_cast<std::size_t>(rounds);
+    return ask({{"verb", "rerank"},
+                {"candidates", encode_all(candidates)},
+                {"baselines", baselines},
+                {"rounds", rounds}},
+               timeout_s(candidates.front().measure, num_samples), [&](const json& answer) {
+                 reranked = message::decode<RerankResult>(answer);
+                 if (reranked.candidates.size() != candidates.size()) {
+                   throw Error("a re-rank lacks candidates");
+                 }
+               });
+  }
+
   double timeout_s(const MeasureSpec& measure, std::size_t times = 1) const {
     return options.hang_timeout_s + static_cast<double>(times) * measure.max_seconds_per_config;
   }
@@ -261,23 +279,31 @@ std::vector<BaselineTiming> GpuDevice::run_baselines(const TrialRequest& request
 RerankResult GpuDevice::rerank(const std::vector<TrialRequest>& candidates,
                                const std::vector<std::string>& baselines, int rounds) {
   if (candidates.empty()) return {};
-  RerankResult reranked;
-  const std::size_t num_samples =
-      (candidates.size() + baselines.size()) * static_cast<std::size_t>(rounds);
-  const std::optional<Outcome> failed =
-      impl_->ask({{"verb", "rerank"},
-                  {"candidates", encode_all(candidates)},
-                  {"baselines", baselines},
-                  {"rounds", rounds}},
-                 impl_->timeout_s(candidates.front().measure, num_samples),
-                 [&](const json& result) { reranked = message::decode<RerankResult>(result); });
-  if (!failed) return reranked;
-  // Which of them it was is not known, and none of the times taken is whole.
-  RerankResult none;
+  RerankResult result;
+  std::optional<Outcome> failed = impl_->rerank(candidates, baselines, rounds, result);
+  if (!failed) return result;
+
+  // Nothing says which of them it was, so each is tried alone; the others take their turns again.
+  std::vector<RerankEntry> entries;
+  std::vector<TrialRequest> sound;
   for (const TrialRequest& candidate : candidates) {
-    none.candidates.push_back({to_text(candidate.plan.config), {}, *failed});
+    RerankResult alone;
+    failed = impl_->rerank({candidate}, {}, 1, alone);
+    entries.push_back({to_text(candidate.plan.config), {}, failed.value_or(Outcome{})});
+    if (!failed) sound.push_back(candidate);
   }
-  return none;
+  result = {};
+  if (!sound.empty()) failed = impl_->rerank(sound, baselines, rounds, result);
+  std::size_t next = 0;
+  for (RerankEntry& entry : entries) {
+    if (entry.outcome.status != Status::correct) continue;
+    if (failed) {
+      entry.outcome = *failed;
+    } else {
+      entry = std::move(result.candidates.at(next++));
+    }
+  }
+  return {std::move(entries), std::move(result.baselines)};
 }
 
 Ceilings GpuDevice::measure_ceilings() {

@@ -209,16 +209,39 @@ TEST_F(GpuDeviceTest, AStoppedWorkerIsAHang) {
   expect_works();
 }
 
-TEST_F(GpuDeviceTest, ARerankThatDiesFailsAllItsCandidates) {
-  std::vector<TrialRequest> candidates = {request_of("vector_add"), request_of("crash")};
+TEST_F(GpuDeviceTest, ARerankDropsTheCandidateThatKillsItAndTimesTheOthers) {
+  std::vector<TrialRequest> candidates = {request_of("vector_add"), request_of("crash"),
+                                          request_of("vector_add")};
+  candidates[2].plan.launches[0].block = {256, 1, 1};
   for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
   const RerankResult result = gpu().rerank(candidates, {}, 6);
-  ASSERT_EQ(result.candidates.size(), 2u);
-  for (const RerankEntry& entry : result.candidates) {
-    EXPECT_EQ(entry.outcome.kind, "crash");
-    EXPECT_TRUE(entry.samples_ns.empty());
-  }
+  ASSERT_EQ(result.candidates.size(), 3u);
+  EXPECT_EQ(result.candidates[0].outcome.status, Status::correct);
+  EXPECT_EQ(result.candidates[0].samples_ns.size(), 6u);
+  EXPECT_EQ(result.candidates[1].outcome.kind, "crash");
+  EXPECT_TRUE(result.candidates[1].samples_ns.empty());
+  EXPECT_EQ(result.candidates[2].samples_ns.size(), 6u);
+  EXPECT_LT(result.candidates[2].samples_ns[0], result.candidates[0].samples_ns[0]);
   expect_works();
+}
+
+TEST_F(GpuDeviceTest, ARerankWhoseWorkerIsKilledIsDoneAgain) {
+  script("slow=20000");
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  expect_works();
+  const pid_t worker = *children().begin();
+  std::thread killer([worker] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ::kill(worker, SIGKILL);
+  });
+  const RerankResult result = gpu().rerank({request, request}, {}, 12);
+  killer.join();
+  for (const RerankEntry& entry : result.candidates) {
+    EXPECT_EQ(entry.outcome.status, Status::correct) << entry.outcome.message;
+    EXPECT_EQ(entry.samples_ns.size(), 12u);
+  }
+  EXPECT_EQ(gpu().num_workers_started(), 2);
 }
 
 TEST_F(GpuDeviceTest, ARerankTimesEveryRound) {

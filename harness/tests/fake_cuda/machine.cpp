@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <new>
 #include <sstream>
+#include <thread>
 
 namespace fake {
 namespace {
@@ -60,6 +62,7 @@ Script Script::parse(const char* text) {
     const std::string value = cut == std::string::npos ? "" : word.substr(cut + 1);
     if (name == "no_device") script.no_device = true;
     if (name == "counter") script.counter = value;
+    if (name == "slow") script.slow_us = std::stoi(value);
     if (name == "lost_after" || name == "dies_after" || name == "hangs_after") {
       script.start_fault = name.substr(0, name.find('_'));
       script.good_starts = std::stoul(value);
@@ -117,6 +120,7 @@ CUresult Machine::launch(const std::string& entry, void** arguments, unsigned gr
   if (is_launch_fault(entry)) return misbehave(entry);
   if (!entry.starts_with("assay_")) {
     ++num_tested_launches_;
+    busy_ = true;
     if (!script_.launch_fault.empty() &&
         (script_.fault_at == 0 || script_.fault_at == num_tested_launches_)) {
       return misbehave(script_.launch_fault);
@@ -146,8 +150,10 @@ CUresult Machine::misbehave(const std::string& fault) {
   return CUDA_SUCCESS;
 }
 
-CUresult Machine::synchronise() const {
+CUresult Machine::synchronise() {
   if (hung_) wait_for_ever();
+  if (busy_) std::this_thread::sleep_for(std::chrono::microseconds(script_.slow_us));
+  busy_ = false;
   return sticky_;
 }
 

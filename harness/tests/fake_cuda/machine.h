@@ -19,6 +19,7 @@ inline constexpr double kBytesPerNs = 4000;
 ///   lost_after=N     the first N processes that start are fine, cuInit fails in all later ones
 ///   dies_after=N     the same, but the process ends
 ///   hangs_after=N    the same, but cuInit does not return
+///   slow=US          waiting for the kernel under test takes so many microseconds of real time
 ///   counter=PATH     the file, one byte a process, that these count with
 ///   crash, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
 ///                    what the kernel under test does instead of running, on every launch, or,
@@ -30,6 +31,7 @@ struct Script {
   std::string counter;
   std::string launch_fault;
   int fault_at = 0;  // 0: every launch
+  int slow_us = 0;
 
   static Script parse(const char* text);
 };
@@ -51,7 +53,7 @@ class Machine {
   /// Runs a kernel by its entry's name, or what the script wants instead.
   CUresult launch(const std::string& entry, void** arguments, unsigned grid, unsigned block);
   /// Waits for the work enqueued: for ever, after a kernel that never returns.
-  CUresult synchronise() const;
+  CUresult synchronise();
 
  private:
   Machine();
@@ -60,6 +62,7 @@ class Machine {
   Script script_;
   CUresult sticky_ = CUDA_SUCCESS;
   bool hung_ = false;
+  bool busy_ = false;            // a kernel under test was launched and not waited for
   int num_tested_launches_ = 0;  // of kernels under test, not of the harness's own
   double now_ns_ = 0;
   std::size_t used_bytes_ = 0;
