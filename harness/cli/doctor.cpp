@@ -11,8 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "cli/ceilings_cache.h"
+#include "cli/gpu_setup.h"
 #include "cli/verbs.h"
 #include "compile/compiler.h"
 #include "cuda/device_query.h"
@@ -124,12 +123,7 @@ void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) 
                    format_bytes(static_cast<double>(info.memory_bytes))),
        Verdict::ok, ""});
 
-  const fs::path source = cache_directory() / ("support-" + hash_hex(support_source()) + ".cu");
-  if (!fs::exists(source)) write_file_atomic(source, support_source());
-  const CompileResult support = compiler.submit({source, {}, {}, native_arch(info.cc)}).get();
-  if (!support.ok) throw Error("the worker's own kernels do not compile: " + support.log);
-  gpu.setup(support.cubin_path, std::nullopt);
-  const Ceilings ceilings = ensure_ceilings(gpu);
+  const Ceilings ceilings = set_up_gpu(gpu, compiler);
   const TrialRunner::SelfTest test = gpu.self_test();
   const SelfMeasurement measured{info.l2_bytes,
                                  kSelfTestReadBytes,

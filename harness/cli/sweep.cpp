@@ -13,8 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "cli/ceilings_cache.h"
+#include "cli/gpu_setup.h"
 #include "cli/sweep_summary.h"
 #include "cli/verbs.h"
 #include "compile/compiler.h"
@@ -108,16 +107,6 @@ void check_kernels_unchanged(const SweepSpec& sweep, const Recording& recording,
                                    });
     if (stale) provenance += fmt::format(", stale: {} has changed since", kernel.name);
   }
-}
-
-/// Compiles the worker's own kernels and gives them to it, with the device's ceilings.
-void set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
-  const fs::path source = cache_directory() / ("support-" + hash_hex(support_source()) + ".cu");
-  if (!fs::exists(source)) write_file_atomic(source, support_source());
-  const CompileResult support = compiler.submit({source, {}, {}, native_arch(gpu.info().cc)}).get();
-  if (!support.ok) throw Error("the worker's own kernels do not compile: " + support.log);
-  gpu.setup(support.cubin_path, std::nullopt);
-  gpu.setup(support.cubin_path, ensure_ceilings(gpu));
 }
 
 /// Where a sweep runs, with what its results say about their origin.

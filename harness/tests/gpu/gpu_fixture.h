@@ -48,8 +48,11 @@ inline std::filesystem::path worker_program() {
 class GpuTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string reason;
-    if (count_gpus(reason) == 0) GTEST_SKIP() << "no GPU: " << reason;
+    // Counted once, before any test makes a CUDA context in this process: the child that counts
+    // is a fork, in which CUDA would not start again.
+    static std::string reason;
+    static const int num_gpus = count_gpus(reason);
+    if (num_gpus == 0) GTEST_SKIP() << "no GPU: " << reason;
     compiler_ = std::make_unique<Compiler>(CompilerOptions{scratch_.path(), 1, 60, true});
   }
 

@@ -1,0 +1,29 @@
+#include "cli/gpu_setup.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/ceilings_cache.h"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
+  const fs::path source = cache_directory() / ("support-" + hash_hex(support_source()) + ".cu");
+  if (!fs::exists(source)) {
+    std::error_code ignored;  // writing says what is wrong
+    fs::create_directories(source.parent_path(), ignored);
+    write_file_atomic(source, support_source());
+  }
+  const CompileResult support = compiler.submit({source, {}, {}, native_arch(gpu.info().cc)}).get();
+  if (!support.ok) throw Error("the worker's own kernels do not compile: " + support.log);
+  gpu.setup(support.cubin_path, std::nullopt);
+  const Ceilings ceilings = ensure_ceilings(gpu);
+  gpu.setup(support.cubin_path, ceilings);
+  return ceilings;
+}
+
+}  // namespace assay
