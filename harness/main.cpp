@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   assay::add_best(app, verb);
   assay::add_show(app, verb);
   assay::add_export(app, verb);
+  assay::add_import(app, verb);
   assay::add_doctor(app, verb);
   assay::add_db(app, verb);
   try {

@@ -209,6 +209,7 @@ std::optional<double> Tuner::measure_baselines(const KernelSpec& kernel, const P
 
 void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
                    std::vector<Measured>& correct) {
+  const AddElapsed screening(report_.screening_s);
   const Space space(kernel, problem, device_.info());
   std::vector<std::vector<int>> points;
   space.for_each([&](const std::vector<int>& point) {

@@ -62,13 +62,13 @@ struct BaselineRecord {
 /// One entrant of a re-rank: a configuration of a kernel or, with an empty kernel, a baseline.
 struct RankEntry {
   std::string kernel;
-  std::string config;               // the configuration's text, or the baseline's name
-  std::vector<double> samples_ns;   // one per round, in round order
+  std::string config;              // the configuration's text, or the baseline's name
+  std::vector<double> samples_ns;  // one per round, in round order
   double median_ns = 0;
-  Interval ratio_to_best;           // time(this) / time(winner), paired; the winner has 1, 1, 1
-  Interval speedup_over_baseline;   // time(best baseline) / time(this); zeros without a baseline
+  Interval ratio_to_best;          // time(this) / time(winner), paired; the winner has 1, 1, 1
+  Interval speedup_over_baseline;  // time(best baseline) / time(this); zeros without a baseline
   bool winner = false;
-  bool tied = false;  // cannot be told from the fastest; the winner is one of the tied
+  bool tied = false;    // cannot be told from the fastest; the winner is one of the tied
   std::string failure;  // why it was dropped after the re-rank's own check; empty when fine
 };
 

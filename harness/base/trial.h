@@ -16,10 +16,10 @@ std::optional<Status> parse_status(std::string_view text);
 
 /// What the compiler reported for one configuration.
 struct CompileReport {
-  double compile_ms = 0;      // wall time of NVRTC; 0 when the cubin came from the cache
+  double compile_ms = 0;  // wall time of NVRTC; 0 when the cubin came from the cache
   bool cached = false;
-  int registers = 0;          // most of any entry
-  int spill_bytes = 0;        // stores + loads, summed over the entries
+  int registers = 0;    // most of any entry
+  int spill_bytes = 0;  // stores + loads, summed over the entries
   int stack_bytes = 0;
   int static_smem_bytes = 0;  // most of any entry
   std::string cubin_hash;     // equal hashes are the same machine code
@@ -35,14 +35,14 @@ std::optional<StopReason> parse_stop_reason(std::string_view text);
 struct Timing {
   std::vector<double> samples_ns;  // every sample, in the order taken
   double median_ns = 0;
-  double ci_low_ns = 0;   // order-statistic 95 % interval of the median
+  double ci_low_ns = 0;  // order-statistic 95 % interval of the median
   double ci_high_ns = 0;
   StopReason stop = StopReason::sample_limit;
 };
 
 /// Figures of the output check.
 struct Validation {
-  double relative_error = 0;       // ||out - ref||_F / ||ref||_F
+  double relative_error = 0;  // ||out - ref||_F / ||ref||_F
   double relative_limit = 0;
   double worst_element_ratio = 0;  // max |out - ref| / bound; at most 1 when correct
   std::int64_t elements = 0;       // how many were compared

@@ -14,10 +14,10 @@ namespace assay {
 
 /// What the device can do at most; measured once per device and driver, and cached.
 struct Ceilings {
-  double copy_bytes_per_s = 0;    // device-to-device copy, bytes read plus bytes written
-  double read_bytes_per_s = 0;    // plain read of a buffer much larger than L2
-  double bf16_flops_per_s = 0;    // dense tensor-core product, random data
-  double f32_flops_per_s = 0;     // dense product without tensor cores
+  double copy_bytes_per_s = 0;  // device-to-device copy, bytes read plus bytes written
+  double read_bytes_per_s = 0;  // plain read of a buffer much larger than L2
+  double bf16_flops_per_s = 0;  // dense tensor-core product, random data
+  double f32_flops_per_s = 0;   // dense product without tensor cores
 };
 
 /// One configuration to run: its resolved contract and its machine code.

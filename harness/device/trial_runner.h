@@ -36,10 +36,10 @@ class TrialRunner {
 
   /// Figures that tell whether this GPU can be trusted to measure; see FlushProof and friends.
   struct SelfTest {
-    double empty_event_ns = 0;     // two events with nothing between
-    double empty_kernel_ns = 0;    // two events around an empty kernel
-    double cold_read_ns = 0;       // reading 32 MiB after a flush
-    double hot_read_ns = 0;        // reading it again
+    double empty_event_ns = 0;       // two events with nothing between
+    double empty_kernel_ns = 0;      // two events around an empty kernel
+    double cold_read_ns = 0;         // reading 32 MiB after a flush
+    double hot_read_ns = 0;          // reading it again
     double repeat_spread_ratio = 0;  // (max-min)/median of medians of one kernel measured 5 times
   };
   SelfTest self_test();
