@@ -261,6 +261,39 @@ TEST_F(GpuDeviceTest, TheWorkerOfAnEndedThreadLives) {
   EXPECT_EQ(gpu().num_workers_started(), 1);
 }
 
+// The wait for another sweep's hanging trial is longer than this one's own watchdog would allow.
+TEST_F(GpuDeviceTest, AnotherSweepsHangIsNotThisOnes) {
+  expect_works();
+  GpuOptions patient = options();
+  patient.hang_timeout_s = 1;
+  GpuDevice other(patient);
+  other.setup(cubin(), std::nullopt);
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  std::thread hanging([this] { EXPECT_EQ(run("hang").kind, "hang"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const Outcome outcome = other.run(request);
+  hanging.join();
+  EXPECT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
+  EXPECT_EQ(other.num_workers_started(), 1);
+}
+
+TEST_F(GpuDeviceTest, AMissingCublasIsAnErrorThatNamesIt) {
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  for (ArgPlan& arg : request.plan.args) {
+    if (auto* buffer = std::get_if<BufferPlan>(&arg)) buffer->shape = {10, 10};
+  }
+  request.plan.reference = {ReferencePlan{"gemm", {{"a", "A"}, {"b", "B"}, {"out", "C"}}, {}}};
+  try {
+    const Outcome outcome = gpu().run(request);
+    FAIL() << outcome.kind << ": " << outcome.message;
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("libcublas"));
+  }
+  expect_works();
+}
+
 TEST_F(GpuDeviceTest, WithoutAGpuTheWorkersSentenceIsTheError) {
   script("no_device");
   try {
