@@ -343,7 +343,12 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
     filter.op = op;
     filter.problem = to_text(problem);
     for (const RankRow& row : store_.ranks(filter)) {
-      if (row.device.uuid == device_.info().uuid && row.provenance == options_.provenance) return;
+      const bool has_winner = std::any_of(row.record.entries.begin(), row.record.entries.end(),
+                                          [](const RankEntry& entry) { return entry.winner; });
+      if (has_winner && row.device.uuid == device_.info().uuid &&
+          row.provenance == options_.provenance) {
+        return;
+      }
     }
   }
   const auto top = std::min(correct.size(), static_cast<std::size_t>(sweep_.rerank.top));
