@@ -140,6 +140,9 @@ Nvrtc::Unit to_unit(const Message& message) {
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGTERM, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Compilers on every core must not hold up the processes that feed the GPU: without this a sweep
+  // of short kernels ran at 31 to 50 configurations/s from a cold cache on 16 cores.
+  static_cast<void>(::nice(10));
   if (::getppid() != parent) ::_exit(0);
   // The parent's other descriptors, above all the GPU worker's socket, must close when it closes
   // them.
