@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,14 +63,25 @@ struct BaselineRecord {
 /// One entrant of a re-rank: a configuration of a kernel or, with an empty kernel, a baseline.
 struct RankEntry {
   std::string kernel;
-  std::string config;               // the configuration's text, or the baseline's name
-  std::vector<double> samples_ns;   // one per round, in round order
+  std::string config;              // the configuration's text, or the baseline's name
+  std::vector<double> samples_ns;  // one per round, in round order
   double median_ns = 0;
-  Interval ratio_to_best;           // time(this) / time(winner), paired; the winner has 1, 1, 1
-  Interval speedup_over_baseline;   // time(best baseline) / time(this); zeros without a baseline
+  Interval ratio_to_best;          // time(this) / time(winner), paired; the winner has 1, 1, 1
+  Interval speedup_over_baseline;  // time(best baseline) / time(this); zeros without a baseline
   bool winner = false;
-  bool tied = false;  // cannot be told from the fastest; the winner is one of the tied
+  bool tied = false;    // cannot be told from the fastest; the winner is one of the tied
   std::string failure;  // why it was dropped after the re-rank's own check; empty when fine
+};
+
+/// The leader of the screening entered twice: how far apart the re-rank puts what is the same.
+struct NoiseFloor {
+  std::string kernel;
+  std::string config;
+  std::vector<double> samples_ns;  // of the second entry, one per round
+  Interval ratio;                  // time(second) / time(first), paired
+
+  /// The least margin that means anything: the farther end of the interval from 1, as a ratio.
+  double margin_ratio() const;
 };
 
 /// The verdict for one op, problem and device: the only source of winners.
@@ -80,6 +92,7 @@ struct RankRecord {
   int rounds = 0;
   std::vector<RankEntry> entries;  // fastest first, baselines included
   std::string finished_at;
+  std::optional<NoiseFloor> noise = {};
 };
 
 /// Measured trials of one device as an open text file: what results/recorded/ holds, what a

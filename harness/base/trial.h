@@ -16,33 +16,53 @@ std::optional<Status> parse_status(std::string_view text);
 
 /// What the compiler reported for one configuration.
 struct CompileReport {
-  double compile_ms = 0;      // wall time of NVRTC; 0 when the cubin came from the cache
+  double compile_ms = 0;  // wall time of NVRTC; 0 when the cubin came from the cache
   bool cached = false;
-  int registers = 0;          // most of any entry
-  int spill_bytes = 0;        // stores + loads, summed over the entries
+  int registers = 0;    // most of any entry
+  int spill_bytes = 0;  // stores + loads, summed over the entries
   int stack_bytes = 0;
   int static_smem_bytes = 0;  // most of any entry
   std::string cubin_hash;     // equal hashes are the same machine code
   bool operator==(const CompileReport&) const = default;
 };
 
-/// Why sampling stopped.
-enum class StopReason { precision, time_limit, sample_limit };
+/// Why sampling stopped: the interval was as narrow as asked (`precision`), would not become
+/// narrower
+/// (`noise`), lay clearly above the best so far (`raced`), or a limit was reached.
+enum class StopReason { precision, noise, raced, time_limit, sample_limit };
 std::string_view to_text(StopReason reason);
 std::optional<StopReason> parse_stop_reason(std::string_view text);
 
+/// What the driver says of the GPU at one moment.
+struct GpuState {
+  std::uint64_t throttle_reasons = 0;  // NVML's bits; 0: nothing holds the clocks down
+  double power_w = 0;
+  double temperature_c = 0;
+  bool operator==(const GpuState&) const = default;
+};
+
+/// The words for the bits of `throttle_reasons` that slow a busy GPU down, such as "power cap,
+/// thermal"; empty for none. An idle GPU's low clock is no such reason.
+std::string throttle_text(std::uint64_t throttle_reasons);
+
 /// The times of one configuration under one protocol.
 struct Timing {
-  std::vector<double> samples_ns;  // every sample, in the order taken
+  std::vector<double> samples_ns = {};  // every sample, in the order taken
   double median_ns = 0;
-  double ci_low_ns = 0;   // order-statistic 95 % interval of the median
+  double ci_low_ns = 0;  // order-statistic 95 % interval of the median
   double ci_high_ns = 0;
   StopReason stop = StopReason::sample_limit;
+  std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown; or none at all
+  double clock_mhz = 0;                 // median of the known ones; 0 when there is none
+  std::optional<GpuState> state = {};   // after the last sample; nothing without NVML
+
+  /// Whether sampling was given up early, so that the median is only known to be no good.
+  bool censored() const { return stop == StopReason::raced; }
 };
 
 /// Figures of the output check.
 struct Validation {
-  double relative_error = 0;       // ||out - ref||_F / ||ref||_F
+  double relative_error = 0;  // ||out - ref||_F / ||ref||_F
   double relative_limit = 0;
   double worst_element_ratio = 0;  // max |out - ref| / bound; at most 1 when correct
   std::int64_t elements = 0;       // how many were compared
