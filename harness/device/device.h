@@ -14,10 +14,10 @@ namespace assay {
 
 /// What the device can do at most; measured once per device and driver, and cached.
 struct Ceilings {
-  double copy_bytes_per_s = 0;    // device-to-device copy, bytes read plus bytes written
-  double read_bytes_per_s = 0;    // plain read of a buffer much larger than L2
-  double bf16_flops_per_s = 0;    // dense tensor-core product, random data
-  double f32_flops_per_s = 0;     // dense product without tensor cores
+  double copy_bytes_per_s = 0;  // device-to-device copy, bytes read plus bytes written
+  double read_bytes_per_s = 0;  // plain read of a buffer much larger than L2
+  double bf16_flops_per_s = 0;  // dense tensor-core product, random data
+  double f32_flops_per_s = 0;   // dense product without tensor cores
 };
 
 /// One configuration to run: its resolved contract and its machine code.
@@ -26,6 +26,9 @@ struct TrialRequest {
   std::filesystem::path cubin_path;
   MeasureSpec measure;
   std::uint64_t seed = 1;  // of the inputs
+  /// Median of the fastest configuration of this problem so far: what is clearly slower stops
+  /// early. Nothing: it is measured in full.
+  std::optional<double> best_ns = {};
 };
 
 /// One of the things a user would run instead, timed under the same protocol.
@@ -45,6 +48,8 @@ struct RerankEntry {
 struct RerankResult {
   std::vector<RerankEntry> candidates;  // in the order asked
   std::vector<RerankEntry> baselines;
+  std::optional<RerankEntry> twin = {};  // one candidate's cubin, entered a second time
+  std::size_t twin_of = 0;               // which candidate's
 };
 
 /// Where configurations run: a worker process on a GPU, or the replay of recorded trials. Methods
@@ -68,7 +73,8 @@ class Device {
                                                     const std::vector<std::string>& baselines) = 0;
 
   /// Times the candidates and the baselines in turn, `rounds` rounds, alternating the order, then
-  /// checks each candidate's output once more.
+  /// checks each candidate's output once more. The first candidate, best of the screening, takes
+  /// part twice: what tells its two entries apart is noise.
   virtual RerankResult rerank(const std::vector<TrialRequest>& candidates,
                               const std::vector<std::string>& baselines, int rounds) = 0;
 };
