@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/nearest.h"
 #include "cli/verbs.h"
 #include "device/gpu_device.h"
 
@@ -25,6 +27,16 @@ int worker_argument(int argc, char** argv, std::string_view name) {
   }
   throw assay::UsageError(
       "usage: assay worker --fd N --device INDEX (started by the sweep itself)");
+}
+
+/// CLI11 answers an unknown verb with "a subcommand is required".
+void check_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());
+  if (std::find(verbs.begin(), verbs.end(), argv[1]) != verbs.end()) return;
+  throw assay::UsageError(
+      fmt::format("unknown verb \"{}\"{}", argv[1], assay::suggestion(argv[1], verbs)));
 }
 
 int run(int argc, char** argv) {
@@ -47,8 +59,10 @@ int run(int argc, char** argv) {
   assay::add_best(app, verb);
   assay::add_show(app, verb);
   assay::add_export(app, verb);
+  assay::add_import(app, verb);
   assay::add_doctor(app, verb);
   assay::add_db(app, verb);
+  check_verb(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 constexpr auto kRedrawPeriod = std::chrono::milliseconds(100);
-constexpr auto kPlainPeriod = std::chrono::seconds(5);
+constexpr auto kPlainPeriod = std::chrono::seconds(2);
 
 std::string format_duration(double seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -51,7 +51,7 @@ void Progress::start_problem(const std::string& kernel_or_op, const std::string&
   stage_.clear();
   baseline_ns_ = baseline_ns;
   best_ns_.reset();
-  draw(true);
+  draw(mode_ == Mode::terminal);
 }
 
 void Progress::count(bool kept, bool correct, std::optional<double> time_ns) {

@@ -242,6 +242,7 @@ std::optional<double> Tuner::measure_baselines(const KernelSpec& kernel, const P
 
 void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
                    std::vector<Measured>& correct) {
+  const AddElapsed screening(report_.screening_s);
   const Space space(kernel, problem, device_.info());
   std::vector<std::vector<int>> points;
   space.for_each([&](const std::vector<int>& point) {
@@ -384,7 +385,10 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
     filter.op = op;
     filter.problem = to_text(problem);
     for (const RankRow& row : store_.ranks(filter)) {
-      if (row.device.uuid == device_.info().uuid && row.provenance == options_.provenance &&
+      const bool has_winner = std::any_of(row.record.entries.begin(), row.record.entries.end(),
+                                          [](const RankEntry& entry) { return entry.winner; });
+      if (has_winner && row.device.uuid == device_.info().uuid &&
+          row.provenance == options_.provenance &&
           row.record.protocol.name == sweep_.measure.protocol) {
         return;
       }

@@ -43,6 +43,7 @@ struct SweepReport {
   std::map<std::pair<Status, std::string>, std::string> examples;  // one message for each
   std::map<std::string, std::uint64_t> removed;  // points by the constraint that removed them
   double wall_s = 0;
+  double screening_s = 0;      // of it, compiling, checking and timing configurations
   double device_s = 0;         // in trials, baselines and re-ranks
   double compiler_wait_s = 0;  // the device idle because no configuration was compiled yet
   double compile_s = 0;        // summed over the threads

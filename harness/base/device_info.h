@@ -8,10 +8,10 @@ namespace assay {
 
 /// What a device is, as far as configurations, keys and reports need to know.
 struct DeviceInfo {
-  std::string name;               // "NVIDIA H200"
-  std::string uuid;               // "GPU-xxxxxxxx-..."; empty for a nominal device
-  std::string driver;             // "580.159.04"; empty when unknown
-  int cc = 0;                     // 90 for compute capability 9.0
+  std::string name;    // "NVIDIA H200"
+  std::string uuid;    // "GPU-xxxxxxxx-..."; empty for a nominal device
+  std::string driver;  // "580.159.04"; empty when unknown
+  int cc = 0;          // 90 for compute capability 9.0
   int sm_count = 0;
   std::int64_t smem_optin_bytes = 0;  // most dynamic shared memory a block can ask for
   std::int64_t l2_bytes = 0;

@@ -5,7 +5,8 @@
 
 namespace assay {
 
-/// The machine is broken or unfit (no driver, no NVRTC, disk full, a foreign database): exit code 3.
+/// The machine is broken or unfit (no driver, no NVRTC, disk full, a foreign database): exit
+/// code 3.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

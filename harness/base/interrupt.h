@@ -9,7 +9,8 @@ void catch_interrupts();
 /// Whether a signal has arrived.
 bool interrupted();
 
-/// A descriptor that becomes readable when a signal arrives, for poll(); -1 before catch_interrupts.
+/// A descriptor that becomes readable when a signal arrives, for poll(); -1 before
+/// catch_interrupts.
 int interrupt_fd();
 
 }  // namespace assay

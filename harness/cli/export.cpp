@@ -1,4 +1,4 @@
-// `assay export`: the tuned tables, for other software.
+// `assay export`: the tuned tables for other software, or every trial of a sweep as a recording.
 #include "report/export.h"
 
 #include <fmt/format.h>
@@ -37,8 +37,26 @@ std::vector<TunedTable> load_tables(const Options& options, const Store& store) 
   return tables;
 }
 
+/// Every trial of a sweep, failed ones too, in the text format that `--device replay:` reads.
+int export_recording(const Options& options, const Store& store) {
+  if (options.results.sweep.empty()) {
+    throw UsageError("--format recording needs --sweep NAME: a recording is one sweep's");
+  }
+  const Recording recording = store.record(options.results.sweep);
+  const std::filesystem::path output =
+      options.output.empty() ? std::filesystem::path("results/recorded") / recording.device.slug() /
+                                   (recording.sweep + ".jsonl")
+                             : std::filesystem::path(options.output);
+  if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path());
+  write_recording(recording, output);
+  fmt::print("{}: {} trials of {} on {}\n", output.string(), recording.trials.size(),
+             recording.sweep, recording.device.name);
+  return kExitDone;
+}
+
 int run_export(const Options& options) {
   const Store store = open_results(options.results);
+  if (options.format == "recording") return export_recording(options, store);
   const std::vector<TunedTable> tables = load_tables(options, store);
   if (tables.empty()) {
     fmt::print(stderr, "no re-ranked result of {} in {}; only re-ranked winners are exported\n",
@@ -65,14 +83,17 @@ void add_export(CLI::App& app, Verb& run) {
   CLI::App* verb = app.add_subcommand("export", "tuned tables for other software to read");
   verb->add_option("--format", options->format,
                    "json and csv hold every table; header is C++20 with a constexpr lookup: the "
-                   "problem itself, else the nearest, else the best compromise")
-      ->option_text("json|csv|header")
-      ->check(CLI::IsMember({"json", "csv", "header"}))
+                   "problem itself, else the nearest, else the best compromise; recording holds "
+                   "every trial of --sweep, for --device replay:FILE")
+      ->option_text("json|csv|header|recording")
+      ->check(CLI::IsMember({"json", "csv", "header", "recording"}))
       ->required();
   add_result_options(*verb, options->results);
   verb->add_option("--protocol", options->protocol, "only this protocol; default: all")
       ->option_text("cold|sustained|hot|graph");
-  verb->add_option("--output", options->output, "file to write; default: stdout")
+  verb->add_option("--output", options->output,
+                   "file to write; default: stdout, and for a recording "
+                   "results/recorded/GPU/SWEEP.jsonl")
       ->option_text("FILE");
   verb->add_option("--namespace", options->name_space,
                    "of the header; each op is a namespace in it; default: assay_tuned")

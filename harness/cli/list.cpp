@@ -5,15 +5,20 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/device_info.h"
 #include "base/error.h"
+#include "cli/recordings.h"
 #include "cli/verbs.h"
 #include "report/space_view.h"
+#include "report/table.h"
 #include "space/space.h"
 #include "spec/sweep_spec.h"
+#include "store/store.h"
 
 namespace assay {
 namespace {
@@ -24,6 +29,7 @@ struct Options {
   std::vector<std::string> paths;
   std::string arch = "90a";
   std::string kernels;
+  bool recordings = false;
   bool json = false;
 };
 
@@ -92,7 +98,57 @@ SweepRow sweep_row(const fs::path& file, const Options& options, const DeviceInf
   return row;
 }
 
+/// The kernels of a recording that are not what was measured any more.
+std::vector<std::string> stale_kernels(const Recording& recording, const fs::path& kernels) {
+  std::set<std::string> names;
+  for (const TrialRecord& trial : recording.trials) names.insert(trial.kernel.name);
+  std::vector<std::string> stale;
+  for (const std::string& name : names) {
+    const fs::path file = kernels / (name + ".yaml");
+    if (!fs::exists(file) || has_changed(load_kernel(file), recording, {kernels})) {
+      stale.push_back(name);
+    }
+  }
+  return stale;
+}
+
+/// The recordings of this project; exit code 1 when one is stale.
+int list_recordings(const Options& options) {
+  const fs::path kernels = options.kernels.empty() ? "kernels" : options.kernels;
+  Table table({"recording", "sweep", "device", "recorded", ">trials", "state"});
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  bool any_stale = false;
+  for (const fs::path& file : find_recordings(".")) {
+    const Recording recording = read_recording(file);
+    const std::vector<std::string> stale = stale_kernels(recording, kernels);
+    any_stale = any_stale || !stale.empty();
+    const std::string name = file.lexically_normal().string();
+    const std::string state =
+        stale.empty()
+            ? "current"
+            : fmt::format("stale: {} has changed since; scripts/record.sh measures it again",
+                          fmt::join(stale, ", "));
+    table.add_row({name, recording.sweep, recording.device.name, recording.recorded_at,
+                   std::to_string(recording.trials.size()), state});
+    rows.push_back({{"recording", name},
+                    {"sweep", recording.sweep},
+                    {"device", recording.device.name},
+                    {"recorded_at", recording.recorded_at},
+                    {"trials", recording.trials.size()},
+                    {"stale", stale}});
+  }
+  if (options.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"recordings", rows}}.dump(2));
+  } else if (rows.empty()) {
+    fmt::print("no recordings in results/recorded\n");
+  } else {
+    fmt::print("{}", table.text());
+  }
+  return any_stale ? kExitNo : kExitDone;
+}
+
 int run_list(const Options& options) {
+  if (options.recordings) return list_recordings(options);
   const DeviceInfo device = nominal_device(options.arch);
   bool single = false;
   const std::vector<fs::path> files = files_of(options, single);
@@ -139,6 +195,8 @@ void add_list(CLI::App& app, Verb& run) {
   verb->add_option("--kernels", options->kernels,
                    "folder of the kernels that sweeps name; default: kernels beside sweeps")
       ->option_text("DIR");
+  verb->add_flag("--recordings", options->recordings,
+                 "list results/recorded instead, and say which are stale (exit code 1)");
   verb->add_flag("--json", options->json, "print JSON instead of tables");
   verb->footer("example: assay list kernels/gemm_mma.yaml --arch 80");
   verb->callback([options, &run] { run = [options] { return run_list(*options); }; });

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/gpu_setup.h"
+#include "cli/recordings.h"
 #include "cli/sweep_summary.h"
 #include "cli/verbs.h"
 #include "compile/compiler.h"
@@ -94,21 +95,6 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
   sweep.problems = std::move(kept);
 }
 
-void check_kernels_unchanged(const SweepSpec& sweep, const Recording& recording,
-                             const std::vector<fs::path>& include_directories,
-                             std::string& provenance) {
-  for (const KernelSpec& kernel : sweep.kernels) {
-    const std::string hash = Compiler::source_hash(kernel.source_path, include_directories);
-    const bool stale = std::any_of(recording.trials.begin(), recording.trials.end(),
-                                   [&](const TrialRecord& trial) {
-                                     return trial.kernel.name == kernel.name &&
-                                            (trial.kernel.source_hash != hash ||
-                                             trial.kernel.contract_hash != kernel.contract_hash);
-                                   });
-    if (stale) provenance += fmt::format(", stale: {} has changed since", kernel.name);
-  }
-}
-
 /// Where a sweep runs, with what its results say about their origin.
 struct Target {
   std::unique_ptr<Device> device;
@@ -125,25 +111,13 @@ Target replay_target(const fs::path& file, const SweepSpec& sweep,
   }
   auto device = std::make_unique<ReplayDevice>(std::move(recording));
   std::string provenance = device->provenance();
-  check_kernels_unchanged(sweep, device->recording(), include_directories, provenance);
-  const std::string arch = native_arch(device->info().cc);
-  return {std::move(device), provenance, arch, false};
-}
-
-std::optional<fs::path> find_recording(const fs::path& project, const std::string& sweep_name) {
-  const fs::path root = project / "results" / "recorded";
-  std::vector<fs::path> found;
-  if (fs::is_directory(root)) {
-    for (const auto& entry : fs::directory_iterator(root)) {
-      for (const char* suffix : {".jsonl", ".jsonl.gz"}) {
-        const fs::path file = entry.path() / (sweep_name + suffix);
-        if (fs::exists(file)) found.push_back(file);
-      }
+  for (const KernelSpec& kernel : sweep.kernels) {
+    if (has_changed(kernel, device->recording(), include_directories)) {
+      provenance += fmt::format(", stale: {} has changed since", kernel.name);
     }
   }
-  std::sort(found.begin(), found.end());
-  if (found.empty()) return std::nullopt;
-  return found.front();
+  const std::string arch = native_arch(device->info().cc);
+  return {std::move(device), provenance, arch, false};
 }
 
 Target gpu_target(int index, Compiler& compiler) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "report/best.h"
@@ -71,6 +72,7 @@ nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& repo
           {"counts", counts},
           {"removed", report.removed},
           {"wall_s", report.wall_s},
+          {"screening_s", report.screening_s},
           {"device_s", report.device_s},
           {"compiler_wait_s", report.compiler_wait_s},
           {"compile_s", report.compile_s},
@@ -99,13 +101,19 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
   if (report.taken > 0) line += fmt::format(", {} left to another sweep", report.taken);
   if (report.skipped > 0) line += fmt::format(", {} skipped (budget used up)", report.skipped);
   fmt::print("{}\n", line);
-  for (const auto& [constraint, points] : report.removed) {
-    if (points > 0) fmt::print("constraint `{}` removed {} points\n", constraint, points);
+  std::uint64_t removed = 0;
+  for (const auto& [constraint, points] : report.removed) removed += points;
+  if (removed > 0) {
+    fmt::print("constraints left out {} points; `assay list {}` says which removed how many\n",
+               removed, std::filesystem::proximate(summary.sweep.yaml_path).string());
   }
   if (report.measured > 0) {
-    fmt::print("{:.1f} s, {:.1f} configurations/s; compiled for {:.1f} s of thread time\n",
-               report.wall_s, static_cast<double>(report.measured) / report.wall_s,
-               report.compile_s);
+    fmt::print(
+        "{:.1f} s: {} configurations in {:.1f} s ({:.1f}/s), baselines and re-ranks {:.1f} s\n",
+        report.wall_s, report.measured, report.screening_s,
+        static_cast<double>(report.measured) / report.screening_s,
+        report.wall_s - report.screening_s);
+    fmt::print("compiled for {:.1f} s of thread time\n", report.compile_s);
   }
   if (!summary.compile_only && summary.provenance.empty() && report.measured > 0) {
     fmt::print("the GPU worked {:.1f} s and waited {:.1f} s for the compiler\n", report.device_s,

@@ -19,6 +19,7 @@ void add_sweep(CLI::App& app, Verb& run);
 void add_best(CLI::App& app, Verb& run);
 void add_show(CLI::App& app, Verb& run);
 void add_export(CLI::App& app, Verb& run);
+void add_import(CLI::App& app, Verb& run);
 void add_doctor(CLI::App& app, Verb& run);
 void add_db(CLI::App& app, Verb& run);
 

@@ -13,8 +13,8 @@ namespace {
 
 // The last check comes after this many launches back to back, bounded by a time: what a counter, a
 // leak or heat changes shows late. The leader is what gets used, so it gets most.
-constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 1;
-constexpr double kOtherLaunches = 300, kOtherSeconds = 0.15;
+constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 0.5;
+constexpr double kOtherLaunches = 300, kOtherSeconds = 0.1;
 
 /// One of those taken in turn. Its times go to `entry`.
 struct Entrant {

@@ -123,7 +123,7 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, int index) {
   socket_ = UniqueFd(ends[0]);
   UniqueFd theirs(ends[1]);
   if (ends[1] == kWorkerFd) {
-    // A dup2 onto itself clears O_CLOEXEC only since glibc 2.29, and musl's never does.
+    // A dup2 onto itself leaves O_CLOEXEC on before glibc 2.29.
     theirs = UniqueFd(::fcntl(ends[1], F_DUPFD_CLOEXEC, kWorkerFd + 1));
     if (!theirs) fail("fcntl", errno);
   }

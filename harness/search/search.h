@@ -11,8 +11,8 @@ namespace assay {
 
 /// What is known of one tried point.
 struct Tried {
-  std::size_t index = 0;            // into the list of candidates
-  std::optional<double> time_ns;    // nothing when it was not correct
+  std::size_t index = 0;          // into the list of candidates
+  std::optional<double> time_ns;  // nothing when it was not correct
 };
 
 /// The order in which to try `num_candidates` points: pure functions of their arguments, so that

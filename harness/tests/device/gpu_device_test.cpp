@@ -313,6 +313,39 @@ TEST_F(GpuDeviceTest, TheWorkerOfAnEndedThreadLives) {
   EXPECT_EQ(gpu().num_workers_started(), 1);
 }
 
+// The wait for another sweep's hanging trial is longer than this one's own watchdog would allow.
+TEST_F(GpuDeviceTest, AnotherSweepsHangIsNotThisOnes) {
+  expect_works();
+  GpuOptions patient = options();
+  patient.hang_timeout_s = 1;
+  GpuDevice other(patient);
+  other.setup(cubin(), std::nullopt);
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  std::thread hanging([this] { EXPECT_EQ(run("hang").kind, "hang"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const Outcome outcome = other.run(request);
+  hanging.join();
+  EXPECT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
+  EXPECT_EQ(other.num_workers_started(), 1);
+}
+
+TEST_F(GpuDeviceTest, AMissingCublasIsAnErrorThatNamesIt) {
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  for (ArgPlan& arg : request.plan.args) {
+    if (auto* buffer = std::get_if<BufferPlan>(&arg)) buffer->shape = {10, 10};
+  }
+  request.plan.reference = {ReferencePlan{"gemm", {{"a", "A"}, {"b", "B"}, {"out", "C"}}, {}}};
+  try {
+    const Outcome outcome = gpu().run(request);
+    FAIL() << outcome.kind << ": " << outcome.message;
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("libcublas"));
+  }
+  expect_works();
+}
+
 TEST_F(GpuDeviceTest, WithoutAGpuTheWorkersSentenceIsTheError) {
   script("no_device");
   try {
@@ -381,15 +414,24 @@ TEST_F(GpuDeviceTest, CountsGpusWithoutBecomingTheirUser) {
 
 // What follows ends the process that it is tried in.
 
-/// Runs `body` in a child and returns how it ended and after how long.
+/// The process ids that lines of `path` hold.
+std::vector<pid_t> read_pids(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istream_iterator<pid_t>(file), {}};
+}
+
+/// Runs `body` in a child, sends it a signal once it has written to `ready`, and returns how it
+/// ended and after how many seconds.
 template <typename Body>
-std::pair<int, double> in_child(double signal_after_s, int signal_number, const Body& body) {
+std::pair<int, double> in_child(const fs::path& ready, int signal_number, const Body& body) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     body();
     ::_exit(99);
   }
-  std::this_thread::sleep_for(std::chrono::duration<double>(signal_after_s));
+  EXPECT_TRUE(within_seconds(30, [&] { return !read_pids(ready).empty(); }));
+  // Into the trial; before it, the signal would meet an easier case.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   const auto start = std::chrono::steady_clock::now();
   ::kill(pid, signal_number);
   int status = 0;
@@ -397,16 +439,10 @@ std::pair<int, double> in_child(double signal_after_s, int signal_number, const 
   return {status, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 }
 
-/// The process ids that lines of `path` hold.
-std::vector<pid_t> read_pids(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istream_iterator<pid_t>(file), {}};
-}
-
 TEST_F(GpuDeviceTest, CtrlCEndsAHangingTrialWithinASecond) {
   for (const int signal_number : {SIGINT, SIGTERM}) {
     const fs::path pids = folder_.path() / fmt::format("pids{}", signal_number);
-    const auto [status, seconds] = in_child(1, signal_number, [&] {
+    const auto [status, seconds] = in_child(pids, signal_number, [&] {
       catch_interrupts();
       int code = 1;
       try {
@@ -429,7 +465,7 @@ TEST_F(GpuDeviceTest, CtrlCEndsAHangingTrialWithinASecond) {
 
 TEST_F(GpuDeviceTest, AKilledParentTakesItsHangingWorkerAlong) {
   const fs::path pids = folder_.path() / "pids";
-  const auto [status, seconds] = in_child(1, SIGKILL, [&] {
+  const auto [status, seconds] = in_child(pids, SIGKILL, [&] {
     gpu();
     std::ofstream(pids) << *children().begin() << std::endl;
     run("hang");

@@ -34,7 +34,7 @@ expect 2 'subcommand' "$assay"
 expect 0 'sweep' "$assay" --help
 expect 0 'assay [0-9]+\.' "$assay" --version
 for verb in list sweep best show export doctor db; do expect 0 'example' "$assay" $verb --help; done
-expect 2 'frobnicate' "$assay" frobnicate
+expect 2 '"swep"; did you mean "sweep"' "$assay" swep
 expect 2 'no-such-option' "$assay" sweep "$vector_add" --no-such-option
 expect 2 'FILE' "$assay" sweep
 
@@ -48,7 +48,7 @@ expect 2 'empty.yaml' "$assay" sweep empty.yaml
 head -c 4096 /dev/urandom >noise.yaml
 expect 2 'noise.yaml' "$assay" sweep noise.yaml
 expect 2 'nowhere.jsonl' "$assay" sweep "$vector_add" --device replay:nowhere.jsonl
-expect 2 'noise.yaml' "$assay" best --db noise.yaml --json
+expect 3 'noise.yaml' "$assay" best --db noise.yaml --json
 
 # A sweep that only compiles; the same command again has nothing left to do.
 expect 0 'correct/compiled +[1-9]' "$assay" sweep "$vector_add" --device none --db a.db

@@ -1,0 +1,43 @@
+// `assay import FILE`: the trials of a recording into a database, marked as recorded.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/verbs.h"
+#include "store/store.h"
+
+namespace assay {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string db = "results/assay.db";
+};
+
+int run_import(const Options& options) {
+  const Recording recording = read_recording(options.file);
+  const std::filesystem::path db(options.db);
+  if (db.has_parent_path()) std::filesystem::create_directories(db.parent_path());
+  Store store = Store::open(db);
+  store.import(recording);
+  fmt::print("{}: {} trials of {}, recorded on {}\n", options.db, recording.trials.size(),
+             recording.sweep, recording.device.name);
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, Verb& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("import", "recorded trials into a database");
+  verb->add_option("FILE", options->file, "a recording (.jsonl, .jsonl.gz)")->required();
+  verb->add_option("--db", options->db, "database to add them to; made when missing")
+      ->option_text("PATH [results/assay.db]");
+  verb->footer("example: assay import results/recorded/nvidia_h200/gemm.jsonl");
+  verb->callback([options, &run] { run = [options] { return run_import(*options); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+#include "cli/recordings.h"
+
+#include <algorithm>
+
+#include "compile/compiler.h"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> find_recordings(const fs::path& project) {
+  const fs::path root = project / "results" / "recorded";
+  std::vector<fs::path> found;
+  if (!fs::is_directory(root)) return found;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::optional<fs::path> find_recording(const fs::path& project, const std::string& sweep_name) {
+  for (const fs::path& file : find_recordings(project)) {
+    const std::string name = file.filename().string();
+    if (name == sweep_name + ".jsonl" || name == sweep_name + ".jsonl.gz") return file;
+  }
+  return std::nullopt;
+}
+
+bool has_changed(const KernelSpec& kernel, const Recording& recording,
+                 const std::vector<fs::path>& include_directories) {
+  const std::string hash = Compiler::source_hash(kernel.source_path, include_directories);
+  return std::any_of(recording.trials.begin(), recording.trials.end(),
+                     [&](const TrialRecord& trial) {
+                       return trial.kernel.name == kernel.name &&
+                              (trial.kernel.source_hash != hash ||
+                               trial.kernel.contract_hash != kernel.contract_hash);
+                     });
+}
+
+}  // namespace assay
