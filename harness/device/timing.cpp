@@ -127,8 +127,12 @@ void Timer::flush() const { support_->read(flush_buffer_.get(), flush_bytes_); }
 /// Keeps the GPU busy with the work; returns while the last launches still run.
 void Timer::load(const Work& work) const {
   const auto begin = Clock::now();
+  work();
+  synchronise();
+  const double fitting = kLoadSeconds / seconds_since(begin);
+  const int launches = static_cast<int>(std::clamp<double>(fitting, 1, kLaunchesPerWait));
   for (;;) {
-    for (int i = 0; i < kLaunchesPerWait; ++i) work();
+    for (int i = 0; i < launches; ++i) work();
     if (seconds_since(begin) > kLoadSeconds) return;
     synchronise();
   }
