@@ -72,7 +72,7 @@ class Device {
   virtual std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                                     const std::vector<std::string>& baselines) = 0;
 
-  /// Times the candidates and the baselines in turn, `rounds` rounds, alternating the order, then
+  /// Times the candidates and the baselines in turn, `rounds` rounds in changing order, then
   /// checks each candidate's output once more. The first candidate, best of the screening, takes
   /// part twice: what tells its two entries apart is noise.
   virtual RerankResult rerank(const std::vector<TrialRequest>& candidates,

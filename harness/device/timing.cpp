@@ -23,9 +23,9 @@ constexpr std::size_t kLeastFlushBytes = std::size_t{128} << 20;
 // Under load. A GPU reacts to its power within milliseconds and settles within a second or two; 32
 // launches between two waits keep it busy, as a wait costs about as much as one short kernel.
 constexpr int kLaunchesPerWait = 32;
-constexpr double kLoadSeconds = 0.01;  // before each sample
+constexpr double kLoadSeconds = 0.03;  // before each sample
 constexpr double kSettleSeconds = 3;   // at most, before the first
-// Settled is when the medians of ten samples and of the ten before, 0.1 s apart, differ by less.
+// Settled is when the medians of ten samples and of the ten before, 0.3 s apart, differ by less.
 constexpr std::size_t kSettledSamples = 20;
 constexpr double kSettledRatio = 0.005;
 
@@ -70,7 +70,8 @@ Preparation preparation_of(std::string_view protocol) {
 struct Timer::Mailbox {
   std::uint32_t published = 0;  // the stream is held until this reaches the ticket
   std::uint32_t timed_out = 0;
-  Stamp before;
+  Stamp before;  // copied here after the sample: a write to the host just before the work could
+                 // delay it
   Stamp after;
 };
 
@@ -97,6 +98,7 @@ Timer::Timer(const Driver& driver, CUstream stream, const SupportKernels& suppor
       flush_bytes_(std::max(kLeastFlushBytes, 2 * static_cast<std::size_t>(l2_bytes)) / 16 * 16),
       mailbox_memory_(allocate_pinned(driver, sizeof(Mailbox))),
       mailbox_on_device_(device_pointer(driver, mailbox_memory_)),
+      stamps_(allocate(driver, 2 * sizeof(Stamp))),
       begin_(make_event(driver)),
       end_(make_event(driver)) {
   new (mailbox_memory_.get()) Mailbox;
@@ -106,7 +108,7 @@ Timer::Timer(const Driver& driver, CUstream stream, const SupportKernels& suppor
   // Loads the kernels used around a sample, before any stream is held.
   flush();
   support.empty();
-  support.stamp(in_mailbox(offsetof(Mailbox, before)));
+  support.stamp(stamps_.get());
   support.hold(in_mailbox(offsetof(Mailbox, published)), 0,
                in_mailbox(offsetof(Mailbox, timed_out)));
   synchronise();
@@ -156,13 +158,17 @@ void Timer::prepare(const Work& work, Preparation preparation) const {
 
 /// The work between two events between two stamps.
 void Timer::enqueue_timed(const Work& work, unsigned event_flags) const {
-  support_->stamp(in_mailbox(offsetof(Mailbox, before)));
+  support_->stamp(stamps_.get());
   driver_->check(driver_->cuEventRecordWithFlags(begin_.get(), stream_, event_flags),
                  "cuEventRecordWithFlags");
   work();
   driver_->check(driver_->cuEventRecordWithFlags(end_.get(), stream_, event_flags),
                  "cuEventRecordWithFlags");
-  support_->stamp(in_mailbox(offsetof(Mailbox, after)));
+  support_->stamp(stamps_.get() + sizeof(Stamp));
+  static_assert(offsetof(Mailbox, after) == offsetof(Mailbox, before) + sizeof(Stamp));
+  driver_->check(
+      driver_->cuMemcpyDtoHAsync(&mailbox().before, stamps_.get(), 2 * sizeof(Stamp), stream_),
+      "cuMemcpyDtoHAsync");
 }
 
 void Timer::run_held(const Work& work) {
@@ -211,7 +217,8 @@ Sample Timer::read_sample() const {
 }
 
 Sample Timer::sample(const Work& work, Preparation preparation) {
-  mailbox().before = mailbox().after = {};
+  driver_->check(driver_->cuMemsetD8Async(stamps_.get(), 0, 2 * sizeof(Stamp), stream_),
+                 "cuMemsetD8Async");
   if (preparation == Preparation::graph) {
     run_graph(work);
     return read_sample();

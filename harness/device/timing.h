@@ -81,6 +81,7 @@ class Timer {
   std::size_t flush_bytes_;
   PinnedMemory mailbox_memory_;
   CUdeviceptr mailbox_on_device_;
+  DeviceMemory stamps_;  // before and after
   Event begin_;
   Event end_;
   std::uint32_t ticket_ = 0;
