@@ -7,9 +7,11 @@
 #include <deque>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/stats.h"
 #include "report/ranking.h"
 #include "report/table.h"
 #include "search/search.h"
@@ -17,6 +19,8 @@
 namespace assay {
 namespace {
 
+// Entrants of a re-rank, if there are as many correct configurations.
+constexpr std::size_t kLeastRanked = 2;
 constexpr auto kPollPeriod = std::chrono::microseconds(200);
 
 std::string now_utc() {
@@ -72,7 +76,36 @@ std::int64_t dynamic_smem_bytes(const Plan& plan) {
   return most;
 }
 
+/// The second entry of one candidate beside the first; nothing when either was not timed
+/// throughout.
+std::optional<NoiseFloor> noise_of(const RerankResult& result, const std::string& kernel) {
+  if (!result.twin || result.twin_of >= result.candidates.size()) return std::nullopt;
+  const RerankEntry& first = result.candidates[result.twin_of];
+  const std::vector<double>& second_ns = result.twin->samples_ns;
+  if (second_ns.empty() || second_ns.size() != first.samples_ns.size()) return std::nullopt;
+  return NoiseFloor{kernel, first.name, second_ns, paired_ratio(second_ns, first.samples_ns)};
+}
+
 }  // namespace
+
+void RacingReport::add(const Timing& timing) {
+  const std::size_t samples = timing.samples_ns.size();
+  if (!timing.censored()) {
+    ++finished;
+    finished_samples += samples;
+    return;
+  }
+  ++raced;
+  raced_samples += samples;
+  raced_medians_s += timing.median_ns * 1e-9;
+  raced_sampled_s += timing.median_ns * 1e-9 * static_cast<double>(samples);
+}
+
+double RacingReport::saved_s() const {
+  if (finished == 0) return 0;
+  const double samples = static_cast<double>(finished_samples) / static_cast<double>(finished);
+  return std::max(0.0, samples * raced_medians_s - raced_sampled_s);
+}
 
 Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& store,
              Progress& progress, Options options)
@@ -281,8 +314,13 @@ void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
         settle(*stored, true, kernel, correct);
       continue;
     }
+    std::optional<double> best_ns;
+    for (const Measured& measured : correct) {
+      if (!measured.censored)
+        best_ns = std::min(best_ns.value_or(measured.median_ns), measured.median_ns);
+    }
     try {
-      const TrialRecord record = run_trial(kernel, item.key, compiled);
+      const TrialRecord record = run_trial(kernel, item.key, compiled, best_ns);
       store_.finish(sweep_id_, record);
       if (record.outcome.timing) {
         history[item.history_index].time_ns = record.outcome.timing->median_ns;
@@ -295,15 +333,17 @@ void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
   }
 }
 
-TrialRecord Tuner::run_trial(const KernelSpec& kernel, TrialKey key,
-                             const CompileResult& compiled) {
+TrialRecord Tuner::run_trial(const KernelSpec& kernel, TrialKey key, const CompileResult& compiled,
+                             std::optional<double> best_ns) {
   TrialRecord record;
   if (!compiled.ok) {
     record.outcome = compile_failure(compiled);
   } else {
     const AddElapsed busy(report_.device_s);
     try {
-      record.outcome = device_.run(request_of(kernel, key.problem, key.config, compiled));
+      TrialRequest request = request_of(kernel, key.problem, key.config, compiled);
+      request.best_ns = best_ns;
+      record.outcome = device_.run(request);
     } catch (const PlanError& error) {
       record.outcome = {Status::runtime, "launch", error.what(), {}, {}, 0};
     }
@@ -330,7 +370,9 @@ void Tuner::settle(const TrialRecord& record, bool kept, const KernelSpec& kerne
   std::optional<double> time_ns;
   if (is_correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
-    correct.push_back({&kernel, record.config, *time_ns, record.compile});
+    correct.push_back(
+        {&kernel, record.config, *time_ns, outcome.timing->censored(), record.compile});
+    if (!kept) report_.racing.add(*outcome.timing);
   }
   progress_.count(kept, is_correct, time_ns);
 }
@@ -346,15 +388,21 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
       const bool has_winner = std::any_of(row.record.entries.begin(), row.record.entries.end(),
                                           [](const RankEntry& entry) { return entry.winner; });
       if (has_winner && row.device.uuid == device_.info().uuid &&
-          row.provenance == options_.provenance) {
+          row.provenance == options_.provenance &&
+          row.record.protocol.name == sweep_.measure.protocol) {
         return;
       }
     }
   }
-  const auto top = std::min(correct.size(), static_cast<std::size_t>(sweep_.rerank.top));
+  // What was raced out takes part only where the winner would otherwise run alone.
+  const auto num_timed = static_cast<std::size_t>(std::count_if(
+      correct.begin(), correct.end(), [](const Measured& measured) { return !measured.censored; }));
+  const auto top = std::min({correct.size(), static_cast<std::size_t>(sweep_.rerank.top),
+                             std::max(num_timed, kLeastRanked)});
   std::partial_sort(correct.begin(), correct.begin() + static_cast<std::ptrdiff_t>(top),
-                    correct.end(),
-                    [](const Measured& a, const Measured& b) { return a.median_ns < b.median_ns; });
+                    correct.end(), [](const Measured& a, const Measured& b) {
+                      return std::tie(a.censored, a.median_ns) < std::tie(b.censored, b.median_ns);
+                    });
   correct.resize(top);
   progress_.stage(fmt::format("re-ranking the best {}", top));
 
@@ -392,9 +440,15 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
   if (entrants.empty()) return;  // a replay of a recording that was never re-ranked
 
   const TrialKey key = key_of(*correct.front().kernel, problem, correct.front().config);
-  RankRecord record{
-      op,       problem, key.protocol, sweep_.rerank.rounds, rank_entrants(std::move(entrants)),
-      now_utc()};
+  std::optional<NoiseFloor> noise = noise_of(result, correct.at(result.twin_of).kernel->name);
+  const double noise_ratio = noise ? noise->margin_ratio() : 0;
+  RankRecord record{op,
+                    problem,
+                    key.protocol,
+                    sweep_.rerank.rounds,
+                    rank_entrants(std::move(entrants), noise_ratio),
+                    now_utc(),
+                    std::move(noise)};
   for (const RankEntry& entry : record.entries) {
     if (!entry.failure.empty()) {
       report_.warnings.push_back(fmt::format("{} {} {} was dropped by the re-rank: {}",

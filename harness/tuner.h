@@ -17,6 +17,20 @@
 
 namespace assay {
 
+/// What racing spared a sweep.
+struct RacingReport {
+  std::size_t finished = 0;  // configurations timed to the end
+  std::size_t finished_samples = 0;
+  std::size_t raced = 0;  // and those given up early
+  std::size_t raced_samples = 0;
+  double raced_medians_s = 0;  // sum of their medians
+  double raced_sampled_s = 0;  // sum of median times samples
+
+  void add(const Timing& timing);
+  /// Running time of the samples not taken, if the raced would have needed as many as the others.
+  double saved_s() const;
+};
+
 /// What a sweep did, for the summary and the exit code.
 struct SweepReport {
   std::size_t total = 0;     // configurations times problems
@@ -33,6 +47,7 @@ struct SweepReport {
   double device_s = 0;         // in trials, baselines and re-ranks
   double compiler_wait_s = 0;  // the device idle because no configuration was compiled yet
   double compile_s = 0;        // summed over the threads
+  RacingReport racing;
   std::vector<std::string> warnings;
 };
 
@@ -65,6 +80,7 @@ class Tuner {
     const KernelSpec* kernel = nullptr;
     Config config;
     double median_ns = 0;
+    bool censored = false;
     CompileReport compile;
   };
 
@@ -72,7 +88,8 @@ class Tuner {
   void run_problem(const std::string& op, const Problem& problem);
   std::optional<double> measure_baselines(const KernelSpec& kernel, const Problem& problem);
   void screen(const KernelSpec& kernel, const Problem& problem, std::vector<Measured>& correct);
-  TrialRecord run_trial(const KernelSpec& kernel, TrialKey key, const CompileResult& compiled);
+  TrialRecord run_trial(const KernelSpec& kernel, TrialKey key, const CompileResult& compiled,
+                        std::optional<double> best_ns);
   void rank(const std::string& op, const Problem& problem, std::vector<Measured> correct);
 
   CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;

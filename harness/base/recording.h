@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,17 @@ struct RankEntry {
   std::string failure;  // why it was dropped after the re-rank's own check; empty when fine
 };
 
+/// The leader of the screening entered twice: how far apart the re-rank puts what is the same.
+struct NoiseFloor {
+  std::string kernel;
+  std::string config;
+  std::vector<double> samples_ns;  // of the second entry, one per round
+  Interval ratio;                  // time(second) / time(first), paired
+
+  /// The least margin that means anything: the farther end of the interval from 1, as a ratio.
+  double margin_ratio() const;
+};
+
 /// The verdict for one op, problem and device: the only source of winners.
 struct RankRecord {
   std::string op;
@@ -80,6 +92,7 @@ struct RankRecord {
   int rounds = 0;
   std::vector<RankEntry> entries;  // fastest first, baselines included
   std::string finished_at;
+  std::optional<NoiseFloor> noise = {};
 };
 
 /// Measured trials of one device as an open text file: what results/recorded/ holds, what a

@@ -20,8 +20,21 @@ constexpr std::array kStatuses{
 
 constexpr std::array kStopReasons{
     Named{StopReason::precision, "precision"},
+    Named{StopReason::noise, "noise"},
+    Named{StopReason::raced, "raced"},
     Named{StopReason::time_limit, "time_limit"},
     Named{StopReason::sample_limit, "sample_limit"},
+};
+
+// NVML's clock event reasons. Idle (0x1), the clock that was set (0x2), sync boost (0x10) and the
+// display's clock (0x100) do not come from the load.
+struct Reason {
+  std::uint64_t bit;
+  std::string_view text;
+};
+constexpr std::array kReasons{
+    Reason{0x04, "power cap"},        Reason{0x08, "hardware slowdown"},    Reason{0x20, "thermal"},
+    Reason{0x40, "hardware thermal"}, Reason{0x80, "hardware power brake"},
 };
 
 template <typename T, std::size_t N>
@@ -48,6 +61,16 @@ std::optional<Status> parse_status(std::string_view text) { return value_of(kSta
 std::string_view to_text(StopReason reason) { return text_of(kStopReasons, reason); }
 std::optional<StopReason> parse_stop_reason(std::string_view text) {
   return value_of(kStopReasons, text);
+}
+
+std::string throttle_text(std::uint64_t throttle_reasons) {
+  std::string text;
+  for (const Reason& reason : kReasons) {
+    if ((throttle_reasons & reason.bit) == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += reason.text;
+  }
+  return text;
 }
 
 }  // namespace assay

@@ -26,18 +26,38 @@ struct CompileReport {
   bool operator==(const CompileReport&) const = default;
 };
 
-/// Why sampling stopped.
-enum class StopReason { precision, time_limit, sample_limit };
+/// Why sampling stopped: the interval was as narrow as asked (`precision`), would not become
+/// narrower
+/// (`noise`), lay clearly above the best so far (`raced`), or a limit was reached.
+enum class StopReason { precision, noise, raced, time_limit, sample_limit };
 std::string_view to_text(StopReason reason);
 std::optional<StopReason> parse_stop_reason(std::string_view text);
 
+/// What the driver says of the GPU at one moment.
+struct GpuState {
+  std::uint64_t throttle_reasons = 0;  // NVML's bits; 0: nothing holds the clocks down
+  double power_w = 0;
+  double temperature_c = 0;
+  bool operator==(const GpuState&) const = default;
+};
+
+/// The words for the bits of `throttle_reasons` that slow a busy GPU down, such as "power cap,
+/// thermal"; empty for none. An idle GPU's low clock is no such reason.
+std::string throttle_text(std::uint64_t throttle_reasons);
+
 /// The times of one configuration under one protocol.
 struct Timing {
-  std::vector<double> samples_ns;  // every sample, in the order taken
+  std::vector<double> samples_ns = {};  // every sample, in the order taken
   double median_ns = 0;
   double ci_low_ns = 0;  // order-statistic 95 % interval of the median
   double ci_high_ns = 0;
   StopReason stop = StopReason::sample_limit;
+  std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown; or none at all
+  double clock_mhz = 0;                 // median of the known ones; 0 when there is none
+  std::optional<GpuState> state = {};   // after the last sample; nothing without NVML
+
+  /// Whether sampling was given up early, so that the median is only known to be no good.
+  bool censored() const { return stop == StopReason::raced; }
 };
 
 /// Figures of the output check.

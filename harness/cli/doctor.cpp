@@ -135,7 +135,10 @@ void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) 
                                  ceilings.copy_bytes_per_s,
                                  ceilings.read_bytes_per_s,
                                  ceilings.bf16_flops_per_s,
-                                 ceilings.f32_flops_per_s};
+                                 ceilings.f32_flops_per_s,
+                                 test.clock_mhz,
+                                 test.noise_floor_ratio,
+                                 test.health};
   for (Finding& finding : judge(name, measured)) findings.push_back(std::move(finding));
 }
 

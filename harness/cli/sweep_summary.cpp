@@ -20,6 +20,10 @@ std::string first_line(const std::string& text) {
   return line;
 }
 
+double mean(std::size_t sum, std::size_t count) {
+  return static_cast<double>(sum) / static_cast<double>(count);
+}
+
 std::string status_text(const std::pair<Status, std::string>& what) {
   std::string text(to_text(what.first));
   if (!what.second.empty()) text += "/" + what.second;
@@ -72,6 +76,12 @@ nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& repo
           {"device_s", report.device_s},
           {"compiler_wait_s", report.compiler_wait_s},
           {"compile_s", report.compile_s},
+          {"racing",
+           {{"raced", report.racing.raced},
+            {"raced_samples", report.racing.raced_samples},
+            {"finished", report.racing.finished},
+            {"finished_samples", report.racing.finished_samples},
+            {"saved_s", report.racing.saved_s()}}},
           {"best", nlohmann::json::parse(best_json(winners(summary, store))).at("best")},
           {"warnings", report.warnings}};
 }
@@ -108,6 +118,14 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
   if (!summary.compile_only && summary.provenance.empty() && report.measured > 0) {
     fmt::print("the GPU worked {:.1f} s and waited {:.1f} s for the compiler\n", report.device_s,
                report.compiler_wait_s);
+  }
+  if (const RacingReport& racing = report.racing;
+      racing.raced > 0 && racing.finished > 0 && summary.provenance.empty()) {
+    fmt::print(
+        "racing gave {} configurations up after {:.1f} samples each, where the others took {:.1f}: "
+        "{:.1f} s of kernels not run\n",
+        racing.raced, mean(racing.raced_samples, racing.raced),
+        mean(racing.finished_samples, racing.finished), racing.saved_s());
   }
   if (!summary.provenance.empty()) {
     fmt::print("every time above is {} ({}); none was measured here\n", summary.provenance,

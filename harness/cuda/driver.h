@@ -46,7 +46,13 @@
   X(cuStreamSynchronize)          \
   X(cuEventCreate)                \
   X(cuEventDestroy)               \
-  X(cuEventRecord)
+  X(cuEventRecordWithFlags)       \
+  X(cuStreamBeginCapture)         \
+  X(cuStreamEndCapture)           \
+  X(cuGraphInstantiate)           \
+  X(cuGraphLaunch)                \
+  X(cuGraphExecDestroy)           \
+  X(cuGraphDestroy)
 
 namespace assay {
 

@@ -37,6 +37,8 @@ class Owned {
 using Module = Owned<CUmodule, &Driver::cuModuleUnload>;
 using Stream = Owned<CUstream, &Driver::cuStreamDestroy>;
 using Event = Owned<CUevent, &Driver::cuEventDestroy>;
+using Graph = Owned<CUgraph, &Driver::cuGraphDestroy>;
+using GraphInstance = Owned<CUgraphExec, &Driver::cuGraphExecDestroy>;
 using DeviceMemory = Owned<CUdeviceptr, &Driver::cuMemFree>;
 using PinnedMemory = Owned<void*, &Driver::cuMemFreeHost>;
 

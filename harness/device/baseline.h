@@ -24,7 +24,7 @@ class LtMatmul {
   /// Enqueues the product into `out`. Throws Error.
   void enqueue(int algorithm, CUdeviceptr out) const;
 
-  /// Times every algorithm shortly; returns the fastest. Those that cannot run are left out.
+  /// Times every algorithm shortly, cold; returns the fastest. Those that cannot run are left out.
   int find_best(Timer& timer, CUdeviceptr out);
   /// "algorithm 3 of 8, workspace 32 MiB"
   std::string describe(int algorithm) const;

@@ -14,10 +14,17 @@ Bench::Bench(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_
       references(cuda, work_stream, support, engine),
       checker(cuda, work_stream, support),
       arena(cuda),
-      ceilings(known_ceilings) {}
+      ceilings(known_ceilings),
+      nvml(Nvml::find(device_info.uuid)) {}
 
 void Bench::synchronise() const {
   driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
+Timing Bench::measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns) {
+  Timing timing = timer.measure(work, spec, best_ns);
+  if (nvml) timing.state = nvml->state();
+  return timing;
 }
 
 Outcome Bench::guarded(const std::function<Outcome()>& trial) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/device_info.h"
+#include "cuda/nvml.h"
 #include "device/arena.h"
 #include "device/check.h"
 #include "device/device.h"
@@ -31,6 +32,9 @@ struct Bench {
   /// Waits for the stream. Throws CudaError for anything that went wrong on it.
   void synchronise() const;
 
+  /// Timer::measure, with the state that the GPU was in at its end.
+  Timing measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns = {});
+
   /// Runs `trial`; what it throws about a configuration becomes its outcome. Afterwards the stream
   /// is idle or context_lost is true.
   Outcome guarded(const std::function<Outcome()>& trial);
@@ -51,6 +55,7 @@ struct Bench {
   Checker checker;
   Arena arena;
   std::optional<Ceilings> ceilings;
+  std::optional<Nvml> nvml;                    // nothing where it is not installed
   std::map<std::string, int> best_algorithms;  // of cuBLASLt, by problem and reference
   std::string problem;
   bool context_lost = false;

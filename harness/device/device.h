@@ -26,6 +26,9 @@ struct TrialRequest {
   std::filesystem::path cubin_path;
   MeasureSpec measure;
   std::uint64_t seed = 1;  // of the inputs
+  /// Median of the fastest configuration of this problem so far: what is clearly slower stops
+  /// early. Nothing: it is measured in full.
+  std::optional<double> best_ns = {};
 };
 
 /// One of the things a user would run instead, timed under the same protocol.
@@ -45,6 +48,8 @@ struct RerankEntry {
 struct RerankResult {
   std::vector<RerankEntry> candidates;  // in the order asked
   std::vector<RerankEntry> baselines;
+  std::optional<RerankEntry> twin = {};  // one candidate's cubin, entered a second time
+  std::size_t twin_of = 0;               // which candidate's
 };
 
 /// Where configurations run: a worker process on a GPU, or the replay of recorded trials. Methods
@@ -67,8 +72,9 @@ class Device {
   virtual std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                                     const std::vector<std::string>& baselines) = 0;
 
-  /// Times the candidates and the baselines in turn, `rounds` rounds, alternating the order, then
-  /// checks each candidate's output once more.
+  /// Times the candidates and the baselines in turn, `rounds` rounds in changing order, then
+  /// checks each candidate's output once more. The first candidate, best of the screening, takes
+  /// part twice: what tells its two entries apart is noise.
   virtual RerankResult rerank(const std::vector<TrialRequest>& candidates,
                               const std::vector<std::string>& baselines, int rounds) = 0;
 };

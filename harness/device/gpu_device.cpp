@@ -214,7 +214,7 @@ struct GpuDevice::Impl {
                                 const std::vector<std::string>& baselines, int rounds,
                                 RerankResult& reranked) {
     const std::size_t num_samples =
-        (candidates.size() + baselines.size()) * static_cast<std::size_t>(rounds);
+        (candidates.size() + 1 + 2 * baselines.size()) * static_cast<std::size_t>(rounds);
     return ask({{"verb", "rerank"},
                 {"candidates", encode_all(candidates)},
                 {"baselines", baselines},
@@ -293,17 +293,20 @@ RerankResult GpuDevice::rerank(const std::vector<TrialRequest>& candidates,
     if (!failed) sound.push_back(candidate);
   }
   result = {};
+  std::optional<std::size_t> first_sound;
   if (!sound.empty()) failed = impl_->rerank(sound, baselines, rounds, result);
   std::size_t next = 0;
   for (RerankEntry& entry : entries) {
     if (entry.outcome.status != Status::correct) continue;
+    if (!first_sound) first_sound = static_cast<std::size_t>(&entry - entries.data());
     if (failed) {
       entry.outcome = *failed;
     } else {
       entry = std::move(result.candidates.at(next++));
     }
   }
-  return {std::move(entries), std::move(result.baselines)};
+  return {std::move(entries), std::move(result.baselines), std::move(result.twin),
+          first_sound.value_or(0)};
 }
 
 Ceilings GpuDevice::measure_ceilings() {

@@ -18,13 +18,34 @@ json encode_validation(const Validation& validation) {
           {"elements", validation.elements}};
 }
 
+json encode_state(const GpuState& state) {
+  return {{"throttle_reasons", state.throttle_reasons},
+          {"power_w", state.power_w},
+          {"temperature_c", state.temperature_c}};
+}
+
+template <typename T>
+json encode_optional(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json encode_health(const GpuHealth& health) {
+  return {{"state", encode_state(health.state)},
+          {"clock_mhz", encode_optional(health.clock_mhz)},
+          {"max_clock_mhz", encode_optional(health.max_clock_mhz)},
+          {"memory_clock_mhz", encode_optional(health.memory_clock_mhz)},
+          {"ecc", encode_optional(health.ecc)},
+          {"num_processes", encode_optional(health.num_processes)}};
+}
+
+json encode_entry(const RerankEntry& entry) {
+  return {
+      {"name", entry.name}, {"samples_ns", entry.samples_ns}, {"outcome", encode(entry.outcome)}};
+}
+
 json encode_entries(const std::vector<RerankEntry>& entries) {
   json array = json::array();
-  for (const RerankEntry& entry : entries) {
-    array.push_back({{"name", entry.name},
-                     {"samples_ns", entry.samples_ns},
-                     {"outcome", encode(entry.outcome)}});
-  }
+  for (const RerankEntry& entry : entries) array.push_back(encode_entry(entry));
   return array;
 }
 
@@ -50,12 +71,33 @@ Validation decode_validation(const json& source) {
           source.at("worst_element_ratio"), source.at("elements")};
 }
 
+GpuState decode_state(const json& source) {
+  return {source.at("throttle_reasons"), source.at("power_w"), source.at("temperature_c")};
+}
+
+template <typename T>
+std::optional<T> decode_optional(const json& source) {
+  if (source.is_null()) return std::nullopt;
+  return source.get<T>();
+}
+
+GpuHealth decode_health(const json& source) {
+  return {decode_state(source.at("state")),
+          decode_optional<double>(source.at("clock_mhz")),
+          decode_optional<double>(source.at("max_clock_mhz")),
+          decode_optional<double>(source.at("memory_clock_mhz")),
+          decode_optional<bool>(source.at("ecc")),
+          decode_optional<int>(source.at("num_processes"))};
+}
+
+RerankEntry decode_entry(const json& item) {
+  return {item.at("name"), item.at("samples_ns").get<std::vector<double>>(),
+          decode<Outcome>(item.at("outcome"))};
+}
+
 std::vector<RerankEntry> decode_entries(const json& array) {
   std::vector<RerankEntry> entries;
-  for (const json& item : array) {
-    entries.push_back({item.at("name"), item.at("samples_ns").get<std::vector<double>>(),
-                       decode<Outcome>(item.at("outcome"))});
-  }
+  for (const json& item : array) entries.push_back(decode_entry(item));
   return entries;
 }
 
@@ -69,11 +111,12 @@ json encode(const DeviceInfo& info) {
 }
 
 json encode(const Timing& timing) {
-  return {{"samples_ns", timing.samples_ns},
-          {"median_ns", timing.median_ns},
-          {"ci_low_ns", timing.ci_low_ns},
-          {"ci_high_ns", timing.ci_high_ns},
-          {"stop", to_text(timing.stop)}};
+  json object = {{"samples_ns", timing.samples_ns}, {"clocks_mhz", timing.clocks_mhz},
+                 {"median_ns", timing.median_ns},   {"ci_low_ns", timing.ci_low_ns},
+                 {"ci_high_ns", timing.ci_high_ns}, {"clock_mhz", timing.clock_mhz},
+                 {"stop", to_text(timing.stop)}};
+  if (timing.state) object["state"] = encode_state(*timing.state);
+  return object;
 }
 
 json encode(const Outcome& outcome) {
@@ -92,7 +135,8 @@ json encode(const TrialRequest& request) {
           {"protocol", request.measure.protocol},
           {"precision_ratio", request.measure.precision_ratio},
           {"max_seconds_per_config", request.measure.max_seconds_per_config},
-          {"seed", request.seed}};
+          {"seed", request.seed},
+          {"best_ns", encode_optional(request.best_ns)}};
 }
 
 json encode(const BaselineTiming& baseline) {
@@ -101,8 +145,11 @@ json encode(const BaselineTiming& baseline) {
 }
 
 json encode(const RerankResult& result) {
-  return {{"candidates", encode_entries(result.candidates)},
-          {"baselines", encode_entries(result.baselines)}};
+  json object = {{"candidates", encode_entries(result.candidates)},
+                 {"baselines", encode_entries(result.baselines)},
+                 {"twin_of", result.twin_of}};
+  if (result.twin) object["twin"] = encode_entry(*result.twin);
+  return object;
 }
 
 json encode(const Ceilings& ceilings) {
@@ -113,11 +160,15 @@ json encode(const Ceilings& ceilings) {
 }
 
 json encode(const TrialRunner::SelfTest& test) {
-  return {{"empty_event_ns", test.empty_event_ns},
-          {"empty_kernel_ns", test.empty_kernel_ns},
-          {"cold_read_ns", test.cold_read_ns},
-          {"hot_read_ns", test.hot_read_ns},
-          {"repeat_spread_ratio", test.repeat_spread_ratio}};
+  json object = {{"empty_event_ns", test.empty_event_ns},
+                 {"empty_kernel_ns", test.empty_kernel_ns},
+                 {"cold_read_ns", test.cold_read_ns},
+                 {"hot_read_ns", test.hot_read_ns},
+                 {"repeat_spread_ratio", test.repeat_spread_ratio},
+                 {"clock_mhz", test.clock_mhz},
+                 {"noise_floor_ratio", test.noise_floor_ratio}};
+  if (test.health) object["health"] = encode_health(*test.health);
+  return object;
 }
 
 template <>
@@ -145,6 +196,9 @@ Timing decode(const json& source) {
     source.at("ci_low_ns").get_to(timing.ci_low_ns);
     source.at("ci_high_ns").get_to(timing.ci_high_ns);
     timing.stop = decode_word(parse_stop_reason, source.at("stop"));
+    source.at("clocks_mhz").get_to(timing.clocks_mhz);
+    source.at("clock_mhz").get_to(timing.clock_mhz);
+    if (source.contains("state")) timing.state = decode_state(source["state"]);
     return timing;
   });
 }
@@ -173,6 +227,7 @@ TrialRequest decode(const json& source) {
     source.at("precision_ratio").get_to(request.measure.precision_ratio);
     source.at("max_seconds_per_config").get_to(request.measure.max_seconds_per_config);
     source.at("seed").get_to(request.seed);
+    request.best_ns = decode_optional<double>(source.at("best_ns"));
     return request;
   });
 }
@@ -188,8 +243,11 @@ BaselineTiming decode(const json& source) {
 template <>
 RerankResult decode(const json& source) {
   return decoding("a re-rank", [&] {
-    return RerankResult{decode_entries(source.at("candidates")),
+    RerankResult result{decode_entries(source.at("candidates")),
                         decode_entries(source.at("baselines"))};
+    if (source.contains("twin")) result.twin = decode_entry(source["twin"]);
+    source.at("twin_of").get_to(result.twin_of);
+    return result;
   });
 }
 
@@ -204,9 +262,12 @@ Ceilings decode(const json& source) {
 template <>
 TrialRunner::SelfTest decode(const json& source) {
   return decoding("a self test", [&] {
-    return TrialRunner::SelfTest{source.at("empty_event_ns"), source.at("empty_kernel_ns"),
-                                 source.at("cold_read_ns"), source.at("hot_read_ns"),
-                                 source.at("repeat_spread_ratio")};
+    TrialRunner::SelfTest test{source.at("empty_event_ns"),      source.at("empty_kernel_ns"),
+                               source.at("cold_read_ns"),        source.at("hot_read_ns"),
+                               source.at("repeat_spread_ratio"), source.at("clock_mhz"),
+                               source.at("noise_floor_ratio")};
+    if (source.contains("health")) test.health = decode_health(source["health"]);
+    return test;
   });
 }
 

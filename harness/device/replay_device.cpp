@@ -137,6 +137,16 @@ RerankResult ReplayDevice::rerank(const std::vector<TrialRequest>& candidates,
         config, rank == nullptr ? nullptr : find_entry(*rank, candidate.plan.kernel, config)));
   }
   if (rank == nullptr) return result;
+  if (const auto& noise = rank->noise) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (candidates[i].plan.kernel != noise->kernel ||
+          result.candidates[i].name != noise->config) {
+        continue;
+      }
+      result.twin = RerankEntry{noise->config, noise->samples_ns, {}};
+      result.twin_of = i;
+    }
+  }
   for (const RankEntry& entry : rank->entries) {
     if (entry.kernel.empty()) result.baselines.push_back(replayed(entry.config, &entry));
   }

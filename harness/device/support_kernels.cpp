@@ -30,6 +30,7 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       add_(function("assay_add")),
       read_(function("assay_read")),
       hold_(function("assay_hold")),
+      stamp_(function("assay_stamp")),
       empty_(function("assay_empty")) {}
 
 CUfunction SupportKernels::function(const char* name) const {
@@ -39,14 +40,20 @@ CUfunction SupportKernels::function(const char* name) const {
 }
 
 template <typename... Args>
-void SupportKernels::launch(CUfunction function, std::int64_t threads, Args... args) const {
+void SupportKernels::launch_blocks(CUfunction function, std::int64_t blocks, std::int64_t threads,
+                                   Args... args) const {
   void* parameters[] = {&args..., nullptr};  // the null keeps the array from being empty
+  driver_->check(driver_->cuLaunchKernel(function, static_cast<unsigned>(blocks), 1, 1,
+                                         static_cast<unsigned>(threads), 1, 1, 0, stream_,
+                                         parameters, nullptr),
+                 "launch of a support kernel");
+}
+
+template <typename... Args>
+void SupportKernels::launch(CUfunction function, std::int64_t threads, Args... args) const {
   const std::int64_t blocks =
       std::clamp<std::int64_t>((threads + kThreads - 1) / kThreads, 1, sm_count_ * kBlocksPerSm);
-  driver_->check(driver_->cuLaunchKernel(function, static_cast<unsigned>(blocks), 1, 1,
-                                         threads == 1 ? 1 : static_cast<unsigned>(kThreads), 1, 1,
-                                         0, stream_, parameters, nullptr),
-                 "launch of a support kernel");
+  launch_blocks(function, blocks, threads == 1 ? 1 : kThreads, args...);
 }
 
 void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
@@ -99,6 +106,9 @@ void SupportKernels::hold(CUdeviceptr published, std::uint32_t ticket,
                           CUdeviceptr timed_out) const {
   launch(hold_, 1, published, ticket, timed_out);
 }
+
+// One thread for each SM: an idle GPU spreads them out, so that one runs on the SM that writes.
+void SupportKernels::stamp(CUdeviceptr stamp) const { launch_blocks(stamp_, sm_count_, 1, stamp); }
 
 void SupportKernels::empty() const { launch(empty_, 1); }
 

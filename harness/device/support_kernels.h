@@ -21,6 +21,12 @@ struct Comparison {
   double worst_ratio = 0;
 };
 
+/// What one SM's counters said at one moment; mirrors the struct in support.cu.
+struct Stamp {
+  std::uint64_t time_ns = 0;
+  std::uint64_t cycles = 0;
+};
+
 /// The word that outputs, scratch and guard zones are filled with before a checked launch: a NaN as
 /// f32, and each half of it a NaN as bf16 and as f16.
 constexpr std::uint32_t kPoisonWord = 0x7FA57FA5;
@@ -56,9 +62,14 @@ class SupportKernels {
   /// Keeps the stream busy until the word at `published` reaches `ticket`, or for a second, after
   /// which the word at `timed_out` becomes 1.
   void hold(CUdeviceptr published, std::uint32_t ticket, CUdeviceptr timed_out) const;
+  /// Writes a Stamp of the first SM.
+  void stamp(CUdeviceptr stamp) const;
   void empty() const;
 
  private:
+  template <typename... Args>
+  void launch_blocks(CUfunction function, std::int64_t blocks, std::int64_t threads,
+                     Args... args) const;
   template <typename... Args>
   void launch(CUfunction function, std::int64_t threads, Args... args) const;
   CUfunction function(const char* name) const;
@@ -68,7 +79,8 @@ class SupportKernels {
   int sm_count_;
   Module module_;
   DeviceMemory sink_;
-  CUfunction fill_, hash_, guard_, compare_, sum_squares_, gather_, add_, read_, hold_, empty_;
+  CUfunction fill_, hash_, guard_, compare_, sum_squares_, gather_, add_, read_, hold_, stamp_,
+      empty_;
 };
 
 }  // namespace assay

@@ -1,24 +1,33 @@
 #include "device/timing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <new>
+#include <span>
 
 #include "base/stats.h"
 #include "device/failure.h"
+#include "device/stop_rule.h"
 
 namespace assay {
 namespace {
 
-// An order-statistic 95 % interval exists from 6 samples on; one more makes it robust to one
-// outlier in the median.
-constexpr std::size_t kMinSamples = 7;
-constexpr std::size_t kMaxSamples = 1000;
-// Past this many samples the interval is looked at after every eighth: sorting a thousand numbers
-// takes longer than a short kernel.
-constexpr std::size_t kFrequentLooks = 64;
-
 constexpr std::size_t kLeastFlushBytes = std::size_t{128} << 20;
+
+// Under load. A GPU reacts to its power within milliseconds and settles within a second or two; 32
+// launches between two waits keep it busy, as a wait costs about as much as one short kernel.
+constexpr int kLaunchesPerWait = 32;
+constexpr double kLoadSeconds = 0.03;  // before each sample
+constexpr double kSettleSeconds = 3;   // at most, before the first
+// Settled is when the medians of ten samples and of the ten before, 0.3 s apart, differ by less.
+constexpr std::size_t kSettledSamples = 20;
+constexpr double kSettledRatio = 0.005;
 
 using Clock = std::chrono::steady_clock;
 
@@ -26,9 +35,45 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-bool worth_a_look(std::size_t count) { return count <= kFrequentLooks || count % 8 == 0; }
+struct Named {
+  std::string_view protocol;
+  Preparation preparation;
+};
+constexpr std::array kPreparations{
+    Named{"cold", Preparation::cold},
+    Named{"hot", Preparation::hot},
+    Named{"sustained", Preparation::sustained},
+    Named{"graph", Preparation::graph},
+};
+
+void summarise(Timing& timing) {
+  const Interval interval = median_or_range(timing.samples_ns);
+  timing.median_ns = interval.value;
+  timing.ci_low_ns = interval.low;
+  timing.ci_high_ns = interval.high;
+  std::vector<double> known = timing.clocks_mhz;
+  std::erase(known, 0);
+  if (!known.empty()) timing.clock_mhz = median(known);
+}
 
 }  // namespace
+
+Preparation preparation_of(std::string_view protocol) {
+  for (const Named& row : kPreparations) {
+    if (row.protocol == protocol) return row.preparation;
+  }
+  throw UsageError(
+      fmt::format("no protocol {}; there are cold, hot, sustained and graph", protocol));
+}
+
+/// What host and kernels tell each other around a sample.
+struct Timer::Mailbox {
+  std::uint32_t published = 0;  // the stream is held until this reaches the ticket
+  std::uint32_t timed_out = 0;
+  Stamp before;  // copied here after the sample: a write to the host just before the work could
+                 // delay it
+  Stamp after;
+};
 
 /// Publishes the ticket when it goes out of scope, so that the stream is released also when
 /// enqueuing the work throws: otherwise the next wait would last until the hold gives up.
@@ -51,90 +96,184 @@ Timer::Timer(const Driver& driver, CUstream stream, const SupportKernels& suppor
       stream_(stream),
       support_(&support),
       flush_bytes_(std::max(kLeastFlushBytes, 2 * static_cast<std::size_t>(l2_bytes)) / 16 * 16),
-      flags_(allocate_pinned(driver, 2 * sizeof(std::uint32_t))),
-      flags_on_device_(device_pointer(driver, flags_)),
+      mailbox_memory_(allocate_pinned(driver, sizeof(Mailbox))),
+      mailbox_on_device_(device_pointer(driver, mailbox_memory_)),
+      stamps_(allocate(driver, 2 * sizeof(Stamp))),
       begin_(make_event(driver)),
       end_(make_event(driver)) {
-  auto* flags = static_cast<std::uint32_t*>(flags_.get());
-  flags[0] = flags[1] = 0;
+  new (mailbox_memory_.get()) Mailbox;
   flush_buffer_ = allocate(driver, flush_bytes_);
   support.fill(Generator::normal, DType::f32, flush_buffer_.get(),
                static_cast<std::int64_t>(flush_bytes_ / 4), 1, 0, 0);
   // Loads the kernels used around a sample, before any stream is held.
   flush();
   support.empty();
-  support.hold(flags_on_device_, 0, flags_on_device_ + sizeof(std::uint32_t));
-  driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  support.stamp(stamps_.get());
+  support.hold(in_mailbox(offsetof(Mailbox, published)), 0,
+               in_mailbox(offsetof(Mailbox, timed_out)));
+  synchronise();
+}
+
+Timer::Mailbox& Timer::mailbox() const {
+  return *std::launder(static_cast<Mailbox*>(mailbox_memory_.get()));
+}
+
+CUdeviceptr Timer::in_mailbox(std::size_t offset) const { return mailbox_on_device_ + offset; }
+
+void Timer::synchronise() const {
+  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
 void Timer::flush() const { support_->read(flush_buffer_.get(), flush_bytes_); }
 
-double Timer::sample_ns(const Work& before, const Work& work) {
-  auto* flags = static_cast<std::uint32_t*>(flags_.get());
-  before();
-  {
-    const Release release(&flags[0], ++ticket_);
-    support_->hold(flags_on_device_, ticket_, flags_on_device_ + sizeof(std::uint32_t));
-    driver_->check(driver_->cuEventRecord(begin_.get(), stream_), "cuEventRecord");
-    work();
-    driver_->check(driver_->cuEventRecord(end_.get(), stream_), "cuEventRecord");
+/// Keeps the GPU busy with the work; returns while the last launches still run.
+void Timer::load(const Work& work) const {
+  const auto begin = Clock::now();
+  work();
+  synchronise();
+  const double fitting = kLoadSeconds / seconds_since(begin);
+  const int launches = static_cast<int>(std::clamp<double>(fitting, 1, kLaunchesPerWait));
+  for (;;) {
+    for (int i = 0; i < launches; ++i) work();
+    if (seconds_since(begin) > kLoadSeconds) return;
+    synchronise();
   }
-  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
-  if (std::atomic_ref(flags[1]).exchange(0) != 0) {
+}
+
+void Timer::prepare(const Work& work, Preparation preparation) const {
+  switch (preparation) {
+    case Preparation::hot:
+      work();
+      return;
+    case Preparation::sustained:
+      load(work);
+      flush();
+      return;
+    case Preparation::cold:
+    case Preparation::graph:
+      flush();
+      return;
+  }
+}
+
+/// The work between two events between two stamps.
+void Timer::enqueue_timed(const Work& work, unsigned event_flags) const {
+  support_->stamp(stamps_.get());
+  driver_->check(driver_->cuEventRecordWithFlags(begin_.get(), stream_, event_flags),
+                 "cuEventRecordWithFlags");
+  work();
+  driver_->check(driver_->cuEventRecordWithFlags(end_.get(), stream_, event_flags),
+                 "cuEventRecordWithFlags");
+  support_->stamp(stamps_.get() + sizeof(Stamp));
+  static_assert(offsetof(Mailbox, after) == offsetof(Mailbox, before) + sizeof(Stamp));
+  driver_->check(
+      driver_->cuMemcpyDtoHAsync(&mailbox().before, stamps_.get(), 2 * sizeof(Stamp), stream_),
+      "cuMemcpyDtoHAsync");
+}
+
+void Timer::run_held(const Work& work) {
+  const Release release(&mailbox().published, ++ticket_);
+  support_->hold(in_mailbox(offsetof(Mailbox, published)), ticket_,
+                 in_mailbox(offsetof(Mailbox, timed_out)));
+  enqueue_timed(work, CU_EVENT_RECORD_DEFAULT);
+}
+
+/// Captures everything and launches it at once. What cannot be captured is the work's fault.
+void Timer::run_graph(const Work& work) const {
+  CUgraph captured = nullptr;
+  driver_->check(driver_->cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                 "cuStreamBeginCapture");
+  try {
+    prepare(work, Preparation::graph);
+    enqueue_timed(work, CU_EVENT_RECORD_EXTERNAL);
+    driver_->check(driver_->cuStreamEndCapture(stream_, &captured), "cuStreamEndCapture");
+  } catch (const Error& error) {
+    if (captured == nullptr) static_cast<void>(driver_->cuStreamEndCapture(stream_, &captured));
+    const Graph dropped(*driver_, captured);
+    throw Failure(Status::runtime, "graph",
+                  fmt::format("its launches cannot be captured in a graph: {}", error.what()));
+  }
+  const Graph graph(*driver_, captured);
+  CUgraphExec instance = nullptr;
+  driver_->check(driver_->cuGraphInstantiate(&instance, graph.get(), 0), "cuGraphInstantiate");
+  const GraphInstance executable(*driver_, instance);
+  driver_->check(driver_->cuGraphLaunch(executable.get(), stream_), "cuGraphLaunch");
+  synchronise();
+}
+
+Sample Timer::read_sample() const {
+  Sample sample;
+  float milliseconds = 0;
+  driver_->check(driver_->event_elapsed_time(&milliseconds, begin_.get(), end_.get()),
+                 "cuEventElapsedTime");
+  sample.time_ns = static_cast<double>(milliseconds) * 1e6;
+  const auto& [published, timed_out, before, after] = mailbox();
+  // A stamp is missing when its kernel put no block on the SM that stamps.
+  if (before.time_ns != 0 && after.time_ns > before.time_ns) {
+    sample.clock_mhz = 1e3 * static_cast<double>(after.cycles - before.cycles) /
+                       static_cast<double>(after.time_ns - before.time_ns);
+  }
+  return sample;
+}
+
+Sample Timer::sample(const Work& work, Preparation preparation) {
+  driver_->check(driver_->cuMemsetD8Async(stamps_.get(), 0, 2 * sizeof(Stamp), stream_),
+                 "cuMemsetD8Async");
+  if (preparation == Preparation::graph) {
+    run_graph(work);
+    return read_sample();
+  }
+  prepare(work, preparation);
+  run_held(work);
+  synchronise();
+  if (std::atomic_ref(mailbox().timed_out).exchange(0) != 0) {
     throw Failure(Status::runtime, "hold",
                   "the stream was held for a second without being released: enqueuing the launches "
                   "waited for the device");
   }
-  float milliseconds = 0;
-  driver_->check(driver_->event_elapsed_time(&milliseconds, begin_.get(), end_.get()),
-                 "cuEventElapsedTime");
-  return static_cast<double>(milliseconds) * 1e6;
+  return read_sample();
 }
 
-double Timer::cold_sample_ns(const Work& work) {
-  return sample_ns([this] { flush(); }, work);
+void Timer::settle(const Work& work, Preparation preparation) {
+  // The first after a check finds the clock of a GPU that was busy.
+  sample(work, preparation);
+  if (preparation != Preparation::sustained) return;
+  const auto begin = Clock::now();
+  std::vector<double> latest_ns;
+  do {
+    latest_ns.push_back(sample(work, preparation).time_ns);
+    if (latest_ns.size() < kSettledSamples) continue;
+    const std::span<const double> latest(latest_ns);
+    const double older_ns = median(latest.first(kSettledSamples / 2));
+    const double newer_ns = median(latest.last(kSettledSamples / 2));
+    if (std::abs(newer_ns - older_ns) <= kSettledRatio * older_ns) return;
+    latest_ns.erase(latest_ns.begin());
+  } while (seconds_since(begin) < kSettleSeconds);
 }
 
 double Timer::quick_median_ns(const Work& work, int samples) {
   std::vector<double> times_ns;
-  cold_sample_ns(work);
-  for (int i = 0; i < samples; ++i) times_ns.push_back(cold_sample_ns(work));
+  sample(work, Preparation::cold);
+  for (int i = 0; i < samples; ++i) times_ns.push_back(sample(work, Preparation::cold).time_ns);
   return median(times_ns);
 }
 
-Timing Timer::measure(const Work& work, const MeasureSpec& spec) {
+Timing Timer::measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns) {
+  const Preparation preparation = preparation_of(spec.protocol);
+  const StopRule rule(spec, best_ns);
+  settle(work, preparation);
   const auto begin = Clock::now();
-  cold_sample_ns(work);  // the first after a check finds the clock of a GPU that was busy
   Timing timing;
-  std::vector<double>& samples = timing.samples_ns;
-  for (;;) {
-    samples.push_back(cold_sample_ns(work));
-    const double elapsed_s = seconds_since(begin);
-    if (samples.size() < kMinSamples) {
-      // A launch so slow that not even these fit: twice the limit is given up to get them.
-      if (elapsed_s <= 2 * spec.max_seconds_per_config) continue;
-      const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
-      timing.median_ns = median(samples);
-      timing.ci_low_ns = *low;  // the range: so few samples have no 95 % interval
-      timing.ci_high_ns = *high;
-      timing.stop = StopReason::time_limit;
-      return timing;
-    }
-    const bool out_of_time = elapsed_s > spec.max_seconds_per_config;
-    const bool full = samples.size() >= kMaxSamples;
-    if (!out_of_time && !full && !worth_a_look(samples.size())) continue;
-    const Interval interval = median_interval(samples);
-    const bool precise =
-        (interval.high - interval.low) / 2 <= spec.precision_ratio * interval.value;
-    if (!precise && !out_of_time && !full) continue;
-    timing.median_ns = interval.value;
-    timing.ci_low_ns = interval.low;
-    timing.ci_high_ns = interval.high;
-    timing.stop = precise       ? StopReason::precision
-                  : out_of_time ? StopReason::time_limit
-                                : StopReason::sample_limit;
-    return timing;
+  std::optional<StopReason> stop;
+  while (!stop) {
+    const Sample taken = sample(work, preparation);
+    timing.samples_ns.push_back(taken.time_ns);
+    timing.clocks_mhz.push_back(taken.clock_mhz);
+    stop = rule.decide(timing.samples_ns, seconds_since(begin));
   }
+  timing.stop = *stop;
+  summarise(timing);
+  return timing;
 }
 
 }  // namespace assay

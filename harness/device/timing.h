@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/trial.h"
@@ -13,9 +15,26 @@ namespace assay {
 /// Enqueues work on the timer's stream without waiting for it.
 using Work = std::function<void()>;
 
-/// Takes times under the cold protocol: L2 is evicted by reading a buffer of twice its size, the
-/// stream is held by a spin kernel until everything is enqueued, two events stand around the work,
-/// and the GPU is idle between samples, so that it runs at boost clocks.
+/// What happens on the GPU before a sample, by the name of the protocol.
+///   cold       L2 is evicted by reading a buffer of twice its size; the GPU is idle between
+///              samples, so that it runs at boost clocks
+///   hot        the same work runs once, untimed
+///   sustained  the same work runs back to back for a while, then L2 is evicted: no idle moment,
+///              so that power and clocks are those of a busy GPU
+///   graph      cold, with eviction, events and work captured in one graph
+enum class Preparation { cold, hot, sustained, graph };
+
+/// Throws UsageError for a protocol that is not timed.
+Preparation preparation_of(std::string_view protocol);
+
+/// One timed run of the work.
+struct Sample {
+  double time_ns = 0;
+  double clock_mhz = 0;  // the SM clock during it; 0 when it is not known
+};
+
+/// Takes times: two events around the work, on a stream that a spin kernel holds until everything
+/// is enqueued; outside them two stamps of the SM's clock and of the time.
 ///
 /// The work must have run once before: a kernel that is loaded lazily while the stream is held
 /// waits for the device, which waits for the host.
@@ -28,25 +47,41 @@ class Timer {
   /// Enqueues the read that evicts L2.
   void flush() const;
 
-  /// One sample: `before` (the flush, or nothing) runs ahead of the first event. Waits.
-  double sample_ns(const Work& before, const Work& work);
-  double cold_sample_ns(const Work& work);
+  /// Brings the GPU into the state that samples of the protocol are taken in: under `sustained`
+  /// the work runs until samples of it repeat. Throws like sample().
+  void settle(const Work& work, Preparation preparation);
+  /// One sample. Waits. Throws CudaError and Failure: the launches wait for the device, or cannot
+  /// be captured in a graph.
+  Sample sample(const Work& work, Preparation preparation);
   /// The median of `samples` cold samples after one that is thrown away.
   double quick_median_ns(const Work& work, int samples);
 
-  /// Samples until the interval of the median is narrow enough or time runs out.
-  Timing measure(const Work& work, const MeasureSpec& spec);
+  /// Samples until the interval of the median is narrow enough, the work is clearly slower than
+  /// `best_ns`, or time runs out.
+  Timing measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns = {});
 
  private:
   class Release;
+  struct Mailbox;
+
+  Mailbox& mailbox() const;
+  CUdeviceptr in_mailbox(std::size_t offset) const;
+  void load(const Work& work) const;
+  void prepare(const Work& work, Preparation preparation) const;
+  void enqueue_timed(const Work& work, unsigned event_flags) const;
+  void run_held(const Work& work);
+  void run_graph(const Work& work) const;
+  Sample read_sample() const;
+  void synchronise() const;
 
   const Driver* driver_;
   CUstream stream_;
   const SupportKernels* support_;
   DeviceMemory flush_buffer_;
   std::size_t flush_bytes_;
-  PinnedMemory flags_;
-  CUdeviceptr flags_on_device_;
+  PinnedMemory mailbox_memory_;
+  CUdeviceptr mailbox_on_device_;
+  DeviceMemory stamps_;  // before and after
   Event begin_;
   Event end_;
   std::uint32_t ticket_ = 0;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/recording.h"
 #include "base/stats.h"
 #include "cuda/device_query.h"
 #include "device/bench.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr std::size_t kSelfTestBytes = std::size_t{32} << 20;  // fits the L2 of an A100 and above
 constexpr int kSelfTestSamples = 21;
 constexpr int kSelfTestRepeats = 5;
+constexpr int kSelfTestRounds = 30;  // as many as a re-rank has by default
 
 /// Everything from the code to the verdict; the parts of DESIGN's section 4 in order.
 Outcome run_trial(Bench& bench, const TrialRequest& request) {
@@ -29,7 +31,7 @@ Outcome run_trial(Bench& bench, const TrialRequest& request) {
     trial.check();
     trial.check_cold();
   }
-  outcome.timing = bench.timer.measure([&] { trial.enqueue(); }, request.measure);
+  outcome.timing = bench.measure([&] { trial.enqueue(); }, request.measure, request.best_ns);
   outcome.validation = trial.check();  // what was timed is what was checked
   if (bench.ceilings) {
     auto reason = implausible(request.plan, outcome.timing->median_ns, *bench.ceilings);
@@ -41,6 +43,21 @@ Outcome run_trial(Bench& bench, const TrialRequest& request) {
     }
   }
   return outcome;
+}
+
+/// How far apart a re-rank puts what is the same.
+double noise_floor_ratio(Bench& bench, const Work& work) {
+  std::vector<double> first_ns, second_ns;
+  for (int round = 0; round < kSelfTestRounds; ++round) {
+    const bool backwards = round % 2 != 0;
+    for (const bool second : {backwards, !backwards}) {
+      const double time_ns = bench.timer.sample(work, Preparation::cold).time_ns;
+      (second ? second_ns : first_ns).push_back(time_ns);
+    }
+  }
+  NoiseFloor noise;
+  noise.ratio = paired_ratio(second_ns, first_ns);
+  return noise.margin_ratio();
 }
 
 TrialRunner::SelfTest measure_self(Bench& bench) {
@@ -61,9 +78,16 @@ TrialRunner::SelfTest measure_self(Bench& bench) {
   figures.cold_read_ns = median(medians_ns);
   const auto [low, high] = std::minmax_element(medians_ns.begin(), medians_ns.end());
   figures.repeat_spread_ratio = (*high - *low) / figures.cold_read_ns;
-  std::vector<double> hot_ns;
-  for (int i = 0; i < kSelfTestSamples; ++i) hot_ns.push_back(bench.timer.sample_ns(read, read));
+  std::vector<double> hot_ns, clocks_mhz;
+  for (int i = 0; i < kSelfTestSamples; ++i) {
+    const Sample sample = bench.timer.sample(read, Preparation::hot);
+    hot_ns.push_back(sample.time_ns);
+    clocks_mhz.push_back(sample.clock_mhz);
+  }
   figures.hot_read_ns = median(hot_ns);
+  figures.clock_mhz = median(clocks_mhz);
+  figures.noise_floor_ratio = noise_floor_ratio(bench, read);
+  if (bench.nvml) figures.health = bench.nvml->health();
   return figures;
 }
 

@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/gpu_health.h"
 #include "device/device.h"
 
 namespace assay {
@@ -41,6 +43,9 @@ class TrialRunner {
     double cold_read_ns = 0;         // reading 32 MiB after a flush
     double hot_read_ns = 0;          // reading it again
     double repeat_spread_ratio = 0;  // (max-min)/median of medians of one kernel measured 5 times
+    double clock_mhz = 0;            // the SM clock during short work; 0 when not known
+    double noise_floor_ratio = 0;    // least margin that a re-rank can claim, for that read
+    std::optional<GpuHealth> health = {};  // nothing without NVML
   };
   SelfTest self_test();
 

@@ -69,6 +69,9 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
   std::vector<std::string> headers{"problem", "kernel", "configuration", ">time", ">95 % interval"};
   if (has_baseline) headers.push_back(baseline.empty() ? ">vs baseline" : ">vs " + baseline);
   if (has_baseline && baseline.empty()) headers.push_back("baseline");
+  const bool has_noise = std::any_of(table.entries.begin(), table.entries.end(),
+                                     [](const TunedEntry& e) { return e.noise_ratio > 0; });
+  if (has_noise) headers.push_back(">noise");
   headers.push_back(">ties");
   headers.push_back("measured");
   Table out(std::move(headers));
@@ -78,6 +81,10 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
                                    format_time(entry.time_ns.value), interval_text(entry.time_ns)};
     if (has_baseline) cells.push_back(speedup_text(entry));
     if (has_baseline && baseline.empty()) cells.push_back(entry.baseline);
+    if (has_noise) {
+      cells.push_back(entry.noise_ratio > 0 ? fmt::format("{:.2f} %", entry.noise_ratio * 100)
+                                            : "-");
+    }
     cells.push_back(entry.reranked ? std::to_string(entry.ties.size()) : "-");
     cells.push_back(measured_text(entry.provenance, entry.finished_at) +
                     (entry.reranked ? "" : "; screened only, not re-ranked"));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -23,6 +24,9 @@ constexpr double kMostHotOverCold = 0.9;
 constexpr double kMostColdRateOverCeiling = 1.1;
 /// Medians of one kernel, measured cold five times over, repeat within 1-2 % on a quiet GPU.
 constexpr double kMostSpread = 0.03;
+
+/// One kernel entered twice into a re-rank differs from itself by 0.05-0.5 % on a quiet H200.
+constexpr double kMostNoiseFloor = 0.01;
 
 bool positive(double value) { return std::isfinite(value) && value > 0; }
 
@@ -83,6 +87,74 @@ Finding judge_noise(const std::string& name, const SelfMeasurement& m) {
   return finding;
 }
 
+Finding judge_noise_floor(const std::string& name, const SelfMeasurement& m) {
+  Finding finding{name + " noise floor",
+                  fmt::format("a kernel differs from itself by up to {:.2f} % in a re-rank",
+                              m.noise_floor_ratio * 100),
+                  Verdict::ok, ""};
+  if (!(m.noise_floor_ratio <= kMostNoiseFloor)) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice = "smaller differences between kernels cannot be told; stop other programs";
+  }
+  return finding;
+}
+
+std::string megahertz(const std::optional<double>& mhz) {
+  return mhz ? fmt::format("{:.0f} MHz", *mhz) : "unknown";
+}
+
+Finding judge_clocks(const std::string& name, const SelfMeasurement& m) {
+  Finding finding{name + " clocks", "", Verdict::ok, ""};
+  const std::string measured =
+      m.clock_mhz > 0 ? fmt::format("SMs {:.0f} MHz in short work", m.clock_mhz) : "SMs unknown";
+  if (!m.health) {
+    finding.found = measured;
+    finding.verdict = Verdict::note;
+    finding.advice = "NVML is not there: whether the clocks are set or held down is not known";
+    return finding;
+  }
+  const bool are_set = (m.health->state.throttle_reasons & kClocksSetReason) != 0;
+  finding.found =
+      fmt::format("{} of at most {}, memory {}, {}", measured, megahertz(m.health->max_clock_mhz),
+                  megahertz(m.health->memory_clock_mhz), are_set ? "set by someone" : "not locked");
+  if (are_set) {
+    finding.verdict = Verdict::note;
+    finding.advice = "compare times only with those taken at the same setting";
+  } else if (m.clock_mhz <= 0) {
+    finding.verdict = Verdict::note;
+    finding.advice = "the SM clock could not be measured; samples are kept without it";
+  }
+  return finding;
+}
+
+Finding judge_throttling(const std::string& name, const GpuHealth& health) {
+  const std::string reasons = throttle_text(health.state.throttle_reasons);
+  Finding finding{name + " throttling",
+                  fmt::format("{}, {:.0f} W, {:.0f} C", reasons.empty() ? "none" : reasons,
+                              health.state.power_w, health.state.temperature_c),
+                  Verdict::ok, ""};
+  if (!reasons.empty()) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice = "the clocks are held down; stop what loads the GPU, or let it cool";
+  }
+  return finding;
+}
+
+Finding judge_sharing(const std::string& name, const GpuHealth& health) {
+  const int others = std::max(0, health.num_processes.value_or(1) - 1);
+  Finding finding{name + " sharing",
+                  health.num_processes ? fmt::format("{} other processes", others) : "unknown",
+                  Verdict::ok, ""};
+  if (!health.num_processes) {
+    finding.verdict = Verdict::note;
+    finding.advice = "the driver does not say who else uses the GPU";
+  } else if (others > 0) {
+    finding.verdict = Verdict::suspicious;
+    finding.advice = "others use the GPU; see nvidia-smi, and stop them";
+  }
+  return finding;
+}
+
 Finding judge_ceilings(const std::string& name, const SelfMeasurement& m) {
   Finding finding{
       name + " ceilings",
@@ -115,8 +187,18 @@ std::string_view to_text(Verdict verdict) {
 }
 
 std::vector<Finding> judge(const std::string& name, const SelfMeasurement& measured) {
-  return {judge_timer(name, measured), judge_flush(name, measured), judge_noise(name, measured),
-          judge_ceilings(name, measured)};
+  std::vector<Finding> findings{judge_timer(name, measured), judge_flush(name, measured),
+                                judge_noise(name, measured), judge_noise_floor(name, measured),
+                                judge_clocks(name, measured)};
+  if (const auto& health = measured.health) {
+    findings.push_back(judge_throttling(name, *health));
+    findings.push_back(judge_sharing(name, *health));
+    if (health->ecc) {
+      findings.push_back({name + " ECC", *health->ecc ? "on" : "off", Verdict::ok, ""});
+    }
+  }
+  findings.push_back(judge_ceilings(name, measured));
+  return findings;
 }
 
 std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/gpu_health.h"
 
 namespace assay {
 
@@ -37,6 +40,9 @@ struct SelfMeasurement {
   double read_bytes_per_s = 0;
   double bf16_flops_per_s = 0;
   double f32_flops_per_s = 0;
+  double clock_mhz = 0;                  // the SM clock during short work; 0 when not known
+  double noise_floor_ratio = 0;          // the least margin that a re-rank can claim for that read
+  std::optional<GpuHealth> health = {};  // nothing without NVML
 };
 
 /// Whether the clock, the flush and the noise of a GPU can be trusted; topics start with `name`.

@@ -66,6 +66,7 @@ Json entry_json(const TunedEntry& entry) {
       {"rounds", entry.rounds},
       {"baseline", baseline},
       {"ties", ties},
+      {"noise_ratio", entry.noise_ratio > 0 ? Json(entry.noise_ratio) : Json(nullptr)},
       {"runner_up_ratio", entry.runner_up_ratio > 0 ? Json(entry.runner_up_ratio) : Json(nullptr)},
       {"source_hash", text(entry.version.source_hash)},
       {"contract_hash", text(entry.version.contract_hash)},

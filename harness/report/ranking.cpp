@@ -54,7 +54,9 @@ bool wins_tie(const Runner& a, const Runner& b) {
   return key(a) < key(b);
 }
 
-bool includes_one(const Interval& ratio) { return ratio.low <= 1 && 1 <= ratio.high; }
+bool is_tie(const Interval& ratio, double noise_ratio) {
+  return (ratio.low <= 1 && 1 <= ratio.high) || ratio.value <= 1 + noise_ratio;
+}
 
 std::vector<Runner> line_up(std::vector<Entrant> entrants) {
   std::size_t rounds = 0;
@@ -91,12 +93,12 @@ Interval ratio(const Runner& numerator, const Runner& denominator) {
 }
 
 /// Marks the tied and returns the winner; null when no configuration passed.
-Runner* choose_winner(std::vector<Runner>& runners) {
+Runner* choose_winner(std::vector<Runner>& runners, double noise_ratio) {
   const Runner* reference = fastest(runners, false);
   Runner* winner = nullptr;
   for (Runner& runner : runners) {
     if (!runner.passed() || runner.baseline()) continue;
-    runner.entry.tied = includes_one(ratio(runner, *reference));
+    runner.entry.tied = is_tie(ratio(runner, *reference), noise_ratio);
     if (runner.entry.tied && (!winner || wins_tie(runner, *winner))) winner = &runner;
   }
   if (winner) winner->entry.winner = true;
@@ -105,9 +107,9 @@ Runner* choose_winner(std::vector<Runner>& runners) {
 
 }  // namespace
 
-std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants) {
+std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio) {
   std::vector<Runner> runners = line_up(std::move(entrants));
-  const Runner* winner = choose_winner(runners);
+  const Runner* winner = choose_winner(runners, noise_ratio);
   const Runner* baseline = fastest(runners, true);
   std::vector<RankEntry> entries;
   for (Runner& runner : runners) {

@@ -28,6 +28,7 @@ struct Entrant {
 /// passed is the reference; those whose paired ratio to it has an interval that includes 1 are tied
 /// with it; the winner is the first of the tied by TieBreak. Ratios in the result are to the
 /// winner; the baseline is the fastest of the baselines by median. Failed entrants come last.
-std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants);
+/// Whatever its interval says, a margin of at most `noise_ratio` (0.002 = 0.2 %) is a tie.
+std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio = 0);
 
 }  // namespace assay

@@ -25,6 +25,14 @@ std::string status_text(const Outcome& outcome) {
   return std::string(to_text(outcome.status)) + (outcome.kind.empty() ? "" : "/" + outcome.kind);
 }
 
+std::string timed_status(const Outcome& outcome) {
+  return status_text(outcome) + (outcome.timing->censored() ? ", censored" : "");
+}
+
+std::string clock_cell(const Timing& timing) {
+  return timing.clock_mhz > 0 ? fmt::format("{:.0f} MHz", timing.clock_mhz) : "-";
+}
+
 /// The first line of a message that says something, cut to `columns` without splitting a character.
 std::string first_line(const std::string& message, std::size_t columns) {
   const std::size_t begin = message.find_first_not_of(" \t\r\n");
@@ -66,6 +74,28 @@ std::map<CountKey, std::size_t> counts_of(const std::vector<TrialRow>& rows) {
   return counts;
 }
 
+Json state_json(const std::optional<GpuState>& state) {
+  if (!state) return nullptr;
+  return {{"throttle_reasons", state->throttle_reasons},
+          {"power_w", state->power_w},
+          {"temperature_c", state->temperature_c}};
+}
+
+std::string clock_text(const Timing& timing) {
+  std::vector<double> known = timing.clocks_mhz;
+  std::erase(known, 0);
+  if (known.empty()) return "";
+  const auto [low, high] = std::minmax_element(known.begin(), known.end());
+  return fmt::format("{:.0f} MHz median of the SMs, {:.0f} .. {:.0f}", timing.clock_mhz, *low,
+                     *high);
+}
+
+std::string state_text(const GpuState& state) {
+  const std::string throttled = throttle_text(state.throttle_reasons);
+  return fmt::format("{:.0f} W, {:.0f} C, {}", state.power_w, state.temperature_c,
+                     throttled.empty() ? "not throttled" : "throttled: " + throttled);
+}
+
 Json trial_object(const TrialRow& row) {
   const TrialRecord& trial = row.record;
   const Outcome& outcome = trial.outcome;
@@ -81,7 +111,11 @@ Json trial_object(const TrialRow& row) {
               {"ci_low_ns", t->ci_low_ns},
               {"ci_high_ns", t->ci_high_ns},
               {"stop", to_text(t->stop)},
-              {"samples_ns", t->samples_ns}};
+              {"censored", t->censored()},
+              {"samples_ns", t->samples_ns},
+              {"clock_mhz", t->clock_mhz > 0 ? Json(t->clock_mhz) : Json(nullptr)},
+              {"clocks_mhz", t->clocks_mhz},
+              {"state", state_json(t->state)}};
   }
   return {{"id", row.id},
           {"op", trial.kernel.op},
@@ -183,6 +217,10 @@ std::string trial_text(const TrialRow& row) {
     line("time", fmt::format("{}, 95 % interval {} .. {}, {} samples, stopped by {}",
                              format_time(t->median_ns), format_time(t->ci_low_ns),
                              format_time(t->ci_high_ns), t->samples_ns.size(), to_text(t->stop)));
+    if (t->censored())
+      line("censored", "clearly slower than the best so far: not timed to the end");
+    line("clock", clock_text(*t));
+    if (t->state) line("GPU", state_text(*t->state));
   }
   if (!outcome.message.empty()) text += "message:\n" + indented(outcome.message);
   if (outcome.timing) text += "\n" + indented(histogram(outcome.timing->samples_ns, 12));
@@ -241,15 +279,15 @@ std::string times_text(const std::vector<TrialRow>& rows, std::size_t limit) {
   }
   std::map<std::string, ConfigText> texts;
   for (const auto& [kernel, list] : configs) texts.emplace(kernel, ConfigText(kernel, list, false));
-  Table table({">id", "problem", "kernel", "configuration", ">time", ">registers", ">spilled",
-               "status", "measured"});
+  Table table({">id", "problem", "kernel", "configuration", ">time", ">clock", ">registers",
+               ">spilled", "status", "measured"});
   for (std::size_t i = 0; i < shown; ++i) {
     const TrialRecord& trial = timed[i].record;
     table.add_row({std::to_string(timed[i].id), to_text(trial.problem), trial.kernel.name,
                    texts.at(trial.kernel.name).line(trial.config),
-                   format_time(trial.outcome.timing->median_ns),
+                   format_time(trial.outcome.timing->median_ns), clock_cell(*trial.outcome.timing),
                    std::to_string(trial.compile.registers),
-                   std::to_string(trial.compile.spill_bytes), status_text(trial.outcome),
+                   std::to_string(trial.compile.spill_bytes), timed_status(trial.outcome),
                    measured_text(timed[i].provenance, trial.finished_at)});
   }
   std::string text = table.text();

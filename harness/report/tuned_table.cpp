@@ -46,6 +46,7 @@ std::optional<TunedEntry> entry_of(const RankRow& row) {
   entry.problem = row.record.problem;
   entry.best = {winner->kernel, parse_config(winner->config)};
   entry.rounds = row.record.rounds;
+  if (row.record.noise) entry.noise_ratio = row.record.noise->margin_ratio();
   entry.time_ns = {winner->median_ns, -std::numeric_limits<double>::infinity(),
                    std::numeric_limits<double>::infinity()};
   if (!winner->samples_ns.empty()) entry.time_ns = median_interval(winner->samples_ns);

@@ -27,6 +27,7 @@ struct TunedEntry {
   double baseline_ns = 0;      // its median
   Interval speedup;            // baseline over best; low == high == 0 when it has no interval
   std::vector<Choice> ties;    // cannot be told from the best
+  double noise_ratio = 0;      // least margin that the re-rank could claim; 0: not known
   double runner_up_ratio = 0;  // time of the fastest that is not tied over the best's; 0: none
   KernelVersion version;       // of the winner's trial; empty when the trial is not known
   Toolchain toolchain;         // likewise

@@ -29,4 +29,9 @@ const std::vector<BaselineEntry>& baselines() {
   return rows;
 }
 
+const std::vector<ProtocolRow>& protocols() {
+  static const std::vector<ProtocolRow> rows = {{"cold"}, {"hot"}, {"sustained"}, {"graph"}};
+  return rows;
+}
+
 }  // namespace assay

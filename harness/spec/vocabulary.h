@@ -43,6 +43,12 @@ struct BaselineEntry {
 };
 const std::vector<BaselineEntry>& baselines();
 
+/// A way of timing; times of different ones are never compared.
+struct ProtocolRow {
+  std::string_view name;
+};
+const std::vector<ProtocolRow>& protocols();
+
 /// A property of the device that expressions read; DeviceInfo has the same names.
 inline constexpr std::array<std::string_view, 4> kDeviceNames = {
     "device.cc", "device.sm_count", "device.smem_optin_bytes", "device.l2_bytes"};

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,10 @@ class Query {
   void bind(int index, const char* value) { statement_.bind(index, value); }
   void bind(int index, std::nullptr_t) { statement_.bind(index); }
   void bind(int index, std::span<const double> values);
+  template <class Value>
+  void bind(int index, const std::optional<Value>& value) {
+    value ? bind(index, *value) : bind(index, nullptr);
+  }
 
   SQLite::Statement& statement_;
   int num_bound_ = 0;

@@ -13,8 +13,8 @@ constexpr std::string_view kPutTrial =
     "INSERT INTO trial(device_id, kernel_id, toolchain_id, protocol_id, problem_id, config_id, "
     "sweep_id, status, kind, message, compile_ms, cached, registers, spill_bytes, stack_bytes, "
     "static_smem_bytes, cubin_hash, device_ms, median_ns, ci_low_ns, ci_high_ns, stop, "
-    "finished_at, attempts, claimed_at) "
-    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+    "clock_mhz, throttle_reasons, power_w, temperature_c, finished_at, attempts, claimed_at) "
+    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
     "coalesce(nullif(?, ''), strftime('%Y-%m-%dT%H:%M:%SZ')), 1, unixepoch()) "
     "ON CONFLICT(device_id, kernel_id, toolchain_id, protocol_id, problem_id, config_id) "
     "DO UPDATE SET sweep_id = excluded.sweep_id, status = excluded.status, kind = excluded.kind, "
@@ -23,8 +23,24 @@ constexpr std::string_view kPutTrial =
     "stack_bytes = excluded.stack_bytes, static_smem_bytes = excluded.static_smem_bytes, "
     "cubin_hash = excluded.cubin_hash, device_ms = excluded.device_ms, "
     "median_ns = excluded.median_ns, ci_low_ns = excluded.ci_low_ns, "
-    "ci_high_ns = excluded.ci_high_ns, stop = excluded.stop, finished_at = excluded.finished_at "
+    "ci_high_ns = excluded.ci_high_ns, stop = excluded.stop, clock_mhz = excluded.clock_mhz, "
+    "throttle_reasons = excluded.throttle_reasons, power_w = excluded.power_w, "
+    "temperature_c = excluded.temperature_c, finished_at = excluded.finished_at "
     "WHERE trial.status = 'running' RETURNING id";
+
+/// The state's columns; all NULL without one.
+struct StateColumns {
+  std::optional<std::int64_t> throttle_reasons;
+  std::optional<double> power_w;
+  std::optional<double> temperature_c;
+
+  explicit StateColumns(const std::optional<GpuState>& state) {
+    if (!state) return;
+    throttle_reasons = static_cast<std::int64_t>(state->throttle_reasons);
+    power_w = state->power_w;
+    temperature_c = state->temperature_c;
+  }
+};
 
 }  // namespace
 
@@ -61,12 +77,6 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Tr
       IfNew::add);
   const Outcome& outcome = record.outcome;
   const CompileReport& compile = record.compile;
-  const Timing timing = outcome.timing ? Timing{.samples_ns = {},
-                                                .median_ns = outcome.timing->median_ns,
-                                                .ci_low_ns = outcome.timing->ci_low_ns,
-                                                .ci_high_ns = outcome.timing->ci_high_ns,
-                                                .stop = outcome.timing->stop}
-                                       : Timing{};
   const auto put = [&](const auto&... times) {
     Query row =
         database.query(kPutTrial, device, ids.kernel, ids.toolchain, ids.protocol, ids.problem,
@@ -76,9 +86,14 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Tr
                        outcome.device_ms, times..., record.finished_at);
     return row.step() ? row.integer(0) : 0;
   };
-  const std::int64_t trial_id = outcome.timing ? put(timing.median_ns, timing.ci_low_ns,
-                                                     timing.ci_high_ns, to_text(timing.stop))
-                                               : put(nullptr, nullptr, nullptr, nullptr);
+  const auto put_timed = [&](const Timing& timing) {
+    const StateColumns state(timing.state);
+    return put(timing.median_ns, timing.ci_low_ns, timing.ci_high_ns, to_text(timing.stop),
+               timing.clock_mhz, state.throttle_reasons, state.power_w, state.temperature_c);
+  };
+  const std::int64_t trial_id =
+      outcome.timing ? put_timed(*outcome.timing)
+                     : put(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   if (trial_id == 0) {  // done already: the first result stays, as a result of this sweep too
     link(sweep_id, trial_state(database, device, ids).value().id);
     return;
@@ -86,8 +101,8 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Tr
 
   if (outcome.timing) {
     database
-        .query("INSERT INTO samples(trial_id, times_ns) VALUES(?, ?)", trial_id,
-               outcome.timing->samples_ns)
+        .query("INSERT INTO samples(trial_id, times_ns, clocks_mhz) VALUES(?, ?, ?)", trial_id,
+               outcome.timing->samples_ns, outcome.timing->clocks_mhz)
         .run();
   }
   if (const auto& validation = outcome.validation) {
@@ -104,13 +119,15 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Tr
 
 void Store::Impl::put_baseline(std::int64_t sweep_id, std::int64_t device,
                                const BaselineRecord& record) {
+  const StateColumns state(record.timing.state);
   // Every measurement is kept; the same one, imported twice, is not.
   database
       .query(
           "INSERT INTO baseline(sweep_id, device_id, op, problem_id, protocol_id, "
           "toolchain_id, name, detail, median_ns, ci_low_ns, ci_high_ns, stop, times_ns, "
-          "finished_at) "
-          "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 WHERE NOT EXISTS("
+          "finished_at, clock_mhz, throttle_reasons, power_w, temperature_c, clocks_mhz) "
+          "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
+          "?19 WHERE NOT EXISTS("
           "SELECT 1 FROM baseline WHERE device_id = ?2 AND op = ?3 AND problem_id = ?4 AND "
           "protocol_id = ?5 AND toolchain_id = ?6 AND name = ?7 AND finished_at = ?14 AND "
           "times_ns = ?13)",
@@ -118,7 +135,9 @@ void Store::Impl::put_baseline(std::int64_t sweep_id, std::int64_t device,
           protocol_id(database, record.protocol, IfNew::add),
           toolchain_id(database, record.toolchain, IfNew::add), record.name, record.detail,
           record.timing.median_ns, record.timing.ci_low_ns, record.timing.ci_high_ns,
-          to_text(record.timing.stop), record.timing.samples_ns, record.finished_at)
+          to_text(record.timing.stop), record.timing.samples_ns, record.finished_at,
+          record.timing.clock_mhz, state.throttle_reasons, state.power_w, state.temperature_c,
+          record.timing.clocks_mhz)
       .run();
 }
 
@@ -148,6 +167,15 @@ void Store::Impl::put_rank(std::int64_t sweep_id, std::int64_t device, const Ran
             entry.speedup_over_baseline.value, entry.speedup_over_baseline.low,
             entry.speedup_over_baseline.high, entry.winner, entry.tied, entry.failure,
             entry.samples_ns)
+        .run();
+  }
+  if (const auto& noise = record.noise) {
+    database
+        .query(
+            "INSERT INTO rank_noise(rank_id, kernel, config, ratio, ratio_low, ratio_high, "
+            "times_ns) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            rank_id, noise->kernel, noise->config, noise->ratio.value, noise->ratio.low,
+            noise->ratio.high, noise->samples_ns)
         .run();
   }
 }

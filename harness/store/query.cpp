@@ -62,14 +62,15 @@ std::string select_trials(std::string_view message, std::string_view where) {
   return fmt::format(
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
       "status, kind, compile_ms, cached, registers, spill_bytes, stack_bytes, static_smem_bytes, "
-      "cubin_hash, device_ms, median_ns, ci_low_ns, ci_high_ns, stop, finished_at, elements, "
+      "cubin_hash, device_ms, median_ns, ci_low_ns, ci_high_ns, stop, clock_mhz, "
+      "throttle_reasons, power_w, temperature_c, finished_at, elements, "
       "relative_error, relative_limit, worst_element_ratio, {} FROM trial "
       "JOIN config ON config.id = config_id LEFT JOIN validation ON trial_id = trial.id "
       "WHERE status <> 'running' AND {}",
       message, where);
 }
 
-constexpr int kDevice = 1, kKernel = 2, kProblem = 5, kMessage = 26;
+constexpr int kDevice = 1, kKernel = 2, kProblem = 5, kMessage = 30;
 
 TrialRow read_trial(const Query& row, const Dimensions& dimensions) {
   TrialRow trial;
@@ -96,20 +97,23 @@ TrialRow read_trial(const Query& row, const Dimensions& dimensions) {
   outcome.message = row.text(kMessage);
   outcome.device_ms = row.real(16);
   if (!row.is_null(20)) outcome.timing = read_timing(row, 17);
-  record.finished_at = row.text(21);
-  if (!row.is_null(22)) {
-    outcome.validation = {.relative_error = row.real(23),
-                          .relative_limit = row.real(24),
-                          .worst_element_ratio = row.real(25),
-                          .elements = row.integer(22)};
+  record.finished_at = row.text(25);
+  if (!row.is_null(26)) {
+    outcome.validation = {.relative_error = row.real(27),
+                          .relative_limit = row.real(28),
+                          .worst_element_ratio = row.real(29),
+                          .elements = row.integer(26)};
   }
   return trial;
 }
 
 void read_samples(Database& database, TrialRow& trial) {
   if (!trial.record.outcome.timing) return;
-  Query row = database.query("SELECT times_ns FROM samples WHERE trial_id = ?", trial.id);
-  if (row.step()) trial.record.outcome.timing->samples_ns = row.reals(0);
+  Query row =
+      database.query("SELECT times_ns, clocks_mhz FROM samples WHERE trial_id = ?", trial.id);
+  if (!row.step()) return;
+  trial.record.outcome.timing->samples_ns = row.reals(0);
+  trial.record.outcome.timing->clocks_mhz = row.reals(1);
 }
 
 std::vector<RankEntry> read_entries(Database& database, std::int64_t rank_id) {
@@ -133,20 +137,31 @@ std::vector<RankEntry> read_entries(Database& database, std::int64_t rank_id) {
   return entries;
 }
 
+std::optional<NoiseFloor> read_noise(Database& database, std::int64_t rank_id) {
+  Query row = database.query(
+      "SELECT kernel, config, times_ns, ratio, ratio_low, ratio_high FROM rank_noise "
+      "WHERE rank_id = ?",
+      rank_id);
+  if (!row.step()) return std::nullopt;
+  return NoiseFloor{
+      row.text(0), row.text(1), row.reals(2), {row.real(3), row.real(4), row.real(5)}};
+}
+
 std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& dimensions,
                                         const Matcher& matches, const std::string& sweep) {
   std::vector<BaselineRow> baselines;
   for (Query row = database.query(
            "SELECT baseline.device_id, op, problem_id, protocol_id, toolchain_id, baseline.name, "
            "detail, "
-           "median_ns, ci_low_ns, ci_high_ns, stop, finished_at, times_ns, row_number() OVER("
+           "median_ns, ci_low_ns, ci_high_ns, stop, baseline.clock_mhz, throttle_reasons, power_w, "
+           "temperature_c, finished_at, times_ns, clocks_mhz, row_number() OVER("
            "PARTITION BY op, problem_id, baseline.device_id, protocol_id, baseline.name "
            "ORDER BY finished_at DESC, baseline.id DESC) "
            "FROM baseline JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 "
            "ORDER BY baseline.id",
            sweep);
        row.step();) {
-    constexpr int kAge = 13;
+    constexpr int kAge = 18;
     if (row.integer(kAge) > 1 || !matches.device(row.integer(0)) || !matches.op(row.text(1)) ||
         !matches.problem(row.integer(2))) {
       continue;
@@ -159,8 +174,9 @@ std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& di
                           .name = row.text(5),
                           .detail = row.text(6),
                           .timing = read_timing(row, 7),
-                          .finished_at = row.text(11)};
-    record.timing.samples_ns = row.reals(12);
+                          .finished_at = row.text(15)};
+    record.timing.samples_ns = row.reals(16);
+    record.timing.clocks_mhz = row.reals(17);
     baselines.push_back({device.info, device.provenance, std::move(record)});
   }
   return baselines;
@@ -188,7 +204,8 @@ std::vector<RankRow> read_ranks(Database& database, const Dimensions& dimensions
                       .protocol = dimensions.protocols.at(row.integer(3)),
                       .rounds = row.small(4),
                       .entries = read_entries(database, row.integer(6)),
-                      .finished_at = row.text(5)};
+                      .finished_at = row.text(5),
+                      .noise = read_noise(database, row.integer(6))};
     const auto is_wanted = [&](const RankEntry& entry) { return entry.kernel == filter.kernel; };
     if (filter.kernel.empty() ||
         std::any_of(record.entries.begin(), record.entries.end(), is_wanted)) {

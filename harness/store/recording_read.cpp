@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/stats.h"
 #include "store/gzip.h"
 #include "store/store.h"
 
@@ -144,6 +145,16 @@ Interval read_ratio(const Json& object, const char* key) {
   return {number(list[0], key), number(list[1], key), number(list[2], key)};
 }
 
+// Older recordings have none.
+void read_clocks(const Json& line, Timing& timing) {
+  std::vector<double> known;
+  for (const Json& mhz : list_of(line, "clocks_mhz", timing.samples_ns.size())) {
+    timing.clocks_mhz.push_back(number(mhz, "clocks_mhz"));
+    if (timing.clocks_mhz.back() > 0) known.push_back(timing.clocks_mhz.back());
+  }
+  if (!known.empty()) timing.clock_mhz = median(known);
+}
+
 Timing read_timing(const Json& line) {
   Timing timing;
   timing.samples_ns = read_runtimes(object_member(line, "times"));
@@ -151,8 +162,16 @@ Timing read_timing(const Json& line) {
   timing.ci_low_ns = nanoseconds(number(interval[0], "interval"));
   timing.ci_high_ns = nanoseconds(number(interval[1], "interval"));
   const auto stop = parse_stop_reason(text(line, "stop"));
-  if (!stop) throw Damage("'stop' is not precision, time_limit or sample_limit");
+  if (!stop) {
+    throw Damage("'stop' is not precision, noise, raced, time_limit or sample_limit");
+  }
   timing.stop = *stop;
+  if (line.contains("clocks_mhz")) read_clocks(line, timing);
+  if (line.contains("gpu_state")) {
+    const Json& state = object_member(line, "gpu_state");
+    timing.state = {integer<std::uint64_t>(member(state, "throttle_reasons"), "throttle_reasons"),
+                    number_or_zero(state, "power_w"), number_or_zero(state, "temperature_c")};
+  }
   const Json& measurements = member(line, "measurements");
   for (const Json& measurement : measurements) {
     if (!measurement.is_object()) throw Damage("'measurements' is not a list of objects");
@@ -308,6 +327,11 @@ class Reader {
       read(json, "winner", entry.winner);
       read(json, "tied", entry.tied);
       read(json, "failure", entry.failure);
+    }
+    if (line.contains("noise")) {
+      const Json& json = object_member(line, "noise");
+      rank.noise = NoiseFloor{text(json, "kernel"), text(json, "config"), read_runtimes(json),
+                              read_ratio(json, "ratio")};
     }
     return rank;
   }

@@ -40,6 +40,13 @@ Json runtimes(const std::vector<double>& samples_ns) {
   return list;
 }
 
+// Whole megahertz: clocks move in steps of 15, and stamps of a short kernel are no finer.
+Json clocks(const std::vector<double>& clocks_mhz) {
+  Json list = Json::array();
+  for (const double mhz : clocks_mhz) list.push_back(std::lround(mhz));
+  return list;
+}
+
 Json ratio(const Interval& interval) {
   return Json::array(
       {significant(interval.value), significant(interval.low), significant(interval.high)});
@@ -103,6 +110,12 @@ void put_summary(Json& line, const Timing& timing) {
       Json::array({{{"name", "time"}, {"value", milliseconds(timing.median_ns)}, {"unit", "ms"}}});
   line["interval"] = Json::array({milliseconds(timing.ci_low_ns), milliseconds(timing.ci_high_ns)});
   line["stop"] = to_text(timing.stop);
+  if (!timing.clocks_mhz.empty()) line["clocks_mhz"] = clocks(timing.clocks_mhz);
+  if (const auto& state = timing.state) {
+    line["gpu_state"] = {{"throttle_reasons", state->throttle_reasons},
+                         {"power_w", significant(state->power_w)},
+                         {"temperature_c", significant(state->temperature_c)}};
+  }
 }
 
 // `kernel`, `toolchain` and `protocol` are the things themselves, or the numbers of their lines.
@@ -199,12 +212,16 @@ class Writer {
     const Json protocol = number("define_protocol", rank.protocol, protocols_);
     Json entries = Json::array();
     for (const RankEntry& entry : rank.entries) entries.push_back(rank_entry(entry));
-    add({{"timestamp", rank.finished_at},
-         {"op", rank.op},
-         {"protocol", protocol},
-         {"problem", object_of(rank.problem)},
-         {"rounds", rank.rounds},
-         {"rank", std::move(entries)}});
+    Json line = {{"timestamp", rank.finished_at}, {"op", rank.op},
+                 {"protocol", protocol},          {"problem", object_of(rank.problem)},
+                 {"rounds", rank.rounds},         {"rank", std::move(entries)}};
+    if (const auto& noise = rank.noise) {
+      line["noise"] = {{"kernel", noise->kernel},
+                       {"config", noise->config},
+                       {"ratio", ratio(noise->ratio)},
+                       {"runtimes", runtimes(noise->samples_ns)}};
+    }
+    add(line);
   }
 
   template <class Thing>

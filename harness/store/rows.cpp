@@ -117,11 +117,17 @@ Dimensions::Dimensions(Database& database) {
 }
 
 Timing read_timing(const Query& row, int first_column) {
-  return {.samples_ns = {},
-          .median_ns = row.real(first_column),
-          .ci_low_ns = row.real(first_column + 1),
-          .ci_high_ns = row.real(first_column + 2),
-          .stop = parse_stop_reason(row.text(first_column + 3)).value_or(StopReason::sample_limit)};
+  Timing timing;
+  timing.median_ns = row.real(first_column);
+  timing.ci_low_ns = row.real(first_column + 1);
+  timing.ci_high_ns = row.real(first_column + 2);
+  timing.stop = parse_stop_reason(row.text(first_column + 3)).value_or(StopReason::sample_limit);
+  if (!row.is_null(first_column + 4)) timing.clock_mhz = row.real(first_column + 4);
+  if (!row.is_null(first_column + 5)) {
+    timing.state = {static_cast<std::uint64_t>(row.integer(first_column + 5)),
+                    row.real(first_column + 6), row.real(first_column + 7)};
+  }
+  return timing;
 }
 
 }  // namespace assay

@@ -111,7 +111,40 @@ CREATE TABLE rank_entry(
   PRIMARY KEY(rank_id, position)) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array kSteps = {kCreate};
+// The state of the GPU with each time, the noise floor with each rank, and new reasons to stop.
+// SQLite cannot change a CHECK, so `stop` is made anew; a table that others refer to is never
+// dropped.
+constexpr const char* kAddInstrument = R"sql(
+ALTER TABLE trial ADD COLUMN stop_reason TEXT
+  CHECK(stop_reason IN ('precision', 'noise', 'raced', 'time_limit', 'sample_limit'));
+UPDATE trial SET stop_reason = stop;
+ALTER TABLE trial DROP COLUMN stop;
+ALTER TABLE trial RENAME COLUMN stop_reason TO stop;
+ALTER TABLE trial ADD COLUMN clock_mhz REAL;
+ALTER TABLE trial ADD COLUMN throttle_reasons INTEGER;
+ALTER TABLE trial ADD COLUMN power_w REAL;
+ALTER TABLE trial ADD COLUMN temperature_c REAL;
+ALTER TABLE samples ADD COLUMN clocks_mhz BLOB;
+
+ALTER TABLE baseline ADD COLUMN stop_reason TEXT NOT NULL DEFAULT 'sample_limit'
+  CHECK(stop_reason IN ('precision', 'noise', 'raced', 'time_limit', 'sample_limit'));
+UPDATE baseline SET stop_reason = stop;
+ALTER TABLE baseline DROP COLUMN stop;
+ALTER TABLE baseline RENAME COLUMN stop_reason TO stop;
+ALTER TABLE baseline ADD COLUMN clock_mhz REAL;
+ALTER TABLE baseline ADD COLUMN throttle_reasons INTEGER;
+ALTER TABLE baseline ADD COLUMN power_w REAL;
+ALTER TABLE baseline ADD COLUMN temperature_c REAL;
+ALTER TABLE baseline ADD COLUMN clocks_mhz BLOB;
+
+CREATE TABLE rank_noise(
+  rank_id INTEGER PRIMARY KEY REFERENCES rank ON DELETE CASCADE,
+  kernel TEXT NOT NULL, config TEXT NOT NULL,
+  ratio REAL, ratio_low REAL, ratio_high REAL,
+  times_ns BLOB NOT NULL) STRICT;
+)sql";
+
+constexpr std::array kSteps = {kCreate, kAddInstrument};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "fixtures.h"
+#include "spec/vocabulary.h"
 
 namespace assay {
 namespace {
@@ -253,6 +254,57 @@ TEST_F(GpuDeviceTest, ARerankTimesEveryRound) {
   EXPECT_EQ(result.candidates[0].samples_ns.size(), 6u);
   EXPECT_EQ(result.candidates[1].samples_ns.size(), 6u);
   EXPECT_LT(result.candidates[1].samples_ns[0], result.candidates[0].samples_ns[0]);
+}
+
+TEST_F(GpuDeviceTest, EverySampleHasItsClock) {
+  const Outcome outcome = run("vector_add");
+  ASSERT_TRUE(outcome.timing);
+  EXPECT_EQ(outcome.timing->clocks_mhz.size(), outcome.timing->samples_ns.size());
+  EXPECT_NEAR(outcome.timing->clock_mhz, 1755, 1);  // the stand-in's
+}
+
+TEST_F(GpuDeviceTest, EveryProtocolOfASweepIsTimed) {
+  for (const ProtocolRow& protocol : protocols()) {
+    TrialRequest request = request_of("vector_add");
+    request.cubin_path = cubin();
+    request.measure.protocol = protocol.name;
+    const Outcome outcome = gpu().run(request);
+    EXPECT_EQ(outcome.status, Status::correct) << protocol.name << ": " << outcome.message;
+    ASSERT_TRUE(outcome.timing) << protocol.name;
+    EXPECT_NEAR(outcome.timing->median_ns, 2000 + 6 + 1920, 1) << protocol.name;
+  }
+}
+
+TEST_F(GpuDeviceTest, WhatIsClearlySlowerThanTheBestIsGivenUpAndStillChecked) {
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  request.best_ns = 2000;
+  const Outcome outcome = gpu().run(request);
+  EXPECT_EQ(outcome.status, Status::correct);
+  ASSERT_TRUE(outcome.timing && outcome.validation);
+  EXPECT_TRUE(outcome.timing->censored());
+  EXPECT_EQ(outcome.timing->samples_ns.size(), 3u);
+  request.best_ns = 4000;
+  EXPECT_FALSE(gpu().run(request).timing->censored());
+}
+
+TEST_F(GpuDeviceTest, TheFirstOfARerankTakesPartTwice) {
+  std::vector<TrialRequest> candidates = {request_of("crash"), request_of("vector_add"),
+                                          request_of("vector_add")};
+  candidates[2].plan.launches[0].block = {256, 1, 1};
+  for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
+  const std::vector<TrialRequest> sound(candidates.begin() + 1, candidates.end());
+  RerankResult result = gpu().rerank(sound, {}, 6);
+  ASSERT_TRUE(result.twin);
+  EXPECT_EQ(result.twin_of, 0u);
+  ASSERT_EQ(result.twin->samples_ns.size(), 6u);
+  // To the stand-in the two are one.
+  EXPECT_NEAR(result.twin->samples_ns[3], result.candidates[0].samples_ns[3], 1);
+  // When one is dropped, the twin is the first that is left.
+  result = gpu().rerank(candidates, {}, 6);
+  ASSERT_TRUE(result.twin);
+  EXPECT_EQ(result.twin_of, 1u);
+  EXPECT_NEAR(result.twin->samples_ns[3], result.candidates[1].samples_ns[3], 1);
 }
 
 TEST_F(GpuDeviceTest, TheWorkerOfAnEndedThreadLives) {

@@ -25,6 +25,9 @@ Timing make_timing() {
   timing.ci_low_ns = 0.25;
   timing.ci_high_ns = 2;
   timing.stop = StopReason::time_limit;
+  timing.clocks_mhz = {1980.25, 0, 1965, 1755};
+  timing.clock_mhz = 1965;
+  timing.state = GpuState{~std::uint64_t{0}, 699.5, 61};
   return timing;
 }
 
@@ -53,6 +56,9 @@ TEST(Messages, AnOutcomeKeepsEveryBit) {
   EXPECT_EQ(copy.timing->ci_low_ns, outcome.timing->ci_low_ns);
   EXPECT_EQ(copy.timing->ci_high_ns, outcome.timing->ci_high_ns);
   EXPECT_EQ(copy.timing->stop, StopReason::time_limit);
+  EXPECT_EQ(copy.timing->clocks_mhz, outcome.timing->clocks_mhz);
+  EXPECT_EQ(copy.timing->clock_mhz, 1965);
+  EXPECT_EQ(copy.timing->state, outcome.timing->state);
 }
 
 TEST(Messages, AnOutcomeWithoutFiguresHasNoneAfterwards) {
@@ -88,6 +94,9 @@ TEST(Messages, ATrialKeepsItsPlanAndItsMeasure) {
   EXPECT_EQ(copy.measure.precision_ratio, 0.0125);
   EXPECT_EQ(copy.measure.max_seconds_per_config, 3.5);
   EXPECT_EQ(copy.seed, request.seed);
+  EXPECT_EQ(copy.best_ns, std::nullopt);
+  request.best_ns = 1.5;
+  EXPECT_EQ(sent(request).best_ns, 1.5);
 }
 
 TEST(Messages, ARerankKeepsItsOrder) {
@@ -102,6 +111,11 @@ TEST(Messages, ARerankKeepsItsOrder) {
   EXPECT_EQ(copy.candidates[1].outcome.status, Status::timeout);
   ASSERT_EQ(copy.baselines.size(), 1u);
   EXPECT_EQ(copy.baselines[0].name, "cublaslt_first");
+  EXPECT_FALSE(copy.twin);
+  result.twin = RerankEntry{"A=1", {4, 5}, {}};
+  result.twin_of = 1;
+  EXPECT_EQ(sent(result).twin->samples_ns, (std::vector<double>{4, 5}));
+  EXPECT_EQ(sent(result).twin_of, 1u);
 }
 
 TEST(Messages, TheSmallOnesKeepEveryField) {
@@ -111,8 +125,11 @@ TEST(Messages, TheSmallOnesKeepEveryField) {
   const Ceilings ceilings{1, 2, 3, 4};
   EXPECT_EQ(message::encode(sent(ceilings)), message::encode(ceilings));
   EXPECT_EQ(sent(ceilings).f32_flops_per_s, 4);
-  const TrialRunner::SelfTest self_test{1, 2, 3, 4, 5};
+  TrialRunner::SelfTest self_test{1, 2, 3, 4, 5, 6, 7};
   EXPECT_EQ(message::encode(sent(self_test)), message::encode(self_test));
+  EXPECT_FALSE(sent(self_test).health);
+  self_test.health = GpuHealth{.state = {4, 700, 60}, .clock_mhz = 1500, .ecc = false};
+  EXPECT_EQ(sent(self_test).health, self_test.health);
   EXPECT_EQ(sent(self_test).repeat_spread_ratio, 5);
   const BaselineTiming baseline{"cublaslt_best", "algorithm 2 of 8", make_timing()};
   EXPECT_EQ(message::encode(sent(baseline)), message::encode(baseline));

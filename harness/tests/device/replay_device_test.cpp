@@ -142,6 +142,20 @@ TEST(ReplayDevice, RerankAnswersInTheOrderAsked) {
   ASSERT_EQ(result.baselines.size(), 1u);
   EXPECT_EQ(result.baselines[0].name, "memcpy");
   EXPECT_EQ(result.baselines[0].samples_ns, (std::vector<double>{9, 10}));
+  EXPECT_FALSE(result.twin);
+}
+
+TEST(ReplayDevice, RerankAnswersTheNoiseFloorToo) {
+  Recording recording = make_recording();
+  for (RankRecord& rank : recording.ranks) {
+    rank.noise = NoiseFloor{"vector_add", to_text(block(128)), {10.5, 11}, {}};
+  }
+  ReplayDevice device(std::move(recording));
+  const RerankResult result = device.rerank(
+      {request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)}, {"memcpy"}, 30);
+  ASSERT_TRUE(result.twin);
+  EXPECT_EQ(result.twin_of, 1u);
+  EXPECT_EQ(result.twin->samples_ns, (std::vector<double>{10.5, 11}));
 }
 
 // Half of a recorded verdict would be another verdict.

@@ -239,10 +239,27 @@ CUresult cuEventDestroy(CUevent event) {
   return machine().status();
 }
 
-CUresult cuEventRecord(CUevent event, CUstream) {
+CUresult cuEventRecordWithFlags(CUevent event, CUstream, unsigned) {
   *reinterpret_cast<double*>(event) = machine().now_ns();
   return machine().status();
 }
+
+// Work runs when it is enqueued, captured or not; launching the graph then does nothing.
+CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) { return machine().status(); }
+
+CUresult cuStreamEndCapture(CUstream, CUgraph* graph) {
+  *graph = reinterpret_cast<CUgraph>(&machine());
+  return machine().status();
+}
+
+CUresult cuGraphInstantiate(CUgraphExec* instance, CUgraph, unsigned long long) {
+  *instance = reinterpret_cast<CUgraphExec>(&machine());
+  return machine().status();
+}
+
+CUresult cuGraphLaunch(CUgraphExec, CUstream) { return machine().status(); }
+CUresult cuGraphExecDestroy(CUgraphExec) { return machine().status(); }
+CUresult cuGraphDestroy(CUgraph) { return machine().status(); }
 
 // Not through cuda.h's macro: the loader asks for this very name.
 #undef cuEventElapsedTime

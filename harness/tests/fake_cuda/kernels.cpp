@@ -211,6 +211,14 @@ double read(void** arguments, unsigned, unsigned) {
 
 double empty(void**, unsigned, unsigned) { return kLaunchNs; }
 
+/// An SM clock of 1755 MHz, as an H200 has under load.
+double stamp(void** arguments, unsigned, unsigned) {
+  auto* stamp = argument<assay::Stamp*>(arguments, 0);
+  const double now_ns = Machine::get().now_ns();
+  *stamp = {static_cast<std::uint64_t>(now_ns), static_cast<std::uint64_t>(now_ns * 1.755)};
+  return kLaunchNs;
+}
+
 // Work runs when it is enqueued, so there is nothing to hold back.
 double hold(void**, unsigned, unsigned) { return kLaunchNs; }
 
@@ -255,6 +263,7 @@ Kernel find_kernel(const std::string& entry) {
       {"assay_add", add},
       {"assay_read", read},
       {"assay_hold", hold},
+      {"assay_stamp", stamp},
       {"assay_empty", empty},
       {"vector_add", vector_add},
       {"wrong_value", mistaken<wrong_value>},

@@ -6,6 +6,7 @@
 
 #include "base/stats.h"
 #include "gpu_fixture.h"
+#include "spec/vocabulary.h"
 
 namespace assay {
 namespace {
@@ -35,6 +36,46 @@ TEST_F(TrialRunnerTest, ReadsAKnownDuration) {
     const double expected_ns = static_cast<double>(microseconds) * 1000;
     EXPECT_GE(outcome.timing->median_ns, 0.97 * expected_ns);
     EXPECT_LE(outcome.timing->median_ns, 1.03 * expected_ns + floor_ns + 2000);
+  }
+}
+
+TEST_F(TrialRunnerTest, ReadsAKnownDurationUnderEveryProtocol) {
+  for (const ProtocolRow& protocol : protocols()) {
+    TrialRequest request =
+        request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(100)}});
+    request.measure.protocol = protocol.name;
+    const Outcome outcome = runner_->run(request);
+    ASSERT_EQ(outcome.status, Status::correct) << protocol.name << ": " << outcome.message;
+    EXPECT_GE(outcome.timing->median_ns, 97e3) << protocol.name;
+    EXPECT_LE(outcome.timing->median_ns, 110e3) << protocol.name;
+  }
+}
+
+TEST_F(TrialRunnerTest, AHotReadIsFasterThanAColdOneAndAGraphIsCold) {
+  if (runner_->info().l2_bytes < std::int64_t{24} << 20) GTEST_SKIP() << "L2 is too small";
+  const auto median_ns = [&](const char* protocol) {
+    TrialRequest request =
+        request_of(shipped_kernel("vector_add"), runner_->info(),
+                   {{"BLOCK", Value(256)}, {"VECTOR", Value(4)}, {"ITEMS", Value(4)}});
+    request.measure.protocol = protocol;
+    return runner_->run(request).timing.value().median_ns;
+  };
+  const double cold_ns = median_ns("cold");
+  EXPECT_LT(median_ns("hot"), cold_ns);
+  EXPECT_NEAR(median_ns("graph"), cold_ns, 0.25 * cold_ns);
+}
+
+TEST_F(TrialRunnerTest, KnowsTheClockOfEverySample) {
+  const Outcome outcome = run(broken_kernel("spin"), {{"SPIN_US", Value(100)}});
+  ASSERT_TRUE(outcome.timing);
+  ASSERT_EQ(outcome.timing->clocks_mhz.size(), outcome.timing->samples_ns.size());
+  for (const double mhz : outcome.timing->clocks_mhz) {
+    EXPECT_GT(mhz, 300);
+    EXPECT_LT(mhz, 4000);
+  }
+  if (const auto health = runner_->self_test().health) {
+    EXPECT_LE(outcome.timing->clock_mhz, 1.02 * health->max_clock_mhz.value_or(4000));
+    EXPECT_TRUE(outcome.timing->state);
   }
 }
 
@@ -89,6 +130,18 @@ TEST_F(TrialRunnerTest, TheBestBaselineIsNoSlowerThanTheFirst) {
   EXPECT_THROW(runner_->run_baselines(request, {"mkl"}), UsageError);
 }
 
+TEST_F(TrialRunnerTest, ARerankTimesBothBaselines) {
+  const RerankResult result =
+      runner_->rerank({request_of(shipped_kernel("sgemm"), runner_->info())}, {"cublaslt"}, 9);
+  ASSERT_EQ(result.baselines.size(), 2u);
+  EXPECT_EQ(result.baselines[0].name, "cublaslt_first");
+  EXPECT_EQ(result.baselines[1].name, "cublaslt_best");
+  for (const RerankEntry& baseline : result.baselines) {
+    EXPECT_EQ(baseline.outcome.status, Status::correct) << baseline.outcome.message;
+    EXPECT_EQ(baseline.samples_ns.size(), 9u);
+  }
+}
+
 TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
   const std::vector<TrialRequest> candidates = {
       request_of(shipped_kernel("vector_add"), runner_->info(), {{"BLOCK", Value(256)}}),
@@ -102,6 +155,10 @@ TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
     EXPECT_EQ(entry.name, to_text(candidates[i].plan.config));
     EXPECT_EQ(entry.samples_ns.size(), 9u);
   }
+  ASSERT_TRUE(result.twin);
+  EXPECT_EQ(result.twin->samples_ns.size(), 9u);
+  EXPECT_NEAR(median(result.twin->samples_ns), median(result.candidates[0].samples_ns),
+              0.05 * median(result.twin->samples_ns));
 
   const RerankResult wrong =
       runner_->rerank({request_of(broken_kernel("wrong_after_many"), runner_->info())}, {}, 9);

@@ -37,6 +37,16 @@ TEST(BestText, MatchesGoldenWithTiesAndWholeNames) {
   expect_golden("best_wide.txt", best_text(example_tables(), {.wide = true, .ties = true}));
 }
 
+TEST(BestText, ShowsTheNoiseFloorOfARerankThatHasOne) {
+  RankRow row = example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64", 11'900, 14'900);
+  row.record.noise = NoiseFloor{"gemm_mma", "BLOCK_M=64", {11'900}, {1.001, 0.999, 1.0025}};
+  const std::vector<TunedTable> tables = tuned_tables({row}, {}, {}, Screened::hide);
+  EXPECT_THAT(best_text(tables, {}), HasSubstr("0.25 %"));
+  const auto json = nlohmann::json::parse(best_json(tables));
+  EXPECT_NEAR(json["best"][0]["noise_ratio"].get<double>(), 0.0025, 1e-9);
+  EXPECT_THAT(best_text(example_tables(), {}), Not(HasSubstr("noise")));
+}
+
 TEST(BestText, EveryLineWithATimeSaysWhereItWasMeasured) {
   std::istringstream lines(best_text(example_tables(), {}));
   int times = 0;

@@ -25,6 +25,14 @@ SelfMeasurement sound() {
   m.read_bytes_per_s = 4.3e12;
   m.bf16_flops_per_s = 780e12;
   m.f32_flops_per_s = 50e12;
+  m.clock_mhz = 1980;
+  m.noise_floor_ratio = 0.002;
+  m.health = GpuHealth{.state = {0x1, 90, 35},
+                       .clock_mhz = 1980,
+                       .max_clock_mhz = 1980,
+                       .memory_clock_mhz = 3201,
+                       .ecc = true,
+                       .num_processes = 1};
   return m;
 }
 
@@ -39,9 +47,33 @@ Verdict verdict_of(const std::string& topic, const SelfMeasurement& measured) {
 }
 
 TEST(Judge, ASoundGpuIsOkThroughout) {
-  for (const char* topic : {"timer", "flush", "noise", "ceilings"}) {
+  for (const char* topic : {"timer", "flush", "noise", "noise floor", "clocks", "throttling",
+                            "sharing", "ECC", "ceilings"}) {
     EXPECT_EQ(verdict_of(topic, sound()), Verdict::ok) << topic;
   }
+}
+
+TEST(Judge, WhatDisturbsTheClocksIsNamed) {
+  SelfMeasurement m = sound();
+  m.health->state.throttle_reasons = 0x4 | 0x20;
+  EXPECT_EQ(verdict_of("throttling", m), Verdict::suspicious);
+  EXPECT_THAT(doctor_text(judge("GPU 0", m), ""), HasSubstr("power cap, thermal, 90 W, 35 C"));
+  m = sound();
+  m.health->state.throttle_reasons = kClocksSetReason;
+  EXPECT_EQ(verdict_of("clocks", m), Verdict::note);
+  EXPECT_EQ(verdict_of("throttling", m), Verdict::ok);
+  m = sound();
+  m.health->num_processes = 2;
+  EXPECT_EQ(verdict_of("sharing", m), Verdict::suspicious);
+  m = sound();
+  m.noise_floor_ratio = 0.02;
+  EXPECT_EQ(verdict_of("noise floor", m), Verdict::suspicious);
+}
+
+TEST(Judge, WithoutNvmlTheClocksAreANote) {
+  SelfMeasurement m = sound();
+  m.health.reset();
+  EXPECT_EQ(verdict_of("clocks", m), Verdict::note);
 }
 
 TEST(Judge, AHotReadAsSlowAsAColdOneProvesNoFlush) {

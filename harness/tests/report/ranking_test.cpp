@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 namespace assay {
@@ -97,6 +98,27 @@ TEST(Ranking, TiesAreBrokenByRuleAndNotByLuck) {
     ties += tied;
   }
   EXPECT_GE(ties, 90);  // about 93 % expected
+}
+
+TEST(Ranking, AMarginBelowTheNoiseFloorIsATie) {
+  Race race(1);
+  const std::vector<Entrant> entrants = {race.entrant("k", "A=1", 102),
+                                         race.entrant("k", "A=2", 100)};
+  EXPECT_FALSE(find(rank_entrants(entrants, 0.01), "A=1").tied);
+  const auto ranking = rank_entrants(entrants, 0.03);
+  EXPECT_TRUE(find(ranking, "A=1").tied);
+  EXPECT_EQ(winner(ranking), "A=1");  // then the fixed rule decides
+}
+
+TEST(NoiseFloor, IsTheFartherEndOfTheInterval) {
+  NoiseFloor noise;
+  noise.ratio = {1.001, 0.998, 1.003};
+  EXPECT_NEAR(noise.margin_ratio(), 0.003, 1e-12);
+  noise.ratio = {0.999, 0.99, 1.003};
+  EXPECT_NEAR(noise.margin_ratio(), 1 / 0.99 - 1, 1e-12);
+  // Too few rounds for an interval.
+  noise.ratio = {1.004, 0, std::numeric_limits<double>::infinity()};
+  EXPECT_NEAR(noise.margin_ratio(), 0.004, 1e-12);
 }
 
 TEST(Ranking, IdenticalSamplesTie) {

@@ -38,6 +38,22 @@ TEST(TrialText, MatchesGolden) {
   expect_golden("trial.txt", trial_text(row));
 }
 
+TEST(TrialText, ShowsTheClockAndWhatHeldItDown) {
+  TrialRow row = example::trial(problem(16, 64), "gemm_mma", "STAGES=3", 2000);
+  Timing& timing = *row.record.outcome.timing;
+  timing.clocks_mhz = {1980, 0, 1755, 1965};
+  timing.clock_mhz = 1965;
+  timing.state = GpuState{0x4, 699.6, 61};
+  timing.stop = StopReason::raced;
+  const std::string text = trial_text(row);
+  EXPECT_THAT(text, HasSubstr("1965 MHz median of the SMs, 1755 .. 1980"));
+  EXPECT_THAT(text, HasSubstr("700 W, 61 C, throttled: power cap"));
+  EXPECT_THAT(text, HasSubstr("censored"));
+  EXPECT_THAT(times_text({row}, 0), HasSubstr("1965 MHz"));
+  EXPECT_THAT(times_text({row}, 0), HasSubstr("correct, censored"));
+  EXPECT_EQ(nlohmann::json::parse(trial_json(row))["timing"]["state"]["power_w"], 699.6);
+}
+
 TEST(TrialText, AFailureShowsTheWholeMessage) {
   const std::string text = trial_text(rows()[2]);
   EXPECT_THAT(text, HasSubstr("compile/error"));

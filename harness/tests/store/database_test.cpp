@@ -79,13 +79,74 @@ TEST(Migration, AFailedStepLeavesTheSchemaBeforeIt) {
   EXPECT_THAT(Store::open(folder / "x.db").check(), IsEmpty());
 }
 
+// What a file of schema 1 holds of one sweep: a trial, a baseline and a rank.
+constexpr const char* kOldRows = R"sql(
+INSERT INTO device VALUES(1, 'NVIDIA H200', 'GPU-1234', '580.1', '', 90, 132, 232448, 62914560,
+                          150754820096);
+INSERT INTO toolchain VALUES(1, '13.0', '90a', '--use_fast_math', '580.1');
+INSERT INTO kernel VALUES(1, 'gemm', 'gemm_bf16', 'source', 'contract');
+INSERT INTO protocol VALUES(1, 'cold', 0.005);
+INSERT INTO problem VALUES(1, 'M=16,N=4096');
+INSERT INTO config VALUES(1, 'BLOCK=64,SCHEDULE=row');
+INSERT INTO sweep VALUES(1, 'sweep', '', '', 1, 'done', '2026-11-20T10:00:00Z', NULL, 'host', 'boot',
+                         1, 1);
+INSERT INTO trial(id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config_id,
+                  sweep_id, attempts, claimed_at, status, median_ns, ci_low_ns, ci_high_ns, stop,
+                  finished_at)
+  VALUES(1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 'correct', 2, 2, 2, 'time_limit', '2026-11-20T10:00:01Z');
+INSERT INTO samples VALUES(1, x'0000000000000040');
+INSERT INTO validation VALUES(1, 0.001, 0.01, 0.25, 65536);
+INSERT INTO sweep_trial VALUES(1, 1);
+INSERT INTO baseline VALUES(1, 1, 1, 'gemm_bf16', 1, 1, 1, 'cublaslt_best', '', 2, 2, 2,
+                            'precision', x'0000000000000040', '2026-11-20T10:00:02Z');
+INSERT INTO rank VALUES(1, 1, 1, 'gemm_bf16', 1, 1, 30, '2026-11-20T10:00:03Z');
+INSERT INTO rank_entry VALUES(1, 0, 'gemm', 'BLOCK=64,SCHEDULE=row', 2, 1, 1, 1, 1, 1, 1, 1, 1, '',
+                              x'0000000000000040');
+)sql";
+
+TEST(Migration, AFileOfSchemaOneKeepsWhatItHolds) {
+  TempFolder folder;
+  {
+    Database database = Database::open(folder / "x.db", kShort);
+    database.exec("PRAGMA foreign_keys = ON");  // as it is when a store migrates
+    migrate(database, schema_steps().first(1));
+    database.exec(kOldRows);
+  }
+  Store store = Store::open(folder / "x.db");
+  EXPECT_THAT(store.check(), IsEmpty());
+  const std::optional<TrialRow> trial = store.trial(1);
+  ASSERT_TRUE(trial && trial->record.outcome.timing);
+  const Timing& timing = *trial->record.outcome.timing;
+  EXPECT_EQ(timing.samples_ns, std::vector<double>{2});
+  EXPECT_EQ(timing.stop, StopReason::time_limit);
+  EXPECT_TRUE(timing.clocks_mhz.empty());
+  EXPECT_EQ(timing.clock_mhz, 0);
+  EXPECT_FALSE(timing.state);
+  EXPECT_EQ(trial->record.outcome.validation->elements, 65536);
+  ASSERT_EQ(store.baselines({}).size(), 1u);
+  EXPECT_EQ(store.baselines({})[0].record.timing.stop, StopReason::precision);
+  ASSERT_EQ(store.ranks({}).size(), 1u);
+  EXPECT_EQ(store.ranks({})[0].record.entries.size(), 1u);
+  EXPECT_FALSE(store.ranks({})[0].record.noise);
+
+  // And takes what is new.
+  const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
+  TrialRecord raced = timed_record(key_of(128));
+  raced.outcome.timing->stop = StopReason::raced;
+  EXPECT_EQ(store.claim(sweep, key_of(64)), Claim::done);
+  EXPECT_EQ(store.claim(sweep, key_of(128)), Claim::fresh);
+  store.finish(sweep, raced);
+  EXPECT_EQ(describe(store.find(sweep, key_of(128)).value()), describe(raced));
+}
+
 TEST(Migration, AnOlderFileIsNotChangedByReading) {
   TempFolder folder;
   fill(folder / "x.db", 1);
   Database database = Database::open_readonly(folder / "x.db");
-  const std::array steps = {schema_steps()[0], "CREATE TABLE second(x INTEGER) STRICT"};
+  const std::array steps = {schema_steps()[0], schema_steps()[1],
+                            "CREATE TABLE second(x INTEGER) STRICT"};
   EXPECT_THAT(message_of<Error>([&] { require_newest_schema(database, steps); }),
-              HasSubstr("was written by an older assay (schema 1; this one knows 2)"));
+              HasSubstr("was written by an older assay (schema 2; this one knows 3)"));
 }
 
 TEST(Refusal, SaysWhatTheFileIs) {
@@ -102,9 +163,9 @@ TEST(Refusal, SaysWhatTheFileIs) {
   fill(folder / "newer.db", 1);
   run_sql(folder / "newer.db", "PRAGMA user_version = 7");
   EXPECT_THAT(refusal(folder / "newer.db"),
-              EndsWith("was written by a newer assay (schema 7; this one knows 1)"));
+              EndsWith("was written by a newer assay (schema 7; this one knows 2)"));
   EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "newer.db"); }),
-              EndsWith("was written by a newer assay (schema 7; this one knows 1)"));
+              EndsWith("was written by a newer assay (schema 7; this one knows 2)"));
 
   EXPECT_THAT(refusal(folder / "no/such/x.db"), HasSubstr("there is no folder"));
   EXPECT_THAT(refusal(folder.path()), StartsWith("cannot open"));

@@ -49,7 +49,13 @@ inline TrialKey key_of(std::int64_t block) {
 
 inline Timing timing_of(std::vector<double> samples_ns) {
   const Interval interval = median_interval(samples_ns);
-  return {samples_ns, median(samples_ns), interval.low, interval.high, StopReason::precision};
+  Timing timing;
+  timing.samples_ns = samples_ns;
+  timing.median_ns = median(samples_ns);
+  timing.ci_low_ns = interval.low;
+  timing.ci_high_ns = interval.high;
+  timing.stop = StopReason::precision;
+  return timing;
 }
 
 inline TrialRecord record_of(const TrialKey& key, Outcome outcome = {}) {
@@ -63,14 +69,20 @@ inline TrialRecord timed_record(const TrialKey& key) {
   Outcome outcome;
   outcome.validation = Validation{0.001, 0.01, 0.25, 65536};
   outcome.timing = timing_of({1000.1, 1010.2, 990.3, 1000.4, 1000.5, 1000.6, 1234.5});
+  outcome.timing->clocks_mhz = {1980, 1980, 0, 1965, 1965, 1755, 1980};
+  outcome.timing->clock_mhz = 1972.5;
+  outcome.timing->state = GpuState{0x5, 312.5, 61};
   outcome.device_ms = 3.25;
   return record_of(key, outcome);
 }
 
 /// Every field with every digit: equal texts are equal values.
 inline std::string describe(const Timing& timing) {
-  return fmt::format("[{}] {} ({}, {}) {}", fmt::join(timing.samples_ns, " "), timing.median_ns,
-                     timing.ci_low_ns, timing.ci_high_ns, to_text(timing.stop));
+  const GpuState state = timing.state.value_or(GpuState{});
+  return fmt::format("[{}] {} ({}, {}) {} [{}] {} {} {} {} {}", fmt::join(timing.samples_ns, " "),
+                     timing.median_ns, timing.ci_low_ns, timing.ci_high_ns, to_text(timing.stop),
+                     fmt::join(timing.clocks_mhz, " "), timing.clock_mhz, timing.state.has_value(),
+                     state.throttle_reasons, state.power_w, state.temperature_c);
 }
 
 inline std::string describe(const Toolchain& toolchain, const Protocol& protocol,
@@ -114,6 +126,11 @@ inline std::string describe(const RankRecord& record) {
                         fmt::join(entry.samples_ns, " "), entry.median_ns, ratio.value, ratio.low,
                         ratio.high, speedup.value, speedup.low, speedup.high, entry.winner,
                         entry.tied, entry.failure);
+  }
+  if (const auto& noise = record.noise) {
+    text += fmt::format("noise {} {} [{}] {} {} {}\n", noise->kernel, noise->config,
+                        fmt::join(noise->samples_ns, " "), noise->ratio.value, noise->ratio.low,
+                        noise->ratio.high);
   }
   return text;
 }

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/gpu_health.h"
+#include "cuda/library.h"
+
+namespace assay {
+
+/// One GPU as NVML, the driver's library for its state, sees it. Changes nothing about it.
+class Nvml {
+ public:
+  /// `uuid` is as in DeviceInfo. Nothing when NVML is not installed, or does not know that GPU.
+  static std::optional<Nvml> find(const std::string& uuid);
+
+  /// Nothing when the GPU no longer answers. Takes a millisecond or so.
+  std::optional<GpuState> state() const;
+  std::optional<GpuHealth> health() const;
+
+ private:
+  explicit Nvml(const std::string& uuid);
+
+  // NVML's own types; its header is not part of every CUDA toolkit, and its ABI is fixed.
+  using Device = struct nvmlDevice_st*;
+  using Result = int;
+
+  Library library_;
+  Device device_ = nullptr;
+  Result (*throttle_reasons_)(Device, unsigned long long*) = nullptr;
+  Result (*power_mw_)(Device, unsigned*) = nullptr;
+  Result (*temperature_)(Device, int, unsigned*) = nullptr;
+  Result (*clock_mhz_)(Device, int, unsigned*) = nullptr;
+  Result (*max_clock_mhz_)(Device, int, unsigned*) = nullptr;
+  Result (*ecc_)(Device, int*, int*) = nullptr;
+  Result (*processes_)(Device, unsigned*, void*) = nullptr;
+};
+
+}  // namespace assay

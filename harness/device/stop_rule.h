@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "base/stats.h"
+#include "base/trial.h"
+#include "spec/sweep_spec.h"
+
+namespace assay {
+
+/// Decides after each sample whether the next is worth taking.
+class StopRule {
+ public:
+  /// `best_ns` is the median of the fastest of the same problem so far, if the samples shall be
+  /// given up once they lie clearly above it.
+  StopRule(const MeasureSpec& spec, std::optional<double> best_ns)
+      : spec_(spec), best_ns_(best_ns) {}
+
+  /// Why to stop after these samples, which took `elapsed_s`; nothing: go on.
+  std::optional<StopReason> decide(std::span<const double> samples_ns, double elapsed_s) const;
+
+ private:
+  bool is_raced(std::span<const double> samples_ns) const;
+
+  MeasureSpec spec_;
+  std::optional<double> best_ns_;
+};
+
+/// The median with its 95 % interval or, of so few samples that none exists, their range.
+/// Precondition: not empty.
+Interval median_or_range(std::span<const double> samples_ns);
+
+}  // namespace assay

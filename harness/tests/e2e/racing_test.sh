@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Racing on the stand-in GPU, where a kernel is the faster the larger its blocks: the slow ones are
+# given up, the winner is the same, and each re-rank has its noise floor. Arguments: the program, the
+# tree, the folder of the stand-in for libcuda.
+set -uo pipefail
+
+assay=$1
+tree=$2
+fake_cuda=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export LD_LIBRARY_PATH=$fake_cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export XDG_CACHE_HOME=$work/cache
+export TMPDIR=$work
+
+fail() {
+  printf 'FAILED: %s\n' "$1"
+  [[ -f output ]] && sed 's/^/  | /' output
+  exit 1
+}
+
+for protocol in cold graph; do
+  cat >sweep.yaml <<YAML
+sweep: racing_$protocol
+kernels: [vector_add]
+problems: [{N: [1000, 5000]}]
+params: {VECTOR: [1], ITEMS: [1, 2]}
+search: {strategy: random, seed: 3}
+measure: {protocol: $protocol, precision: 0.5%, max_seconds_per_config: 0.2}
+rerank: {top: 4, rounds: 6}
+YAML
+  "$assay" sweep sweep.yaml --kernels "$tree/kernels" --db a.db --device 0 >output 2>&1 ||
+    fail "$protocol: the sweep ends with exit $?"
+  grep -qE 'racing gave [1-9][0-9]* configurations up' output || fail "$protocol: nothing was raced"
+done
+
+query() { sqlite3 a.db "$1"; }
+raced=$(query "SELECT count(*) FROM trial WHERE stop = 'raced'")
+[[ $raced -gt 0 && $raced -lt 36 ]] || fail "$raced of 40 trials were raced out"
+[[ $(query "SELECT count(*) FROM rank_entry JOIN rank ON rank.id = rank_id
+            JOIN config ON config.text = rank_entry.config
+            JOIN trial ON config_id = config.id AND trial.problem_id = rank.problem_id AND
+              trial.protocol_id = rank.protocol_id
+            WHERE stop = 'raced'") -eq 0 ]] || fail "a censored configuration was re-ranked"
+[[ $(query "SELECT count(*) FROM rank_entry WHERE winner AND config LIKE 'BLOCK=1024,%'") -eq 4 ]] ||
+  fail "the fastest did not win each time"
+[[ $(query "SELECT count(*) FROM rank_noise") -eq 4 ]] || fail "a re-rank has no noise floor"
+[[ $(query "SELECT count(*) FROM trial WHERE abs(clock_mhz - 1755) > 2") -eq 0 ]] ||
+  fail "a trial has not the stand-in's clock"
+"$assay" show --times --db a.db >output 2>&1 || fail "the times cannot be shown"
+grep -q 'correct, censored' output || fail "no time is marked censored"
+"$assay" db check a.db >output 2>&1 || fail "the database is not sound"
+echo ok
