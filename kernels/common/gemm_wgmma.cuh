@@ -46,6 +46,14 @@ struct GemmWork {
   }
 };
 
+__device__ __forceinline__ auto turns_of(int warpgroup) {
+  if constexpr (kMode == Mode::pingpong) {
+    return Turns{warpgroup};
+  } else {
+    return NoTurns{};
+  }
+}
+
 /// Which block's barrier this thread arrives at when its warpgroup lets go of a slot: those that
 /// copy into this block lie in its row or its column of the cluster. -1 for most threads.
 __device__ __forceinline__ int release_target(const ClusterPlace& place) {
@@ -97,6 +105,8 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
   const int tile_row = kMode == Mode::pingpong ? 0 : warpgroup * kLongTiles * 64;
   const int target = release_target(work.place);
   RingPlace<kStages> place;
+  const auto turns = turns_of(warpgroup);
+  turns.start();
   bool mine = kMode != Mode::pingpong || warpgroup == 0;
 #pragma unroll 1
   for (int index = work.first(); index < work.walk.count(); index += work.step()) {
@@ -108,8 +118,9 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
       continue;
     }
     Sums sums;  // here, so that the last tile's are dead
-    consume<Element, kPanels, kLong, kLayer>(
-        sums, ring, place, slots, static_cast<unsigned>(tile_row * 128), slices.count, target);
+    consume<Element, kPanels, kLong, kLayer>(sums, ring, place, slots,
+                                             static_cast<unsigned>(tile_row * 128), slices.count,
+                                             target, turns);
     if constexpr (kMode == Mode::pingpong) mine = false;
 
     const int first_m = work.first_m(unit), first_n = work.first_n(unit);

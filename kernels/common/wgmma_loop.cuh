@@ -5,6 +5,7 @@
 // kSliceBytes and copy_slice (tma_operand.cuh).
 
 #include "common/ptx/cluster.cuh"
+#include "common/ptx/named_barrier.cuh"
 #include "common/ring.cuh"
 #include "common/wgmma_tile.cuh"
 
@@ -39,14 +40,36 @@ __device__ __forceinline__ void release(const Ring<kStages>& ring, int slot, int
   }
 }
 
+/// Warpgroups that work on the same tiles need no turns.
+struct NoTurns {
+  __device__ __forceinline__ void start() const {}
+  __device__ __forceinline__ void take() const {}
+  __device__ __forceinline__ void pass() const {}
+};
+
+/// Two warpgroups that take every other tile multiply in turn. Without this the one that waits
+/// could be a whole round of the ring ahead, where parities repeat, and take an old slice for its
+/// own.
+struct Turns {
+  int warpgroup;  // 0 or 1
+
+  /// Once, before the first turn, which is warpgroup 0's.
+  __device__ __forceinline__ void start() const {
+    if (warpgroup == 1) named_barrier_arrive(1, 256);
+  }
+  __device__ __forceinline__ void take() const { named_barrier_sync(1 + warpgroup, 256); }
+  __device__ __forceinline__ void pass() const { named_barrier_arrive(2 - warpgroup, 256); }
+};
+
 /// A warpgroup's half: multiplies `count` slices. `long_offset` is its rows' place in a slot, in
 /// bytes. The tensor cores always have the next slice queued: a slot is let go of when the group
-/// after it has been issued.
+/// after it has been issued. The turn passes on when the last group has.
 template <typename Element, int kPanels, int kLongRows, int kLayer, int kLongTiles, int kHalf,
-          int kStages>
+          int kStages, typename Turn>
 __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const Ring<kStages>& ring,
                                         RingPlace<kStages>& place, unsigned slots,
-                                        unsigned long_offset, int count, int reader) {
+                                        unsigned long_offset, int count, int reader,
+                                        const Turn& turn) {
   constexpr int kWide = kHalf * 2;
   constexpr int kLongBytes = kPanels * kLongRows * 128;
   constexpr int kSlotBytes = kPanels * (kLongRows + kWide) * 128;
@@ -59,7 +82,7 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
 #pragma unroll
     for (int j = 0; j < kHalf; ++j) sums[i][j] = 0;
   }
-  if (count == 0) return;
+  turn.take();
   int previous = 0;
 #pragma unroll 1
   for (int slice = 0; slice < count; ++slice) {
@@ -74,7 +97,8 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
     previous = place.slot;
     place.advance();
   }
+  turn.pass();
   wgmma_wait<0>();
   pin(sums);
-  release<kLayer>(ring, previous, reader);
+  if (count > 0) release<kLayer>(ring, previous, reader);
 }

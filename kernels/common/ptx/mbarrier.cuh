@@ -24,10 +24,10 @@ __device__ __forceinline__ void mbarrier_arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-/// Arrives at a barrier of any block of the cluster; the address is cluster_address's.
+/// Arrives at a barrier of any block of the cluster; the address is cluster_address's. Without
+/// .release.cluster, which waits for this thread's stores: what it lets go of was read by wgmma.
 __device__ __forceinline__ void mbarrier_arrive_cluster(unsigned cluster_barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(cluster_barrier)
-               : "memory");
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(cluster_barrier) : "memory");
 }
 
 /// Whether the phase of this parity has completed; waits a while before it says no.
