@@ -144,12 +144,27 @@ struct StorePartial {
   int m, n;
 
   __device__ __forceinline__ void operator()(float (&group)[4], int row, int col) const {
+    struct alignas(8) Pair {
+      float first, second;
+    };
     const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int at_long = row + i / 2 * 8 + lane / 4, at_wide = col + lane % 4 * 2 + i % 2;
-      const int at_m = kTransposed ? at_wide : at_long, at_n = kTransposed ? at_long : at_wide;
-      if (at_m < m && at_n < n) partial[static_cast<long long>(at_m) * n + at_n] = group[i];
+    for (int half = 0; half < 2; ++half) {
+      const int at_long = row + half * 8 + lane / 4, at_wide = col + lane % 4 * 2;
+      if (!kTransposed && n % 2 == 0) {
+        if (at_long >= m || at_wide >= n) continue;
+        *reinterpret_cast<Pair*>(partial + static_cast<long long>(at_long) * n + at_wide) = {
+            group[half * 2], group[half * 2 + 1]};
+        continue;
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int at_m = kTransposed ? at_wide + i : at_long;
+        const int at_n = kTransposed ? at_long : at_wide + i;
+        if (at_m < m && at_n < n) {
+          partial[static_cast<long long>(at_m) * n + at_n] = group[half * 2 + i];
+        }
+      }
     }
   }
 };
