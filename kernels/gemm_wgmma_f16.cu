@@ -15,5 +15,6 @@ extern "C" __global__ void __launch_bounds__(128)
     gemm_wgmma_f16_reduce(const F16*, const F16*, F16* c, const float* partial,
                           const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
                           int m, int n, int) {
+  grid_wait();
   reduce_partials<kSplitK>(partial, c, static_cast<long long>(m) * n);
 }

@@ -4,6 +4,7 @@
 // gemm_wgmma_f16.cu. kernels/README.md tells the story.
 
 #include "common/cluster_sum.cuh"
+#include "common/ptx/grid_dependency.cuh"
 #include "common/ptx/setmaxnreg.cuh"
 #include "common/tma_operand.cuh"
 #include "common/wgmma_config.cuh"
@@ -162,20 +163,25 @@ __device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const T
   extern __shared__ __align__(1024) unsigned char smem[];
   const unsigned slots = shared_address(smem);
   const Ring<kStages> ring = {slots + kRingBytes + kStagingTotal};
-  if (threadIdx.x == 0) {
+  const bool is_producer = static_cast<int>(threadIdx.x) >= kConsumerThreads;
+  if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
     tma_prefetch_map(a_map);
     tma_prefetch_map(b_map);
     ring.init(kSharers * (kClusterM + kClusterN - 1));
   }
-  if constexpr (kCluster > 1) {
+  if constexpr (kSplitK > 1) grid_release();
+  if constexpr (kLayer > 1) {  // copies reach other blocks: their barriers must be there
     cluster_arrive();
     cluster_wait();
+  } else if (is_producer) {  // it knows its own barriers, and starts copying at once
+    __syncwarp();
+    named_barrier_arrive(0, kThreads);
   } else {
-    __syncthreads();
+    named_barrier_sync(0, kThreads);
   }
 
   const GemmWork work(m, n, k, kCluster > 1 ? static_cast<int>(cluster_rank()) : 0);
-  if (static_cast<int>(threadIdx.x) >= kConsumerThreads) {
+  if (is_producer) {
     if constexpr (kConsumers > 1) registers_shrink<kProducerRegisters>();
     if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
       gemm_produce<Element>(work, ring, slots, a_map, b_map);
