@@ -25,7 +25,8 @@ struct WarpRows {
   __device__ __forceinline__ int first(int i) const { return i * 64 + warp * 16; }
 };
 
-constexpr int kStagingBytes = 16 * 128;  // of a warp: 16 rows of 64 columns
+constexpr int kPanelBytes = 16 * 128;           // 16 rows of 64 columns
+constexpr int kStagingBytes = 2 * kPanelBytes;  // of a warp: one is filled while one is read
 
 /// C [m, n], row-major, the long side along m. Each warp turns 16 rows x 64 columns at a time into
 /// whole rows in its own shared memory, and stores 16 bytes a lane, 128 a row: no warp waits for
@@ -45,12 +46,14 @@ struct StoreRows {
     const WarpRows rows;
     const unsigned staged = shared_address(staging);
     const bool aligned = n % 8 == 0;
+    __syncwarp();  // the last tile's panels have been read
 #pragma unroll
     for (int i = 0; i < kLongTiles; ++i) {
       const int row = first_m + rows.first(i);
 #pragma unroll
       for (int panel = 0; panel < kGroups; panel += 8) {
-        __syncwarp();  // the panel before has been read
+        // The other one of the two was read before the last __syncwarp.
+        const int buffer = (i * cdiv(kGroups, 8) + panel / 8) % 2 * kPanelBytes;
 #pragma unroll
         for (int group = 0; group < smaller(8, kGroups - panel); group += 2) {
           unsigned matrix[4];
@@ -62,7 +65,8 @@ struct StoreRows {
             matrix[part] = pack(Element{}, pair[0], pair[1]);
           }
           const int at = rows.lane % 16;
-          stmatrix_x4(staged + at * 128 + swizzled<8>(at, group + rows.lane / 16) * 16, matrix);
+          stmatrix_x4(staged + buffer + at * 128 + swizzled<8>(at, group + rows.lane / 16) * 16,
+                      matrix);
         }
         __syncwarp();
 #pragma unroll
@@ -70,7 +74,7 @@ struct StoreRows {
           const int at = part * 4 + rows.lane / 8, chunk = rows.lane % 8;
           const int at_m = row + at, at_n = first_n + (panel + chunk) * 8;
           if (panel + chunk >= kGroups || at_m >= m || at_n >= n) continue;
-          const unsigned char* from = staging + at * 128 + swizzled<8>(at, chunk) * 16;
+          const unsigned char* from = staging + buffer + at * 128 + swizzled<8>(at, chunk) * 16;
           Element* to = c + static_cast<long long>(at_m) * n + at_n;
           if (aligned) {
             *reinterpret_cast<Chunk*>(to) = *reinterpret_cast<const Chunk*>(from);
