@@ -193,19 +193,26 @@ Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_sme
   }
 
   const std::int64_t blocks = plan.cluster[0] * plan.cluster[1] * plan.cluster[2];
-  launch.has_cluster = blocks != 1;
-  if (launch.has_cluster) {
+  if (blocks != 1) {
     launch.call += fmt::format(", cluster [{}]", fmt::join(plan.cluster, ","));
-    launch.cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    launch.cluster.value.clusterDim.x = extent(plan.cluster[0], "cluster", plan);
-    launch.cluster.value.clusterDim.y = extent(plan.cluster[1], "cluster", plan);
-    launch.cluster.value.clusterDim.z = extent(plan.cluster[2], "cluster", plan);
+    CUlaunchAttribute& cluster = launch.attributes.emplace_back();
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = extent(plan.cluster[0], "cluster", plan);
+    cluster.value.clusterDim.y = extent(plan.cluster[1], "cluster", plan);
+    cluster.value.clusterDim.z = extent(plan.cluster[2], "cluster", plan);
     constexpr std::int64_t kPortableClusterBlocks = 8;
     if (blocks > kPortableClusterBlocks) {
       const CUresult result = driver_->cuFuncSetAttribute(
           launch.function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
       if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
     }
+  }
+  // The first launch waits for all that is ahead of it: what a trial times must not overlap with
+  // what it does not.
+  if (plan.early && !launches_.empty()) {
+    CUlaunchAttribute& early = launch.attributes.emplace_back();
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
   }
   return launch;
 }
@@ -215,14 +222,14 @@ void Launcher::enqueue(CUstream stream) const {
     driver_->check(driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream),
                    "cuMemsetD8Async");
   }
-  // The driver reads the parameters through void*, and does not write them.
+  // The driver reads parameters and attributes through pointers to what it could write, and does
+  // not.
   auto* const parameters = const_cast<void**>(parameters_.data());
   for (const Launch& launch : launches_) {
     CUlaunchConfig config = launch.config;
-    CUlaunchAttribute cluster = launch.cluster;
     config.hStream = stream;
-    config.attrs = launch.has_cluster ? &cluster : nullptr;
-    config.numAttrs = launch.has_cluster ? 1 : 0;
+    config.attrs = const_cast<CUlaunchAttribute*>(launch.attributes.data());
+    config.numAttrs = static_cast<unsigned>(launch.attributes.size());
     const CUresult result =
         driver_->cuLaunchKernelEx(&config, launch.function, parameters, nullptr);
     if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);

@@ -29,8 +29,7 @@ class Launcher {
   struct Launch {
     CUfunction function = nullptr;
     CUlaunchConfig config{};
-    CUlaunchAttribute cluster{};
-    bool has_cluster = false;
+    std::vector<CUlaunchAttribute> attributes;
     std::string call;  // for the error: "launch of gemm_mma<<<[128,1,1], [256,1,1], 98304>>>"
   };
   struct Memset {

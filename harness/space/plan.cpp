@@ -153,6 +153,7 @@ LaunchPlan plan_launch(const LaunchSpec& spec, const Evaluator& evaluator) {
   if (spec.smem_bytes) {
     plan.smem_bytes = evaluator.eval(*spec.smem_bytes, spec.entry + " smem_bytes", {0, kMostInt32});
   }
+  if (spec.early) plan.early = evaluator.eval(*spec.early, spec.entry + " early", {0, 1}) != 0;
   return plan;
 }
 

@@ -109,11 +109,9 @@ ArgPlan arg_of(const json& value) {
 }
 
 json launch_json(const LaunchPlan& plan) {
-  return {{"entry", plan.entry},
-          {"grid", plan.grid},
-          {"block", plan.block},
-          {"cluster", plan.cluster},
-          {"smem_bytes", plan.smem_bytes}};
+  return {{"entry", plan.entry},           {"grid", plan.grid},
+          {"block", plan.block},           {"cluster", plan.cluster},
+          {"smem_bytes", plan.smem_bytes}, {"early", plan.early}};
 }
 
 LaunchPlan launch_of(const json& value) {
@@ -123,6 +121,7 @@ LaunchPlan launch_of(const json& value) {
   value.at("block").get_to(plan.block);
   value.at("cluster").get_to(plan.cluster);
   value.at("smem_bytes").get_to(plan.smem_bytes);
+  value.at("early").get_to(plan.early);
   return plan;
 }
 

@@ -71,6 +71,7 @@ std::string contract_hash(const KernelSpec& spec) {
   for (const LaunchSpec& launch : spec.launches) {
     canonical.line("launch", launch.entry, launch.when, launch.grid, launch.block, launch.cluster,
                    launch.smem_bytes);
+    if (launch.early) canonical.line("early", launch.early);
   }
   canonical.line("work", spec.flops, spec.bytes);
   for (const ReferenceSpec& reference : spec.reference) {

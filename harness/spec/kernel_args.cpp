@@ -180,11 +180,12 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const std::string& k
   std::vector<LaunchSpec> launches;
   for (const YamlPtr& item : node.list("a list of launches")) {
     const YamlMap map(*item, "a launch", {"grid", "block"},
-                      {"entry", "when", "cluster", "smem_bytes"});
+                      {"entry", "when", "early", "cluster", "smem_bytes"});
     LaunchSpec launch;
     const YamlNode* entry = map.find("entry");
     launch.entry = entry ? entry->identifier("the name of an entry") : kernel_name;
     if (const YamlNode* when = map.find("when")) launch.when = read_expr(*when, symbols);
+    if (const YamlNode* early = map.find("early")) launch.early = read_expr(*early, symbols);
     launch.grid = read_exprs(map["grid"], symbols, 1, 3);
     launch.block = read_exprs(map["block"], symbols, 1, 3);
     if (const YamlNode* cluster = map.find("cluster")) {

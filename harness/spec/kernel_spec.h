@@ -70,6 +70,7 @@ struct ArgSpec {
 struct LaunchSpec {
   std::string entry;  // extern "C" name in the source
   std::optional<ExprSpec> when;
+  std::optional<ExprSpec> early;  // may it begin before the launch ahead has ended
   std::vector<ExprSpec> grid;     // 1 to 3
   std::vector<ExprSpec> block;    // 1 to 3
   std::vector<ExprSpec> cluster;  // 0 to 3

@@ -46,6 +46,42 @@ ASSAY_HD constexpr SliceRange slices_of(int split, int num_splits, int num_slice
   return {split * base + smaller(split, extra), base + (split < extra ? 1 : 0)};
 }
 
+/// One tile, or one of the splits of its sum over K.
+struct Unit {
+  Tile tile;
+  int split;
+};
+
+/// All units of a product in the order in which they are handed out. Worker w of a persistent grid
+/// takes units w, w + workers, and so on; with as many workers as units everyone takes one. Units
+/// of one split follow each other, so that tiles that run at the same time read the same part of K.
+struct UnitWalk {
+  Schedule schedule;
+  int group_m;
+  int tiles_m;
+  int tiles_n;
+  int splits;
+
+  ASSAY_HD constexpr int count() const { return tiles_m * tiles_n * splits; }
+  ASSAY_HD constexpr Unit at(int index) const {
+    const int tiles = tiles_m * tiles_n;
+    return {tile_at(schedule, index % tiles, tiles_m, tiles_n, group_m), index / tiles};
+  }
+};
+
+/// A block's place in its cluster: clusters are CLUSTER_M x CLUSTER_N neighbouring tiles, in
+/// CLUSTER_K layers that share out K.
+struct ClusterPlace {
+  int m;
+  int n;
+  int k;
+};
+
+ASSAY_HD constexpr ClusterPlace cluster_place(int rank, int cluster_m, int cluster_n) {
+  const int layer = cluster_m * cluster_n;
+  return {rank % layer / cluster_n, rank % cluster_n, rank / layer};
+}
+
 /// How warps share a tile.
 struct WarpGrid {
   int m;

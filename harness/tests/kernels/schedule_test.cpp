@@ -78,6 +78,48 @@ TEST(SlicesOf, EverySliceBelongsToOneSplitAndSplitsAreEven) {
   }
 }
 
+/// How often each tile of each split is visited when `workers` clusters walk the units.
+std::vector<int> visits(const UnitWalk& walk, int cluster_m, int cluster_n, int workers,
+                        int tiles_m, int tiles_n) {
+  std::vector<int> counts(static_cast<std::size_t>(walk.splits * tiles_m * tiles_n));
+  for (int worker = 0; worker < workers; ++worker) {
+    for (int index = worker; index < walk.count(); index += workers) {
+      const Unit unit = walk.at(index);
+      for (int rank = 0; rank < cluster_m * cluster_n; ++rank) {
+        const ClusterPlace place = cluster_place(rank, cluster_m, cluster_n);
+        const int m = unit.tile.m * cluster_m + place.m, n = unit.tile.n * cluster_n + place.n;
+        if (m >= tiles_m || n >= tiles_n) continue;  // beside the matrix
+        ++counts[static_cast<std::size_t>((unit.split * tiles_m + m) * tiles_n + n)];
+      }
+    }
+  }
+  return counts;
+}
+
+TEST(UnitWalk, ClustersOfAPersistentGridVisitEveryTileOfEverySplitOnce) {
+  for (const Schedule schedule : {Schedule::row, Schedule::column, Schedule::grouped}) {
+    for (const auto& [cluster_m, cluster_n] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}}) {
+      for (const int splits : {1, 3}) {
+        for (const int workers : {1, 7, 66, 1000}) {
+          const int tiles_m = 9, tiles_n = 14;
+          const UnitWalk walk = {schedule, 4, cdiv(tiles_m, cluster_m), cdiv(tiles_n, cluster_n),
+                                 splits};
+          for (const int count : visits(walk, cluster_m, cluster_n, workers, tiles_m, tiles_n)) {
+            ASSERT_EQ(count, 1);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ClusterPlace, LayersOfKFollowEachOther) {
+  const ClusterPlace place = cluster_place(7, 2, 1);
+  EXPECT_EQ(place.m, 1);
+  EXPECT_EQ(place.n, 0);
+  EXPECT_EQ(place.k, 3);
+}
+
 TEST(DivideTile, PiecesCoverTheTileInMultiplesOfSixteen) {
   for (int block_m : {16, 32, 64, 128, 256}) {
     for (int block_n : {16, 32, 64, 128, 256}) {

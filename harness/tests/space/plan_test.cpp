@@ -98,6 +98,7 @@ TEST(MakePlan, EvaluatesEveryForm) {
   EXPECT_THAT(plan.launches[0].block, ElementsAre(64, 1, 1));
   EXPECT_THAT(plan.launches[0].cluster, ElementsAre(2, 1, 1));
   EXPECT_EQ(plan.launches[0].smem_bytes, 4096);
+  EXPECT_FALSE(plan.launches[0].early);
   EXPECT_EQ(plan.reference[0].operands.at("out"), "C");
   EXPECT_EQ(plan.flops, 128000);
   EXPECT_EQ(plan.bytes, 260000);
@@ -131,6 +132,9 @@ TEST(MakePlan, HoldsLaunchesToTheirLimits) {
   const auto cluster = [](std::vector<std::string> texts) {
     return [=](TestKernel& kernel) { kernel.spec.launches[0].cluster = kernel.exprs(texts); };
   };
+  const auto early = [](TestKernel& kernel) {
+    kernel.spec.launches[0].early = kernel.expr("SIZE");
+  };
   const auto smem = [](TestKernel& kernel) {
     kernel.spec.launches[0].smem_bytes = kernel.expr("SIZE");
   };
@@ -141,6 +145,7 @@ TEST(MakePlan, HoldsLaunchesToTheirLimits) {
     EXPECT_EQ(plan_error(change, least), "");
     EXPECT_NE(plan_error(change, least - 1), "");
   };
+  expect_limit(early, 1, 0);
   expect_limit(grid({"SIZE"}), 2147483647, 1);
   expect_limit(grid({"1", "SIZE"}), 65535, 1);
   expect_limit(grid({"1", "1", "SIZE"}), 65535, 1);

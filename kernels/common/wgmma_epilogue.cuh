@@ -1,0 +1,191 @@
+#pragma once
+
+// From a warpgroup's sums to memory. An epilogue is put together from a map, which changes pairs of
+// sums (add a bias, apply an activation), and a store, which knows where they go.
+
+#include "common/ptx/cp_async.cuh"
+#include "common/ptx/cvt.cuh"
+#include "common/ptx/movmatrix.cuh"
+#include "common/ptx/stmatrix.cuh"
+#include "common/swizzle.cuh"
+
+/// A map: called with the sums at (row, col) and (row, col + 1) of C before they are rounded.
+struct KeepSums {
+  __device__ __forceinline__ void operator()(float&, float&, int, int) const {}
+};
+
+/// Where a warp's rows of a tile lie. A warp holds 16 rows of each 64.
+struct WarpRows {
+  int warp;  // in its warpgroup
+  int lane;
+
+  __device__ __forceinline__ WarpRows()
+      : warp(static_cast<int>(threadIdx.x) / 32 % 4), lane(static_cast<int>(threadIdx.x) % 32) {}
+  /// First row of the warp in the `i`th 64 rows.
+  __device__ __forceinline__ int first(int i) const { return i * 64 + warp * 16; }
+};
+
+constexpr int kPanelBytes = 16 * 128;           // 16 rows of 64 columns
+constexpr int kStagingBytes = 2 * kPanelBytes;  // of a warp: one is filled while one is read
+
+/// C [m, n], row-major, the long side along m. Each warp turns 16 rows x 64 columns at a time into
+/// whole rows in its own shared memory, and stores 16 bytes a lane, 128 a row: no warp waits for
+/// another, and the stores finish while the next tile is multiplied.
+template <typename Element, typename Map = KeepSums>
+struct StoreRows {
+  Element* c;
+  int m, n;
+  unsigned char* staging;  // this warp's kStagingBytes
+  Map map = {};
+
+  template <int kLongTiles, int kHalf>
+  __device__ __forceinline__ void operator()(float (&sums)[kLongTiles][kHalf], int first_m,
+                                             int first_n) const {
+    constexpr int kGroups = kHalf / 4;  // of 8 columns
+    static_assert(kGroups % 2 == 0, "stmatrix stores 16 columns at once");
+    const WarpRows rows;
+    const unsigned staged = shared_address(staging);
+    const bool aligned = n % 8 == 0;
+    __syncwarp();  // the last tile's panels have been read
+#pragma unroll
+    for (int i = 0; i < kLongTiles; ++i) {
+      const int row = first_m + rows.first(i);
+#pragma unroll
+      for (int panel = 0; panel < kGroups; panel += 8) {
+        // The other one of the two was read before the last __syncwarp.
+        const int buffer = (i * cdiv(kGroups, 8) + panel / 8) % 2 * kPanelBytes;
+#pragma unroll
+        for (int group = 0; group < smaller(8, kGroups - panel); group += 2) {
+          unsigned matrix[4];
+#pragma unroll
+          for (int part = 0; part < 4; ++part) {  // rows 0-7 and 8-15, then the next 8 columns
+            float* pair = &sums[i][(panel + group + part / 2) * 4 + part % 2 * 2];
+            map(pair[0], pair[1], row + part % 2 * 8 + rows.lane / 4,
+                first_n + (panel + group + part / 2) * 8 + rows.lane % 4 * 2);
+            matrix[part] = pack(Element{}, pair[0], pair[1]);
+          }
+          const int at = rows.lane % 16;
+          stmatrix_x4(staged + buffer + at * 128 + swizzled<8>(at, group + rows.lane / 16) * 16,
+                      matrix);
+        }
+        __syncwarp();
+#pragma unroll
+        for (int part = 0; part < 4; ++part) {
+          const int at = part * 4 + rows.lane / 8, chunk = rows.lane % 8;
+          const int at_m = row + at, at_n = first_n + (panel + chunk) * 8;
+          if (panel + chunk >= kGroups || at_m >= m || at_n >= n) continue;
+          const unsigned char* from = staging + buffer + at * 128 + swizzled<8>(at, chunk) * 16;
+          Element* to = c + static_cast<long long>(at_m) * n + at_n;
+          if (aligned) {
+            *reinterpret_cast<Chunk*>(to) = *reinterpret_cast<const Chunk*>(from);
+          } else {
+#pragma unroll 1
+            for (int e = 0; e < smaller(8, n - at_n); ++e) {
+              to[e] = reinterpret_cast<const Element*>(from)[e];
+            }
+          }
+        }
+      }
+    }
+  }
+};
+
+/// The stores below take one group of 8 columns: four sums a thread, `row` the first of the warp's
+/// 16 rows of the long side, `col` the first of the 8 on the wide side.
+
+/// C [m, n] as StoreRows, straight from registers.
+template <typename Element, typename Map = KeepSums>
+struct StoreGroup {
+  Element* c;
+  int m, n;
+  Map map = {};
+
+  __device__ __forceinline__ void operator()(float (&group)[4], int row, int col) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int at_m = row + half * 8 + lane / 4, at_n = col + lane % 4 * 2;
+      map(group[half * 2], group[half * 2 + 1], at_m, at_n);
+      store_pair(pack(Element{}, group[half * 2], group[half * 2 + 1]), at_m, at_n);
+    }
+  }
+
+  __device__ __forceinline__ void store_pair(unsigned pair, int at_m, int at_n) const {
+    if (at_m >= m || at_n >= n) return;
+    Element* to = c + static_cast<long long>(at_m) * n + at_n;
+    if (n % 2 == 0) {
+      *reinterpret_cast<unsigned*>(to) = pair;
+    } else {
+      to[0].bits = static_cast<unsigned short>(pair);
+      if (at_n + 1 < n) to[1].bits = static_cast<unsigned short>(pair >> 16);
+    }
+  }
+};
+
+/// C [m, n] with the long side along n: transposes each 8 x 8 so that neighbours lie in a row.
+template <typename Element>
+struct StoreGroupTransposed {
+  Element* c;
+  int m, n;
+
+  __device__ __forceinline__ void operator()(float (&group)[4], int row, int col) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const StoreGroup<Element> store = {c, m, n};
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const unsigned pair =
+          movmatrix_transposed(pack(Element{}, group[half * 2], group[half * 2 + 1]));
+      store.store_pair(pair, col + lane / 4, row + half * 8 + lane % 4 * 2);
+    }
+  }
+};
+
+/// The sums as they are into partial [m, n]; kTransposed: the long side lies along n. Either way a
+/// warp's store fills sectors of 32 bytes.
+template <bool kTransposed>
+struct StorePartial {
+  float* partial;
+  int m, n;
+
+  __device__ __forceinline__ void operator()(float (&group)[4], int row, int col) const {
+    struct alignas(8) Pair {
+      float first, second;
+    };
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int at_long = row + half * 8 + lane / 4, at_wide = col + lane % 4 * 2;
+      if (!kTransposed && n % 2 == 0) {
+        if (at_long >= m || at_wide >= n) continue;
+        *reinterpret_cast<Pair*>(partial + static_cast<long long>(at_long) * n + at_wide) = {
+            group[half * 2], group[half * 2 + 1]};
+        continue;
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int at_m = kTransposed ? at_wide + i : at_long;
+        const int at_n = kTransposed ? at_long : at_wide + i;
+        if (at_m < m && at_n < n) {
+          partial[static_cast<long long>(at_m) * n + at_n] = group[half * 2 + i];
+        }
+      }
+    }
+  }
+};
+
+/// Hands every group of a warpgroup's sums to a store.
+template <typename Store, int kLongTiles, int kHalf>
+__device__ __forceinline__ void store_groups(float (&sums)[kLongTiles][kHalf], const Store& store,
+                                             int first_long, int first_wide) {
+  const WarpRows rows;
+#pragma unroll
+  for (int i = 0; i < kLongTiles; ++i) {
+#pragma unroll
+    for (int group = 0; group < kHalf / 4; ++group) {
+      float four[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) four[e] = sums[i][group * 4 + e];
+      store(four, first_long + rows.first(i), first_wide + group * 8);
+    }
+  }
+}
