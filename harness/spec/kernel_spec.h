@@ -70,11 +70,11 @@ struct ArgSpec {
 struct LaunchSpec {
   std::string entry;  // extern "C" name in the source
   std::optional<ExprSpec> when;
-  std::optional<ExprSpec> early;  // may it begin before the launch ahead has ended
   std::vector<ExprSpec> grid;     // 1 to 3
   std::vector<ExprSpec> block;    // 1 to 3
   std::vector<ExprSpec> cluster;  // 0 to 3
   std::optional<ExprSpec> smem_bytes;
+  std::optional<ExprSpec> early = {};  // may it begin before the launch ahead has ended
 };
 
 /// One named operation of the reference, its operands (buffers by name; `out` among them) and all
