@@ -1,6 +1,7 @@
 #pragma once
 
-// Blocks that run at the same time on neighbouring SMs and reach each other's shared memory (sm_90).
+// Blocks that run at the same time on neighbouring SMs and reach each other's shared memory
+// (sm_90).
 
 /// This block's number in its cluster.
 __device__ __forceinline__ unsigned cluster_rank() {

@@ -85,23 +85,22 @@ struct Wgmma {
   "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
 
 // clang-format on
-#define ASSAY_WGMMA_TYPE(Element, TYPE, N, A, B, P)                                               \
-  static __device__ __forceinline__ void multiply(Element, float (&d)[N / 2],                     \
-                                                  unsigned long long a, unsigned long long b,     \
-                                                  int accumulate) {                               \
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #P                                          \
-                 ", 0;\n"                                                                         \
-                 "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE                  \
-                 " {" ASSAY_REGISTERS_##N "}, %" #A ", %" #B ", p, 1, 1, 0, 0;\n}"                \
-                 : ASSAY_SUMS_##N(d)                                                              \
-                 : "l"(a), "l"(b), "r"(accumulate)                                                \
-                 : "memory");                                                                     \
+#define ASSAY_WGMMA_TYPE(Element, TYPE, N, A, B, P)                                                \
+  static __device__ __forceinline__ void multiply(Element, float(&d)[N / 2], unsigned long long a, \
+                                                  unsigned long long b, int accumulate) {          \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #P                                           \
+                 ", 0;\n"                                                                          \
+                 "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE                   \
+                 " {" ASSAY_REGISTERS_##N "}, %" #A ", %" #B ", p, 1, 1, 0, 0;\n}"                 \
+                 : ASSAY_SUMS_##N(d)                                                               \
+                 : "l"(a), "l"(b), "r"(accumulate)                                                 \
+                 : "memory");                                                                      \
   }
-#define ASSAY_WGMMA(N, A, B, P)                       \
-  template <>                                         \
-  struct Wgmma<N> {                                   \
-    ASSAY_WGMMA_TYPE(Bf16, "bf16", N, A, B, P)        \
-    ASSAY_WGMMA_TYPE(F16, "f16", N, A, B, P)          \
+#define ASSAY_WGMMA(N, A, B, P)                \
+  template <>                                  \
+  struct Wgmma<N> {                            \
+    ASSAY_WGMMA_TYPE(Bf16, "bf16", N, A, B, P) \
+    ASSAY_WGMMA_TYPE(F16, "f16", N, A, B, P)   \
   };
 
 // clang-format off
