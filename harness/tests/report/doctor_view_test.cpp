@@ -66,7 +66,7 @@ TEST(Judge, WhatDisturbsTheClocksIsNamed) {
   m.health->num_processes = 2;
   EXPECT_EQ(verdict_of("sharing", m), Verdict::suspicious);
   m = sound();
-  m.noise_floor_ratio = 0.02;
+  m.noise_floor_ratio = 0.04;
   EXPECT_EQ(verdict_of("noise floor", m), Verdict::suspicious);
 }
 
