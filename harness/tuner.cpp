@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/stats.h"
-#include "report/ranking.h"
 #include "report/table.h"
 #include "search/search.h"
 
@@ -87,25 +86,6 @@ std::optional<NoiseFloor> noise_of(const RerankResult& result, const std::string
 }
 
 }  // namespace
-
-void RacingReport::add(const Timing& timing) {
-  const std::size_t samples = timing.samples_ns.size();
-  if (!timing.censored()) {
-    ++finished;
-    finished_samples += samples;
-    return;
-  }
-  ++raced;
-  raced_samples += samples;
-  raced_medians_s += timing.median_ns * 1e-9;
-  raced_sampled_s += timing.median_ns * 1e-9 * static_cast<double>(samples);
-}
-
-double RacingReport::saved_s() const {
-  if (finished == 0) return 0;
-  const double samples = static_cast<double>(finished_samples) / static_cast<double>(finished);
-  return std::max(0.0, samples * raced_medians_s - raced_sampled_s);
-}
 
 Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& store,
              Progress& progress, Options options)
@@ -380,63 +360,16 @@ void Tuner::settle(const TrialRecord& record, bool kept, const KernelSpec& kerne
 void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Measured> correct) {
   if (correct.empty()) return;
   check_interrupt();
-  if (!measured_in_problem_) {
-    Filter filter;
-    filter.op = op;
-    filter.problem = to_text(problem);
-    for (const RankRow& row : store_.ranks(filter)) {
-      const bool has_winner = std::any_of(row.record.entries.begin(), row.record.entries.end(),
-                                          [](const RankEntry& entry) { return entry.winner; });
-      if (has_winner && row.device.uuid == device_.info().uuid &&
-          row.provenance == options_.provenance &&
-          row.record.protocol.name == sweep_.measure.protocol) {
-        return;
-      }
-    }
-  }
-  // What was raced out takes part only where the winner would otherwise run alone.
-  const auto num_timed = static_cast<std::size_t>(std::count_if(
-      correct.begin(), correct.end(), [](const Measured& measured) { return !measured.censored; }));
-  const auto top = std::min({correct.size(), static_cast<std::size_t>(sweep_.rerank.top),
-                             std::max(num_timed, kLeastRanked)});
-  std::partial_sort(correct.begin(), correct.begin() + static_cast<std::ptrdiff_t>(top),
-                    correct.end(), [](const Measured& a, const Measured& b) {
-                      return std::tie(a.censored, a.median_ns) < std::tie(b.censored, b.median_ns);
-                    });
-  correct.resize(top);
-  progress_.stage(fmt::format("re-ranking the best {}", top));
-
-  std::vector<TrialRequest> requests;
-  for (const Measured& measured : correct) {
-    std::future<CompileResult> future =
-        compiler_.submit(compile_job(*measured.kernel, measured.config));
-    const CompileResult compiled = wait_for(future);
-    if (!compiled.ok)
-      throw Error("a cubin of the best configurations cannot be made again: " +
-                  to_text(measured.config) + ": " + compiled.log);
-    requests.push_back(request_of(*measured.kernel, problem, measured.config, compiled));
-  }
+  if (!measured_in_problem_ && is_ranked(op, problem)) return;
+  keep_best(correct);
+  progress_.stage(fmt::format("re-ranking the best {}", correct.size()));
+  const std::vector<TrialRequest> requests = requests_of(correct, problem);
   RerankResult result;
   {
     const AddElapsed busy(report_.device_s);
     result = device_.rerank(requests, correct.front().kernel->baseline, sweep_.rerank.rounds);
   }
-
-  std::vector<Entrant> entrants;
-  for (std::size_t i = 0; i < result.candidates.size(); ++i) {
-    const RerankEntry& entry = result.candidates[i];
-    if (entry.samples_ns.empty() && entry.outcome.status == Status::correct) continue;
-    const CompileReport& compile = correct[i].compile;
-    entrants.push_back({correct[i].kernel->name,
-                        to_text(correct[i].config),
-                        entry.samples_ns,
-                        {compile.spill_bytes, compile.registers,
-                         compile.static_smem_bytes + dynamic_smem_bytes(requests[i].plan)},
-                        entry.outcome.status == Status::correct ? "" : entry.outcome.message});
-  }
-  for (const RerankEntry& entry : result.baselines) {
-    entrants.push_back({"", entry.name, entry.samples_ns, {}, ""});
-  }
+  std::vector<Entrant> entrants = entrants_of(result, correct, requests);
   if (entrants.empty()) return;  // a replay of a recording that was never re-ranked
 
   const TrialKey key = key_of(*correct.front().kernel, problem, correct.front().config);
@@ -457,6 +390,71 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
     }
   }
   store_.add_rank(sweep_id_, record);
+}
+
+bool Tuner::is_ranked(const std::string& op, const Problem& problem) const {
+  Filter filter;
+  filter.op = op;
+  filter.problem = to_text(problem);
+  const std::vector<RankRow> rows = store_.ranks(filter);
+  return std::any_of(rows.begin(), rows.end(), [&](const RankRow& row) {
+    const bool has_winner = std::any_of(row.record.entries.begin(), row.record.entries.end(),
+                                        [](const RankEntry& entry) { return entry.winner; });
+    return has_winner && row.device.uuid == device_.info().uuid &&
+           row.provenance == options_.provenance &&
+           row.record.protocol.name == sweep_.measure.protocol;
+  });
+}
+
+/// Leaves the fastest, fastest first. What was raced out takes part only where the winner would
+/// otherwise run alone.
+void Tuner::keep_best(std::vector<Measured>& correct) const {
+  const auto num_timed = static_cast<std::size_t>(std::count_if(
+      correct.begin(), correct.end(), [](const Measured& measured) { return !measured.censored; }));
+  const auto top = std::min({correct.size(), static_cast<std::size_t>(sweep_.rerank.top),
+                             std::max(num_timed, kLeastRanked)});
+  std::partial_sort(correct.begin(), correct.begin() + static_cast<std::ptrdiff_t>(top),
+                    correct.end(), [](const Measured& a, const Measured& b) {
+                      return std::tie(a.censored, a.median_ns) < std::tie(b.censored, b.median_ns);
+                    });
+  correct.resize(top);
+}
+
+std::vector<TrialRequest> Tuner::requests_of(const std::vector<Measured>& best,
+                                             const Problem& problem) {
+  std::vector<TrialRequest> requests;
+  for (const Measured& measured : best) {
+    std::future<CompileResult> future =
+        compiler_.submit(compile_job(*measured.kernel, measured.config));
+    const CompileResult compiled = wait_for(future);
+    if (!compiled.ok) {
+      throw Error("a cubin of the best configurations cannot be made again: " +
+                  to_text(measured.config) + ": " + compiled.log);
+    }
+    requests.push_back(request_of(*measured.kernel, problem, measured.config, compiled));
+  }
+  return requests;
+}
+
+std::vector<Entrant> Tuner::entrants_of(const RerankResult& result,
+                                        const std::vector<Measured>& best,
+                                        const std::vector<TrialRequest>& requests) {
+  std::vector<Entrant> entrants;
+  for (std::size_t i = 0; i < result.candidates.size(); ++i) {
+    const RerankEntry& entry = result.candidates[i];
+    if (entry.samples_ns.empty() && entry.outcome.status == Status::correct) continue;
+    const CompileReport& compile = best[i].compile;
+    entrants.push_back({best[i].kernel->name,
+                        to_text(best[i].config),
+                        entry.samples_ns,
+                        {compile.spill_bytes, compile.registers,
+                         compile.static_smem_bytes + dynamic_smem_bytes(requests[i].plan)},
+                        entry.outcome.status == Status::correct ? "" : entry.outcome.message});
+  }
+  for (const RerankEntry& entry : result.baselines) {
+    entrants.push_back({"", entry.name, entry.samples_ns, {}, ""});
+  }
+  return entrants;
 }
 
 CompileJob Tuner::compile_job(const KernelSpec& kernel, const Config& config) const {

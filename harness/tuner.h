@@ -2,54 +2,22 @@
 
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compile/compiler.h"
 #include "device/device.h"
 #include "progress.h"
+#include "report/ranking.h"
 #include "space/space.h"
 #include "spec/sweep_spec.h"
 #include "store/store.h"
+#include "sweep_report.h"
 
 namespace assay {
-
-/// What racing spared a sweep.
-struct RacingReport {
-  std::size_t finished = 0;  // configurations timed to the end
-  std::size_t finished_samples = 0;
-  std::size_t raced = 0;  // and those given up early
-  std::size_t raced_samples = 0;
-  double raced_medians_s = 0;  // sum of their medians
-  double raced_sampled_s = 0;  // sum of median times samples
-
-  void add(const Timing& timing);
-  /// Running time of the samples not taken, if the raced would have needed as many as the others.
-  double saved_s() const;
-};
-
-/// What a sweep did, for the summary and the exit code.
-struct SweepReport {
-  std::size_t total = 0;     // configurations times problems
-  std::size_t measured = 0;  // in this run
-  std::size_t kept = 0;      // stored by an earlier run, not measured again
-  std::size_t taken = 0;     // being measured by another sweep on the same database
-  std::size_t skipped = 0;   // left out because the budget was used up
-  std::map<std::pair<Status, std::string>, std::size_t>
-      counts;  // by status and kind, kept included
-  std::map<std::pair<Status, std::string>, std::string> examples;  // one message for each
-  std::map<std::string, std::uint64_t> removed;  // points by the constraint that removed them
-  double wall_s = 0;
-  double screening_s = 0;      // of it, compiling, checking and timing configurations
-  double device_s = 0;         // in trials, baselines and re-ranks
-  double compiler_wait_s = 0;  // the device idle because no configuration was compiled yet
-  double compile_s = 0;        // summed over the threads
-  RacingReport racing;
-  std::vector<std::string> warnings;
-};
 
 /// The pipeline: space -> search -> compile ahead -> device -> store -> rank, for every problem of
 /// a sweep. Everything a configuration does wrong is a stored status; what it throws is Interrupted
@@ -91,6 +59,12 @@ class Tuner {
   TrialRecord run_trial(const KernelSpec& kernel, TrialKey key, const CompileResult& compiled,
                         std::optional<double> best_ns);
   void rank(const std::string& op, const Problem& problem, std::vector<Measured> correct);
+  bool is_ranked(const std::string& op, const Problem& problem) const;
+  void keep_best(std::vector<Measured>& correct) const;
+  std::vector<TrialRequest> requests_of(const std::vector<Measured>& best, const Problem& problem);
+  static std::vector<Entrant> entrants_of(const RerankResult& result,
+                                          const std::vector<Measured>& best,
+                                          const std::vector<TrialRequest>& requests);
 
   CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;
   CompileResult wait_for(std::future<CompileResult>& future);

@@ -1,0 +1,26 @@
+#include "sweep_report.h"
+
+#include <algorithm>
+
+namespace assay {
+
+void RacingReport::add(const Timing& timing) {
+  const std::size_t samples = timing.samples_ns.size();
+  if (!timing.censored()) {
+    ++finished;
+    finished_samples += samples;
+    return;
+  }
+  ++raced;
+  raced_samples += samples;
+  raced_medians_s += timing.median_ns * 1e-9;
+  raced_sampled_s += timing.median_ns * 1e-9 * static_cast<double>(samples);
+}
+
+double RacingReport::saved_s() const {
+  if (finished == 0) return 0;
+  const double samples = static_cast<double>(finished_samples) / static_cast<double>(finished);
+  return std::max(0.0, samples * raced_medians_s - raced_sampled_s);
+}
+
+}  // namespace assay
