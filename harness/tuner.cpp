@@ -367,7 +367,7 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
   RerankResult result;
   {
     const AddElapsed busy(report_.device_s);
-    result = device_.rerank(requests, correct.front().kernel->baseline, sweep_.rerank.rounds);
+    result = device_.rerank(requests, correct.front().kernel->baseline, sweep_.rerank);
   }
   std::vector<Entrant> entrants = entrants_of(result, correct, requests);
   if (entrants.empty()) return;  // a replay of a recording that was never re-ranked

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/device_info.h"
@@ -69,9 +70,19 @@ struct RankEntry {
   Interval ratio_to_best;          // time(this) / time(winner), paired; the winner has 1, 1, 1
   Interval speedup_over_baseline;  // time(best baseline) / time(this); zeros without a baseline
   bool winner = false;
-  bool tied = false;    // cannot be told from the fastest; the winner is one of the tied
-  std::string failure;  // why it was dropped after the re-rank's own check; empty when fine
+  bool tied = false;        // cannot be told from the fastest; the winner is one of the tied
+  std::string failure;      // why it was dropped after the re-rank's own check; empty when fine
+  bool eliminated = false;  // clearly slower after the first rounds, so it has only those samples
+  std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown; or none at all
+  Interval cycles_ratio_to_best = {};   // as ratio_to_best, of time x clock; zeros when not known
+  double energy_j = 0;                  // per launch, at the GPU's steady power; 0: not measured
+  double roofline_ns = 0;               // as in Timing
 };
+
+/// What a winner is the best of: time, energy per launch, or their product.
+enum class Objective { time, energy, edp };
+std::string_view to_text(Objective objective);
+std::optional<Objective> parse_objective(std::string_view text);
 
 /// The leader of the screening entered twice: how far apart the re-rank puts what is the same.
 struct NoiseFloor {
@@ -93,6 +104,7 @@ struct RankRecord {
   std::vector<RankEntry> entries;  // fastest first, baselines included
   std::string finished_at;
   std::optional<NoiseFloor> noise = {};
+  Objective objective = Objective::time;
 };
 
 /// Measured trials of one device as an open text file: what results/recorded/ holds, what a

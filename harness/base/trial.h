@@ -55,6 +55,10 @@ struct Timing {
   std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown; or none at all
   double clock_mhz = 0;                 // median of the known ones; 0 when there is none
   std::optional<GpuState> state = {};   // after the last sample; nothing without NVML
+  /// Samples at a clock so low that something held the GPU down: taken again within a cap, and in
+  /// `samples_ns` only where the cap left no other.
+  int num_throttled = 0;
+  double roofline_ns = 0;  // least time that the device's ceilings allow; 0 when not known
 
   /// Whether sampling was given up early, so that the median is only known to be no good.
   bool censored() const { return stop == StopReason::raced; }

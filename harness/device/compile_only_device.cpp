@@ -19,7 +19,7 @@ std::vector<BaselineTiming> CompileOnlyDevice::run_baselines(const TrialRequest&
 }
 
 RerankResult CompileOnlyDevice::rerank(const std::vector<TrialRequest>&,
-                                       const std::vector<std::string>&, int) {
+                                       const std::vector<std::string>&, const RerankSpec&) {
   return {};
 }
 

@@ -16,7 +16,7 @@ class CompileOnlyDevice : public Device {
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines) override;
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
-                      const std::vector<std::string>& baselines, int rounds) override;
+                      const std::vector<std::string>& baselines, const RerankSpec& spec) override;
 
  private:
   DeviceInfo info_;

@@ -40,9 +40,12 @@ struct BaselineTiming {
 
 /// Times of the re-ranked, taken in turn: one column per entrant, one row per round.
 struct RerankEntry {
-  std::string name;                // the configuration's text, or the baseline's name
-  std::vector<double> samples_ns;  // one per round
-  Outcome outcome;                 // correct, or how it failed its last check
+  std::string name;                     // the configuration's text, or the baseline's name
+  std::vector<double> samples_ns;       // one per round
+  Outcome outcome;                      // correct, or how it failed its last check
+  std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown
+  bool eliminated = false;              // left after the first rounds, clearly slower
+  double energy_j = 0;                  // per launch; 0 when it was not asked for
 };
 
 struct RerankResult {
@@ -72,11 +75,14 @@ class Device {
   virtual std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                                     const std::vector<std::string>& baselines) = 0;
 
-  /// Times the candidates and the baselines in turn, `rounds` rounds in changing order, then
-  /// checks each candidate's output once more. The first candidate, best of the screening, takes
-  /// part twice: what tells its two entries apart is noise.
+  /// Times the candidates and the baselines in turn, round after round in changing order, then
+  /// checks each candidate's output once more. After the first rounds the `spec.top` fastest go on;
+  /// there are at least `spec.rounds` rounds, and more while noise hides small differences. The
+  /// first candidate, best of the screening, takes part twice: what tells its two entries apart is
+  /// noise.
   virtual RerankResult rerank(const std::vector<TrialRequest>& candidates,
-                              const std::vector<std::string>& baselines, int rounds) = 0;
+                              const std::vector<std::string>& baselines,
+                              const RerankSpec& spec) = 0;
 };
 
 }  // namespace assay

@@ -211,14 +211,14 @@ struct GpuDevice::Impl {
 
   /// One attempt; returns what went wrong when the worker did not survive it.
   std::optional<Outcome> rerank(const std::vector<TrialRequest>& candidates,
-                                const std::vector<std::string>& baselines, int rounds,
+                                const std::vector<std::string>& baselines, const RerankSpec& spec,
                                 RerankResult& reranked) {
     const std::size_t num_samples =
-        (candidates.size() + 1 + 2 * baselines.size()) * static_cast<std::size_t>(rounds);
+        (candidates.size() + 1 + 2 * baselines.size()) * static_cast<std::size_t>(spec.rounds);
     return ask({{"verb", "rerank"},
                 {"candidates", encode_all(candidates)},
                 {"baselines", baselines},
-                {"rounds", rounds}},
+                {"spec", message::encode(spec)}},
                timeout_s(candidates.front().measure, num_samples), [&](const json& answer) {
                  reranked = message::decode<RerankResult>(answer);
                  if (reranked.candidates.size() != candidates.size()) {
@@ -277,10 +277,10 @@ std::vector<BaselineTiming> GpuDevice::run_baselines(const TrialRequest& request
 }
 
 RerankResult GpuDevice::rerank(const std::vector<TrialRequest>& candidates,
-                               const std::vector<std::string>& baselines, int rounds) {
+                               const std::vector<std::string>& baselines, const RerankSpec& spec) {
   if (candidates.empty()) return {};
   RerankResult result;
-  std::optional<Outcome> failed = impl_->rerank(candidates, baselines, rounds, result);
+  std::optional<Outcome> failed = impl_->rerank(candidates, baselines, spec, result);
   if (!failed) return result;
 
   // Nothing says which of them it was, so each is tried alone; the others take their turns again.
@@ -288,13 +288,13 @@ RerankResult GpuDevice::rerank(const std::vector<TrialRequest>& candidates,
   std::vector<TrialRequest> sound;
   for (const TrialRequest& candidate : candidates) {
     RerankResult alone;
-    failed = impl_->rerank({candidate}, {}, 1, alone);
+    failed = impl_->rerank({candidate}, {}, {.rounds = 1}, alone);
     entries.push_back({to_text(candidate.plan.config), {}, failed.value_or(Outcome{})});
     if (!failed) sound.push_back(candidate);
   }
   result = {};
   std::optional<std::size_t> first_sound;
-  if (!sound.empty()) failed = impl_->rerank(sound, baselines, rounds, result);
+  if (!sound.empty()) failed = impl_->rerank(sound, baselines, spec, result);
   std::size_t next = 0;
   for (RerankEntry& entry : entries) {
     if (entry.outcome.status != Status::correct) continue;

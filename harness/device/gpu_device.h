@@ -38,7 +38,7 @@ class GpuDevice : public Device {
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines) override;
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
-                      const std::vector<std::string>& baselines, int rounds) override;
+                      const std::vector<std::string>& baselines, const RerankSpec& spec) override;
 
   Ceilings measure_ceilings();
   TrialRunner::SelfTest self_test();

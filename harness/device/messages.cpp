@@ -39,8 +39,12 @@ json encode_health(const GpuHealth& health) {
 }
 
 json encode_entry(const RerankEntry& entry) {
-  return {
-      {"name", entry.name}, {"samples_ns", entry.samples_ns}, {"outcome", encode(entry.outcome)}};
+  return {{"name", entry.name},
+          {"samples_ns", entry.samples_ns},
+          {"clocks_mhz", entry.clocks_mhz},
+          {"eliminated", entry.eliminated},
+          {"energy_j", entry.energy_j},
+          {"outcome", encode(entry.outcome)}};
 }
 
 json encode_entries(const std::vector<RerankEntry>& entries) {
@@ -91,8 +95,12 @@ GpuHealth decode_health(const json& source) {
 }
 
 RerankEntry decode_entry(const json& item) {
-  return {item.at("name"), item.at("samples_ns").get<std::vector<double>>(),
-          decode<Outcome>(item.at("outcome"))};
+  return {item.at("name"),
+          item.at("samples_ns").get<std::vector<double>>(),
+          decode<Outcome>(item.at("outcome")),
+          item.at("clocks_mhz").get<std::vector<double>>(),
+          item.at("eliminated"),
+          item.at("energy_j")};
 }
 
 std::vector<RerankEntry> decode_entries(const json& array) {
@@ -111,10 +119,11 @@ json encode(const DeviceInfo& info) {
 }
 
 json encode(const Timing& timing) {
-  json object = {{"samples_ns", timing.samples_ns}, {"clocks_mhz", timing.clocks_mhz},
-                 {"median_ns", timing.median_ns},   {"ci_low_ns", timing.ci_low_ns},
-                 {"ci_high_ns", timing.ci_high_ns}, {"clock_mhz", timing.clock_mhz},
-                 {"stop", to_text(timing.stop)}};
+  json object = {{"samples_ns", timing.samples_ns},  {"clocks_mhz", timing.clocks_mhz},
+                 {"median_ns", timing.median_ns},    {"ci_low_ns", timing.ci_low_ns},
+                 {"ci_high_ns", timing.ci_high_ns},  {"clock_mhz", timing.clock_mhz},
+                 {"stop", to_text(timing.stop)},     {"num_throttled", timing.num_throttled},
+                 {"roofline_ns", timing.roofline_ns}};
   if (timing.state) object["state"] = encode_state(*timing.state);
   return object;
 }
@@ -150,6 +159,10 @@ json encode(const RerankResult& result) {
                  {"twin_of", result.twin_of}};
   if (result.twin) object["twin"] = encode_entry(*result.twin);
   return object;
+}
+
+json encode(const RerankSpec& spec) {
+  return {{"top", spec.top}, {"rounds", spec.rounds}, {"objective", to_text(spec.objective)}};
 }
 
 json encode(const Ceilings& ceilings) {
@@ -198,6 +211,8 @@ Timing decode(const json& source) {
     timing.stop = decode_word(parse_stop_reason, source.at("stop"));
     source.at("clocks_mhz").get_to(timing.clocks_mhz);
     source.at("clock_mhz").get_to(timing.clock_mhz);
+    source.at("num_throttled").get_to(timing.num_throttled);
+    source.at("roofline_ns").get_to(timing.roofline_ns);
     if (source.contains("state")) timing.state = decode_state(source["state"]);
     return timing;
   });
@@ -248,6 +263,14 @@ RerankResult decode(const json& source) {
     if (source.contains("twin")) result.twin = decode_entry(source["twin"]);
     source.at("twin_of").get_to(result.twin_of);
     return result;
+  });
+}
+
+template <>
+RerankSpec decode(const json& source) {
+  return decoding("a re-rank's rules", [&] {
+    return RerankSpec{source.at("top"), source.at("rounds"),
+                      decode_word(parse_objective, source.at("objective"))};
   });
 }
 

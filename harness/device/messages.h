@@ -18,6 +18,7 @@ nlohmann::json encode(const Outcome& outcome);
 nlohmann::json encode(const TrialRequest& request);
 nlohmann::json encode(const BaselineTiming& baseline);
 nlohmann::json encode(const RerankResult& result);
+nlohmann::json encode(const RerankSpec& spec);
 nlohmann::json encode(const Ceilings& ceilings);
 nlohmann::json encode(const TrialRunner::SelfTest& test);
 
@@ -36,6 +37,8 @@ template <>
 BaselineTiming decode(const nlohmann::json& source);
 template <>
 RerankResult decode(const nlohmann::json& source);
+template <>
+RerankSpec decode(const nlohmann::json& source);
 template <>
 Ceilings decode(const nlohmann::json& source);
 template <>

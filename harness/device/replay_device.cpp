@@ -128,7 +128,7 @@ std::vector<BaselineTiming> ReplayDevice::run_baselines(const TrialRequest& requ
 }
 
 RerankResult ReplayDevice::rerank(const std::vector<TrialRequest>& candidates,
-                                  const std::vector<std::string>&, int) {
+                                  const std::vector<std::string>&, const RerankSpec&) {
   const RankRecord* rank = candidates.empty() ? nullptr : impl_->find_rank(candidates);
   RerankResult result;
   for (const TrialRequest& candidate : candidates) {

@@ -22,7 +22,7 @@ class ReplayDevice : public Device {
   /// The recorded rank of the same problem when one holds all `candidates`; entrants that it lacks
   /// get no samples.
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
-                      const std::vector<std::string>& baselines, int rounds) override;
+                      const std::vector<std::string>& baselines, const RerankSpec& spec) override;
 
   const Recording& recording() const;
 

@@ -210,7 +210,7 @@ std::vector<BaselineTiming> time_baselines(Bench& bench, const TrialRequest& req
 }
 
 RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candidates,
-                            const std::vector<std::string>& baselines, int rounds) {
+                            const std::vector<std::string>& baselines, const RerankSpec& spec) {
   for (const std::string& name : baselines) require_baseline(name);
   RerankResult result;
   result.candidates.resize(candidates.size());
@@ -245,7 +245,7 @@ RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candi
 
   settle(bench, entrants[0], preparation);
   run_round(bench, entrants, preparation, 0, false);  // thrown away, as the first of a trial is
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < spec.rounds; ++round) {
     run_round(bench, entrants, preparation, round, true);
   }
   const Entrant* leader = fastest(entrants);

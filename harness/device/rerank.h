@@ -32,6 +32,6 @@ void require_baseline(const std::string& name);
 std::vector<BaselineTiming> time_baselines(Bench& bench, const TrialRequest& request,
                                            const std::vector<std::string>& baselines);
 RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candidates,
-                            const std::vector<std::string>& baselines, int rounds);
+                            const std::vector<std::string>& baselines, const RerankSpec& spec);
 
 }  // namespace assay

@@ -171,9 +171,10 @@ std::vector<BaselineTiming> TrialRunner::run_baselines(const TrialRequest& reque
 }
 
 RerankResult TrialRunner::rerank(const std::vector<TrialRequest>& candidates,
-                                 const std::vector<std::string>& baselines, int rounds) {
+                                 const std::vector<std::string>& baselines,
+                                 const RerankSpec& spec) {
   Bench& bench = impl_->ready();
-  return noting_loss(bench, [&] { return rerank_in_turn(bench, candidates, baselines, rounds); });
+  return noting_loss(bench, [&] { return rerank_in_turn(bench, candidates, baselines, spec); });
 }
 
 TrialRunner::SelfTest TrialRunner::self_test() {

@@ -34,7 +34,7 @@ class TrialRunner {
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines);
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
-                      const std::vector<std::string>& baselines, int rounds);
+                      const std::vector<std::string>& baselines, const RerankSpec& spec);
 
   /// Figures that tell whether this GPU can be trusted to measure; see FlushProof and friends.
   struct SelfTest {

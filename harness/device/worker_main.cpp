@@ -93,7 +93,7 @@ class Server {
     }
     return message::encode(runner_->rerank(candidates,
                                            request.at("baselines").get<std::vector<std::string>>(),
-                                           request.at("rounds").get<int>()));
+                                           message::decode<RerankSpec>(request.at("spec"))));
   }
 
   int index_;

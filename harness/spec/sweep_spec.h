@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/recording.h"
 #include "spec/kernel_spec.h"
 
 namespace assay {
@@ -26,8 +27,9 @@ struct MeasureSpec {
 };
 
 struct RerankSpec {
-  int top = 8;
-  int rounds = 30;
+  int top = 8;      // configurations that are timed in all rounds
+  int rounds = 30;  // at least
+  Objective objective = Objective::time;
 };
 
 /// sweeps/y.yaml with its kernels loaded and narrowed: each kernel's params and constraints are

@@ -215,7 +215,7 @@ TEST_F(GpuDeviceTest, ARerankDropsTheCandidateThatKillsItAndTimesTheOthers) {
                                           request_of("vector_add")};
   candidates[2].plan.launches[0].block = {256, 1, 1};
   for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
-  const RerankResult result = gpu().rerank(candidates, {}, 6);
+  const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
   ASSERT_EQ(result.candidates.size(), 3u);
   EXPECT_EQ(result.candidates[0].outcome.status, Status::correct);
   EXPECT_EQ(result.candidates[0].samples_ns.size(), 6u);
@@ -236,7 +236,7 @@ TEST_F(GpuDeviceTest, ARerankWhoseWorkerIsKilledIsDoneAgain) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ::kill(worker, SIGKILL);
   });
-  const RerankResult result = gpu().rerank({request, request}, {}, 12);
+  const RerankResult result = gpu().rerank({request, request}, {}, {.rounds = 12});
   killer.join();
   for (const RerankEntry& entry : result.candidates) {
     EXPECT_EQ(entry.outcome.status, Status::correct) << entry.outcome.message;
@@ -249,7 +249,7 @@ TEST_F(GpuDeviceTest, ARerankTimesEveryRound) {
   std::vector<TrialRequest> candidates = {request_of("vector_add"), request_of("vector_add")};
   for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
   candidates[1].plan.launches[0].block = {256, 1, 1};
-  const RerankResult result = gpu().rerank(candidates, {}, 6);
+  const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
   ASSERT_EQ(result.candidates.size(), 2u);
   EXPECT_EQ(result.candidates[0].samples_ns.size(), 6u);
   EXPECT_EQ(result.candidates[1].samples_ns.size(), 6u);
@@ -294,14 +294,14 @@ TEST_F(GpuDeviceTest, TheFirstOfARerankTakesPartTwice) {
   candidates[2].plan.launches[0].block = {256, 1, 1};
   for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
   const std::vector<TrialRequest> sound(candidates.begin() + 1, candidates.end());
-  RerankResult result = gpu().rerank(sound, {}, 6);
+  RerankResult result = gpu().rerank(sound, {}, {.rounds = 6});
   ASSERT_TRUE(result.twin);
   EXPECT_EQ(result.twin_of, 0u);
   ASSERT_EQ(result.twin->samples_ns.size(), 6u);
   // To the stand-in the two are one.
   EXPECT_NEAR(result.twin->samples_ns[3], result.candidates[0].samples_ns[3], 1);
   // When one is dropped, the twin is the first that is left.
-  result = gpu().rerank(candidates, {}, 6);
+  result = gpu().rerank(candidates, {}, {.rounds = 6});
   ASSERT_TRUE(result.twin);
   EXPECT_EQ(result.twin_of, 1u);
   EXPECT_NEAR(result.twin->samples_ns[3], result.candidates[1].samples_ns[3], 1);

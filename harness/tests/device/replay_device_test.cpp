@@ -131,8 +131,9 @@ TEST(ReplayDevice, TheLaterOfTwoTrialsOfAConfigurationCounts) {
 
 TEST(ReplayDevice, RerankAnswersInTheOrderAsked) {
   ReplayDevice device(make_recording());
-  const RerankResult result = device.rerank(
-      {request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)}, {"memcpy"}, 30);
+  const RerankResult result =
+      device.rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
+                    {"memcpy"}, {.rounds = 30});
   ASSERT_EQ(result.candidates.size(), 2u);
   EXPECT_EQ(result.candidates[0].samples_ns, (std::vector<double>{20, 21}));
   EXPECT_NE(result.candidates[0].outcome.status, Status::correct);
@@ -151,8 +152,9 @@ TEST(ReplayDevice, RerankAnswersTheNoiseFloorToo) {
     rank.noise = NoiseFloor{"vector_add", to_text(block(128)), {10.5, 11}, {}};
   }
   ReplayDevice device(std::move(recording));
-  const RerankResult result = device.rerank(
-      {request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)}, {"memcpy"}, 30);
+  const RerankResult result =
+      device.rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
+                    {"memcpy"}, {.rounds = 30});
   ASSERT_TRUE(result.twin);
   EXPECT_EQ(result.twin_of, 1u);
   EXPECT_EQ(result.twin->samples_ns, (std::vector<double>{10.5, 11}));
@@ -161,15 +163,17 @@ TEST(ReplayDevice, RerankAnswersTheNoiseFloorToo) {
 // Half of a recorded verdict would be another verdict.
 TEST(ReplayDevice, RerankWithoutARankOfAllCandidatesHasNoSamples) {
   ReplayDevice device(make_recording());
-  const RerankResult other = device.rerank(
-      {request_of("vector_add", 1000, 128), request_of("vector_add", 1000, 64)}, {"memcpy"}, 30);
+  const RerankResult other =
+      device.rerank({request_of("vector_add", 1000, 128), request_of("vector_add", 1000, 64)},
+                    {"memcpy"}, {.rounds = 30});
   ASSERT_EQ(other.candidates.size(), 2u);
   EXPECT_TRUE(other.candidates[0].samples_ns.empty());
   EXPECT_TRUE(other.candidates[1].samples_ns.empty());
   EXPECT_TRUE(other.baselines.empty());
-  const RerankResult problem = device.rerank({request_of("vector_add", 2000, 128)}, {}, 30);
+  const RerankResult problem =
+      device.rerank({request_of("vector_add", 2000, 128)}, {}, {.rounds = 30});
   EXPECT_TRUE(problem.candidates.at(0).samples_ns.empty());
-  EXPECT_TRUE(device.rerank({}, {}, 30).candidates.empty());
+  EXPECT_TRUE(device.rerank({}, {}, {.rounds = 30}).candidates.empty());
 }
 
 TEST(ReplayDevice, TimesOfAnotherProtocolAreNotReplayedAsBaselinesOrRanks) {
@@ -177,7 +181,7 @@ TEST(ReplayDevice, TimesOfAnotherProtocolAreNotReplayedAsBaselinesOrRanks) {
   TrialRequest hot = request_of("vector_add", 1000, 128);
   hot.measure.protocol = "hot";
   EXPECT_TRUE(device.run_baselines(hot, {"memcpy"}).empty());
-  EXPECT_TRUE(device.rerank({hot}, {}, 30).candidates.at(0).samples_ns.empty());
+  EXPECT_TRUE(device.rerank({hot}, {}, {.rounds = 30}).candidates.at(0).samples_ns.empty());
   EXPECT_EQ(device.run(hot).kind, "not_recorded");
 }
 

@@ -131,8 +131,8 @@ TEST_F(TrialRunnerTest, TheBestBaselineIsNoSlowerThanTheFirst) {
 }
 
 TEST_F(TrialRunnerTest, ARerankTimesBothBaselines) {
-  const RerankResult result =
-      runner_->rerank({request_of(shipped_kernel("sgemm"), runner_->info())}, {"cublaslt"}, 9);
+  const RerankResult result = runner_->rerank(
+      {request_of(shipped_kernel("sgemm"), runner_->info())}, {"cublaslt"}, {.rounds = 9});
   ASSERT_EQ(result.baselines.size(), 2u);
   EXPECT_EQ(result.baselines[0].name, "cublaslt_first");
   EXPECT_EQ(result.baselines[1].name, "cublaslt_best");
@@ -147,7 +147,7 @@ TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
       request_of(shipped_kernel("vector_add"), runner_->info(), {{"BLOCK", Value(256)}}),
       request_of(shipped_kernel("vector_add"), runner_->info(), {{"BLOCK", Value(64)}}),
   };
-  const RerankResult result = runner_->rerank(candidates, {}, 9);
+  const RerankResult result = runner_->rerank(candidates, {}, {.rounds = 9});
   ASSERT_EQ(result.candidates.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     const RerankEntry& entry = result.candidates[i];
@@ -160,8 +160,8 @@ TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
   EXPECT_NEAR(median(result.twin->samples_ns), median(result.candidates[0].samples_ns),
               0.05 * median(result.twin->samples_ns));
 
-  const RerankResult wrong =
-      runner_->rerank({request_of(broken_kernel("wrong_after_many"), runner_->info())}, {}, 9);
+  const RerankResult wrong = runner_->rerank(
+      {request_of(broken_kernel("wrong_after_many"), runner_->info())}, {}, {.rounds = 9});
   EXPECT_EQ(wrong.candidates[0].outcome.status, Status::correctness);
   EXPECT_EQ(wrong.candidates[0].outcome.kind, "mismatch");
 }
