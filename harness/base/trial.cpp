@@ -24,6 +24,7 @@ constexpr std::array kStopReasons{
     Named{StopReason::raced, "raced"},
     Named{StopReason::time_limit, "time_limit"},
     Named{StopReason::sample_limit, "sample_limit"},
+    Named{StopReason::unsettled, "unsettled"},
 };
 
 // NVML's clock event reasons. Idle (0x1), the clock that was set (0x2), sync boost (0x10) and the

@@ -131,6 +131,7 @@ void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) 
                                  test.empty_kernel_ns,
                                  test.cold_read_ns,
                                  test.hot_read_ns,
+                                 test.dirty_read_ns,
                                  test.repeat_spread_ratio,
                                  ceilings.copy_bytes_per_s,
                                  ceilings.read_bytes_per_s,

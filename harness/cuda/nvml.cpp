@@ -32,6 +32,7 @@ Nvml::Nvml(const std::string& uuid)
   library_.load(max_clock_mhz_, "nvmlDeviceGetMaxClockInfo");
   library_.load(ecc_, "nvmlDeviceGetEccMode");
   library_.load(processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
+  library_.load(energy_mj_, "nvmlDeviceGetTotalEnergyConsumption");
   if (init() != kSuccess) throw Error("NVML does not start");
   if (handle_by_uuid(uuid.c_str(), &device_) != kSuccess) throw Error("NVML does not know " + uuid);
 }
@@ -70,6 +71,12 @@ std::optional<GpuHealth> Nvml::health() const {
     health.num_processes = static_cast<int>(count);
   }
   return health;
+}
+
+std::optional<double> Nvml::energy_j() const {
+  unsigned long long energy_mj = 0;
+  if (energy_mj_(device_, &energy_mj) != kSuccess) return std::nullopt;
+  return static_cast<double>(energy_mj) / 1e3;
 }
 
 }  // namespace assay

@@ -17,6 +17,9 @@ class Nvml {
   /// Nothing when the GPU no longer answers. Takes a millisecond or so.
   std::optional<GpuState> state() const;
   std::optional<GpuHealth> health() const;
+  /// Energy that the board has taken since the driver was loaded; the counter moves on every 20 to
+  /// 100 ms. Nothing where this GPU has none (before Volta).
+  std::optional<double> energy_j() const;
 
  private:
   explicit Nvml(const std::string& uuid);
@@ -34,6 +37,7 @@ class Nvml {
   Result (*max_clock_mhz_)(Device, int, unsigned*) = nullptr;
   Result (*ecc_)(Device, int*, int*) = nullptr;
   Result (*processes_)(Device, unsigned*, void*) = nullptr;
+  Result (*energy_mj_)(Device, unsigned long long*) = nullptr;
 };
 
 }  // namespace assay

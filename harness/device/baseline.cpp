@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
+#include <map>
+#include <utility>
 
+#include "base/stats.h"
 #include "device/cublas_types.h"
 
 namespace assay {
@@ -14,8 +17,9 @@ constexpr std::size_t kWorkspaceMib = 32;
 constexpr std::size_t kWorkspaceBytes = kWorkspaceMib << 20;
 // More than the heuristic has ever returned (8 on an H200).
 constexpr int kMaxAlgorithms = 32;
-// Enough to tell algorithms 2 % apart; the best is timed again in full.
-constexpr int kQuickSamples = 9;
+// Enough to tell algorithms 3 % apart; those that are closer are timed again in full.
+constexpr int kQuickRounds = 9;
+constexpr double kShortlistRatio = 1.03;
 
 }  // namespace
 
@@ -96,9 +100,8 @@ void LtMatmul::enqueue(int algorithm, CUdeviceptr out) const {
       "cublasLtMatmul");
 }
 
-int LtMatmul::find_best(Timer& timer, CUdeviceptr out) {
-  int best = -1;
-  double best_ns = std::numeric_limits<double>::infinity();
+std::vector<int> LtMatmul::shortlist(Timer& timer, CUdeviceptr out, std::size_t most) {
+  std::map<int, std::vector<double>> samples_ns;
   for (int i = 0; i < num_algorithms(); ++i) {
     // The first launch loads the kernel, which must not happen while the stream is held.
     try {
@@ -109,14 +112,28 @@ int LtMatmul::find_best(Timer& timer, CUdeviceptr out) {
       continue;  // the heuristic offers what it does not always support
     }
     driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
-    const double time_ns = timer.quick_median_ns([&] { enqueue(i, out); }, kQuickSamples);
-    if (time_ns < best_ns) {
-      best = i;
-      best_ns = time_ns;
+    samples_ns[i];
+  }
+  for (int round = 0; round < kQuickRounds; ++round) {
+    for (auto& [algorithm, times_ns] : samples_ns) {
+      const Work work = [this, algorithm = algorithm, out] { enqueue(algorithm, out); };
+      times_ns.push_back(timer.sample(work, Preparation::cold).time_ns);
+      Timer::rest(times_ns.back());
     }
   }
-  if (best < 0) throw Error("none of cuBLASLt's algorithms ran");
-  return best;
+  std::vector<std::pair<double, int>> by_time;
+  for (const auto& [algorithm, times_ns] : samples_ns) {
+    by_time.emplace_back(median(times_ns), algorithm);
+  }
+  if (by_time.empty()) throw Error("none of cuBLASLt's algorithms ran");
+  std::sort(by_time.begin(), by_time.end());
+  std::vector<int> shortlist;
+  for (const auto& [time_ns, algorithm] : by_time) {
+    if (shortlist.size() < most && time_ns <= kShortlistRatio * by_time.front().first) {
+      shortlist.push_back(algorithm);
+    }
+  }
+  return shortlist;
 }
 
 std::string LtMatmul::describe(int algorithm) const {

@@ -10,7 +10,6 @@
 #include "device/arena.h"
 #include "device/check.h"
 #include "device/device.h"
-#include "device/gpu_lock.h"
 #include "device/inputs.h"
 #include "device/reference.h"
 #include "device/timing.h"
@@ -25,9 +24,6 @@ struct Bench {
         const std::string& support_cubin, const std::optional<Ceilings>& known_ceilings);
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
-
-  /// Waits until no other process measures on this GPU.
-  GpuLock lock() const { return GpuLock(info.uuid); }
 
   /// Waits for the stream. Throws CudaError for anything that went wrong on it.
   void synchronise() const;
@@ -55,8 +51,8 @@ struct Bench {
   Checker checker;
   Arena arena;
   std::optional<Ceilings> ceilings;
-  std::optional<Nvml> nvml;                    // nothing where it is not installed
-  std::map<std::string, int> best_algorithms;  // of cuBLASLt, by problem and reference
+  std::optional<Nvml> nvml;                                 // nothing where it is not installed
+  std::map<std::string, std::vector<int>> best_algorithms;  // of cuBLASLt, by problem and reference
   std::string problem;
   bool context_lost = false;
 };

@@ -177,6 +177,7 @@ json encode(const TrialRunner::SelfTest& test) {
                  {"empty_kernel_ns", test.empty_kernel_ns},
                  {"cold_read_ns", test.cold_read_ns},
                  {"hot_read_ns", test.hot_read_ns},
+                 {"dirty_read_ns", test.dirty_read_ns},
                  {"repeat_spread_ratio", test.repeat_spread_ratio},
                  {"clock_mhz", test.clock_mhz},
                  {"noise_floor_ratio", test.noise_floor_ratio}};
@@ -285,10 +286,10 @@ Ceilings decode(const json& source) {
 template <>
 TrialRunner::SelfTest decode(const json& source) {
   return decoding("a self test", [&] {
-    TrialRunner::SelfTest test{source.at("empty_event_ns"),      source.at("empty_kernel_ns"),
-                               source.at("cold_read_ns"),        source.at("hot_read_ns"),
-                               source.at("repeat_spread_ratio"), source.at("clock_mhz"),
-                               source.at("noise_floor_ratio")};
+    TrialRunner::SelfTest test{source.at("empty_event_ns"), source.at("empty_kernel_ns"),
+                               source.at("cold_read_ns"), source.at("hot_read_ns"),
+                               source.at("dirty_read_ns"), source.at("repeat_spread_ratio"),
+                               source.at("clock_mhz"), source.at("noise_floor_ratio")};
     if (source.contains("health")) test.health = decode_health(source["health"]);
     return test;
   });

@@ -16,8 +16,8 @@ struct ProductBaseline {
   ProductBaseline(Bench& bench, const TrialRequest& request);
 
   void enqueue(int algorithm) const { product->enqueue(algorithm, out); }
-  /// The fastest algorithm, found once per problem and reference.
-  int best_algorithm(Bench& bench);
+  /// Those that may be the fastest, the likeliest first; found once per problem and reference.
+  const std::vector<int>& best_algorithms(Bench& bench);
 
   std::string key;
   InputMap inputs;

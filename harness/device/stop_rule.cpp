@@ -51,13 +51,15 @@ bool StopRule::is_raced(std::span<const double> samples_ns) const {
 
 std::optional<StopReason> StopRule::decide(std::span<const double> samples_ns,
                                            double elapsed_s) const {
-  if (is_raced(samples_ns)) return StopReason::raced;
+  const bool whole_time = spec_.precision_ratio == 0;
+  if (!whole_time && is_raced(samples_ns)) return StopReason::raced;
   if (samples_ns.size() < kMinSamples) {
     // A launch so slow that not even these fit: twice the limit is given up to get them.
     if (elapsed_s <= 2 * spec_.max_seconds_per_config) return std::nullopt;
     return StopReason::time_limit;
   }
   const bool out_of_time = elapsed_s > spec_.max_seconds_per_config;
+  if (whole_time) return out_of_time ? std::optional(StopReason::time_limit) : std::nullopt;
   const bool full = samples_ns.size() >= kMaxSamples;
   if (!out_of_time && !full && !worth_a_look(samples_ns.size())) return std::nullopt;
   const Interval interval = median_interval(samples_ns);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <new>
 #include <span>
+#include <thread>
 
 #include "base/stats.h"
 #include "device/failure.h"
@@ -20,14 +21,33 @@ namespace {
 
 constexpr std::size_t kLeastFlushBytes = std::size_t{128} << 20;
 
-// Under load. A GPU reacts to its power within milliseconds and settles within a second or two; 32
-// launches between two waits keep it busy, as a wait costs about as much as one short kernel.
-constexpr int kLaunchesPerWait = 32;
-constexpr double kLoadSeconds = 0.03;  // before each sample
-constexpr double kSettleSeconds = 3;   // at most, before the first
-// Settled is when the medians of ten samples and of the ten before, 0.3 s apart, differ by less.
-constexpr std::size_t kSettledSamples = 20;
+// Under load. What power management does to the clock swings over tens of milliseconds, so a long
+// load before each sample does not average it out: on an H200 one 4096^3 product entered twice
+// came out 1.9 % apart after 30 ms of load before each of 15 samples, and 0.1 % apart after 1 ms
+// before each of 200, at the same clock and time.
+constexpr double kLoadSeconds = 0.001;
+constexpr int kLaunchesPerWait = 4;
+// A GPU settles within a second or two. Settled is when the medians of ten samples before and after
+// 0.25 s of load differ by less.
+constexpr double kSettleLoadSeconds = 0.25;
+constexpr double kSettleSeconds = 3;  // at most
+constexpr int kSettledSamples = 10;
 constexpr double kSettledRatio = 0.005;
+
+// Between cold samples of a re-rank. The rest keeps the GPU idle for 96 % of the time up to the
+// longest one: back to back a 4096^3 product on an H200 is 2-4 % slower than at rest and the ratio
+// of two of them spreads by 0.4 % from process to process; with 5 ms of rest, by 0.14 %. Work
+// shorter than the flush before it draws too little power to lower the clock.
+constexpr double kRestRatio = 25;
+constexpr double kLongestRestNs = 20e6;
+constexpr double kNeedsRestNs = 50e3;
+
+// A sample at a clock this much below the highest of its trial was held down by something that came
+// with it or before it: heat, a power brake, a neighbour. It is taken again after a pause that
+// doubles, up to this many times a trial.
+constexpr double kThrottledRatio = 0.93;
+constexpr int kMostRetakes = 4;
+constexpr double kFirstPauseNs = 2e6;
 
 using Clock = std::chrono::steady_clock;
 
@@ -45,6 +65,14 @@ constexpr std::array kPreparations{
     Named{"sustained", Preparation::sustained},
     Named{"graph", Preparation::graph},
 };
+
+void pause(double ns) { std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(ns)); }
+
+/// Events count in fractions of a nanosecond that a float of milliseconds cannot hold; what is left
+/// of them below a tenth is noise.
+double from_milliseconds(float milliseconds) {
+  return std::round(static_cast<double>(milliseconds) * 1e7) / 10;
+}
 
 void summarise(Timing& timing) {
   const Interval interval = median_or_range(timing.samples_ns);
@@ -126,16 +154,16 @@ void Timer::synchronise() const {
 
 void Timer::flush() const { support_->read(flush_buffer_.get(), flush_bytes_); }
 
-/// Keeps the GPU busy with the work; returns while the last launches still run.
-void Timer::load(const Work& work) const {
-  const auto begin = Clock::now();
-  work();
-  synchronise();
-  const double fitting = kLoadSeconds / seconds_since(begin);
-  const int launches = static_cast<int>(std::clamp<double>(fitting, 1, kLaunchesPerWait));
-  for (;;) {
-    for (int i = 0; i < launches; ++i) work();
-    if (seconds_since(begin) > kLoadSeconds) return;
+void Timer::flush_by_memset() const {
+  driver_->check(driver_->cuMemsetD8Async(flush_buffer_.get(), 0, flush_bytes_, stream_),
+                 "cuMemsetD8Async");
+}
+
+/// Keeps the GPU busy with the work for so long; returns while the last launches still run.
+void Timer::load(const Work& work, double seconds) const {
+  for (const auto begin = Clock::now();;) {
+    for (int i = 0; i < kLaunchesPerWait; ++i) work();
+    if (seconds_since(begin) > seconds) return;
     synchronise();
   }
 }
@@ -146,7 +174,7 @@ void Timer::prepare(const Work& work, Preparation preparation) const {
       work();
       return;
     case Preparation::sustained:
-      load(work);
+      load(work, kLoadSeconds);
       flush();
       return;
     case Preparation::cold:
@@ -206,7 +234,7 @@ Sample Timer::read_sample() const {
   float milliseconds = 0;
   driver_->check(driver_->event_elapsed_time(&milliseconds, begin_.get(), end_.get()),
                  "cuEventElapsedTime");
-  sample.time_ns = static_cast<double>(milliseconds) * 1e6;
+  sample.time_ns = from_milliseconds(milliseconds);
   const auto& [published, timed_out, before, after] = mailbox();
   // A stamp is missing when its kernel put no block on the SM that stamps.
   if (before.time_ns != 0 && after.time_ns > before.time_ns) {
@@ -216,14 +244,23 @@ Sample Timer::read_sample() const {
   return sample;
 }
 
-Sample Timer::sample(const Work& work, Preparation preparation) {
+void Timer::forget_stamps() const {
   driver_->check(driver_->cuMemsetD8Async(stamps_.get(), 0, 2 * sizeof(Stamp), stream_),
                  "cuMemsetD8Async");
-  if (preparation == Preparation::graph) {
-    run_graph(work);
-    return read_sample();
+}
+
+Sample Timer::sample(const Work& work, Preparation preparation) {
+  if (preparation != Preparation::graph) {
+    return sample_after([&] { prepare(work, preparation); }, work);
   }
-  prepare(work, preparation);
+  forget_stamps();
+  run_graph(work);
+  return read_sample();
+}
+
+Sample Timer::sample_after(const Work& before, const Work& work) {
+  forget_stamps();
+  before();
   run_held(work);
   synchronise();
   if (std::atomic_ref(mailbox().timed_out).exchange(0) != 0) {
@@ -234,44 +271,60 @@ Sample Timer::sample(const Work& work, Preparation preparation) {
   return read_sample();
 }
 
-void Timer::settle(const Work& work, Preparation preparation) {
+bool Timer::settle(const Work& work, Preparation preparation) {
   // The first after a check finds the clock of a GPU that was busy.
   sample(work, preparation);
-  if (preparation != Preparation::sustained) return;
-  const auto begin = Clock::now();
-  std::vector<double> latest_ns;
-  do {
-    latest_ns.push_back(sample(work, preparation).time_ns);
-    if (latest_ns.size() < kSettledSamples) continue;
-    const std::span<const double> latest(latest_ns);
-    const double older_ns = median(latest.first(kSettledSamples / 2));
-    const double newer_ns = median(latest.last(kSettledSamples / 2));
-    if (std::abs(newer_ns - older_ns) <= kSettledRatio * older_ns) return;
-    latest_ns.erase(latest_ns.begin());
-  } while (seconds_since(begin) < kSettleSeconds);
+  if (preparation != Preparation::sustained) return true;
+  double older_ns = 0;
+  for (const auto begin = Clock::now(); seconds_since(begin) < kSettleSeconds;) {
+    load(work, kSettleLoadSeconds);
+    const double newer_ns = median_of(work, preparation, kSettledSamples);
+    if (std::abs(newer_ns - older_ns) <= kSettledRatio * older_ns) return true;
+    older_ns = newer_ns;
+  }
+  return false;
+}
+
+void Timer::rest(double time_ns) {
+  if (time_ns > kNeedsRestNs) pause(std::min(kRestRatio * time_ns, kLongestRestNs));
+}
+
+double Timer::median_of(const Work& work, Preparation preparation, int samples) {
+  std::vector<double> times_ns;
+  for (int i = 0; i < samples; ++i) times_ns.push_back(sample(work, preparation).time_ns);
+  return median(times_ns);
 }
 
 double Timer::quick_median_ns(const Work& work, int samples) {
-  std::vector<double> times_ns;
   sample(work, Preparation::cold);
-  for (int i = 0; i < samples; ++i) times_ns.push_back(sample(work, Preparation::cold).time_ns);
-  return median(times_ns);
+  return median_of(work, Preparation::cold, samples);
 }
 
 Timing Timer::measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns) {
   const Preparation preparation = preparation_of(spec.protocol);
   const StopRule rule(spec, best_ns);
-  settle(work, preparation);
+  const bool settled = settle(work, preparation);
   const auto begin = Clock::now();
   Timing timing;
+  double highest_mhz = 0;
+  double pause_ns = kFirstPauseNs;
   std::optional<StopReason> stop;
   while (!stop) {
     const Sample taken = sample(work, preparation);
+    highest_mhz = std::max(highest_mhz, taken.clock_mhz);
+    // A low clock is what `sustained` is about.
+    const bool throttled = preparation != Preparation::sustained && taken.clock_mhz > 0 &&
+                           taken.clock_mhz < kThrottledRatio * highest_mhz;
+    if (throttled && timing.num_throttled++ < kMostRetakes) {
+      pause(pause_ns);
+      pause_ns *= 2;
+      continue;
+    }
     timing.samples_ns.push_back(taken.time_ns);
     timing.clocks_mhz.push_back(taken.clock_mhz);
     stop = rule.decide(timing.samples_ns, seconds_since(begin));
   }
-  timing.stop = *stop;
+  timing.stop = settled || *stop == StopReason::raced ? *stop : StopReason::unsettled;
   summarise(timing);
   return timing;
 }

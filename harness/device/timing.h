@@ -19,8 +19,8 @@ using Work = std::function<void()>;
 ///   cold       L2 is evicted by reading a buffer of twice its size; the GPU is idle between
 ///              samples, so that it runs at boost clocks
 ///   hot        the same work runs once, untimed
-///   sustained  the same work runs back to back for a while, then L2 is evicted: no idle moment,
-///              so that power and clocks are those of a busy GPU
+///   sustained  the same work runs back to back for a millisecond, then L2 is evicted: no idle
+///              moment, so that power and clocks are those of a busy GPU
 ///   graph      cold, with eviction, events and work captured in one graph
 enum class Preparation { cold, hot, sustained, graph };
 
@@ -46,13 +46,22 @@ class Timer {
 
   /// Enqueues the read that evicts L2.
   void flush() const;
+  /// Enqueues a memset of the same buffer, as other tools flush: it leaves lines in L2 that the next
+  /// kernel's reads must first write back. Only to show what that costs.
+  void flush_by_memset() const;
 
   /// Brings the GPU into the state that samples of the protocol are taken in: under `sustained`
-  /// the work runs until samples of it repeat. Throws like sample().
-  void settle(const Work& work, Preparation preparation);
+  /// the work runs until samples of it repeat. False when they still do not after three seconds.
+  /// Throws like sample().
+  bool settle(const Work& work, Preparation preparation);
   /// One sample. Waits. Throws CudaError and Failure: the launches wait for the device, or cannot
   /// be captured in a graph.
   Sample sample(const Work& work, Preparation preparation);
+  /// One sample of the work with nothing before it but `before`.
+  Sample sample_after(const Work& before, const Work& work);
+  /// Leaves the GPU idle after a sample of `time_ns`, so that the next one does not start in the
+  /// heat and the lowered clock of this one.
+  static void rest(double time_ns);
   /// The median of `samples` cold samples after one that is thrown away.
   double quick_median_ns(const Work& work, int samples);
 
@@ -66,11 +75,13 @@ class Timer {
 
   Mailbox& mailbox() const;
   CUdeviceptr in_mailbox(std::size_t offset) const;
-  void load(const Work& work) const;
+  void load(const Work& work, double seconds) const;
+  double median_of(const Work& work, Preparation preparation, int samples);
   void prepare(const Work& work, Preparation preparation) const;
   void enqueue_timed(const Work& work, unsigned event_flags) const;
   void run_held(const Work& work);
   void run_graph(const Work& work) const;
+  void forget_stamps() const;
   Sample read_sample() const;
   void synchronise() const;
 

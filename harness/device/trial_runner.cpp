@@ -79,13 +79,16 @@ TrialRunner::SelfTest measure_self(Bench& bench) {
   figures.cold_read_ns = median(medians_ns);
   const auto [low, high] = std::minmax_element(medians_ns.begin(), medians_ns.end());
   figures.repeat_spread_ratio = (*high - *low) / figures.cold_read_ns;
-  std::vector<double> hot_ns, clocks_mhz;
+  std::vector<double> hot_ns, dirty_ns, clocks_mhz;
+  const Work dirty = [&] { bench.timer.flush_by_memset(); };
   for (int i = 0; i < kSelfTestSamples; ++i) {
+    dirty_ns.push_back(bench.timer.sample_after(dirty, read).time_ns);
     const Sample sample = bench.timer.sample(read, Preparation::hot);
     hot_ns.push_back(sample.time_ns);
     clocks_mhz.push_back(sample.clock_mhz);
   }
   figures.hot_read_ns = median(hot_ns);
+  figures.dirty_read_ns = median(dirty_ns);
   figures.clock_mhz = median(clocks_mhz);
   figures.noise_floor_ratio = noise_floor_ratio(bench, read);
   if (bench.nvml) figures.health = bench.nvml->health();
@@ -140,7 +143,6 @@ void TrialRunner::setup(const std::filesystem::path& support_cubin,
 
 Ceilings TrialRunner::measure_ceilings() {
   Bench& bench = impl_->ready();
-  const GpuLock lock = bench.lock();
   return noting_loss(bench, [&] {
     return assay::measure_ceilings(bench.driver, bench.stream, bench.support, bench.engine,
                                    bench.timer);
@@ -149,7 +151,6 @@ Ceilings TrialRunner::measure_ceilings() {
 
 Outcome TrialRunner::run(const TrialRequest& request) {
   Bench& bench = impl_->ready();
-  const GpuLock lock = bench.lock();
   const auto begin = std::chrono::steady_clock::now();
   bench.enter_problem(request.plan.problem);
   Outcome outcome = bench.guarded([&] { return run_trial(bench, request); });
@@ -179,7 +180,6 @@ RerankResult TrialRunner::rerank(const std::vector<TrialRequest>& candidates,
 
 TrialRunner::SelfTest TrialRunner::self_test() {
   Bench& bench = impl_->ready();
-  const GpuLock lock = bench.lock();
   return noting_loss(bench, [&] { return measure_self(bench); });
 }
 

@@ -42,6 +42,7 @@ class TrialRunner {
     double empty_kernel_ns = 0;      // two events around an empty kernel
     double cold_read_ns = 0;         // reading 32 MiB after a flush
     double hot_read_ns = 0;          // reading it again
+    double dirty_read_ns = 0;        // reading it after a memset of the flush buffer instead
     double repeat_spread_ratio = 0;  // (max-min)/median of medians of one kernel measured 5 times
     double clock_mhz = 0;            // the SM clock during short work; 0 when not known
     double noise_floor_ratio = 0;    // least margin that a re-rank can claim, for that read

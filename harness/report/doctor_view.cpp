@@ -55,6 +55,9 @@ Finding judge_flush(const std::string& name, const SelfMeasurement& m) {
                   fmt::format("{} read cold in {}, hot in {}", format_bytes(size),
                               format_time(m.cold_read_ns), format_time(m.hot_read_ns)),
                   Verdict::ok, ""};
+  if (positive(m.dirty_read_ns)) {
+    finding.found += fmt::format(", after a memset {}", format_time(m.dirty_read_ns));
+  }
   if (!positive(m.cold_read_ns) || !positive(m.hot_read_ns)) {
     finding.verdict = Verdict::suspicious;
     finding.advice = "the read could not be timed; run again";

@@ -35,6 +35,7 @@ struct SelfMeasurement {
   double empty_kernel_ns = 0;
   double cold_read_ns = 0;
   double hot_read_ns = 0;
+  double dirty_read_ns = 0;  // after a memset of the flush buffer; 0: not measured
   double repeat_spread_ratio = 0;
   double copy_bytes_per_s = 0;
   double read_bytes_per_s = 0;

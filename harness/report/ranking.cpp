@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <tuple>
 
 #include "base/stats.h"
@@ -15,12 +16,15 @@ namespace {
 struct Runner {
   Entrant entrant;
   RankEntry entry;
+  double cost = 0;  // what the objective makes least
   bool baseline() const { return entrant.kernel.empty(); }
   bool passed() const { return entry.failure.empty(); }
+  bool in_all_rounds() const { return passed() && !entrant.eliminated; }
 };
 
 /// What is wrong with the samples themselves; empty when nothing is.
-std::string sample_failure(const std::vector<double>& samples_ns, std::size_t rounds) {
+std::string sample_failure(const Entrant& entrant, std::size_t rounds) {
+  const std::vector<double>& samples_ns = entrant.samples_ns;
   if (samples_ns.empty()) return "it was never timed";
   for (std::size_t i = 0; i < samples_ns.size(); ++i) {
     if (!(samples_ns[i] > 0) || std::isinf(samples_ns[i])) {
@@ -29,18 +33,18 @@ std::string sample_failure(const std::vector<double>& samples_ns, std::size_t ro
   }
   // Round r of one entrant is paired with round r of another: one that stopped early would be
   // compared at another clock and temperature.
-  if (samples_ns.size() < rounds) {
+  if (samples_ns.size() < rounds && !entrant.eliminated) {
     return fmt::format("it was timed in {} of {} rounds", samples_ns.size(), rounds);
   }
   return "";
 }
 
 /// A total order, so that the verdict does not depend on the order of the entrants: passed before
-/// failed, fast before slow, configurations before baselines, then by text.
+/// failed, eliminated between, cheap before dear, configurations before baselines, then by text.
 bool ranks_before(const Runner& a, const Runner& b) {
   const auto key = [](const Runner& r) {
-    return std::tuple(!r.passed(), r.passed() ? r.entry.median_ns : 0, r.baseline(),
-                      std::tie(r.entrant.kernel, r.entrant.config));
+    return std::tuple(!r.passed(), r.passed() && r.entrant.eliminated, r.passed() ? r.cost : 0,
+                      r.baseline(), std::tie(r.entrant.kernel, r.entrant.config));
   };
   return key(a) < key(b);
 }
@@ -54,11 +58,19 @@ bool wins_tie(const Runner& a, const Runner& b) {
   return key(a) < key(b);
 }
 
-bool is_tie(const Interval& ratio, double noise_ratio) {
-  return (ratio.low <= 1 && 1 <= ratio.high) || ratio.value <= 1 + noise_ratio;
+double cost_of(const Runner& runner, Objective objective) {
+  switch (objective) {
+    case Objective::time:
+      break;
+    case Objective::energy:
+      return runner.entrant.energy_j;
+    case Objective::edp:
+      return runner.entrant.energy_j * runner.entry.median_ns;
+  }
+  return runner.entry.median_ns;
 }
 
-std::vector<Runner> line_up(std::vector<Entrant> entrants) {
+std::vector<Runner> line_up(std::vector<Entrant> entrants, Objective objective) {
   std::size_t rounds = 0;
   for (const Entrant& entrant : entrants) {
     if (entrant.failure.empty()) rounds = std::max(rounds, entrant.samples_ns.size());
@@ -69,37 +81,85 @@ std::vector<Runner> line_up(std::vector<Entrant> entrants) {
     runner.entry.kernel = entrant.kernel;
     runner.entry.config = entrant.config;
     runner.entry.samples_ns = entrant.samples_ns;
-    const std::string bad_samples = sample_failure(entrant.samples_ns, rounds);
+    runner.entry.clocks_mhz = entrant.clocks_mhz;
+    runner.entry.eliminated = entrant.eliminated;
+    runner.entry.energy_j = entrant.energy_j;
+    const std::string bad_samples = sample_failure(entrant, rounds);
     runner.entry.failure = entrant.failure.empty() ? bad_samples : entrant.failure;
     if (bad_samples.empty()) runner.entry.median_ns = median(entrant.samples_ns);
     runner.entrant = std::move(entrant);
+    runner.cost = cost_of(runner, objective);
     runners.push_back(std::move(runner));
   }
   std::sort(runners.begin(), runners.end(), ranks_before);
   return runners;
 }
 
-/// The first, and so the fastest, that passed and is or is not a baseline.
-Runner* fastest(std::vector<Runner>& runners, bool baseline) {
+/// The first, and so the best, that passed all rounds and is or is not a baseline.
+Runner* best_of(std::vector<Runner>& runners, bool baseline) {
   const auto found = std::find_if(runners.begin(), runners.end(), [&](const Runner& runner) {
-    return runner.passed() && runner.baseline() == baseline;
+    return runner.in_all_rounds() && runner.baseline() == baseline;
   });
   return found == runners.end() ? nullptr : &*found;
 }
 
-Interval ratio(const Runner& numerator, const Runner& denominator) {
+const Runner* fastest_baseline(const std::vector<Runner>& runners) {
+  const Runner* best = nullptr;
+  for (const Runner& runner : runners) {
+    if (!runner.in_all_rounds() || !runner.baseline()) continue;
+    if (!best || runner.entry.median_ns < best->entry.median_ns) best = &runner;
+  }
+  return best;
+}
+
+/// Over the rounds that both took part in.
+Interval ratio(const std::vector<double>& numerator, const std::vector<double>& denominator) {
+  const std::size_t rounds = std::min(numerator.size(), denominator.size());
+  return paired_ratio(std::span(numerator).first(rounds), std::span(denominator).first(rounds));
+}
+
+Interval time_ratio(const Runner& numerator, const Runner& denominator) {
   if (&numerator == &denominator) return {1, 1, 1};
-  return paired_ratio(numerator.entrant.samples_ns, denominator.entrant.samples_ns);
+  return ratio(numerator.entrant.samples_ns, denominator.entrant.samples_ns);
+}
+
+/// The SM cycles of each sample; nothing when the clock of any is not known.
+std::vector<double> cycles(const Entrant& entrant) {
+  std::vector<double> cycles;
+  for (std::size_t i = 0; i < entrant.clocks_mhz.size(); ++i) {
+    if (entrant.clocks_mhz[i] <= 0 || i >= entrant.samples_ns.size()) return {};
+    cycles.push_back(entrant.samples_ns[i] * entrant.clocks_mhz[i] * 1e-3);
+  }
+  return cycles.size() == entrant.samples_ns.size() ? cycles : std::vector<double>();
+}
+
+Interval cycles_ratio(const Runner& numerator, const Runner& denominator) {
+  const std::vector<double> above = cycles(numerator.entrant);
+  const std::vector<double> below = cycles(denominator.entrant);
+  if (above.empty() || below.empty()) return {};
+  if (&numerator == &denominator) return {1, 1, 1};
+  return ratio(above, below);
+}
+
+/// How far `runner` is behind the reference, as a ratio of costs.
+Interval distance(const Runner& runner, const Runner& reference, Objective objective) {
+  if (objective == Objective::time) return time_ratio(runner, reference);
+  const double ratio = runner.cost / reference.cost;
+  return {ratio, ratio, ratio};
 }
 
 /// Marks the tied and returns the winner; null when no configuration passed.
-Runner* choose_winner(std::vector<Runner>& runners, double noise_ratio) {
-  const Runner* reference = fastest(runners, false);
+Runner* choose_winner(std::vector<Runner>& runners, double noise_ratio, Objective objective) {
+  const Runner* reference = best_of(runners, false);
+  const double margin =
+      objective == Objective::time ? std::max(noise_ratio, kLeastTimeMargin) : kLeastEnergyMargin;
   Runner* winner = nullptr;
   for (Runner& runner : runners) {
-    if (!runner.passed() || runner.baseline()) continue;
-    runner.entry.tied = is_tie(ratio(runner, *reference), noise_ratio);
-    if (runner.entry.tied && (!winner || wins_tie(runner, *winner))) winner = &runner;
+    if (!runner.in_all_rounds() || runner.baseline()) continue;
+    const Interval behind = distance(runner, *reference, objective);
+    runner.entry.tied = behind.low <= 1 || behind.value <= 1 + margin;
+    if (behind.value > 1 + margin / 4) continue;
+    if (!winner || wins_tie(runner, *winner)) winner = &runner;
   }
   if (winner) winner->entry.winner = true;
   return winner;
@@ -107,15 +167,17 @@ Runner* choose_winner(std::vector<Runner>& runners, double noise_ratio) {
 
 }  // namespace
 
-std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio) {
-  std::vector<Runner> runners = line_up(std::move(entrants));
-  const Runner* winner = choose_winner(runners, noise_ratio);
-  const Runner* baseline = fastest(runners, true);
+std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio,
+                                     Objective objective) {
+  std::vector<Runner> runners = line_up(std::move(entrants), objective);
+  const Runner* winner = choose_winner(runners, noise_ratio, objective);
+  const Runner* baseline = fastest_baseline(runners);
   std::vector<RankEntry> entries;
   for (Runner& runner : runners) {
     if (runner.passed()) {
-      if (winner) runner.entry.ratio_to_best = ratio(runner, *winner);
-      if (baseline) runner.entry.speedup_over_baseline = ratio(*baseline, runner);
+      if (winner) runner.entry.ratio_to_best = time_ratio(runner, *winner);
+      if (winner) runner.entry.cycles_ratio_to_best = cycles_ratio(runner, *winner);
+      if (baseline) runner.entry.speedup_over_baseline = time_ratio(*baseline, runner);
     }
     entries.push_back(std::move(runner.entry));
   }

@@ -19,16 +19,31 @@ struct TieBreak {
 struct Entrant {
   std::string kernel;  // empty for a baseline
   std::string config;
-  std::vector<double> samples_ns;  // one per round
-  TieBreak tie_break;              // unused for a baseline
-  std::string failure;             // why its last check failed; empty when it passed
+  std::vector<double> samples_ns;       // one per round
+  TieBreak tie_break;                   // unused for a baseline
+  std::string failure;                  // why its last check failed; empty when it passed
+  std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown
+  bool eliminated = false;              // left after the first rounds, clearly slower
+  double energy_j = 0;                  // per launch; 0: not measured
 };
 
-/// Turns rounds taken in turn into a verdict. The fastest by median among the configurations that
-/// passed is the reference; those whose paired ratio to it has an interval that includes 1 are tied
-/// with it; the winner is the first of the tied by TieBreak. Ratios in the result are to the
-/// winner; the baseline is the fastest of the baselines by median. Failed entrants come last.
-/// Whatever its interval says, a margin of at most `noise_ratio` (0.002 = 0.2 %) is a tie.
-std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio = 0);
+/// The least difference in time that is called one. The re-rank knows a ratio to 0.2 %, and what
+/// differs from process to process (addresses, the board's heat) adds 0.1 % on an H200; a verdict
+/// that is to be found again needs room beyond both.
+inline constexpr double kLeastTimeMargin = 0.005;
+/// Likewise for energy, whose counter is coarser.
+inline constexpr double kLeastEnergyMargin = 0.01;
+
+/// Turns rounds taken in turn into a verdict. The best by the objective among the configurations
+/// that passed all rounds is the reference. By time, those whose paired ratio to it has an interval
+/// that includes 1 are tied with it, and so are those within the margin, which is the larger of
+/// `noise_ratio` (0.002 = 0.2 %) and the least; by energy, or energy times median time, those
+/// within the least margin. The winner is the first by TieBreak of the tied within a quarter of the
+/// margin, so that a winner is among the tied when the whole is measured again.
+///
+/// Ratios in the result are of times and to the winner; the baseline is the fastest of the
+/// baselines by median. The eliminated come after those that stayed, the failed last.
+std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio = 0,
+                                     Objective objective = Objective::time);
 
 }  // namespace assay

@@ -149,8 +149,8 @@ MeasureSpec read_measure(const YamlNode& node) {
     measure.protocol = protocol->one_of("a protocol", names_of(protocols()));
   }
   if (const YamlNode* precision = map.find("precision")) {
-    constexpr std::string_view kWhat = "a ratio between 0 and 1 such as 0.005 or 0.5%";
-    measure.precision_ratio = precision->positive_number(kWhat);
+    constexpr std::string_view kWhat = "a ratio below 1 such as 0.005 or 0.5%, or 0";
+    measure.precision_ratio = precision->non_negative_number(kWhat);
     if (measure.precision_ratio >= 1) precision->fail_expected(kWhat);
   }
   if (const YamlNode* seconds = map.find("max_seconds_per_config")) {

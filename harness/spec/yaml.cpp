@@ -138,6 +138,12 @@ bool YamlNode::boolean(std::string_view what) const {
 }
 
 double YamlNode::positive_number(std::string_view what) const {
+  const double value = non_negative_number(what);
+  if (value == 0) fail_expected(what);
+  return value;
+}
+
+double YamlNode::non_negative_number(std::string_view what) const {
   std::string_view digits = quoted_ ? std::string_view() : text_;
   const bool percent = digits.ends_with('%');
   if (percent) digits.remove_suffix(1);
@@ -146,8 +152,7 @@ double YamlNode::positive_number(std::string_view what) const {
                        (point == std::string_view::npos || all_digits(digits.substr(point + 1)));
   double value = 0;
   if (!decimal ||
-      std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc() ||
-      value <= 0) {
+      std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc()) {
     fail_expected(what);
   }
   return percent ? value / 100 : value;

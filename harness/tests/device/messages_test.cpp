@@ -125,12 +125,12 @@ TEST(Messages, TheSmallOnesKeepEveryField) {
   const Ceilings ceilings{1, 2, 3, 4};
   EXPECT_EQ(message::encode(sent(ceilings)), message::encode(ceilings));
   EXPECT_EQ(sent(ceilings).f32_flops_per_s, 4);
-  TrialRunner::SelfTest self_test{1, 2, 3, 4, 5, 6, 7};
+  TrialRunner::SelfTest self_test{1, 2, 3, 4, 5, 6, 7, 8};
   EXPECT_EQ(message::encode(sent(self_test)), message::encode(self_test));
   EXPECT_FALSE(sent(self_test).health);
   self_test.health = GpuHealth{.state = {4, 700, 60}, .clock_mhz = 1500, .ecc = false};
   EXPECT_EQ(sent(self_test).health, self_test.health);
-  EXPECT_EQ(sent(self_test).repeat_spread_ratio, 5);
+  EXPECT_EQ(sent(self_test).repeat_spread_ratio, 6);
   const BaselineTiming baseline{"cublaslt_best", "algorithm 2 of 8", make_timing()};
   EXPECT_EQ(message::encode(sent(baseline)), message::encode(baseline));
   EXPECT_EQ(sent(baseline).timing.samples_ns.size(), 4u);

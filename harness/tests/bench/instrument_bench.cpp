@@ -1,0 +1,261 @@
+// How far the instrument can be trusted on the GPU at hand, against the bars it was built to. Runs
+// the program beside it in fresh processes, as a user would, and reads what they store:
+//
+//   instrument_bench [FOLDER [PROCESSES]]    in the project's root; databases go to FOLDER
+//
+// About five minutes on an H200. Every figure is printed with its bar; the exit code is 1 when one
+// is missed.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "report/ranking.h"
+#include "store/store.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kProcesses = 15;  // unless told otherwise
+
+/// What other tools spend on each configuration: 25 ms of warm-up and 100 ms of samples.
+constexpr double kFixedSeconds = 0.125;
+
+class Bench {
+ public:
+  Bench(fs::path assay, fs::path folder) : assay_(std::move(assay)), folder_(std::move(folder)) {}
+
+  /// Runs `assay ARGUMENTS` in a process of its own and returns what it prints.
+  std::string run(const std::string& arguments) const {
+    const fs::path output = folder_ / "output.txt";
+    const std::string command =
+        fmt::format("{{ '{}' {}; }} >'{}' 2>'{}'", assay_.string(), arguments, output.string(),
+                    (folder_ / "errors.txt").string());
+    if (std::system(command.c_str()) != 0) {
+      throw Error(fmt::format("assay {} failed: {}", arguments, read_file(folder_ / "errors.txt")));
+    }
+    return read_file(output);
+  }
+
+  /// Runs a sweep and opens what it stored.
+  Store sweep(const fs::path& yaml, const std::string& name) const {
+    const fs::path db = folder_ / (name + ".db");
+    fs::remove(db);
+    run(fmt::format("sweep '{}' --kernels kernels --db '{}'", yaml.string(), db.string()));
+    return Store::open_readonly(db);
+  }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    write_file_atomic(folder_ / name, text);
+    return folder_ / name;
+  }
+
+  /// One line of the report.
+  void print(const std::string& what, const std::string& measured, const std::string& bar,
+             bool met) {
+    fmt::print("{:<58} {:>22}   {:<26} {}\n", what, measured, bar, met ? "met" : "NOT MET");
+    std::fflush(stdout);
+    all_met_ = all_met_ && met;
+  }
+  bool all_met() const { return all_met_; }
+
+ private:
+  fs::path assay_;
+  fs::path folder_;
+  bool all_met_ = true;
+};
+
+/// The configuration that won a problem in the recording, as a sweep of nothing else.
+std::string single_sweep(const std::string& problem, const std::string& protocol) {
+  Filter filter;
+  filter.problem = problem;
+  for (const RankRow& row :
+       Store::open_readonly("results/recorded/nvidia_h200/gemm_h200.jsonl").ranks(filter)) {
+    for (const RankEntry& entry : row.record.entries) {
+      if (!entry.winner) continue;
+      std::string yaml =
+          fmt::format("sweep: single\nkernels: [{}]\nproblems:\n  - {{", entry.kernel);
+      for (const auto& [name, value] : row.record.problem)
+        yaml += fmt::format("{}: {}, ", name, value);
+      yaml += "}\nparams:\n";
+      for (const auto& [name, value] : parse_config(entry.config)) {
+        yaml += fmt::format("  {}: [{}]\n", name, to_text(value));
+      }
+      return yaml + fmt::format("measure: {{protocol: {}}}\n", protocol);
+    }
+  }
+  throw Error("the recording has no winner of " + problem);
+}
+
+struct Repeats {
+  std::vector<double> ratios;  // of the one configuration to the best of cuBLASLt
+  std::vector<double> times_ns;
+  int pairs = 0;
+  int different = 0;  // pairs of one cubin with itself
+  int rounds = 0;
+};
+
+/// One configuration in many processes.
+Repeats repeat(const Bench& bench, const std::string& problem, const std::string& protocol,
+               int processes) {
+  Repeats repeats;
+  const fs::path yaml = bench.write("single.yaml", single_sweep(problem, protocol));
+  for (int i = 0; i < processes; ++i) {
+    const RankRecord rank = bench.sweep(yaml, "single").ranks({}).at(0).record;
+    const RankEntry* ours = nullptr;
+    const RankEntry* best = nullptr;
+    for (const RankEntry& entry : rank.entries) {
+      if (entry.winner) ours = &entry;
+      if (entry.config == "cublaslt_best") best = &entry;
+    }
+    if (ours == nullptr || best == nullptr) throw Error("a re-rank lacks its baseline");
+    repeats.ratios.push_back(paired_ratio(ours->samples_ns, best->samples_ns).value);
+    repeats.times_ns.push_back(ours->median_ns);
+    repeats.rounds = std::max(repeats.rounds, static_cast<int>(ours->samples_ns.size()));
+    if (!rank.noise) continue;
+    // As if the second entry of the cubin were another configuration.
+    const auto pair = rank_entrants(
+        {{"k", "A=1", ours->samples_ns, {}, ""}, {"k", "A=2", rank.noise->samples_ns, {}, ""}});
+    ++repeats.pairs;
+    repeats.different += !pair[0].tied || !pair[1].tied;
+  }
+  return repeats;
+}
+
+double spread(const std::vector<double>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return *high / *low - 1;
+}
+
+void print_repeats(Bench& bench, Repeats& all, const std::string& problem,
+                   const std::string& protocol, double bar, int processes) {
+  const Repeats repeats = repeat(bench, problem, protocol, processes);
+  const double measured = spread(repeats.ratios);
+  bench.print(
+      fmt::format("{} {}: ratio to cuBLASLt best, {} processes", problem, protocol, processes),
+      fmt::format("{:.2f} % ({:.4f})", measured * 100, median(repeats.ratios)),
+      fmt::format("full spread <= {:.1f} %", bar * 100), measured <= bar);
+  fmt::print(
+      "    time {:.2f} to {:.2f} us, {} rounds at most, {} of {} A/A pairs called different\n",
+      *std::min_element(repeats.times_ns.begin(), repeats.times_ns.end()) / 1e3,
+      *std::max_element(repeats.times_ns.begin(), repeats.times_ns.end()) / 1e3, repeats.rounds,
+      repeats.different, repeats.pairs);
+  all.pairs += repeats.pairs;
+  all.different += repeats.different;
+}
+
+/// Winner and tie set of every problem.
+struct Verdict {
+  std::string winner;
+  std::set<std::string> tied;
+};
+
+std::map<std::string, Verdict> verdicts(const Store& store) {
+  std::map<std::string, Verdict> verdicts;
+  for (const RankRow& row : store.ranks({})) {
+    Verdict& verdict = verdicts[to_text(row.record.problem)];
+    for (const RankEntry& entry : row.record.entries) {
+      if (entry.winner) verdict.winner = entry.config;
+      if (entry.tied) verdict.tied.insert(entry.config);
+    }
+  }
+  return verdicts;
+}
+
+/// On how many problems each run's winner is among the other's tied; names the others.
+int agreements(const Store& a, const Store& b, std::string& others) {
+  const auto first = verdicts(a), second = verdicts(b);
+  int agreed = 0;
+  for (const auto& [problem, verdict] : first) {
+    const auto found = second.find(problem);
+    if (found != second.end() && found->second.tied.contains(verdict.winner) &&
+        verdict.tied.contains(found->second.winner)) {
+      ++agreed;
+    } else {
+      others += "    " + problem + '\n';
+    }
+  }
+  return agreed;
+}
+
+/// Seconds that the device spent on the trials: checks and samples.
+double device_seconds(const Store& store) {
+  double total_ms = 0;
+  for (const TrialRow& row : store.trials({})) total_ms += row.record.outcome.device_ms;
+  return total_ms * 1e-3;
+}
+
+void print_sweeps(Bench& bench) {
+  const fs::path yaml = "sweeps/gemm.yaml";
+  const Store first = bench.sweep(yaml, "first");
+  const Store second = bench.sweep(yaml, "second");
+  const int problems = static_cast<int>(verdicts(first).size());
+  std::string others;
+  int agreed = agreements(first, second, others);
+  bench.print("the GEMM sweep twice: winners mutually tied",
+              fmt::format("{} of {}", agreed, problems), "all", agreed == problems);
+  fmt::print("{}", others);
+
+  std::string text = read_file(yaml);
+  const std::string adaptive = "precision: 0.5%";
+  const std::size_t at = text.find(adaptive);
+  if (at == std::string::npos) throw Error("sweeps/gemm.yaml does not ask for " + adaptive);
+  text.replace(at, adaptive.size(),
+               fmt::format("precision: 0, max_seconds_per_config: {}", kFixedSeconds));
+  const Store fixed = bench.sweep(bench.write("fixed.yaml", text), "fixed");
+  const double share = device_seconds(first) / device_seconds(fixed);
+  others.clear();
+  agreed = agreements(first, fixed, others);
+  bench.print("GPU time of the screening over that of fixed 25 + 100 ms",
+              fmt::format("{:.3f} ({:.1f} s)", share, device_seconds(first)), "<= 1/3",
+              share <= 1.0 / 3);
+  bench.print("winners mutually tied with those of the fixed times",
+              fmt::format("{} of {}", agreed, problems), "all", agreed == problems);
+  fmt::print("{}", others);
+}
+
+void print_read(Bench& bench) {
+  const auto doctor = nlohmann::json::parse(bench.run("doctor --json || true"));
+  for (const auto& finding : doctor.at("findings")) {
+    const std::string what = finding.at("check");
+    if (what.ends_with(" flush"))
+      fmt::print("{}: {}\n", what, finding.at("found").get<std::string>());
+  }
+}
+
+int run(int argc, char** argv) {
+  const fs::path folder = argc > 1 ? argv[1] : fs::temp_directory_path() / "assay_instrument";
+  const int processes = argc > 2 ? std::stoi(argv[2]) : kProcesses;
+  fs::create_directories(folder);
+  Bench bench(fs::read_symlink("/proc/self/exe").parent_path() / "assay", folder);
+  print_read(bench);
+  Repeats all;
+  print_repeats(bench, all, "M=4096,N=4096,K=4096", "cold", 0.005, processes);
+  print_repeats(bench, all, "M=4096,N=4096,K=4096", "sustained", 0.005, processes);
+  print_repeats(bench, all, "M=16,N=4096,K=4096", "cold", 0.007, processes);
+  bench.print("A/A pairs called different", fmt::format("{} of {}", all.different, all.pairs),
+              "<= 1 in 50", 50 * all.different <= all.pairs);
+  print_sweeps(bench);
+  return bench.all_met() ? kExitDone : kExitNo;
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  try {
+    return assay::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "instrument_bench: {}\n", error.what());
+    return assay::kExitMachine;
+  }
+}
