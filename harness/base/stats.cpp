@@ -91,6 +91,15 @@ double median(std::span<const double> values) {
   return median_in_place(copy);
 }
 
+double midmean(std::span<const double> values) {
+  if (values.empty()) throw std::invalid_argument("midmean of no values");
+  std::vector<double> copy(values.begin(), values.end());
+  std::sort(copy.begin(), copy.end());
+  const std::size_t quarter = copy.size() / 4;
+  const auto middle = std::span(copy).subspan(quarter, copy.size() - 2 * quarter);
+  return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
+}
+
 Interval median_interval(std::span<const double> values) {
   if (values.empty()) throw std::invalid_argument("median interval of no values");
   std::vector<double> copy(values.begin(), values.end());

@@ -15,6 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The clock of short work repeats within a step or two of 15 MHz; one that is set differs by more.
+constexpr double kSameClockRatio = 0.05;
+
 fs::path file_of(const DeviceInfo& device) {
   std::string name = (device.uuid.empty() ? device.slug() : device.uuid) + '-' + device.driver;
   std::replace_if(
@@ -39,6 +42,7 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
     ceilings.read_bytes_per_s = json.at("read_bytes_per_s").get<double>();
     ceilings.bf16_flops_per_s = json.at("bf16_flops_per_s").get<double>();
     ceilings.f32_flops_per_s = json.at("f32_flops_per_s").get<double>();
+    ceilings.clock_mhz = json.at("clock_mhz").get<double>();
     return ceilings;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
@@ -53,7 +57,8 @@ void save_ceilings(const DeviceInfo& device, const Ceilings& ceilings) {
                                     {"copy_bytes_per_s", ceilings.copy_bytes_per_s},
                                     {"read_bytes_per_s", ceilings.read_bytes_per_s},
                                     {"bf16_flops_per_s", ceilings.bf16_flops_per_s},
-                                    {"f32_flops_per_s", ceilings.f32_flops_per_s}};
+                                    {"f32_flops_per_s", ceilings.f32_flops_per_s},
+                                    {"clock_mhz", ceilings.clock_mhz}};
   const fs::path file = file_of(device);
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
@@ -61,8 +66,11 @@ void save_ceilings(const DeviceInfo& device, const Ceilings& ceilings) {
   write_file_atomic(file, json.dump(2) + '\n');
 }
 
-Ceilings ensure_ceilings(GpuDevice& gpu) {
-  if (const auto kept = load_ceilings(gpu.info())) return *kept;
+Ceilings ensure_ceilings(GpuDevice& gpu, const Vitals& vitals) {
+  const auto kept = load_ceilings(gpu.info());
+  if (kept && std::abs(vitals.clock_mhz - kept->clock_mhz) <= kSameClockRatio * kept->clock_mhz) {
+    return *kept;
+  }
   const Ceilings measured = gpu.measure_ceilings();
   save_ceilings(gpu.info(), measured);
   return measured;

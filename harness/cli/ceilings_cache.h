@@ -14,7 +14,8 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device);
 /// Keeps them in cache_directory()/ceilings, a file for each uuid and driver. Throws Error.
 void save_ceilings(const DeviceInfo& device, const Ceilings& ceilings);
 
-/// Those kept, else measures and keeps them. `gpu` has its support kernels already (setup).
-Ceilings ensure_ceilings(GpuDevice& gpu);
+/// Those kept, unless the GPU now runs at another clock than they were measured at (someone has set
+/// it); else measures and keeps them. `gpu` has its support kernels already (setup).
+Ceilings ensure_ceilings(GpuDevice& gpu, const Vitals& vitals);
 
 }  // namespace assay

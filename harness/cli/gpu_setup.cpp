@@ -1,5 +1,7 @@
 #include "cli/gpu_setup.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "base/error.h"
@@ -21,7 +23,14 @@ Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
   const CompileResult support = compiler.submit({source, {}, {}, native_arch(gpu.info().cc)}).get();
   if (!support.ok) throw Error("the worker's own kernels do not compile: " + support.log);
   gpu.setup(support.cubin_path, std::nullopt);
-  const Ceilings ceilings = ensure_ceilings(gpu);
+  const Vitals vitals = gpu.vitals();
+  if (vitals.num_processes.value_or(1) > 1) {
+    fmt::print(stderr,
+               "warning: {} other processes use {}: times may be too long and say so nowhere else; "
+               "see nvidia-smi\n",
+               *vitals.num_processes - 1, gpu.info().name);
+  }
+  const Ceilings ceilings = ensure_ceilings(gpu, vitals);
   gpu.setup(support.cubin_path, ceilings);
   return ceilings;
 }

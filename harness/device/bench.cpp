@@ -21,6 +21,13 @@ void Bench::synchronise() const {
   driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
 }
 
+double Bench::event_floor_ns() {
+  if (known_event_floor_ns == 0) {
+    known_event_floor_ns = timer.quick_median_ns([&] { support.empty(); }, 9);
+  }
+  return known_event_floor_ns;
+}
+
 Timing Bench::measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns) {
   Timing timing = timer.measure(work, spec, best_ns);
   if (nvml) timing.state = nvml->state();

@@ -28,6 +28,9 @@ struct Bench {
   /// Waits for the stream. Throws CudaError for anything that went wrong on it.
   void synchronise() const;
 
+  /// What two events read around an empty kernel; measured when first asked for.
+  double event_floor_ns();
+
   /// Timer::measure, with the state that the GPU was in at its end.
   Timing measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns = {});
 
@@ -54,6 +57,7 @@ struct Bench {
   std::optional<Nvml> nvml;                                 // nothing where it is not installed
   std::map<std::string, std::vector<int>> best_algorithms;  // of cuBLASLt, by problem and reference
   std::string problem;
+  double known_event_floor_ns = 0;
   bool context_lost = false;
 };
 

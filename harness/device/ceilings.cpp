@@ -64,6 +64,7 @@ bool only_f32(const Plan& plan) {
 Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKernels& support,
                           OperationEngine& engine, Timer& timer) {
   Ceilings ceilings;
+  ceilings.clock_mhz = timer.boost_clock_mhz();
   {
     std::size_t free_bytes = 0, total_bytes = 0;
     driver.check(driver.cuMemGetInfo(&free_bytes, &total_bytes), "cuMemGetInfo");
@@ -89,6 +90,15 @@ Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKe
   ceilings.f32_flops_per_s = product_flops_per_s(driver, stream, support, *cublas, timer,
                                                  DType::f32, 4096, CUBLAS_COMPUTE_32F_PEDANTIC);
   return ceilings;
+}
+
+double roofline_ns(const Plan& plan, const Ceilings& ceilings) {
+  const auto least_ns = [](std::int64_t amount, double rate) {
+    return rate > 0 ? static_cast<double>(amount) / rate * 1e9 : 0;
+  };
+  const double flops_per_s = only_f32(plan) ? ceilings.f32_flops_per_s : ceilings.bf16_flops_per_s;
+  const double bytes_per_s = std::max(ceilings.read_bytes_per_s, ceilings.copy_bytes_per_s);
+  return std::max(least_ns(plan.flops, flops_per_s), least_ns(plan.bytes, bytes_per_s));
 }
 
 std::optional<std::string> implausible(const Plan& plan, double time_ns, const Ceilings& ceilings) {

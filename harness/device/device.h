@@ -18,6 +18,14 @@ struct Ceilings {
   double read_bytes_per_s = 0;  // plain read of a buffer much larger than L2
   double bf16_flops_per_s = 0;  // dense tensor-core product, random data
   double f32_flops_per_s = 0;   // dense product without tensor cores
+  double clock_mhz = 0;         // the SM clock of short work then; another clock, other ceilings
+};
+
+/// What a worker sees of its GPU before it measures.
+struct Vitals {
+  double clock_mhz = 0;                   // the SM clock of short work; 0 when not known
+  double empty_kernel_ns = 0;             // two events around an empty kernel: the event floor
+  std::optional<int> num_processes = {};  // with a context on the GPU, the worker included
 };
 
 /// One configuration to run: its resolved contract and its machine code.

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "device/gpu_turn.h"
 #include "device/messages.h"
+#include "device/timing.h"
 #include "device/worker_process.h"
 
 namespace assay {
@@ -228,7 +229,8 @@ struct GpuDevice::Impl {
   }
 
   double timeout_s(const MeasureSpec& measure, std::size_t times = 1) const {
-    return options.hang_timeout_s + static_cast<double>(times) * measure.max_seconds_per_config;
+    return options.hang_timeout_s + kLongestSettleSeconds +
+           static_cast<double>(times) * measure.max_seconds_per_config;
   }
 };
 
@@ -314,6 +316,13 @@ Ceilings GpuDevice::measure_ceilings() {
   impl_->demand({{"verb", "ceilings"}}, kInstrumentTimeoutS,
                 [&](const json& result) { ceilings = message::decode<Ceilings>(result); });
   return ceilings;
+}
+
+Vitals GpuDevice::vitals() {
+  Vitals vitals;
+  impl_->demand({{"verb", "vitals"}}, kInstrumentTimeoutS,
+                [&](const json& result) { vitals = message::decode<Vitals>(result); });
+  return vitals;
 }
 
 TrialRunner::SelfTest GpuDevice::self_test() {

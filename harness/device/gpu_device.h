@@ -41,6 +41,7 @@ class GpuDevice : public Device {
                       const std::vector<std::string>& baselines, const RerankSpec& spec) override;
 
   Ceilings measure_ceilings();
+  Vitals vitals();
   TrialRunner::SelfTest self_test();
 
   /// How many workers were started, the first included.

@@ -169,18 +169,22 @@ json encode(const Ceilings& ceilings) {
   return {{"copy_bytes_per_s", ceilings.copy_bytes_per_s},
           {"read_bytes_per_s", ceilings.read_bytes_per_s},
           {"bf16_flops_per_s", ceilings.bf16_flops_per_s},
-          {"f32_flops_per_s", ceilings.f32_flops_per_s}};
+          {"f32_flops_per_s", ceilings.f32_flops_per_s},
+          {"clock_mhz", ceilings.clock_mhz}};
+}
+
+json encode(const Vitals& vitals) {
+  return {{"clock_mhz", vitals.clock_mhz},
+          {"empty_kernel_ns", vitals.empty_kernel_ns},
+          {"num_processes", encode_optional(vitals.num_processes)}};
 }
 
 json encode(const TrialRunner::SelfTest& test) {
-  json object = {{"empty_event_ns", test.empty_event_ns},
-                 {"empty_kernel_ns", test.empty_kernel_ns},
-                 {"cold_read_ns", test.cold_read_ns},
-                 {"hot_read_ns", test.hot_read_ns},
-                 {"dirty_read_ns", test.dirty_read_ns},
-                 {"repeat_spread_ratio", test.repeat_spread_ratio},
-                 {"clock_mhz", test.clock_mhz},
-                 {"noise_floor_ratio", test.noise_floor_ratio}};
+  json object = {
+      {"empty_event_ns", test.empty_event_ns}, {"empty_kernel_ns", test.empty_kernel_ns},
+      {"cold_read_ns", test.cold_read_ns},     {"hot_read_ns", test.hot_read_ns},
+      {"dirty_read_ns", test.dirty_read_ns},   {"repeat_spread_ratio", test.repeat_spread_ratio},
+      {"clock_mhz", test.clock_mhz},           {"noise_floor_ratio", test.noise_floor_ratio}};
   if (test.health) object["health"] = encode_health(*test.health);
   return object;
 }
@@ -279,7 +283,16 @@ template <>
 Ceilings decode(const json& source) {
   return decoding("ceilings", [&] {
     return Ceilings{source.at("copy_bytes_per_s"), source.at("read_bytes_per_s"),
-                    source.at("bf16_flops_per_s"), source.at("f32_flops_per_s")};
+                    source.at("bf16_flops_per_s"), source.at("f32_flops_per_s"),
+                    source.at("clock_mhz")};
+  });
+}
+
+template <>
+Vitals decode(const json& source) {
+  return decoding("vitals", [&] {
+    return Vitals{source.at("clock_mhz"), source.at("empty_kernel_ns"),
+                  decode_optional<int>(source.at("num_processes"))};
   });
 }
 
@@ -287,9 +300,9 @@ template <>
 TrialRunner::SelfTest decode(const json& source) {
   return decoding("a self test", [&] {
     TrialRunner::SelfTest test{source.at("empty_event_ns"), source.at("empty_kernel_ns"),
-                               source.at("cold_read_ns"), source.at("hot_read_ns"),
-                               source.at("dirty_read_ns"), source.at("repeat_spread_ratio"),
-                               source.at("clock_mhz"), source.at("noise_floor_ratio")};
+                               source.at("cold_read_ns"),   source.at("hot_read_ns"),
+                               source.at("dirty_read_ns"),  source.at("repeat_spread_ratio"),
+                               source.at("clock_mhz"),      source.at("noise_floor_ratio")};
     if (source.contains("health")) test.health = decode_health(source["health"]);
     return test;
   });

@@ -20,6 +20,7 @@ nlohmann::json encode(const BaselineTiming& baseline);
 nlohmann::json encode(const RerankResult& result);
 nlohmann::json encode(const RerankSpec& spec);
 nlohmann::json encode(const Ceilings& ceilings);
+nlohmann::json encode(const Vitals& vitals);
 nlohmann::json encode(const TrialRunner::SelfTest& test);
 
 /// The inverse of encode. Throws Error naming what is missing or of the wrong type.
@@ -41,6 +42,8 @@ template <>
 RerankSpec decode(const nlohmann::json& source);
 template <>
 Ceilings decode(const nlohmann::json& source);
+template <>
+Vitals decode(const nlohmann::json& source);
 template <>
 TrialRunner::SelfTest decode(const nlohmann::json& source);
 

@@ -10,6 +10,7 @@
 
 #include "base/stats.h"
 #include "device/energy.h"
+#include "device/product_baseline.h"
 #include "device/trial.h"
 
 namespace assay {
@@ -34,10 +35,15 @@ constexpr double kMostSeconds = 10;
 // Looking costs a sort of n^2/2 numbers, and every look is a chance to stop on luck.
 constexpr double kLookGrowth = 1.5;
 
-// An algorithm of a baseline that is no more than 3 % slower than the best in a quick look may be
-// the best in truth: which one a quick look prefers changes from process to process, and with it
-// the baseline, by up to 1 % at 4096^3 on an H200.
-constexpr std::size_t kMostAlgorithms = 4;
+constexpr std::size_t kMostAlgorithms = 4;  // of a baseline after the first rounds
+
+// Where outputs, inputs and code lie in memory is luck that a process keeps: entered at several
+// places, one 1024^3 product took 12.0 or 12.4 us by the page of its output alone (H200). So short
+// work is entered at many places, which take turns: 32 at 12 us, 15 at 27 us, one from 270 us on.
+constexpr double kPlacesTimesNs = 400e3;
+constexpr int kMostPlaces = 32;
+// Between two places, so that they do not follow each other in memory.
+constexpr std::size_t kLargestGapBytes = std::size_t{32} << 20;
 
 constexpr int kEnergyRounds = 5;
 constexpr double kEnergySeconds = 0.25;
@@ -45,13 +51,13 @@ constexpr double kEnergySeconds = 0.25;
 /// One of those taken in turn. Its times go to `entry`.
 struct Entrant {
   RerankEntry* entry = nullptr;
-  std::unique_ptr<Trial> trial;  // none for a baseline
-  Work work;
-  bool stays = false;  // whatever its times: what others are compared with
+  std::vector<std::unique_ptr<Trial>> trials;  // one a place; none for a baseline
+  std::vector<Work> works;                     // likewise
+  bool stays = false;                          // whatever its times: what others are compared with
 
   bool alive() const { return entry->outcome.status == Status::correct && !entry->eliminated; }
   bool timed() const { return alive() && !entry->samples_ns.empty(); }
-  double median_ns() const { return median(entry->samples_ns); }
+  double time_ns() const { return midmean(entry->samples_ns); }
 };
 
 /// The candidates, or one baseline's algorithms, which compete among themselves.
@@ -60,9 +66,10 @@ using Group = std::vector<Entrant>;
 /// A baseline's first choice and its other algorithms that may be its best.
 struct BaselineRace {
   std::string name;
-  std::unique_ptr<ProductBaseline> product;
-  std::vector<RerankEntry> entries;  // that of the first choice first
-  Group entrants;
+  std::vector<int> algorithms{0};
+  std::vector<std::unique_ptr<ProductBaseline>> products;  // one a place
+  std::vector<RerankEntry> entries;                        // one an algorithm
+  Group entrants;                                          // likewise
 };
 
 /// cuBLAS's own errors are a baseline's failure here, not the end of the sweep.
@@ -83,7 +90,7 @@ Outcome baseline_outcome(Bench& bench, const Work& work) {
 const Entrant* fastest(const Group& group) {
   const Entrant* best = nullptr;
   for (const Entrant& entrant : group) {
-    if (entrant.timed() && (!best || entrant.median_ns() < best->median_ns())) best = &entrant;
+    if (entrant.timed() && (!best || entrant.time_ns() < best->time_ns())) best = &entrant;
   }
   return best;
 }
@@ -91,18 +98,22 @@ const Entrant* fastest(const Group& group) {
 /// A race: who takes part and how it is run.
 class Race {
  public:
-  Race(Bench& bench, Preparation preparation) : bench_(bench), preparation_(preparation) {}
-
-  Group candidates;  // the first is the screening's leader, the last its twin
-  std::vector<BaselineRace> baselines;
+  /// Enters everyone at the first place. The candidates are checked there.
+  Race(Bench& bench, const std::vector<TrialRequest>& requests,
+       const std::vector<std::string>& baseline_names, RerankResult& result);
 
   /// Rounds until the spec and the precision are satisfied.
   void run(const RerankSpec& spec);
   void measure_energy();
   /// The last checks, each after many launches.
   void check_candidates();
+  /// First choice and best of each baseline.
+  std::vector<RerankEntry> baseline_entries() const;
 
  private:
+  void enter_candidate(const TrialRequest& request, Entrant& entrant);
+  void enter_baseline(BaselineRace& baseline);
+  void enter_more_places();
   std::vector<Entrant*> all();
   void run_round(int round, bool keep);
   void eliminate(Group& group, std::size_t top);
@@ -110,12 +121,120 @@ class Race {
 
   Bench& bench_;
   Preparation preparation_;
+  std::vector<TrialRequest> requests_;  // of the candidates
+  std::size_t arena_bytes_ = 0;         // that each place needs
+  std::vector<DeviceMemory> arenas_;    // of the places but the last
+  std::size_t num_places_ = 1;
+  Group candidates_;  // the first is the screening's leader, the last its twin
+  std::vector<BaselineRace> baselines_;
 };
+
+Race::Race(Bench& bench, const std::vector<TrialRequest>& requests,
+           const std::vector<std::string>& baseline_names, RerankResult& result)
+    : bench_(bench),
+      preparation_(preparation_of(requests.front().measure.protocol)),
+      requests_(requests) {
+  // Every address is fixed before the first trial binds its arguments.
+  for (const TrialRequest& request : requests) {
+    arena_bytes_ = std::max(arena_bytes_, Trial::arena_bytes(request.plan));
+  }
+  bench.enter_problem(requests.front().plan.problem);
+  bench.release_memory();  // all candidates must fit together, and the sweep kept other shapes
+  bench.arena.reserve(arena_bytes_);
+
+  requests_.push_back(requests.front());
+  candidates_.resize(requests_.size());
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    Entrant& entrant = candidates_[i];
+    entrant.entry = i < requests.size() ? &result.candidates[i] : &result.twin.emplace();
+    entrant.entry->name = to_text(requests_[i].plan.config);
+    entrant.entry->outcome = bench.guarded([&] {
+      enter_candidate(requests_[i], entrant);
+      entrant.trials.front()->check();
+      return Outcome{};
+    });
+  }
+  candidates_.front().stays = candidates_.back().stays = true;
+  for (const std::string& name : baseline_names) {
+    BaselineRace& baseline = baselines_.emplace_back();
+    baseline.name = name;
+    const Outcome outcome = baseline_outcome(bench, [&] { enter_baseline(baseline); });
+    baseline.entries.resize(baseline.algorithms.size());
+    for (std::size_t i = 0; i < baseline.entries.size(); ++i) {
+      baseline.entries[i].outcome = outcome;
+      if (i >= baseline.entrants.size()) baseline.entrants.emplace_back();
+      baseline.entrants[i].entry = &baseline.entries[i];
+    }
+    baseline.entrants.front().stays = true;
+  }
+}
+
+/// Loads the code once more and binds it to the memory at hand.
+void Race::enter_candidate(const TrialRequest& request, Entrant& entrant) {
+  entrant.trials.push_back(std::make_unique<Trial>(bench_, request));
+  const Trial* trial = entrant.trials.back().get();
+  entrant.works.push_back([trial] { trial->enqueue(); });
+  entrant.works.back()();  // loads what is loaded lazily
+  bench_.synchronise();
+}
+
+void Race::enter_baseline(BaselineRace& baseline) {
+  baseline.products.push_back(std::make_unique<ProductBaseline>(bench_, requests_.front()));
+  ProductBaseline& product = *baseline.products.back();
+  if (baseline.entrants.empty()) {
+    for (const int algorithm : product.best_algorithms(bench_)) {
+      if (algorithm != 0) baseline.algorithms.push_back(algorithm);
+    }
+    baseline.entrants.resize(baseline.algorithms.size());
+  }
+  for (std::size_t i = 0; i < baseline.algorithms.size(); ++i) {
+    baseline.entrants[i].works.push_back(
+        [&product, algorithm = baseline.algorithms[i]] { product.enqueue(algorithm); });
+    baseline.entrants[i].works.back()();
+  }
+  bench_.synchronise();
+}
+
+/// Enters everyone at as many places as the leader's time asks for and memory has room for.
+void Race::enter_more_places() {
+  const Entrant& leader = candidates_.front();
+  if (!leader.alive() || preparation_ == Preparation::sustained) return;
+  const double time_ns = bench_.timer.quick_median_ns(leader.works.front(), 3);
+  std::size_t free_bytes = 0, total_bytes = 0;
+  bench_.driver.check(bench_.driver.cuMemGetInfo(&free_bytes, &total_bytes), "cuMemGetInfo");
+  // Inputs and a workspace beside the outputs; a quarter of the memory is enough for all.
+  const auto place_bytes = static_cast<double>(
+      arena_bytes_ + static_cast<std::size_t>(requests_.front().plan.bytes) + kLargestGapBytes);
+  const double fitting = static_cast<double>(free_bytes) / 4 / place_bytes;
+  const auto places = static_cast<std::size_t>(std::clamp(
+      std::min(kPlacesTimesNs / time_ns, fitting), 1.0, static_cast<double>(kMostPlaces)));
+  std::mt19937 random(1);
+  std::vector<DeviceMemory> gaps;
+  for (; num_places_ < places; ++num_places_) {
+    gaps.push_back(allocate(bench_.driver, random() % kLargestGapBytes + 1));
+    arenas_.push_back(bench_.arena.take());
+    bench_.arena.reserve(arena_bytes_);
+    bench_.inputs.clear();
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      Entrant& entrant = candidates_[i];
+      if (!entrant.alive() || bench_.context_lost) continue;
+      entrant.entry->outcome = bench_.guarded([&] {
+        enter_candidate(requests_[i], entrant);
+        return Outcome{};
+      });
+    }
+    for (BaselineRace& baseline : baselines_) {
+      if (!baseline.entrants.front().alive() || bench_.context_lost) continue;
+      const Outcome outcome = baseline_outcome(bench_, [&] { enter_baseline(baseline); });
+      for (RerankEntry& entry : baseline.entries) entry.outcome = outcome;
+    }
+  }
+}
 
 std::vector<Entrant*> Race::all() {
   std::vector<Entrant*> entrants;
-  for (Entrant& entrant : candidates) entrants.push_back(&entrant);
-  for (BaselineRace& baseline : baselines) {
+  for (Entrant& entrant : candidates_) entrants.push_back(&entrant);
+  for (BaselineRace& baseline : baselines_) {
     for (Entrant& entrant : baseline.entrants) entrants.push_back(&entrant);
   }
   return entrants;
@@ -140,7 +259,9 @@ void Race::run_round(int round, bool keep) {
     Entrant& entrant = *entrants[i];
     if (!entrant.alive() || bench_.context_lost) continue;
     entrant.entry->outcome = baseline_outcome(bench_, [&] {
-      const Sample sample = bench_.timer.sample(entrant.work, preparation_);
+      // Two rounds at each place, one in each order.
+      const Work& work = entrant.works[static_cast<std::size_t>(round / 2) % num_places_];
+      const Sample sample = bench_.timer.sample(work, preparation_);
       if (preparation_ != Preparation::sustained) Timer::rest(sample.time_ns);
       if (!keep) return;
       entrant.entry->samples_ns.push_back(sample.time_ns);
@@ -164,11 +285,11 @@ void Race::eliminate(Group& group, std::size_t top) {
   const auto staying = static_cast<std::size_t>(
       std::count_if(group.begin(), group.end(), [&](const Entrant& entrant) {
         return entrant.timed() && (&entrant == best || entrant.stays) &&
-               &entrant != &candidates.back();
+               &entrant != &candidates_.back();
       }));
   const std::size_t places = top > staying ? top - staying : 0;
   std::sort(rest.begin(), rest.end(),
-            [](const Entrant* a, const Entrant* b) { return a->median_ns() < b->median_ns(); });
+            [](const Entrant* a, const Entrant* b) { return a->time_ns() < b->time_ns(); });
   for (std::size_t i = places; i < rest.size(); ++i) rest[i]->entry->eliminated = true;
 }
 
@@ -178,32 +299,35 @@ bool Race::is_precise() const {
     const Interval ratio = paired_ratio(a.entry->samples_ns, b.entry->samples_ns);
     return (ratio.high - ratio.low) / 2 <= kPrecisionRatio;
   };
-  const Entrant& leader = candidates.front();
-  const Entrant& twin = candidates.back();
+  const Entrant& leader = candidates_.front();
+  const Entrant& twin = candidates_.back();
   if (leader.timed() && twin.timed() && !is_narrow(twin, leader)) return false;
-  const Entrant* best = fastest(candidates);
-  return std::all_of(baselines.begin(), baselines.end(), [&](const BaselineRace& baseline) {
+  const Entrant* best = fastest(candidates_);
+  return std::all_of(baselines_.begin(), baselines_.end(), [&](const BaselineRace& baseline) {
     const Entrant* other = fastest(baseline.entrants);
     return !best || !other || is_narrow(*best, *other);
   });
 }
 
 void Race::run(const RerankSpec& spec) {
-  const Entrant& leader = candidates.front();
+  enter_more_places();
+  const Entrant& leader = candidates_.front();
   if (leader.alive() && !bench_.context_lost) {
     // What fails here fails again in the rounds.
     leader.entry->outcome =
-        baseline_outcome(bench_, [&] { bench_.timer.settle(leader.work, preparation_); });
+        baseline_outcome(bench_, [&] { bench_.timer.settle(leader.works.front(), preparation_); });
   }
   run_round(0, false);  // thrown away, as the first of a trial is
   const auto begin = std::chrono::steady_clock::now();
-  double next_look = spec.rounds;
+  // Every place has its turns before anything is decided.
+  double next_look =
+      std::max(static_cast<double>(spec.rounds), 2.0 * static_cast<double>(num_places_));
   for (int round = 1; round <= kMostRounds && !bench_.context_lost; ++round) {
     run_round(round - 1, true);
     if (round % kEliminationRounds == 0 && round <= kEliminations * kEliminationRounds) {
       const bool last = round == kEliminations * kEliminationRounds;
-      eliminate(candidates, last ? static_cast<std::size_t>(spec.top) : candidates.size());
-      for (BaselineRace& baseline : baselines) eliminate(baseline.entrants, kMostAlgorithms);
+      eliminate(candidates_, last ? static_cast<std::size_t>(spec.top) : candidates_.size());
+      for (BaselineRace& baseline : baselines_) eliminate(baseline.entrants, kMostAlgorithms);
     }
     if (round < next_look) continue;
     next_look *= kLookGrowth;
@@ -222,7 +346,7 @@ void Race::measure_energy() {
       if (!entrant.timed() || bench_.context_lost) continue;
       entrant.entry->outcome = baseline_outcome(bench_, [&] {
         const auto energy_j = joules_per_launch(bench_.driver, bench_.stream, *bench_.nvml,
-                                                entrant.work, kEnergySeconds);
+                                                entrant.works.front(), kEnergySeconds);
         if (energy_j) joules[i].push_back(*energy_j);
       });
     }
@@ -233,18 +357,18 @@ void Race::measure_energy() {
 }
 
 void run_many(Bench& bench, const Entrant& entrant, bool leader) {
-  const double time_s = entrant.median_ns() * 1e-9;
+  const double time_s = entrant.time_ns() * 1e-9;
   const double limit = leader ? kLeaderSeconds : kOtherSeconds;
   const double launches =
       std::min(leader ? kLeaderLaunches : kOtherLaunches, std::max(1.0, limit / time_s));
-  for (int i = 0; i < static_cast<int>(launches); ++i) entrant.trial->enqueue();
+  for (int i = 0; i < static_cast<int>(launches); ++i) entrant.trials.front()->enqueue();
   bench.synchronise();
 }
 
 void Race::check_candidates() {
-  const Entrant* best = fastest(candidates);
-  for (std::size_t i = 0; i + 1 < candidates.size(); ++i) {  // the twin is checked as the leader
-    Entrant& entrant = candidates[i];
+  const Entrant* best = fastest(candidates_);
+  for (std::size_t i = 0; i + 1 < candidates_.size(); ++i) {  // the twin is checked as the leader
+    Entrant& entrant = candidates_[i];
     if (!entrant.timed()) continue;
     if (bench_.context_lost) {
       entrant.entry->outcome =
@@ -255,109 +379,27 @@ void Race::check_candidates() {
     entrant.entry->outcome = bench_.guarded([&] {
       run_many(bench_, entrant, &entrant == best);
       Outcome outcome;
-      outcome.validation = entrant.trial->check();
+      outcome.validation = entrant.trials.front()->check();
       return outcome;
     });
   }
 }
 
-/// Makes a trial of the request and checks it once.
-Entrant make_candidate(Bench& bench, const TrialRequest& request, RerankEntry& entry) {
-  Entrant entrant;
-  entrant.entry = &entry;
-  entry.name = to_text(request.plan.config);
-  entry.outcome = bench.guarded([&] {
-    entrant.trial = std::make_unique<Trial>(bench, request);
-    entrant.trial->check();
-    return Outcome{};
-  });
-  entrant.work = [trial = entrant.trial.get()] { trial->enqueue(); };
-  return entrant;
-}
-
-BaselineRace make_baseline(Bench& bench, const TrialRequest& request, const std::string& name) {
-  BaselineRace race;
-  race.name = name;
-  std::vector<int> algorithms{0};
-  const Outcome outcome = baseline_outcome(bench, [&] {
-    race.product = std::make_unique<ProductBaseline>(bench, request);
-    for (const int algorithm : race.product->best_algorithms(bench)) {
-      if (algorithm != 0) algorithms.push_back(algorithm);
+std::vector<RerankEntry> Race::baseline_entries() const {
+  std::vector<RerankEntry> entries;
+  for (const BaselineRace& baseline : baselines_) {
+    const Entrant* best = fastest(baseline.entrants);
+    const RerankEntry& first = baseline.entries.front();
+    for (const auto& [suffix, entry] :
+         {std::pair{"_first", &first}, std::pair{"_best", best ? best->entry : &first}}) {
+      entries.push_back(*entry);
+      entries.back().name = baseline.name + suffix;
     }
-    for (const int algorithm : algorithms) race.product->enqueue(algorithm);  // loads its kernel
-    bench.synchronise();
-  });
-  race.entries.resize(algorithms.size());
-  for (std::size_t i = 0; i < algorithms.size(); ++i) {
-    race.entries[i].outcome = outcome;
-    Entrant entrant;
-    entrant.entry = &race.entries[i];
-    entrant.work = [product = race.product.get(), algorithm = algorithms[i]] {
-      product->enqueue(algorithm);
-    };
-    entrant.stays = i == 0;
-    race.entrants.push_back(std::move(entrant));
   }
-  return race;
+  return entries;
 }
 
 }  // namespace
-
-ProductBaseline::ProductBaseline(Bench& bench, const TrialRequest& request) {
-  const Plan& plan = request.plan;
-  if (plan.reference.size() != 1 || plan.reference[0].operation != "gemm") {
-    throw Failure(Status::runtime, "baseline", "cublaslt needs a reference that is one gemm");
-  }
-  inputs = make_inputs(bench, plan, request.seed);
-  OperationCall call = reference_call(plan, 0, inputs, {});
-  const std::string& out_name = plan.reference[0].operands.at("out");
-  for (const ArgPlan& arg : plan.args) {
-    const auto* buffer = std::get_if<BufferPlan>(&arg);
-    if (buffer != nullptr && buffer->name == out_name) call.out.dtype = buffer->dtype;
-  }
-  for (const GuardedBuffer& buffer : lay_out(plan, bench.arena.begin())) {
-    if (buffer.name == out_name) out = buffer.data;
-  }
-  const GemmShape gemm = gemm_shape(call);
-  key = fmt::format("{}x{}x{} {} {}{}{}", gemm.m, gemm.n, gemm.k, to_text(gemm.dtype),
-                    to_text(call.out.dtype), gemm.transpose_a ? " ta" : "",
-                    gemm.transpose_b ? " tb" : "");
-  product = std::make_unique<LtMatmul>(bench.driver, bench.stream, bench.engine.cublas(), call);
-}
-
-const std::vector<int>& ProductBaseline::best_algorithms(Bench& bench) {
-  std::vector<int>& known = bench.best_algorithms[key];
-  if (known.empty()) known = product->shortlist(bench.timer, out, kMostAlgorithms);
-  return known;
-}
-
-void require_baseline(const std::string& name) {
-  if (name != "cublaslt") {
-    throw UsageError(fmt::format("no baseline {}; there is cublaslt", name));
-  }
-}
-
-std::vector<BaselineTiming> time_baselines(Bench& bench, const TrialRequest& request,
-                                           const std::vector<std::string>& baselines) {
-  std::vector<BaselineTiming> timings;
-  for (const std::string& name : baselines) {
-    require_baseline(name);
-    bench.enter_problem(request.plan.problem);
-    bench.arena.reserve(Trial::arena_bytes(request.plan));
-    ProductBaseline baseline(bench, request);
-    const int best = baseline.best_algorithms(bench).front();
-    const auto time = [&](int algorithm) {
-      baseline.enqueue(algorithm);  // loads its kernel
-      bench.synchronise();
-      return bench.measure([&] { baseline.enqueue(algorithm); }, request.measure);
-    };
-    const Timing first = time(0);
-    timings.push_back({name + "_first", baseline.product->describe(0), first});
-    timings.push_back(
-        {name + "_best", baseline.product->describe(best), best == 0 ? first : time(best)});
-  }
-  return timings;
-}
 
 RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candidates,
                             const std::vector<std::string>& baselines, const RerankSpec& spec) {
@@ -365,38 +407,11 @@ RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candi
   RerankResult result;
   result.candidates.resize(candidates.size());
   if (candidates.empty()) return result;
-
-  // Every address is fixed before the first trial binds its arguments.
-  std::size_t bytes = 0;
-  for (const TrialRequest& request : candidates) {
-    bytes = std::max(bytes, Trial::arena_bytes(request.plan));
-  }
-  bench.enter_problem(candidates[0].plan.problem);
-  bench.release_memory();  // all candidates must fit together, and the sweep kept other shapes
-  bench.arena.reserve(bytes);
-
-  Race race(bench, preparation_of(candidates[0].measure.protocol));
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    race.candidates.push_back(make_candidate(bench, candidates[i], result.candidates[i]));
-  }
-  race.candidates.push_back(make_candidate(bench, candidates[0], result.twin.emplace()));
-  race.candidates.front().stays = race.candidates.back().stays = true;
-  for (const std::string& name : baselines) {
-    race.baselines.push_back(make_baseline(bench, candidates[0], name));
-  }
-
+  Race race(bench, candidates, baselines, result);
   race.run(spec);
   if (spec.objective != Objective::time) race.measure_energy();
   race.check_candidates();
-  for (BaselineRace& baseline : race.baselines) {
-    const Entrant* best = fastest(baseline.entrants);
-    const RerankEntry& first = baseline.entries.front();
-    for (const auto& [suffix, entry] :
-         {std::pair{"_first", &first}, std::pair{"_best", best ? best->entry : &first}}) {
-      result.baselines.push_back(*entry);
-      result.baselines.back().name = baseline.name + suffix;
-    }
-  }
+  result.baselines = race.baseline_entries();
   return result;
 }
 

@@ -3,34 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "device/baseline.h"
 #include "device/bench.h"
 
 namespace assay {
 
-/// cuBLASLt's product for the problem of `request`, on the same inputs, with its output where the
-/// trial's first output lies in the arena.
-struct ProductBaseline {
-  /// Throws Failure when the kernel's reference is not one gemm, Error without cuBLASLt. The arena
-  /// must be reserved.
-  ProductBaseline(Bench& bench, const TrialRequest& request);
-
-  void enqueue(int algorithm) const { product->enqueue(algorithm, out); }
-  /// Those that may be the fastest, the likeliest first; found once per problem and reference.
-  const std::vector<int>& best_algorithms(Bench& bench);
-
-  std::string key;
-  InputMap inputs;
-  CUdeviceptr out = 0;
-  std::unique_ptr<LtMatmul> product;
-};
-
-/// Throws UsageError for a name that is no baseline.
-void require_baseline(const std::string& name);
-
-/// Device::run_baselines and Device::rerank, given a bench.
-std::vector<BaselineTiming> time_baselines(Bench& bench, const TrialRequest& request,
-                                           const std::vector<std::string>& baselines);
+/// Device::rerank, given a bench.
 RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candidates,
                             const std::vector<std::string>& baselines, const RerankSpec& spec);
 

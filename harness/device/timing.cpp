@@ -30,9 +30,9 @@ constexpr int kLaunchesPerWait = 4;
 // A GPU settles within a second or two. Settled is when the medians of ten samples before and after
 // 0.25 s of load differ by less.
 constexpr double kSettleLoadSeconds = 0.25;
-constexpr double kSettleSeconds = 3;  // at most
 constexpr int kSettledSamples = 10;
 constexpr double kSettledRatio = 0.005;
+constexpr double kWakeSeconds = 0.02;
 
 // Between cold samples of a re-rank. The rest keeps the GPU idle for 96 % of the time up to the
 // longest one: back to back a 4096^3 product on an H200 is 2-4 % slower than at rest and the ratio
@@ -276,7 +276,7 @@ bool Timer::settle(const Work& work, Preparation preparation) {
   sample(work, preparation);
   if (preparation != Preparation::sustained) return true;
   double older_ns = 0;
-  for (const auto begin = Clock::now(); seconds_since(begin) < kSettleSeconds;) {
+  for (const auto begin = Clock::now(); seconds_since(begin) < kLongestSettleSeconds;) {
     load(work, kSettleLoadSeconds);
     const double newer_ns = median_of(work, preparation, kSettledSamples);
     if (std::abs(newer_ns - older_ns) <= kSettledRatio * older_ns) return true;
@@ -293,6 +293,18 @@ double Timer::median_of(const Work& work, Preparation preparation, int samples) 
   std::vector<double> times_ns;
   for (int i = 0; i < samples; ++i) times_ns.push_back(sample(work, preparation).time_ns);
   return median(times_ns);
+}
+
+double Timer::boost_clock_mhz() {
+  const Work read = [this] { flush(); };
+  load(read, kWakeSeconds);
+  synchronise();
+  std::vector<double> clocks_mhz;
+  for (int i = 0; i < kSettledSamples; ++i) {
+    const double mhz = sample(read, Preparation::hot).clock_mhz;
+    if (mhz > 0) clocks_mhz.push_back(mhz);
+  }
+  return clocks_mhz.empty() ? 0 : median(clocks_mhz);
 }
 
 double Timer::quick_median_ns(const Work& work, int samples) {

@@ -24,6 +24,9 @@ using Work = std::function<void()>;
 ///   graph      cold, with eviction, events and work captured in one graph
 enum class Preparation { cold, hot, sustained, graph };
 
+/// How long settling under load may take.
+inline constexpr double kLongestSettleSeconds = 3;
+
 /// Throws UsageError for a protocol that is not timed.
 Preparation preparation_of(std::string_view protocol);
 
@@ -46,8 +49,8 @@ class Timer {
 
   /// Enqueues the read that evicts L2.
   void flush() const;
-  /// Enqueues a memset of the same buffer, as other tools flush: it leaves lines in L2 that the next
-  /// kernel's reads must first write back. Only to show what that costs.
+  /// Enqueues a memset of the same buffer, as other tools flush: it leaves lines in L2 that the
+  /// next kernel's reads must first write back. Only to show what that costs.
   void flush_by_memset() const;
 
   /// Brings the GPU into the state that samples of the protocol are taken in: under `sustained`
@@ -62,6 +65,8 @@ class Timer {
   /// Leaves the GPU idle after a sample of `time_ns`, so that the next one does not start in the
   /// heat and the lowered clock of this one.
   static void rest(double time_ns);
+  /// The SM clock of short work, after a moment of load that wakes an idle GPU; 0 when not known.
+  double boost_clock_mhz();
   /// The median of `samples` cold samples after one that is thrown away.
   double quick_median_ns(const Work& work, int samples);
 

@@ -85,6 +85,7 @@ InputMap make_inputs(Bench& bench, const Plan& plan, std::uint64_t seed) {
 Trial::Trial(Bench& bench, const TrialRequest& request)
     : bench_(&bench),
       deterministic_(request.plan.deterministic),
+      arena_begin_(bench.arena.begin()),
       arena_bytes_(arena_bytes(request.plan)),
       launcher_(make_launcher(bench, request)) {
   const Plan& plan = request.plan;
@@ -118,7 +119,7 @@ Validation Trial::check_cold() {
 }
 
 Validation Trial::check_after(const Work& before) {
-  poison(bench_->driver, bench_->arena.begin(), arena_bytes_, bench_->stream);
+  poison(bench_->driver, arena_begin_, arena_bytes_, bench_->stream);
   before();
   enqueue();
   CheckReport report = bench_->checker.check(buffers_);

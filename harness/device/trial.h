@@ -32,6 +32,7 @@ class Trial {
 
   Bench* bench_;
   bool deterministic_;
+  CUdeviceptr arena_begin_;
   std::size_t arena_bytes_;
   CheckedBuffers buffers_;
   Launcher launcher_;

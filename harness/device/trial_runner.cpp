@@ -1,5 +1,7 @@
 #include "device/trial_runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -10,6 +12,7 @@
 #include "cuda/device_query.h"
 #include "device/bench.h"
 #include "device/ceilings.h"
+#include "device/product_baseline.h"
 #include "device/rerank.h"
 #include "device/trial.h"
 
@@ -19,8 +22,36 @@ namespace {
 constexpr std::size_t kSelfTestBytes = std::size_t{32} << 20;  // fits the L2 of an A100 and above
 constexpr int kSelfTestSamples = 21;
 constexpr int kSelfTestRepeats = 5;
+constexpr double kFloorRatio = 1.05;
 // More than a re-rank has: 30 rounds once gave a false alarm of 4 % on a quiet GPU.
 constexpr int kSelfTestRounds = 200;
+
+/// What a reader of a correct configuration's time should know; empty for an ordinary one.
+std::string remark(const Timing& timing, const MeasureSpec& measure, double event_floor_ns) {
+  if (timing.median_ns <= kFloorRatio * event_floor_ns) {
+    return fmt::format(
+        "no slower than an empty kernel, which takes {:.2g} us between two events: too short to "
+        "compare; give a launch more work",
+        event_floor_ns * 1e-3);
+  }
+  switch (timing.stop) {
+    case StopReason::unsettled:
+      return "its time still moved after three seconds of load: the clock never settled, so the "
+             "median holds for no steady state";
+    case StopReason::time_limit:
+      if (measure.precision_ratio == 0) return "";  // it was asked for
+      return fmt::format(
+          "{} samples within the time limit, the interval of the median still wider than asked; "
+          "raise max_seconds_per_config for more",
+          timing.samples_ns.size());
+    case StopReason::precision:
+    case StopReason::noise:
+    case StopReason::raced:
+    case StopReason::sample_limit:
+      break;
+  }
+  return "";
+}
 
 /// Everything from the code to the verdict; the parts of DESIGN's section 4 in order.
 Outcome run_trial(Bench& bench, const TrialRequest& request) {
@@ -34,7 +65,9 @@ Outcome run_trial(Bench& bench, const TrialRequest& request) {
   }
   outcome.timing = bench.measure([&] { trial.enqueue(); }, request.measure, request.best_ns);
   outcome.validation = trial.check();  // what was timed is what was checked
+  outcome.message = remark(*outcome.timing, request.measure, bench.event_floor_ns());
   if (bench.ceilings) {
+    outcome.timing->roofline_ns = roofline_ns(request.plan, *bench.ceilings);
     auto reason = implausible(request.plan, outcome.timing->median_ns, *bench.ceilings);
     if (reason) {
       Failure failure(Status::correctness, "implausible", std::move(*reason));
@@ -146,6 +179,17 @@ Ceilings TrialRunner::measure_ceilings() {
   return noting_loss(bench, [&] {
     return assay::measure_ceilings(bench.driver, bench.stream, bench.support, bench.engine,
                                    bench.timer);
+  });
+}
+
+Vitals TrialRunner::vitals() {
+  Bench& bench = impl_->ready();
+  return noting_loss(bench, [&] {
+    Vitals vitals{bench.timer.boost_clock_mhz(), bench.event_floor_ns()};
+    if (const auto health = bench.nvml ? bench.nvml->health() : std::nullopt) {
+      vitals.num_processes = health->num_processes;
+    }
+    return vitals;
   });
 }
 

@@ -29,6 +29,7 @@ class TrialRunner {
   void setup(const std::filesystem::path& support_cubin, const std::optional<Ceilings>& ceilings);
 
   Ceilings measure_ceilings();
+  Vitals vitals();
 
   Outcome run(const TrialRequest& request);
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,

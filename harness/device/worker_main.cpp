@@ -65,6 +65,7 @@ class Server {
     if (verb == "baselines") return baselines(request);
     if (verb == "rerank") return rerank(request);
     if (verb == "ceilings") return message::encode(runner_->measure_ceilings());
+    if (verb == "vitals") return message::encode(runner_->vitals());
     if (verb == "self_test") return message::encode(runner_->self_test());
     throw Error(fmt::format("the worker does not know the request \"{}\"", verb));
   }

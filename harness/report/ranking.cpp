@@ -67,7 +67,7 @@ double cost_of(const Runner& runner, Objective objective) {
     case Objective::edp:
       return runner.entrant.energy_j * runner.entry.median_ns;
   }
-  return runner.entry.median_ns;
+  return midmean(runner.entrant.samples_ns);
 }
 
 std::vector<Runner> line_up(std::vector<Entrant> entrants, Objective objective) {
@@ -88,7 +88,7 @@ std::vector<Runner> line_up(std::vector<Entrant> entrants, Objective objective) 
     runner.entry.failure = entrant.failure.empty() ? bad_samples : entrant.failure;
     if (bad_samples.empty()) runner.entry.median_ns = median(entrant.samples_ns);
     runner.entrant = std::move(entrant);
-    runner.cost = cost_of(runner, objective);
+    if (runner.passed()) runner.cost = cost_of(runner, objective);
     runners.push_back(std::move(runner));
   }
   std::sort(runners.begin(), runners.end(), ranks_before);
@@ -107,7 +107,9 @@ const Runner* fastest_baseline(const std::vector<Runner>& runners) {
   const Runner* best = nullptr;
   for (const Runner& runner : runners) {
     if (!runner.in_all_rounds() || !runner.baseline()) continue;
-    if (!best || runner.entry.median_ns < best->entry.median_ns) best = &runner;
+    if (!best || midmean(runner.entrant.samples_ns) < midmean(best->entrant.samples_ns)) {
+      best = &runner;
+    }
   }
   return best;
 }

@@ -34,15 +34,16 @@ inline constexpr double kLeastTimeMargin = 0.005;
 /// Likewise for energy, whose counter is coarser.
 inline constexpr double kLeastEnergyMargin = 0.01;
 
-/// Turns rounds taken in turn into a verdict. The best by the objective among the configurations
-/// that passed all rounds is the reference. By time, those whose paired ratio to it has an interval
-/// that includes 1 are tied with it, and so are those within the margin, which is the larger of
-/// `noise_ratio` (0.002 = 0.2 %) and the least; by energy, or energy times median time, those
-/// within the least margin. The winner is the first by TieBreak of the tied within a quarter of the
-/// margin, so that a winner is among the tied when the whole is measured again.
+/// Turns rounds taken in turn into a verdict. The best by the objective (by time: the least
+/// midmean) among the configurations that passed all rounds is the reference. By time, those whose
+/// paired ratio to it has an interval that includes 1 are tied with it, and so are those within the
+/// margin, which is the larger of `noise_ratio` (0.002 = 0.2 %) and the least; by energy, or energy
+/// times median time, those within the least margin. The winner is the first by TieBreak of the
+/// tied within a quarter of the margin, so that a winner is among the tied when the whole is
+/// measured again.
 ///
 /// Ratios in the result are of times and to the winner; the baseline is the fastest of the
-/// baselines by median. The eliminated come after those that stayed, the failed last.
+/// baselines by midmean. The eliminated come after those that stayed, the failed last.
 std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio = 0,
                                      Objective objective = Objective::time);
 

@@ -211,11 +211,10 @@ double read(void** arguments, unsigned, unsigned) {
 
 double empty(void**, unsigned, unsigned) { return kLaunchNs; }
 
-/// An SM clock of 1755 MHz, as an H200 has under load.
 double stamp(void** arguments, unsigned, unsigned) {
   auto* stamp = argument<assay::Stamp*>(arguments, 0);
-  const double now_ns = Machine::get().now_ns();
-  *stamp = {static_cast<std::uint64_t>(now_ns), static_cast<std::uint64_t>(now_ns * 1.755)};
+  *stamp = {static_cast<std::uint64_t>(Machine::get().now_ns()),
+            static_cast<std::uint64_t>(Machine::get().cycles())};
   return kLaunchNs;
 }
 

@@ -63,6 +63,11 @@ Script Script::parse(const char* text) {
     if (name == "no_device") script.no_device = true;
     if (name == "counter") script.counter = value;
     if (name == "slow") script.slow_us = std::stoi(value);
+    if (name == "drifting") script.drifting = true;
+    if (name == "throttled") {
+      script.throttled_from = std::stoi(value);
+      script.throttled_to = std::stoi(value.substr(value.find('-') + 1));
+    }
     if (name == "lost_after" || name == "dies_after" || name == "hangs_after") {
       script.start_fault = name.substr(0, name.find('_'));
       script.good_starts = std::stoul(value);
@@ -126,7 +131,14 @@ CUresult Machine::launch(const std::string& entry, void** arguments, unsigned gr
       return misbehave(script_.launch_fault);
     }
   }
-  now_ns_ += find_kernel(entry)(arguments, grid, block);
+  double time_ns = find_kernel(entry)(arguments, grid, block);
+  const bool tested = !entry.starts_with("assay_");
+  if (tested && script_.drifting) time_ns *= 1 + 0.01 * num_tested_launches_;
+  advance(time_ns);
+  if (tested && script_.throttled_from <= num_tested_launches_ &&
+      num_tested_launches_ <= script_.throttled_to) {
+    now_ns_ += time_ns;
+  }
   return CUDA_SUCCESS;
 }
 

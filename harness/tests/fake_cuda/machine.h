@@ -11,6 +11,9 @@
 /// test knows every time it will see, and nothing depends on how busy the machine is.
 namespace fake {
 
+/// An SM clock of 1755 MHz, as an H200 has under load.
+inline constexpr double kCyclesPerNs = 1.755;
+
 /// Bytes over this is the time of a copy or a read: 4 TB/s, about an H200.
 inline constexpr double kBytesPerNs = 4000;
 
@@ -20,6 +23,8 @@ inline constexpr double kBytesPerNs = 4000;
 ///   dies_after=N     the same, but the process ends
 ///   hangs_after=N    the same, but cuInit does not return
 ///   slow=US          waiting for the kernel under test takes so many microseconds of real time
+///   throttled=A-B    the A-th to the B-th launch of a kernel under test run at half the clock
+///   drifting         every launch of a kernel under test takes 1 % longer than the one before
 ///   counter=PATH     the file, one byte a process, that these count with
 ///   crash, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
 ///                    what the kernel under test does instead of running, on every launch, or,
@@ -32,6 +37,9 @@ struct Script {
   std::string launch_fault;
   int fault_at = 0;  // 0: every launch
   int slow_us = 0;
+  int throttled_from = 0;  // 0: never
+  int throttled_to = 0;
+  bool drifting = false;
 
   static Script parse(const char* text);
 };
@@ -48,7 +56,11 @@ class Machine {
   std::size_t free_bytes() const;
 
   double now_ns() const { return now_ns_; }
-  void advance(double ns) { now_ns_ += ns; }
+  double cycles() const { return cycles_; }
+  void advance(double ns) {
+    now_ns_ += ns;
+    cycles_ += ns * kCyclesPerNs;
+  }
 
   /// Runs a kernel by its entry's name, or what the script wants instead.
   CUresult launch(const std::string& entry, void** arguments, unsigned grid, unsigned block);
@@ -65,6 +77,7 @@ class Machine {
   bool busy_ = false;            // a kernel under test was launched and not waited for
   int num_tested_launches_ = 0;  // of kernels under test, not of the harness's own
   double now_ns_ = 0;
+  double cycles_ = 0;
   std::size_t used_bytes_ = 0;
   std::unordered_map<void*, std::size_t> sizes_;
 };
