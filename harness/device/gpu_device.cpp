@@ -229,7 +229,8 @@ struct GpuDevice::Impl {
   }
 
   double timeout_s(const MeasureSpec& measure, std::size_t times = 1) const {
-    return options.hang_timeout_s + kLongestSettleSeconds +
+    const double settle_s = measure.protocol == "sustained" ? kLongestSettleSeconds : 0;
+    return options.hang_timeout_s + settle_s +
            static_cast<double>(times) * measure.max_seconds_per_config;
   }
 };

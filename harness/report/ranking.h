@@ -29,8 +29,8 @@ struct Entrant {
 
 /// The least difference in time that is called one. The re-rank knows a ratio to 0.2 %, and what
 /// differs from process to process (addresses, the board's heat) adds 0.1 % on an H200; a verdict
-/// that is to be found again needs room beyond both.
-inline constexpr double kLeastTimeMargin = 0.005;
+/// that is to be found again needs room beyond both. Half a percent is a tie.
+inline constexpr double kLeastTimeMargin = 0.006;
 /// Likewise for energy, whose counter is coarser.
 inline constexpr double kLeastEnergyMargin = 0.01;
 

@@ -333,6 +333,18 @@ TEST_F(GpuDeviceTest, EveryProtocolOfASweepIsTimed) {
   }
 }
 
+TEST_F(GpuDeviceTest, WhatCannotBeCapturedIsRefusedUnderGraphWithASentence) {
+  script("no_capture");
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  request.measure.protocol = "graph";
+  const Outcome outcome = gpu().run(request);
+  EXPECT_EQ(outcome.status, Status::runtime);
+  EXPECT_EQ(outcome.kind, "graph");
+  EXPECT_NE(outcome.message.find("cannot be captured"), std::string::npos) << outcome.message;
+  expect_works();
+}
+
 TEST_F(GpuDeviceTest, WhatIsClearlySlowerThanTheBestIsGivenUpAndStillChecked) {
   TrialRequest request = request_of("vector_add");
   request.cubin_path = cubin();

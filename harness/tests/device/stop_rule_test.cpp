@@ -75,6 +75,15 @@ TEST(StopRule, TimeRunsOut) {
   EXPECT_EQ(rule.decide(seven, 1.5), StopReason::time_limit);
 }
 
+// A fixed budget, as other tools spend it: no precision is enough, and nothing is raced.
+TEST(StopRule, WithoutAPrecisionTheWholeTimeIsUsed) {
+  const MeasureSpec spec{.precision_ratio = 0, .max_seconds_per_config = 0.1};
+  const StopRule rule(spec, 10.0);
+  const std::vector<double> steady(2000, 100.0);
+  EXPECT_EQ(rule.decide(steady, 0.09), std::nullopt);
+  EXPECT_EQ(rule.decide(steady, 0.11), StopReason::time_limit);
+}
+
 TEST(StopRule, FewSamplesHaveARange) {
   const Interval interval = median_or_range(std::vector<double>{3, 1, 2});
   EXPECT_EQ(interval.value, 2);

@@ -248,6 +248,7 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream, unsigned) {
 CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) { return machine().status(); }
 
 CUresult cuStreamEndCapture(CUstream, CUgraph* graph) {
+  if (!machine().can_capture()) return CUDA_ERROR_UNKNOWN;
   *graph = reinterpret_cast<CUgraph>(&machine());
   return machine().status();
 }

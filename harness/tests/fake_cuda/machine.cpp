@@ -64,6 +64,7 @@ Script Script::parse(const char* text) {
     if (name == "counter") script.counter = value;
     if (name == "slow") script.slow_us = std::stoi(value);
     if (name == "drifting") script.drifting = true;
+    if (name == "no_capture") script.no_capture = true;
     if (name == "throttled") {
       script.throttled_from = std::stoi(value);
       script.throttled_to = std::stoi(value.substr(value.find('-') + 1));

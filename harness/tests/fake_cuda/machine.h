@@ -25,6 +25,7 @@ inline constexpr double kBytesPerNs = 4000;
 ///   slow=US          waiting for the kernel under test takes so many microseconds of real time
 ///   throttled=A-B    the A-th to the B-th launch of a kernel under test run at half the clock
 ///   drifting         every launch of a kernel under test takes 1 % longer than the one before
+///   no_capture       a stream cannot be captured in a graph
 ///   counter=PATH     the file, one byte a process, that these count with
 ///   crash, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
 ///                    what the kernel under test does instead of running, on every launch, or,
@@ -40,6 +41,7 @@ struct Script {
   int throttled_from = 0;  // 0: never
   int throttled_to = 0;
   bool drifting = false;
+  bool no_capture = false;
 
   static Script parse(const char* text);
 };
@@ -50,6 +52,7 @@ class Machine {
   static Machine& get();
 
   CUresult init();
+  bool can_capture() const { return !script_.no_capture; }
   CUresult status() const { return sticky_; }
   CUresult allocate(std::size_t bytes, void** memory);
   CUresult free(void* memory);

@@ -6,6 +6,7 @@
 
 #include "base/stats.h"
 #include "gpu_fixture.h"
+#include "report/ranking.h"
 #include "spec/vocabulary.h"
 
 namespace assay {
@@ -27,16 +28,106 @@ class TrialRunnerTest : public test::GpuTest {
   std::unique_ptr<TrialRunner> runner_;
 };
 
+// Four decades.
 TEST_F(TrialRunnerTest, ReadsAKnownDuration) {
-  const double floor_ns = runner_->self_test().empty_kernel_ns;
-  for (const std::int64_t microseconds : {20, 100, 500}) {
+  const double floor_ns = runner_->vitals().empty_kernel_ns;
+  for (const std::int64_t microseconds : {10, 100, 1000, 10000, 100000}) {
     const Outcome outcome =
         run(test::GpuTest::broken_kernel("spin"), {{"SPIN_US", Value(microseconds)}});
     ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
     const double expected_ns = static_cast<double>(microseconds) * 1000;
     EXPECT_GE(outcome.timing->median_ns, 0.97 * expected_ns);
-    EXPECT_LE(outcome.timing->median_ns, 1.03 * expected_ns + floor_ns + 2000);
+    EXPECT_LE(outcome.timing->median_ns, 1.01 * expected_ns + floor_ns + 2000);
   }
+}
+
+TEST_F(TrialRunnerTest, ASlowLaunchEndsAtTheTimeLimitAndSaysSo) {
+  TrialRequest request =
+      request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(100000)}});
+  request.measure.max_seconds_per_config = 0.05;
+  const Outcome outcome = runner_->run(request);
+  ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
+  EXPECT_EQ(outcome.timing->stop, StopReason::time_limit);
+  EXPECT_GE(outcome.timing->samples_ns.size(), 1u);
+  EXPECT_NE(outcome.message.find("time limit"), std::string::npos) << outcome.message;
+}
+
+TEST_F(TrialRunnerTest, WhatIsNoSlowerThanNothingSaysSo) {
+  TrialRequest request = request_of(shipped_kernel("vector_add"), runner_->info());
+  request.plan =
+      make_plan(shipped_kernel("vector_add"), {{"N", 1}}, request.plan.config, runner_->info());
+  const Outcome outcome = runner_->run(request);
+  ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
+  // One element is read from memory, which takes half a microsecond that an empty kernel does not.
+  const double floor_ns = runner_->vitals().empty_kernel_ns;
+  EXPECT_LE(outcome.timing->median_ns, floor_ns + 3000);
+  EXPECT_EQ(outcome.timing->median_ns <= 1.05 * floor_ns,
+            outcome.message.find("empty kernel") != std::string::npos)
+      << outcome.message;
+}
+
+/// The verdict on kernels that differ by a known time alone.
+std::vector<RankEntry> verdict_of(const RerankResult& result) {
+  std::vector<Entrant> entrants;
+  for (const RerankEntry& entry : result.candidates) {
+    entrants.push_back({"spin", entry.name, entry.samples_ns, {}, ""});
+    entrants.back().clocks_mhz = entry.clocks_mhz;
+    entrants.back().eliminated = entry.eliminated;
+  }
+  return rank_entrants(std::move(entrants));
+}
+
+TEST_F(TrialRunnerTest, HalfAPercentIsATieAndTwoPercentIsNone) {
+  std::vector<TrialRequest> candidates;
+  for (const std::int64_t microseconds : {408, 402, 400}) {
+    candidates.push_back(
+        request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(microseconds)}}));
+  }
+  const auto verdict = verdict_of(runner_->rerank(candidates, {}, {.rounds = 30}));
+  ASSERT_EQ(verdict.size(), 3u);
+  EXPECT_EQ(verdict[0].config, to_text(candidates[2].plan.config));
+  EXPECT_TRUE(verdict[0].winner);
+  EXPECT_EQ(verdict[1].config, to_text(candidates[1].plan.config));
+  EXPECT_TRUE(verdict[1].tied);
+  EXPECT_NEAR(verdict[1].ratio_to_best.value, 1.005, 0.001);
+  EXPECT_FALSE(verdict[2].tied);
+  EXPECT_NEAR(verdict[2].ratio_to_best.value, 1.02, 0.001);
+}
+
+TEST_F(TrialRunnerTest, APowerCapIsNamedAndLowersTheClock) {
+  if (runner_->info().cc != 90) GTEST_SKIP() << "needs a Hopper GPU to draw its power";
+  const KernelSpec kernel = shipped_kernel("gemm_wgmma");
+  const Config config = parse_config(
+      "SWAP_AB=0,MODE=cooperative,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,STAGES=3,CLUSTER_M=1,"
+      "CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=1,SCHEDULE=grouped,GROUP_M=16");
+  TrialRequest request = request_of(kernel, runner_->info(), config);
+  request.plan = make_plan(kernel, {{"M", 4096}, {"N", 4096}, {"K", 4096}}, request.plan.config,
+                           runner_->info());
+  const Outcome cold = runner_->run(request);
+  request.measure.protocol = "sustained";
+  const Outcome sustained = runner_->run(request);
+  ASSERT_TRUE(cold.timing && sustained.timing) << cold.message << sustained.message;
+  ASSERT_TRUE(sustained.timing->state);
+  if (throttle_text(sustained.timing->state->throttle_reasons).empty()) {
+    GTEST_SKIP() << "this GPU's power suffices";
+  }
+  EXPECT_LT(sustained.timing->clock_mhz, 0.97 * cold.timing->clock_mhz);
+  EXPECT_GT(sustained.timing->median_ns, 1.03 * cold.timing->median_ns);
+  EXPECT_EQ(sustained.timing->num_throttled, 0);  // it is what the protocol is about
+}
+
+TEST_F(TrialRunnerTest, EnergyIsMeasuredWhereItIsAskedFor) {
+  const TrialRequest request =
+      request_of(broken_kernel("spin"), runner_->info(), {{"SPIN_US", Value(1000)}});
+  EXPECT_EQ(runner_->rerank({request}, {}, {.rounds = 6}).candidates[0].energy_j, 0);
+  const RerankResult result =
+      runner_->rerank({request}, {}, {.rounds = 6, .objective = Objective::energy});
+  if (result.candidates[0].energy_j == 0) GTEST_SKIP() << "NVML does not tell the energy";
+  // A millisecond of a board that draws 30 to 1000 W.
+  EXPECT_GT(result.candidates[0].energy_j, 0.03);
+  EXPECT_LT(result.candidates[0].energy_j, 1);
+  EXPECT_NEAR(result.twin->energy_j, result.candidates[0].energy_j,
+              0.1 * result.candidates[0].energy_j);
 }
 
 TEST_F(TrialRunnerTest, ReadsAKnownDurationUnderEveryProtocol) {
@@ -138,7 +229,7 @@ TEST_F(TrialRunnerTest, ARerankTimesBothBaselines) {
   EXPECT_EQ(result.baselines[1].name, "cublaslt_best");
   for (const RerankEntry& baseline : result.baselines) {
     EXPECT_EQ(baseline.outcome.status, Status::correct) << baseline.outcome.message;
-    EXPECT_EQ(baseline.samples_ns.size(), 9u);
+    EXPECT_GE(baseline.samples_ns.size(), 9u);
   }
 }
 
@@ -153,10 +244,10 @@ TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
     const RerankEntry& entry = result.candidates[i];
     EXPECT_EQ(entry.outcome.status, Status::correct) << entry.outcome.message;
     EXPECT_EQ(entry.name, to_text(candidates[i].plan.config));
-    EXPECT_EQ(entry.samples_ns.size(), 9u);
+    EXPECT_GE(entry.samples_ns.size(), 8u);
   }
   ASSERT_TRUE(result.twin);
-  EXPECT_EQ(result.twin->samples_ns.size(), 9u);
+  EXPECT_EQ(result.twin->samples_ns.size(), result.candidates[0].samples_ns.size());
   EXPECT_NEAR(median(result.twin->samples_ns), median(result.candidates[0].samples_ns),
               0.05 * median(result.twin->samples_ns));
 
