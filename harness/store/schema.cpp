@@ -144,7 +144,26 @@ CREATE TABLE rank_noise(
   times_ns BLOB NOT NULL) STRICT;
 )sql";
 
-constexpr std::array kSteps = {kCreate, kAddInstrument};
+// What the GPU did while it was timed, how near a time is to the least possible, and verdicts on
+// more than time.
+constexpr const char* kAddObjective = R"sql(
+ALTER TABLE trial ADD COLUMN num_throttled INTEGER;
+ALTER TABLE trial ADD COLUMN roofline_ns REAL;
+ALTER TABLE baseline ADD COLUMN num_throttled INTEGER;
+ALTER TABLE baseline ADD COLUMN roofline_ns REAL;
+
+ALTER TABLE rank ADD COLUMN objective TEXT NOT NULL DEFAULT 'time'
+  CHECK(objective IN ('time', 'energy', 'edp'));
+ALTER TABLE rank_entry ADD COLUMN eliminated INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rank_entry ADD COLUMN clocks_mhz BLOB;
+ALTER TABLE rank_entry ADD COLUMN cycles_ratio_to_best REAL;
+ALTER TABLE rank_entry ADD COLUMN cycles_ratio_low REAL;
+ALTER TABLE rank_entry ADD COLUMN cycles_ratio_high REAL;
+ALTER TABLE rank_entry ADD COLUMN energy_j REAL;
+ALTER TABLE rank_entry ADD COLUMN roofline_ns REAL;
+)sql";
+
+constexpr std::array kSteps = {kCreate, kAddInstrument, kAddObjective};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 
