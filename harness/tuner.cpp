@@ -330,8 +330,8 @@ void Tuner::settle(const TrialRecord& record, bool kept, const KernelSpec& kerne
   std::optional<double> time_ns;
   if (is_correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
-    correct.push_back(
-        {&kernel, record.config, *time_ns, outcome.timing->censored(), record.compile});
+    correct.push_back({&kernel, record.config, *time_ns, outcome.timing->censored(), record.compile,
+                       outcome.timing->roofline_ns});
     if (!kept) report_.racing.add(*outcome.timing);
   }
   progress_.count(kept, is_correct, time_ns);
@@ -341,7 +341,7 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
   if (correct.empty()) return;
   check_interrupt();
   const TrialKey key = key_of(*correct.front().kernel, problem, correct.front().config);
-  RankRecord asked{op, problem, key.protocol, sweep_.rerank.rounds, {}, ""};
+  RankRecord asked{op, problem, key.protocol, 0, {}, "", {}, sweep_.rerank.objective};
   if (!measured_in_problem_ && is_ranked(store_, asked, device_.info(), options_.provenance))
     return;
   keep_best(correct, sweep_.rerank.top);
@@ -355,6 +355,7 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
   asked.finished_at = now_utc();
   const RankRecord record = verdict_of(std::move(asked), result, correct, requests);
   if (record.entries.empty()) return;  // a replay of a recording that was never re-ranked
+  if (record.objective != sweep_.rerank.objective) warn_of_no_energy();
   for (const RankEntry& entry : record.entries) {
     if (!entry.failure.empty()) {
       report_.warnings.push_back(fmt::format("{} {} {} was dropped by the re-rank: {}",
@@ -363,6 +364,19 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
     }
   }
   store_.add_rank(sweep_id_, record);
+}
+
+void Tuner::warn_of_no_energy() {
+  const std::string warning =
+      options_.provenance.empty()
+          ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by time",
+                        device_.info().name)
+          : fmt::format("energy was not {}; ranked by time", options_.provenance);
+  // Each problem would say the same.
+  std::vector<std::string>& warnings = report_.warnings;
+  if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
+    warnings.push_back(warning);
+  }
 }
 
 std::vector<TrialRequest> Tuner::requests_of(const std::vector<Measured>& best,

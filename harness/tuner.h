@@ -50,6 +50,7 @@ class Tuner {
   TrialRecord run_trial(const KernelSpec& kernel, TrialKey key, const CompileResult& compiled,
                         std::optional<double> best_ns);
   void rank(const std::string& op, const Problem& problem, std::vector<Measured> correct);
+  void warn_of_no_energy();
   std::vector<TrialRequest> requests_of(const std::vector<Measured>& best, const Problem& problem);
 
   CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;

@@ -11,6 +11,19 @@ namespace {
 
 // Entrants of a re-rank, if there are as many correct configurations.
 constexpr std::size_t kLeastRanked = 2;
+// Entrants for each place in the re-rank's last rounds: a device drops the slower ones early, so
+// that they cost little.
+constexpr std::size_t kMostForEachPlace = 4;
+constexpr double kNearRatio = 1.1;
+
+/// A total order, so that the same trials always give the same shortlist.
+bool screens_before(const Measured& a, const Measured& b) {
+  const auto key = [](const Measured& measured) {
+    return std::tie(measured.censored, measured.median_ns, measured.kernel->name);
+  };
+  if (key(a) != key(b)) return key(a) < key(b);
+  return to_text(a.config) < to_text(b.config);
+}
 
 std::int64_t dynamic_smem_bytes(const Plan& plan) {
   std::int64_t most = 0;
@@ -41,12 +54,37 @@ std::vector<Entrant> entrants_of(const RerankResult& result, const std::vector<M
                         entry.samples_ns,
                         {compile.spill_bytes, compile.registers,
                          compile.static_smem_bytes + dynamic_smem_bytes(requests[i].plan)},
-                        entry.outcome.status == Status::correct ? "" : entry.outcome.message});
+                        entry.outcome.status == Status::correct ? "" : entry.outcome.message,
+                        entry.clocks_mhz,
+                        entry.eliminated,
+                        entry.energy_j});
   }
   for (const RerankEntry& entry : result.baselines) {
-    entrants.push_back({"", entry.name, entry.samples_ns, {}, ""});
+    entrants.push_back({"",
+                        entry.name,
+                        entry.samples_ns,
+                        {},
+                        "",
+                        entry.clocks_mhz,
+                        entry.eliminated,
+                        entry.energy_j});
   }
   return entrants;
+}
+
+/// The baselines do the winner's work, and so have its roofline.
+void put_rooflines(std::vector<RankEntry>& entries, const std::vector<Measured>& best) {
+  double winner_ns = 0;
+  for (RankEntry& entry : entries) {
+    const auto measured = std::find_if(best.begin(), best.end(), [&](const Measured& one) {
+      return one.kernel->name == entry.kernel && to_text(one.config) == entry.config;
+    });
+    if (measured != best.end()) entry.roofline_ns = measured->roofline_ns;
+    if (entry.winner) winner_ns = entry.roofline_ns;
+  }
+  for (RankEntry& entry : entries) {
+    if (entry.kernel.empty()) entry.roofline_ns = winner_ns;
+  }
 }
 
 }  // namespace
@@ -61,20 +99,25 @@ bool is_ranked(const Store& store, const RankRecord& asked, const DeviceInfo& de
     const bool has_winner = std::any_of(row.record.entries.begin(), row.record.entries.end(),
                                         [](const RankEntry& entry) { return entry.winner; });
     return has_winner && row.device.uuid == device.uuid && row.provenance == provenance &&
-           row.record.protocol.name == asked.protocol.name;
+           row.record.protocol.name == asked.protocol.name &&
+           row.record.objective == asked.objective;
   });
 }
 
 void keep_best(std::vector<Measured>& correct, int top) {
-  const auto num_timed = static_cast<std::size_t>(std::count_if(
-      correct.begin(), correct.end(), [](const Measured& measured) { return !measured.censored; }));
-  const auto kept =
-      std::min({correct.size(), static_cast<std::size_t>(top), std::max(num_timed, kLeastRanked)});
-  std::partial_sort(correct.begin(), correct.begin() + static_cast<std::ptrdiff_t>(kept),
-                    correct.end(), [](const Measured& a, const Measured& b) {
-                      return std::tie(a.censored, a.median_ns) < std::tie(b.censored, b.median_ns);
-                    });
-  correct.resize(kept);
+  std::sort(correct.begin(), correct.end(), screens_before);
+  const auto count_while = [&](const auto& belongs) {
+    const auto end = std::find_if_not(correct.begin(), correct.end(), belongs);
+    return static_cast<std::size_t>(end - correct.begin());
+  };
+  const std::size_t num_timed =
+      count_while([](const Measured& measured) { return !measured.censored; });
+  const std::size_t num_near = count_while([&](const Measured& measured) {
+    return !measured.censored && measured.median_ns <= kNearRatio * correct.front().median_ns;
+  });
+  const auto places = static_cast<std::size_t>(top);
+  const std::size_t least = std::min({correct.size(), places, std::max(num_timed, kLeastRanked)});
+  correct.resize(std::max(least, std::min(num_near, kMostForEachPlace * places)));
 }
 
 RankRecord verdict_of(RankRecord asked, const RerankResult& result,
@@ -83,7 +126,17 @@ RankRecord verdict_of(RankRecord asked, const RerankResult& result,
   std::vector<Entrant> entrants = entrants_of(result, best, requests);
   if (entrants.empty()) return asked;
   asked.noise = noise_of(result, best);
-  asked.entries = rank_entrants(std::move(entrants), asked.noise ? asked.noise->margin_ratio() : 0);
+  if (std::none_of(entrants.begin(), entrants.end(),
+                   [](const Entrant& entrant) { return entrant.energy_j > 0; })) {
+    asked.objective = Objective::time;
+  }
+  asked.entries = rank_entrants(std::move(entrants), asked.noise ? asked.noise->margin_ratio() : 0,
+                                asked.objective);
+  put_rooflines(asked.entries, best);
+  asked.rounds = 0;
+  for (const RankEntry& entry : asked.entries) {
+    asked.rounds = std::max(asked.rounds, static_cast<int>(entry.samples_ns.size()));
+  }
   return asked;
 }
 

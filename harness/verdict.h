@@ -17,19 +17,23 @@ struct Measured {
   double median_ns = 0;
   bool censored = false;
   CompileReport compile;
+  double roofline_ns = 0;  // as in Timing
 };
 
-/// Whether the store has a verdict with a winner for the op, problem and protocol of `asked`, of
-/// this device and provenance.
+/// Whether the store has a verdict with a winner for the op, problem, protocol and objective of
+/// `asked`, of this device and provenance.
 bool is_ranked(const Store& store, const RankRecord& asked, const DeviceInfo& device,
                const std::string& provenance);
 
-/// Leaves the `top` fastest, fastest first. What was raced out takes part only where the winner
+/// Leaves those that may still prove best, fastest first, by text where medians are equal: the
+/// `top` fastest, and up to four times as many while they are within 10 % of the fastest, because
+/// the screening times each at another moment. What was raced out takes part only where the winner
 /// would otherwise run alone.
 void keep_best(std::vector<Measured>& correct, int top);
 
-/// `asked` with the entries and the noise floor that the re-rank of `best` gives; no entries when
-/// nothing was timed. `requests` are those of `best`, in its order.
+/// `asked` with the entries, the noise floor and the number of rounds that the re-rank of `best`
+/// gives; no entries when nothing was timed. `requests` are those of `best`, in its order. The
+/// objective becomes time where no energy was measured.
 RankRecord verdict_of(RankRecord asked, const RerankResult& result,
                       const std::vector<Measured>& best, const std::vector<TrialRequest>& requests);
 

@@ -107,7 +107,7 @@ Runner* choose_winner(std::vector<Runner>& runners, double noise_ratio) {
 
 }  // namespace
 
-std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio) {
+std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio, Objective) {
   std::vector<Runner> runners = line_up(std::move(entrants));
   const Runner* winner = choose_winner(runners, noise_ratio);
   const Runner* baseline = fastest(runners, true);

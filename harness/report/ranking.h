@@ -22,6 +22,9 @@ struct Entrant {
   std::vector<double> samples_ns;  // one per round
   TieBreak tie_break;              // unused for a baseline
   std::string failure;             // why its last check failed; empty when it passed
+  std::vector<double> clocks_mhz = {};
+  bool eliminated = false;
+  double energy_j = 0;
 };
 
 /// Turns rounds taken in turn into a verdict. The fastest by median among the configurations that
@@ -29,6 +32,7 @@ struct Entrant {
 /// with it; the winner is the first of the tied by TieBreak. Ratios in the result are to the
 /// winner; the baseline is the fastest of the baselines by median. Failed entrants come last.
 /// Whatever its interval says, a margin of at most `noise_ratio` (0.002 = 0.2 %) is a tie.
-std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio = 0);
+std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio = 0,
+                                     Objective objective = Objective::time);
 
 }  // namespace assay
