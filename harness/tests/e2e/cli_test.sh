@@ -37,6 +37,7 @@ for verb in list sweep best show export doctor db; do expect 0 'example' "$assay
 expect 2 '"swep"; did you mean "sweep"' "$assay" swep
 expect 2 'no-such-option' "$assay" sweep "$vector_add" --no-such-option
 expect 2 'FILE' "$assay" sweep
+expect 2 'objective.*time.*energy.*edp' "$assay" sweep "$vector_add" --objective beauty
 
 # Files that are not there or not what they should be.
 expect 2 'nowhere.yaml' "$assay" sweep nowhere.yaml
