@@ -72,6 +72,15 @@ std::vector<Entrant> entrants_of(const RerankResult& result, const std::vector<M
   return entrants;
 }
 
+/// Whether the energy of each configuration that may win is known: one unknown would seem the
+/// least.
+bool has_energy(const std::vector<Entrant>& entrants) {
+  return std::all_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
+    const bool may_win = !entrant.kernel.empty() && entrant.failure.empty() && !entrant.eliminated;
+    return !may_win || entrant.energy_j > 0;
+  });
+}
+
 /// The baselines do the winner's work, and so have its roofline.
 void put_rooflines(std::vector<RankEntry>& entries, const std::vector<Measured>& best) {
   double winner_ns = 0;
@@ -126,10 +135,7 @@ RankRecord verdict_of(RankRecord asked, const RerankResult& result,
   std::vector<Entrant> entrants = entrants_of(result, best, requests);
   if (entrants.empty()) return asked;
   asked.noise = noise_of(result, best);
-  if (std::none_of(entrants.begin(), entrants.end(),
-                   [](const Entrant& entrant) { return entrant.energy_j > 0; })) {
-    asked.objective = Objective::time;
-  }
+  if (!has_energy(entrants)) asked.objective = Objective::time;
   asked.entries = rank_entrants(std::move(entrants), asked.noise ? asked.noise->margin_ratio() : 0,
                                 asked.objective);
   put_rooflines(asked.entries, best);

@@ -33,7 +33,7 @@ void keep_best(std::vector<Measured>& correct, int top);
 
 /// `asked` with the entries, the noise floor and the number of rounds that the re-rank of `best`
 /// gives; no entries when nothing was timed. `requests` are those of `best`, in its order. The
-/// objective becomes time where no energy was measured.
+/// objective becomes time where the energy of one that may win was not measured.
 RankRecord verdict_of(RankRecord asked, const RerankResult& result,
                       const std::vector<Measured>& best, const std::vector<TrialRequest>& requests);
 

@@ -121,12 +121,19 @@ TEST_F(VerdictOf, EachEntryHasItsRooflineAndABaselineTheWinners) {
   }
 }
 
-TEST_F(VerdictOf, WithoutEnergyTheObjectiveIsTime) {
+TEST_F(VerdictOf, WithoutTheEnergyOfAllThatMayWinTheObjectiveIsTime) {
   EXPECT_EQ(verdict(Objective::energy).objective, Objective::time);
   EXPECT_EQ(verdict(Objective::edp).objective, Objective::time);
-  for (RerankEntry& entry : result_.candidates) entry.energy_j = 0.01;
-  EXPECT_EQ(verdict(Objective::edp).objective, Objective::edp);
+  result_.candidates[1].energy_j = 0.01;
+  EXPECT_EQ(verdict(Objective::edp).objective, Objective::time);
   EXPECT_EQ(verdict(Objective::time).objective, Objective::time);
+
+  result_.candidates[0].eliminated = true;
+  EXPECT_EQ(verdict(Objective::edp).objective, Objective::edp);
+  result_.candidates[0].eliminated = false;
+  result_.candidates[0].outcome.status = Status::correctness;
+  result_.candidates[0].outcome.message = "C[0] was not written";
+  EXPECT_EQ(verdict(Objective::energy).objective, Objective::energy);
 }
 
 // A replay lacks what was not re-ranked when it was recorded.
