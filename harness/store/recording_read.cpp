@@ -168,7 +168,7 @@ Timing read_timing(const Json& line) {
   timing.ci_high_ns = nanoseconds(number(interval[1], "interval"));
   const auto stop = parse_stop_reason(text(line, "stop"));
   if (!stop) {
-    throw Damage("'stop' is not precision, noise, raced, time_limit or sample_limit");
+    throw Damage("'stop' is not precision, noise, raced, time_limit, sample_limit or unsettled");
   }
   timing.stop = *stop;
   timing.clocks_mhz = read_clocks(line, timing.samples_ns.size());

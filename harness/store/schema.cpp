@@ -144,11 +144,21 @@ CREATE TABLE rank_noise(
   times_ns BLOB NOT NULL) STRICT;
 )sql";
 
-// What the GPU did while it was timed, how near a time is to the least possible, and verdicts on
-// more than time.
+// What held the GPU down while it was timed, how near a time is to the least possible, and verdicts
+// on more than time.
 constexpr const char* kAddObjective = R"sql(
+ALTER TABLE trial ADD COLUMN stop_reason TEXT
+  CHECK(stop_reason IN ('precision', 'noise', 'raced', 'time_limit', 'sample_limit', 'unsettled'));
+UPDATE trial SET stop_reason = stop;
+ALTER TABLE trial DROP COLUMN stop;
+ALTER TABLE trial RENAME COLUMN stop_reason TO stop;
 ALTER TABLE trial ADD COLUMN num_throttled INTEGER;
 ALTER TABLE trial ADD COLUMN roofline_ns REAL;
+ALTER TABLE baseline ADD COLUMN stop_reason TEXT NOT NULL DEFAULT 'sample_limit'
+  CHECK(stop_reason IN ('precision', 'noise', 'raced', 'time_limit', 'sample_limit', 'unsettled'));
+UPDATE baseline SET stop_reason = stop;
+ALTER TABLE baseline DROP COLUMN stop;
+ALTER TABLE baseline RENAME COLUMN stop_reason TO stop;
 ALTER TABLE baseline ADD COLUMN num_throttled INTEGER;
 ALTER TABLE baseline ADD COLUMN roofline_ns REAL;
 

@@ -333,6 +333,29 @@ TEST(Import, MarksRowsWithTheirOriginAndAddsThemOnce) {
   EXPECT_THAT(store.check(), IsEmpty());
 }
 
+// A reason that the code knows and the schema does not would end a sweep where it first appears.
+TEST(Import, AndRecordAreInversesForEveryStopReason) {
+  Recording recording = sample_recording();
+  recording.trials.clear();
+  recording.baselines.resize(1);
+  for (int i = 0; to_text(static_cast<StopReason>(i)) != "unknown"; ++i) {
+    TrialRecord trial = timed_record(key_of(i));
+    trial.outcome.timing->stop = static_cast<StopReason>(i);
+    recording.trials.push_back(trial);
+    BaselineRecord baseline = recording.baselines[0];
+    baseline.timing.stop = static_cast<StopReason>(i);
+    baseline.name += fmt::format("_{}", i);
+    recording.baselines.push_back(baseline);
+  }
+  EXPECT_GE(recording.trials.size(), 5u);
+  Store store = Store::in_memory();
+  store.import(recording);
+  EXPECT_EQ(describe(store.record("gemm_h200")), describe(recording));
+  TempFolder folder;
+  write_recording(recording, folder / "x.jsonl");
+  EXPECT_EQ(describe(read_recording(folder / "x.jsonl")), describe(recording));
+}
+
 TEST(Import, AndRecordAreInverses) {
   Store store = Store::in_memory();
   store.import(sample_recording());
