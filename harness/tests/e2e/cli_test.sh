@@ -59,6 +59,8 @@ expect 2 'dimension' "$assay" sweep "$vector_add" --device none --problem Q=3 --
 expect 2 'at least 1' "$assay" sweep "$vector_add" --device none --problem N=0 --db a.db
 expect 0 'correct/compiled' "$assay" sweep "$vector_add" --device none --problem N=77 --db a.db
 expect 0 'ok|sound|no problem' "$assay" db check a.db
+expect 0 'a.db: up to date' "$assay" db migrate a.db
+expect 2 'missing.db' "$assay" db migrate missing.db
 expect 2 'device' "$assay" sweep "$vector_add" --device twelve --db a.db
 
 # Kernels that do not compile, all of it or in part: a status each, never the end of the sweep.
