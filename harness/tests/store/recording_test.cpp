@@ -42,6 +42,8 @@ Recording sample_recording() {
   recording.baselines.push_back({"gemm_bf16", key.problem, key.protocol, key.toolchain, "cublaslt",
                                  "algorithm 2 of 8", timing_of({1, 2, 3, 4, 5, 6, 7}),
                                  "2026-11-21T10:00:00Z"});
+  recording.baselines.back().timing.num_throttled = 1;
+  recording.baselines.back().timing.roofline_ns = 3.5;
   RankEntry winner{"gemm", "BLOCK=1", {5.1, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
   winner.clocks_mhz = {1980, 0, 1755};
   winner.cycles_ratio_to_best = {1, 1, 1};
