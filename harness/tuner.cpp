@@ -7,19 +7,15 @@
 #include <deque>
 #include <numeric>
 #include <set>
-#include <tuple>
 
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "base/stats.h"
 #include "report/table.h"
 #include "search/search.h"
 
 namespace assay {
 namespace {
 
-// Entrants of a re-rank, if there are as many correct configurations.
-constexpr std::size_t kLeastRanked = 2;
 constexpr auto kPollPeriod = std::chrono::microseconds(200);
 
 std::string now_utc() {
@@ -67,22 +63,6 @@ Outcome compile_failure(const CompileResult& compiled) {
   outcome.kind = compiled.timed_out ? "timeout" : "error";
   outcome.message = compiled.log;
   return outcome;
-}
-
-std::int64_t dynamic_smem_bytes(const Plan& plan) {
-  std::int64_t most = 0;
-  for (const LaunchPlan& launch : plan.launches) most = std::max(most, launch.smem_bytes);
-  return most;
-}
-
-/// The second entry of one candidate beside the first; nothing when either was not timed
-/// throughout.
-std::optional<NoiseFloor> noise_of(const RerankResult& result, const std::string& kernel) {
-  if (!result.twin || result.twin_of >= result.candidates.size()) return std::nullopt;
-  const RerankEntry& first = result.candidates[result.twin_of];
-  const std::vector<double>& second_ns = result.twin->samples_ns;
-  if (second_ns.empty() || second_ns.size() != first.samples_ns.size()) return std::nullopt;
-  return NoiseFloor{kernel, first.name, second_ns, paired_ratio(second_ns, first.samples_ns)};
 }
 
 }  // namespace
@@ -350,8 +330,8 @@ void Tuner::settle(const TrialRecord& record, bool kept, const KernelSpec& kerne
   std::optional<double> time_ns;
   if (is_correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
-    correct.push_back(
-        {&kernel, record.config, *time_ns, outcome.timing->censored(), record.compile});
+    correct.push_back({&kernel, record.config, *time_ns, outcome.timing->censored(), record.compile,
+                       outcome.timing->roofline_ns});
     if (!kept) report_.racing.add(*outcome.timing);
   }
   progress_.count(kept, is_correct, time_ns);
@@ -360,8 +340,11 @@ void Tuner::settle(const TrialRecord& record, bool kept, const KernelSpec& kerne
 void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Measured> correct) {
   if (correct.empty()) return;
   check_interrupt();
-  if (!measured_in_problem_ && is_ranked(op, problem)) return;
-  keep_best(correct);
+  const TrialKey key = key_of(*correct.front().kernel, problem, correct.front().config);
+  RankRecord asked{op, problem, key.protocol, 0, {}, "", {}, sweep_.rerank.objective};
+  if (!measured_in_problem_ && is_ranked(store_, asked, device_.info(), options_.provenance))
+    return;
+  keep_best(correct, sweep_.rerank.top);
   progress_.stage(fmt::format("re-ranking the best {}", correct.size()));
   const std::vector<TrialRequest> requests = requests_of(correct, problem);
   RerankResult result;
@@ -369,19 +352,10 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
     const AddElapsed busy(report_.device_s);
     result = device_.rerank(requests, correct.front().kernel->baseline, sweep_.rerank);
   }
-  std::vector<Entrant> entrants = entrants_of(result, correct, requests);
-  if (entrants.empty()) return;  // a replay of a recording that was never re-ranked
-
-  const TrialKey key = key_of(*correct.front().kernel, problem, correct.front().config);
-  std::optional<NoiseFloor> noise = noise_of(result, correct.at(result.twin_of).kernel->name);
-  const double noise_ratio = noise ? noise->margin_ratio() : 0;
-  RankRecord record{op,
-                    problem,
-                    key.protocol,
-                    sweep_.rerank.rounds,
-                    rank_entrants(std::move(entrants), noise_ratio),
-                    now_utc(),
-                    std::move(noise)};
+  asked.finished_at = now_utc();
+  const RankRecord record = verdict_of(std::move(asked), result, correct, requests);
+  if (record.entries.empty()) return;  // a replay of a recording that was never re-ranked
+  if (record.objective != sweep_.rerank.objective) warn_of_no_energy();
   for (const RankEntry& entry : record.entries) {
     if (!entry.failure.empty()) {
       report_.warnings.push_back(fmt::format("{} {} {} was dropped by the re-rank: {}",
@@ -392,32 +366,17 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Meas
   store_.add_rank(sweep_id_, record);
 }
 
-bool Tuner::is_ranked(const std::string& op, const Problem& problem) const {
-  Filter filter;
-  filter.op = op;
-  filter.problem = to_text(problem);
-  const std::vector<RankRow> rows = store_.ranks(filter);
-  return std::any_of(rows.begin(), rows.end(), [&](const RankRow& row) {
-    const bool has_winner = std::any_of(row.record.entries.begin(), row.record.entries.end(),
-                                        [](const RankEntry& entry) { return entry.winner; });
-    return has_winner && row.device.uuid == device_.info().uuid &&
-           row.provenance == options_.provenance &&
-           row.record.protocol.name == sweep_.measure.protocol;
-  });
-}
-
-/// Leaves the fastest, fastest first. What was raced out takes part only where the winner would
-/// otherwise run alone.
-void Tuner::keep_best(std::vector<Measured>& correct) const {
-  const auto num_timed = static_cast<std::size_t>(std::count_if(
-      correct.begin(), correct.end(), [](const Measured& measured) { return !measured.censored; }));
-  const auto top = std::min({correct.size(), static_cast<std::size_t>(sweep_.rerank.top),
-                             std::max(num_timed, kLeastRanked)});
-  std::partial_sort(correct.begin(), correct.begin() + static_cast<std::ptrdiff_t>(top),
-                    correct.end(), [](const Measured& a, const Measured& b) {
-                      return std::tie(a.censored, a.median_ns) < std::tie(b.censored, b.median_ns);
-                    });
-  correct.resize(top);
+void Tuner::warn_of_no_energy() {
+  const std::string warning =
+      options_.provenance.empty()
+          ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by time",
+                        device_.info().name)
+          : fmt::format("energy was not {}; ranked by time", options_.provenance);
+  // Each problem would say the same.
+  std::vector<std::string>& warnings = report_.warnings;
+  if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
+    warnings.push_back(warning);
+  }
 }
 
 std::vector<TrialRequest> Tuner::requests_of(const std::vector<Measured>& best,
@@ -434,27 +393,6 @@ std::vector<TrialRequest> Tuner::requests_of(const std::vector<Measured>& best,
     requests.push_back(request_of(*measured.kernel, problem, measured.config, compiled));
   }
   return requests;
-}
-
-std::vector<Entrant> Tuner::entrants_of(const RerankResult& result,
-                                        const std::vector<Measured>& best,
-                                        const std::vector<TrialRequest>& requests) {
-  std::vector<Entrant> entrants;
-  for (std::size_t i = 0; i < result.candidates.size(); ++i) {
-    const RerankEntry& entry = result.candidates[i];
-    if (entry.samples_ns.empty() && entry.outcome.status == Status::correct) continue;
-    const CompileReport& compile = best[i].compile;
-    entrants.push_back({best[i].kernel->name,
-                        to_text(best[i].config),
-                        entry.samples_ns,
-                        {compile.spill_bytes, compile.registers,
-                         compile.static_smem_bytes + dynamic_smem_bytes(requests[i].plan)},
-                        entry.outcome.status == Status::correct ? "" : entry.outcome.message});
-  }
-  for (const RerankEntry& entry : result.baselines) {
-    entrants.push_back({"", entry.name, entry.samples_ns, {}, ""});
-  }
-  return entrants;
 }
 
 CompileJob Tuner::compile_job(const KernelSpec& kernel, const Config& config) const {

@@ -11,11 +11,11 @@
 #include "compile/compiler.h"
 #include "device/device.h"
 #include "progress.h"
-#include "report/ranking.h"
 #include "space/space.h"
 #include "spec/sweep_spec.h"
 #include "store/store.h"
 #include "sweep_report.h"
+#include "verdict.h"
 
 namespace assay {
 
@@ -43,15 +43,6 @@ class Tuner {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// One correct configuration of the op at hand.
-  struct Measured {
-    const KernelSpec* kernel = nullptr;
-    Config config;
-    double median_ns = 0;
-    bool censored = false;
-    CompileReport compile;
-  };
-
   void run_all();
   void run_problem(const std::string& op, const Problem& problem);
   std::optional<double> measure_baselines(const KernelSpec& kernel, const Problem& problem);
@@ -59,12 +50,8 @@ class Tuner {
   TrialRecord run_trial(const KernelSpec& kernel, TrialKey key, const CompileResult& compiled,
                         std::optional<double> best_ns);
   void rank(const std::string& op, const Problem& problem, std::vector<Measured> correct);
-  bool is_ranked(const std::string& op, const Problem& problem) const;
-  void keep_best(std::vector<Measured>& correct) const;
+  void warn_of_no_energy();
   std::vector<TrialRequest> requests_of(const std::vector<Measured>& best, const Problem& problem);
-  static std::vector<Entrant> entrants_of(const RerankResult& result,
-                                          const std::vector<Measured>& best,
-                                          const std::vector<TrialRequest>& requests);
 
   CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;
   CompileResult wait_for(std::future<CompileResult>& future);

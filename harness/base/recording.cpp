@@ -1,36 +1,32 @@
 #include "base/recording.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace assay {
-namespace {
-
-struct Named {
-  Objective objective;
-  std::string_view text;
-};
-constexpr std::array kObjectives{
-    Named{Objective::time, "time"},
-    Named{Objective::energy, "energy"},
-    Named{Objective::edp, "edp"},
-};
-
-}  // namespace
-
 std::string_view to_text(Objective objective) {
-  for (const Named& row : kObjectives) {
-    if (row.objective == objective) return row.text;
+  switch (objective) {
+    case Objective::time:
+      return "time";
+    case Objective::energy:
+      return "energy";
+    case Objective::edp:
+      return "edp";
   }
   return "unknown";
 }
 
 std::optional<Objective> parse_objective(std::string_view text) {
-  for (const Named& row : kObjectives) {
-    if (row.text == text) return row.objective;
+  for (const Objective objective : kObjectives) {
+    if (to_text(objective) == text) return objective;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> objective_words() {
+  std::vector<std::string> words;
+  for (const Objective objective : kObjectives) words.emplace_back(to_text(objective));
+  return words;
 }
 
 double NoiseFloor::margin_ratio() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,6 +84,9 @@ struct RankEntry {
 enum class Objective { time, energy, edp };
 std::string_view to_text(Objective objective);
 std::optional<Objective> parse_objective(std::string_view text);
+inline constexpr std::array kObjectives{Objective::time, Objective::energy, Objective::edp};
+/// "time", "energy", "edp": what parse_objective knows.
+std::vector<std::string> objective_words();
 
 /// The leader of the screening entered twice: how far apart the re-rank puts what is the same.
 struct NoiseFloor {

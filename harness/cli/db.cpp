@@ -1,4 +1,4 @@
-// `assay db check|vacuum PATH`: the database itself, not what is in it.
+// `assay db check|migrate|vacuum PATH`: the database itself, not what is in it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,6 +29,13 @@ int check(const fs::path& path) {
   return problems.empty() ? kExitDone : kExitNo;
 }
 
+int migrate(const fs::path& path) {
+  require_file(path);
+  Store::open(path);
+  fmt::print("{}: up to date\n", path.string());
+  return kExitDone;
+}
+
 int vacuum(const fs::path& path) {
   require_file(path);
   const auto before = fs::file_size(path);
@@ -42,7 +49,8 @@ int vacuum(const fs::path& path) {
 
 void add_db(CLI::App& app, Verb& run) {
   auto path = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("db", "check or shrink a database of results");
+  CLI::App* verb =
+      app.add_subcommand("db", "check, bring up to date or shrink a database of results");
   verb->require_subcommand(1);
   verb->footer("example: assay db check results/assay.db");
 
@@ -52,6 +60,12 @@ void add_db(CLI::App& app, Verb& run) {
   check_verb->footer(
       "example: assay db check results/assay.db\nexit code 1 when anything is wrong");
   check_verb->callback([path, &run] { run = [path] { return check(*path); }; });
+
+  CLI::App* migrate_verb =
+      verb->add_subcommand("migrate", "bring a database of an older assay to the newest schema");
+  migrate_verb->add_option("PATH", *path, "the database")->required();
+  migrate_verb->footer("example: assay db migrate results/assay.db");
+  migrate_verb->callback([path, &run] { run = [path] { return migrate(*path); }; });
 
   CLI::App* vacuum_verb = verb->add_subcommand("vacuum", "give free pages back to the disk");
   vacuum_verb->add_option("PATH", *path, "the database")->required();

@@ -20,6 +20,7 @@ struct Options {
   ResultOptions results;
   std::string format;
   std::string protocol;
+  std::string objective;
   std::string output;
   std::string name_space = "assay_tuned";
 };
@@ -31,7 +32,8 @@ std::vector<TunedTable> load_tables(const Options& options, const Store& store) 
   const std::vector<TrialRow> trials = store.trials(filter);
   std::vector<TunedTable> tables = tuned_tables(ranks, trials, {}, Screened::hide);
   std::erase_if(tables, [&](const TunedTable& table) {
-    return !options.protocol.empty() && table.protocol != options.protocol;
+    return (!options.protocol.empty() && table.protocol != options.protocol) ||
+           (!options.objective.empty() && to_text(table.objective) != options.objective);
   });
   for (TunedTable& table : tables) table = unique_problems(std::move(table), trials);
   return tables;
@@ -91,6 +93,10 @@ void add_export(CLI::App& app, Verb& run) {
   add_result_options(*verb, options->results);
   verb->add_option("--protocol", options->protocol, "only this protocol; default: all")
       ->option_text("cold|sustained|hot|graph");
+  verb->add_option("--objective", options->objective,
+                   "only what is best by time, energy or edp; default: all")
+      ->option_text("time|energy|edp")
+      ->check(CLI::IsMember(objective_words()));
   verb->add_option("--output", options->output,
                    "file to write; default: stdout, and for a recording "
                    "results/recorded/GPU/SWEEP.jsonl")

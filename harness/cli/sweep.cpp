@@ -36,6 +36,7 @@ struct SweepOptions {
   std::string device;
   std::string kernels;
   std::string problem;
+  std::string objective;
   std::optional<double> budget_seconds;
   std::optional<std::int64_t> budget_configs;
   std::optional<std::uint64_t> seed;
@@ -212,6 +213,9 @@ int run_sweep(const SweepOptions& options) {
   if (!options.problem.empty()) choose_problems(options.problem, sweep);
   if (options.budget_seconds) sweep.search.budget_seconds = options.budget_seconds;
   if (options.budget_configs) sweep.search.budget_configs = options.budget_configs;
+  if (!options.objective.empty()) {
+    sweep.rerank.objective = parse_objective(options.objective).value();
+  }
   if (options.seed) sweep.search.seed = *options.seed;
   if (!options.arch.empty() && options.device != "none") {
     throw UsageError("--arch goes with --device none; a device has its own");
@@ -253,6 +257,11 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
   verb->add_option("--problem", options->problem,
                    "only the problems that agree; naming every dimension runs that one")
       ->option_text("M=1,N=4096");
+  verb->add_option("--objective", options->objective,
+                   "what a winner is the best of: time, energy per launch, or edp, their product; "
+                   "default: the sweep's, else time")
+      ->option_text("time|energy|edp")
+      ->check(CLI::IsMember(objective_words()));
   verb->add_option("--budget-seconds", options->budget_seconds, "stop trying new ones after this")
       ->option_text("SECONDS");
   verb->add_option("--budget-configs", options->budget_configs,

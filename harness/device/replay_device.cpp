@@ -34,6 +34,9 @@ RerankEntry replayed(const std::string& name, const RankEntry* recorded) {
   entry.name = name;
   if (recorded == nullptr) return entry;
   entry.samples_ns = recorded->samples_ns;
+  entry.clocks_mhz = recorded->clocks_mhz;
+  entry.eliminated = recorded->eliminated;
+  entry.energy_j = recorded->energy_j;
   if (!recorded->failure.empty()) {
     entry.outcome.status = Status::correctness;
     entry.outcome.message = recorded->failure;
@@ -70,22 +73,27 @@ struct ReplayDevice::Impl {
     return found == ops.end() ? std::string() : found->second;
   }
 
-  /// The newest recorded rank of the problem that holds all the candidates.
-  const RankRecord* find_rank(const std::vector<TrialRequest>& candidates) const {
-    const RankRecord* newest = nullptr;
+  /// Of the recorded ranks of the problem the one that holds the most candidates; of several one
+  /// of the objective asked for, then the newest. Null when none holds any.
+  const RankRecord* find_rank(const std::vector<TrialRequest>& candidates,
+                              Objective objective) const {
+    const RankRecord* best = nullptr;
+    std::tuple<std::ptrdiff_t, bool, std::string> best_key;
     for (const RankRecord& rank : recording.ranks) {
-      const bool holds_all =
-          std::all_of(candidates.begin(), candidates.end(), [&](const TrialRequest& candidate) {
+      const auto num_held =
+          std::count_if(candidates.begin(), candidates.end(), [&](const TrialRequest& candidate) {
             const Plan& plan = candidate.plan;
             return rank.op == op_of(candidate) && rank.problem == plan.problem &&
                    rank.protocol.name == candidate.measure.protocol &&
                    find_entry(rank, plan.kernel, to_text(plan.config)) != nullptr;
           });
-      if (holds_all && (newest == nullptr || newest->finished_at <= rank.finished_at)) {
-        newest = &rank;
+      const std::tuple key(num_held, rank.objective == objective, rank.finished_at);
+      if (num_held > 0 && (best == nullptr || best_key <= key)) {
+        best = &rank;
+        best_key = key;
       }
     }
-    return newest;
+    return best;
   }
 };
 
@@ -128,8 +136,8 @@ std::vector<BaselineTiming> ReplayDevice::run_baselines(const TrialRequest& requ
 }
 
 RerankResult ReplayDevice::rerank(const std::vector<TrialRequest>& candidates,
-                                  const std::vector<std::string>&, const RerankSpec&) {
-  const RankRecord* rank = candidates.empty() ? nullptr : impl_->find_rank(candidates);
+                                  const std::vector<std::string>&, const RerankSpec& spec) {
+  const RankRecord* rank = impl_->find_rank(candidates, spec.objective);
   RerankResult result;
   for (const TrialRequest& candidate : candidates) {
     const std::string config = to_text(candidate.plan.config);

@@ -19,8 +19,8 @@ class ReplayDevice : public Device {
   Outcome run(const TrialRequest& request) override;
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines) override;
-  /// The recorded rank of the same problem when one holds all `candidates`; entrants that it lacks
-  /// get no samples.
+  /// The recorded rank of the same problem that holds the most of the `candidates`, the newest of
+  /// several; those that it lacks get no samples.
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
                       const std::vector<std::string>& baselines, const RerankSpec& spec) override;
 

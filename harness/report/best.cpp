@@ -69,6 +69,11 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
   std::vector<std::string> headers{"problem", "kernel", "configuration", ">time", ">95 % interval"};
   if (has_baseline) headers.push_back(baseline.empty() ? ">vs baseline" : ">vs " + baseline);
   if (has_baseline && baseline.empty()) headers.push_back("baseline");
+  const bool has_energy = table.objective != Objective::time;
+  if (has_energy) headers.push_back(">energy");
+  const bool has_roofline = std::any_of(table.entries.begin(), table.entries.end(),
+                                        [](const TunedEntry& e) { return e.roofline_ns > 0; });
+  if (has_roofline) headers.push_back(">roofline");
   const bool has_noise = std::any_of(table.entries.begin(), table.entries.end(),
                                      [](const TunedEntry& e) { return e.noise_ratio > 0; });
   if (has_noise) headers.push_back(">noise");
@@ -81,6 +86,10 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
                                    format_time(entry.time_ns.value), interval_text(entry.time_ns)};
     if (has_baseline) cells.push_back(speedup_text(entry));
     if (has_baseline && baseline.empty()) cells.push_back(entry.baseline);
+    if (has_energy) cells.push_back(entry.energy_j > 0 ? format_energy(entry.energy_j) : "-");
+    if (has_roofline) {
+      cells.push_back(entry.roofline_ns > 0 ? format_percent(entry.roofline_ratio()) : "-");
+    }
     if (has_noise) {
       cells.push_back(entry.noise_ratio > 0 ? fmt::format("{:.2f} %", entry.noise_ratio * 100)
                                             : "-");
@@ -90,8 +99,8 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
                     (entry.reranked ? "" : "; screened only, not re-ranked"));
     out.add_row(std::move(cells));
   }
-  std::string text = fmt::format("{} on {}, protocol {}\n\n{}", table.op, table.device.name,
-                                 table.protocol, out.text());
+  std::string text = fmt::format("{} on {}, {}\n\n{}", table.op, table.device.name,
+                                 conditions_text(table), out.text());
   for (const auto& [kernel, config_text] : texts) {
     const std::string note = config_text.note();
     if (!note.empty()) text += note + '\n';
@@ -122,8 +131,10 @@ std::string best_json(const std::vector<TunedTable>& tables) {
   nlohmann::ordered_json best = nlohmann::ordered_json::array();
   for (const TunedTable& table : tables) {
     for (const TunedEntry& entry : table.entries) {
-      nlohmann::ordered_json object{
-          {"op", table.op}, {"device", table.device.name}, {"protocol", table.protocol}};
+      nlohmann::ordered_json object{{"op", table.op},
+                                    {"device", table.device.name},
+                                    {"protocol", table.protocol},
+                                    {"objective", to_text(table.objective)}};
       object.update(entry_json(entry));
       best.push_back(std::move(object));
     }

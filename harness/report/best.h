@@ -12,8 +12,9 @@ struct BestOptions {
   bool ties = false;  // list the ties under each table
 };
 
-/// A table for each op, device and protocol: problem, winner, time, margin over the baseline, ties,
-/// and where it was measured. Empty for no tables.
+/// A table for each op, device, protocol and objective: problem, winner, time, margin over the
+/// baseline, ties, and where it was measured; the energy where that is the objective, and how near
+/// the times are to the device's ceilings where that is known. Empty for no tables.
 std::string best_text(const std::vector<TunedTable>& tables, const BestOptions& options);
 
 /// The same as {"best": [one object an entry]}.

@@ -12,6 +12,9 @@ using Json = nlohmann::ordered_json;
 /// JSON has no infinity, which stands for an interval that too few samples leave open.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+/// A figure that is 0 where it is not known.
+Json known(double value) { return value > 0 ? number(value) : Json(nullptr); }
+
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
 
 }  // namespace
@@ -53,31 +56,35 @@ Json entry_json(const TunedEntry& entry) {
                 {"time_ns", number(entry.baseline_ns)},
                 {"speedup", number(entry.speedup.value)},
                 {"speedup_low", open ? Json(nullptr) : number(entry.speedup.low)},
-                {"speedup_high", open ? Json(nullptr) : number(entry.speedup.high)}};
+                {"speedup_high", open ? Json(nullptr) : number(entry.speedup.high)},
+                {"cycles_speedup", known(entry.cycles_speedup.value)},
+                {"cycles_speedup_low", known(entry.cycles_speedup.low)},
+                {"cycles_speedup_high", known(entry.cycles_speedup.high)}};
   }
-  return {
-      {"problem", problem_json(entry.problem)},
-      {"kernel", entry.best.kernel},
-      {"config", config_json(entry.best.config)},
-      {"time_ns", number(entry.time_ns.value)},
-      {"time_low_ns", number(entry.time_ns.low)},
-      {"time_high_ns", number(entry.time_ns.high)},
-      {"reranked", entry.reranked},
-      {"rounds", entry.rounds},
-      {"baseline", baseline},
-      {"ties", ties},
-      {"noise_ratio", entry.noise_ratio > 0 ? Json(entry.noise_ratio) : Json(nullptr)},
-      {"runner_up_ratio", entry.runner_up_ratio > 0 ? Json(entry.runner_up_ratio) : Json(nullptr)},
-      {"source_hash", text(entry.version.source_hash)},
-      {"contract_hash", text(entry.version.contract_hash)},
-      {"toolchain",
-       {{"nvrtc", text(entry.toolchain.nvrtc)},
-        {"arch", text(entry.toolchain.arch)},
-        {"options", text(entry.toolchain.options)},
-        {"driver", text(entry.toolchain.driver)}}},
-      {"precision_ratio", entry.precision_ratio},
-      {"provenance", text(entry.provenance)},
-      {"measured_at", text(entry.finished_at)}};
+  return {{"problem", problem_json(entry.problem)},
+          {"kernel", entry.best.kernel},
+          {"config", config_json(entry.best.config)},
+          {"time_ns", number(entry.time_ns.value)},
+          {"time_low_ns", number(entry.time_ns.low)},
+          {"time_high_ns", number(entry.time_ns.high)},
+          {"reranked", entry.reranked},
+          {"rounds", entry.rounds},
+          {"baseline", baseline},
+          {"ties", ties},
+          {"noise_ratio", known(entry.noise_ratio)},
+          {"runner_up_ratio", known(entry.runner_up_ratio)},
+          {"roofline_ratio", known(entry.roofline_ratio())},
+          {"energy_j", known(entry.energy_j)},
+          {"source_hash", text(entry.version.source_hash)},
+          {"contract_hash", text(entry.version.contract_hash)},
+          {"toolchain",
+           {{"nvrtc", text(entry.toolchain.nvrtc)},
+            {"arch", text(entry.toolchain.arch)},
+            {"options", text(entry.toolchain.options)},
+            {"driver", text(entry.toolchain.driver)}}},
+          {"precision_ratio", entry.precision_ratio},
+          {"provenance", text(entry.provenance)},
+          {"measured_at", text(entry.finished_at)}};
 }
 
 }  // namespace assay

@@ -10,8 +10,9 @@ namespace assay {
 // Tuned tables for other software. Every function takes tables whose problems are unique (see
 // unique_problems).
 
-/// {"schema": "assay-tuned-table", "version": 1, "tables": [...]}: device, protocol, and an entry a
-/// problem with provenance, toolchain, margin and ties. Fields may be added within version 1.
+/// {"schema": "assay-tuned-table", "version": 1, "tables": [...]}: device, protocol, objective, and
+/// an entry a problem with provenance, toolchain, margin and ties. Fields may be added within
+/// version 1.
 std::string export_json(const std::vector<TunedTable>& tables);
 
 /// RFC 4180: a header line, then one record a problem; CRLF at the ends of lines; a field that is

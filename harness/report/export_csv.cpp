@@ -9,6 +9,9 @@ namespace {
 
 std::string number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
+/// A figure that is 0 where it is not known.
+std::string known(double value) { return value > 0 ? number(value) : ""; }
+
 /// RFC 4180: a field with a comma, a quote or a line end stands in quotes, quotes doubled.
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -29,11 +32,35 @@ std::string record(const std::vector<std::string>& fields) {
 }  // namespace
 
 std::string export_csv(const std::vector<TunedTable>& tables) {
-  std::string text = record(
-      {"op",          "device",       "protocol",     "problem",         "kernel",      "config",
-       "time_ns",     "time_low_ns",  "time_high_ns", "baseline",        "baseline_ns", "speedup",
-       "speedup_low", "speedup_high", "ties",         "runner_up_ratio", "rounds",      "arch",
-       "nvrtc",       "driver",       "source_hash",  "provenance",      "measured_at"});
+  std::string text = record({"op",
+                             "device",
+                             "protocol",
+                             "problem",
+                             "kernel",
+                             "config",
+                             "time_ns",
+                             "time_low_ns",
+                             "time_high_ns",
+                             "baseline",
+                             "baseline_ns",
+                             "speedup",
+                             "speedup_low",
+                             "speedup_high",
+                             "ties",
+                             "runner_up_ratio",
+                             "rounds",
+                             "arch",
+                             "nvrtc",
+                             "driver",
+                             "source_hash",
+                             "provenance",
+                             "measured_at",
+                             "objective",
+                             "roofline_ratio",
+                             "energy_j",
+                             "cycles_speedup",
+                             "cycles_speedup_low",
+                             "cycles_speedup_high"});
   for (const TunedTable& table : tables) {
     for (const TunedEntry& entry : table.entries) {
       const bool compared = !entry.baseline.empty();
@@ -53,14 +80,20 @@ std::string export_csv(const std::vector<TunedTable>& tables) {
                       compared && !open ? number(entry.speedup.low) : "",
                       compared && !open ? number(entry.speedup.high) : "",
                       std::to_string(entry.ties.size()),
-                      entry.runner_up_ratio > 0 ? number(entry.runner_up_ratio) : "",
+                      known(entry.runner_up_ratio),
                       std::to_string(entry.rounds),
                       entry.toolchain.arch,
                       entry.toolchain.nvrtc,
                       entry.toolchain.driver,
                       entry.version.source_hash,
                       entry.provenance,
-                      entry.finished_at});
+                      entry.finished_at,
+                      std::string(to_text(table.objective)),
+                      known(entry.roofline_ratio()),
+                      known(entry.energy_j),
+                      known(entry.cycles_speedup.value),
+                      known(entry.cycles_speedup.low),
+                      known(entry.cycles_speedup.high)});
     }
   }
   return text;

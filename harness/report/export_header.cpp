@@ -196,10 +196,10 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
   const Toolchain& toolchain = table.entries.front().toolchain;
 
   std::string out = fmt::format("\nnamespace {}::{} {{\n\n", name_space, identifier(table.op));
-  out += comment(
-      fmt::format("// {} on {}, driver {}, NVRTC {}, protocol {}.", table.op, table.device.name,
-                  toolchain.driver.empty() ? "unknown" : toolchain.driver,
-                  toolchain.nvrtc.empty() ? "unknown" : toolchain.nvrtc, table.protocol));
+  out += comment(fmt::format("// {} on {}, driver {}, NVRTC {}, {}.", table.op, table.device.name,
+                             toolchain.driver.empty() ? "unknown" : toolchain.driver,
+                             toolchain.nvrtc.empty() ? "unknown" : toolchain.nvrtc,
+                             conditions_text(table)));
   out += fmt::format("\ninline constexpr std::string_view kDevice = {};\n",
                      literal(table.device.name));
   out +=
@@ -280,9 +280,10 @@ void check_one_table_an_op(const std::vector<TunedTable>& tables) {
     if (added) continue;
     const TunedTable& other = *at->second;
     throw UsageError(fmt::format(
-        "a header holds one table of each op, and {} has two: {}, protocol {}, and {}, protocol "
-        "{}; choose with --device or --protocol",
-        table.op, other.device.name, other.protocol, table.device.name, table.protocol));
+        "a header holds one table of each op, and {} has two: {}, {}, and {}, {}; choose with "
+        "--device, --protocol or --objective",
+        table.op, other.device.name, conditions_text(other), table.device.name,
+        conditions_text(table)));
   }
 }
 

@@ -14,6 +14,7 @@ std::string export_json(const std::vector<TunedTable>& tables) {
     list.push_back({{"op", table.op},
                     {"device", device_json(table.device)},
                     {"protocol", table.protocol},
+                    {"objective", to_text(table.objective)},
                     {"fallback", table.fallback},
                     {"entries", std::move(entries)}});
   }

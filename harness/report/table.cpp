@@ -81,6 +81,23 @@ std::string format_time(double ns) {
   return digits(ns / 1e9) + " s";
 }
 
+std::string format_energy(double joules) {
+  if (!std::isfinite(joules)) return "-";
+  const bool small = std::abs(joules) < 0.9995;
+  const double value = small ? joules * 1e3 : joules;
+  const double size = std::abs(value);
+  return fmt::format("{:.{}f} {}", value,
+                     size < 0.9995  ? 3
+                     : size < 9.995 ? 2
+                     : size < 99.95 ? 1
+                                    : 0,
+                     small ? "mJ" : "J");
+}
+
+std::string format_percent(double ratio) {
+  return std::isfinite(ratio) ? fmt::format("{:.0f} %", ratio * 100) : "-";
+}
+
 std::string format_rate(double per_second, const std::string& unit) {
   if (!std::isfinite(per_second)) return "-";
   static constexpr std::array<std::string_view, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};

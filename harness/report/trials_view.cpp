@@ -90,10 +90,26 @@ std::string clock_text(const Timing& timing) {
                      *high);
 }
 
-std::string state_text(const GpuState& state) {
-  const std::string throttled = throttle_text(state.throttle_reasons);
-  return fmt::format("{:.0f} W, {:.0f} C, {}", state.power_w, state.temperature_c,
-                     throttled.empty() ? "not throttled" : "throttled: " + throttled);
+/// "throttled 3x: power cap": how many samples were taken at a clock held down, and what the driver
+/// said after the last one. Empty for neither.
+std::string throttled_text(const Timing& timing) {
+  const std::string reasons = timing.state ? throttle_text(timing.state->throttle_reasons) : "";
+  if (timing.num_throttled == 0 && reasons.empty()) return "";
+  std::string text = "throttled";
+  if (timing.num_throttled > 0) text += fmt::format(" {}x", timing.num_throttled);
+  if (!reasons.empty()) text += ": " + reasons;
+  return text;
+}
+
+std::string gpu_text(const Timing& timing) {
+  const std::string throttled = throttled_text(timing);
+  if (!timing.state) return throttled;
+  return fmt::format("{:.0f} W, {:.0f} C, {}", timing.state->power_w, timing.state->temperature_c,
+                     throttled.empty() ? "not throttled" : throttled);
+}
+
+std::string roofline_cell(const Timing& timing) {
+  return timing.roofline_ns > 0 ? format_percent(timing.roofline_ns / timing.median_ns) : "-";
 }
 
 Json trial_object(const TrialRow& row) {
@@ -115,6 +131,8 @@ Json trial_object(const TrialRow& row) {
               {"samples_ns", t->samples_ns},
               {"clock_mhz", t->clock_mhz > 0 ? Json(t->clock_mhz) : Json(nullptr)},
               {"clocks_mhz", t->clocks_mhz},
+              {"num_throttled", t->num_throttled},
+              {"roofline_ns", t->roofline_ns > 0 ? Json(t->roofline_ns) : Json(nullptr)},
               {"state", state_json(t->state)}};
   }
   return {{"id", row.id},
@@ -217,10 +235,14 @@ std::string trial_text(const TrialRow& row) {
     line("time", fmt::format("{}, 95 % interval {} .. {}, {} samples, stopped by {}",
                              format_time(t->median_ns), format_time(t->ci_low_ns),
                              format_time(t->ci_high_ns), t->samples_ns.size(), to_text(t->stop)));
+    if (t->roofline_ns > 0) {
+      line("roofline", fmt::format("{}: the device's ceilings allow {}", roofline_cell(*t),
+                                   format_time(t->roofline_ns)));
+    }
     if (t->censored())
       line("censored", "clearly slower than the best so far: not timed to the end");
     line("clock", clock_text(*t));
-    if (t->state) line("GPU", state_text(*t->state));
+    line("GPU", gpu_text(*t));
   }
   if (!outcome.message.empty()) text += "message:\n" + indented(outcome.message);
   if (outcome.timing) text += "\n" + indented(histogram(outcome.timing->samples_ns, 12));
@@ -279,16 +301,25 @@ std::string times_text(const std::vector<TrialRow>& rows, std::size_t limit) {
   }
   std::map<std::string, ConfigText> texts;
   for (const auto& [kernel, list] : configs) texts.emplace(kernel, ConfigText(kernel, list, false));
-  Table table({">id", "problem", "kernel", "configuration", ">time", ">clock", ">registers",
-               ">spilled", "status", "measured"});
+  const bool has_roofline =
+      std::any_of(timed.begin(), timed.begin() + static_cast<std::ptrdiff_t>(shown),
+                  [](const TrialRow& row) { return row.record.outcome.timing->roofline_ns > 0; });
+  std::vector<std::string> headers{">id", "problem", "kernel", "configuration", ">time"};
+  if (has_roofline) headers.push_back(">roofline");
+  headers.insert(headers.end(), {">clock", ">registers", ">spilled", "status", "measured"});
+  Table table(std::move(headers));
   for (std::size_t i = 0; i < shown; ++i) {
     const TrialRecord& trial = timed[i].record;
-    table.add_row({std::to_string(timed[i].id), to_text(trial.problem), trial.kernel.name,
-                   texts.at(trial.kernel.name).line(trial.config),
-                   format_time(trial.outcome.timing->median_ns), clock_cell(*trial.outcome.timing),
-                   std::to_string(trial.compile.registers),
-                   std::to_string(trial.compile.spill_bytes), timed_status(trial.outcome),
-                   measured_text(timed[i].provenance, trial.finished_at)});
+    const Timing& timing = *trial.outcome.timing;
+    std::vector<std::string> cells{
+        std::to_string(timed[i].id), to_text(trial.problem), trial.kernel.name,
+        texts.at(trial.kernel.name).line(trial.config), format_time(timing.median_ns)};
+    if (has_roofline) cells.push_back(roofline_cell(timing));
+    cells.insert(cells.end(),
+                 {clock_cell(timing), std::to_string(trial.compile.registers),
+                  std::to_string(trial.compile.spill_bytes), timed_status(trial.outcome),
+                  measured_text(timed[i].provenance, trial.finished_at)});
+    table.add_row(std::move(cells));
   }
   std::string text = table.text();
   for (const auto& [kernel, config_text] : texts) {

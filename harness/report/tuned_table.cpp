@@ -14,16 +14,16 @@
 namespace assay {
 namespace {
 
-/// (op, device, protocol): what makes a table.
-using TableKey = std::tuple<std::string, std::string, std::string>;
+/// (op, device, protocol, objective): what makes a table.
+using TableKey = std::tuple<std::string, std::string, std::string, Objective>;
 /// (problem, provenance): what makes an entry.
 using EntryKey = std::pair<std::string, std::string>;
 /// One (table, entry): rows that agree on it are about the same question.
 using Key = std::pair<TableKey, EntryKey>;
 
 template <class Row>
-Key key_of(const Row& row, const std::string& op) {
-  return {{op, row.device.slug(), row.record.protocol.name},
+Key key_of(const Row& row, const std::string& op, Objective objective = Objective::time) {
+  return {{op, row.device.slug(), row.record.protocol.name, objective},
           {to_text(row.record.problem), row.provenance}};
 }
 
@@ -51,6 +51,8 @@ std::optional<TunedEntry> entry_of(const RankRow& row) {
                    std::numeric_limits<double>::infinity()};
   if (!winner->samples_ns.empty()) entry.time_ns = median_interval(winner->samples_ns);
   entry.speedup = winner->speedup_over_baseline;
+  entry.roofline_ns = winner->roofline_ns;
+  entry.energy_j = winner->energy_j;
   entry.precision_ratio = row.record.protocol.precision_ratio;
   entry.provenance = row.provenance;
   entry.finished_at = row.record.finished_at;
@@ -60,10 +62,12 @@ std::optional<TunedEntry> entry_of(const RankRow& row) {
       if (entry.baseline.empty() || other.median_ns < entry.baseline_ns) {
         entry.baseline = other.config;
         entry.baseline_ns = other.median_ns;
+        entry.cycles_speedup = other.cycles_ratio_to_best;
       }
     } else if (other.tied) {
       entry.ties.push_back({other.kernel, parse_config(other.config)});
-    } else if (entry.runner_up_ratio == 0 || other.ratio_to_best.value < entry.runner_up_ratio) {
+    } else if (other.ratio_to_best.value > 0 &&
+               (entry.runner_up_ratio == 0 || other.ratio_to_best.value < entry.runner_up_ratio)) {
       entry.runner_up_ratio = other.ratio_to_best.value;
     }
   }
@@ -77,6 +81,7 @@ TunedEntry entry_of(const TrialRow& row) {
   entry.reranked = false;
   const Timing& timing = *row.record.outcome.timing;
   entry.time_ns = {timing.median_ns, timing.ci_low_ns, timing.ci_high_ns};
+  entry.roofline_ns = timing.roofline_ns;
   entry.precision_ratio = row.record.protocol.precision_ratio;
   entry.provenance = row.provenance;
   entry.finished_at = row.record.finished_at;
@@ -109,7 +114,7 @@ std::map<Key, const TrialRow*> fastest_trials(const std::vector<TrialRow>& trial
 std::map<std::string, std::map<std::string, double>> medians_of(
     const TunedTable& table, const std::vector<TrialRow>& trials) {
   std::map<std::string, std::map<std::string, double>> medians;
-  const TableKey key{table.op, table.device.slug(), table.protocol};
+  const TableKey key{table.op, table.device.slug(), table.protocol, Objective::time};
   for (const TrialRow& row : trials) {
     if (!timed(row) || key_of(row, row.record.kernel.op).first != key) continue;
     const std::string choice = row.record.kernel.name + ' ' + to_text(row.record.config);
@@ -157,6 +162,19 @@ void sort_entries(std::vector<TunedEntry>& entries) {
 
 }  // namespace
 
+std::string conditions_text(const TunedTable& table) {
+  const std::string protocol = "protocol " + table.protocol;
+  switch (table.objective) {
+    case Objective::time:
+      return protocol;
+    case Objective::energy:
+      return protocol + ", least energy";
+    case Objective::edp:
+      return protocol + ", least energy x time";
+  }
+  return protocol;
+}
+
 std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
                                      const std::vector<TrialRow>& trials,
                                      const std::vector<BaselineRow>& baselines, Screened screened) {
@@ -165,34 +183,44 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
   for (const RankRow& row : ranks) {
     std::optional<TunedEntry> entry = entry_of(row);
     if (!entry) continue;
-    const auto [table, question] = key_of(row, row.record.op);
+    const auto [table, question] = key_of(row, row.record.op, row.record.objective);
     devices[table] = row.device;
     auto& slot = tables[table];
     const auto [at, added] = slot.emplace(question, *entry);
     if (!added && at->second.finished_at < entry->finished_at) at->second = *entry;
   }
 
+  /// The verdicts on what a trial asked; one an objective.
+  const auto verdicts_of = [&tables](Key key) {
+    std::vector<TunedEntry*> verdicts;
+    for (const Objective objective : kObjectives) {
+      std::get<Objective>(key.first) = objective;
+      const auto entries = tables.find(key.first);
+      if (entries == tables.end()) continue;
+      const auto found = entries->second.find(key.second);
+      if (found != entries->second.end()) verdicts.push_back(&found->second);
+    }
+    return verdicts;
+  };
+
   // A rank does not say what its winner was compiled with; the winner's newest trial does.
   std::map<const TunedEntry*, std::string> newest;
   for (const TrialRow& row : trials) {
     if (!timed(row)) continue;
-    const auto [table, question] = key_of(row, row.record.kernel.op);
-    const auto entries = tables.find(table);
-    if (entries == tables.end()) continue;
-    const auto found = entries->second.find(question);
-    if (found == entries->second.end()) continue;
-    TunedEntry& entry = found->second;
-    if (entry.best.kernel != row.record.kernel.name || entry.best.config != row.record.config) {
-      continue;
+    for (TunedEntry* entry : verdicts_of(key_of(row, row.record.kernel.op))) {
+      if (entry->best.kernel != row.record.kernel.name || entry->best.config != row.record.config) {
+        continue;
+      }
+      std::string& seen = newest[entry];
+      if (seen > row.record.finished_at) continue;
+      seen = row.record.finished_at;
+      describe_version(*entry, row.record);
     }
-    std::string& seen = newest[&entry];
-    if (seen > row.record.finished_at) continue;
-    seen = row.record.finished_at;
-    describe_version(entry, row.record);
   }
 
   if (screened == Screened::show) {
     for (const auto& [key, row] : fastest_trials(trials)) {
+      if (!verdicts_of(key).empty()) continue;
       if (tables[key.first].emplace(key.second, entry_of(*row)).second) {
         devices.emplace(key.first, row->device);
       }
@@ -214,7 +242,8 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
 
   std::vector<TunedTable> result;
   for (auto& [key, entries] : tables) {
-    TunedTable table{std::get<0>(key), devices.at(key), std::get<2>(key), {}, 0};
+    const auto& [op, device, protocol, objective] = key;
+    TunedTable table{op, devices.at(key), protocol, objective, {}, 0};
     for (auto& [question, entry] : entries) table.entries.push_back(std::move(entry));
     sort_entries(table.entries);
     table.fallback = best_compromise(table, trials);

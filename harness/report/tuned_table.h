@@ -26,21 +26,29 @@ struct TunedEntry {
   std::string baseline;        // the fastest, by name; empty when there is none
   double baseline_ns = 0;      // its median
   Interval speedup;            // baseline over best; low == high == 0 when it has no interval
+  Interval cycles_speedup;     // the same in cycles; zeros when the clocks are not known
   std::vector<Choice> ties;    // cannot be told from the best
   double noise_ratio = 0;      // least margin that the re-rank could claim; 0: not known
   double runner_up_ratio = 0;  // time of the fastest that is not tied over the best's; 0: none
+  double roofline_ns = 0;      // of the best, as in Timing
+  double energy_j = 0;         // of the best, per launch; 0: not measured
   KernelVersion version;       // of the winner's trial; empty when the trial is not known
   Toolchain toolchain;         // likewise
   double precision_ratio = 0;
   std::string provenance;
   std::string finished_at;
+
+  /// How near the best is to the least time that the device allows (1.0 = 100 %); 0: not known.
+  double roofline_ratio() const { return roofline_ns > 0 ? roofline_ns / time_ns.value : 0; }
 };
 
-/// The tuned table of an op on a device under a protocol, problems in numeric order.
+/// The tuned table of an op on a device under a protocol and for an objective, problems in numeric
+/// order.
 struct TunedTable {
   std::string op;
   DeviceInfo device;
   std::string protocol;
+  Objective objective = Objective::time;
   std::vector<TunedEntry> entries;  // at least one
   /// The entry whose configuration is the best compromise: least geometric-mean loss over the
   /// problems, by screening medians. 0 when no winner was measured for all of them.
@@ -50,8 +58,12 @@ struct TunedTable {
 /// Which entries of the rows become entries of the tables.
 enum class Screened { show, hide };
 
-/// Tables from what a store's queries return, sorted by op, device and protocol. Results measured
-/// here and recorded elsewhere stay apart: a problem then has one entry for each provenance.
+/// "protocol cold", "protocol cold, least energy": what the times and winners of a table are of.
+std::string conditions_text(const TunedTable& table);
+
+/// Tables from what a store's queries return, sorted by op, device, protocol and objective. Results
+/// measured here and recorded elsewhere stay apart: a problem then has one entry for each
+/// provenance. The screening shows only where no re-rank has a verdict, whatever its objective.
 std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
                                      const std::vector<TrialRow>& trials,
                                      const std::vector<BaselineRow>& baselines, Screened screened);

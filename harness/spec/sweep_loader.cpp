@@ -160,7 +160,7 @@ MeasureSpec read_measure(const YamlNode& node) {
 }
 
 RerankSpec read_rerank(const YamlNode& node) {
-  const YamlMap map(node, "rerank", {}, {"top", "rounds"});
+  const YamlMap map(node, "rerank", {}, {"top", "rounds", "objective"});
   RerankSpec rerank;
   constexpr std::int64_t kMost = 10000;  // more would take days
   if (const YamlNode* top = map.find("top")) {
@@ -168,6 +168,10 @@ RerankSpec read_rerank(const YamlNode& node) {
   }
   if (const YamlNode* rounds = map.find("rounds")) {
     rerank.rounds = static_cast<int>(rounds->integer("an integer", 1, kMost));
+  }
+  if (const YamlNode* objective = map.find("objective")) {
+    const std::string& word = objective->one_of("an objective", objective_words());
+    rerank.objective = parse_objective(word).value();
   }
   return rerank;
 }

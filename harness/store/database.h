@@ -42,6 +42,8 @@ class Query {
   bool is_null(int column) const { return statement_.isColumnNull(column); }
   /// SQLite keeps NaN as NULL, so NULL reads as NaN.
   double real(int column) const;
+  /// For figures that are NULL where they are not known.
+  double real_or_zero(int column) const { return is_null(column) ? 0 : real(column); }
   /// A packed array of float64; a damaged length loses the odd bytes (`check` names such rows).
   std::vector<double> reals(int column) const;
 

@@ -63,14 +63,15 @@ std::string select_trials(std::string_view message, std::string_view where) {
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
       "status, kind, compile_ms, cached, registers, spill_bytes, stack_bytes, static_smem_bytes, "
       "cubin_hash, device_ms, median_ns, ci_low_ns, ci_high_ns, stop, clock_mhz, "
-      "throttle_reasons, power_w, temperature_c, finished_at, elements, "
+      "throttle_reasons, power_w, temperature_c, num_throttled, roofline_ns, finished_at, "
+      "elements, "
       "relative_error, relative_limit, worst_element_ratio, {} FROM trial "
       "JOIN config ON config.id = config_id LEFT JOIN validation ON trial_id = trial.id "
       "WHERE status <> 'running' AND {}",
       message, where);
 }
 
-constexpr int kDevice = 1, kKernel = 2, kProblem = 5, kMessage = 30;
+constexpr int kDevice = 1, kKernel = 2, kProblem = 5, kMessage = 32;
 
 TrialRow read_trial(const Query& row, const Dimensions& dimensions) {
   TrialRow trial;
@@ -97,12 +98,12 @@ TrialRow read_trial(const Query& row, const Dimensions& dimensions) {
   outcome.message = row.text(kMessage);
   outcome.device_ms = row.real(16);
   if (!row.is_null(20)) outcome.timing = read_timing(row, 17);
-  record.finished_at = row.text(25);
-  if (!row.is_null(26)) {
-    outcome.validation = {.relative_error = row.real(27),
-                          .relative_limit = row.real(28),
-                          .worst_element_ratio = row.real(29),
-                          .elements = row.integer(26)};
+  record.finished_at = row.text(27);
+  if (!row.is_null(28)) {
+    outcome.validation = {.relative_error = row.real(29),
+                          .relative_limit = row.real(30),
+                          .worst_element_ratio = row.real(31),
+                          .elements = row.integer(28)};
   }
   return trial;
 }
@@ -120,19 +121,26 @@ std::vector<RankEntry> read_entries(Database& database, std::int64_t rank_id) {
   std::vector<RankEntry> entries;
   for (Query row = database.query(
            "SELECT kernel, config, times_ns, median_ns, ratio_to_best, ratio_low, ratio_high, "
-           "speedup, speedup_low, speedup_high, winner, tied, failure FROM rank_entry "
-           "WHERE rank_id = ? ORDER BY position",
+           "speedup, speedup_low, speedup_high, winner, tied, failure, eliminated, clocks_mhz, "
+           "cycles_ratio_to_best, cycles_ratio_low, cycles_ratio_high, energy_j, roofline_ns "
+           "FROM rank_entry WHERE rank_id = ? ORDER BY position",
            rank_id);
        row.step();) {
-    entries.push_back({.kernel = row.text(0),
-                       .config = row.text(1),
-                       .samples_ns = row.reals(2),
-                       .median_ns = row.real(3),
-                       .ratio_to_best = {row.real(4), row.real(5), row.real(6)},
-                       .speedup_over_baseline = {row.real(7), row.real(8), row.real(9)},
-                       .winner = row.flag(10),
-                       .tied = row.flag(11),
-                       .failure = row.text(12)});
+    entries.push_back(
+        {.kernel = row.text(0),
+         .config = row.text(1),
+         .samples_ns = row.reals(2),
+         .median_ns = row.real(3),
+         .ratio_to_best = {row.real(4), row.real(5), row.real(6)},
+         .speedup_over_baseline = {row.real(7), row.real(8), row.real(9)},
+         .winner = row.flag(10),
+         .tied = row.flag(11),
+         .failure = row.text(12),
+         .eliminated = row.flag(13),
+         .clocks_mhz = row.reals(14),
+         .cycles_ratio_to_best = {row.real_or_zero(15), row.real_or_zero(16), row.real_or_zero(17)},
+         .energy_j = row.real_or_zero(18),
+         .roofline_ns = row.real_or_zero(19)});
   }
   return entries;
 }
@@ -154,14 +162,15 @@ std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& di
            "SELECT baseline.device_id, op, problem_id, protocol_id, toolchain_id, baseline.name, "
            "detail, "
            "median_ns, ci_low_ns, ci_high_ns, stop, baseline.clock_mhz, throttle_reasons, power_w, "
-           "temperature_c, finished_at, times_ns, clocks_mhz, row_number() OVER("
+           "temperature_c, num_throttled, roofline_ns, finished_at, times_ns, clocks_mhz, "
+           "row_number() OVER("
            "PARTITION BY op, problem_id, baseline.device_id, protocol_id, baseline.name "
            "ORDER BY finished_at DESC, baseline.id DESC) "
            "FROM baseline JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 "
            "ORDER BY baseline.id",
            sweep);
        row.step();) {
-    constexpr int kAge = 18;
+    constexpr int kAge = 20;
     if (row.integer(kAge) > 1 || !matches.device(row.integer(0)) || !matches.op(row.text(1)) ||
         !matches.problem(row.integer(2))) {
       continue;
@@ -174,9 +183,9 @@ std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& di
                           .name = row.text(5),
                           .detail = row.text(6),
                           .timing = read_timing(row, 7),
-                          .finished_at = row.text(15)};
-    record.timing.samples_ns = row.reals(16);
-    record.timing.clocks_mhz = row.reals(17);
+                          .finished_at = row.text(17)};
+    record.timing.samples_ns = row.reals(18);
+    record.timing.clocks_mhz = row.reals(19);
     baselines.push_back({device.info, device.provenance, std::move(record)});
   }
   return baselines;
@@ -187,13 +196,14 @@ std::vector<RankRow> read_ranks(Database& database, const Dimensions& dimensions
   std::vector<RankRow> ranks;
   for (Query row = database.query(
            "SELECT rank.device_id, op, problem_id, protocol_id, rounds, finished_at, rank.id, "
-           "row_number() OVER(PARTITION BY op, problem_id, rank.device_id, protocol_id "
-           "ORDER BY finished_at DESC, rank.id DESC) "
+           "objective, row_number() OVER("
+           "PARTITION BY op, problem_id, rank.device_id, protocol_id, objective ORDER BY "
+           "finished_at DESC, rank.id DESC) "
            "FROM rank JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 "
            "ORDER BY rank.id",
            filter.sweep);
        row.step();) {
-    constexpr int kAge = 7;
+    constexpr int kAge = 8;
     if (row.integer(kAge) > 1 || !matches.device(row.integer(0)) || !matches.op(row.text(1)) ||
         !matches.problem(row.integer(2))) {
       continue;
@@ -205,7 +215,8 @@ std::vector<RankRow> read_ranks(Database& database, const Dimensions& dimensions
                       .rounds = row.small(4),
                       .entries = read_entries(database, row.integer(6)),
                       .finished_at = row.text(5),
-                      .noise = read_noise(database, row.integer(6))};
+                      .noise = read_noise(database, row.integer(6)),
+                      .objective = parse_objective(row.text(7)).value_or(Objective::time)};
     const auto is_wanted = [&](const RankEntry& entry) { return entry.kernel == filter.kernel; };
     if (filter.kernel.empty() ||
         std::any_of(record.entries.begin(), record.entries.end(), is_wanted)) {

@@ -145,14 +145,19 @@ Interval read_ratio(const Json& object, const char* key) {
   return {number(list[0], key), number(list[1], key), number(list[2], key)};
 }
 
-// Older recordings have none.
-void read_clocks(const Json& line, Timing& timing) {
-  std::vector<double> known;
-  for (const Json& mhz : list_of(line, "clocks_mhz", timing.samples_ns.size())) {
-    timing.clocks_mhz.push_back(number(mhz, "clocks_mhz"));
-    if (timing.clocks_mhz.back() > 0) known.push_back(timing.clocks_mhz.back());
+// One for each sample; older recordings have none.
+std::vector<double> read_clocks(const Json& object, std::size_t num_samples) {
+  std::vector<double> clocks_mhz;
+  if (!object.contains("clocks_mhz")) return clocks_mhz;
+  for (const Json& mhz : list_of(object, "clocks_mhz", num_samples)) {
+    clocks_mhz.push_back(number(mhz, "clocks_mhz"));
   }
-  if (!known.empty()) timing.clock_mhz = median(known);
+  return clocks_mhz;
+}
+
+double median_of_known(std::vector<double> clocks_mhz) {
+  std::erase_if(clocks_mhz, [](double mhz) { return !(mhz > 0); });
+  return clocks_mhz.empty() ? 0 : median(clocks_mhz);
 }
 
 Timing read_timing(const Json& line) {
@@ -163,10 +168,13 @@ Timing read_timing(const Json& line) {
   timing.ci_high_ns = nanoseconds(number(interval[1], "interval"));
   const auto stop = parse_stop_reason(text(line, "stop"));
   if (!stop) {
-    throw Damage("'stop' is not precision, noise, raced, time_limit or sample_limit");
+    throw Damage("'stop' is not precision, noise, raced, time_limit, sample_limit or unsettled");
   }
   timing.stop = *stop;
-  if (line.contains("clocks_mhz")) read_clocks(line, timing);
+  timing.clocks_mhz = read_clocks(line, timing.samples_ns.size());
+  timing.clock_mhz = median_of_known(timing.clocks_mhz);
+  read(line, "num_throttled", timing.num_throttled);
+  timing.roofline_ns = nanoseconds(number_or_zero(line, "roofline"));
   if (line.contains("gpu_state")) {
     const Json& state = object_member(line, "gpu_state");
     timing.state = {integer<std::uint64_t>(member(state, "throttle_reasons"), "throttle_reasons"),
@@ -327,6 +335,18 @@ class Reader {
       read(json, "winner", entry.winner);
       read(json, "tied", entry.tied);
       read(json, "failure", entry.failure);
+      read(json, "eliminated", entry.eliminated);
+      entry.clocks_mhz = read_clocks(json, entry.samples_ns.size());
+      if (json.contains("cycles_ratio_to_best")) {
+        entry.cycles_ratio_to_best = read_ratio(json, "cycles_ratio_to_best");
+      }
+      entry.energy_j = number_or_zero(json, "energy_j");
+      entry.roofline_ns = nanoseconds(number_or_zero(json, "roofline"));
+    }
+    if (line.contains("objective")) {
+      const auto objective = parse_objective(text(line, "objective"));
+      if (!objective) throw Damage("'objective' is not time, energy or edp");
+      rank.objective = *objective;
     }
     if (line.contains("noise")) {
       const Json& json = object_member(line, "noise");

@@ -104,6 +104,10 @@ Json to_json(const Validation& validation) {
           {"elements", validation.elements}};
 }
 
+void put_roofline(Json& object, double roofline_ns) {
+  if (roofline_ns != 0) object["roofline"] = milliseconds(roofline_ns);
+}
+
 // What a time adds to a line, beside `times.runtimes`.
 void put_summary(Json& line, const Timing& timing) {
   line["measurements"] =
@@ -116,6 +120,8 @@ void put_summary(Json& line, const Timing& timing) {
                          {"power_w", significant(state->power_w)},
                          {"temperature_c", significant(state->temperature_c)}};
   }
+  put_unless_empty(line, "num_throttled", timing.num_throttled);
+  put_roofline(line, timing.roofline_ns);
 }
 
 // `kernel`, `toolchain` and `protocol` are the things themselves, or the numbers of their lines.
@@ -152,7 +158,14 @@ Json rank_entry(const RankEntry& entry) {
   put_unless_empty(json, "winner", entry.winner);
   put_unless_empty(json, "tied", entry.tied);
   put_unless_empty(json, "failure", entry.failure);
+  put_unless_empty(json, "eliminated", entry.eliminated);
   json["runtimes"] = runtimes(entry.samples_ns);
+  if (!entry.clocks_mhz.empty()) json["clocks_mhz"] = clocks(entry.clocks_mhz);
+  if (entry.cycles_ratio_to_best.value != 0) {
+    json["cycles_ratio_to_best"] = ratio(entry.cycles_ratio_to_best);
+  }
+  if (entry.energy_j != 0) json["energy_j"] = significant(entry.energy_j);
+  put_roofline(json, entry.roofline_ns);
   return json;
 }
 
@@ -215,6 +228,7 @@ class Writer {
     Json line = {{"timestamp", rank.finished_at}, {"op", rank.op},
                  {"protocol", protocol},          {"problem", object_of(rank.problem)},
                  {"rounds", rank.rounds},         {"rank", std::move(entries)}};
+    if (rank.objective != Objective::time) line["objective"] = to_text(rank.objective);
     if (const auto& noise = rank.noise) {
       line["noise"] = {{"kernel", noise->kernel},
                        {"config", noise->config},

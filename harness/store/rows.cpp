@@ -122,11 +122,13 @@ Timing read_timing(const Query& row, int first_column) {
   timing.ci_low_ns = row.real(first_column + 1);
   timing.ci_high_ns = row.real(first_column + 2);
   timing.stop = parse_stop_reason(row.text(first_column + 3)).value_or(StopReason::sample_limit);
-  if (!row.is_null(first_column + 4)) timing.clock_mhz = row.real(first_column + 4);
+  timing.clock_mhz = row.real_or_zero(first_column + 4);
   if (!row.is_null(first_column + 5)) {
     timing.state = {static_cast<std::uint64_t>(row.integer(first_column + 5)),
                     row.real(first_column + 6), row.real(first_column + 7)};
   }
+  timing.num_throttled = row.small(first_column + 8);
+  timing.roofline_ns = row.real_or_zero(first_column + 9);
   return timing;
 }
 

@@ -56,7 +56,8 @@ struct Dimensions {
   std::unordered_map<std::int64_t, Problem> problems;
 };
 
-/// A Timing from four adjacent columns: median, interval, stop reason. Without its samples.
+/// A Timing from ten adjacent columns: median, interval, stop reason, clock, state, throttled
+/// samples, roofline. Without its samples.
 Timing read_timing(const Query& row, int first_column);
 
 }  // namespace assay

@@ -144,7 +144,36 @@ CREATE TABLE rank_noise(
   times_ns BLOB NOT NULL) STRICT;
 )sql";
 
-constexpr std::array kSteps = {kCreate, kAddInstrument};
+// What held the GPU down while it was timed, how near a time is to the least possible, and verdicts
+// on more than time.
+constexpr const char* kAddObjective = R"sql(
+ALTER TABLE trial ADD COLUMN stop_reason TEXT
+  CHECK(stop_reason IN ('precision', 'noise', 'raced', 'time_limit', 'sample_limit', 'unsettled'));
+UPDATE trial SET stop_reason = stop;
+ALTER TABLE trial DROP COLUMN stop;
+ALTER TABLE trial RENAME COLUMN stop_reason TO stop;
+ALTER TABLE trial ADD COLUMN num_throttled INTEGER;
+ALTER TABLE trial ADD COLUMN roofline_ns REAL;
+ALTER TABLE baseline ADD COLUMN stop_reason TEXT NOT NULL DEFAULT 'sample_limit'
+  CHECK(stop_reason IN ('precision', 'noise', 'raced', 'time_limit', 'sample_limit', 'unsettled'));
+UPDATE baseline SET stop_reason = stop;
+ALTER TABLE baseline DROP COLUMN stop;
+ALTER TABLE baseline RENAME COLUMN stop_reason TO stop;
+ALTER TABLE baseline ADD COLUMN num_throttled INTEGER;
+ALTER TABLE baseline ADD COLUMN roofline_ns REAL;
+
+ALTER TABLE rank ADD COLUMN objective TEXT NOT NULL DEFAULT 'time'
+  CHECK(objective IN ('time', 'energy', 'edp'));
+ALTER TABLE rank_entry ADD COLUMN eliminated INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rank_entry ADD COLUMN clocks_mhz BLOB;
+ALTER TABLE rank_entry ADD COLUMN cycles_ratio_to_best REAL;
+ALTER TABLE rank_entry ADD COLUMN cycles_ratio_low REAL;
+ALTER TABLE rank_entry ADD COLUMN cycles_ratio_high REAL;
+ALTER TABLE rank_entry ADD COLUMN energy_j REAL;
+ALTER TABLE rank_entry ADD COLUMN roofline_ns REAL;
+)sql";
+
+constexpr std::array kSteps = {kCreate, kAddInstrument, kAddObjective};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

@@ -106,7 +106,7 @@ class Store {
   std::optional<TrialRow> trial(std::int64_t id) const;
   /// The newest of each (op, problem, device, provenance, protocol, name), with its samples.
   std::vector<BaselineRow> baselines(const Filter& filter) const;
-  /// The newest rank of each (op, problem, device, provenance, protocol).
+  /// The newest rank of each (op, problem, device, provenance, protocol, objective).
   std::vector<RankRow> ranks(const Filter& filter) const;
 
   /// The results of the sweeps named `sweep_name` on the device that ran one last (one measured

@@ -160,20 +160,82 @@ TEST(ReplayDevice, RerankAnswersTheNoiseFloorToo) {
   EXPECT_EQ(result.twin->samples_ns, (std::vector<double>{10.5, 11}));
 }
 
-// Half of a recorded verdict would be another verdict.
-TEST(ReplayDevice, RerankWithoutARankOfAllCandidatesHasNoSamples) {
-  ReplayDevice device(make_recording());
-  const RerankResult other =
-      device.rerank({request_of("vector_add", 1000, 128), request_of("vector_add", 1000, 64)},
+TEST(ReplayDevice, RerankAnswersWithClocksEnergyAndWhoLeftEarly) {
+  Recording recording = make_recording();
+  RankEntry& entry = recording.ranks[0].entries[1];
+  entry.failure = "";
+  entry.clocks_mhz = {1980, 1965};
+  entry.energy_j = 0.004;
+  entry.eliminated = true;
+  ReplayDevice device(std::move(recording));
+  const RerankResult result =
+      device.rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
                     {"memcpy"}, {.rounds = 30});
-  ASSERT_EQ(other.candidates.size(), 2u);
-  EXPECT_TRUE(other.candidates[0].samples_ns.empty());
-  EXPECT_TRUE(other.candidates[1].samples_ns.empty());
-  EXPECT_TRUE(other.baselines.empty());
-  const RerankResult problem =
-      device.rerank({request_of("vector_add", 2000, 128)}, {}, {.rounds = 30});
-  EXPECT_TRUE(problem.candidates.at(0).samples_ns.empty());
+  EXPECT_THAT(result.candidates.at(0).clocks_mhz, testing::ElementsAre(1980, 1965));
+  EXPECT_EQ(result.candidates[0].energy_j, 0.004);
+  EXPECT_TRUE(result.candidates[0].eliminated);
+  EXPECT_EQ(result.candidates[0].outcome.status, Status::correct) << "to be slow is no failure";
+  EXPECT_FALSE(result.candidates.at(1).eliminated);
+}
+
+// Two recorded medians were equal at the last place of the shortlist. The replay kept the one that
+// the recorded re-rank had left out, found no rank of all its candidates, and the whole problem
+// ended "screened only".
+TEST(ReplayDevice, RerankAnswersForTheCandidatesThatWereRecorded) {
+  ReplayDevice device(make_recording());
+  const RerankResult result =
+      device.rerank({request_of("vector_add", 1000, 64), request_of("vector_add", 1000, 128)},
+                    {"memcpy"}, {.rounds = 30});
+  ASSERT_EQ(result.candidates.size(), 2u);
+  EXPECT_EQ(result.candidates[0].name, "BLOCK=64");
+  EXPECT_TRUE(result.candidates[0].samples_ns.empty());
+  EXPECT_EQ(result.candidates[0].outcome.status, Status::correct);
+  EXPECT_EQ(result.candidates[1].samples_ns, (std::vector<double>{10, 11}));
+  EXPECT_EQ(result.baselines.size(), 1u);
+}
+
+TEST(ReplayDevice, RerankWithoutARankOfAnyCandidateHasNoSamples) {
+  ReplayDevice device(make_recording());
+  for (const TrialRequest& request :
+       {request_of("vector_add", 2000, 128), request_of("vector_add", 1000, 64),
+        request_of("vector_add2", 1000, 128)}) {
+    const RerankResult result = device.rerank({request}, {"memcpy"}, {.rounds = 30});
+    EXPECT_TRUE(result.candidates.at(0).samples_ns.empty());
+    EXPECT_TRUE(result.baselines.empty());
+  }
   EXPECT_TRUE(device.rerank({}, {}, {.rounds = 30}).candidates.empty());
+}
+
+TEST(ReplayDevice, TheRankOfMostCandidatesAnswersThenOneOfTheObjectiveThenTheNewest) {
+  Recording recording = make_recording();
+  RankRecord rank = recording.ranks[0];
+  recording.ranks.clear();
+  const auto add = [&](const std::string& finished_at, Objective objective, double time_ns,
+                       std::vector<std::string> configs) {
+    rank.finished_at = finished_at;
+    rank.objective = objective;
+    rank.entries.clear();
+    for (const std::string& config : configs) {
+      rank.entries.push_back(rank_entry("vector_add", config, time_ns));
+    }
+    recording.ranks.push_back(rank);
+  };
+  add("2026-11-20", Objective::energy, 1, {"BLOCK=128", "BLOCK=256"});
+  add("2026-11-23", Objective::time, 2, {"BLOCK=128", "BLOCK=256"});
+  add("2026-11-22", Objective::time, 3, {"BLOCK=128", "BLOCK=256"});
+  add("2026-11-24", Objective::energy, 4, {"BLOCK=128"});
+  ReplayDevice device(std::move(recording));
+  const auto answer = [&](const std::vector<TrialRequest>& candidates, Objective objective) {
+    return device.rerank(candidates, {}, {.objective = objective})
+        .candidates.at(0)
+        .samples_ns.at(0);
+  };
+  const TrialRequest first = request_of("vector_add", 1000, 128);
+  const TrialRequest second = request_of("vector_add", 1000, 256);
+  EXPECT_EQ(answer({first, second}, Objective::time), 2);
+  EXPECT_EQ(answer({first, second}, Objective::energy), 1);
+  EXPECT_EQ(answer({first, second}, Objective::edp), 2);
+  EXPECT_EQ(answer({first}, Objective::energy), 4);
 }
 
 TEST(ReplayDevice, TimesOfAnotherProtocolAreNotReplayedAsBaselinesOrRanks) {

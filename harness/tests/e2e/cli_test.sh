@@ -37,6 +37,7 @@ for verb in list sweep best show export doctor db; do expect 0 'example' "$assay
 expect 2 '"swep"; did you mean "sweep"' "$assay" swep
 expect 2 'no-such-option' "$assay" sweep "$vector_add" --no-such-option
 expect 2 'FILE' "$assay" sweep
+expect 2 'objective.*time.*energy.*edp' "$assay" sweep "$vector_add" --objective beauty
 
 # Files that are not there or not what they should be.
 expect 2 'nowhere.yaml' "$assay" sweep nowhere.yaml
@@ -58,6 +59,8 @@ expect 2 'dimension' "$assay" sweep "$vector_add" --device none --problem Q=3 --
 expect 2 'at least 1' "$assay" sweep "$vector_add" --device none --problem N=0 --db a.db
 expect 0 'correct/compiled' "$assay" sweep "$vector_add" --device none --problem N=77 --db a.db
 expect 0 'ok|sound|no problem' "$assay" db check a.db
+expect 0 'a.db: up to date' "$assay" db migrate a.db
+expect 2 'missing.db' "$assay" db migrate missing.db
 expect 2 'device' "$assay" sweep "$vector_add" --device twelve --db a.db
 
 # Kernels that do not compile, all of it or in part: a status each, never the end of the sweep.

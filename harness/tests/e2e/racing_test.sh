@@ -48,6 +48,16 @@ raced=$(query "SELECT count(*) FROM trial WHERE stop = 'raced'")
 [[ $(query "SELECT count(*) FROM rank_noise") -eq 4 ]] || fail "a re-rank has no noise floor"
 [[ $(query "SELECT count(*) FROM trial WHERE abs(clock_mhz - 1755) > 2") -eq 0 ]] ||
   fail "a trial has not the stand-in's clock"
+# The stand-in has no NVML, and so no energy to rank by: the same trials are ranked by time, again.
+ranks=$(query 'SELECT count(*) FROM rank')
+sleep 1 # verdicts of one second are taken for the same, imported twice
+"$assay" sweep sweep.yaml --kernels "$tree/kernels" --db a.db --device 0 --objective energy >output 2>&1 ||
+  fail "an objective that cannot be measured ends the sweep with exit $?"
+[[ $(grep -c 'energy was not measured on Fake GPU: NVML does not tell it; ranked by time' output) -eq 1 ]] ||
+  fail "the missing energy is not said once"
+grep -qE ' 0 now, [1-9][0-9]* kept' output || fail "another objective measured the trials again"
+[[ $(query "SELECT count(*) FROM rank WHERE objective = 'time'") -eq $((ranks + 2)) ]] ||
+  fail "another objective did not rank again"
 "$assay" show --times --db a.db >output 2>&1 || fail "the times cannot be shown"
 grep -q 'correct, censored' output || fail "no time is marked censored"
 "$assay" db check a.db >output 2>&1 || fail "the database is not sound"

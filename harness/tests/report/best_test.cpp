@@ -45,6 +45,36 @@ TEST(BestText, ShowsTheNoiseFloorOfARerankThatHasOne) {
   const auto json = nlohmann::json::parse(best_json(tables));
   EXPECT_NEAR(json["best"][0]["noise_ratio"].get<double>(), 0.0025, 1e-9);
   EXPECT_THAT(best_text(example_tables(), {}), Not(HasSubstr("noise")));
+  EXPECT_THAT(best_text(example_tables(), {}), Not(HasSubstr("roofline")));
+}
+
+/// Winners by time and, of the first problem, by energy; not every figure is known everywhere.
+std::vector<TunedTable> energy_tables() {
+  RankRow first = example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64", 12'000, 14'900);
+  first.record.entries[0].roofline_ns = 9'000;
+  RankRow second = example::rank(problem(64, 4096), "gemm_mma", "BLOCK_M=64", 15'000, 14'900);
+  RankRow frugal = first;
+  frugal.record.objective = Objective::energy;
+  frugal.record.entries[0].energy_j = 0.00312;
+  RankRow balanced = frugal;
+  balanced.record.objective = Objective::edp;
+  return tuned_tables({frugal, second, first, balanced}, {}, {}, Screened::hide);
+}
+
+TEST(BestText, MatchesGoldenWithEnergyAndRoofline) {
+  expect_golden("best_energy.txt", best_text(energy_tables(), {}));
+}
+
+TEST(BestJson, TellsTheObjectivesApart) {
+  const auto best = nlohmann::json::parse(best_json(energy_tables()))["best"];
+  ASSERT_EQ(best.size(), 4U);
+  EXPECT_EQ(best[0]["objective"], "time");
+  EXPECT_EQ(best[0]["roofline_ratio"], 0.75);
+  EXPECT_TRUE(best[0]["energy_j"].is_null());
+  EXPECT_TRUE(best[1]["roofline_ratio"].is_null());
+  EXPECT_EQ(best[2]["objective"], "energy");
+  EXPECT_EQ(best[2]["energy_j"], 0.00312);
+  EXPECT_EQ(best[3]["objective"], "edp");
 }
 
 TEST(BestText, EveryLineWithATimeSaysWhereItWasMeasured) {

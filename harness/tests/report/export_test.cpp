@@ -32,6 +32,17 @@ std::vector<TunedTable> example_tables() {
       Screened::hide);
 }
 
+/// The same winners with all that a re-rank may know, once by time and once by energy.
+std::vector<TunedTable> known_tables() {
+  RankRow row = example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64,STAGES=3", 12'000, 15'000);
+  row.record.entries[0].roofline_ns = 9'000;
+  row.record.entries[0].energy_j = 0.0035;
+  row.record.entries[2].cycles_ratio_to_best = {1.25, 1.24, 1.26};
+  RankRow frugal = row;
+  frugal.record.objective = Objective::energy;
+  return tuned_tables({row, frugal}, {}, {}, Screened::hide);
+}
+
 /// Compiles `code` behind the generated header; the compiler's exit status.
 int compile(const std::string& header, const std::string& code, bool quiet = false) {
   const auto folder =
@@ -95,6 +106,19 @@ TEST(ExportHeader, MatchesGolden) {
   expect_golden("tuned.h.txt", export_header(example_tables(), "tuned"));
 }
 
+TEST(ExportHeader, NamesAnObjectiveOtherThanTime) {
+  const auto tables = known_tables();
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_THAT(export_header({tables[0]}, "tuned"), HasSubstr("protocol cold.\n"));
+  EXPECT_THAT(export_header({tables[1]}, "tuned"), HasSubstr("protocol cold, least energy.\n"));
+  try {
+    export_header(tables, "tuned");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("least energy"), HasSubstr("--objective")));
+  }
+}
+
 // Names and texts come from files that others wrote.
 TEST(ExportHeader, NothingInARowGetsOutOfItsName) {
   auto tables = example_tables();
@@ -150,6 +174,29 @@ TEST(ExportJson, IsVersionedAndHoldsEveryProblem) {
   EXPECT_EQ(table["entries"][2]["config"]["SCHEDULE"], "grouped");
 }
 
+TEST(ExportJson, HoldsWhatTheRerankKnowsBesideTheTime) {
+  const auto json = nlohmann::json::parse(export_json(known_tables()));
+  ASSERT_EQ(json["tables"].size(), 2U);
+  EXPECT_EQ(json["tables"][0]["objective"], "time");
+  EXPECT_EQ(json["tables"][1]["objective"], "energy");
+  const auto& entry = json["tables"][1]["entries"][0];
+  EXPECT_EQ(entry["roofline_ratio"], 0.75);
+  EXPECT_EQ(entry["energy_j"], 0.0035);
+  EXPECT_EQ(entry["baseline"]["cycles_speedup"], 1.25);
+  EXPECT_EQ(entry["baseline"]["cycles_speedup_low"], 1.24);
+  const auto unknown = nlohmann::json::parse(export_json(example_tables()));
+  for (const char* name : {"roofline_ratio", "energy_j"}) {
+    EXPECT_TRUE(unknown["tables"][0]["entries"][0][name].is_null()) << name;
+  }
+  EXPECT_TRUE(unknown["tables"][0]["entries"][0]["baseline"]["cycles_speedup"].is_null());
+}
+
+TEST(ExportCsv, EndsWithWhatTheRerankKnowsBesideTheTime) {
+  const std::string text = export_csv(known_tables());
+  EXPECT_THAT(text, HasSubstr(",time,0.75,0.0035,1.25,1.24,1.26\r\n"));
+  EXPECT_THAT(text, HasSubstr(",energy,0.75,0.0035,1.25,1.24,1.26\r\n"));
+}
+
 TEST(ExportCsv, MatchesGolden) { expect_golden("tuned.csv", export_csv(example_tables())); }
 
 TEST(ExportCsv, QuotesWhatWouldBreakARecord) {
@@ -172,7 +219,7 @@ TEST(ExportCsv, EveryRecordHasTheHeadersFields) {
       fields = 1;
     }
   }
-  EXPECT_EQ(wanted, 23U);
+  EXPECT_EQ(wanted, 29U);
 }
 
 TEST(Identifier, IsAlwaysOne) {

@@ -64,6 +64,23 @@ TEST(FormatTime, ShowsADashForWhatIsNotKnown) {
   EXPECT_EQ(format_time(std::nan("")), "-");
 }
 
+TEST(FormatEnergy, HasThreeDigitsInMillijoulesOrJoules) {
+  EXPECT_EQ(format_energy(0.00312), "3.12 mJ");
+  EXPECT_EQ(format_energy(0.1), "100 mJ");
+  EXPECT_EQ(format_energy(0.9994), "999 mJ");
+  EXPECT_EQ(format_energy(0.9996), "1.00 J");
+  EXPECT_EQ(format_energy(2.5), "2.50 J");
+  EXPECT_EQ(format_energy(0.0312), "31.2 mJ");
+  EXPECT_EQ(format_energy(0.000612), "0.612 mJ");
+  EXPECT_EQ(format_energy(std::nan("")), "-");
+}
+
+TEST(FormatPercent, IsWhole) {
+  EXPECT_EQ(format_percent(0.814), "81 %");
+  EXPECT_EQ(format_percent(1), "100 %");
+  EXPECT_EQ(format_percent(std::numeric_limits<double>::infinity()), "-");
+}
+
 TEST(FormatRate, ScalesByThousands) {
   EXPECT_EQ(format_rate(1.1e12, "FLOP/s"), "1.10 TFLOP/s");
   EXPECT_EQ(format_rate(3.3e9, "B/s"), "3.30 GB/s");

@@ -54,6 +54,34 @@ TEST(TrialText, ShowsTheClockAndWhatHeldItDown) {
   EXPECT_EQ(nlohmann::json::parse(trial_json(row))["timing"]["state"]["power_w"], 699.6);
 }
 
+TEST(TrialText, SaysHowManySamplesWereThrottledAndWhatTheDriverSays) {
+  TrialRow row = example::trial(problem(16, 64), "gemm_mma", "STAGES=3", 2000);
+  Timing& timing = *row.record.outcome.timing;
+  EXPECT_THAT(trial_text(row), Not(HasSubstr("throttled")));
+  timing.num_throttled = 3;
+  EXPECT_THAT(trial_text(row), HasSubstr("  GPU           throttled 3x\n"));
+  timing.state = GpuState{0x4, 699.6, 61};
+  EXPECT_THAT(trial_text(row), HasSubstr("700 W, 61 C, throttled 3x: power cap\n"));
+  timing.state->throttle_reasons = 0;
+  EXPECT_THAT(trial_text(row), HasSubstr("700 W, 61 C, throttled 3x\n"));
+  EXPECT_EQ(nlohmann::json::parse(trial_json(row))["timing"]["num_throttled"], 3);
+  timing.num_throttled = 0;
+  EXPECT_THAT(trial_text(row), HasSubstr("700 W, 61 C, not throttled\n"));
+}
+
+TEST(TrialText, ShowsHowNearTheCeilingsATimeIs) {
+  TrialRow row = example::trial(problem(16, 64), "gemm_mma", "STAGES=3", 2000);
+  EXPECT_THAT(trial_text(row), Not(HasSubstr("roofline")));
+  EXPECT_THAT(times_text({row}, 0), Not(HasSubstr("roofline")));
+  EXPECT_TRUE(nlohmann::json::parse(trial_json(row))["timing"]["roofline_ns"].is_null());
+  const TrialRow unknown = row;
+  row.record.outcome.timing->roofline_ns = 1620;
+  EXPECT_THAT(trial_text(row), HasSubstr("81 %: the device's ceilings allow 1.620 us"));
+  EXPECT_THAT(times_text({row, unknown}, 0),
+              testing::AllOf(HasSubstr("2.000 us      81 %"), HasSubstr("2.000 us         -")));
+  EXPECT_EQ(nlohmann::json::parse(trial_json(row))["timing"]["roofline_ns"], 1620);
+}
+
 TEST(TrialText, AFailureShowsTheWholeMessage) {
   const std::string text = trial_text(rows()[2]);
   EXPECT_THAT(text, HasSubstr("compile/error"));

@@ -95,6 +95,66 @@ TEST(TunedTables, ProtocolsAndDevicesAreNeverMixed) {
   EXPECT_THAT(tuned_tables({cold, sustained, other}, {}, {}, kShow), SizeIs(3));
 }
 
+TEST(TunedTables, ObjectivesAreSeparateTablesAndEachWinnerKnowsItsSource) {
+  RankRow fast = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  RankRow frugal = example::rank(problem(16, 64), "gemm_wgmma", "BLOCK_M=128", 1100, 900);
+  frugal.record.objective = Objective::energy;
+  const auto tables =
+      tuned_tables({frugal, fast},
+                   {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000),
+                    example::trial(problem(16, 64), "gemm_wgmma", "BLOCK_M=128", 1100)},
+                   {}, kShow);
+  ASSERT_THAT(tables, SizeIs(2));
+  EXPECT_EQ(tables[0].objective, Objective::time);
+  EXPECT_EQ(tables[0].entries.at(0).version.source_hash, "source-gemm_mma");
+  EXPECT_EQ(tables[1].objective, Objective::energy);
+  EXPECT_EQ(tables[1].entries.at(0).version.source_hash, "source-gemm_wgmma");
+  EXPECT_EQ(conditions_text(tables[0]), "protocol cold");
+  EXPECT_EQ(conditions_text(tables[1]), "protocol cold, least energy");
+}
+
+// What is best by energy was decided; that the screening was faster elsewhere is no second answer.
+TEST(TunedTables, TheScreeningShowsOnlyProblemsWithoutAnyVerdict) {
+  RankRow frugal = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  frugal.record.objective = Objective::energy;
+  const auto tables =
+      tuned_tables({frugal},
+                   {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128", 500),
+                    example::trial(problem(32, 64), "gemm_mma", "BLOCK_M=128", 700)},
+                   {}, kShow);
+  ASSERT_THAT(tables, SizeIs(2));
+  ASSERT_THAT(tables[0].entries, SizeIs(1));
+  EXPECT_EQ(tables[0].entries[0].problem, problem(32, 64));
+  EXPECT_FALSE(tables[0].entries[0].reranked);
+  EXPECT_THAT(tables[1].entries, SizeIs(1));
+}
+
+TEST(TunedTables, AnEntryHasTheWinnersRooflineAndEnergyAndTheBaselinesCycles) {
+  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  row.record.entries[0].roofline_ns = 800;
+  row.record.entries[0].energy_j = 0.25;
+  row.record.entries[2].cycles_ratio_to_best = {0.95, 0.94, 0.96};
+  const TunedEntry entry = tuned_tables({row}, {}, {}, kShow)[0].entries[0];
+  EXPECT_EQ(entry.roofline_ratio(), 0.8);
+  EXPECT_EQ(entry.energy_j, 0.25);
+  EXPECT_EQ(entry.cycles_speedup.value, 0.95);
+  EXPECT_EQ(entry.cycles_speedup.high, 0.96);
+
+  TrialRow screened = example::trial(problem(32, 64), "gemm_mma", "BLOCK_M=64", 1000);
+  EXPECT_EQ(tuned_tables({}, {screened}, {}, kShow)[0].entries[0].roofline_ratio(), 0);
+  screened.record.outcome.timing->roofline_ns = 500;
+  EXPECT_EQ(tuned_tables({}, {screened}, {}, kShow)[0].entries[0].roofline_ratio(), 0.5);
+}
+
+// One that left after the first rounds may have nothing to compare.
+TEST(TunedTables, AnEntrantWithoutARatioIsNoRunnerUp) {
+  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
+  row.record.entries.push_back(example::entrant("gemm_mma", "BLOCK_M=16", 2000, 2));
+  row.record.entries.back().eliminated = true;
+  row.record.entries.back().ratio_to_best = {};
+  EXPECT_EQ(tuned_tables({row}, {}, {}, kShow)[0].entries[0].runner_up_ratio, 1.05);
+}
+
 TEST(TunedTables, ProblemsStandInNumericOrder) {
   std::vector<RankRow> rows;
   for (std::int64_t m : {1024, 16, 128}) {

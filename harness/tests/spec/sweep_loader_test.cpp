@@ -74,6 +74,7 @@ TEST(LoadSweep, ReadsSearchMeasureAndRerank) {
   EXPECT_DOUBLE_EQ(sweep.measure.max_seconds_per_config, 2.5);
   EXPECT_EQ(sweep.rerank.top, 4);
   EXPECT_EQ(sweep.rerank.rounds, 15);
+  EXPECT_EQ(sweep.rerank.objective, Objective::edp);
 }
 
 TEST(LoadSweep, WhatIsNotSaidHasDefaults) {
@@ -85,6 +86,7 @@ TEST(LoadSweep, WhatIsNotSaidHasDefaults) {
   EXPECT_DOUBLE_EQ(sweep.measure.precision_ratio, 0.005);
   EXPECT_EQ(sweep.rerank.top, 8);
   EXPECT_EQ(sweep.rerank.rounds, 30);
+  EXPECT_EQ(sweep.rerank.objective, Objective::time);
 }
 
 TEST(LoadSweep, AKernelRunsItsSmokeProblemOverItsWholeSpace) {

@@ -139,14 +139,58 @@ TEST(Migration, AFileOfSchemaOneKeepsWhatItHolds) {
   EXPECT_EQ(describe(store.find(sweep, key_of(128)).value()), describe(raced));
 }
 
+// What a file of schema 2 holds beside that.
+constexpr const char* kInstrumentRows = R"sql(
+UPDATE trial SET clock_mhz = 1755, throttle_reasons = 4, power_w = 699, temperature_c = 61;
+UPDATE samples SET clocks_mhz = x'0000000000006c40';
+INSERT INTO rank_noise VALUES(1, 'gemm', 'BLOCK=64,SCHEDULE=row', 1, 1, 1, x'0000000000000040');
+)sql";
+
+TEST(Migration, AFileOfSchemaTwoKeepsWhatItHoldsAndTellsNothingNew) {
+  TempFolder folder;
+  {
+    Database database = Database::open(folder / "x.db", kShort);
+    database.exec("PRAGMA foreign_keys = ON");
+    migrate(database, schema_steps().first(1));
+    database.exec(kOldRows);
+    migrate(database, schema_steps().first(2));
+    database.exec(kInstrumentRows);
+  }
+  Store store = Store::open(folder / "x.db");
+  EXPECT_THAT(store.check(), IsEmpty());
+  const Timing timing = store.trial(1).value().record.outcome.timing.value();
+  EXPECT_EQ(timing.clocks_mhz, std::vector<double>{224});
+  EXPECT_EQ(timing.clock_mhz, 1755);
+  EXPECT_EQ(timing.state.value(), (GpuState{4, 699, 61}));
+  EXPECT_EQ(timing.num_throttled, 0);
+  EXPECT_EQ(timing.roofline_ns, 0);
+  EXPECT_EQ(store.baselines({}).at(0).record.timing.roofline_ns, 0);
+
+  ASSERT_EQ(store.ranks({}).size(), 1u);
+  RankRecord rank = store.ranks({})[0].record;
+  EXPECT_TRUE(rank.noise);
+  EXPECT_EQ(rank.objective, Objective::time);
+  const RankEntry entry = rank.entries.at(0);
+  EXPECT_FALSE(entry.eliminated);
+  EXPECT_TRUE(entry.clocks_mhz.empty());
+  EXPECT_EQ(entry.cycles_ratio_to_best.value, 0);
+  EXPECT_EQ(entry.energy_j, 0);
+  EXPECT_EQ(entry.roofline_ns, 0);
+
+  // A verdict on energy is another question: both stay.
+  rank.objective = Objective::energy;
+  store.add_rank(store.begin_sweep("sweep", "", "", h200(), ""), rank);
+  EXPECT_EQ(store.ranks({}).size(), 2u);
+}
+
 TEST(Migration, AnOlderFileIsNotChangedByReading) {
   TempFolder folder;
   fill(folder / "x.db", 1);
   Database database = Database::open_readonly(folder / "x.db");
-  const std::array steps = {schema_steps()[0], schema_steps()[1],
-                            "CREATE TABLE second(x INTEGER) STRICT"};
+  std::vector<const char*> steps(schema_steps().begin(), schema_steps().end());
+  steps.push_back("CREATE TABLE second(x INTEGER) STRICT");
   EXPECT_THAT(message_of<Error>([&] { require_newest_schema(database, steps); }),
-              HasSubstr("was written by an older assay (schema 2; this one knows 3)"));
+              HasSubstr("was written by an older assay (schema 3; this one knows 4)"));
 }
 
 TEST(Refusal, SaysWhatTheFileIs) {
@@ -163,9 +207,9 @@ TEST(Refusal, SaysWhatTheFileIs) {
   fill(folder / "newer.db", 1);
   run_sql(folder / "newer.db", "PRAGMA user_version = 7");
   EXPECT_THAT(refusal(folder / "newer.db"),
-              EndsWith("was written by a newer assay (schema 7; this one knows 2)"));
+              EndsWith("was written by a newer assay (schema 7; this one knows 3)"));
   EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "newer.db"); }),
-              EndsWith("was written by a newer assay (schema 7; this one knows 2)"));
+              EndsWith("was written by a newer assay (schema 7; this one knows 3)"));
 
   EXPECT_THAT(refusal(folder / "no/such/x.db"), HasSubstr("there is no folder"));
   EXPECT_THAT(refusal(folder.path()), StartsWith("cannot open"));

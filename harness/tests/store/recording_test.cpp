@@ -42,11 +42,22 @@ Recording sample_recording() {
   recording.baselines.push_back({"gemm_bf16", key.problem, key.protocol, key.toolchain, "cublaslt",
                                  "algorithm 2 of 8", timing_of({1, 2, 3, 4, 5, 6, 7}),
                                  "2026-11-21T10:00:00Z"});
+  recording.baselines.back().timing.num_throttled = 1;
+  recording.baselines.back().timing.roofline_ns = 3.5;
   RankEntry winner{"gemm", "BLOCK=1", {5.1, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
+  winner.clocks_mhz = {1980, 0, 1755};
+  winner.cycles_ratio_to_best = {1, 1, 1};
+  winner.energy_j = 0.00312;
+  winner.roofline_ns = 4.5;
+  RankEntry slow{"gemm", "BLOCK=4", {9}, 9, {1.5, 0, kInfinity}, {}, false, false, ""};
+  slow.eliminated = true;
+  slow.cycles_ratio_to_best = {1.4, 0, kInfinity};
   RankEntry loser{"gemm", "BLOCK=2", {}, 0, {1.25, 0, kInfinity}, {}, false, false, "unwritten"};
   recording.ranks.push_back(
-      {"gemm_bf16", key.problem, key.protocol, 3, {winner, loser}, "2026-11-21T11:00:00Z"});
+      {"gemm_bf16", key.problem, key.protocol, 3, {winner, slow, loser}, "2026-11-21T11:00:00Z"});
   recording.ranks.back().noise = NoiseFloor{"gemm", "BLOCK=1", {5.2, 6, 7}, {1.001, 0, kInfinity}};
+  recording.ranks.push_back(recording.ranks.back());
+  recording.ranks.back().objective = Objective::edp;
   return recording;
 }
 
@@ -122,7 +133,7 @@ TEST(Recording, SpeaksT4) {
                               R"([{"name":"time","value":0.0010005,"unit":"ms"}])"));
 }
 
-// Written before samples had clocks and ranks a noise floor.
+// Written before samples had clocks and ranks a noise floor, or anything had a roofline.
 TEST(Recording, AnOlderOneIsReadToo) {
   std::string text = written(sample_recording());
   const auto cut = [&](const std::string& from, const std::string& to) {
@@ -132,6 +143,9 @@ TEST(Recording, AnOlderOneIsReadToo) {
   };
   cut(R"("clocks_mhz")", "],");
   cut(R"("gpu_state")", "},");
+  cut(R"("num_throttled")", ",");
+  cut(R"("roofline")", ",");
+  cut(R"(,"clocks_mhz":[1980,0,1755],"cycles_ratio_to_best")", R"("roofline":4.5e-06)");
   cut(R"(,"noise")", "]}");
   TempFolder folder;
   const Recording recording = read_text(folder, text);
@@ -140,7 +154,29 @@ TEST(Recording, AnOlderOneIsReadToo) {
   EXPECT_TRUE(timing.clocks_mhz.empty());
   EXPECT_EQ(timing.clock_mhz, 0);
   EXPECT_FALSE(timing.state);
-  EXPECT_FALSE(recording.ranks.at(0).noise);
+  EXPECT_EQ(timing.num_throttled, 0);
+  EXPECT_EQ(timing.roofline_ns, 0);
+  const RankRecord& rank = recording.ranks.at(0);
+  EXPECT_FALSE(rank.noise);
+  EXPECT_EQ(rank.objective, Objective::time);
+  const RankEntry& entry = rank.entries.at(0);
+  EXPECT_TRUE(entry.clocks_mhz.empty());
+  EXPECT_EQ(entry.cycles_ratio_to_best.value, 0);
+  EXPECT_EQ(entry.energy_j, 0);
+  EXPECT_EQ(entry.roofline_ns, 0);
+}
+
+// What a recording lacks is not made up when it is written again.
+TEST(Recording, TheProjectsOwnAreWrittenAsTheyAreRead) {
+  const std::filesystem::path root = ASSAY_SOURCE_DIR;
+  int num_read = 0;
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator(root / "results/recorded")) {
+    if (file.path().extension() != ".jsonl") continue;
+    EXPECT_TRUE(written(read_recording(file.path())) == read_file(file.path())) << file.path();
+    ++num_read;
+  }
+  EXPECT_GT(num_read, 0);
 }
 
 TEST(Recording, ALineStandsAloneToo) {
@@ -228,6 +264,11 @@ TEST(Recording, DamageNamesTheLine) {
   EXPECT_THAT(changed(R"("SCHEDULE":"row")", R"("SCHEDULE":"12")"),
               HasSubstr("'configuration' has a name"));
   EXPECT_EQ(changed("[0.0010001", "[\"fast\""), ":2: 'runtimes' is not a number");
+  EXPECT_EQ(changed(R"("num_throttled":2)", R"("num_throttled":true)"),
+            ":2: 'num_throttled' is not an integer");
+  std::string cheap = good;
+  cheap.replace(cheap.find(R"("objective":"edp")"), 17, R"("objective":"beauty")");
+  EXPECT_THAT(damage_of(cheap), EndsWith(": 'objective' is not time, energy or edp"));
 }
 
 TEST(Recording, MutatedFilesAreReadOrRefused) {
@@ -292,6 +333,29 @@ TEST(Import, MarksRowsWithTheirOriginAndAddsThemOnce) {
   EXPECT_EQ(store.ranks({}).at(0).provenance, rows[0].provenance);
   EXPECT_EQ(store.baselines({}).size(), 1u);
   EXPECT_THAT(store.check(), IsEmpty());
+}
+
+// A reason that the code knows and the schema does not would end a sweep where it first appears.
+TEST(Import, AndRecordAreInversesForEveryStopReason) {
+  Recording recording = sample_recording();
+  recording.trials.clear();
+  recording.baselines.resize(1);
+  for (int i = 0; to_text(static_cast<StopReason>(i)) != "unknown"; ++i) {
+    TrialRecord trial = timed_record(key_of(i));
+    trial.outcome.timing->stop = static_cast<StopReason>(i);
+    recording.trials.push_back(trial);
+    BaselineRecord baseline = recording.baselines[0];
+    baseline.timing.stop = static_cast<StopReason>(i);
+    baseline.name += fmt::format("_{}", i);
+    recording.baselines.push_back(baseline);
+  }
+  EXPECT_GE(recording.trials.size(), 5u);
+  Store store = Store::in_memory();
+  store.import(recording);
+  EXPECT_EQ(describe(store.record("gemm_h200")), describe(recording));
+  TempFolder folder;
+  write_recording(recording, folder / "x.jsonl");
+  EXPECT_EQ(describe(read_recording(folder / "x.jsonl")), describe(recording));
 }
 
 TEST(Import, AndRecordAreInverses) {

@@ -72,6 +72,8 @@ inline TrialRecord timed_record(const TrialKey& key) {
   outcome.timing->clocks_mhz = {1980, 1980, 0, 1965, 1965, 1755, 1980};
   outcome.timing->clock_mhz = 1972.5;
   outcome.timing->state = GpuState{0x5, 312.5, 61};
+  outcome.timing->num_throttled = 2;
+  outcome.timing->roofline_ns = 800.3;
   outcome.device_ms = 3.25;
   return record_of(key, outcome);
 }
@@ -79,10 +81,11 @@ inline TrialRecord timed_record(const TrialKey& key) {
 /// Every field with every digit: equal texts are equal values.
 inline std::string describe(const Timing& timing) {
   const GpuState state = timing.state.value_or(GpuState{});
-  return fmt::format("[{}] {} ({}, {}) {} [{}] {} {} {} {} {}", fmt::join(timing.samples_ns, " "),
-                     timing.median_ns, timing.ci_low_ns, timing.ci_high_ns, to_text(timing.stop),
-                     fmt::join(timing.clocks_mhz, " "), timing.clock_mhz, timing.state.has_value(),
-                     state.throttle_reasons, state.power_w, state.temperature_c);
+  return fmt::format("[{}] {} ({}, {}) {} [{}] {} {} {} {} {} {} {}",
+                     fmt::join(timing.samples_ns, " "), timing.median_ns, timing.ci_low_ns,
+                     timing.ci_high_ns, to_text(timing.stop), fmt::join(timing.clocks_mhz, " "),
+                     timing.clock_mhz, timing.state.has_value(), state.throttle_reasons,
+                     state.power_w, state.temperature_c, timing.num_throttled, timing.roofline_ns);
 }
 
 inline std::string describe(const Toolchain& toolchain, const Protocol& protocol,
@@ -116,16 +119,19 @@ inline std::string describe(const BaselineRecord& record) {
 }
 
 inline std::string describe(const RankRecord& record) {
-  std::string text =
-      fmt::format("{} {} {} at {}\n", record.op, describe({}, record.protocol, record.problem),
-                  record.rounds, record.finished_at);
+  std::string text = fmt::format("{} {} {} at {} least {}\n", record.op,
+                                 describe({}, record.protocol, record.problem), record.rounds,
+                                 record.finished_at, to_text(record.objective));
   for (const RankEntry& entry : record.entries) {
     const Interval& ratio = entry.ratio_to_best;
     const Interval& speedup = entry.speedup_over_baseline;
-    text += fmt::format("{} {} [{}] {} {} {} {} {} {} {} {} {} '{}'\n", entry.kernel, entry.config,
-                        fmt::join(entry.samples_ns, " "), entry.median_ns, ratio.value, ratio.low,
-                        ratio.high, speedup.value, speedup.low, speedup.high, entry.winner,
-                        entry.tied, entry.failure);
+    const Interval& cycles = entry.cycles_ratio_to_best;
+    text += fmt::format("{} {} [{}] {} {} {} {} {} {} {} {} {} '{}' {} [{}] {} {} {} {} {}\n",
+                        entry.kernel, entry.config, fmt::join(entry.samples_ns, " "),
+                        entry.median_ns, ratio.value, ratio.low, ratio.high, speedup.value,
+                        speedup.low, speedup.high, entry.winner, entry.tied, entry.failure,
+                        entry.eliminated, fmt::join(entry.clocks_mhz, " "), cycles.value,
+                        cycles.low, cycles.high, entry.energy_j, entry.roofline_ns);
   }
   if (const auto& noise = record.noise) {
     text += fmt::format("noise {} {} [{}] {} {} {}\n", noise->kernel, noise->config,

@@ -231,7 +231,7 @@ TEST(Store, NewestBaselineAndRankAreTheAnswer) {
   EXPECT_TRUE(store.ranks(filter).empty());
 }
 
-TEST(Store, RanksOfDevicesAndProtocolsStandSideBySide) {
+TEST(Store, RanksOfDevicesProtocolsAndObjectivesStandSideBySide) {
   Store store = Store::in_memory();
   store.add_rank(begin(store), rank_of("2026-11-21T10:00:00Z"));
   store.add_rank(begin(store, "s", "recorded on NVIDIA H200, 2026-01-01"),
@@ -239,7 +239,11 @@ TEST(Store, RanksOfDevicesAndProtocolsStandSideBySide) {
   RankRecord hot = rank_of("2026-11-21T12:00:00Z");
   hot.protocol.name = "hot";
   store.add_rank(begin(store), hot);
-  EXPECT_EQ(store.ranks({}).size(), 3u);
+  RankRecord frugal = rank_of("2026-11-21T13:00:00Z");
+  frugal.objective = Objective::energy;
+  store.add_rank(begin(store), frugal);
+  ASSERT_EQ(store.ranks({}).size(), 4u);
+  EXPECT_EQ(store.ranks({})[3].record.objective, Objective::energy);
 }
 
 TEST(Store, RecordKeepsOnlyTheNewestVersionOfAKernel) {
