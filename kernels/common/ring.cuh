@@ -45,14 +45,16 @@ struct Ring {
     return barriers + (kStages + slot) * 8;
   }
 
-  /// By one thread, before anybody else comes near.
+  /// By one warp, before anybody else comes near.
   __device__ __forceinline__ void init(unsigned readers) const {
-#pragma unroll 1
-    for (int slot = 0; slot < kStages; ++slot) {
+    static_assert(kStages <= 32, "a lane sets up one slot");
+    const int slot = static_cast<int>(threadIdx.x) % 32;
+    if (slot < kStages) {
       mbarrier_init(full(slot), 1);
       mbarrier_init(empty(slot), readers);
+      fence_mbarrier_init();
     }
-    fence_mbarrier_init();
+    __syncwarp();
   }
 
   __device__ __forceinline__ void wait_full(const RingPlace<kStages>& place) const {

@@ -64,6 +64,7 @@ struct UnitWalk {
 
   ASSAY_HD constexpr int count() const { return tiles_m * tiles_n * splits; }
   ASSAY_HD constexpr Unit at(int index) const {
+    if (splits == 1) return {tile_at(schedule, index, tiles_m, tiles_n, group_m), 0};
     const int tiles = tiles_m * tiles_n;
     return {tile_at(schedule, index % tiles, tiles_m, tiles_n, group_m), index / tiles};
   }
