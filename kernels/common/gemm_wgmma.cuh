@@ -21,7 +21,7 @@ using OperandB = TmaOperand<kBlockN, kPanels, kClusterM>;
 using Sums = WgmmaSums<kLongTiles, kWide>;
 using SumOfCluster = ClusterSum<kLongTiles, kWide / 2, kClusterK, kConsumerThreads>;
 constexpr int kReceived = kRingBytes + kStagingTotal;  // where things begin
-constexpr int kBarriers = kReceived + (kClusterK > 1 ? SumOfCluster::kBytes : 0);
+constexpr int kBarriers = kReceived + SumOfCluster::kBytes;
 constexpr int kSumBarrier = kBarriers + Ring<kStages>::kBytes;
 /// A block with one tile, a plain store ahead and time to spare before the first slice comes.
 constexpr bool kRehearses = !kPersistent && kClusterK == 1;
@@ -154,10 +154,11 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
     if constexpr (kClusterK > 1) {
       const SumOfCluster sum = {slots + kReceived, slots + kSumBarrier, work.place.k,
                                 work.place.m * kClusterN + work.place.n, kLayer};
+      SumOfCluster::Share own;
       cluster_wait();  // all blocks run
-      sum.send(sums);
+      sum.send(sums, own);
       store_all([&](const auto& store) {
-        sum.store(smem + kReceived, store, first_long, first_wide);
+        sum.store(smem + kReceived, own, store, first_long, first_wide);
       });
     } else if constexpr (kStaged) {
       const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -182,12 +183,10 @@ __device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const T
   const unsigned slots = shared_address(smem);
   const Ring<kStages> ring = {slots + kBarriers};
   const bool is_producer = static_cast<int>(threadIdx.x) >= kConsumerThreads;
-  if (static_cast<int>(threadIdx.x) / 32 == kConsumerThreads / 32) {
-    if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
-      tma_prefetch_map(a_map);
-      tma_prefetch_map(b_map);
-      if constexpr (kClusterK > 1) mbarrier_init(slots + kSumBarrier, 1);
-    }
+  if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
+    tma_prefetch_map(a_map);
+    tma_prefetch_map(b_map);
+    if constexpr (kClusterK > 1) mbarrier_init(slots + kSumBarrier, 1);
     ring.init(kSharers * (kClusterM + kClusterN - 1));
   }
   if constexpr (kSplitK > 1) grid_release();
@@ -195,6 +194,7 @@ __device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const T
     cluster_arrive();
     cluster_wait();
   } else if (is_producer) {  // it knows its own barriers, and starts copying at once
+    __syncwarp();
     named_barrier_arrive(0, kThreads);
   } else {
     named_barrier_sync(0, kThreads);
@@ -210,7 +210,11 @@ __device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const T
     }
     __syncwarp();
     if constexpr (kClusterK > 1) cluster_wait();
-  } else {
+  }
+  // Keeps the compiler from making one branch of two, with the producer's code behind the
+  // consumers': the first copies would wait until it has been fetched from memory.
+  if constexpr (!kPersistent) __syncwarp();
+  if (!is_producer) {
     if constexpr (kConsumers > 1) registers_grow<kConsumerRegisters>();
     gemm_consume(work, ring, slots, smem, c, partial, m, n);
   }

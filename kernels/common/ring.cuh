@@ -45,16 +45,14 @@ struct Ring {
     return barriers + (kStages + slot) * 8;
   }
 
-  /// By one warp, before anybody else comes near.
+  /// By one thread, before anybody else comes near. Unrolled, as a launch begins with it.
   __device__ __forceinline__ void init(unsigned readers) const {
-    static_assert(kStages <= 32, "a lane sets up one slot");
-    const int slot = static_cast<int>(threadIdx.x) % 32;
-    if (slot < kStages) {
+#pragma unroll
+    for (int slot = 0; slot < kStages; ++slot) {
       mbarrier_init(full(slot), 1);
       mbarrier_init(empty(slot), readers);
-      fence_mbarrier_init();
     }
-    __syncwarp();
+    fence_mbarrier_init();
   }
 
   __device__ __forceinline__ void wait_full(const RingPlace<kStages>& place) const {
