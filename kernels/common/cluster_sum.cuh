@@ -7,6 +7,7 @@
 
 #include "common/ptx/cluster.cuh"
 #include "common/ptx/mbarrier.cuh"
+#include "common/schedule.cuh"
 #include "common/wgmma_epilogue.cuh"
 
 /// kThreads = threads that hold sums.
@@ -27,8 +28,8 @@ struct ClusterSum {
 
   /// Where `owner` keeps what another block sent.
   static __device__ __forceinline__ int offset(int from, int owner, int group) {
-    const int sender = from - (from > owner);
-    return ((sender * kShare + group) * kThreads + static_cast<int>(threadIdx.x)) * 16;
+    const int first = slot_of_sender(from, owner) * kShare;
+    return ((first + group) * kThreads + static_cast<int>(threadIdx.x)) * 16;
   }
 
   /// Sends the others their shares and keeps its own. All blocks run, and have set their barriers
@@ -56,13 +57,16 @@ struct ClusterSum {
     }
   }
 
-  /// Waits for all terms of this block's share, adds them up and stores them. `base` is `received`
-  /// as a pointer.
+  /// Waits until all that the others send has come.
+  __device__ __forceinline__ void wait() const {
+    while (!mbarrier_try_wait(barrier, 0)) {
+    }
+  }
+
+  /// Adds this block's share up and stores it. `base` is `received` as a pointer.
   template <typename Store>
   __device__ __forceinline__ void store(const unsigned char* base, const Share& own,
                                         const Store& store, int first_long, int first_wide) const {
-    while (!mbarrier_try_wait(barrier, 0)) {
-    }
     const WarpRows rows;
 #pragma unroll
     for (int group = 0; group < kShare; ++group) {

@@ -23,8 +23,6 @@ using SumOfCluster = ClusterSum<kLongTiles, kWide / 2, kClusterK, kConsumerThrea
 constexpr int kReceived = kRingBytes + kStagingTotal;  // where things begin
 constexpr int kBarriers = kReceived + SumOfCluster::kBytes;
 constexpr int kSumBarrier = kBarriers + Ring<kStages>::kBytes;
-/// A block with one tile, a plain store ahead and time to spare before the first slice comes.
-constexpr bool kRehearses = !kPersistent && kClusterK == 1;
 
 /// One block's view of the product: what it works on, in which order.
 struct GemmWork {
@@ -117,10 +115,10 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
   const auto turns = turns_of(warpgroup);
   turns.start();
   bool mine = kMode != Mode::pingpong || warpgroup == 0;
-  // A rehearsal, without slices and without rows to store, fetches the instructions of the way out
-  // while the first slice is on its way: a launch finds them in no cache, and at its end nothing
-  // hides that.
-  bool live = !kRehearses;
+  // A block with one tile rehearses: without slices and without rows to store it fetches the
+  // instructions of the way out while the first slice is on its way. A launch finds them in no
+  // cache, and at its end nothing hides that (0.3 us).
+  bool live = kPersistent;
 #pragma unroll 1
   for (int index = work.first(); index < work.walk.count();) {
     const Unit unit = work.unit(index);
@@ -154,9 +152,12 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
     if constexpr (kClusterK > 1) {
       const SumOfCluster sum = {slots + kReceived, slots + kSumBarrier, work.place.k,
                                 work.place.m * kClusterN + work.place.n, kLayer};
-      SumOfCluster::Share own;
-      cluster_wait();  // all blocks run
-      sum.send(sums, own);
+      SumOfCluster::Share own = {};
+      if (live) {
+        cluster_wait();  // all blocks run
+        sum.send(sums, own);
+        sum.wait();
+      }
       store_all([&](const auto& store) {
         sum.store(smem + kReceived, own, store, first_long, first_wide);
       });
@@ -183,26 +184,25 @@ __device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const T
   const unsigned slots = shared_address(smem);
   const Ring<kStages> ring = {slots + kBarriers};
   const bool is_producer = static_cast<int>(threadIdx.x) >= kConsumerThreads;
-  if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
+  // Barriers are set up by a thread that has nothing else to do yet.
+  if (threadIdx.x == 0) {
+    ring.init(kSharers * (kClusterM + kClusterN - 1));
+    if constexpr (kClusterK > 1) mbarrier_init(slots + kSumBarrier, 1);
+    fence_mbarrier_init();
+  } else if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
     tma_prefetch_map(a_map);
     tma_prefetch_map(b_map);
-    if constexpr (kClusterK > 1) mbarrier_init(slots + kSumBarrier, 1);
-    ring.init(kSharers * (kClusterM + kClusterN - 1));
   }
+  const GemmWork work(m, n, k, kCluster > 1 ? static_cast<int>(cluster_rank()) : 0);
   if constexpr (kSplitK > 1) grid_release();
   if constexpr (kLayer > 1) {  // copies reach other blocks: their barriers must be there
-    cluster_arrive();
+    cluster_arrive_relaxed();
     cluster_wait();
-  } else if (is_producer) {  // it knows its own barriers, and starts copying at once
-    __syncwarp();
-    named_barrier_arrive(0, kThreads);
   } else {
-    named_barrier_sync(0, kThreads);
+    __syncthreads();
   }
+  if constexpr (kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
 
-  if constexpr (kClusterK > 1) cluster_arrive();  // waited for before anything is sent
-
-  const GemmWork work(m, n, k, kCluster > 1 ? static_cast<int>(cluster_rank()) : 0);
   if (is_producer) {
     if constexpr (kConsumers > 1) registers_shrink<kProducerRegisters>();
     if (static_cast<int>(threadIdx.x) == kConsumerThreads) {

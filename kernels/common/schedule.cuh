@@ -83,6 +83,11 @@ ASSAY_HD constexpr ClusterPlace cluster_place(int rank, int cluster_m, int clust
   return {rank % layer / cluster_n, rank % cluster_n, rank / layer};
 }
 
+/// Where a block that adds up keeps what block `from` of the others sent it: 0 to blocks - 2.
+ASSAY_HD constexpr int slot_of_sender(int from, int owner) {
+  return from > owner ? from - 1 : from;
+}
+
 /// How warps share a tile.
 struct WarpGrid {
   int m;

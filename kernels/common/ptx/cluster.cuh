@@ -17,8 +17,14 @@ __device__ __forceinline__ unsigned cluster_address(unsigned shared, unsigned ra
   return address;
 }
 
-/// Arrives at the cluster's barrier. It publishes nothing but what fence_mbarrier_init has.
+/// Arrives at the cluster's barrier; what this thread did to other blocks' shared memory is done
+/// when the matching wait returns.
 __device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+/// Arrives, and publishes nothing but what fence_mbarrier_init has.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 
