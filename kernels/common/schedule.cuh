@@ -20,6 +20,7 @@ struct Tile {
 /// The tile of block `index`, 0 <= index < tiles_m * tiles_n. `group_m` only matters to `grouped`.
 ASSAY_HD constexpr Tile tile_at(Schedule schedule, int index, int tiles_m, int tiles_n,
                                 int group_m) {
+  if (tiles_m == 1) return {0, index};  // few rows: a division less before the first copy
   if (schedule == Schedule::row) return {index / tiles_n, index % tiles_n};
   if (schedule == Schedule::column) return {index % tiles_m, index / tiles_m};
   // A problem lower than a group makes the group lower, which also keeps the product below in
