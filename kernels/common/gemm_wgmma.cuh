@@ -10,7 +10,8 @@
 #include "common/wgmma_config.cuh"
 #include "common/wgmma_loop.cuh"
 
-/// Shared memory, in this order: the ring's slots, the warps' staging, the ring's barriers.
+/// Shared memory, in this order: the ring's slots, the warps' staging, what other blocks of the
+/// cluster send, the ring's barriers and the barrier of what is sent.
 constexpr int kRingBytes = kStages * kStageBytes;
 constexpr bool kStaged = !kSwap && kSplitK == 1 && kClusterK == 1;
 constexpr int kStagingTotal = kStaged ? kConsumers * 4 * kStagingBytes : 0;
@@ -19,23 +20,29 @@ using OperandA = TmaOperand<kBlockM, kPanels, kClusterN>;
 using OperandB = TmaOperand<kBlockN, kPanels, kClusterM>;
 using Sums = WgmmaSums<kLongTiles, kWide>;
 using SumOfCluster = ClusterSum<kLongTiles, kWide / 2, kClusterK, kConsumerThreads>;
-static_assert(kClusterK == 1 || SumOfCluster::kBytes <= kRingBytes,
-              "the cluster's sums are exchanged where the slices were");
+constexpr int kReceived = kRingBytes + kStagingTotal;  // where things begin
+constexpr int kBarriers = kReceived + SumOfCluster::kBytes;
+constexpr int kSumBarrier = kBarriers + Ring<kStages>::kBytes;
 
 /// One block's view of the product: what it works on, in which order.
 struct GemmWork {
   UnitWalk walk;
   ClusterPlace place;
   int num_slices;
+  Unit only;  // the block's, when it does not stay for more
 
   __device__ __forceinline__ GemmWork(int m, int n, int k, int rank)
       : walk{kSchedule, kGroupM, cdiv(cdiv(m, kBlockM), kClusterM),
              cdiv(cdiv(n, kBlockN), kClusterN), kSplitK},
         place(cluster_place(rank, kClusterM, kClusterN)),
-        num_slices(cdiv(k, kBlockK)) {}
+        num_slices(cdiv(k, kBlockK)),
+        only(kPersistent ? Unit{} : walk.at(first())) {}
 
   __device__ __forceinline__ int first() const { return static_cast<int>(blockIdx.x) / kCluster; }
   __device__ __forceinline__ int step() const { return static_cast<int>(gridDim.x) / kCluster; }
+  __device__ __forceinline__ Unit unit(int index) const {
+    return kPersistent ? walk.at(index) : only;
+  }
   __device__ __forceinline__ int first_m(const Unit& unit) const {
     return (unit.tile.m * kClusterM + place.m) * kBlockM;
   }
@@ -85,7 +92,7 @@ __device__ __forceinline__ void gemm_produce(const GemmWork& work, const Ring<kS
   RingPlace<kStages> place;
 #pragma unroll 1
   for (int index = work.first(); index < work.walk.count(); index += work.step()) {
-    const Unit unit = work.walk.at(index);
+    const Unit unit = work.unit(index);
     const SliceRange slices = work.slices(unit);
     const int first_m = work.first_m(unit), first_n = work.first_n(unit);
     if constexpr (kSwap) {
@@ -97,7 +104,6 @@ __device__ __forceinline__ void gemm_produce(const GemmWork& work, const Ring<kS
   }
 }
 
-/// `wait_for_cluster` is run by all threads of all blocks, twice, when they add up their sums.
 template <typename Element>
 __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kStages>& ring,
                                              unsigned slots, unsigned char* smem, Element* c,
@@ -109,51 +115,65 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
   const auto turns = turns_of(warpgroup);
   turns.start();
   bool mine = kMode != Mode::pingpong || warpgroup == 0;
+  // A block with one tile rehearses: without slices and without rows to store it fetches the
+  // instructions of the way out while the first slice is on its way. A launch finds them in no
+  // cache, and at its end nothing hides that (0.3 us).
+  bool live = kPersistent;
 #pragma unroll 1
-  for (int index = work.first(); index < work.walk.count(); index += work.step()) {
-    const Unit unit = work.walk.at(index);
+  for (int index = work.first(); index < work.walk.count();) {
+    const Unit unit = work.unit(index);
     const SliceRange slices = work.slices(unit);
     if (kMode == Mode::pingpong && !mine) {
       place.skip(slices.count);
       mine = true;
+      index += work.step();
       continue;
     }
     Sums sums;  // here, so that the last tile's are dead
     consume<Element, kPanels, kLong, kLayer>(sums, ring, place, slots,
-                                             static_cast<unsigned>(tile_row * 128), slices.count,
-                                             target, turns);
+                                             static_cast<unsigned>(tile_row * 128),
+                                             live ? slices.count : 0, target, turns);
     if constexpr (kMode == Mode::pingpong) mine = false;
 
     const int first_m = work.first_m(unit), first_n = work.first_n(unit);
     const int first_long = (kSwap ? first_n : first_m) + tile_row;
     const int first_wide = kSwap ? first_m : first_n;
-    float* own = partial + static_cast<long long>(unit.split) * m * n;
+    const int num_rows = live ? m : 0;
+    float* own_partial = partial + static_cast<long long>(unit.split) * m * n;
     const auto store_all = [&](const auto& store_with) {
       if constexpr (kSplitK > 1) {
-        store_with(StorePartial<kSwap>{own, m, n});
+        store_with(StorePartial<kSwap>{own_partial, num_rows, n});
       } else if constexpr (kSwap) {
-        store_with(StoreGroupTransposed<Element>{c, m, n});
+        store_with(StoreGroupTransposed<Element>{c, num_rows, n});
       } else {
-        store_with(StoreGroup<Element>{c, m, n});
+        store_with(StoreGroup<Element>{c, num_rows, n});
       }
     };
     if constexpr (kClusterK > 1) {
-      const SumOfCluster sum = {slots, work.place.k, work.place.m * kClusterN + work.place.n,
-                                kLayer};
-      cluster_arrive();
-      cluster_wait();  // nobody reads slices any more
-      sum.send(sums);
-      cluster_arrive();
-      cluster_wait();
-      store_all([&](const auto& store) { sum.store(smem, store, first_long, first_wide); });
+      const SumOfCluster sum = {slots + kReceived, slots + kSumBarrier, work.place.k,
+                                work.place.m * kClusterN + work.place.n, kLayer};
+      SumOfCluster::Share own = {};
+      if (live) {
+        cluster_wait();  // all blocks run
+        sum.send(sums, own);
+        sum.wait();
+      }
+      store_all([&](const auto& store) {
+        sum.store(smem + kReceived, own, store, first_long, first_wide);
+      });
     } else if constexpr (kStaged) {
       const int warp = static_cast<int>(threadIdx.x) / 32;
-      const StoreRows<Element> store = {c, m, n, smem + kRingBytes + warp * kStagingBytes};
+      const StoreRows<Element> store = {c, num_rows, n, smem + kRingBytes + warp * kStagingBytes};
       store(sums, first_long, first_wide);
     } else {
       store_all([&](const auto& store) { store_groups(sums, store, first_long, first_wide); });
     }
-    if constexpr (!kPersistent) break;
+    if constexpr (kPersistent) {
+      index += work.step();
+    } else if (live) {
+      break;
+    }
+    live = true;
   }
 }
 
@@ -162,38 +182,39 @@ __device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const T
                                                  Element* c, float* partial, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char smem[];
   const unsigned slots = shared_address(smem);
-  const Ring<kStages> ring = {slots + kRingBytes + kStagingTotal};
+  const Ring<kStages> ring = {slots + kBarriers};
   const bool is_producer = static_cast<int>(threadIdx.x) >= kConsumerThreads;
-  if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
+  // Barriers are set up by a thread that has nothing else to do yet.
+  if (threadIdx.x == 0) {
+    ring.init(kSharers * (kClusterM + kClusterN - 1));
+    if constexpr (kClusterK > 1) mbarrier_init(slots + kSumBarrier, 1);
+    fence_mbarrier_init();
+  } else if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
     tma_prefetch_map(a_map);
     tma_prefetch_map(b_map);
-    ring.init(kSharers * (kClusterM + kClusterN - 1));
   }
+  const GemmWork work(m, n, k, kCluster > 1 ? static_cast<int>(cluster_rank()) : 0);
   if constexpr (kSplitK > 1) grid_release();
   if constexpr (kLayer > 1) {  // copies reach other blocks: their barriers must be there
-    cluster_arrive();
+    cluster_arrive_relaxed();
     cluster_wait();
-  } else if (is_producer) {  // it knows its own barriers, and starts copying at once
-    __syncwarp();
-    named_barrier_arrive(0, kThreads);
   } else {
-    named_barrier_sync(0, kThreads);
+    __syncthreads();
   }
+  if constexpr (kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
 
-  const GemmWork work(m, n, k, kCluster > 1 ? static_cast<int>(cluster_rank()) : 0);
   if (is_producer) {
     if constexpr (kConsumers > 1) registers_shrink<kProducerRegisters>();
     if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
       gemm_produce<Element>(work, ring, slots, a_map, b_map);
     }
     __syncwarp();
-    if constexpr (kClusterK > 1) {  // the consumers' two barriers count all threads
-      cluster_arrive();
-      cluster_wait();
-      cluster_arrive();
-      cluster_wait();
-    }
-  } else {
+    if constexpr (kClusterK > 1) cluster_wait();
+  }
+  // Keeps the compiler from making one branch of two, with the producer's code behind the
+  // consumers': the first copies would wait until it has been fetched from memory.
+  if constexpr (!kPersistent) __syncwarp();
+  if (!is_producer) {
     if constexpr (kConsumers > 1) registers_grow<kConsumerRegisters>();
     gemm_consume(work, ring, slots, smem, c, partial, m, n);
   }

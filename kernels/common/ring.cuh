@@ -45,14 +45,14 @@ struct Ring {
     return barriers + (kStages + slot) * 8;
   }
 
-  /// By one thread, before anybody else comes near.
+  /// By one thread; fence_mbarrier_init and a barrier come between this and all other uses.
+  /// Unrolled, as a launch begins with it.
   __device__ __forceinline__ void init(unsigned readers) const {
-#pragma unroll 1
+#pragma unroll
     for (int slot = 0; slot < kStages; ++slot) {
       mbarrier_init(full(slot), 1);
       mbarrier_init(empty(slot), readers);
     }
-    fence_mbarrier_init();
   }
 
   __device__ __forceinline__ void wait_full(const RingPlace<kStages>& place) const {

@@ -20,6 +20,7 @@ struct Tile {
 /// The tile of block `index`, 0 <= index < tiles_m * tiles_n. `group_m` only matters to `grouped`.
 ASSAY_HD constexpr Tile tile_at(Schedule schedule, int index, int tiles_m, int tiles_n,
                                 int group_m) {
+  if (tiles_m == 1) return {0, index};  // few rows: a division less before the first copy
   if (schedule == Schedule::row) return {index / tiles_n, index % tiles_n};
   if (schedule == Schedule::column) return {index % tiles_m, index / tiles_m};
   // A problem lower than a group makes the group lower, which also keeps the product below in
@@ -64,6 +65,7 @@ struct UnitWalk {
 
   ASSAY_HD constexpr int count() const { return tiles_m * tiles_n * splits; }
   ASSAY_HD constexpr Unit at(int index) const {
+    if (splits == 1) return {tile_at(schedule, index, tiles_m, tiles_n, group_m), 0};
     const int tiles = tiles_m * tiles_n;
     return {tile_at(schedule, index % tiles, tiles_m, tiles_n, group_m), index / tiles};
   }
@@ -80,6 +82,11 @@ struct ClusterPlace {
 ASSAY_HD constexpr ClusterPlace cluster_place(int rank, int cluster_m, int cluster_n) {
   const int layer = cluster_m * cluster_n;
   return {rank % layer / cluster_n, rank % cluster_n, rank / layer};
+}
+
+/// Where a block that adds up keeps what block `from` of the others sent it: 0 to blocks - 2.
+ASSAY_HD constexpr int slot_of_sender(int from, int owner) {
+  return from > owner ? from - 1 : from;
 }
 
 /// How warps share a tile.

@@ -59,6 +59,5 @@ static_assert(kBlockM % (8 * kClusterN) == 0 && kBlockN % (8 * kClusterM) == 0,
               "blocks share out a copy in pieces of 8 rows, the period of the swizzle");
 static_assert(kMode != Mode::pingpong || kClusterK == 1,
               "blocks that add up their sums work on one tile together");
-static_assert(kClusterK == 1 || !kPersistent,
-              "the sums of a cluster are exchanged where the slices were");
+static_assert(kClusterK == 1 || !kPersistent, "the sums of a cluster are added up once");
 static_assert(kStages >= 2, "one slice is read while the next arrives");

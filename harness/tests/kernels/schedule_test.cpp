@@ -120,6 +120,21 @@ TEST(ClusterPlace, LayersOfKFollowEachOther) {
   EXPECT_EQ(place.k, 3);
 }
 
+TEST(SlotOfSender, OthersOfEveryOwnerTakeSlotsOfTheirOwn) {
+  for (int blocks = 2; blocks <= 16; ++blocks) {
+    for (int owner = 0; owner < blocks; ++owner) {
+      std::vector<int> senders(static_cast<std::size_t>(blocks - 1));
+      for (int from = 0; from < blocks; ++from) {
+        if (from == owner) continue;
+        const int slot = slot_of_sender(from, owner);
+        ASSERT_TRUE(slot >= 0 && slot < blocks - 1) << from << " to " << owner << " of " << blocks;
+        ++senders[static_cast<std::size_t>(slot)];
+      }
+      for (const int count : senders) ASSERT_EQ(count, 1);
+    }
+  }
+}
+
 TEST(DivideTile, PiecesCoverTheTileInMultiplesOfSixteen) {
   for (int block_m : {16, 32, 64, 128, 256}) {
     for (int block_n : {16, 32, 64, 128, 256}) {

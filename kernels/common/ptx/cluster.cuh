@@ -17,18 +17,28 @@ __device__ __forceinline__ unsigned cluster_address(unsigned shared, unsigned ra
   return address;
 }
 
-/// Arrives at the cluster's barrier; what this thread wrote is visible after the matching wait.
+/// Arrives at the cluster's barrier; what this thread did to other blocks' shared memory is done
+/// when the matching wait returns.
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+/// Arrives, and publishes nothing but what fence_mbarrier_init has.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 
 __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/// Stores four floats, 16-byte aligned, in any block's shared memory.
-__device__ __forceinline__ void cluster_store(unsigned cluster_shared, const float (&value)[4]) {
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(cluster_shared),
-               "f"(value[0]), "f"(value[1]), "f"(value[2]), "f"(value[3])
-               : "memory");
+/// Sends four floats, 16-byte aligned, to any block's shared memory, and does not wait: they count
+/// as 16 bytes at a barrier of that block. Both addresses are cluster_address's.
+__device__ __forceinline__ void cluster_send(unsigned cluster_shared, unsigned cluster_barrier,
+                                             const float (&value)[4]) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%2, %3, %4, %5}, "
+      "[%1];" ::"r"(cluster_shared),
+      "r"(cluster_barrier), "f"(value[0]), "f"(value[1]), "f"(value[2]), "f"(value[3])
+      : "memory");
 }
