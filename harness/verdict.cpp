@@ -14,7 +14,7 @@ constexpr std::size_t kLeastRanked = 2;
 // Entrants for each place in the re-rank's last rounds: a device drops the slower ones early, so
 // that they cost little.
 constexpr std::size_t kMostForEachPlace = 4;
-constexpr double kNearRatio = 1.1;
+constexpr double kNearRatio = 1.06;
 
 /// A total order, so that the same trials always give the same shortlist.
 bool screens_before(const Measured& a, const Measured& b) {

@@ -26,7 +26,7 @@ bool is_ranked(const Store& store, const RankRecord& asked, const DeviceInfo& de
                const std::string& provenance);
 
 /// Leaves those that may still prove best, fastest first, by text where medians are equal: the
-/// `top` fastest, and up to four times as many while they are within 10 % of the fastest, because
+/// `top` fastest, and up to four times as many while they are within 6 % of the fastest, because
 /// the screening times each at another moment. What was raced out takes part only where the winner
 /// would otherwise run alone.
 void keep_best(std::vector<Measured>& correct, int top);

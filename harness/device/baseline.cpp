@@ -17,9 +17,9 @@ constexpr std::size_t kWorkspaceMib = 32;
 constexpr std::size_t kWorkspaceBytes = kWorkspaceMib << 20;
 // More than the heuristic has ever returned (8 on an H200).
 constexpr int kMaxAlgorithms = 32;
-// Enough to tell algorithms 3 % apart; those that are closer are timed again in full.
+// Enough to tell algorithms 5 % apart; those that are closer are timed again in full.
 constexpr int kQuickRounds = 9;
-constexpr double kShortlistRatio = 1.03;
+constexpr double kShortlistRatio = 1.05;
 
 }  // namespace
 

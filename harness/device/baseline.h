@@ -24,7 +24,7 @@ class LtMatmul {
   /// Enqueues the product into `out`. Throws Error.
   void enqueue(int algorithm, CUdeviceptr out) const;
 
-  /// Times every algorithm shortly, in turn, cold; returns those within 3 % of the fastest, fastest
+  /// Times every algorithm shortly, in turn, cold; returns those within 5 % of the fastest, fastest
   /// first, at most `most`. Those that cannot run are left out. Throws Error when none can.
   std::vector<int> shortlist(Timer& timer, CUdeviceptr out, std::size_t most);
   /// "algorithm 3 of 8, workspace 32 MiB"

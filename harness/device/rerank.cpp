@@ -39,8 +39,9 @@ constexpr std::size_t kMostAlgorithms = 4;  // of a baseline after the first rou
 
 // Where outputs, inputs and code lie in memory is luck that a process keeps: entered at several
 // places, one 1024^3 product took 12.0 or 12.4 us by the page of its output alone (H200). So short
-// work is entered at many places, which take turns: 32 at 12 us, 15 at 27 us, one from 270 us on.
-constexpr double kPlacesTimesNs = 400e3;
+// work is entered at many places, which take turns: 32 up to 50 us, 9 at 180 us, one from 0.8 ms
+// on.
+constexpr double kPlacesTimesNs = 1.6e6;
 constexpr int kMostPlaces = 32;
 // Between two places, so that they do not follow each other in memory.
 constexpr std::size_t kLargestGapBytes = std::size_t{32} << 20;
@@ -198,7 +199,7 @@ void Race::enter_baseline(BaselineRace& baseline) {
 /// Enters everyone at as many places as the leader's time asks for and memory has room for.
 void Race::enter_more_places() {
   const Entrant& leader = candidates_.front();
-  if (!leader.alive() || preparation_ == Preparation::sustained) return;
+  if (!leader.alive()) return;
   const double time_ns = bench_.timer.quick_median_ns(leader.works.front(), 3);
   std::size_t free_bytes = 0, total_bytes = 0;
   bench_.driver.check(bench_.driver.cuMemGetInfo(&free_bytes, &total_bytes), "cuMemGetInfo");

@@ -39,7 +39,7 @@ constexpr double kWakeSeconds = 0.02;
 // of two of them spreads by 0.4 % from process to process; with 5 ms of rest, by 0.14 %. Work
 // shorter than the flush before it draws too little power to lower the clock.
 constexpr double kRestRatio = 25;
-constexpr double kLongestRestNs = 20e6;
+constexpr double kLongestRestNs = 10e6;
 constexpr double kNeedsRestNs = 50e3;
 
 // A sample at a clock this much below the highest of its trial was held down by something that came
