@@ -1,5 +1,6 @@
 // assay: parses the command line, runs one verb, and turns what it throws into a sentence and an
 // exit code. `assay worker` is the process that the sweep starts to hold the GPU.
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +28,14 @@ int worker_argument(int argc, char** argv, std::string_view name) {
   }
   throw assay::UsageError(
       "usage: assay worker --fd N --device INDEX (started by the sweep itself)");
+}
+
+/// A standard stream that was closed becomes /dev/null: its number would else go to the next file
+/// or socket opened, and a worker, which gets its own streams, would lose it.
+void open_closed_streams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+  }
 }
 
 /// CLI11 answers an unknown verb with "a subcommand is required".
@@ -75,6 +84,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_closed_streams();
   try {
     return run(argc, argv);
   } catch (const assay::UsageError& error) {
