@@ -19,9 +19,6 @@ constexpr int kStagingPanels = kMode == Mode::pingpong ? 1 : 2;
 constexpr int kStagingBytes = kStagingPanels * kPanelBytes;  // of a warp
 constexpr int kStagingTotal = kStaged ? kConsumers * 4 * kStagingBytes : 0;
 
-// With pingpong the other warpgroup keeps the tensor cores busy.
-constexpr int kTail = kStaged && kLongTiles == 2 && kMode != Mode::pingpong ? 2 : 0;
-
 using OperandA = TmaOperand<kBlockM, kPanels, kClusterN>;
 using OperandB = TmaOperand<kBlockN, kPanels, kClusterM>;
 using Sums = WgmmaSums<kLongTiles, kWide>;
@@ -127,6 +124,12 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
       mine = true;
       continue;
     }
+    Sums sums;  // here, so that the last tile's are dead
+    consume<Element, kPanels, kLong, kLayer>(sums, ring, place, slots,
+                                             static_cast<unsigned>(tile_row * 128), slices.count,
+                                             target, turns);
+    if constexpr (kMode == Mode::pingpong) mine = false;
+
     const int first_m = work.first_m(unit), first_n = work.first_n(unit);
     const int first_long = (kSwap ? first_n : first_m) + tile_row;
     const int first_wide = kSwap ? first_m : first_n;
@@ -140,23 +143,6 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
         store_with(StoreGroup<Element>{c, m, n});
       }
     };
-    Sums sums;  // here, so that the last tile's are dead
-    const auto finish = [&](int i) {
-      const int row = first_long + i * 64;
-      if constexpr (kStaged) {
-        const int warp = static_cast<int>(threadIdx.x) / 32;
-        const StoreRows<Element, kStagingPanels> store = {c, m, n,
-                                                          smem + kRingBytes + warp * kStagingBytes};
-        if (store.fits()) return store(sums[i], row, first_wide);
-      }
-      if constexpr (kClusterK == 1) {
-        store_all([&](const auto& store) { store_groups(sums[i], store, row, first_wide); });
-      }
-    };
-    consume<Element, kPanels, kLong, kLayer, kTail>(sums, ring, place, slots,
-                                                    static_cast<unsigned>(tile_row * 128),
-                                                    slices.count, target, turns, finish);
-    if constexpr (kMode == Mode::pingpong) mine = false;
     if constexpr (kClusterK > 1) {
       const SumOfCluster sum = {slots, work.place.k, work.place.m * kClusterN + work.place.n,
                                 kLayer};
@@ -166,6 +152,17 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
       cluster_arrive();
       cluster_wait();
       store_all([&](const auto& store) { sum.store(smem, store, first_long, first_wide); });
+    } else if constexpr (kStaged) {
+      const int warp = static_cast<int>(threadIdx.x) / 32;
+      const StoreRows<Element, kStagingPanels> store = {c, m, n,
+                                                        smem + kRingBytes + warp * kStagingBytes};
+      if (store.fits()) {
+        store(sums, first_long, first_wide);
+      } else {
+        store_groups(sums, StoreGroup<Element>{c, m, n}, first_long, first_wide);
+      }
+    } else {
+      store_all([&](const auto& store) { store_groups(sums, store, first_long, first_wide); });
     }
     if constexpr (!kPersistent) break;
   }

@@ -27,10 +27,10 @@ struct WarpRows {
 
 constexpr int kPanelBytes = 16 * 128;  // 16 rows of 64 columns
 
-/// C [m, n], row-major, n a multiple of 8, the long side along m; 64 rows at a time. Each warp
-/// turns 16 rows x 64 columns into whole rows in its own shared memory, and stores 16 bytes a lane,
-/// 128 a row: no warp waits for another, and the stores finish while the next tile is multiplied.
-/// The fewer instructions the better: tensor cores at work on other sums slow down with each.
+/// C [m, n], row-major, n a multiple of 8, the long side along m. Each warp turns 16 rows x 64
+/// columns at a time into whole rows in its own shared memory, and stores 16 bytes a lane, 128 a
+/// row: no warp waits for another, and the stores finish while the next tile is multiplied. The
+/// fewer instructions the better, since each of them takes registers' ports from the tensor cores.
 ///
 /// kStagingPanels = panels of a warp's shared memory, filled in turn.
 template <typename Element, int kStagingPanels, typename Map = KeepSums>
@@ -43,49 +43,56 @@ struct StoreRows {
   /// Whether rows start at multiples of 16 bytes.
   __device__ __forceinline__ bool fits() const { return n % 8 == 0; }
 
-  template <int kHalf>
-  __device__ __forceinline__ void operator()(float (&sums)[kHalf], int first_m, int first_n) const {
+  template <int kLongTiles, int kHalf>
+  __device__ __forceinline__ void operator()(float (&sums)[kLongTiles][kHalf], int first_m,
+                                             int first_n) const {
     constexpr int kGroups = kHalf / 4;  // of 8 columns
     const WarpRows rows;
     const unsigned staged = shared_address(staging);
-    const int row = first_m + rows.first(0);
     const int row_written = rows.lane % 16;
     const int row_read = rows.lane / 8, chunk = rows.lane % 8;  // and 4, 8, 12 rows further down
-    Element* to = c + static_cast<long long>(row + row_read) * n + first_n + chunk * 8;
-    int columns[4];  // of each of the lane's rows, from its chunk to the end of C
+    const int columns_left = n - first_n - chunk * 8;
+    const long long four_rows = 4ll * n;
+    __syncwarp();  // the last tile's panels have been read
 #pragma unroll
-    for (int part = 0; part < 4; ++part) {
-      columns[part] = row + row_read + part * 4 < m ? n - first_n - chunk * 8 : 0;
-    }
-    __syncwarp();  // the last call's panels have been read
-#pragma unroll
-    for (int panel = 0; panel < kGroups; panel += 8) {
-      const int buffer = panel / 8 % kStagingPanels * kPanelBytes;
-      if constexpr (kStagingPanels == 1) __syncwarp();  // else the last but one has been read
-#pragma unroll
-      for (int group = 0; group < smaller(8, kGroups - panel); group += 2) {
-        unsigned matrix[4] = {};  // what lies beyond the last group is not read
-#pragma unroll
-        for (int part = 0; part < 4; ++part) {  // rows 0-7 and 8-15, then the next 8 columns
-          const int at = panel + group + part / 2;
-          if (at >= kGroups) continue;
-          float* pair = &sums[at * 4 + part % 2 * 2];
-          map(pair[0], pair[1], row + part % 2 * 8 + rows.lane / 4,
-              first_n + at * 8 + rows.lane % 4 * 2);
-          matrix[part] = pack(Element{}, pair[0], pair[1]);
-        }
-        const int column = swizzled<8>(row_written, group + rows.lane / 16);
-        stmatrix_x4(staged + buffer + row_written * 128 + column * 16, matrix);
-      }
-      __syncwarp();
-      const bool in_tile = chunk < kGroups - panel;
+    for (int i = 0; i < kLongTiles; ++i) {
+      const int row = first_m + rows.first(i);
+      Element* to = c + static_cast<long long>(row + row_read) * n + first_n + chunk * 8;
+      int columns[4];  // of each of the lane's rows that are in C, from its chunk on
 #pragma unroll
       for (int part = 0; part < 4; ++part) {
-        const int column = swizzled<8>(part * 4 + row_read, chunk);
-        const unsigned char* from = staging + buffer + (part * 4 + row_read) * 128 + column * 16;
-        const Chunk value = *reinterpret_cast<const Chunk*>(from);
-        if (in_tile && panel * 8 < columns[part]) {
-          *reinterpret_cast<Chunk*>(to + part * 4ll * n + panel * 8) = value;
+        columns[part] = row + row_read + part * 4 < m ? columns_left : 0;
+      }
+#pragma unroll
+      for (int panel = 0; panel < kGroups; panel += 8) {
+        constexpr int kPanels = cdiv(kGroups, 8);
+        const int buffer = (i * kPanels + panel / 8) % kStagingPanels * kPanelBytes;
+        if constexpr (kStagingPanels == 1) __syncwarp();  // else the last but one has been read
+#pragma unroll
+        for (int group = 0; group < smaller(8, kGroups - panel); group += 2) {
+          unsigned matrix[4] = {};  // what lies beyond the last group is not read
+#pragma unroll
+          for (int part = 0; part < 4; ++part) {  // rows 0-7 and 8-15, then the next 8 columns
+            const int at = panel + group + part / 2;
+            if (at >= kGroups) continue;
+            float* pair = &sums[i][at * 4 + part % 2 * 2];
+            map(pair[0], pair[1], row + part % 2 * 8 + rows.lane / 4,
+                first_n + at * 8 + rows.lane % 4 * 2);
+            matrix[part] = pack(Element{}, pair[0], pair[1]);
+          }
+          const int column = swizzled<8>(row_written, group + rows.lane / 16);
+          stmatrix_x4(staged + buffer + row_written * 128 + column * 16, matrix);
+        }
+        __syncwarp();
+        const bool in_tile = chunk < kGroups - panel;
+#pragma unroll
+        for (int part = 0; part < 4; ++part) {
+          const int column = swizzled<8>(part * 4 + row_read, chunk);
+          const unsigned char* from = staging + buffer + (part * 4 + row_read) * 128 + column * 16;
+          const Chunk value = *reinterpret_cast<const Chunk*>(from);
+          if (in_tile && panel * 8 < columns[part]) {
+            *reinterpret_cast<Chunk*>(to + part * four_rows + panel * 8) = value;
+          }
         }
       }
     }
@@ -175,16 +182,19 @@ struct StorePartial {
   }
 };
 
-/// Hands every group of 64 rows' sums to a store.
-template <typename Store, int kHalf>
-__device__ __forceinline__ void store_groups(float (&sums)[kHalf], const Store& store,
+/// Hands every group of a warpgroup's sums to a store.
+template <typename Store, int kLongTiles, int kHalf>
+__device__ __forceinline__ void store_groups(float (&sums)[kLongTiles][kHalf], const Store& store,
                                              int first_long, int first_wide) {
   const WarpRows rows;
 #pragma unroll
-  for (int group = 0; group < kHalf / 4; ++group) {
-    float four[4];
+  for (int i = 0; i < kLongTiles; ++i) {
 #pragma unroll
-    for (int e = 0; e < 4; ++e) four[e] = sums[group * 4 + e];
-    store(four, first_long + rows.first(0), first_wide + group * 8);
+    for (int group = 0; group < kHalf / 4; ++group) {
+      float four[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) four[e] = sums[i][group * 4 + e];
+      store(four, first_long + rows.first(i), first_wide + group * 8);
+    }
   }
 }
