@@ -14,6 +14,10 @@
 /// cluster send, the ring's barriers and the barrier of what is sent.
 constexpr int kRingBytes = kStages * kStageBytes;
 constexpr bool kStaged = !kSwap && kSplitK == 1 && kClusterK == 1;
+// One panel is filled while one is read; but with pingpong nobody waits for the store, and the ring
+// has better use for the space.
+constexpr int kStagingPanels = kMode == Mode::pingpong ? 1 : 2;
+constexpr int kStagingBytes = kStagingPanels * kPanelBytes;  // of a warp
 constexpr int kStagingTotal = kStaged ? kConsumers * 4 * kStagingBytes : 0;
 
 using OperandA = TmaOperand<kBlockM, kPanels, kClusterN>;
@@ -90,17 +94,19 @@ __device__ __forceinline__ void gemm_produce(const GemmWork& work, const Ring<kS
   const OperandA a = {&a_map, work.place.n, sharers_of_a(work.place)};
   const OperandB b = {&b_map, work.place.m, sharers_of_b(work.place)};
   RingPlace<kStages> place;
+  bool backwards = false;
 #pragma unroll 1
   for (int index = work.first(); index < work.walk.count(); index += work.step()) {
     const Unit unit = work.unit(index);
     const SliceRange slices = work.slices(unit);
     const int first_m = work.first_m(unit), first_n = work.first_n(unit);
     if constexpr (kSwap) {
-      produce<kStages, kBlockK>(ring, place, slots, b, a, first_n, first_m, slices);
+      produce<kStages, kBlockK>(ring, place, slots, b, a, first_n, first_m, slices, backwards);
     } else {
-      produce<kStages, kBlockK>(ring, place, slots, a, b, first_m, first_n, slices);
+      produce<kStages, kBlockK>(ring, place, slots, a, b, first_m, first_n, slices, backwards);
     }
     if constexpr (!kPersistent) break;
+    backwards = !backwards;  // the slices read last are still in L2, and neighbours need them
   }
 }
 
@@ -163,8 +169,13 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
       });
     } else if constexpr (kStaged) {
       const int warp = static_cast<int>(threadIdx.x) / 32;
-      const StoreRows<Element> store = {c, num_rows, n, smem + kRingBytes + warp * kStagingBytes};
-      store(sums, first_long, first_wide);
+      const StoreRows<Element, kStagingPanels> store = {c, num_rows, n,
+                                                        smem + kRingBytes + warp * kStagingBytes};
+      if (store.fits()) {
+        store(sums, first_long, first_wide);
+      } else {
+        store_groups(sums, StoreGroup<Element>{c, num_rows, n}, first_long, first_wide);
+      }
     } else {
       store_all([&](const auto& store) { store_groups(sums, store, first_long, first_wide); });
     }

@@ -37,6 +37,11 @@ ASSAY_HD constexpr Tile tile_at(Schedule schedule, int index, int tiles_m, int t
 struct SliceRange {
   int first;
   int count;
+
+  /// The `index`th slice of the way through the run, forwards or backwards.
+  ASSAY_HD constexpr int at(int index, bool backwards) const {
+    return first + (backwards ? count - 1 - index : index);
+  }
 };
 
 /// The slices of K that split `split` of `num_splits` adds up: runs of nearly equal length in

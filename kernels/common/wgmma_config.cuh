@@ -46,9 +46,11 @@ constexpr int kStageBytes = kPanels * (kPanelBytesA + kPanelBytesB);
 constexpr int kProducerThreads = kConsumers > 1 ? 128 : 32;
 constexpr int kConsumerThreads = kConsumers * 128;
 constexpr int kThreads = kConsumerThreads + kProducerThreads;
-// 64 Ki registers in steps of 8 a thread; the producer needs hardly any.
-constexpr int kProducerRegisters = 40;
-constexpr int kConsumerRegisters = 232;
+// 64 Ki registers in steps of 8 a thread; the producer needs hardly any. 192 sums need what its
+// 24 leave; with fewer it keeps 40, since what shares copies spills a little at 24.
+constexpr bool kManySums = kLongTiles * kWide > 368;
+constexpr int kProducerRegisters = kManySums ? 24 : 40;
+constexpr int kConsumerRegisters = kManySums ? 240 : 232;
 
 static_assert(kBlockK % kPanelColumns == 0, "slices are made of panels of 64 columns");
 static_assert(kLong % (64 * kSharers) == 0 && kLongTiles > 0,

@@ -25,64 +25,73 @@ struct WarpRows {
   __device__ __forceinline__ int first(int i) const { return i * 64 + warp * 16; }
 };
 
-constexpr int kPanelBytes = 16 * 128;           // 16 rows of 64 columns
-constexpr int kStagingBytes = 2 * kPanelBytes;  // of a warp: one is filled while one is read
+constexpr int kPanelBytes = 16 * 128;  // 16 rows of 64 columns
 
-/// C [m, n], row-major, the long side along m. Each warp turns 16 rows x 64 columns at a time into
-/// whole rows in its own shared memory, and stores 16 bytes a lane, 128 a row: no warp waits for
-/// another, and the stores finish while the next tile is multiplied.
-template <typename Element, typename Map = KeepSums>
+/// C [m, n], row-major, n a multiple of 8, the long side along m. Each warp turns 16 rows x 64
+/// columns at a time into whole rows in its own shared memory, and stores 16 bytes a lane, 128 a
+/// row: no warp waits for another, and the stores finish while the next tile is multiplied. The
+/// fewer instructions the better, since each of them takes registers' ports from the tensor cores.
+///
+/// kStagingPanels = panels of a warp's shared memory, filled in turn.
+template <typename Element, int kStagingPanels, typename Map = KeepSums>
 struct StoreRows {
   Element* c;
   int m, n;
-  unsigned char* staging;  // this warp's kStagingBytes
+  unsigned char* staging;  // this warp's panels
   Map map = {};
+
+  /// Whether rows start at multiples of 16 bytes.
+  __device__ __forceinline__ bool fits() const { return n % 8 == 0; }
 
   template <int kLongTiles, int kHalf>
   __device__ __forceinline__ void operator()(float (&sums)[kLongTiles][kHalf], int first_m,
                                              int first_n) const {
     constexpr int kGroups = kHalf / 4;  // of 8 columns
-    static_assert(kGroups % 2 == 0, "stmatrix stores 16 columns at once");
     const WarpRows rows;
     const unsigned staged = shared_address(staging);
-    const bool aligned = n % 8 == 0;
+    const int row_written = rows.lane % 16;
+    const int row_read = rows.lane / 8, chunk = rows.lane % 8;  // and 4, 8, 12 rows further down
+    const int columns_left = n - first_n - chunk * 8;
+    const long long four_rows = 4ll * n;
     __syncwarp();  // the last tile's panels have been read
 #pragma unroll
     for (int i = 0; i < kLongTiles; ++i) {
       const int row = first_m + rows.first(i);
+      Element* to = c + static_cast<long long>(row + row_read) * n + first_n + chunk * 8;
+      int columns[4];  // of each of the lane's rows that are in C, from its chunk on
+#pragma unroll
+      for (int part = 0; part < 4; ++part) {
+        columns[part] = row + row_read + part * 4 < m ? columns_left : 0;
+      }
 #pragma unroll
       for (int panel = 0; panel < kGroups; panel += 8) {
-        // The other one of the two was read before the last __syncwarp.
-        const int buffer = (i * cdiv(kGroups, 8) + panel / 8) % 2 * kPanelBytes;
+        constexpr int kPanels = cdiv(kGroups, 8);
+        const int buffer = (i * kPanels + panel / 8) % kStagingPanels * kPanelBytes;
+        if constexpr (kStagingPanels == 1) __syncwarp();  // else the last but one has been read
 #pragma unroll
         for (int group = 0; group < smaller(8, kGroups - panel); group += 2) {
-          unsigned matrix[4];
+          unsigned matrix[4] = {};  // what lies beyond the last group is not read
 #pragma unroll
           for (int part = 0; part < 4; ++part) {  // rows 0-7 and 8-15, then the next 8 columns
-            float* pair = &sums[i][(panel + group + part / 2) * 4 + part % 2 * 2];
+            const int at = panel + group + part / 2;
+            if (at >= kGroups) continue;
+            float* pair = &sums[i][at * 4 + part % 2 * 2];
             map(pair[0], pair[1], row + part % 2 * 8 + rows.lane / 4,
-                first_n + (panel + group + part / 2) * 8 + rows.lane % 4 * 2);
+                first_n + at * 8 + rows.lane % 4 * 2);
             matrix[part] = pack(Element{}, pair[0], pair[1]);
           }
-          const int at = rows.lane % 16;
-          stmatrix_x4(staged + buffer + at * 128 + swizzled<8>(at, group + rows.lane / 16) * 16,
-                      matrix);
+          const int column = swizzled<8>(row_written, group + rows.lane / 16);
+          stmatrix_x4(staged + buffer + row_written * 128 + column * 16, matrix);
         }
         __syncwarp();
+        const bool in_tile = chunk < kGroups - panel;
 #pragma unroll
         for (int part = 0; part < 4; ++part) {
-          const int at = part * 4 + rows.lane / 8, chunk = rows.lane % 8;
-          const int at_m = row + at, at_n = first_n + (panel + chunk) * 8;
-          if (panel + chunk >= kGroups || at_m >= m || at_n >= n) continue;
-          const unsigned char* from = staging + buffer + at * 128 + swizzled<8>(at, chunk) * 16;
-          Element* to = c + static_cast<long long>(at_m) * n + at_n;
-          if (aligned) {
-            *reinterpret_cast<Chunk*>(to) = *reinterpret_cast<const Chunk*>(from);
-          } else {
-#pragma unroll 1
-            for (int e = 0; e < smaller(8, n - at_n); ++e) {
-              to[e] = reinterpret_cast<const Element*>(from)[e];
-            }
+          const int column = swizzled<8>(part * 4 + row_read, chunk);
+          const unsigned char* from = staging + buffer + (part * 4 + row_read) * 128 + column * 16;
+          const Chunk value = *reinterpret_cast<const Chunk*>(from);
+          if (in_tile && panel * 8 < columns[part]) {
+            *reinterpret_cast<Chunk*>(to + part * four_rows + panel * 8) = value;
           }
         }
       }

@@ -9,19 +9,20 @@
 #include "common/ring.cuh"
 #include "common/wgmma_tile.cuh"
 
-/// The producer's half, by one thread: fills `count` slots with slices from `first_slice` on.
+/// The producer's half, by one thread: fills a slot with each of the slices, the last one first
+/// when `backwards`.
 template <int kStages, int kBlockK, typename LongOperand, typename WideOperand>
 __device__ __forceinline__ void produce(const Ring<kStages>& ring, RingPlace<kStages>& place,
                                         unsigned slots, const LongOperand& long_operand,
                                         const WideOperand& wide_operand, int long_row, int wide_row,
-                                        SliceRange slices) {
+                                        SliceRange slices, bool backwards) {
   constexpr int kBytes = LongOperand::kSliceBytes + WideOperand::kSliceBytes;
 #pragma unroll 1
   for (int slice = 0; slice < slices.count; ++slice, place.advance()) {
     ring.wait_empty(place);
     const unsigned barrier = ring.full(place.slot);
     const unsigned slot = slots + place.slot * kBytes;
-    const int column = (slices.first + slice) * kBlockK;
+    const int column = slices.at(slice, backwards) * kBlockK;
     mbarrier_arrive_expect_bytes(barrier, kBytes);
     long_operand.copy_slice(slot, barrier, long_row, column);
     wide_operand.copy_slice(slot + LongOperand::kSliceBytes, barrier, wide_row, column);

@@ -78,6 +78,14 @@ TEST(SlicesOf, EverySliceBelongsToOneSplitAndSplitsAreEven) {
   }
 }
 
+TEST(SliceRange, BackwardsVisitsTheSameSlicesInReverse) {
+  const SliceRange range = {5, 4};
+  for (int index = 0; index < range.count; ++index) {
+    EXPECT_EQ(range.at(index, false), 5 + index);
+    EXPECT_EQ(range.at(index, true), 8 - index);
+  }
+}
+
 /// How often each tile of each split is visited when `workers` clusters walk the units.
 std::vector<int> visits(const UnitWalk& walk, int cluster_m, int cluster_n, int workers,
                         int tiles_m, int tiles_n) {

@@ -24,11 +24,11 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-/// N columns: 8, or a multiple of 16 up to 256. With `accumulate` 0 the sums start from zero.
+/// N columns: 8, 168, 184, or a multiple of 16 up to 256; the hardware has every multiple of 8.
+/// With `accumulate` 0 the sums start from zero.
 template <int kColumns>
 struct Wgmma {
-  static_assert(kColumns == 8 || (kColumns > 0 && kColumns <= 256 && kColumns % 16 == 0),
-                "wgmma is here for 8 columns and for multiples of 16 up to 256");
+  static_assert(kColumns == 0, "wgmma is here for 8, 168, 184 and multiples of 16 up to 256");
 };
 
 // Operand lists, one on top of the other: REGISTERS_n names the sums of n columns, SUMS_n binds
@@ -45,7 +45,9 @@ struct Wgmma {
 #define ASSAY_REGISTERS_128 ASSAY_REGISTERS_112 ",%56,%57,%58,%59,%60,%61,%62,%63"
 #define ASSAY_REGISTERS_144 ASSAY_REGISTERS_128 ",%64,%65,%66,%67,%68,%69,%70,%71"
 #define ASSAY_REGISTERS_160 ASSAY_REGISTERS_144 ",%72,%73,%74,%75,%76,%77,%78,%79"
+#define ASSAY_REGISTERS_168 ASSAY_REGISTERS_160 ",%80,%81,%82,%83"
 #define ASSAY_REGISTERS_176 ASSAY_REGISTERS_160 ",%80,%81,%82,%83,%84,%85,%86,%87"
+#define ASSAY_REGISTERS_184 ASSAY_REGISTERS_176 ",%88,%89,%90,%91"
 #define ASSAY_REGISTERS_192 ASSAY_REGISTERS_176 ",%88,%89,%90,%91,%92,%93,%94,%95"
 #define ASSAY_REGISTERS_208 ASSAY_REGISTERS_192 ",%96,%97,%98,%99,%100,%101,%102,%103"
 #define ASSAY_REGISTERS_224 ASSAY_REGISTERS_208 ",%104,%105,%106,%107,%108,%109,%110,%111"
@@ -71,8 +73,10 @@ struct Wgmma {
   "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71])
 #define ASSAY_SUMS_160(d) ASSAY_SUMS_144(d), "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), \
   "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79])
+#define ASSAY_SUMS_168(d) ASSAY_SUMS_160(d), "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83])
 #define ASSAY_SUMS_176(d) ASSAY_SUMS_160(d), "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), \
   "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87])
+#define ASSAY_SUMS_184(d) ASSAY_SUMS_176(d), "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91])
 #define ASSAY_SUMS_192(d) ASSAY_SUMS_176(d), "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), \
   "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95])
 #define ASSAY_SUMS_208(d) ASSAY_SUMS_192(d), "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99]), \
@@ -115,7 +119,9 @@ ASSAY_WGMMA(112, 56, 57, 58)
 ASSAY_WGMMA(128, 64, 65, 66)
 ASSAY_WGMMA(144, 72, 73, 74)
 ASSAY_WGMMA(160, 80, 81, 82)
+ASSAY_WGMMA(168, 84, 85, 86)
 ASSAY_WGMMA(176, 88, 89, 90)
+ASSAY_WGMMA(184, 92, 93, 94)
 ASSAY_WGMMA(192, 96, 97, 98)
 ASSAY_WGMMA(208, 104, 105, 106)
 ASSAY_WGMMA(224, 112, 113, 114)
@@ -136,7 +142,9 @@ ASSAY_WGMMA(256, 128, 129, 130)
 #undef ASSAY_SUMS_128
 #undef ASSAY_SUMS_144
 #undef ASSAY_SUMS_160
+#undef ASSAY_SUMS_168
 #undef ASSAY_SUMS_176
+#undef ASSAY_SUMS_184
 #undef ASSAY_SUMS_192
 #undef ASSAY_SUMS_208
 #undef ASSAY_SUMS_224
@@ -153,7 +161,9 @@ ASSAY_WGMMA(256, 128, 129, 130)
 #undef ASSAY_REGISTERS_128
 #undef ASSAY_REGISTERS_144
 #undef ASSAY_REGISTERS_160
+#undef ASSAY_REGISTERS_168
 #undef ASSAY_REGISTERS_176
+#undef ASSAY_REGISTERS_184
 #undef ASSAY_REGISTERS_192
 #undef ASSAY_REGISTERS_208
 #undef ASSAY_REGISTERS_224
