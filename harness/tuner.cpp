@@ -391,6 +391,7 @@ std::vector<TrialRequest> Tuner::requests_of(const std::vector<Measured>& best,
                   to_text(measured.config) + ": " + compiled.log);
     }
     requests.push_back(request_of(*measured.kernel, problem, measured.config, compiled));
+    requests.back().screened_ns = measured.median_ns;
   }
   return requests;
 }

@@ -27,8 +27,9 @@ struct CompileReport {
 };
 
 /// Why sampling stopped: the interval was as narrow as asked (`precision`), would not become
-/// narrower (`noise`), lay clearly above the best so far (`raced`), or a limit was reached. Whatever
-/// ended it, a clock that never came to rest under load is the reason to remember (`unsettled`).
+/// narrower (`noise`), lay clearly above the best so far (`raced`), or a limit was reached.
+/// Whatever ended it, a clock that never came to rest under load is the reason to remember
+/// (`unsettled`).
 enum class StopReason { precision, noise, raced, time_limit, sample_limit, unsettled };
 std::string_view to_text(StopReason reason);
 std::optional<StopReason> parse_stop_reason(std::string_view text);

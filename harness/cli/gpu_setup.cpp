@@ -26,8 +26,8 @@ Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
   const Vitals vitals = gpu.vitals();
   if (vitals.num_processes.value_or(1) > 1) {
     fmt::print(stderr,
-               "warning: {} other processes use {}: times may be too long and say so nowhere else; "
-               "see nvidia-smi\n",
+               "warning: other processes ({}) use {}: times may be too long, and nothing else will "
+               "say so; see nvidia-smi\n",
                *vitals.num_processes - 1, gpu.info().name);
   }
   const Ceilings ceilings = ensure_ceilings(gpu, vitals);

@@ -37,6 +37,8 @@ struct TrialRequest {
   /// Median of the fastest configuration of this problem so far: what is clearly slower stops
   /// early. Nothing: it is measured in full.
   std::optional<double> best_ns = {};
+  /// Its own median of the screening, from which a re-rank's watchdog knows how long is too long.
+  std::optional<double> screened_ns = {};
 };
 
 /// One of the things a user would run instead, timed under the same protocol.

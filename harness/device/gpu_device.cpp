@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,11 @@ constexpr double kStartTimeoutS = 60;
 constexpr double kInstrumentTimeoutS = 120;
 // cuBLASLt offers at most this many algorithms, each timed like a configuration.
 constexpr int kAlgorithmsPerBaseline = 16;
+// Of a re-rank: the rest after a sample with what surrounds it; the rounds that short work takes at
+// least; loading everyone's code at every place, the rounds beyond the first, energy, last checks.
+constexpr double kMostRestSeconds = 0.015;
+constexpr int kRoundsOfShortWork = 64;
+constexpr double kRerankSlackSeconds = 60;
 
 json encode_all(const std::vector<TrialRequest>& requests) {
   json array = json::array();
@@ -214,18 +220,36 @@ struct GpuDevice::Impl {
   std::optional<Outcome> rerank(const std::vector<TrialRequest>& candidates,
                                 const std::vector<std::string>& baselines, const RerankSpec& spec,
                                 RerankResult& reranked) {
-    const std::size_t num_samples =
-        (candidates.size() + 1 + 2 * baselines.size()) * static_cast<std::size_t>(spec.rounds);
     return ask({{"verb", "rerank"},
                 {"candidates", encode_all(candidates)},
                 {"baselines", baselines},
                 {"spec", message::encode(spec)}},
-               timeout_s(candidates.front().measure, num_samples), [&](const json& answer) {
+               rerank_timeout_s(candidates, baselines.size(), spec), [&](const json& answer) {
                  reranked = message::decode<RerankResult>(answer);
                  if (reranked.candidates.size() != candidates.size()) {
                    throw Error("a re-rank lacks candidates");
                  }
                });
+  }
+
+  /// Long enough for every sample to take thrice its screened time, and for the loads and the last
+  /// checks; where a time is not known, for every sample to take its configuration's whole limit.
+  double rerank_timeout_s(const std::vector<TrialRequest>& candidates, std::size_t num_baselines,
+                          const RerankSpec& spec) const {
+    double round_s = 0;
+    for (const TrialRequest& candidate : candidates) {
+      const double limit_s = candidate.measure.max_seconds_per_config;
+      const double sample_s =
+          candidate.screened_ns ? kMostRestSeconds + 3e-9 * *candidate.screened_ns : limit_s;
+      round_s += std::min(sample_s, limit_s);
+    }
+    // The twin, and a baseline's algorithms, take no longer than a candidate on average.
+    const auto num_candidates = static_cast<double>(candidates.size());
+    const double entrants =
+        num_candidates + 1 + static_cast<double>(kAlgorithmsPerBaseline * num_baselines);
+    const double rounds = std::max(spec.rounds, kRoundsOfShortWork);
+    return timeout_s(candidates.front().measure) + kRerankSlackSeconds +
+           rounds * round_s / num_candidates * entrants;
   }
 
   double timeout_s(const MeasureSpec& measure, std::size_t times = 1) const {

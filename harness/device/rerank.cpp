@@ -22,7 +22,7 @@ constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 0.5;
 constexpr double kOtherLaunches = 300, kOtherSeconds = 0.1;
 
 // After each so many rounds, thrice, what is clearly slower than the fastest leaves, and the third
-// time all but the `top` fastest. Eight rounds are the fewest whose interval survives an outlier.
+// time all but the fastest few. Eight rounds are the fewest whose interval survives an outlier.
 constexpr int kEliminationRounds = 8;
 constexpr int kEliminations = 3;
 constexpr double kEliminationMargin = 0.006;  // as between different times in report/ranking.h
@@ -212,9 +212,13 @@ void Race::enter_more_places() {
   std::mt19937 random(1);
   std::vector<DeviceMemory> gaps;
   for (; num_places_ < places; ++num_places_) {
-    gaps.push_back(allocate(bench_.driver, random() % kLargestGapBytes + 1));
-    arenas_.push_back(bench_.arena.take());
-    bench_.arena.reserve(arena_bytes_);
+    const Outcome room = bench_.guarded([&] {
+      gaps.push_back(allocate(bench_.driver, random() % kLargestGapBytes + 1));
+      arenas_.push_back(bench_.arena.take());
+      bench_.arena.reserve(arena_bytes_);
+      return Outcome{};
+    });
+    if (room.status != Status::correct) return;  // the places so far must do
     bench_.inputs.clear();
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       Entrant& entrant = candidates_[i];
@@ -328,7 +332,9 @@ void Race::run(const RerankSpec& spec) {
     if (round % kEliminationRounds == 0 && round <= kEliminations * kEliminationRounds) {
       const bool last = round == kEliminations * kEliminationRounds;
       eliminate(candidates_, last ? static_cast<std::size_t>(spec.top) : candidates_.size());
-      for (BaselineRace& baseline : baselines_) eliminate(baseline.entrants, kMostAlgorithms);
+      for (BaselineRace& baseline : baselines_) {
+        eliminate(baseline.entrants, last ? kMostAlgorithms : baseline.entrants.size());
+      }
     }
     if (round < next_look) continue;
     next_look *= kLookGrowth;

@@ -7,6 +7,7 @@
 // is missed.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -99,6 +100,8 @@ std::string single_sweep(const std::string& problem, const std::string& protocol
 
 struct Repeats {
   std::vector<double> ratios;  // of the one configuration to the best of cuBLASLt
+  std::vector<double>
+      cycles_ratios;  // the same in cycles: another algorithm shows as another group
   std::vector<double> times_ns;
   int pairs = 0;
   int different = 0;  // pairs of one cubin with itself
@@ -120,6 +123,9 @@ Repeats repeat(const Bench& bench, const std::string& problem, const std::string
     }
     if (ours == nullptr || best == nullptr) throw Error("a re-rank lacks its baseline");
     repeats.ratios.push_back(paired_ratio(ours->samples_ns, best->samples_ns).value);
+    if (best->cycles_ratio_to_best.value > 0) {
+      repeats.cycles_ratios.push_back(1 / best->cycles_ratio_to_best.value);
+    }
     repeats.times_ns.push_back(ours->median_ns);
     repeats.rounds = std::max(repeats.rounds, static_cast<int>(ours->samples_ns.size()));
     if (!rank.noise) continue;
@@ -150,6 +156,8 @@ void print_repeats(Bench& bench, Repeats& all, const std::string& problem,
       *std::min_element(repeats.times_ns.begin(), repeats.times_ns.end()) / 1e3,
       *std::max_element(repeats.times_ns.begin(), repeats.times_ns.end()) / 1e3, repeats.rounds,
       repeats.different, repeats.pairs);
+  fmt::print("    ratios {:.4f}\n    in cycles {:.4f}\n", fmt::join(repeats.ratios, " "),
+             fmt::join(repeats.cycles_ratios, " "));
   all.pairs += repeats.pairs;
   all.different += repeats.different;
 }

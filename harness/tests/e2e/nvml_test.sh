@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# What NVML tells of a GPU reaches its user: neighbours, throttling, energy. On the stand-in GPU.
+# Arguments: the program, the tree, the folders of the stand-ins for libcuda and for NVML.
+set -uo pipefail
+
+assay=$1
+tree=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export LD_LIBRARY_PATH=$3:$4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export XDG_CACHE_HOME=$work/cache
+export TMPDIR=$work
+
+fail() {
+  printf 'FAILED: %s\n' "$1"
+  [[ -f output ]] && sed 's/^/  | /' output
+  exit 1
+}
+
+cat >sweep.yaml <<YAML
+sweep: nvml
+kernels: [vector_add]
+problems: [{N: 1000}]
+params: {BLOCK: [256, 512], VECTOR: [1], ITEMS: [1]}
+rerank: {rounds: 6}
+YAML
+sweep() { "$assay" sweep sweep.yaml --kernels "$tree/kernels" --device 0 "$@" >output 2>&1; }
+
+sweep --db a.db || fail "the sweep ends with exit $?"
+grep -q 'other processes' output && fail "a neighbour is named that is not there"
+ASSAY_FAKE_NVML=shared sweep --db b.db || fail "a shared GPU ends the sweep with exit $?"
+grep -q 'warning: other processes (1) use Fake GPU' output || fail "a neighbour is not named"
+(cd "$tree" && ASSAY_FAKE_NVML=shared "$assay" doctor) >output 2>&1
+[[ $? -eq 3 ]] || fail "the doctor finds a shared GPU fit"
+grep -q '1 other processes' output || fail "the doctor does not name the neighbour"
+
+ASSAY_FAKE_NVML=power_cap sweep --db c.db || fail "a power cap ends the sweep with exit $?"
+"$assay" show 1 --db c.db >output 2>&1 || fail "a throttled trial cannot be shown"
+grep -q 'power cap' output || fail "the power cap is not named"
+
+sweep --db a.db --objective energy || fail "the sweep by energy ends with exit $?"
+grep -q ' 0 now, 2 kept' output || fail "another objective measured the trials again"
+"$assay" best --db a.db >output 2>&1 || fail "the best cannot be shown"
+grep -q 'protocol cold, least energy' output || fail "the objective is not named"
+grep -qE '[0-9] [mun]?J' output || fail "no energy is shown"
+[[ $(sqlite3 a.db "SELECT count(*) FROM rank_entry WHERE energy_j > 0") -eq 2 ]] ||
+  fail "the energy of both is not stored"
+[[ $(sqlite3 a.db "SELECT count(*) FROM rank WHERE objective = 'time'") -eq 1 ]] ||
+  fail "the verdict by time is gone"
+echo ok
