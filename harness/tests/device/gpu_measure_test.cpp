@@ -1,0 +1,174 @@
+// What a live device measures, over a worker whose GPU is the stand-in: samples, protocols, clocks
+// and re-ranks.
+#include "gpu_device_fixture.h"
+#include "spec/vocabulary.h"
+
+namespace assay {
+namespace {
+
+using GpuMeasureTest = GpuDeviceTest;
+
+TEST_F(GpuMeasureTest, ARerankDropsTheCandidateThatKillsItAndTimesTheOthers) {
+  std::vector<TrialRequest> candidates = {request_of("vector_add"), request_of("crash"),
+                                          request_of("vector_add")};
+  candidates[2].plan.launches[0].block = {256, 1, 1};
+  for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
+  const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
+  ASSERT_EQ(result.candidates.size(), 3u);
+  EXPECT_EQ(result.candidates[0].outcome.status, Status::correct);
+  EXPECT_GE(result.candidates[0].samples_ns.size(), 6u);
+  EXPECT_EQ(result.candidates[1].outcome.kind, "crash");
+  EXPECT_TRUE(result.candidates[1].samples_ns.empty());
+  EXPECT_EQ(result.candidates[2].samples_ns.size(), 6u);
+  EXPECT_LT(result.candidates[2].samples_ns[0], result.candidates[0].samples_ns[0]);
+  expect_works();
+}
+
+TEST_F(GpuMeasureTest, ARerankWhoseWorkerIsKilledIsDoneAgain) {
+  script("slow=20000");
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  expect_works();
+  const pid_t worker = *children().begin();
+  std::thread killer([worker] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ::kill(worker, SIGKILL);
+  });
+  const RerankResult result = gpu().rerank({request, request}, {}, {.rounds = 12});
+  killer.join();
+  for (const RerankEntry& entry : result.candidates) {
+    EXPECT_EQ(entry.outcome.status, Status::correct) << entry.outcome.message;
+    EXPECT_EQ(entry.samples_ns.size(), 12u);
+  }
+  EXPECT_EQ(gpu().num_workers_started(), 2);
+}
+
+TEST_F(GpuMeasureTest, ARerankTimesEveryRound) {
+  std::vector<TrialRequest> candidates = {request_of("vector_add"), request_of("vector_add")};
+  for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
+  candidates[1].plan.launches[0].block = {256, 1, 1};
+  const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
+  ASSERT_EQ(result.candidates.size(), 2u);
+  EXPECT_EQ(result.candidates[0].samples_ns.size(), 6u);
+  EXPECT_EQ(result.candidates[1].samples_ns.size(), 6u);
+  EXPECT_LT(result.candidates[1].samples_ns[0], result.candidates[0].samples_ns[0]);
+}
+
+TEST_F(GpuMeasureTest, EverySampleHasItsClock) {
+  const Outcome outcome = run("vector_add");
+  ASSERT_TRUE(outcome.timing);
+  EXPECT_EQ(outcome.timing->clocks_mhz.size(), outcome.timing->samples_ns.size());
+  EXPECT_NEAR(outcome.timing->clock_mhz, 1755, 1);  // the stand-in's
+}
+
+// Launches 1 to 3 are checks, the 4th is thrown away.
+TEST_F(GpuMeasureTest, ASampleAtALowClockIsTakenAgain) {
+  script("throttled=6-7");
+  const Outcome outcome = run("vector_add");
+  ASSERT_TRUE(outcome.timing);
+  EXPECT_EQ(outcome.timing->num_throttled, 2);
+  for (const double time_ns : outcome.timing->samples_ns) EXPECT_NEAR(time_ns, 3926, 1);
+}
+
+TEST_F(GpuMeasureTest, AClockThatStaysLowIsMarkedAndItsSamplesKept) {
+  script("throttled=6-100000");
+  const Outcome outcome = run("vector_add");
+  EXPECT_EQ(outcome.status, Status::correct);
+  ASSERT_TRUE(outcome.timing);
+  EXPECT_GE(outcome.timing->num_throttled, 6);
+  EXPECT_NEAR(outcome.timing->samples_ns.front(), 3926, 1);
+  EXPECT_NEAR(outcome.timing->samples_ns.back(), 2 * 3926, 1);
+}
+
+TEST_F(GpuMeasureTest, ALowClockUnderLoadIsWhatSustainedMeasures) {
+  script("throttled=6-1000000000");
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  request.measure.protocol = "sustained";
+  const Outcome outcome = gpu().run(request);
+  ASSERT_TRUE(outcome.timing);
+  EXPECT_EQ(outcome.timing->num_throttled, 0);
+  EXPECT_NEAR(outcome.timing->median_ns, 2 * 3926, 1);
+}
+
+TEST_F(GpuMeasureTest, ATimeThatNeverSettlesUnderLoadSaysSo) {
+  script("drifting");
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  request.measure.protocol = "sustained";
+  request.measure.max_seconds_per_config = 0.1;
+  const Outcome outcome = gpu().run(request);
+  EXPECT_EQ(outcome.status, Status::correct);
+  ASSERT_TRUE(outcome.timing);
+  EXPECT_EQ(outcome.timing->stop, StopReason::unsettled);
+  EXPECT_NE(outcome.message.find("never settled"), std::string::npos) << outcome.message;
+}
+
+TEST_F(GpuMeasureTest, EverySampleOfARerankHasItsClock) {
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  const RerankResult result = gpu().rerank({request, request}, {}, {.rounds = 6});
+  for (const RerankEntry& entry : result.candidates) {
+    ASSERT_EQ(entry.clocks_mhz.size(), entry.samples_ns.size());
+    EXPECT_NEAR(entry.clocks_mhz.front(), 1755, 1);
+  }
+}
+
+TEST_F(GpuMeasureTest, EveryProtocolOfASweepIsTimed) {
+  for (const ProtocolRow& protocol : protocols()) {
+    TrialRequest request = request_of("vector_add");
+    request.cubin_path = cubin();
+    request.measure.protocol = protocol.name;
+    const Outcome outcome = gpu().run(request);
+    EXPECT_EQ(outcome.status, Status::correct) << protocol.name << ": " << outcome.message;
+    ASSERT_TRUE(outcome.timing) << protocol.name;
+    EXPECT_NEAR(outcome.timing->median_ns, 2000 + 6 + 1920, 1) << protocol.name;
+  }
+}
+
+TEST_F(GpuMeasureTest, WhatCannotBeCapturedIsRefusedUnderGraphWithASentence) {
+  script("no_capture");
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  request.measure.protocol = "graph";
+  const Outcome outcome = gpu().run(request);
+  EXPECT_EQ(outcome.status, Status::runtime);
+  EXPECT_EQ(outcome.kind, "graph");
+  EXPECT_NE(outcome.message.find("cannot be captured"), std::string::npos) << outcome.message;
+  expect_works();
+}
+
+TEST_F(GpuMeasureTest, WhatIsClearlySlowerThanTheBestIsGivenUpAndStillChecked) {
+  TrialRequest request = request_of("vector_add");
+  request.cubin_path = cubin();
+  request.best_ns = 2000;
+  const Outcome outcome = gpu().run(request);
+  EXPECT_EQ(outcome.status, Status::correct);
+  ASSERT_TRUE(outcome.timing && outcome.validation);
+  EXPECT_TRUE(outcome.timing->censored());
+  EXPECT_EQ(outcome.timing->samples_ns.size(), 3u);
+  request.best_ns = 4000;
+  EXPECT_FALSE(gpu().run(request).timing->censored());
+}
+
+TEST_F(GpuMeasureTest, TheFirstOfARerankTakesPartTwice) {
+  std::vector<TrialRequest> candidates = {request_of("crash"), request_of("vector_add"),
+                                          request_of("vector_add")};
+  candidates[2].plan.launches[0].block = {256, 1, 1};
+  for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
+  const std::vector<TrialRequest> sound(candidates.begin() + 1, candidates.end());
+  RerankResult result = gpu().rerank(sound, {}, {.rounds = 6});
+  ASSERT_TRUE(result.twin);
+  EXPECT_EQ(result.twin_of, 0u);
+  ASSERT_EQ(result.twin->samples_ns.size(), 6u);
+  // To the stand-in the two are one.
+  EXPECT_NEAR(result.twin->samples_ns[3], result.candidates[0].samples_ns[3], 1);
+  // When one is dropped, the twin is the first that is left.
+  result = gpu().rerank(candidates, {}, {.rounds = 6});
+  ASSERT_TRUE(result.twin);
+  EXPECT_EQ(result.twin_of, 1u);
+  EXPECT_NEAR(result.twin->samples_ns[3], result.candidates[1].samples_ns[3], 1);
+}
+
+}  // namespace
+}  // namespace assay
