@@ -151,6 +151,42 @@ TEST_F(GpuMeasureTest, WhatIsClearlySlowerThanTheBestIsGivenUpAndStillChecked) {
   EXPECT_FALSE(gpu().run(request).timing->censored());
 }
 
+// To the stand-in larger blocks are faster, by 3 % and more.
+TEST_F(GpuMeasureTest, TheClearlySlowerLeaveARerankAfterItsFirstRounds) {
+  std::vector<TrialRequest> candidates;
+  for (const unsigned block : {128, 256, 512, 1024}) {
+    candidates.push_back(request_of("vector_add"));
+    candidates.back().cubin_path = cubin();
+    candidates.back().plan.launches[0].block = {block, 1, 1};
+  }
+  const RerankResult result = gpu().rerank(candidates, {}, {.top = 2, .rounds = 30});
+  ASSERT_EQ(result.candidates.size(), 4u);
+  // The screening's leader stays, with its twin, whatever its time: the noise floor is theirs.
+  EXPECT_FALSE(result.candidates[0].eliminated);
+  EXPECT_EQ(result.candidates[0].samples_ns.size(), 30u);
+  EXPECT_EQ(result.twin.value().samples_ns.size(), 30u);
+  for (const std::size_t slower : {1, 2}) {
+    EXPECT_TRUE(result.candidates[slower].eliminated);
+    EXPECT_EQ(result.candidates[slower].samples_ns.size(), 8u);
+    EXPECT_EQ(result.candidates[slower].outcome.status, Status::correct);
+  }
+  EXPECT_FALSE(result.candidates[3].eliminated);
+  EXPECT_EQ(result.candidates[3].samples_ns.size(), 30u);
+}
+
+// None is clearly slower than another, so all stay until only the best `top` may.
+TEST_F(GpuMeasureTest, OfEqualsTheTopGoOn) {
+  std::vector<TrialRequest> candidates(5, request_of("vector_add"));
+  for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
+  const RerankResult result = gpu().rerank(candidates, {}, {.top = 3, .rounds = 30});
+  int stayed = 0;
+  for (const RerankEntry& entry : result.candidates) {
+    EXPECT_EQ(entry.samples_ns.size(), entry.eliminated ? 24u : 30u);
+    stayed += !entry.eliminated;
+  }
+  EXPECT_EQ(stayed, 3);
+}
+
 TEST_F(GpuMeasureTest, TheFirstOfARerankTakesPartTwice) {
   std::vector<TrialRequest> candidates = {request_of("crash"), request_of("vector_add"),
                                           request_of("vector_add")};
