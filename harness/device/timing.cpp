@@ -278,7 +278,11 @@ bool Timer::settle(const Work& work, Preparation preparation) {
   double older_ns = 0;
   for (const auto begin = Clock::now(); seconds_since(begin) < kLongestSettleSeconds;) {
     load(work, kSettleLoadSeconds);
-    const double newer_ns = median_of(work, preparation, kSettledSamples);
+    std::vector<double> times_ns;
+    for (int i = 0; i < kSettledSamples; ++i) {
+      times_ns.push_back(sample(work, preparation).time_ns);
+    }
+    const double newer_ns = median(times_ns);
     if (std::abs(newer_ns - older_ns) <= kSettledRatio * older_ns) return true;
     older_ns = newer_ns;
   }
@@ -287,12 +291,6 @@ bool Timer::settle(const Work& work, Preparation preparation) {
 
 void Timer::rest(double time_ns) {
   if (time_ns > kNeedsRestNs) pause(std::min(kRestRatio * time_ns, kLongestRestNs));
-}
-
-double Timer::median_of(const Work& work, Preparation preparation, int samples) {
-  std::vector<double> times_ns;
-  for (int i = 0; i < samples; ++i) times_ns.push_back(sample(work, preparation).time_ns);
-  return median(times_ns);
 }
 
 double Timer::boost_clock_mhz() {
@@ -308,8 +306,13 @@ double Timer::boost_clock_mhz() {
 }
 
 double Timer::quick_median_ns(const Work& work, int samples) {
-  sample(work, Preparation::cold);
-  return median_of(work, Preparation::cold, samples);
+  rest(sample(work, Preparation::cold).time_ns);
+  std::vector<double> times_ns;
+  for (int i = 0; i < samples; ++i) {
+    times_ns.push_back(sample(work, Preparation::cold).time_ns);
+    rest(times_ns.back());
+  }
+  return median(times_ns);
 }
 
 Timing Timer::measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns) {

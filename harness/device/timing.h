@@ -67,7 +67,7 @@ class Timer {
   static void rest(double time_ns);
   /// The SM clock of short work, after a moment of load that wakes an idle GPU; 0 when not known.
   double boost_clock_mhz();
-  /// The median of `samples` cold samples after one that is thrown away.
+  /// The median of `samples` cold samples after one that is thrown away, with a rest after each.
   double quick_median_ns(const Work& work, int samples);
 
   /// Samples until the interval of the median is narrow enough, the work is clearly slower than
@@ -81,7 +81,6 @@ class Timer {
   Mailbox& mailbox() const;
   CUdeviceptr in_mailbox(std::size_t offset) const;
   void load(const Work& work, double seconds) const;
-  double median_of(const Work& work, Preparation preparation, int samples);
   void prepare(const Work& work, Preparation preparation) const;
   void enqueue_timed(const Work& work, unsigned event_flags) const;
   void run_held(const Work& work);
