@@ -1,5 +1,7 @@
 #include "device/bench.h"
 
+#include "device/measure.h"
+
 namespace assay {
 
 Bench::Bench(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_info,
@@ -29,7 +31,7 @@ double Bench::event_floor_ns() {
 }
 
 Timing Bench::measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns) {
-  Timing timing = timer.measure(work, spec, best_ns);
+  Timing timing = assay::measure(timer, work, spec, best_ns);
   if (nvml) timing.state = nvml->state();
   return timing;
 }

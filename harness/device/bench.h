@@ -31,7 +31,7 @@ struct Bench {
   /// What two events read around an empty kernel; measured when first asked for.
   double event_floor_ns();
 
-  /// Timer::measure, with the state that the GPU was in at its end.
+  /// assay::measure, with the state that the GPU was in at its end.
   Timing measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns = {});
 
   /// Runs `trial`; what it throws about a configuration becomes its outcome. Afterwards the stream

@@ -9,12 +9,11 @@
 #include <cmath>
 #include <cstddef>
 #include <new>
-#include <span>
 #include <thread>
+#include <vector>
 
 #include "base/stats.h"
 #include "device/failure.h"
-#include "device/stop_rule.h"
 
 namespace assay {
 namespace {
@@ -42,13 +41,6 @@ constexpr double kRestRatio = 25;
 constexpr double kLongestRestNs = 10e6;
 constexpr double kNeedsRestNs = 50e3;
 
-// A sample at a clock this much below the highest of its trial was held down by something that came
-// with it or before it: heat, a power brake, a neighbour. It is taken again after a pause that
-// doubles, up to this many times a trial.
-constexpr double kThrottledRatio = 0.93;
-constexpr int kMostRetakes = 4;
-constexpr double kFirstPauseNs = 2e6;
-
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
@@ -66,22 +58,10 @@ constexpr std::array kPreparations{
     Named{"graph", Preparation::graph},
 };
 
-void pause(double ns) { std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(ns)); }
-
 /// Events count in fractions of a nanosecond that a float of milliseconds cannot hold; what is left
 /// of them below a tenth is noise.
 double from_milliseconds(float milliseconds) {
   return std::round(static_cast<double>(milliseconds) * 1e7) / 10;
-}
-
-void summarise(Timing& timing) {
-  const Interval interval = median_or_range(timing.samples_ns);
-  timing.median_ns = interval.value;
-  timing.ci_low_ns = interval.low;
-  timing.ci_high_ns = interval.high;
-  std::vector<double> known = timing.clocks_mhz;
-  std::erase(known, 0);
-  if (!known.empty()) timing.clock_mhz = median(known);
 }
 
 }  // namespace
@@ -290,7 +270,9 @@ bool Timer::settle(const Work& work, Preparation preparation) {
 }
 
 void Timer::rest(double time_ns) {
-  if (time_ns > kNeedsRestNs) pause(std::min(kRestRatio * time_ns, kLongestRestNs));
+  if (time_ns <= kNeedsRestNs) return;
+  const double rest_ns = std::min(kRestRatio * time_ns, kLongestRestNs);
+  std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(rest_ns));
 }
 
 double Timer::boost_clock_mhz() {
@@ -313,35 +295,6 @@ double Timer::quick_median_ns(const Work& work, int samples) {
     rest(times_ns.back());
   }
   return median(times_ns);
-}
-
-Timing Timer::measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns) {
-  const Preparation preparation = preparation_of(spec.protocol);
-  const StopRule rule(spec, best_ns);
-  const bool settled = settle(work, preparation);
-  const auto begin = Clock::now();
-  Timing timing;
-  double highest_mhz = 0;
-  double pause_ns = kFirstPauseNs;
-  std::optional<StopReason> stop;
-  while (!stop) {
-    const Sample taken = sample(work, preparation);
-    highest_mhz = std::max(highest_mhz, taken.clock_mhz);
-    // A low clock is what `sustained` is about.
-    const bool throttled = preparation != Preparation::sustained && taken.clock_mhz > 0 &&
-                           taken.clock_mhz < kThrottledRatio * highest_mhz;
-    if (throttled && timing.num_throttled++ < kMostRetakes) {
-      pause(pause_ns);
-      pause_ns *= 2;
-      continue;
-    }
-    timing.samples_ns.push_back(taken.time_ns);
-    timing.clocks_mhz.push_back(taken.clock_mhz);
-    stop = rule.decide(timing.samples_ns, seconds_since(begin));
-  }
-  timing.stop = settled || *stop == StopReason::raced ? *stop : StopReason::unsettled;
-  summarise(timing);
-  return timing;
 }
 
 }  // namespace assay

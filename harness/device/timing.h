@@ -2,13 +2,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string_view>
-#include <vector>
 
-#include "base/trial.h"
 #include "device/support_kernels.h"
-#include "spec/sweep_spec.h"
 
 namespace assay {
 
@@ -69,10 +65,6 @@ class Timer {
   double boost_clock_mhz();
   /// The median of `samples` cold samples after one that is thrown away, with a rest after each.
   double quick_median_ns(const Work& work, int samples);
-
-  /// Samples until the interval of the median is narrow enough, the work is clearly slower than
-  /// `best_ns`, or time runs out.
-  Timing measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns = {});
 
  private:
   class Release;
