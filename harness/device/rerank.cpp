@@ -80,8 +80,8 @@ void Race::run_round(int round, bool keep) {
     Entrant& entrant = *entrants[i];
     if (!entrant.alive() || bench_.context_lost) continue;
     entrant.entry->outcome = entrant_outcome(bench_, [&] {
-      // Two rounds at each place, one in each order.
-      const Work& work = entrant.works[static_cast<std::size_t>(round / 2) % field_.num_places()];
+      // One place after another, so that the first elimination has seen eight.
+      const Work& work = entrant.works[static_cast<std::size_t>(round) % field_.num_places()];
       const Sample sample = bench_.timer.sample(work, preparation_);
       if (preparation_ != Preparation::sustained) Timer::rest(sample.time_ns);
       if (!keep) return;
