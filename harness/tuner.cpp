@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "report/table.h"
@@ -25,10 +26,6 @@ std::string now_utc() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void check_interrupt() {

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Data flows one way through harness/, and so do includes: a folder includes itself and what the
 # table allows; what is outside the table (cli/, the files of harness/ itself) may include all of it,
-# and tests may include anything. Prints file:line of each that goes against the flow.
+# and tests may include anything. And each type has one definition: two of one name in two headers,
+# which no file included both of, once shared a destructor in the program. Prints file:line of each
+# that goes against either.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -38,6 +40,11 @@ awk '
     if (index(" " allowed[folder] " ", " " target[1] " ") == 0) {
       bad("includes \"" name "\"; " folder " may include: " allowed[folder])
     }
+  }
+  FILENAME ~ /\.h$/ && /^(struct|class|enum class) [A-Za-z]+[^;]*\{/ {
+    type = $1 == "enum" ? $3 : $2
+    if (type in defined) bad("defines " type ", as " defined[type] " does")
+    defined[type] = FILENAME
   }
   END { exit num_bad > 0 }
 ' "${files[@]}"

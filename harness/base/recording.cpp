@@ -4,6 +4,7 @@
 #include <cmath>
 
 namespace assay {
+
 std::string_view to_text(Objective objective) {
   switch (objective) {
     case Objective::time:

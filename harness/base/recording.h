@@ -71,9 +71,10 @@ struct RankEntry {
   Interval ratio_to_best;          // time(this) / time(winner), paired; the winner has 1, 1, 1
   Interval speedup_over_baseline;  // time(best baseline) / time(this); zeros without a baseline
   bool winner = false;
-  bool tied = false;        // cannot be told from the fastest; the winner is one of the tied
-  std::string failure;      // why it was dropped after the re-rank's own check; empty when fine
-  bool eliminated = false;  // clearly slower after the first rounds, so it has only those samples
+  bool tied = false;    // cannot be told from the fastest; the winner is one of the tied
+  std::string failure;  // why it was dropped after the re-rank's own check; empty when fine
+  /// Left after the first rounds, clearly slower or beyond the best few; has only those samples.
+  bool eliminated = false;
   std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown; or none at all
   Interval cycles_ratio_to_best = {};   // as ratio_to_best, of time x clock; zeros when not known
   double energy_j = 0;                  // per launch, at the GPU's steady power; 0: not measured

@@ -73,7 +73,7 @@ struct Validation {
   std::int64_t elements = 0;       // how many were compared
 };
 
-/// What became of one configuration. `kind` is the one-word detail of DESIGN's status table
+/// What became of one configuration. `kind` is the one-word detail of the status
 /// (`mismatch`, `unwritten`, `launch`, `illegal_address`, ...), empty for `correct`; `message` is a
 /// sentence for people (or NVRTC's log).
 struct Outcome {

@@ -24,7 +24,6 @@ struct Ceilings {
 /// What a worker sees of its GPU before it measures.
 struct Vitals {
   double clock_mhz = 0;                   // the SM clock of short work; 0 when not known
-  double empty_kernel_ns = 0;             // two events around an empty kernel: the event floor
   std::optional<int> num_processes = {};  // with a context on the GPU, the worker included
 };
 
@@ -54,7 +53,7 @@ struct RerankEntry {
   std::vector<double> samples_ns;       // one per round
   Outcome outcome;                      // correct, or how it failed its last check
   std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown
-  bool eliminated = false;              // left after the first rounds, clearly slower
+  bool eliminated = false;              // left after the first rounds: slower, or beyond the top
   double energy_j = 0;                  // per launch; 0 when it was not asked for
 };
 

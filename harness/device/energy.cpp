@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "base/elapsed.h"
+
 namespace assay {
 namespace {
 
@@ -11,10 +13,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kChunkSeconds = 0.002;
 // A counter that does not move for so long is none.
 constexpr double kPatienceSeconds = 1;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// What the counter said when it moved on, and how many launches had finished by then.
 struct Tick {

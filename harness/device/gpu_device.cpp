@@ -24,9 +24,9 @@ constexpr double kStartTimeoutS = 60;
 constexpr double kInstrumentTimeoutS = 120;
 // cuBLASLt offers at most this many algorithms, each timed like a configuration.
 constexpr int kAlgorithmsPerBaseline = 16;
-// Of a re-rank: the rest after a sample with what surrounds it; the rounds that short work takes at
-// least; loading everyone's code at every place, the rounds beyond the first, energy, last checks.
-constexpr double kMostRestSeconds = 0.015;
+// Of a re-rank: what surrounds a sample beside the rest; the rounds that short work takes at least,
+// two at each place; loading everyone's code at every place, further rounds, energy, last checks.
+constexpr double kAroundSampleSeconds = 0.005;
 constexpr int kRoundsOfShortWork = 64;
 constexpr double kRerankSlackSeconds = 60;
 
@@ -239,8 +239,9 @@ struct GpuDevice::Impl {
     double round_s = 0;
     for (const TrialRequest& candidate : candidates) {
       const double limit_s = candidate.measure.max_seconds_per_config;
-      const double sample_s =
-          candidate.screened_ns ? kMostRestSeconds + 3e-9 * *candidate.screened_ns : limit_s;
+      const double sample_s = candidate.screened_ns ? kLongestRestSeconds + kAroundSampleSeconds +
+                                                          3e-9 * *candidate.screened_ns
+                                                    : limit_s;
       round_s += std::min(sample_s, limit_s);
     }
     // The twin, and a baseline's algorithms, take no longer than a candidate on average.

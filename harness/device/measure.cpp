@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/elapsed.h"
 #include "base/stats.h"
 #include "device/stop_rule.h"
 
@@ -52,8 +53,7 @@ Timing measure(Timer& timer, const Work& work, const MeasureSpec& spec,
     }
     timing.samples_ns.push_back(taken.time_ns);
     timing.clocks_mhz.push_back(taken.clock_mhz);
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    stop = rule.decide(timing.samples_ns, elapsed.count());
+    stop = rule.decide(timing.samples_ns, seconds_since(begin));
   }
   timing.stop = settled || *stop == StopReason::raced ? *stop : StopReason::unsettled;
   summarise(timing);

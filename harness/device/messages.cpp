@@ -175,7 +175,6 @@ json encode(const Ceilings& ceilings) {
 
 json encode(const Vitals& vitals) {
   return {{"clock_mhz", vitals.clock_mhz},
-          {"empty_kernel_ns", vitals.empty_kernel_ns},
           {"num_processes", encode_optional(vitals.num_processes)}};
 }
 
@@ -291,8 +290,7 @@ Ceilings decode(const json& source) {
 template <>
 Vitals decode(const json& source) {
   return decoding("vitals", [&] {
-    return Vitals{source.at("clock_mhz"), source.at("empty_kernel_ns"),
-                  decode_optional<int>(source.at("num_processes"))};
+    return Vitals{source.at("clock_mhz"), decode_optional<int>(source.at("num_processes"))};
   });
 }
 

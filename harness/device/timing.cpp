@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/elapsed.h"
 #include "base/stats.h"
 #include "device/failure.h"
 
@@ -33,19 +34,14 @@ constexpr int kSettledSamples = 10;
 constexpr double kSettledRatio = 0.005;
 constexpr double kWakeSeconds = 0.02;
 
-// Between cold samples of a re-rank. The rest keeps the GPU idle for 96 % of the time up to the
-// longest one: back to back a 4096^3 product on an H200 is 2-4 % slower than at rest and the ratio
-// of two of them spreads by 0.4 % from process to process; with 5 ms of rest, by 0.14 %. Work
+// Between cold samples that are to be compared. The rest keeps the GPU idle for 96 % of the time up
+// to the longest one: back to back a 4096^3 product on an H200 is 2-4 % slower than at rest and the
+// ratio of two of them spreads by 0.4 % from process to process; with 5 ms of rest, by 0.14 %. Work
 // shorter than the flush before it draws too little power to lower the clock.
 constexpr double kRestRatio = 25;
-constexpr double kLongestRestNs = 10e6;
 constexpr double kNeedsRestNs = 50e3;
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 struct Named {
   std::string_view protocol;
@@ -271,7 +267,7 @@ bool Timer::settle(const Work& work, Preparation preparation) {
 
 void Timer::rest(double time_ns) {
   if (time_ns <= kNeedsRestNs) return;
-  const double rest_ns = std::min(kRestRatio * time_ns, kLongestRestNs);
+  const double rest_ns = std::min(kRestRatio * time_ns, kLongestRestSeconds * 1e9);
   std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(rest_ns));
 }
 

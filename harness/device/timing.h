@@ -20,8 +20,9 @@ using Work = std::function<void()>;
 ///   graph      cold, with eviction, events and work captured in one graph
 enum class Preparation { cold, hot, sustained, graph };
 
-/// How long settling under load may take.
+/// How long settling under load may take, and the rest after a sample.
 inline constexpr double kLongestSettleSeconds = 3;
+inline constexpr double kLongestRestSeconds = 0.01;
 
 /// Throws UsageError for a protocol that is not timed.
 Preparation preparation_of(std::string_view protocol);

@@ -53,7 +53,7 @@ std::string remark(const Timing& timing, const MeasureSpec& measure, double even
   return "";
 }
 
-/// Everything from the code to the verdict; the parts of DESIGN's section 4 in order.
+/// Everything from the code to the verdict: load, check, time, check again.
 Outcome run_trial(Bench& bench, const TrialRequest& request) {
   bench.arena.reserve(Trial::arena_bytes(request.plan));
   Trial trial(bench, request);
@@ -185,7 +185,7 @@ Ceilings TrialRunner::measure_ceilings() {
 Vitals TrialRunner::vitals() {
   Bench& bench = impl_->ready();
   return noting_loss(bench, [&] {
-    Vitals vitals{bench.timer.boost_clock_mhz(), bench.event_floor_ns()};
+    Vitals vitals{bench.timer.boost_clock_mhz()};
     if (const auto health = bench.nvml ? bench.nvml->health() : std::nullopt) {
       vitals.num_processes = health->num_processes;
     }

@@ -37,7 +37,8 @@ class TrialRunner {
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
                       const std::vector<std::string>& baselines, const RerankSpec& spec);
 
-  /// Figures that tell whether this GPU can be trusted to measure; see FlushProof and friends.
+  /// Figures that tell whether this GPU can be trusted to measure; report/doctor_view.h judges
+  /// them.
   struct SelfTest {
     double empty_event_ns = 0;       // two events with nothing between
     double empty_kernel_ns = 0;      // two events around an empty kernel

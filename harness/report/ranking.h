@@ -23,7 +23,7 @@ struct Entrant {
   TieBreak tie_break;                   // unused for a baseline
   std::string failure;                  // why its last check failed; empty when it passed
   std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown
-  bool eliminated = false;              // left after the first rounds, clearly slower
+  bool eliminated = false;              // left after the first rounds: slower, or beyond the top
   double energy_j = 0;                  // per launch; 0: not measured
 };
 

@@ -100,8 +100,8 @@ std::string single_sweep(const std::string& problem, const std::string& protocol
 
 struct Repeats {
   std::vector<double> ratios;  // of the one configuration to the best of cuBLASLt
-  std::vector<double>
-      cycles_ratios;  // the same in cycles: another algorithm shows as another group
+  /// The same in cycles: another algorithm of cuBLASLt shows as another group of numbers.
+  std::vector<double> cycles_ratios;
   std::vector<double> times_ns;
   int pairs = 0;
   int different = 0;  // pairs of one cubin with itself
@@ -180,10 +180,11 @@ std::map<std::string, Verdict> verdicts(const Store& store) {
   return verdicts;
 }
 
-/// On how many problems each run's winner is among the other's tied; names the others.
-int agreements(const Store& a, const Store& b, std::string& others) {
+/// On how many problems each run's winner is among the other's tied; names the other problems.
+void print_agreement(Bench& bench, const std::string& what, const Store& a, const Store& b) {
   const auto first = verdicts(a), second = verdicts(b);
-  int agreed = 0;
+  std::string others;
+  std::size_t agreed = 0;
   for (const auto& [problem, verdict] : first) {
     const auto found = second.find(problem);
     if (found != second.end() && found->second.tied.contains(verdict.winner) &&
@@ -193,7 +194,8 @@ int agreements(const Store& a, const Store& b, std::string& others) {
       others += "    " + problem + '\n';
     }
   }
-  return agreed;
+  bench.print(what, fmt::format("{} of {}", agreed, first.size()), "all", agreed == first.size());
+  fmt::print("{}", others);
 }
 
 /// Seconds that the device spent on the trials: checks and samples.
@@ -207,12 +209,7 @@ double device_seconds(const Store& store) {
 void print_sweeps(Bench& bench) {
   const Store first = bench.sweep(kSweep, "first");
   const Store second = bench.sweep(kSweep, "second");
-  const int problems = static_cast<int>(verdicts(first).size());
-  std::string others;
-  const int agreed = agreements(first, second, others);
-  bench.print("the GEMM sweep twice: winners mutually tied",
-              fmt::format("{} of {}", agreed, problems), "all", agreed == problems);
-  fmt::print("{}", others);
+  print_agreement(bench, "the GEMM sweep twice: winners mutually tied", first, second);
 }
 
 /// The same sweep with a fixed time for every configuration.
@@ -230,12 +227,7 @@ void print_cost(Bench& bench) {
   bench.print("GPU time of the screening over that of fixed 25 + 100 ms",
               fmt::format("{:.3f} ({:.1f} s)", share, device_seconds(adaptive)), "<= 1/3",
               share <= 1.0 / 3);
-  const int problems = static_cast<int>(verdicts(adaptive).size());
-  std::string others;
-  const int agreed = agreements(adaptive, fixed, others);
-  bench.print("winners mutually tied with those of the fixed times",
-              fmt::format("{} of {}", agreed, problems), "all", agreed == problems);
-  fmt::print("{}", others);
+  print_agreement(bench, "winners mutually tied with those of the fixed times", adaptive, fixed);
 }
 
 /// What the doctor says of the flush: a 33.5 MB read after each kind.

@@ -22,7 +22,6 @@
 #include "fixtures.h"
 
 namespace assay {
-
 using test::request_of;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -95,11 +94,16 @@ class GpuDeviceTest : public testing::Test {
     return *gpu_;
   }
 
-  Outcome run(const std::string& entry) {
+  /// A request that the stand-in can run.
+  TrialRequest ready(const std::string& entry = "vector_add",
+                     const std::string& protocol = "cold") const {
     TrialRequest request = request_of(entry);
     request.cubin_path = cubin();
-    return gpu().run(request);
+    request.measure.protocol = protocol;
+    return request;
   }
+
+  Outcome run(const std::string& entry) { return gpu().run(ready(entry)); }
 
   void expect_works() {
     const Outcome outcome = run("vector_add");

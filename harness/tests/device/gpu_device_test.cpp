@@ -92,8 +92,7 @@ TEST_F(GpuDeviceTest, AWorkerKilledBetweenTrialsCostsNone) {
 TEST_F(GpuDeviceTest, AStoppedWorkerIsAHang) {
   expect_works();
   ::kill(*children().begin(), SIGSTOP);
-  TrialRequest request = request_of("vector_add");
-  request.cubin_path = cubin();
+  TrialRequest request = ready();
   request.plan.kernel = std::string(std::size_t{4} << 20, 'x');
   EXPECT_EQ(gpu().run(request).status, Status::timeout);
   expect_works();
@@ -112,8 +111,7 @@ TEST_F(GpuDeviceTest, AnotherSweepsHangIsNotThisOnes) {
   patient.hang_timeout_s = 1;
   GpuDevice other(patient);
   other.setup(cubin(), std::nullopt);
-  TrialRequest request = request_of("vector_add");
-  request.cubin_path = cubin();
+  TrialRequest request = ready();
   std::thread hanging([this] { EXPECT_EQ(run("hang").kind, "hang"); });
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const Outcome outcome = other.run(request);
@@ -123,8 +121,7 @@ TEST_F(GpuDeviceTest, AnotherSweepsHangIsNotThisOnes) {
 }
 
 TEST_F(GpuDeviceTest, AMissingCublasIsAnErrorThatNamesIt) {
-  TrialRequest request = request_of("vector_add");
-  request.cubin_path = cubin();
+  TrialRequest request = ready();
   for (ArgPlan& arg : request.plan.args) {
     if (auto* buffer = std::get_if<BufferPlan>(&arg)) buffer->shape = {10, 10};
   }

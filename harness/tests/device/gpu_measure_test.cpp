@@ -9,10 +9,8 @@ namespace {
 using GpuMeasureTest = GpuDeviceTest;
 
 TEST_F(GpuMeasureTest, ARerankDropsTheCandidateThatKillsItAndTimesTheOthers) {
-  std::vector<TrialRequest> candidates = {request_of("vector_add"), request_of("crash"),
-                                          request_of("vector_add")};
+  std::vector<TrialRequest> candidates = {ready("vector_add"), ready("crash"), ready("vector_add")};
   candidates[2].plan.launches[0].block = {256, 1, 1};
-  for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
   const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
   ASSERT_EQ(result.candidates.size(), 3u);
   EXPECT_EQ(result.candidates[0].outcome.status, Status::correct);
@@ -26,8 +24,7 @@ TEST_F(GpuMeasureTest, ARerankDropsTheCandidateThatKillsItAndTimesTheOthers) {
 
 TEST_F(GpuMeasureTest, ARerankWhoseWorkerIsKilledIsDoneAgain) {
   script("slow=20000");
-  TrialRequest request = request_of("vector_add");
-  request.cubin_path = cubin();
+  TrialRequest request = ready();
   expect_works();
   const pid_t worker = *children().begin();
   std::thread killer([worker] {
@@ -44,8 +41,7 @@ TEST_F(GpuMeasureTest, ARerankWhoseWorkerIsKilledIsDoneAgain) {
 }
 
 TEST_F(GpuMeasureTest, ARerankTimesEveryRound) {
-  std::vector<TrialRequest> candidates = {request_of("vector_add"), request_of("vector_add")};
-  for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
+  std::vector<TrialRequest> candidates = {ready("vector_add"), ready("vector_add")};
   candidates[1].plan.launches[0].block = {256, 1, 1};
   const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
   ASSERT_EQ(result.candidates.size(), 2u);
@@ -82,9 +78,7 @@ TEST_F(GpuMeasureTest, AClockThatStaysLowIsMarkedAndItsSamplesKept) {
 
 TEST_F(GpuMeasureTest, ALowClockUnderLoadIsWhatSustainedMeasures) {
   script("throttled=6-1000000000");
-  TrialRequest request = request_of("vector_add");
-  request.cubin_path = cubin();
-  request.measure.protocol = "sustained";
+  TrialRequest request = ready("vector_add", "sustained");
   const Outcome outcome = gpu().run(request);
   ASSERT_TRUE(outcome.timing);
   EXPECT_EQ(outcome.timing->num_throttled, 0);
@@ -93,9 +87,7 @@ TEST_F(GpuMeasureTest, ALowClockUnderLoadIsWhatSustainedMeasures) {
 
 TEST_F(GpuMeasureTest, ATimeThatNeverSettlesUnderLoadSaysSo) {
   script("drifting");
-  TrialRequest request = request_of("vector_add");
-  request.cubin_path = cubin();
-  request.measure.protocol = "sustained";
+  TrialRequest request = ready("vector_add", "sustained");
   request.measure.max_seconds_per_config = 0.1;
   const Outcome outcome = gpu().run(request);
   EXPECT_EQ(outcome.status, Status::correct);
@@ -105,8 +97,7 @@ TEST_F(GpuMeasureTest, ATimeThatNeverSettlesUnderLoadSaysSo) {
 }
 
 TEST_F(GpuMeasureTest, EverySampleOfARerankHasItsClock) {
-  TrialRequest request = request_of("vector_add");
-  request.cubin_path = cubin();
+  TrialRequest request = ready();
   const RerankResult result = gpu().rerank({request, request}, {}, {.rounds = 6});
   for (const RerankEntry& entry : result.candidates) {
     ASSERT_EQ(entry.clocks_mhz.size(), entry.samples_ns.size());
@@ -116,10 +107,7 @@ TEST_F(GpuMeasureTest, EverySampleOfARerankHasItsClock) {
 
 TEST_F(GpuMeasureTest, EveryProtocolOfASweepIsTimed) {
   for (const ProtocolRow& protocol : protocols()) {
-    TrialRequest request = request_of("vector_add");
-    request.cubin_path = cubin();
-    request.measure.protocol = protocol.name;
-    const Outcome outcome = gpu().run(request);
+    const Outcome outcome = gpu().run(ready("vector_add", std::string(protocol.name)));
     EXPECT_EQ(outcome.status, Status::correct) << protocol.name << ": " << outcome.message;
     ASSERT_TRUE(outcome.timing) << protocol.name;
     EXPECT_NEAR(outcome.timing->median_ns, 2000 + 6 + 1920, 1) << protocol.name;
@@ -128,9 +116,7 @@ TEST_F(GpuMeasureTest, EveryProtocolOfASweepIsTimed) {
 
 TEST_F(GpuMeasureTest, WhatCannotBeCapturedIsRefusedUnderGraphWithASentence) {
   script("no_capture");
-  TrialRequest request = request_of("vector_add");
-  request.cubin_path = cubin();
-  request.measure.protocol = "graph";
+  TrialRequest request = ready("vector_add", "graph");
   const Outcome outcome = gpu().run(request);
   EXPECT_EQ(outcome.status, Status::runtime);
   EXPECT_EQ(outcome.kind, "graph");
@@ -139,8 +125,7 @@ TEST_F(GpuMeasureTest, WhatCannotBeCapturedIsRefusedUnderGraphWithASentence) {
 }
 
 TEST_F(GpuMeasureTest, WhatIsClearlySlowerThanTheBestIsGivenUpAndStillChecked) {
-  TrialRequest request = request_of("vector_add");
-  request.cubin_path = cubin();
+  TrialRequest request = ready();
   request.best_ns = 2000;
   const Outcome outcome = gpu().run(request);
   EXPECT_EQ(outcome.status, Status::correct);
@@ -155,8 +140,7 @@ TEST_F(GpuMeasureTest, WhatIsClearlySlowerThanTheBestIsGivenUpAndStillChecked) {
 TEST_F(GpuMeasureTest, TheClearlySlowerLeaveARerankAfterItsFirstRounds) {
   std::vector<TrialRequest> candidates;
   for (const unsigned block : {128, 256, 512, 1024}) {
-    candidates.push_back(request_of("vector_add"));
-    candidates.back().cubin_path = cubin();
+    candidates.push_back(ready("vector_add"));
     candidates.back().plan.launches[0].block = {block, 1, 1};
   }
   const RerankResult result = gpu().rerank(candidates, {}, {.top = 2, .rounds = 30});
@@ -176,8 +160,7 @@ TEST_F(GpuMeasureTest, TheClearlySlowerLeaveARerankAfterItsFirstRounds) {
 
 // None is clearly slower than another, so all stay until only the best `top` may.
 TEST_F(GpuMeasureTest, OfEqualsTheTopGoOn) {
-  std::vector<TrialRequest> candidates(5, request_of("vector_add"));
-  for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
+  std::vector<TrialRequest> candidates(5, ready("vector_add"));
   const RerankResult result = gpu().rerank(candidates, {}, {.top = 3, .rounds = 30});
   int stayed = 0;
   for (const RerankEntry& entry : result.candidates) {
@@ -188,10 +171,8 @@ TEST_F(GpuMeasureTest, OfEqualsTheTopGoOn) {
 }
 
 TEST_F(GpuMeasureTest, TheFirstOfARerankTakesPartTwice) {
-  std::vector<TrialRequest> candidates = {request_of("crash"), request_of("vector_add"),
-                                          request_of("vector_add")};
+  std::vector<TrialRequest> candidates = {ready("crash"), ready("vector_add"), ready("vector_add")};
   candidates[2].plan.launches[0].block = {256, 1, 1};
-  for (TrialRequest& candidate : candidates) candidate.cubin_path = cubin();
   const std::vector<TrialRequest> sound(candidates.begin() + 1, candidates.end());
   RerankResult result = gpu().rerank(sound, {}, {.rounds = 6});
   ASSERT_TRUE(result.twin);

@@ -30,7 +30,7 @@ class TrialRunnerTest : public test::GpuTest {
 
 // Four decades.
 TEST_F(TrialRunnerTest, ReadsAKnownDuration) {
-  const double floor_ns = runner_->vitals().empty_kernel_ns;
+  const double floor_ns = runner_->self_test().empty_kernel_ns;
   for (const std::int64_t microseconds : {10, 100, 1000, 10000, 100000}) {
     const Outcome outcome =
         run(test::GpuTest::broken_kernel("spin"), {{"SPIN_US", Value(microseconds)}});
@@ -59,7 +59,7 @@ TEST_F(TrialRunnerTest, WhatIsNoSlowerThanNothingSaysSo) {
   const Outcome outcome = runner_->run(request);
   ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
   // One element is read from memory, which takes half a microsecond that an empty kernel does not.
-  const double floor_ns = runner_->vitals().empty_kernel_ns;
+  const double floor_ns = runner_->self_test().empty_kernel_ns;
   EXPECT_LE(outcome.timing->median_ns, floor_ns + 3000);
   EXPECT_EQ(outcome.timing->median_ns <= 1.05 * floor_ns,
             outcome.message.find("empty kernel") != std::string::npos)

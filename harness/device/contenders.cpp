@@ -1,4 +1,4 @@
-#include "device/field.h"
+#include "device/contenders.h"
 
 #include <algorithm>
 #include <random>
@@ -20,17 +20,17 @@ constexpr std::size_t kLargestGapBytes = std::size_t{32} << 20;
 
 }  // namespace
 
-double Entrant::time_ns() const { return midmean(entry->samples_ns); }
+double Contender::time_ns() const { return midmean(entry->samples_ns); }
 
-const Entrant* fastest(const Group& group) {
-  const Entrant* best = nullptr;
-  for (const Entrant& entrant : group) {
-    if (entrant.timed() && (!best || entrant.time_ns() < best->time_ns())) best = &entrant;
+const Contender* fastest(const ContenderGroup& group) {
+  const Contender* best = nullptr;
+  for (const Contender& contender : group) {
+    if (contender.timed() && (!best || contender.time_ns() < best->time_ns())) best = &contender;
   }
   return best;
 }
 
-Outcome entrant_outcome(Bench& bench, const Work& work) {
+Outcome contender_outcome(Bench& bench, const Work& work) {
   return bench.guarded([&] {
     try {
       work();
@@ -43,8 +43,8 @@ Outcome entrant_outcome(Bench& bench, const Work& work) {
   });
 }
 
-Field::Field(Bench& bench, const std::vector<TrialRequest>& requests,
-             const std::vector<std::string>& baseline_names, RerankResult& result)
+Contenders::Contenders(Bench& bench, const std::vector<TrialRequest>& requests,
+                       const std::vector<std::string>& baseline_names, RerankResult& result)
     : bench_(bench), requests_(requests) {
   // Every address is fixed before the first trial binds its arguments.
   for (const TrialRequest& request : requests) {
@@ -57,12 +57,12 @@ Field::Field(Bench& bench, const std::vector<TrialRequest>& requests,
   requests_.push_back(requests.front());
   candidates.resize(requests_.size());
   for (std::size_t i = 0; i < requests_.size(); ++i) {
-    Entrant& entrant = candidates[i];
-    entrant.entry = i < requests.size() ? &result.candidates[i] : &result.twin.emplace();
-    entrant.entry->name = to_text(requests_[i].plan.config);
-    entrant.entry->outcome = bench.guarded([&] {
-      enter_candidate(requests_[i], entrant);
-      entrant.trials.front()->check();
+    Contender& contender = candidates[i];
+    contender.entry = i < requests.size() ? &result.candidates[i] : &result.twin.emplace();
+    contender.entry->name = to_text(requests_[i].plan.config);
+    contender.entry->outcome = bench.guarded([&] {
+      enter_candidate(requests_[i], contender);
+      contender.trials.front()->check();
       return Outcome{};
     });
   }
@@ -70,62 +70,62 @@ Field::Field(Bench& bench, const std::vector<TrialRequest>& requests,
   for (const std::string& name : baseline_names) {
     BaselineGroup& baseline = baselines.emplace_back();
     baseline.name = name;
-    const Outcome outcome = entrant_outcome(bench, [&] { enter_baseline(baseline); });
+    const Outcome outcome = contender_outcome(bench, [&] { enter_baseline(baseline); });
     baseline.entries.resize(baseline.algorithms.size());
     for (std::size_t i = 0; i < baseline.entries.size(); ++i) {
       baseline.entries[i].outcome = outcome;
-      if (i >= baseline.entrants.size()) baseline.entrants.emplace_back();
-      baseline.entrants[i].entry = &baseline.entries[i];
+      if (i >= baseline.contenders.size()) baseline.contenders.emplace_back();
+      baseline.contenders[i].entry = &baseline.entries[i];
     }
-    baseline.entrants.front().stays = true;
+    baseline.contenders.front().stays = true;
   }
 }
 
 /// Loads the code once more and binds it to the memory at hand.
-void Field::enter_candidate(const TrialRequest& request, Entrant& entrant) {
-  entrant.trials.push_back(std::make_unique<Trial>(bench_, request));
-  const Trial* trial = entrant.trials.back().get();
-  entrant.works.push_back([trial] { trial->enqueue(); });
-  entrant.works.back()();  // loads what is loaded lazily
+void Contenders::enter_candidate(const TrialRequest& request, Contender& contender) {
+  contender.trials.push_back(std::make_unique<Trial>(bench_, request));
+  const Trial* trial = contender.trials.back().get();
+  contender.works.push_back([trial] { trial->enqueue(); });
+  contender.works.back()();  // loads what is loaded lazily
   bench_.synchronise();
 }
 
-void Field::enter_baseline(BaselineGroup& baseline) {
+void Contenders::enter_baseline(BaselineGroup& baseline) {
   baseline.products.push_back(std::make_unique<ProductBaseline>(bench_, requests_.front()));
   ProductBaseline& product = *baseline.products.back();
-  if (baseline.entrants.empty()) {
+  if (baseline.contenders.empty()) {
     for (const int algorithm : product.best_algorithms(bench_)) {
       if (algorithm != 0) baseline.algorithms.push_back(algorithm);
     }
-    baseline.entrants.resize(baseline.algorithms.size());
+    baseline.contenders.resize(baseline.algorithms.size());
   }
   for (std::size_t i = 0; i < baseline.algorithms.size(); ++i) {
-    baseline.entrants[i].works.push_back(
+    baseline.contenders[i].works.push_back(
         [&product, algorithm = baseline.algorithms[i]] { product.enqueue(algorithm); });
-    baseline.entrants[i].works.back()();
+    baseline.contenders[i].works.back()();
   }
   bench_.synchronise();
 }
 
 /// Those that are still alive, at one more place.
-void Field::enter_all() {
+void Contenders::enter_all() {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    Entrant& entrant = candidates[i];
-    if (!entrant.alive() || bench_.context_lost) continue;
-    entrant.entry->outcome = bench_.guarded([&] {
-      enter_candidate(requests_[i], entrant);
+    Contender& contender = candidates[i];
+    if (!contender.alive() || bench_.context_lost) continue;
+    contender.entry->outcome = bench_.guarded([&] {
+      enter_candidate(requests_[i], contender);
       return Outcome{};
     });
   }
   for (BaselineGroup& baseline : baselines) {
-    if (!baseline.entrants.front().alive() || bench_.context_lost) continue;
-    const Outcome outcome = entrant_outcome(bench_, [&] { enter_baseline(baseline); });
+    if (!baseline.contenders.front().alive() || bench_.context_lost) continue;
+    const Outcome outcome = contender_outcome(bench_, [&] { enter_baseline(baseline); });
     for (RerankEntry& entry : baseline.entries) entry.outcome = outcome;
   }
 }
 
-void Field::enter_more_places() {
-  const Entrant& leader = candidates.front();
+void Contenders::enter_more_places() {
+  const Contender& leader = candidates.front();
   if (!leader.alive()) return;
   const double time_ns = bench_.timer.quick_median_ns(leader.works.front(), 3);
   std::size_t free_bytes = 0, total_bytes = 0;
@@ -151,19 +151,19 @@ void Field::enter_more_places() {
   }
 }
 
-std::vector<Entrant*> Field::all() {
-  std::vector<Entrant*> entrants;
-  for (Entrant& entrant : candidates) entrants.push_back(&entrant);
+std::vector<Contender*> Contenders::all() {
+  std::vector<Contender*> contenders;
+  for (Contender& contender : candidates) contenders.push_back(&contender);
   for (BaselineGroup& baseline : baselines) {
-    for (Entrant& entrant : baseline.entrants) entrants.push_back(&entrant);
+    for (Contender& contender : baseline.contenders) contenders.push_back(&contender);
   }
-  return entrants;
+  return contenders;
 }
 
-std::vector<RerankEntry> Field::baseline_entries() const {
+std::vector<RerankEntry> Contenders::baseline_entries() const {
   std::vector<RerankEntry> entries;
   for (const BaselineGroup& baseline : baselines) {
-    const Entrant* best = fastest(baseline.entrants);
+    const Contender* best = fastest(baseline.contenders);
     const RerankEntry& first = baseline.entries.front();
     for (const auto& [suffix, entry] :
          {std::pair{"_first", &first}, std::pair{"_best", best ? best->entry : &first}}) {
