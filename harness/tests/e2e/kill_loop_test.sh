@@ -6,13 +6,7 @@ set -uo pipefail
 
 assay=$1
 tree=$2
-fake_cuda=$3
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LD_LIBRARY_PATH=$fake_cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export XDG_CACHE_HOME=$work/cache
-export TMPDIR=$work  # the files by which sweeps on one GPU take turns
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
 RANDOM=1
 
 cat >sweep.yaml <<'YAML'
@@ -24,12 +18,6 @@ rerank: {top: 3, rounds: 6}
 YAML
 total=120  # 60 configurations of each problem
 sweep=("$assay" sweep sweep.yaml --kernels "$tree/kernels" --db a.db --device 0)
-
-fail() {
-  printf 'FAILED: %s\n' "$1"
-  [[ -f output ]] && sed 's/^/  | /' output
-  exit 1
-}
 
 # Every finished trial as one line that changes if it is measured again.
 finished() {

@@ -5,18 +5,7 @@ set -uo pipefail
 
 assay=$1
 tree=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LD_LIBRARY_PATH=$3:$4${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export XDG_CACHE_HOME=$work/cache
-export TMPDIR=$work
-
-fail() {
-  printf 'FAILED: %s\n' "$1"
-  [[ -f output ]] && sed 's/^/  | /' output
-  exit 1
-}
+source "$tree/harness/tests/e2e/stand_in.sh" "$3:$4"
 
 cat >sweep.yaml <<YAML
 sweep: nvml

@@ -6,19 +6,7 @@ set -uo pipefail
 
 assay=$1
 tree=$2
-fake_cuda=$3
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export LD_LIBRARY_PATH=$fake_cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export XDG_CACHE_HOME=$work/cache
-export TMPDIR=$work
-
-fail() {
-  printf 'FAILED: %s\n' "$1"
-  [[ -f output ]] && sed 's/^/  | /' output
-  exit 1
-}
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
 
 for protocol in cold graph; do
   cat >sweep.yaml <<YAML
