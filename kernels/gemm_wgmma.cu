@@ -2,19 +2,24 @@
 
 #include "common/gemm_wgmma.cuh"
 #include "common/reduce_partials.cuh"
+#include "common/reduce_pieces.cuh"
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1)
     gemm_wgmma(const Bf16*, const Bf16*, Bf16* c, float* partial,
                const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
-               int m, int n, int k) {
-  gemm_wgmma_block(a_map, b_map, c, partial, m, n, k);
+               const __grid_constant__ TensorMap c_map, int m, int n, int k, int) {
+  gemm_wgmma_block<Bf16>({a_map, b_map, c_map, c, partial, m, n, k});
 }
 
-/// Second launch, when SPLIT_K > 1.
+/// Second launch, when the sums over K were made in parts.
 extern "C" __global__ void __launch_bounds__(128)
     gemm_wgmma_reduce(const Bf16*, const Bf16*, Bf16* c, const float* partial,
-                      const __grid_constant__ TensorMap, const __grid_constant__ TensorMap, int m,
-                      int n, int) {
+                      const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
+                      const __grid_constant__ TensorMap, int m, int n, int k, int workers) {
   grid_wait();
-  reduce_partials<kSplitK>(partial, c, static_cast<long long>(m) * n);
+  if constexpr (kStream) {
+    reduce_pieces(partial, c, m, n, k, workers);
+  } else {
+    reduce_partials<kSplitK>(partial, c, static_cast<long long>(m) * n);
+  }
 }

@@ -147,6 +147,7 @@ void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& add
     if (const auto* scalar = std::get_if<ScalarPlan>(&plan.args[i])) {
       write_scalar(*scalar, slot);
     } else if (const auto* map = std::get_if<TensorMapPlan>(&plan.args[i])) {
+      if (map->box.empty()) continue;  // slots are zeros
       for (const ArgPlan& arg : plan.args) {
         const auto* buffer = std::get_if<BufferPlan>(&arg);
         if (buffer == nullptr || buffer->name != map->of) continue;

@@ -113,6 +113,9 @@ ScalarPlan plan_form(const ScalarSpec& spec, const std::string& name, const Eval
 TensorMapPlan plan_form(const TensorMapSpec& spec, const std::string& name,
                         const Evaluator& evaluator) {
   TensorMapPlan plan{name, spec.of, {}, spec.swizzle_bytes};
+  if (spec.when && evaluator.eval(*spec.when, "when of " + name, range_of(DType::i64)) == 0) {
+    return plan;
+  }
   for (std::size_t i = 0; i < spec.box.size(); ++i) {
     const std::string what = fmt::format("box side {} of {}", i, name);
     plan.box.push_back(evaluator.eval(spec.box[i], what, {1, kMostBoxSide}));

@@ -44,7 +44,7 @@ struct ScalarPlan {
 struct TensorMapPlan {
   std::string name;
   std::string of;
-  std::vector<std::int64_t> box;
+  std::vector<std::int64_t> box;  // empty: no descriptor, the kernel gets zeros
   int swizzle_bytes = 0;
   bool operator==(const TensorMapPlan&) const = default;
 };

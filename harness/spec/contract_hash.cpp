@@ -58,6 +58,7 @@ void add(Canonical& canonical, const std::string& name, const ScalarSpec& scalar
 
 void add(Canonical& canonical, const std::string& name, const TensorMapSpec& map) {
   canonical.line("tensor_map", name, map.of, map.box, std::int64_t{map.swizzle_bytes});
+  if (map.when) canonical.line("when", map.when);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ ScalarSpec read_scalar(const YamlNode& node, const Symbols& symbols) {
 
 TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
   const YamlMap arg(node, "an argument with a tensor_map", {"name", "tensor_map"});
-  const YamlMap map(arg["tensor_map"], "a tensor_map", {"of", "box"}, {"swizzle_bytes"});
+  const YamlMap map(arg["tensor_map"], "a tensor_map", {"of", "box"}, {"swizzle_bytes", "when"});
   TensorMapSpec spec;
   spec.of = map["of"].text("the name of a buffer");
   spec.box = read_exprs(map["box"], symbols, 1, 5);  // cuTensorMapEncodeTiled takes 5 dimensions
@@ -115,6 +115,7 @@ TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
     const std::string& bytes = swizzle->one_of("swizzle_bytes", {"0", "32", "64", "128"});
     spec.swizzle_bytes = std::stoi(bytes);
   }
+  if (const YamlNode* when = map.find("when")) spec.when = read_expr(*when, symbols);
   return spec;
 }
 

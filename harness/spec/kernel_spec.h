@@ -59,6 +59,8 @@ struct TensorMapSpec {
   std::string of;  // a buffer of the same kernel; its last dimension is the contiguous one
   std::vector<ExprSpec> box;
   int swizzle_bytes = 0;  // 0, 32, 64 or 128
+  /// Where 0, there is no descriptor and the kernel gets zeros: for a buffer that TMA may refuse.
+  std::optional<ExprSpec> when = {};
 };
 
 struct ArgSpec {

@@ -19,6 +19,11 @@ constexpr bool kStaged = !kSwap && kSplitK == 1 && kClusterK == 1;
 constexpr int kStagingPanels = kMode == Mode::pingpong ? 1 : 2;
 constexpr int kStagingBytes = kStagingPanels * kPanelBytes;  // of a warp
 constexpr int kStagingTotal = kStaged ? kConsumers * 4 * kStagingBytes : 0;
+static_assert(kStaged || kStoreBy == StoreBy::lanes, "the copy engine takes C from shared memory");
+
+// Slices at a tile's end that are multiplied for one 64 rows after the other. With pingpong there
+// is no need: the other warpgroup keeps the tensor cores busy.
+constexpr int kTail = kOverlap ? 2 : 0;
 
 using OperandA = TmaOperand<kBlockM, kPanels, kClusterN>;
 using OperandB = TmaOperand<kBlockN, kPanels, kClusterM>;
@@ -28,33 +33,68 @@ constexpr int kReceived = kRingBytes + kStagingTotal;  // where things begin
 constexpr int kBarriers = kReceived + SumOfCluster::kBytes;
 constexpr int kSumBarrier = kBarriers + Ring<kStages>::kBytes;
 
+/// What a block gets: see gemm_wgmma.yaml.
+template <typename Element>
+struct GemmArgs {
+  const TensorMap& a_map;
+  const TensorMap& b_map;
+  const TensorMap& c_map;
+  Element* c;
+  float* partial;
+  int m, n, k;
+};
+
+/// What a block does at a time: a tile, or a run of its slices. `partial` says which partial sums
+/// that makes; -1: the tile's whole sum.
+struct Task {
+  int first_m, first_n;
+  SliceRange slices;
+  int partial;
+};
+
 /// One block's view of the product: what it works on, in which order.
 struct GemmWork {
   UnitWalk walk;
+  StreamWalk stream;
   ClusterPlace place;
   int num_slices;
+  int worker;  // the block's cluster, of so many
+  int workers;
   Unit only;  // the block's, when it does not stay for more
 
   __device__ __forceinline__ GemmWork(int m, int n, int k, int rank)
       : walk{kSchedule, kGroupM, cdiv(cdiv(m, kBlockM), kClusterM),
              cdiv(cdiv(n, kBlockN), kClusterN), kSplitK},
+        stream{},
         place(cluster_place(rank, kClusterM, kClusterN)),
         num_slices(cdiv(k, kBlockK)),
-        only(kPersistent ? Unit{} : walk.at(first())) {}
+        worker(static_cast<int>(blockIdx.x) / kCluster),
+        workers(static_cast<int>(gridDim.x) / kCluster),
+        only(kPersistent ? Unit{} : walk.at(worker)) {
+    if constexpr (kStream) stream = {walk.count(), num_slices, workers};
+  }
 
-  __device__ __forceinline__ int first() const { return static_cast<int>(blockIdx.x) / kCluster; }
-  __device__ __forceinline__ int step() const { return static_cast<int>(gridDim.x) / kCluster; }
-  __device__ __forceinline__ Unit unit(int index) const {
-    return kPersistent ? walk.at(index) : only;
+  __device__ __forceinline__ int num_tasks() const {
+    if constexpr (!kPersistent) return 1;
+    if constexpr (kStream) return stream.whole_rounds() + stream.num_pieces(worker);
+    return cdiv(walk.count() - worker, workers);
   }
-  __device__ __forceinline__ int first_m(const Unit& unit) const {
-    return (unit.tile.m * kClusterM + place.m) * kBlockM;
-  }
-  __device__ __forceinline__ int first_n(const Unit& unit) const {
-    return (unit.tile.n * kClusterN + place.n) * kBlockN;
-  }
-  __device__ __forceinline__ SliceRange slices(const Unit& unit) const {
-    return slices_of(unit.split * kClusterK + place.k, kSplitK * kClusterK, num_slices);
+  __device__ __forceinline__ Task task(int index) const {
+    Unit unit = only;
+    SliceRange slices;
+    int partial = -1;
+    if (kStream && index >= stream.whole_rounds()) {
+      const Piece piece = stream.piece(worker, index - stream.whole_rounds());
+      unit = walk.at(stream.first_cut() + piece.tile);
+      slices = piece.slices;
+      partial = piece.partial;
+    } else {
+      if constexpr (kPersistent) unit = walk.at(worker + index * workers);
+      slices = slices_of(unit.split * kClusterK + place.k, kSplitK * kClusterK, num_slices);
+      if constexpr (kSplitK > 1) partial = unit.split;
+    }
+    return {(unit.tile.m * kClusterM + place.m) * kBlockM,
+            (unit.tile.n * kClusterN + place.n) * kBlockN, slices, partial};
   }
 };
 
@@ -89,33 +129,71 @@ __device__ __forceinline__ unsigned short sharers_of_b(const ClusterPlace& place
 
 template <typename Element>
 __device__ __forceinline__ void gemm_produce(const GemmWork& work, const Ring<kStages>& ring,
-                                             unsigned slots, const TensorMap& a_map,
-                                             const TensorMap& b_map) {
-  const OperandA a = {&a_map, work.place.n, sharers_of_a(work.place)};
-  const OperandB b = {&b_map, work.place.m, sharers_of_b(work.place)};
+                                             unsigned slots, const GemmArgs<Element>& args) {
+  const OperandA a = {&args.a_map, work.place.n, sharers_of_a(work.place)};
+  const OperandB b = {&args.b_map, work.place.m, sharers_of_b(work.place)};
   RingPlace<kStages> place;
   bool backwards = false;
+  const int num_tasks = work.num_tasks();
 #pragma unroll 1
-  for (int index = work.first(); index < work.walk.count(); index += work.step()) {
-    const Unit unit = work.unit(index);
-    const SliceRange slices = work.slices(unit);
-    const int first_m = work.first_m(unit), first_n = work.first_n(unit);
+  for (int index = 0; index < num_tasks; ++index) {
+    const Task task = work.task(index);
     if constexpr (kSwap) {
-      produce<kStages, kBlockK>(ring, place, slots, b, a, first_n, first_m, slices, backwards);
+      produce<kStages, kBlockK>(ring, place, slots, b, a, task.first_n, task.first_m, task.slices,
+                                backwards);
     } else {
-      produce<kStages, kBlockK>(ring, place, slots, a, b, first_m, first_n, slices, backwards);
+      produce<kStages, kBlockK>(ring, place, slots, a, b, task.first_m, task.first_n, task.slices,
+                                backwards);
     }
-    if constexpr (!kPersistent) break;
     backwards = !backwards;  // the slices read last are still in L2, and neighbours need them
+  }
+}
+
+/// The way out of 64 rows of a warpgroup's sums, of a block that does not add up with others.
+/// `num_rows` of C there are, 0 in a rehearsal.
+template <typename Element>
+__device__ __forceinline__ void store_rows(const GemmArgs<Element>& args, unsigned char* smem,
+                                           float (&sums)[kWide / 2], const Task& task, int num_rows,
+                                           int tile_row, int rank) {
+  const int first_long = (kSwap ? task.first_n : task.first_m) + tile_row;
+  const int first_wide = kSwap ? task.first_m : task.first_n;
+  if constexpr (kSplitK > 1) {
+    float* partial = args.partial + static_cast<long long>(task.partial) * args.m * args.n;
+    store_groups(sums, StorePartial<kSwap>{partial, num_rows, args.n}, first_long, first_wide);
+    return;
+  }
+  if (kStream && task.partial >= 0) {
+    float* partial =
+        args.partial + static_cast<long long>(task.partial * kLayer + rank) * (kBlockM * kBlockN);
+    store_groups(sums, StorePartial<false>{partial, kBlockM, kBlockN}, tile_row, 0);
+    return;
+  }
+  if constexpr (kSwap) {
+    store_groups(sums, StoreGroupTransposed<Element>{args.c, num_rows, args.n}, first_long,
+                 first_wide);
+    return;
+  }
+  unsigned char* staging = smem + kRingBytes + static_cast<int>(threadIdx.x) / 32 * kStagingBytes;
+  if constexpr (kStoreBy == StoreBy::tma) {
+    StoreBoxes<Element, kStagingPanels>{&args.c_map, num_rows, args.n, shared_address(staging)}(
+        sums, first_long, first_wide);
+    return;
+  }
+  const StoreRows<Element, kStagingPanels> store = {args.c, num_rows, args.n, staging};
+  if (store.fits()) {
+    store(sums, first_long, first_wide);
+  } else {
+    store_groups(sums, StoreGroup<Element>{args.c, num_rows, args.n}, first_long, first_wide);
   }
 }
 
 template <typename Element>
 __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kStages>& ring,
-                                             unsigned slots, unsigned char* smem, Element* c,
-                                             float* partial, int m, int n) {
+                                             unsigned slots, unsigned char* smem,
+                                             const GemmArgs<Element>& args) {
   const int warpgroup = static_cast<int>(threadIdx.x) / 128;
   const int tile_row = kMode == Mode::pingpong ? 0 : warpgroup * kLongTiles * 64;
+  const int rank = work.place.m * kClusterN + work.place.n;  // in its layer
   const int target = release_target(work.place);
   RingPlace<kStages> place;
   const auto turns = turns_of(warpgroup);
@@ -125,72 +203,56 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
   // instructions of the way out while the first slice is on its way. A launch finds them in no
   // cache, and at its end nothing hides that (0.3 us).
   bool live = kPersistent;
+  const int num_tasks = work.num_tasks();
 #pragma unroll 1
-  for (int index = work.first(); index < work.walk.count();) {
-    const Unit unit = work.unit(index);
-    const SliceRange slices = work.slices(unit);
+  for (int index = 0; index < num_tasks;) {
+    const Task task = work.task(index);
     if (kMode == Mode::pingpong && !mine) {
-      place.skip(slices.count);
+      place.skip(task.slices.count);
       mine = true;
-      index += work.step();
+      ++index;
       continue;
     }
+    const int num_rows = live ? args.m : 0;
     Sums sums;  // here, so that the last tile's are dead
-    consume<Element, kPanels, kLong, kLayer>(sums, ring, place, slots,
-                                             static_cast<unsigned>(tile_row * 128),
-                                             live ? slices.count : 0, target, turns);
+    consume<Element, kPanels, kLong, kLayer, kTail>(
+        sums, ring, place, slots, static_cast<unsigned>(tile_row * 128),
+        live ? task.slices.count : 0, target, turns, [&](int i) {
+          if constexpr (kClusterK == 1) {
+            store_rows(args, smem, sums[i], task, num_rows, tile_row + i * 64, rank);
+          }
+        });
     if constexpr (kMode == Mode::pingpong) mine = false;
-
-    const int first_m = work.first_m(unit), first_n = work.first_n(unit);
-    const int first_long = (kSwap ? first_n : first_m) + tile_row;
-    const int first_wide = kSwap ? first_m : first_n;
-    const int num_rows = live ? m : 0;
-    float* own_partial = partial + static_cast<long long>(unit.split) * m * n;
-    const auto store_all = [&](const auto& store_with) {
-      if constexpr (kSplitK > 1) {
-        store_with(StorePartial<kSwap>{own_partial, num_rows, n});
-      } else if constexpr (kSwap) {
-        store_with(StoreGroupTransposed<Element>{c, num_rows, n});
-      } else {
-        store_with(StoreGroup<Element>{c, num_rows, n});
-      }
-    };
     if constexpr (kClusterK > 1) {
-      const SumOfCluster sum = {slots + kReceived, slots + kSumBarrier, work.place.k,
-                                work.place.m * kClusterN + work.place.n, kLayer};
+      const SumOfCluster sum = {slots + kReceived, slots + kSumBarrier, work.place.k, rank, kLayer};
       SumOfCluster::Share own = {};
       if (live) {
         cluster_wait();  // all blocks run
         sum.send(sums, own);
         sum.wait();
       }
-      store_all([&](const auto& store) {
+      const int first_long = (kSwap ? task.first_n : task.first_m) + tile_row;
+      const int first_wide = kSwap ? task.first_m : task.first_n;
+      const auto store_with = [&](const auto& store) {
         sum.store(smem + kReceived, own, store, first_long, first_wide);
-      });
-    } else if constexpr (kStaged) {
-      const int warp = static_cast<int>(threadIdx.x) / 32;
-      const StoreRows<Element, kStagingPanels> store = {c, num_rows, n,
-                                                        smem + kRingBytes + warp * kStagingBytes};
-      if (store.fits()) {
-        store(sums, first_long, first_wide);
+      };
+      if constexpr (kSplitK > 1) {
+        float* partial = args.partial + static_cast<long long>(task.partial) * args.m * args.n;
+        store_with(StorePartial<kSwap>{partial, num_rows, args.n});
+      } else if constexpr (kSwap) {
+        store_with(StoreGroupTransposed<Element>{args.c, num_rows, args.n});
       } else {
-        store_groups(sums, StoreGroup<Element>{c, num_rows, n}, first_long, first_wide);
+        store_with(StoreGroup<Element>{args.c, num_rows, args.n});
       }
-    } else {
-      store_all([&](const auto& store) { store_groups(sums, store, first_long, first_wide); });
     }
-    if constexpr (kPersistent) {
-      index += work.step();
-    } else if (live) {
-      break;
-    }
+    if (live) ++index;
     live = true;
   }
+  if constexpr (kStoreBy == StoreBy::tma) tma_store_wait_read<0>();
 }
 
 template <typename Element>
-__device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const TensorMap& b_map,
-                                                 Element* c, float* partial, int m, int n, int k) {
+__device__ __forceinline__ void gemm_wgmma_block(const GemmArgs<Element>& args) {
   extern __shared__ __align__(1024) unsigned char smem[];
   const unsigned slots = shared_address(smem);
   const Ring<kStages> ring = {slots + kBarriers};
@@ -201,11 +263,12 @@ __device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const T
     if constexpr (kClusterK > 1) mbarrier_init(slots + kSumBarrier, 1);
     fence_mbarrier_init();
   } else if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
-    tma_prefetch_map(a_map);
-    tma_prefetch_map(b_map);
+    tma_prefetch_map(args.a_map);
+    tma_prefetch_map(args.b_map);
+    if constexpr (kStoreBy == StoreBy::tma) tma_prefetch_map(args.c_map);
   }
-  const GemmWork work(m, n, k, kCluster > 1 ? static_cast<int>(cluster_rank()) : 0);
-  if constexpr (kSplitK > 1) grid_release();
+  const GemmWork work(args.m, args.n, args.k, kCluster > 1 ? static_cast<int>(cluster_rank()) : 0);
+  if constexpr (kSplitK > 1 || kStream) grid_release();
   if constexpr (kLayer > 1) {  // copies reach other blocks: their barriers must be there
     cluster_arrive_relaxed();
     cluster_wait();
@@ -217,7 +280,7 @@ __device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const T
   if (is_producer) {
     if constexpr (kConsumers > 1) registers_shrink<kProducerRegisters>();
     if (static_cast<int>(threadIdx.x) == kConsumerThreads) {
-      gemm_produce<Element>(work, ring, slots, a_map, b_map);
+      gemm_produce(work, ring, slots, args);
     }
     __syncwarp();
     if constexpr (kClusterK > 1) cluster_wait();
@@ -227,7 +290,7 @@ __device__ __forceinline__ void gemm_wgmma_block(const TensorMap& a_map, const T
   if constexpr (!kPersistent) __syncwarp();
   if (!is_producer) {
     if constexpr (kConsumers > 1) registers_grow<kConsumerRegisters>();
-    gemm_consume(work, ring, slots, smem, c, partial, m, n);
+    gemm_consume(work, ring, slots, smem, args);
   }
   if constexpr (kLayer > 1) {  // other blocks arrive at this one's barriers: stay until they have
     cluster_arrive();

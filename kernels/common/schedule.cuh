@@ -52,6 +52,14 @@ ASSAY_HD constexpr SliceRange slices_of(int split, int num_splits, int num_slice
   return {split * base + smaller(split, extra), base + (split < extra ? 1 : 0)};
 }
 
+/// The split that slice `slice` belongs to: slices_of the other way round.
+ASSAY_HD constexpr int split_of(int slice, int num_splits, int num_slices) {
+  const int base = num_slices / num_splits;
+  const int extra = num_slices % num_splits;
+  const int in_longer = extra * (base + 1);
+  return slice < in_longer ? slice / (base + 1) : extra + (slice - in_longer) / base;
+}
+
 /// One tile, or one of the splits of its sum over K.
 struct Unit {
   Tile tile;
@@ -73,6 +81,53 @@ struct UnitWalk {
     if (splits == 1) return {tile_at(schedule, index, tiles_m, tiles_n, group_m), 0};
     const int tiles = tiles_m * tiles_n;
     return {tile_at(schedule, index % tiles, tiles_m, tiles_n, group_m), index / tiles};
+  }
+};
+
+/// A run of the slices of one of the tiles that are cut, and which of all partial sums it makes.
+struct Piece {
+  int tile;  // among those that are cut
+  SliceRange slices;
+  int partial;
+};
+
+/// Stream-K: every worker takes the same number of whole tiles, and the tiles that are left, fewer
+/// than workers, are cut: their slices, one tile's after the other's, are shared out evenly in
+/// runs. A run is no longer than a tile, so it lies in one or two of them. All workers end at once,
+/// and who adds what is fixed, so that the sums are too.
+struct StreamWalk {
+  int tiles;
+  int num_slices;  // of a tile
+  int workers;
+
+  ASSAY_HD constexpr int whole_rounds() const { return tiles / workers; }
+  ASSAY_HD constexpr int first_cut() const { return whole_rounds() * workers; }
+  ASSAY_HD constexpr int num_cut() const { return tiles - first_cut(); }
+  ASSAY_HD constexpr SliceRange run(int worker) const {
+    return slices_of(worker, workers, num_cut() * num_slices);
+  }
+  /// In how many tiles the worker's run lies: 0, 1 or 2.
+  ASSAY_HD constexpr int num_pieces(int worker) const {
+    const SliceRange all = run(worker);
+    if (all.count == 0) return 0;
+    return (all.first + all.count - 1) / num_slices - all.first / num_slices + 1;
+  }
+  ASSAY_HD constexpr Piece piece(int worker, int index) const {
+    const SliceRange all = run(worker);
+    const int tile = all.first / num_slices + index;
+    const int begin = larger(all.first, tile * num_slices);
+    const int end = smaller(all.first + all.count, (tile + 1) * num_slices);
+    return {tile, {begin - tile * num_slices, end - begin}, worker * 2 + index};
+  }
+  /// The workers that have a piece of the tile, first to last, and the piece's partial sums.
+  ASSAY_HD constexpr int first_worker(int tile) const {
+    return split_of(tile * num_slices, workers, num_cut() * num_slices);
+  }
+  ASSAY_HD constexpr int last_worker(int tile) const {
+    return split_of((tile + 1) * num_slices - 1, workers, num_cut() * num_slices);
+  }
+  ASSAY_HD constexpr int partial_of(int worker, int tile) const {
+    return worker * 2 + (run(worker).first / num_slices == tile ? 0 : 1);
   }
 };
 

@@ -14,6 +14,9 @@
 ///   pingpong:    two; each takes every other tile, and stores one while the other multiplies
 enum class Mode { single, cooperative, pingpong };
 
+/// How rows of C leave: stored by all lanes, or by the copy engine.
+enum class StoreBy { lanes, tma };
+
 constexpr int kBlockM = BLOCK_M;
 constexpr int kBlockN = BLOCK_N;
 constexpr int kBlockK = BLOCK_K;
@@ -28,6 +31,9 @@ constexpr int kClusterK = CLUSTER_K;
 constexpr int kSplitK = SPLIT_K;
 constexpr Schedule kSchedule = Schedule::SCHEDULE;
 constexpr int kGroupM = GROUP_M;
+constexpr bool kStream = STREAM_K != 0;
+constexpr bool kOverlap = OVERLAP != 0;
+constexpr StoreBy kStoreBy = StoreBy::STORE;
 
 constexpr int kLong = kSwap ? kBlockN : kBlockM;
 constexpr int kWide = kSwap ? kBlockM : kBlockN;
@@ -63,3 +69,10 @@ static_assert(kMode != Mode::pingpong || kClusterK == 1,
               "blocks that add up their sums work on one tile together");
 static_assert(kClusterK == 1 || !kPersistent, "the sums of a cluster are added up once");
 static_assert(kStages >= 2, "one slice is read while the next arrives");
+static_assert(!kStream || (kPersistent && kSplitK == 1 && !kSwap),
+              "streaming shares out the last tiles of blocks that stay");
+static_assert(
+    !kOverlap || (kPersistent && kLongTiles == 2 && kMode == Mode::cooperative && !kSwap &&
+                  kSplitK == 1 && !kStream && kStages > 2),
+    "to store 64 rows while others are multiplied takes two times 64, and a slot beside the "
+    "two last slices");

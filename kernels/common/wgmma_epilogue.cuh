@@ -7,6 +7,7 @@
 #include "common/ptx/cvt.cuh"
 #include "common/ptx/movmatrix.cuh"
 #include "common/ptx/stmatrix.cuh"
+#include "common/ptx/tma.cuh"
 #include "common/swizzle.cuh"
 
 /// A map: called with the sums at (row, col) and (row, col + 1) of C before they are rounded.
@@ -27,10 +28,35 @@ struct WarpRows {
 
 constexpr int kPanelBytes = 16 * 128;  // 16 rows of 64 columns
 
-/// C [m, n], row-major, n a multiple of 8, the long side along m. Each warp turns 16 rows x 64
-/// columns at a time into whole rows in its own shared memory, and stores 16 bytes a lane, 128 a
-/// row: no warp waits for another, and the stores finish while the next tile is multiplied. The
-/// fewer instructions the better, since each of them takes registers' ports from the tensor cores.
+/// Rounds a warp's 16 rows x 64 columns, from group `first` of 8 columns on, into a panel of shared
+/// memory: rows of 128 bytes, swizzled as the copy engine does it. (row, col) is where the panel
+/// begins in C.
+template <typename Element, typename Map, int kHalf>
+__device__ __forceinline__ void stage_panel(const float (&sums)[kHalf], int first, unsigned panel,
+                                            const Map& map, int row, int col) {
+  constexpr int kGroups = kHalf / 4;
+  const int lane = WarpRows().lane;
+#pragma unroll
+  for (int group = 0; group < smaller(8, kGroups - first); group += 2) {
+    unsigned matrix[4] = {};  // what lies beyond the last group is not read
+#pragma unroll
+    for (int part = 0; part < 4; ++part) {  // rows 0-7 and 8-15, then the next 8 columns
+      const int at = group + part / 2;
+      if (first + at >= kGroups) continue;
+      const float* from = &sums[(first + at) * 4 + part % 2 * 2];
+      float pair[2] = {from[0], from[1]};
+      map(pair[0], pair[1], row + part % 2 * 8 + lane / 4, col + at * 8 + lane % 4 * 2);
+      matrix[part] = pack(Element{}, pair[0], pair[1]);
+    }
+    const int column = swizzled<8>(lane % 16, group + lane / 16);
+    stmatrix_x4(panel + lane % 16 * 128 + column * 16, matrix);
+  }
+}
+
+/// C [m, n], row-major, n a multiple of 8, the long side along m; 64 rows at a time. Each warp
+/// turns 16 rows x 64 columns into whole rows in its own shared memory, and stores 16 bytes a lane,
+/// 128 a row: no warp waits for another, and the stores finish while the next tile is multiplied.
+/// The fewer instructions the better: tensor cores at work on other sums slow down with each.
 ///
 /// kStagingPanels = panels of a warp's shared memory, filled in turn.
 template <typename Element, int kStagingPanels, typename Map = KeepSums>
@@ -43,57 +69,79 @@ struct StoreRows {
   /// Whether rows start at multiples of 16 bytes.
   __device__ __forceinline__ bool fits() const { return n % 8 == 0; }
 
-  template <int kLongTiles, int kHalf>
-  __device__ __forceinline__ void operator()(float (&sums)[kLongTiles][kHalf], int first_m,
+  template <int kHalf>
+  __device__ __forceinline__ void operator()(const float (&sums)[kHalf], int first_m,
                                              int first_n) const {
     constexpr int kGroups = kHalf / 4;  // of 8 columns
     const WarpRows rows;
     const unsigned staged = shared_address(staging);
-    const int row_written = rows.lane % 16;
+    const int row = first_m + rows.first(0);
     const int row_read = rows.lane / 8, chunk = rows.lane % 8;  // and 4, 8, 12 rows further down
-    const int columns_left = n - first_n - chunk * 8;
-    const long long four_rows = 4ll * n;
-    __syncwarp();  // the last tile's panels have been read
+    Element* to = c + static_cast<long long>(row + row_read) * n + first_n + chunk * 8;
+    int columns[4];  // of each of the lane's rows, from its chunk to the end of C
 #pragma unroll
-    for (int i = 0; i < kLongTiles; ++i) {
-      const int row = first_m + rows.first(i);
-      Element* to = c + static_cast<long long>(row + row_read) * n + first_n + chunk * 8;
-      int columns[4];  // of each of the lane's rows that are in C, from its chunk on
+    for (int part = 0; part < 4; ++part) {
+      columns[part] = row + row_read + part * 4 < m ? n - first_n - chunk * 8 : 0;
+    }
+    __syncwarp();  // the last call's panels have been read
+#pragma unroll
+    for (int panel = 0; panel < kGroups; panel += 8) {
+      const int buffer = panel / 8 % kStagingPanels * kPanelBytes;
+      if constexpr (kStagingPanels == 1) __syncwarp();  // else the last but one has been read
+      stage_panel<Element>(sums, panel, staged + buffer, map, row, first_n + panel * 8);
+      __syncwarp();
+      const bool in_tile = chunk < kGroups - panel;
 #pragma unroll
       for (int part = 0; part < 4; ++part) {
-        columns[part] = row + row_read + part * 4 < m ? columns_left : 0;
+        const int column = swizzled<8>(part * 4 + row_read, chunk);
+        const unsigned char* from = staging + buffer + (part * 4 + row_read) * 128 + column * 16;
+        const Chunk value = *reinterpret_cast<const Chunk*>(from);
+        if (in_tile && panel * 8 < columns[part]) {
+          *reinterpret_cast<Chunk*>(to + part * 4ll * n + panel * 8) = value;
+        }
       }
+    }
+  }
+};
+
+/// C [m, n] as StoreRows, but the copy engine takes each panel of 16 rows x 64 columns away: four
+/// stores and four loads of a lane become one instruction of one lane. Before the block ends, all
+/// threads call tma_store_wait_read<0>.
+template <typename Element, int kStagingPanels, typename Map = KeepSums>
+struct StoreBoxes {
+  const TensorMap* c;  // boxes of 16 x 64, 128 bytes swizzled
+  int m, n;
+  unsigned staging;  // this warp's panels
+  Map map = {};
+
+  template <int kHalf>
+  __device__ __forceinline__ void operator()(const float (&sums)[kHalf], int first_m,
+                                             int first_n) const {
+    constexpr int kGroups = kHalf / 4;  // of 8 columns
+    constexpr int kPanels = cdiv(kGroups, 8);
+    static_assert(kGroups >= 8, "a box has 64 columns");
+    const WarpRows rows;
+    const int row = first_m + rows.first(0);
 #pragma unroll
-      for (int panel = 0; panel < kGroups; panel += 8) {
-        constexpr int kPanels = cdiv(kGroups, 8);
-        const int buffer = (i * kPanels + panel / 8) % kStagingPanels * kPanelBytes;
-        if constexpr (kStagingPanels == 1) __syncwarp();  // else the last but one has been read
-#pragma unroll
-        for (int group = 0; group < smaller(8, kGroups - panel); group += 2) {
-          unsigned matrix[4] = {};  // what lies beyond the last group is not read
-#pragma unroll
-          for (int part = 0; part < 4; ++part) {  // rows 0-7 and 8-15, then the next 8 columns
-            const int at = panel + group + part / 2;
-            if (at >= kGroups) continue;
-            float* pair = &sums[i][at * 4 + part % 2 * 2];
-            map(pair[0], pair[1], row + part % 2 * 8 + rows.lane / 4,
-                first_n + at * 8 + rows.lane % 4 * 2);
-            matrix[part] = pack(Element{}, pair[0], pair[1]);
-          }
-          const int column = swizzled<8>(row_written, group + rows.lane / 16);
-          stmatrix_x4(staged + buffer + row_written * 128 + column * 16, matrix);
-        }
-        __syncwarp();
-        const bool in_tile = chunk < kGroups - panel;
-#pragma unroll
-        for (int part = 0; part < 4; ++part) {
-          const int column = swizzled<8>(part * 4 + row_read, chunk);
-          const unsigned char* from = staging + buffer + (part * 4 + row_read) * 128 + column * 16;
-          const Chunk value = *reinterpret_cast<const Chunk*>(from);
-          if (in_tile && panel * 8 < columns[part]) {
-            *reinterpret_cast<Chunk*>(to + part * four_rows + panel * 8) = value;
-          }
-        }
+    for (int panel = 0; panel < kPanels; ++panel) {
+      // The last box begins early enough to end with the tile, and repeats columns of the one
+      // before.
+      const int first = smaller(panel * 8, kGroups - 8);
+      const int col = first_n + first * 8;
+      const unsigned buffer = staging + panel % kStagingPanels * kPanelBytes;
+      // Whatever the last call left must have gone, unless the buffers' turns go on with this one.
+      if (panel == 0 && kPanels % kStagingPanels != 0) {
+        tma_store_wait_read<0>();
+      } else {
+        tma_store_wait_read<kStagingPanels - 1>();
+      }
+      __syncwarp();
+      stage_panel<Element>(sums, first, buffer, map, row, col);
+      fence_for_tma();
+      __syncwarp();
+      if (rows.lane == 0) {
+        if (row < m && col < n) tma_store(*c, buffer, row, col);
+        tma_store_commit();
       }
     }
   }
@@ -182,19 +230,16 @@ struct StorePartial {
   }
 };
 
-/// Hands every group of a warpgroup's sums to a store.
-template <typename Store, int kLongTiles, int kHalf>
-__device__ __forceinline__ void store_groups(float (&sums)[kLongTiles][kHalf], const Store& store,
+/// Hands every group of 64 rows' sums to a store.
+template <typename Store, int kHalf>
+__device__ __forceinline__ void store_groups(float (&sums)[kHalf], const Store& store,
                                              int first_long, int first_wide) {
   const WarpRows rows;
 #pragma unroll
-  for (int i = 0; i < kLongTiles; ++i) {
+  for (int group = 0; group < kHalf / 4; ++group) {
+    float four[4];
 #pragma unroll
-    for (int group = 0; group < kHalf / 4; ++group) {
-      float four[4];
-#pragma unroll
-      for (int e = 0; e < 4; ++e) four[e] = sums[i][group * 4 + e];
-      store(four, first_long + rows.first(i), first_wide + group * 8);
-    }
+    for (int e = 0; e < 4; ++e) four[e] = sums[group * 4 + e];
+    store(four, first_long + rows.first(0), first_wide + group * 8);
   }
 }

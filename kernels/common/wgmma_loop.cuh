@@ -62,20 +62,28 @@ struct Turns {
   __device__ __forceinline__ void pass() const { named_barrier_arrive(2 - warpgroup, 256); }
 };
 
-/// A warpgroup's half: multiplies `count` slices. `long_offset` is its rows' place in a slot, in
-/// bytes. The tensor cores always have the next slice queued: a slot is let go of when the group
-/// after it has been issued. The turn passes on when the last group has.
-template <typename Element, int kPanels, int kLongRows, int kLayer, int kLongTiles, int kHalf,
-          int kStages, typename Turn>
+/// A warpgroup's half: multiplies `count` slices, kTail or more. `long_offset` is its rows' place
+/// in a slot, in bytes. The tensor cores always have the next slice queued: a slot is let go of
+/// when the group after it has been issued. The turn passes on when the last group has.
+///
+/// `finish(i)` is called when the sums of the `i`th 64 rows are final. The last kTail slices are
+/// multiplied for one 64 rows after the other, so that the tensor cores work on the second while
+/// the first is stored.
+template <typename Element, int kPanels, int kLongRows, int kLayer, int kTail, int kLongTiles,
+          int kHalf, int kStages, typename Turn, typename Finish>
 __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const Ring<kStages>& ring,
                                         RingPlace<kStages>& place, unsigned slots,
                                         unsigned long_offset, int count, int reader,
-                                        const Turn& turn) {
+                                        const Turn& turn, const Finish& finish) {
   constexpr int kWide = kHalf * 2;
   constexpr int kLongBytes = kPanels * kLongRows * 128;
   constexpr int kSlotBytes = kPanels * (kLongRows + kWide) * 128;
+  static_assert(kTail < kStages, "the last slices are all in the ring, and a slot is left to fill");
   const unsigned long long long_rows = panel_descriptor(slots + long_offset);
   const unsigned long long wide_rows = panel_descriptor(slots + kLongBytes);
+  const auto offset_of = [](const RingPlace<kStages>& at) {
+    return static_cast<unsigned long long>(static_cast<unsigned>(at.slot * (kSlotBytes / 16)));
+  };
   // Cheaper than telling the first wgmma to start from zero: the compiler would keep the sums of
   // the tile before alive for it, and spill.
 #pragma unroll
@@ -84,22 +92,58 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
     for (int j = 0; j < kHalf; ++j) sums[i][j] = 0;
   }
   turn.take();
-  int previous = 0;
+  int previous = -1;
 #pragma unroll 1
-  for (int slice = 0; slice < count; ++slice) {
+  for (int slice = 0; slice < count - kTail; ++slice) {
     ring.wait_full(place);
     wgmma_fence();
-    const unsigned long long offset = static_cast<unsigned>(place.slot * (kSlotBytes / 16));
+    const unsigned long long offset = offset_of(place);
     multiply_slice<Element, kPanels, kLongRows, kLongTiles, kWide>(sums, long_rows + offset,
                                                                    wide_rows + offset);
     wgmma_commit();
     wgmma_wait<1>();
-    if (slice > 0) release<kLayer>(ring, previous, reader);
+    if (previous >= 0) release<kLayer>(ring, previous, reader);
     previous = place.slot;
     place.advance();
   }
-  turn.pass();
-  wgmma_wait<0>();
-  pin(sums);
-  if (count > 0) release<kLayer>(ring, previous, reader);
+  if constexpr (kTail == 0) {
+    turn.pass();
+    wgmma_wait<0>();
+    if (previous >= 0) release<kLayer>(ring, previous, reader);
+#pragma unroll
+    for (int i = 0; i < kLongTiles; ++i) {
+      pin(sums[i]);
+      finish(i);
+    }
+  } else {
+    RingPlace<kStages> last[kTail];
+#pragma unroll
+    for (int slice = 0; slice < kTail; ++slice, place.advance()) last[slice] = place;
+#pragma unroll
+    for (int i = 0; i < kLongTiles; ++i) {
+#pragma unroll
+      for (int slice = 0; slice < kTail; ++slice) {
+        if (i == 0) ring.wait_full(last[slice]);
+        wgmma_fence();
+        const unsigned long long offset = offset_of(last[slice]);
+        multiply_64_rows<Element, kPanels, kLongRows>(sums[i], long_rows + offset + i * 512,
+                                                      wide_rows + offset);
+      }
+      wgmma_commit();
+      wgmma_wait<1>();
+      if (i == 0) {
+        if (previous >= 0) release<kLayer>(ring, previous, reader);
+      } else {
+        pin(sums[i - 1]);
+        finish(i - 1);
+      }
+    }
+    wgmma_wait<0>();
+#pragma unroll
+    for (int slice = 0; slice < kTail; ++slice) {
+      release<kLayer>(ring, last[slice].slot, reader);
+    }
+    pin(sums[kLongTiles - 1]);
+    finish(kLongTiles - 1);
+  }
 }

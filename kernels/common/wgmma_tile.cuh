@@ -39,12 +39,23 @@ __device__ __forceinline__ void multiply_slice(float (&sums)[kLongTiles][kWide /
   }
 }
 
-/// Keeps the compiler from moving uses of the sums above a wgmma_wait.
-template <int kLongTiles, int kHalf>
-__device__ __forceinline__ void pin(float (&sums)[kLongTiles][kHalf]) {
+/// The same for 64 of the long rows.
+template <typename Element, int kPanels, int kLongRows, int kHalf>
+__device__ __forceinline__ void multiply_64_rows(float (&sums)[kHalf], unsigned long long long_rows,
+                                                 unsigned long long wide_rows) {
 #pragma unroll
-  for (int i = 0; i < kLongTiles; ++i) {
+  for (int panel = 0; panel < kPanels; ++panel) {
 #pragma unroll
-    for (int j = 0; j < kHalf; ++j) asm volatile("" : "+f"(sums[i][j])::"memory");
+    for (int step = 0; step < 4; ++step) {
+      Wgmma<kHalf * 2>::multiply(Element{}, sums, long_rows + panel * (kLongRows * 8) + step * 2,
+                                 wide_rows + panel * (kHalf * 16) + step * 2, 1);
+    }
   }
+}
+
+/// Keeps the compiler from moving uses of the sums above a wgmma_wait.
+template <int kHalf>
+__device__ __forceinline__ void pin(float (&sums)[kHalf]) {
+#pragma unroll
+  for (int j = 0; j < kHalf; ++j) asm volatile("" : "+f"(sums[j])::"memory");
 }

@@ -78,6 +78,70 @@ TEST(SlicesOf, EverySliceBelongsToOneSplitAndSplitsAreEven) {
   }
 }
 
+TEST(SplitOf, IsTheSplitWhoseSlicesHoldIt) {
+  for (int num_slices = 1; num_slices <= 70; ++num_slices) {
+    for (int num_splits = 1; num_splits <= 40; ++num_splits) {
+      for (int slice = 0; slice < num_slices; ++slice) {
+        const SliceRange range =
+            slices_of(split_of(slice, num_splits, num_slices), num_splits, num_slices);
+        ASSERT_TRUE(slice >= range.first && slice < range.first + range.count)
+            << "slice " << slice << " of " << num_slices << " in " << num_splits;
+      }
+    }
+  }
+}
+
+TEST(StreamWalk, WorkersShareTheCutTilesSlicesEvenlyAndMakeSumsOfTheirOwn) {
+  for (const int workers : {1, 2, 7, 66, 132}) {
+    for (const int num_slices : {1, 2, 3, 64, 100}) {
+      for (const int tiles : {1, 5, 66, 131, 132, 133, 200, 263, 265}) {
+        const StreamWalk walk = {tiles, num_slices, workers};
+        std::vector<int> visits(static_cast<std::size_t>(walk.num_cut() * num_slices));
+        std::vector<int> partials(static_cast<std::size_t>(workers * 2));
+        for (int worker = 0; worker < workers; ++worker) {
+          int slices = 0;
+          for (int index = 0; index < walk.num_pieces(worker); ++index) {
+            const Piece piece = walk.piece(worker, index);
+            ASSERT_GT(piece.slices.count, 0);
+            ASSERT_LE(piece.slices.first + piece.slices.count, num_slices);
+            ASSERT_EQ(++partials.at(static_cast<std::size_t>(piece.partial)), 1);
+            ASSERT_EQ(walk.partial_of(worker, piece.tile), piece.partial);
+            slices += piece.slices.count;
+            for (int i = 0; i < piece.slices.count; ++i) {
+              ++visits.at(
+                  static_cast<std::size_t>(piece.tile * num_slices + piece.slices.at(i, false)));
+            }
+          }
+          ASSERT_LE(slices, walk.num_cut() * num_slices / workers + 1);
+        }
+        for (const int count : visits) ASSERT_EQ(count, 1);
+      }
+    }
+  }
+}
+
+TEST(StreamWalk, WhoAddsATileUpMeetsAllItsPiecesInTheirOrder) {
+  for (const int workers : {1, 3, 66, 132}) {
+    for (const int num_slices : {1, 5, 64}) {
+      for (const int tiles : {1, 65, 100, 131, 250}) {
+        const StreamWalk walk = {tiles, num_slices, workers};
+        for (int tile = 0; tile < walk.num_cut(); ++tile) {
+          int next = 0;
+          for (int worker = walk.first_worker(tile); worker <= walk.last_worker(tile); ++worker) {
+            const int index = walk.partial_of(worker, tile) - worker * 2;
+            ASSERT_LT(index, walk.num_pieces(worker));
+            const Piece piece = walk.piece(worker, index);
+            ASSERT_EQ(piece.tile, tile);
+            ASSERT_EQ(piece.slices.first, next);
+            next += piece.slices.count;
+          }
+          ASSERT_EQ(next, num_slices);
+        }
+      }
+    }
+  }
+}
+
 TEST(SliceRange, BackwardsVisitsTheSameSlicesInReverse) {
   const SliceRange range = {5, 4};
   for (int index = 0; index < range.count; ++index) {

@@ -13,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 /// A contract with every form of argument.
 TestKernel full_kernel() {
@@ -30,6 +31,7 @@ TestKernel full_kernel() {
                {"partial", partial, {}},
                {"A_map", map, {}},
                {"M", ScalarSpec{DType::i32, kernel.expr("M")}, {}},
+               {"C_map", TensorMapSpec{"C", kernel.exprs({"64"}), 0, kernel.expr("SPLIT > 1")}, {}},
                {"is_row", ScalarSpec{DType::u8, kernel.expr("ORDER == row")}, {}}};
   LaunchSpec main_launch{"main_entry",
                          {},
@@ -79,7 +81,7 @@ TEST(MakePlan, EvaluatesEveryForm) {
   EXPECT_EQ(plan.kernel, "test_kernel");
   EXPECT_EQ(plan.problem, kProblem);
   EXPECT_EQ(plan.config, config(4));
-  ASSERT_EQ(plan.args.size(), 6u);
+  ASSERT_EQ(plan.args.size(), 7u);
   const auto& a = std::get<BufferPlan>(plan.args[0]);
   EXPECT_THAT(a.shape, ElementsAre(1000, 128));
   EXPECT_EQ(a.elements(), 128000);
@@ -93,7 +95,8 @@ TEST(MakePlan, EvaluatesEveryForm) {
   EXPECT_THAT(std::get<BufferPlan>(plan.args[2]).shape, ElementsAre(4, 1000));
   EXPECT_THAT(std::get<TensorMapPlan>(plan.args[3]).box, ElementsAre(64, 64));
   EXPECT_EQ(std::get<ScalarPlan>(plan.args[4]).value, 1000);
-  EXPECT_EQ(std::get<ScalarPlan>(plan.args[5]).value, 1);
+  EXPECT_THAT(std::get<TensorMapPlan>(plan.args[5]).box, ElementsAre(64));
+  EXPECT_EQ(std::get<ScalarPlan>(plan.args[6]).value, 1);
   EXPECT_THAT(plan.launches[0].grid, ElementsAre(16, 1, 4));
   EXPECT_THAT(plan.launches[0].block, ElementsAre(64, 1, 1));
   EXPECT_THAT(plan.launches[0].cluster, ElementsAre(2, 1, 1));
@@ -111,6 +114,10 @@ TEST(MakePlan, KeepsTheLaunchesWhoseConditionHolds) {
   EXPECT_EQ(full_plan(4).launches.size(), 2u);
   ASSERT_EQ(full_plan(1).launches.size(), 1u);
   EXPECT_EQ(full_plan(1).launches[0].entry, "main_entry");
+}
+
+TEST(MakePlan, LeavesOutADescriptorThatIsNotWanted) {
+  EXPECT_THAT(std::get<TensorMapPlan>(full_plan(1).args[5]).box, IsEmpty());
 }
 
 TEST(MakePlan, ErrorsNameKernelConfigurationExpressionAndWhatIsAllowed) {

@@ -180,6 +180,7 @@ TEST(ContractHash, ChangesWithWhatATrialMeans) {
       {"dtype: i32, value: M", "dtype: i64, value: M"},
       {"dtype: i32, value: M", "dtype: i32, value: N"},
       {"swizzle_bytes: 128", "swizzle_bytes: 64"},
+      {"swizzle_bytes: 128", "swizzle_bytes: 128, when: SPLIT_K > 1"},
       {"box: [BLOCK_M, BLOCK_K]", "box: [BLOCK_K, BLOCK_M]"},
       {"block: [256]", "block: [512]"},
       {"cluster: [1]", "cluster: [2]"},

@@ -1,7 +1,8 @@
 #pragma once
 
 // The copy engine: boxes of a tensor between global and shared memory (sm_90). One thread issues a
-// copy for all. Elements outside the tensor arrive as zeros, and count as bytes.
+// copy for all. Elements outside the tensor arrive as zeros, and count as bytes; on the way out
+// they are left out.
 
 /// The driver's description of a tensor, a kernel parameter: `const __grid_constant__ TensorMap`.
 struct alignas(64) TensorMap {
@@ -33,4 +34,29 @@ __device__ __forceinline__ void tma_load_multicast(unsigned shared, const Tensor
       ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared),
       "l"(&map), "r"(barrier), "r"(col), "r"(row), "h"(blocks)
       : "memory");
+}
+
+/// Shows this thread's writes to shared memory to the copy engine.
+__device__ __forceinline__ void fence_for_tma() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/// Copies a box out of `shared`, laid out as tma_load would have left it.
+__device__ __forceinline__ void tma_store(const TensorMap& map, unsigned shared, int row, int col) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),
+      "r"(shared), "r"(col), "r"(row)
+      : "memory");
+}
+
+/// Closes the group of stores that this thread has issued since the last one; it may be empty.
+__device__ __forceinline__ void tma_store_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/// Waits until all but kPending of this thread's groups have left shared memory, which a block must
+/// not give up before.
+template <int kPending>
+__device__ __forceinline__ void tma_store_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
 }
