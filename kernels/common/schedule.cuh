@@ -10,12 +10,71 @@
 ///   row:     along a row of tiles; shares A
 ///   column:  along a column of tiles; shares B
 ///   grouped: down GROUP_M tiles, then one to the right; shares both
-enum class Schedule { row, column, grouped };
+///   hilbert: along a Hilbert curve; shares both, whatever the number of blocks that run
+enum class Schedule { row, column, grouped, hilbert };
 
 struct Tile {
   int m;
   int n;
 };
+
+/// The `index`th tile of a Hilbert curve, generalised to any rectangle. However many consecutive
+/// tiles one takes, they form compact blocks, about as high as wide: those that run at the same
+/// time share both A and B in L2, and so do those that run shortly after. The curve begins at tile
+/// (0, 0) and goes from neighbour to neighbour, but for one diagonal step where the longer side is
+/// odd and the shorter one even (and not 2). Takes O(log(tiles_m * tiles_n)) steps.
+ASSAY_HD constexpr Tile hilbert_tile(int index, int tiles_m, int tiles_n) {
+  // The piece of the rectangle that still holds the tile. Its curve begins at the corner (along,
+  // across) and ends at the other end of its length, which lies along M when `down`. Length and
+  // width both point away from the corner in direction `sign`: no piece needs them to differ.
+  bool down = tiles_m > tiles_n;
+  int length = down ? tiles_m : tiles_n;
+  int width = down ? tiles_n : tiles_m;
+  int along = 0;
+  int across = 0;
+  int sign = 1;
+  while (length > 1 && width > 1) {
+    if (2 * length > 3 * width) {  // two pieces, one after the other
+      // Even, so that the first curve can end where the second begins; an odd rest comes last.
+      const int half = (length / 2 + 1) / 2 * 2;
+      if (index < half * width) {
+        length = half;
+      } else {
+        index -= half * width;
+        along += sign * half;
+        length -= half;
+      }
+      continue;
+    }
+    // Three pieces: up the near part of the width over half the length, along the whole length over
+    // the far part, and down the near part again. Even as above, but for a width of two.
+    const int near = width > 2 ? (width / 2 + 1) / 2 * 2 : 1;
+    const int half = length / 2;
+    const int first_size = near * half;
+    const int middle_size = length * (width - near);
+    if (index >= first_size && index < first_size + middle_size) {
+      index -= first_size;
+      across += sign * near;
+      width -= near;
+      continue;
+    }
+    const bool last = index >= first_size;
+    if (last) {  // begins at the end of the length, below where the middle piece has ended
+      index -= first_size + middle_size;
+      along += sign * (length - 1);
+      across += sign * (near - 1);
+      sign = -sign;
+    }
+    width = last ? length - half : half;
+    length = near;
+    const int turned = along;
+    along = across;
+    across = turned;
+    down = !down;
+  }
+  (width == 1 ? along : across) += sign * index;
+  return down ? Tile{along, across} : Tile{across, along};
+}
 
 /// The tile of block `index`, 0 <= index < tiles_m * tiles_n. `group_m` only matters to `grouped`.
 ASSAY_HD constexpr Tile tile_at(Schedule schedule, int index, int tiles_m, int tiles_n,
@@ -23,6 +82,7 @@ ASSAY_HD constexpr Tile tile_at(Schedule schedule, int index, int tiles_m, int t
   if (tiles_m == 1) return {0, index};  // few rows: a division less before the first copy
   if (schedule == Schedule::row) return {index / tiles_n, index % tiles_n};
   if (schedule == Schedule::column) return {index % tiles_m, index / tiles_m};
+  if (schedule == Schedule::hilbert) return hilbert_tile(index, tiles_m, tiles_n);
   // A problem lower than a group makes the group lower, which also keeps the product below in
   // range.
   const int height = smaller(group_m, tiles_m);

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -35,6 +38,8 @@ INSTANTIATE_TEST_SUITE_P(Column, EveryTileOnce,
 INSTANTIATE_TEST_SUITE_P(Grouped, EveryTileOnce,
                          testing::Combine(testing::Values(Schedule::grouped),
                                           testing::Values(1, 2, 3, 4, 5, 8, 16, 64, 1 << 20)));
+INSTANTIATE_TEST_SUITE_P(Hilbert, EveryTileOnce,
+                         testing::Combine(testing::Values(Schedule::hilbert), testing::Values(1)));
 
 TEST(Schedule, RowWalksAlongARowAndColumnDownAColumn) {
   EXPECT_EQ(tile_at(Schedule::row, 1, 4, 6, 1).n, 1);
@@ -52,6 +57,84 @@ TEST(Schedule, GroupedGoesDownAGroupThenRightThenToTheNextGroup) {
     const Tile tile =
         tile_at(Schedule::grouped, static_cast<int>(index), tiles_m, tiles_n, group_m);
     EXPECT_EQ(std::pair(tile.m, tile.n), expected[index]) << "block " << index;
+  }
+}
+
+/// Follows `hilbert` over a rectangle: every tile once, from (0, 0) on, each next to the one
+/// before. The steps to a tile that only shares a corner are counted.
+void follow_hilbert(int tiles_m, int tiles_n, int& diagonal_steps) {
+  std::set<std::pair<int, int>> visited = {{0, 0}};
+  Tile last = tile_at(Schedule::hilbert, 0, tiles_m, tiles_n, 1);
+  ASSERT_EQ(std::pair(last.m, last.n), std::pair(0, 0));
+  diagonal_steps = 0;
+  for (int index = 1; index < tiles_m * tiles_n; ++index) {
+    const Tile tile = tile_at(Schedule::hilbert, index, tiles_m, tiles_n, 1);
+    ASSERT_TRUE(tile.m >= 0 && tile.m < tiles_m && tile.n >= 0 && tile.n < tiles_n) << index;
+    ASSERT_TRUE(visited.emplace(tile.m, tile.n).second) << index;
+    const int down = std::abs(tile.m - last.m), right = std::abs(tile.n - last.n);
+    ASSERT_LE(larger(down, right), 1) << index;
+    if (down + right == 2) ++diagonal_steps;
+    last = tile;
+  }
+}
+
+// On a chessboard a straight step changes the colour and a diagonal one keeps it. From corner to
+// corner along an odd side, over an even number of rows, the colours ask for a diagonal one; only
+// over two rows the walk ends beside the corner instead.
+TEST(Schedule, HilbertGoesFromNeighbourToNeighbourWithOneDiagonalStepForOddByEven) {
+  std::vector<std::pair<int, int>> shapes = {{64, 512},  {512, 64}, {33, 157},
+                                             {34, 157},  {157, 34}, {255, 256},
+                                             {257, 256}, {2, 4001}, {4000, 3}};
+  for (int tiles_m = 1; tiles_m <= 40; ++tiles_m) {
+    for (int tiles_n = 1; tiles_n <= 40; ++tiles_n) shapes.emplace_back(tiles_m, tiles_n);
+  }
+  for (const auto& [tiles_m, tiles_n] : shapes) {
+    SCOPED_TRACE(testing::Message() << tiles_m << " x " << tiles_n);
+    int diagonal_steps = 0;
+    ASSERT_NO_FATAL_FAILURE(follow_hilbert(tiles_m, tiles_n, diagonal_steps));
+    const int longer = larger(tiles_m, tiles_n), shorter = smaller(tiles_m, tiles_n);
+    const bool odd_by_even = longer % 2 == 1 && shorter % 2 == 0 && shorter > 2;
+    ASSERT_EQ(diagonal_steps, odd_by_even ? 1 : 0);
+  }
+}
+
+// 132 tiles, one for each SM of an H200, lie in 23 rows and columns as a square, and in 133 as a
+// row.
+TEST(Schedule, HilbertTilesThatRunAtTheSameTimeTouchFewRowsAndColumns) {
+  for (const auto& [tiles_m, tiles_n] : {std::pair(64, 512), {32, 112}, {33, 157}, {128, 40}}) {
+    for (int first = 0; first + 132 <= tiles_m * tiles_n; ++first) {
+      std::set<int> rows, columns;
+      for (int index = first; index < first + 132; ++index) {
+        const Tile tile = tile_at(Schedule::hilbert, index, tiles_m, tiles_n, 1);
+        rows.insert(tile.m);
+        columns.insert(tile.n);
+      }
+      ASSERT_LE(rows.size() + columns.size(), 36U)
+          << "from " << first << " of " << tiles_m << " x " << tiles_n;
+    }
+  }
+}
+
+TEST(Schedule, HilbertOfASquareOfFourByFour) {
+  const std::vector<std::pair<int, int>> expected = {{0, 0}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {3, 0},
+                                                     {3, 1}, {2, 1}, {2, 2}, {3, 2}, {3, 3}, {2, 3},
+                                                     {1, 3}, {1, 2}, {0, 2}, {0, 3}};
+  for (std::size_t index = 0; index < expected.size(); ++index) {
+    const Tile tile = tile_at(Schedule::hilbert, static_cast<int>(index), 4, 4, 1);
+    EXPECT_EQ(std::pair(tile.m, tile.n), expected[index]) << "block " << index;
+  }
+}
+
+// Sizes of pieces are compared as 2 * length and 3 * width, and multiplied with each other.
+TEST(Schedule, HilbertOverTwoBillionTilesDoesNotOverflow) {
+  for (const auto& [tiles_m, tiles_n] : {std::pair(2, 1 << 29), {1 << 29, 3}, {46340, 46340}}) {
+    for (int first : {0, tiles_m * tiles_n / 3, tiles_m * tiles_n - 1000}) {
+      for (int index = first; index < first + 999; ++index) {
+        const Tile from = tile_at(Schedule::hilbert, index, tiles_m, tiles_n, 1);
+        const Tile to = tile_at(Schedule::hilbert, index + 1, tiles_m, tiles_n, 1);
+        ASSERT_EQ(std::abs(to.m - from.m) + std::abs(to.n - from.n), 1) << "block " << index;
+      }
+    }
   }
 }
 
@@ -169,7 +252,8 @@ std::vector<int> visits(const UnitWalk& walk, int cluster_m, int cluster_n, int 
 }
 
 TEST(UnitWalk, ClustersOfAPersistentGridVisitEveryTileOfEverySplitOnce) {
-  for (const Schedule schedule : {Schedule::row, Schedule::column, Schedule::grouped}) {
+  for (const Schedule schedule :
+       {Schedule::row, Schedule::column, Schedule::grouped, Schedule::hilbert}) {
     for (const auto& [cluster_m, cluster_n] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}}) {
       for (const int splits : {1, 3}) {
         for (const int workers : {1, 7, 66, 1000}) {
