@@ -47,9 +47,14 @@ struct GemmArgs {
 /// What a block does at a time: a tile, or a run of its slices. `partial` says which partial sums
 /// that makes; -1: the tile's whole sum.
 struct Task {
-  int first_m, first_n;
+  int unit;
   SliceRange slices;
   int partial;
+};
+
+/// The first element of a block's tile.
+struct Corner {
+  int m, n;
 };
 
 /// One block's view of the product: what it works on, in which order.
@@ -80,21 +85,19 @@ struct GemmWork {
     return cdiv(walk.count() - worker, workers);
   }
   __device__ __forceinline__ Task task(int index) const {
-    Unit unit = only;
-    SliceRange slices;
-    int partial = -1;
     if (kStream && index >= stream.whole_rounds()) {
       const Piece piece = stream.piece(worker, index - stream.whole_rounds());
-      unit = walk.at(stream.first_cut() + piece.tile);
-      slices = piece.slices;
-      partial = piece.partial;
-    } else {
-      if constexpr (kPersistent) unit = walk.at(worker + index * workers);
-      slices = slices_of(unit.split * kClusterK + place.k, kSplitK * kClusterK, num_slices);
-      if constexpr (kSplitK > 1) partial = unit.split;
+      return {stream.first_cut() + piece.tile, piece.slices, piece.partial};
     }
-    return {(unit.tile.m * kClusterM + place.m) * kBlockM,
-            (unit.tile.n * kClusterN + place.n) * kBlockN, slices, partial};
+    const int unit = worker + index * workers;
+    const int split = kPersistent ? walk.split(unit) : only.split;
+    return {unit, slices_of(split * kClusterK + place.k, kSplitK * kClusterK, num_slices),
+            kSplitK > 1 ? split : -1};
+  }
+  /// Takes a hundred cycles or, along a Hilbert curve, a thousand.
+  __device__ __forceinline__ Corner corner(const Task& task) const {
+    const Tile tile = kPersistent ? walk.at(task.unit).tile : only.tile;
+    return {(tile.m * kClusterM + place.m) * kBlockM, (tile.n * kClusterN + place.n) * kBlockN};
   }
 };
 
@@ -138,11 +141,12 @@ __device__ __forceinline__ void gemm_produce(const GemmWork& work, const Ring<kS
 #pragma unroll 1
   for (int index = 0; index < num_tasks; ++index) {
     const Task task = work.task(index);
+    const Corner corner = work.corner(task);
     if constexpr (kSwap) {
-      produce<kStages, kBlockK>(ring, place, slots, b, a, task.first_n, task.first_m, task.slices,
+      produce<kStages, kBlockK>(ring, place, slots, b, a, corner.n, corner.m, task.slices,
                                 backwards);
     } else {
-      produce<kStages, kBlockK>(ring, place, slots, a, b, task.first_m, task.first_n, task.slices,
+      produce<kStages, kBlockK>(ring, place, slots, a, b, corner.m, corner.n, task.slices,
                                 backwards);
     }
     backwards = !backwards;  // the slices read last are still in L2, and neighbours need them
@@ -153,10 +157,11 @@ __device__ __forceinline__ void gemm_produce(const GemmWork& work, const Ring<kS
 /// `num_rows` of C there are, 0 in a rehearsal.
 template <typename Element>
 __device__ __forceinline__ void store_rows(const GemmArgs<Element>& args, unsigned char* smem,
-                                           float (&sums)[kWide / 2], const Task& task, int num_rows,
-                                           int tile_row, int rank) {
-  const int first_long = (kSwap ? task.first_n : task.first_m) + tile_row;
-  const int first_wide = kSwap ? task.first_m : task.first_n;
+                                           float (&sums)[kWide / 2], const Task& task,
+                                           const Corner& corner, int num_rows, int tile_row,
+                                           int rank) {
+  const int first_long = (kSwap ? corner.n : corner.m) + tile_row;
+  const int first_wide = kSwap ? corner.m : corner.n;
   if constexpr (kSplitK > 1) {
     float* partial = args.partial + static_cast<long long>(task.partial) * args.m * args.n;
     store_groups(sums, StorePartial<kSwap>{partial, num_rows, args.n}, first_long, first_wide);
@@ -179,12 +184,8 @@ __device__ __forceinline__ void store_rows(const GemmArgs<Element>& args, unsign
         sums, first_long, first_wide);
     return;
   }
-  const StoreRows<Element, kStagingPanels> store = {args.c, num_rows, args.n, staging};
-  if (store.fits()) {
-    store(sums, first_long, first_wide);
-  } else {
-    store_groups(sums, StoreGroup<Element>{args.c, num_rows, args.n}, first_long, first_wide);
-  }
+  StoreRows<Element, kStagingPanels>{args.c, num_rows, args.n, staging}(sums, first_long,
+                                                                        first_wide);
 }
 
 template <typename Element>
@@ -214,14 +215,19 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
       continue;
     }
     const int num_rows = live ? args.m : 0;
+    Corner corner = kPersistent ? Corner{} : work.corner(task);
+    const auto find_corner = [&] {
+      if constexpr (kPersistent) corner = work.corner(task);
+    };
+    const auto finish = [&](float(&rows)[kWide / 2], int i) {
+      if constexpr (kClusterK == 1) {
+        store_rows(args, smem, rows, task, corner, num_rows, tile_row + i * 64, rank);
+      }
+    };
     Sums sums;  // here, so that the last tile's are dead
     consume<Element, kPanels, kLong, kLayer, kTail>(
         sums, ring, place, slots, static_cast<unsigned>(tile_row * 128),
-        live ? task.slices.count : 0, target, turns, [&](int i) {
-          if constexpr (kClusterK == 1) {
-            store_rows(args, smem, sums[i], task, num_rows, tile_row + i * 64, rank);
-          }
-        });
+        live ? task.slices.count : 0, target, turns, find_corner, finish);
     if constexpr (kMode == Mode::pingpong) mine = false;
     if constexpr (kClusterK > 1) {
       const SumOfCluster sum = {slots + kReceived, slots + kSumBarrier, work.place.k, rank, kLayer};
@@ -231,8 +237,8 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
         sum.send(sums, own);
         sum.wait();
       }
-      const int first_long = (kSwap ? task.first_n : task.first_m) + tile_row;
-      const int first_wide = kSwap ? task.first_m : task.first_n;
+      const int first_long = (kSwap ? corner.n : corner.m) + tile_row;
+      const int first_wide = kSwap ? corner.m : corner.n;
       const auto store_with = [&](const auto& store) {
         sum.store(smem + kReceived, own, store, first_long, first_wide);
       };

@@ -16,8 +16,8 @@ __device__ __forceinline__ void reduce_pieces(const float* partial, Element* c, 
   const UnitWalk walk = {kSchedule, kGroupM, cdiv(cdiv(m, kBlockM), kClusterM),
                          cdiv(cdiv(n, kBlockN), kClusterN), 1};
   const StreamWalk stream = {walk.count(), cdiv(k, kBlockK), workers};
-  const int element = static_cast<int>(blockIdx.x) % (kTile / 512) * 512 +
-                      static_cast<int>(threadIdx.x) * 4;
+  const int element =
+      static_cast<int>(blockIdx.x) % (kTile / 512) * 512 + static_cast<int>(threadIdx.x) * 4;
   const int block = static_cast<int>(blockIdx.x) / (kTile / 512);
   const int rank = block % kLayer, cut = block / kLayer;
 

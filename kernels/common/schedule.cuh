@@ -137,6 +137,9 @@ struct UnitWalk {
   int splits;
 
   ASSAY_HD constexpr int count() const { return tiles_m * tiles_n * splits; }
+  ASSAY_HD constexpr int split(int index) const {
+    return splits == 1 ? 0 : index / (tiles_m * tiles_n);
+  }
   ASSAY_HD constexpr Unit at(int index) const {
     if (splits == 1) return {tile_at(schedule, index, tiles_m, tiles_n, group_m), 0};
     const int tiles = tiles_m * tiles_n;

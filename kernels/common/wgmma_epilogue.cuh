@@ -53,10 +53,11 @@ __device__ __forceinline__ void stage_panel(const float (&sums)[kHalf], int firs
   }
 }
 
-/// C [m, n], row-major, n a multiple of 8, the long side along m; 64 rows at a time. Each warp
-/// turns 16 rows x 64 columns into whole rows in its own shared memory, and stores 16 bytes a lane,
-/// 128 a row: no warp waits for another, and the stores finish while the next tile is multiplied.
-/// The fewer instructions the better: tensor cores at work on other sums slow down with each.
+/// C [m, n], row-major, the long side along m; 64 rows at a time. Each warp turns 16 rows x 64
+/// columns into whole rows in its own shared memory, and stores 16 bytes a lane, 128 a row: no warp
+/// waits for another, and the stores finish while the next tile is multiplied. The fewer
+/// instructions the better: tensor cores at work on other sums slow down with each. Where n is no
+/// multiple of 8, rows do not start at multiples of 16 bytes, and lanes store single elements.
 ///
 /// kStagingPanels = panels of a warp's shared memory, filled in turn.
 template <typename Element, int kStagingPanels, typename Map = KeepSums>
@@ -66,40 +67,55 @@ struct StoreRows {
   unsigned char* staging;  // this warp's panels
   Map map = {};
 
-  /// Whether rows start at multiples of 16 bytes.
-  __device__ __forceinline__ bool fits() const { return n % 8 == 0; }
-
   template <int kHalf>
   __device__ __forceinline__ void operator()(const float (&sums)[kHalf], int first_m,
                                              int first_n) const {
     constexpr int kGroups = kHalf / 4;  // of 8 columns
     const WarpRows rows;
-    const unsigned staged = shared_address(staging);
     const int row = first_m + rows.first(0);
-    const int row_read = rows.lane / 8, chunk = rows.lane % 8;  // and 4, 8, 12 rows further down
-    Element* to = c + static_cast<long long>(row + row_read) * n + first_n + chunk * 8;
-    int columns[4];  // of each of the lane's rows, from its chunk to the end of C
-#pragma unroll
-    for (int part = 0; part < 4; ++part) {
-      columns[part] = row + row_read + part * 4 < m ? n - first_n - chunk * 8 : 0;
-    }
     __syncwarp();  // the last call's panels have been read
 #pragma unroll
     for (int panel = 0; panel < kGroups; panel += 8) {
-      const int buffer = panel / 8 % kStagingPanels * kPanelBytes;
+      unsigned char* staged = staging + panel / 8 % kStagingPanels * kPanelBytes;
       if constexpr (kStagingPanels == 1) __syncwarp();  // else the last but one has been read
-      stage_panel<Element>(sums, panel, staged + buffer, map, row, first_n + panel * 8);
+      stage_panel<Element>(sums, panel, shared_address(staged), map, row, first_n + panel * 8);
       __syncwarp();
-      const bool in_tile = chunk < kGroups - panel;
-#pragma unroll
-      for (int part = 0; part < 4; ++part) {
-        const int column = swizzled<8>(part * 4 + row_read, chunk);
-        const unsigned char* from = staging + buffer + (part * 4 + row_read) * 128 + column * 16;
-        const Chunk value = *reinterpret_cast<const Chunk*>(from);
-        if (in_tile && panel * 8 < columns[part]) {
-          *reinterpret_cast<Chunk*>(to + part * 4ll * n + panel * 8) = value;
-        }
+      const int columns = smaller(smaller(8, kGroups - panel) * 8, n - first_n - panel * 8);
+      if (n % 8 == 0) {
+        store_chunks(staged, row, first_n + panel * 8, columns);
+      } else {
+        store_elements(staged, row, first_n + panel * 8, columns);
       }
+    }
+  }
+
+  /// A panel, of which `columns` are in the tile and in C.
+  __device__ __forceinline__ void store_chunks(const unsigned char* staged, int row, int col,
+                                               int columns) const {
+    const int lane = WarpRows().lane;
+    const int row_read = lane / 8, chunk = lane % 8;
+    Element* to = c + static_cast<long long>(row + row_read) * n + col + chunk * 8;
+#pragma unroll
+    for (int part = 0; part < 16; part += 4) {
+      const int column = swizzled<8>(part + row_read, chunk);
+      const Chunk value =
+          *reinterpret_cast<const Chunk*>(staged + (part + row_read) * 128 + column * 16);
+      if (chunk * 8 < columns && row + row_read + part < m) {
+        *reinterpret_cast<Chunk*>(to + static_cast<long long>(part) * n) = value;
+      }
+    }
+  }
+  __device__ __forceinline__ void store_elements(const unsigned char* staged, int row, int col,
+                                                 int columns) const {
+    const int lane = WarpRows().lane;
+#pragma unroll 1
+    for (int at = lane; at < 16 * 64; at += 32) {
+      const int line = at / 64, column = at % 64;
+      if (column >= columns || row + line >= m) continue;
+      const unsigned char* from =
+          staged + line * 128 + swizzled<8>(line, column / 8) * 16 + column % 8 * 2;
+      c[static_cast<long long>(row + line) * n + col + column] =
+          *reinterpret_cast<const Element*>(from);
     }
   }
 };

@@ -66,15 +66,17 @@ struct Turns {
 /// in a slot, in bytes. The tensor cores always have the next slice queued: a slot is let go of
 /// when the group after it has been issued. The turn passes on when the last group has.
 ///
-/// `finish(i)` is called when the sums of the `i`th 64 rows are final. The last kTail slices are
-/// multiplied for one 64 rows after the other, so that the tensor cores work on the second while
-/// the first is stored.
+/// `meanwhile` is called once, while the tensor cores have the first slice to multiply.
+/// `finish(sums[i], i)` is called when the sums of the `i`th 64 rows are final. The last kTail
+/// slices are multiplied for one 64 rows after the other, so that the tensor cores work on the
+/// second while the first is stored.
 template <typename Element, int kPanels, int kLongRows, int kLayer, int kTail, int kLongTiles,
-          int kHalf, int kStages, typename Turn, typename Finish>
+          int kHalf, int kStages, typename Turn, typename Meanwhile, typename Finish>
 __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const Ring<kStages>& ring,
                                         RingPlace<kStages>& place, unsigned slots,
                                         unsigned long_offset, int count, int reader,
-                                        const Turn& turn, const Finish& finish) {
+                                        const Turn& turn, const Meanwhile& meanwhile,
+                                        const Finish& finish) {
   constexpr int kWide = kHalf * 2;
   constexpr int kLongBytes = kPanels * kLongRows * 128;
   constexpr int kSlotBytes = kPanels * (kLongRows + kWide) * 128;
@@ -101,11 +103,13 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
     multiply_slice<Element, kPanels, kLongRows, kLongTiles, kWide>(sums, long_rows + offset,
                                                                    wide_rows + offset);
     wgmma_commit();
+    if (slice == 0) meanwhile();
     wgmma_wait<1>();
     if (previous >= 0) release<kLayer>(ring, previous, reader);
     previous = place.slot;
     place.advance();
   }
+  if (count <= kTail) meanwhile();
   if constexpr (kTail == 0) {
     turn.pass();
     wgmma_wait<0>();
@@ -113,19 +117,18 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
 #pragma unroll
     for (int i = 0; i < kLongTiles; ++i) {
       pin(sums[i]);
-      finish(i);
+      finish(sums[i], i);
     }
   } else {
-    RingPlace<kStages> last[kTail];
-#pragma unroll
-    for (int slice = 0; slice < kTail; ++slice, place.advance()) last[slice] = place;
+    const RingPlace<kStages> tail = place;
 #pragma unroll
     for (int i = 0; i < kLongTiles; ++i) {
-#pragma unroll
-      for (int slice = 0; slice < kTail; ++slice) {
-        if (i == 0) ring.wait_full(last[slice]);
+      place = tail;
+#pragma unroll 1
+      for (int slice = 0; slice < kTail; ++slice, place.advance()) {
+        if (i == 0) ring.wait_full(place);
         wgmma_fence();
-        const unsigned long long offset = offset_of(last[slice]);
+        const unsigned long long offset = offset_of(place);
         multiply_64_rows<Element, kPanels, kLongRows>(sums[i], long_rows + offset + i * 512,
                                                       wide_rows + offset);
       }
@@ -135,15 +138,16 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
         if (previous >= 0) release<kLayer>(ring, previous, reader);
       } else {
         pin(sums[i - 1]);
-        finish(i - 1);
+        finish(sums[i - 1], i - 1);
       }
     }
     wgmma_wait<0>();
-#pragma unroll
-    for (int slice = 0; slice < kTail; ++slice) {
-      release<kLayer>(ring, last[slice].slot, reader);
+    place = tail;
+#pragma unroll 1
+    for (int slice = 0; slice < kTail; ++slice, place.advance()) {
+      release<kLayer>(ring, place.slot, reader);
     }
     pin(sums[kLongTiles - 1]);
-    finish(kLongTiles - 1);
+    finish(sums[kLongTiles - 1], kLongTiles - 1);
   }
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 
@@ -53,13 +54,20 @@ class GpuTest : public testing::Test {
     static std::string reason;
     static const int num_gpus = count_gpus(reason);
     if (num_gpus == 0) GTEST_SKIP() << "no GPU: " << reason;
-    compiler_ = std::make_unique<Compiler>(CompilerOptions{scratch_.path(), 1, 60, true});
+    start_compiler();
   }
 
+  void start_compiler() {
+    compiler_ = std::make_unique<Compiler>(CompilerOptions{scratch_.path(), 0, 60, true});
+  }
+
+  std::future<CompileResult> submit(const std::filesystem::path& source, const Config& config,
+                                    const DeviceInfo& info) {
+    return compiler_->submit({source, {source_folder() / "kernels"}, config, native_arch(info.cc)});
+  }
   CompileResult compile(const std::filesystem::path& source, const Config& config,
                         const DeviceInfo& info) {
-    return compiler_->submit({source, {source_folder() / "kernels"}, config, native_arch(info.cc)})
-        .get();
+    return submit(source, config, info).get();
   }
 
   std::filesystem::path support_cubin(const DeviceInfo& info) {

@@ -1,0 +1,118 @@
+// The kernels that are shipped, a few configurations of each drawn at random, on sizes that no tile
+// divides. Checked without being timed, so that compute-sanitizer can watch:
+//
+//   compute-sanitizer --tool racecheck build/gpu_test --gtest_filter='*ShippedKernels*'
+//
+// --gtest_random_seed=N draws others.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <random>
+
+#include "cuda/device_query.h"
+#include "cuda/handles.h"
+#include "device/bench.h"
+#include "device/trial.h"
+#include "gpu_fixture.h"
+#include "base/file.h"
+#include "space/space.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kDrawn = 12;
+
+struct Case {
+  std::string kernel;
+  Problem problem;
+};
+
+std::string name_of(const Case& one) {
+  std::string name = one.kernel;
+  for (const auto& [dim, size] : one.problem) name += "_" + dim + std::to_string(size);
+  return name;
+}
+
+void PrintTo(const Case& one, std::ostream* out) { *out << name_of(one); }
+
+std::vector<Case> cases() {
+  std::vector<Case> cases;
+  const Problem ragged[] = {{{"M", 1000}, {"N", 1096}, {"K", 328}},
+                            {{"M", 600}, {"N", 1001}, {"K", 776}},
+                            {{"M", 50}, {"N", 2100}, {"K", 1304}}};
+  for (const char* kernel : {"gemm_wgmma", "gemm_wgmma_f16", "gemm_mma"}) {
+    for (const Problem& problem : ragged) cases.push_back({kernel, problem});
+  }
+  cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});
+  return cases;
+}
+
+class ShippedKernels : public test::GpuTest, public testing::WithParamInterface<Case> {
+ protected:
+  // Without the count of GPUs, which forks: under compute-sanitizer CUDA does not start in a fork.
+  void SetUp() override {
+    if (!std::filesystem::exists("/proc/driver/nvidia/version")) GTEST_SKIP() << "no GPU";
+    start_compiler();
+  }
+
+  /// Every point is as likely as any other.
+  static std::vector<Config> draw(const Space& space) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(GTEST_FLAG_GET(random_seed)));
+    std::vector<std::vector<int>> drawn;
+    std::uint64_t seen = 0;
+    space.for_each([&](const std::vector<int>& point) {
+      ++seen;
+      if (drawn.size() < kDrawn) {
+        drawn.push_back(point);
+      } else if (const std::uint64_t at = random() % seen; at < kDrawn) {
+        drawn[at] = point;
+      }
+      return true;
+    });
+    std::vector<Config> configs;
+    for (const std::vector<int>& point : drawn) configs.push_back(space.config(point));
+    return configs;
+  }
+};
+
+TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
+  const Driver driver;
+  const Context context(driver, 0);
+  const DeviceInfo info = query_device(driver, context.device());
+  const KernelSpec kernel = shipped_kernel(GetParam().kernel);
+  if (kernel.arch.front() == "90a" && info.cc != 90) GTEST_SKIP() << "for Hopper only";
+  const Stream stream = make_stream(driver);
+  Bench bench(driver, stream.get(), info, read_file(support_cubin(info)), {});
+
+  const std::vector<Config> configs = draw(Space(kernel, GetParam().problem, info));
+  ASSERT_FALSE(configs.empty());
+  std::vector<std::future<CompileResult>> compiled;
+  for (const Config& config : configs) {
+    compiled.push_back(submit(kernel.source_path, config, info));
+  }
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const CompileResult result = compiled[i].get();
+    ASSERT_TRUE(result.ok) << to_text(configs[i]) << ": " << result.log;
+    TrialRequest request;
+    request.plan = make_plan(kernel, GetParam().problem, configs[i], info);
+    request.cubin_path = result.cubin_path;
+    const Outcome outcome = bench.guarded([&] {
+      bench.enter_problem(request.plan.problem);
+      bench.arena.reserve(Trial::arena_bytes(request.plan));
+      Trial trial(bench, request);
+      Outcome checked;
+      checked.validation = trial.check();
+      trial.check();
+      trial.check_cold();
+      return checked;
+    });
+    ASSERT_EQ(outcome.status, Status::correct)
+        << to_text(configs[i]) << ": " << outcome.kind << ": " << outcome.message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, ShippedKernels, testing::ValuesIn(cases()),
+                         [](const auto& instance) { return name_of(instance.param); });
+
+}  // namespace
+}  // namespace assay
