@@ -1,8 +1,8 @@
 // C[M,N] = A[M,K] @ B[N,K]^T, bf16 in and out, fp32 sums, by wgmma (sm_90a). K is a multiple of 8.
 
 #include "common/gemm_wgmma.cuh"
-#include "common/reduce_partials.cuh"
-#include "common/reduce_pieces.cuh"
+#include "common/ptx/grid_dependency.cuh"
+#include "common/reduce_fragments.cuh"
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1)
     gemm_wgmma(const Bf16*, const Bf16*, Bf16* c, float* partial,
@@ -17,9 +17,5 @@ extern "C" __global__ void __launch_bounds__(128)
                       const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
                       const __grid_constant__ TensorMap, int m, int n, int k, int workers) {
   grid_wait();
-  if constexpr (kStream) {
-    reduce_pieces(partial, c, m, n, k, workers);
-  } else {
-    reduce_partials<kSplitK>(partial, c, static_cast<long long>(m) * n);
-  }
+  reduce_fragments(partial, c, m, n, k, workers);
 }

@@ -92,7 +92,7 @@ struct GemmWork {
     const int unit = worker + index * workers;
     const int split = kPersistent ? walk.split(unit) : only.split;
     return {unit, slices_of(split * kClusterK + place.k, kSplitK * kClusterK, num_slices),
-            kSplitK > 1 ? split : -1};
+            kSplitK > 1 ? unit : -1};
   }
   /// Takes a hundred cycles or, along a Hilbert curve, a thousand.
   __device__ __forceinline__ Corner corner(const Task& task) const {
@@ -153,6 +153,14 @@ __device__ __forceinline__ void gemm_produce(const GemmWork& work, const Ring<kS
   }
 }
 
+/// Where the task's partial sums go; `rank` is the block's in its layer.
+template <typename Element>
+__device__ __forceinline__ StoreFragment<kWide> partial_tile(const GemmArgs<Element>& args,
+                                                             const Task& task, int rank,
+                                                             bool live) {
+  return {args.partial + static_cast<long long>(task.partial * kLayer + rank) * kTileSize, live};
+}
+
 /// The way out of 64 rows of a warpgroup's sums, of a block that does not add up with others.
 /// `num_rows` of C there are, 0 in a rehearsal.
 template <typename Element>
@@ -162,15 +170,8 @@ __device__ __forceinline__ void store_rows(const GemmArgs<Element>& args, unsign
                                            int rank) {
   const int first_long = (kSwap ? corner.n : corner.m) + tile_row;
   const int first_wide = kSwap ? corner.m : corner.n;
-  if constexpr (kSplitK > 1) {
-    float* partial = args.partial + static_cast<long long>(task.partial) * args.m * args.n;
-    store_groups(sums, StorePartial<kSwap>{partial, num_rows, args.n}, first_long, first_wide);
-    return;
-  }
-  if (kStream && task.partial >= 0) {
-    float* partial =
-        args.partial + static_cast<long long>(task.partial * kLayer + rank) * (kBlockM * kBlockN);
-    store_groups(sums, StorePartial<false>{partial, kBlockM, kBlockN}, tile_row, 0);
+  if (kSplitK > 1 || (kStream && task.partial >= 0)) {
+    store_groups(sums, partial_tile(args, task, rank, num_rows > 0), tile_row, 0);
     return;
   }
   if constexpr (kSwap) {
@@ -243,8 +244,7 @@ __device__ __forceinline__ void gemm_consume(const GemmWork& work, const Ring<kS
         sum.store(smem + kReceived, own, store, first_long, first_wide);
       };
       if constexpr (kSplitK > 1) {
-        float* partial = args.partial + static_cast<long long>(task.partial) * args.m * args.n;
-        store_with(StorePartial<kSwap>{partial, num_rows, args.n});
+        sum.store(smem + kReceived, own, partial_tile(args, task, rank, live), tile_row, 0);
       } else if constexpr (kSwap) {
         store_with(StoreGroupTransposed<Element>{args.c, num_rows, args.n});
       } else {
@@ -277,6 +277,7 @@ __device__ __forceinline__ void gemm_wgmma_block(const GemmArgs<Element>& args) 
   if constexpr (kSplitK > 1 || kStream) grid_release();
   if constexpr (kLayer > 1) {  // copies reach other blocks: their barriers must be there
     cluster_arrive_relaxed();
+    __syncthreads();  // costs nothing here, and is what racecheck knows
     cluster_wait();
   } else {
     __syncthreads();

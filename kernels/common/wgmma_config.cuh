@@ -39,7 +39,8 @@ constexpr int kLong = kSwap ? kBlockN : kBlockM;
 constexpr int kWide = kSwap ? kBlockM : kBlockN;
 constexpr int kSharers = kMode == Mode::pingpong ? 1 : kConsumers;  // warpgroups on one tile
 constexpr int kLongTiles = kLong / 64 / kSharers;  // wgmma down the rows of a warpgroup
-constexpr int kLayer = kClusterM * kClusterN;      // blocks that share copies
+constexpr int kTileSize = kBlockM * kBlockN;
+constexpr int kLayer = kClusterM * kClusterN;  // blocks that share copies
 constexpr int kCluster = kLayer * kClusterK;
 
 constexpr int kPanelColumns = 64;  // of K: 128 bytes, the widest swizzle
@@ -72,7 +73,6 @@ static_assert(kStages >= 2, "one slice is read while the next arrives");
 static_assert(!kStream || (kPersistent && kSplitK == 1 && !kSwap),
               "streaming shares out the last tiles of blocks that stay");
 static_assert(
-    !kOverlap || (kPersistent && kLongTiles == 2 && kMode == Mode::cooperative && !kSwap &&
-                  kSplitK == 1 && !kStream && kStages > 2),
+    !kOverlap || (kLongTiles == 2 && kMode != Mode::pingpong && kClusterK == 1 && kStages > 2),
     "to store 64 rows while others are multiplied takes two times 64, and a slot beside the "
     "two last slices");

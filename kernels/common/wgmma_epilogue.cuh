@@ -26,6 +26,11 @@ struct WarpRows {
   __device__ __forceinline__ int first(int i) const { return i * 64 + warp * 16; }
 };
 
+/// 16 bytes of fp32.
+struct alignas(16) Quad {
+  float lane[4];
+};
+
 constexpr int kPanelBytes = 16 * 128;  // 16 rows of 64 columns
 
 /// Rounds a warp's 16 rows x 64 columns, from group `first` of 8 columns on, into a panel of shared
@@ -213,36 +218,24 @@ struct StoreGroupTransposed {
   }
 };
 
-/// The sums as they are into partial [m, n]; kTransposed: the long side lies along n. Either way a
-/// warp's store fills sectors of 32 bytes.
-template <bool kTransposed>
-struct StorePartial {
-  float* partial;
-  int m, n;
+/// The sums as they are, to be added to others later, by threads that lie as these do: group after
+/// group of 8 columns of 64 rows of a tile, 16 bytes a thread of the 128 that hold it. `row` and
+/// `col` count from the tile's corner. Stores of whole rows would touch eight lines an instruction,
+/// these touch four, and fill them.
+template <int kWide>
+struct StoreFragment {
+  float* tile;
+  bool live;  // false: a rehearsal
 
-  __device__ __forceinline__ void operator()(float (&group)[4], int row, int col) const {
-    struct alignas(8) Pair {
-      float first, second;
-    };
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int at_long = row + half * 8 + lane / 4, at_wide = col + lane % 4 * 2;
-      if (!kTransposed && n % 2 == 0) {
-        if (at_long >= m || at_wide >= n) continue;
-        *reinterpret_cast<Pair*>(partial + static_cast<long long>(at_long) * n + at_wide) = {
-            group[half * 2], group[half * 2 + 1]};
-        continue;
-      }
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const int at_m = kTransposed ? at_wide + i : at_long;
-        const int at_n = kTransposed ? at_long : at_wide + i;
-        if (at_m < m && at_n < n) {
-          partial[static_cast<long long>(at_m) * n + at_n] = group[half * 2 + i];
-        }
-      }
-    }
+  /// Where a group begins, counted in floats.
+  static __device__ __forceinline__ int offset(int row, int col) {
+    return (row / 64 * (kWide / 8) + col / 8) * 512;
+  }
+  __device__ __forceinline__ void operator()(const float (&group)[4], int row, int col) const {
+    const int thread = static_cast<int>(threadIdx.x) % 128;
+    if (!live) return;
+    *reinterpret_cast<Quad*>(tile + offset(row, col) +
+                             thread * 4) = {{group[0], group[1], group[2], group[3]}};
   }
 };
 

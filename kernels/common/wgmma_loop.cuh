@@ -62,7 +62,7 @@ struct Turns {
   __device__ __forceinline__ void pass() const { named_barrier_arrive(2 - warpgroup, 256); }
 };
 
-/// A warpgroup's half: multiplies `count` slices, kTail or more. `long_offset` is its rows' place
+/// A warpgroup's half: multiplies `count` slices. `long_offset` is its rows' place
 /// in a slot, in bytes. The tensor cores always have the next slice queued: a slot is let go of
 /// when the group after it has been issued. The turn passes on when the last group has.
 ///
@@ -94,9 +94,10 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
     for (int j = 0; j < kHalf; ++j) sums[i][j] = 0;
   }
   turn.take();
+  const int in_tail = smaller(count, kTail);
   int previous = -1;
 #pragma unroll 1
-  for (int slice = 0; slice < count - kTail; ++slice) {
+  for (int slice = 0; slice < count - in_tail; ++slice) {
     ring.wait_full(place);
     wgmma_fence();
     const unsigned long long offset = offset_of(place);
@@ -109,7 +110,7 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
     previous = place.slot;
     place.advance();
   }
-  if (count <= kTail) meanwhile();
+  if (count == in_tail) meanwhile();
   if constexpr (kTail == 0) {
     turn.pass();
     wgmma_wait<0>();
@@ -125,7 +126,7 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
     for (int i = 0; i < kLongTiles; ++i) {
       place = tail;
 #pragma unroll 1
-      for (int slice = 0; slice < kTail; ++slice, place.advance()) {
+      for (int slice = 0; slice < in_tail; ++slice, place.advance()) {
         if (i == 0) ring.wait_full(place);
         wgmma_fence();
         const unsigned long long offset = offset_of(place);
@@ -144,7 +145,7 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
     wgmma_wait<0>();
     place = tail;
 #pragma unroll 1
-    for (int slice = 0; slice < kTail; ++slice, place.advance()) {
+    for (int slice = 0; slice < in_tail; ++slice, place.advance()) {
       release<kLayer>(ring, place.slot, reader);
     }
     pin(sums[kLongTiles - 1]);

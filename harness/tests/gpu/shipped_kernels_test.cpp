@@ -9,12 +9,12 @@
 #include <future>
 #include <random>
 
+#include "base/file.h"
 #include "cuda/device_query.h"
 #include "cuda/handles.h"
 #include "device/bench.h"
 #include "device/trial.h"
 #include "gpu_fixture.h"
-#include "base/file.h"
 #include "space/space.h"
 
 namespace assay {
