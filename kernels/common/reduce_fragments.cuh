@@ -21,8 +21,8 @@ __device__ __forceinline__ void reduce_fragments(const float* partial, Element* 
   float sum[4] = {};
   const auto add = [&](int part) {
     const float* tile = partial + static_cast<long long>(part * kLayer + rank) * kTileSize;
-    const Quad term = *reinterpret_cast<const Quad*>(
-        tile + StoreFragment<kWide>::offset(row, col) + static_cast<int>(threadIdx.x) * 4);
+    const Quad term = *reinterpret_cast<const Quad*>(tile + StoreFragment<kWide>::offset(row, col) +
+                                                     static_cast<int>(threadIdx.x) * 4);
 #pragma unroll
     for (int i = 0; i < 4; ++i) sum[i] += term.lane[i];
   };
