@@ -11,4 +11,4 @@ trap 'rm -rf "$work"' EXIT
 
 scripts/build.sh
 build/assay sweep "$sweep" --device 0 --db "$work/record.db"
-build/assay export --format recording --sweep "$name" --db "$work/record.db" --output results/recorded
+build/assay export --format recording --sweep "$name" --db "$work/record.db"

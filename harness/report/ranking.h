@@ -27,9 +27,9 @@ struct Entrant {
   double energy_j = 0;                  // per launch; 0: not measured
 };
 
-/// The least difference in time that is called one. The re-rank knows a ratio to 0.1 %, but over
-/// processes it spreads by 0.3 to 0.5 % (addresses, the board's heat; H200), and a verdict that is
-/// to be found again needs room beyond that. Half a percent is a tie.
+/// The least difference in time that is called one. The re-rank knows a ratio to 0.1 % or less, but
+/// over processes it spreads by 0.3 to 0.5 % (addresses, the board's heat; H200), and a verdict
+/// that is to be found again needs room beyond that. Half a percent is a tie.
 inline constexpr double kLeastTimeMargin = 0.006;
 /// Likewise for energy, whose counter is coarser.
 inline constexpr double kLeastEnergyMargin = 0.01;
