@@ -57,6 +57,9 @@ int export_recording(const Options& options, const Store& store) {
 }
 
 int run_export(const Options& options) {
+  if (std::filesystem::is_directory(options.output)) {
+    throw UsageError(fmt::format("--output {} is a folder; name a file", options.output));
+  }
   const Store store = open_results(options.results);
   if (options.format == "recording") return export_recording(options, store);
   const std::vector<TunedTable> tables = load_tables(options, store);
