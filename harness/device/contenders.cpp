@@ -12,7 +12,7 @@ namespace {
 // Where outputs, inputs and code lie in memory is luck that a process keeps: entered at several
 // places, one 1024^3 product took 12.0 or 12.4 us by the page of its output alone (H200). So short
 // work is entered at many places, which take turns: 32 up to 190 us, where a place is still worth
-// 0.25 %, 4 at 1.5 ms, one from 3 ms on.
+// 0.2 %, 4 at 1.5 ms, one from 3 ms on.
 constexpr double kPlacesTimesNs = 6e6;
 constexpr int kMostPlaces = 32;
 // Between two places, so that they do not follow each other in memory.

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kStartTimeoutS = 60;
 // Ceilings and self test are a few thousand launches of the harness's own kernels.
 constexpr double kInstrumentTimeoutS = 120;
-// cuBLASLt offers at most this many algorithms, each timed like a configuration.
+// Twice as many algorithms as cuBLASLt has ever offered, each timed like a configuration.
 constexpr int kAlgorithmsPerBaseline = 16;
 // Of a re-rank: what surrounds a sample beside the rest; the rounds that short work takes at least,
 // two at each place; loading everyone's code at every place, further rounds, energy, last checks.

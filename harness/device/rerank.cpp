@@ -25,15 +25,16 @@ constexpr int kEliminations = 3;
 constexpr double kEliminationMargin = 0.006;  // as between different times in report/ranking.h
 
 // Rounds go on until the interval of the ratios is this narrow to each side, or one of the limits
-// is reached. At 0.2 % a 4096^3 product's ratio to cuBLAS spread by 0.7 % over 15 processes (H200),
-// since what the interval does not see, places and heat, comes on top; at 0.08 % by 0.4 %.
+// is reached. At 0.2 % and 9 places a 4096^3 product's ratio to cuBLAS spread by 0.7 % over 15
+// processes (H200), since what the interval does not see, places and heat, comes on top; at 0.08 %
+// and 32 places by 0.4 %.
 constexpr double kPrecisionRatio = 0.0008;
 constexpr int kMostRounds = 1000;
 constexpr double kMostSeconds = 5;
 // Looking costs a sort of n^2/2 numbers, and every look is a chance to stop on luck.
 constexpr double kLookGrowth = 1.5;
 
-constexpr std::size_t kMostAlgorithms = 4;  // of a baseline after the first rounds
+constexpr std::size_t kLastAlgorithms = 4;  // of a baseline, that go all the way
 
 constexpr int kEnergyRounds = 5;
 constexpr double kEnergySeconds = 0.25;
@@ -150,7 +151,7 @@ void Race::run(const RerankSpec& spec) {
       eliminate(contenders_.candidates,
                 last ? static_cast<std::size_t>(spec.top) : contenders_.candidates.size());
       for (BaselineGroup& baseline : contenders_.baselines) {
-        eliminate(baseline.contenders, last ? kMostAlgorithms : baseline.contenders.size());
+        eliminate(baseline.contenders, last ? kLastAlgorithms : baseline.contenders.size());
       }
     }
     if (round < next_look) continue;
@@ -190,8 +191,8 @@ void run_many(Bench& bench, const Contender& contender, bool leader) {
 
 void Race::check_candidates() {
   const Contender* best = fastest(contenders_.candidates);
-  for (std::size_t i = 0; i + 1 < contenders_.candidates.size();
-       ++i) {  // the twin is checked as the leader
+  // Without the last, the twin, which is checked as the leader.
+  for (std::size_t i = 0; i + 1 < contenders_.candidates.size(); ++i) {
     Contender& contender = contenders_.candidates[i];
     if (!contender.timed()) continue;
     if (bench_.context_lost) {
