@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -45,8 +46,8 @@ class Race {
   Race(Bench& bench, Contenders& contenders, Preparation preparation)
       : bench_(bench), contenders_(contenders), preparation_(preparation) {}
 
-  /// Rounds until the spec and the precision are satisfied.
-  void run(const RerankSpec& spec);
+  /// Rounds until the spec and the precision are satisfied, as far as one of `num_workers` can.
+  void run(const RerankSpec& spec, int num_workers);
   void measure_energy();
   /// The last checks, each after many launches.
   void check_candidates();
@@ -54,7 +55,7 @@ class Race {
  private:
   void run_round(int round, bool keep);
   void eliminate(ContenderGroup& group, std::size_t top);
-  bool is_precise() const;
+  bool is_precise(double precision_ratio) const;
 
   Bench& bench_;
   Contenders& contenders_;
@@ -116,10 +117,10 @@ void Race::eliminate(ContenderGroup& group, std::size_t top) {
 }
 
 /// Whether the ratio of the twins, and of the baseline to the best, are known well enough.
-bool Race::is_precise() const {
-  const auto is_narrow = [](const Contender& a, const Contender& b) {
+bool Race::is_precise(double precision_ratio) const {
+  const auto is_narrow = [&](const Contender& a, const Contender& b) {
     const Interval ratio = paired_ratio(a.entry->samples_ns, b.entry->samples_ns);
-    return (ratio.high - ratio.low) / 2 <= kPrecisionRatio;
+    return (ratio.high - ratio.low) / 2 <= precision_ratio;
   };
   const Contender& leader = contenders_.candidates.front();
   const Contender& twin = contenders_.candidates.back();
@@ -132,7 +133,7 @@ bool Race::is_precise() const {
                      });
 }
 
-void Race::run(const RerankSpec& spec) {
+void Race::run(const RerankSpec& spec, int num_workers) {
   const Contender& leader = contenders_.candidates.front();
   if (leader.alive() && !bench_.context_lost) {
     // What fails here fails again in the rounds.
@@ -141,10 +142,11 @@ void Race::run(const RerankSpec& spec) {
   }
   run_round(0, false);  // thrown away, as the first of a trial is
   const auto begin = std::chrono::steady_clock::now();
+  const double precision_ratio = kPrecisionRatio * std::sqrt(num_workers);
   // Every place has its turns before anything is decided.
   double next_look = std::max(static_cast<double>(spec.rounds),
                               2.0 * static_cast<double>(contenders_.num_places()));
-  for (int round = 1; round <= kMostRounds && !bench_.context_lost; ++round) {
+  for (int round = 1; round <= kMostRounds / num_workers && !bench_.context_lost; ++round) {
     run_round(round - 1, true);
     if (round % kEliminationRounds == 0 && round <= kEliminations * kEliminationRounds) {
       const bool last = round == kEliminations * kEliminationRounds;
@@ -156,7 +158,7 @@ void Race::run(const RerankSpec& spec) {
     }
     if (round < next_look) continue;
     next_look *= kLookGrowth;
-    if (seconds_since(begin) > kMostSeconds || is_precise()) return;
+    if (seconds_since(begin) > kMostSeconds / num_workers || is_precise(precision_ratio)) return;
   }
 }
 
@@ -213,7 +215,8 @@ void Race::check_candidates() {
 }  // namespace
 
 RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candidates,
-                            const std::vector<std::string>& baselines, const RerankSpec& spec) {
+                            const std::vector<std::string>& baselines, const RerankSpec& spec,
+                            int num_workers) {
   for (const std::string& name : baselines) require_baseline(name);
   RerankResult result;
   result.candidates.resize(candidates.size());
@@ -221,7 +224,7 @@ RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candi
   Contenders contenders(bench, candidates, baselines, result);
   contenders.enter_more_places();
   Race race(bench, contenders, preparation_of(candidates.front().measure.protocol));
-  race.run(spec);
+  race.run(spec, num_workers);
   if (spec.objective != Objective::time) race.measure_energy();
   race.check_candidates();
   result.baselines = contenders.baseline_entries();

@@ -216,10 +216,11 @@ std::vector<BaselineTiming> TrialRunner::run_baselines(const TrialRequest& reque
 }
 
 RerankResult TrialRunner::rerank(const std::vector<TrialRequest>& candidates,
-                                 const std::vector<std::string>& baselines,
-                                 const RerankSpec& spec) {
+                                 const std::vector<std::string>& baselines, const RerankSpec& spec,
+                                 int num_workers) {
   Bench& bench = impl_->ready();
-  return noting_loss(bench, [&] { return rerank_in_turn(bench, candidates, baselines, spec); });
+  return noting_loss(
+      bench, [&] { return rerank_in_turn(bench, candidates, baselines, spec, num_workers); });
 }
 
 TrialRunner::SelfTest TrialRunner::self_test() {

@@ -35,7 +35,8 @@ class TrialRunner {
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines);
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
-                      const std::vector<std::string>& baselines, const RerankSpec& spec);
+                      const std::vector<std::string>& baselines, const RerankSpec& spec,
+                      int num_workers = 1);
 
   /// Figures that tell whether this GPU can be trusted to measure; report/doctor_view.h judges
   /// them.

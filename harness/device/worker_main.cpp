@@ -92,9 +92,9 @@ class Server {
     for (const json& candidate : request.at("candidates")) {
       candidates.push_back(message::decode<TrialRequest>(candidate));
     }
-    return message::encode(runner_->rerank(candidates,
-                                           request.at("baselines").get<std::vector<std::string>>(),
-                                           message::decode<RerankSpec>(request.at("spec"))));
+    return message::encode(runner_->rerank(
+        candidates, request.at("baselines").get<std::vector<std::string>>(),
+        message::decode<RerankSpec>(request.at("spec")), request.at("num_workers").get<int>()));
   }
 
   int index_;
