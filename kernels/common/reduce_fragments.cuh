@@ -11,8 +11,7 @@ template <typename Element>
 __device__ __forceinline__ void reduce_fragments(const float* partial, Element* c, int m, int n,
                                                  int k, int workers) {
   constexpr int kGroups = kLong / 64 * (kWide / 8);  // in a block's tile
-  const UnitWalk walk = {kSchedule, kGroupM, cdiv(cdiv(m, kBlockM), kClusterM),
-                         cdiv(cdiv(n, kBlockN), kClusterN), 1};
+  const UnitWalk walk = walk_of(m, n);
   const int group = static_cast<int>(blockIdx.x) % kGroups;
   const int rank = static_cast<int>(blockIdx.x) / kGroups % kLayer;
   const int reduced = static_cast<int>(blockIdx.x) / kGroups / kLayer;
@@ -37,17 +36,15 @@ __device__ __forceinline__ void reduce_fragments(const float* partial, Element* 
     }
   } else {
 #pragma unroll
-    for (int split = 0; split < kSplitK; ++split) add(split * walk.count() + reduced);
+    for (int split = 0; split < kSplitK; ++split) add(split * (walk.count() / kSplitK) + reduced);
   }
 
-  const Tile tile = walk.at(unit).tile;
-  const ClusterPlace place = cluster_place(rank, kClusterM, kClusterN);
-  const int first_m = (tile.m * kClusterM + place.m) * kBlockM;
-  const int first_n = (tile.n * kClusterN + place.n) * kBlockN;
-  const int at_row = row + WarpRows().first(0);
+  const Corner corner = corner_of(walk.at(unit).tile, cluster_place(rank, kClusterM, kClusterN));
+  const int first_long = corner.first_long() + row + WarpRows().first(0);
+  const int first_wide = corner.first_wide() + col;
   if constexpr (kSwap) {
-    StoreGroupTransposed<Element>{c, m, n}(sum, first_n + at_row, first_m + col);
+    StoreGroupTransposed<Element>{c, m, n}(sum, first_long, first_wide);
   } else {
-    StoreGroup<Element>{c, m, n}(sum, first_m + at_row, first_n + col);
+    StoreGroup<Element>{c, m, n}(sum, first_long, first_wide);
   }
 }

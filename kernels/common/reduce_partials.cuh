@@ -10,9 +10,6 @@ template <int kSplits, typename Element>
 __device__ __forceinline__ void reduce_partials(const float* partial, Element* c, long long size) {
   const long long first = (blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x) * 4;
   if (size % 4 == 0 && first < size) {
-    struct alignas(16) Quad {
-      float lane[4];
-    };
     struct alignas(8) Packed {
       unsigned word[2];
     };

@@ -55,6 +55,9 @@ struct Ring {
     }
   }
 
+  __device__ __forceinline__ bool is_full(const RingPlace<kStages>& place) const {
+    return mbarrier_test_wait(full(place.slot), place.parity);
+  }
   __device__ __forceinline__ void wait_full(const RingPlace<kStages>& place) const {
     while (!mbarrier_try_wait(full(place.slot), place.parity)) {
     }

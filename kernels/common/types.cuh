@@ -23,6 +23,9 @@ struct alignas(2) F16 {
 struct alignas(16) Chunk {
   unsigned word[4];
 };
+struct alignas(16) Quad {
+  float lane[4];
+};
 
 ASSAY_HD constexpr int cdiv(int a, int b) { return a / b + (a % b != 0 ? 1 : 0); }
 ASSAY_HD constexpr int smaller(int a, int b) { return a < b ? a : b; }

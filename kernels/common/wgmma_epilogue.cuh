@@ -26,11 +26,6 @@ struct WarpRows {
   __device__ __forceinline__ int first(int i) const { return i * 64 + warp * 16; }
 };
 
-/// 16 bytes of fp32.
-struct alignas(16) Quad {
-  float lane[4];
-};
-
 constexpr int kPanelBytes = 16 * 128;  // 16 rows of 64 columns
 
 /// Rounds a warp's 16 rows x 64 columns, from group `first` of 8 columns on, into a panel of shared

@@ -50,7 +50,7 @@ struct NoTurns {
 
 /// Two warpgroups that take every other tile multiply in turn. Without this the one that waits
 /// could be a whole round of the ring ahead, where parities repeat, and take an old slice for its
-/// own.
+/// own. For the same reason a turn ends only when the last of its slices has come.
 struct Turns {
   int warpgroup;  // 0 or 1
 
@@ -62,9 +62,10 @@ struct Turns {
   __device__ __forceinline__ void pass() const { named_barrier_arrive(2 - warpgroup, 256); }
 };
 
-/// A warpgroup's half: multiplies `count` slices. `long_offset` is its rows' place
-/// in a slot, in bytes. The tensor cores always have the next slice queued: a slot is let go of
-/// when the group after it has been issued. The turn passes on when the last group has.
+/// A warpgroup's half: multiplies `count` slices. `long_offset` is its rows' place in a slot, in
+/// bytes. The tensor cores take few wgmma ahead, so that what stands between two of them shows: a
+/// slot is let go of, and the next one looked at, in the middle of a slice. The turn passes on when
+/// the last slice is there, so that the other warpgroup's first follows without a gap.
 ///
 /// `meanwhile` is called once, while the tensor cores have the first slice to multiply.
 /// `finish(sums[i], i)` is called when the sums of the `i`th 64 rows are final. The last kTail
@@ -77,14 +78,13 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
                                         unsigned long_offset, int count, int reader,
                                         const Turn& turn, const Meanwhile& meanwhile,
                                         const Finish& finish) {
-  constexpr int kWide = kHalf * 2;
   constexpr int kLongBytes = kPanels * kLongRows * 128;
-  constexpr int kSlotBytes = kPanels * (kLongRows + kWide) * 128;
+  constexpr int kSlotBytes = kPanels * (kLongRows + kHalf * 2) * 128;
   static_assert(kTail < kStages, "the last slices are all in the ring, and a slot is left to fill");
-  const unsigned long long long_rows = panel_descriptor(slots + long_offset);
-  const unsigned long long wide_rows = panel_descriptor(slots + kLongBytes);
+  const unsigned long_rows = panel_address(slots + long_offset);
+  const unsigned wide_rows = panel_address(slots + kLongBytes);
   const auto offset_of = [](const RingPlace<kStages>& at) {
-    return static_cast<unsigned long long>(static_cast<unsigned>(at.slot * (kSlotBytes / 16)));
+    return static_cast<unsigned>(at.slot * (kSlotBytes / 16));
   };
   // Cheaper than telling the first wgmma to start from zero: the compiler would keep the sums of
   // the tile before alive for it, and spill.
@@ -93,26 +93,32 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
 #pragma unroll
     for (int j = 0; j < kHalf; ++j) sums[i][j] = 0;
   }
+  constexpr int kSteps = kPanels * 4;
   turn.take();
   const int in_tail = smaller(count, kTail);
   int previous = -1;
+  bool full = false;  // the slot at `place`, for all that is known
 #pragma unroll 1
   for (int slice = 0; slice < count - in_tail; ++slice) {
-    ring.wait_full(place);
+    if (!full) ring.wait_full(place);
+    if (slice + 1 == count) turn.pass();
     wgmma_fence();
-    const unsigned long long offset = offset_of(place);
-    multiply_slice<Element, kPanels, kLongRows, kLongTiles, kWide>(sums, long_rows + offset,
-                                                                   wide_rows + offset);
+    const unsigned long_slice = long_rows + offset_of(place);
+    const unsigned wide_slice = wide_rows + offset_of(place);
+    multiply_steps<Element, 0, kSteps / 2, kLongRows>(sums, long_slice, wide_slice);
     wgmma_commit();
-    if (slice == 0) meanwhile();
     wgmma_wait<1>();
     if (previous >= 0) release<kLayer>(ring, previous, reader);
     previous = place.slot;
     place.advance();
+    full = ring.is_full(place);
+    multiply_steps<Element, kSteps / 2, kSteps, kLongRows>(sums, long_slice, wide_slice);
+    wgmma_commit();
+    if (slice == 0) meanwhile();
   }
   if (count == in_tail) meanwhile();
   if constexpr (kTail == 0) {
-    turn.pass();
+    if (count == 0) turn.pass();
     wgmma_wait<0>();
     if (previous >= 0) release<kLayer>(ring, previous, reader);
 #pragma unroll
@@ -129,8 +135,9 @@ __device__ __forceinline__ void consume(float (&sums)[kLongTiles][kHalf], const 
       for (int slice = 0; slice < in_tail; ++slice, place.advance()) {
         if (i == 0) ring.wait_full(place);
         wgmma_fence();
-        const unsigned long long offset = offset_of(place);
-        multiply_64_rows<Element, kPanels, kLongRows>(sums[i], long_rows + offset + i * 512,
+        const unsigned offset = offset_of(place);
+        multiply_steps<Element, 0, kSteps, kLongRows>(reinterpret_cast<float(&)[1][kHalf]>(sums[i]),
+                                                      long_rows + offset + i * 512,
                                                       wide_rows + offset);
       }
       wgmma_commit();

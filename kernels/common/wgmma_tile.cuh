@@ -12,43 +12,33 @@ template <int kLongTiles, int kWide>
 using WgmmaSums = float[kLongTiles][kWide / 2];
 
 /// What wgmma takes for an address: rows of 128 bytes, eight of them to a swizzled block of 1024.
-/// The low bits count 16 bytes, so a descriptor moves by (bytes / 16).
-__device__ __forceinline__ unsigned long long panel_descriptor(unsigned shared) {
+/// This is the half that differs from address to address: it counts 16 bytes, and has the stride
+/// that swizzling ignores. Half of an address is half the arithmetic between two wgmma.
+__device__ __forceinline__ unsigned panel_address(unsigned shared) {
+  constexpr unsigned kIgnoredStride = 1u << 16;
+  return kIgnoredStride + shared / 16;
+}
+
+__device__ __forceinline__ unsigned long long panel_descriptor(unsigned address) {
   constexpr unsigned long long kSwizzle128 = 1ull << 62;
   constexpr unsigned long long kBlockStride = (1024ull >> 4) << 32;
-  constexpr unsigned long long kIgnoredWhenSwizzled = 1ull << 16;
-  return kSwizzle128 | kBlockStride | kIgnoredWhenSwizzled | ((shared & 0x3FFFF) >> 4);
+  return kSwizzle128 | kBlockStride | address;
 }
 
-/// Issues the wgmma that add one slice to the sums.
-template <typename Element, int kPanels, int kLongRows, int kLongTiles, int kWide>
-__device__ __forceinline__ void multiply_slice(float (&sums)[kLongTiles][kWide / 2],
-                                               unsigned long long long_rows,
-                                               unsigned long long wide_rows) {
+/// Issues the wgmma that add columns [kFirst * 16, kEnd * 16) of a slice to the sums. The slices
+/// are given as panel_address.
+template <typename Element, int kFirst, int kEnd, int kLongRows, int kLongTiles, int kHalf>
+__device__ __forceinline__ void multiply_steps(float (&sums)[kLongTiles][kHalf], unsigned long_rows,
+                                               unsigned wide_rows) {
+  constexpr int kWide = kHalf * 2;
 #pragma unroll
-  for (int panel = 0; panel < kPanels; ++panel) {
+  for (int step = kFirst; step < kEnd; ++step) {  // 16 columns, 32 bytes; four to a panel
+    const int panel = step / 4, column = step % 4 * 2;
+    const unsigned wide = wide_rows + panel * (kWide * 8) + column;
 #pragma unroll
-    for (int step = 0; step < 4; ++step) {  // 16 columns, 32 bytes
-      const unsigned long long wide = wide_rows + panel * (kWide * 8) + step * 2;
-#pragma unroll
-      for (int i = 0; i < kLongTiles; ++i) {
-        Wgmma<kWide>::multiply(Element{}, sums[i],
-                               long_rows + panel * (kLongRows * 8) + i * 512 + step * 2, wide, 1);
-      }
-    }
-  }
-}
-
-/// The same for 64 of the long rows.
-template <typename Element, int kPanels, int kLongRows, int kHalf>
-__device__ __forceinline__ void multiply_64_rows(float (&sums)[kHalf], unsigned long long long_rows,
-                                                 unsigned long long wide_rows) {
-#pragma unroll
-  for (int panel = 0; panel < kPanels; ++panel) {
-#pragma unroll
-    for (int step = 0; step < 4; ++step) {
-      Wgmma<kHalf * 2>::multiply(Element{}, sums, long_rows + panel * (kLongRows * 8) + step * 2,
-                                 wide_rows + panel * (kHalf * 16) + step * 2, 1);
+    for (int i = 0; i < kLongTiles; ++i) {
+      const unsigned rows = long_rows + panel * (kLongRows * 8) + i * 512 + column;
+      Wgmma<kWide>::multiply(Element{}, sums[i], panel_descriptor(rows), panel_descriptor(wide), 1);
     }
   }
 }

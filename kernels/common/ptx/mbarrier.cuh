@@ -30,7 +30,22 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(unsigned cluster_barrier
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(cluster_barrier) : "memory");
 }
 
-/// Whether the phase of this parity has completed; waits a while before it says no.
+/// Whether the phase of this parity has completed, now.
+__device__ __forceinline__ bool mbarrier_test_wait(unsigned barrier, unsigned parity) {
+  unsigned done;
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, done;\n"
+      "}"
+      : "=r"(done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+
+/// The same, but waits a while before it says no.
 __device__ __forceinline__ bool mbarrier_try_wait(unsigned barrier, unsigned parity) {
   unsigned done;
   asm volatile(
