@@ -11,6 +11,7 @@
 #include "device/messages.h"
 #include "device/timing.h"
 #include "device/worker_process.h"
+#include "device/worker_rerank.h"
 
 namespace assay {
 namespace {
@@ -29,11 +30,6 @@ constexpr int kAlgorithmsPerBaseline = 16;
 constexpr double kAroundSampleSeconds = 0.005;
 constexpr int kRoundsOfShortWork = 64;
 constexpr double kRerankSlackSeconds = 60;
-// Where code and data lie is luck that a process keeps, worth some 30 ns: a 12 us product's ratio
-// to cuBLAS, whose code cannot be moved, has a standard deviation of 0.19 % from process to process
-// (75 workers on an H200). So a re-rank of short work is divided over this many.
-constexpr double kShortWorkNs = 50e3;
-constexpr int kWorkersForShortWork = 3;
 
 json encode_all(const std::vector<TrialRequest>& requests) {
   json array = json::array();
@@ -47,32 +43,6 @@ Outcome failure(Status status, std::string kind, std::string text) {
   outcome.kind = std::move(kind);
   outcome.message = std::move(text);
   return outcome;
-}
-
-void append(std::vector<double>& whole, const std::vector<double>& more) {
-  whole.insert(whole.end(), more.begin(), more.end());
-}
-
-/// Adds the rounds that an entrant had in one more worker.
-void append(RerankEntry& whole, const RerankEntry& more) {
-  append(whole.samples_ns, more.samples_ns);
-  append(whole.clocks_mhz, more.clocks_mhz);
-  whole.outcome = more.outcome;
-  whole.eliminated = more.eliminated;
-}
-
-/// The same for all; the candidates of `more` are those of `whole` at `indices`.
-void append(RerankResult& whole, const RerankResult& more,
-            const std::vector<std::size_t>& indices) {
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    append(whole.candidates.at(indices[i]), more.candidates.at(i));
-  }
-  for (std::size_t i = 0; i < more.baselines.size(); ++i) {
-    append(whole.baselines.at(i), more.baselines[i]);
-  }
-  if (whole.twin && more.twin && indices.at(more.twin_of) == whole.twin_of) {
-    append(*whole.twin, *more.twin);
-  }
 }
 
 /// An answer's result. Throws what the worker threw.
@@ -248,63 +218,25 @@ struct GpuDevice::Impl {
   }
 
   /// One attempt; returns what went wrong when the worker did not survive it.
-  std::optional<Outcome> rerank(const std::vector<TrialRequest>& candidates,
-                                const std::vector<std::string>& baselines, const RerankSpec& spec,
-                                int num_workers, RerankResult& reranked) {
+  std::optional<Outcome> rerank(const WorkerRerank& part, RerankResult& reranked) {
     return ask({{"verb", "rerank"},
-                {"candidates", encode_all(candidates)},
-                {"baselines", baselines},
-                {"spec", message::encode(spec)},
-                {"num_workers", num_workers}},
-               rerank_timeout_s(candidates, baselines.size(), spec), [&](const json& answer) {
+                {"candidates", encode_all(part.candidates)},
+                {"baselines", part.baselines},
+                {"spec", message::encode(part.spec)},
+                {"num_workers", part.num_workers}},
+               rerank_timeout_s(part), [&](const json& answer) {
                  reranked = message::decode<RerankResult>(answer);
-                 if (reranked.candidates.size() != candidates.size()) {
+                 if (reranked.candidates.size() != part.candidates.size()) {
                    throw Error("a re-rank lacks candidates");
                  }
                });
   }
 
-  /// The part of one worker, or of its replacements: when one does not survive, whoever is to blame
-  /// is found and left out.
-  RerankResult rerank_isolated(const std::vector<TrialRequest>& candidates,
-                               const std::vector<std::string>& baselines, const RerankSpec& spec,
-                               int num_workers) {
-    RerankResult result;
-    std::optional<Outcome> failed = rerank(candidates, baselines, spec, num_workers, result);
-    if (!failed) return result;
-
-    // Nothing says which of them it was, so each is tried alone; the others take their turns again.
-    std::vector<RerankEntry> entries;
-    std::vector<TrialRequest> sound;
-    for (const TrialRequest& candidate : candidates) {
-      RerankResult alone;
-      failed = rerank({candidate}, {}, {.rounds = 1}, num_workers, alone);
-      entries.push_back({to_text(candidate.plan.config), {}, failed.value_or(Outcome{})});
-      if (!failed) sound.push_back(candidate);
-    }
-    result = {};
-    std::optional<std::size_t> first_sound;
-    if (!sound.empty()) failed = rerank(sound, baselines, spec, num_workers, result);
-    std::size_t next = 0;
-    for (RerankEntry& entry : entries) {
-      if (entry.outcome.status != Status::correct) continue;
-      if (!first_sound) first_sound = static_cast<std::size_t>(&entry - entries.data());
-      if (failed) {
-        entry.outcome = *failed;
-      } else {
-        entry = std::move(result.candidates.at(next++));
-      }
-    }
-    return {std::move(entries), std::move(result.baselines), std::move(result.twin),
-            first_sound.value_or(0)};
-  }
-
   /// Long enough for every sample to take thrice its screened time, and for the loads and the last
   /// checks; where a time is not known, for every sample to take its configuration's whole limit.
-  double rerank_timeout_s(const std::vector<TrialRequest>& candidates, std::size_t num_baselines,
-                          const RerankSpec& spec) const {
+  double rerank_timeout_s(const WorkerRerank& part) const {
     double round_s = 0;
-    for (const TrialRequest& candidate : candidates) {
+    for (const TrialRequest& candidate : part.candidates) {
       const double limit_s = candidate.measure.max_seconds_per_config;
       const double sample_s = candidate.screened_ns ? kLongestRestSeconds + kAroundSampleSeconds +
                                                           3e-9 * *candidate.screened_ns
@@ -312,11 +244,11 @@ struct GpuDevice::Impl {
       round_s += std::min(sample_s, limit_s);
     }
     // The twin, and a baseline's algorithms, take no longer than a candidate on average.
-    const auto num_candidates = static_cast<double>(candidates.size());
+    const auto num_candidates = static_cast<double>(part.candidates.size());
     const double entrants =
-        num_candidates + 1 + static_cast<double>(kAlgorithmsPerBaseline * num_baselines);
-    const double rounds = std::max(spec.rounds, kRoundsOfShortWork);
-    return timeout_s(candidates.front().measure) + kRerankSlackSeconds +
+        num_candidates + 1 + static_cast<double>(kAlgorithmsPerBaseline * part.baselines.size());
+    const double rounds = std::max(part.spec.rounds, kRoundsOfShortWork);
+    return timeout_s(part.candidates.front().measure) + kRerankSlackSeconds +
            rounds * round_s / num_candidates * entrants;
   }
 
@@ -373,26 +305,10 @@ std::vector<BaselineTiming> GpuDevice::run_baselines(const TrialRequest& request
 
 RerankResult GpuDevice::rerank(const std::vector<TrialRequest>& candidates,
                                const std::vector<std::string>& baselines, const RerankSpec& spec) {
-  if (candidates.empty()) return {};
-  const std::optional<double> leader_ns = candidates.front().screened_ns;
-  const int num_workers = leader_ns && *leader_ns < kShortWorkNs ? kWorkersForShortWork : 1;
-  RerankResult result = impl_->rerank_isolated(candidates, baselines, spec, num_workers);
-  RerankSpec time_only = spec;  // energy is not a matter of places
-  time_only.objective = Objective::time;
-  for (int worker = 1; worker < num_workers; ++worker) {
-    std::vector<std::size_t> indices;
-    std::vector<TrialRequest> still_in;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const RerankEntry& entry = result.candidates[i];
-      if (entry.outcome.status != Status::correct || entry.eliminated) continue;
-      indices.push_back(i);
-      still_in.push_back(candidates[i]);
-    }
-    if (still_in.empty()) break;
-    impl_->launch();
-    append(result, impl_->rerank_isolated(still_in, baselines, time_only, num_workers), indices);
-  }
-  return result;
+  return rerank_by_workers(
+      {candidates, baselines, spec},
+      [&](const WorkerRerank& part, RerankResult& result) { return impl_->rerank(part, result); },
+      [&] { impl_->launch(); });
 }
 
 Ceilings GpuDevice::measure_ceilings() {
