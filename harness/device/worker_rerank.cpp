@@ -5,8 +5,8 @@
 namespace assay {
 namespace {
 
-// Where code and data lie is luck that a process keeps, worth some 30 ns: a 12 us product's ratio to
-// cuBLAS, whose code cannot be moved, has a standard deviation of 0.19 % from process to process
+// Where code and data lie is luck that a process keeps, worth some 30 ns: a 12 us product's ratio
+// to cuBLAS, whose code cannot be moved, has a standard deviation of 0.19 % from process to process
 // (75 workers on an H200). So a re-rank of short work is divided over this many.
 constexpr double kShortWorkNs = 50e3;
 constexpr int kWorkersForShortWork = 3;
