@@ -29,6 +29,7 @@ constexpr Nominal kNominal[] = {
     {"89", "L40S", 89, 142, 99 * kKiB, 96 * kMiB, 48 * kGiB},
     {"90", "H200", 90, 132, 227 * kKiB, 60 * kMiB, 141 * kGiB},
     {"90a", "H200", 90, 132, 227 * kKiB, 60 * kMiB, 141 * kGiB},
+    {"90a", "H100", 90, 132, 227 * kKiB, 50 * kMiB, 80 * kGiB},
 };
 
 }  // namespace
@@ -62,10 +63,19 @@ DeviceInfo nominal_device(std::string_view arch) {
       info.memory_bytes = nominal.memory_bytes;
       return info;
     }
+    if (known.ends_with(nominal.arch)) continue;
     known += known.empty() ? "" : ", ";
     known += nominal.arch;
   }
   throw UsageError(fmt::format("unknown arch \"{}\"; known are {}", arch, known));
+}
+
+std::string arch_of_model(std::string_view name) {
+  std::string_view arch;
+  for (const Nominal& nominal : kNominal) {
+    if (name.find(nominal.model) != std::string_view::npos) arch = nominal.arch;
+  }
+  return std::string(arch);
 }
 
 }  // namespace assay

@@ -29,4 +29,8 @@ std::string native_arch(int cc);
 /// Throws UsageError naming the known ones.
 DeviceInfo nominal_device(std::string_view arch);
 
+/// The arch whose stand-in is of the model that `name` has in it ("80" for "NVIDIA
+/// A100-PCIE-40GB"); empty for a GPU that is none of them.
+std::string arch_of_model(std::string_view name);
+
 }  // namespace assay

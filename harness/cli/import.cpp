@@ -18,7 +18,8 @@ struct Options {
 };
 
 int run_import(const Options& options) {
-  const Recording recording = read_recording(options.file);
+  const Recording recording =
+      is_tuner_file(options.file) ? read_tuner_file(options.file) : read_recording(options.file);
   const std::filesystem::path db(options.db);
   if (db.has_parent_path()) std::filesystem::create_directories(db.parent_path());
   Store store = Store::open(db);
@@ -33,7 +34,10 @@ int run_import(const Options& options) {
 void add_import(CLI::App& app, Verb& run) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("import", "recorded trials into a database");
-  verb->add_option("FILE", options->file, "a recording (.jsonl, .jsonl.gz)")->required();
+  verb->add_option(
+          "FILE", options->file,
+          "a recording (.jsonl), a Kernel Tuner cachefile or T4 results (.json); .gz or not")
+      ->required();
   verb->add_option("--db", options->db, "database to add them to; made when missing")
       ->option_text("PATH [results/assay.db]");
   verb->footer("example: assay import results/recorded/nvidia_h200/gemm.jsonl");

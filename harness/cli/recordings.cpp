@@ -31,12 +31,12 @@ std::optional<fs::path> find_recording(const fs::path& project, const std::strin
 bool has_changed(const KernelSpec& kernel, const Recording& recording,
                  const std::vector<fs::path>& include_directories) {
   const std::string hash = Compiler::source_hash(kernel.source_path, include_directories);
-  return std::any_of(recording.trials.begin(), recording.trials.end(),
-                     [&](const TrialRecord& trial) {
-                       return trial.kernel.name == kernel.name &&
-                              (trial.kernel.source_hash != hash ||
-                               trial.kernel.contract_hash != kernel.contract_hash);
-                     });
+  return std::any_of(
+      recording.trials.begin(), recording.trials.end(), [&](const TrialRecord& trial) {
+        return trial.kernel.name == kernel.name && !trial.kernel.source_hash.empty() &&
+               (trial.kernel.source_hash != hash ||
+                trial.kernel.contract_hash != kernel.contract_hash);
+      });
 }
 
 }  // namespace assay

@@ -24,8 +24,10 @@ Filter ResultOptions::filter() const {
 }
 
 void add_result_options(CLI::App& verb, ResultOptions& options) {
-  verb.add_option("--db", options.db,
-                  "database, or a recording (.jsonl, .jsonl.gz); default: results/assay.db")
+  verb.add_option(
+          "--db", options.db,
+          "database, recording (.jsonl), Kernel Tuner cachefile or T4 results (.json), .gz or "
+          "not; default: results/assay.db")
       ->option_text("PATH");
   verb.add_option("--op", options.op, "only this op; default: all")->option_text("NAME");
   verb.add_option("--kernel", options.kernel, "only this kernel; default: all")

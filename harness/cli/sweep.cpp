@@ -96,6 +96,12 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
   sweep.problems = std::move(kept);
 }
 
+/// FILE of "replay:FILE"; empty for another device.
+fs::path replayed_file(const std::string& device) {
+  constexpr std::string_view kPrefix = "replay:";
+  return device.starts_with(kPrefix) ? device.substr(kPrefix.size()) : "";
+}
+
 /// Where a sweep runs, with what its results say about their origin.
 struct Target {
   std::unique_ptr<Device> device;
@@ -104,9 +110,27 @@ struct Target {
   bool compile_only = false;
 };
 
+/// Another tuner's file: it knows no sweeps, and of its GPU the name at most.
+Recording foreign_recording(const fs::path& file, std::string arch) {
+  Recording recording = read_tuner_file(file);
+  const std::string name = recording.device.name;
+  if (arch.empty()) arch = arch_of_model(name);
+  if (arch.empty()) {
+    throw UsageError(
+        fmt::format("{} is of {}, whose limits assay does not know: say with --arch which to "
+                    "compile and constrain for",
+                    file.string(), name));
+  }
+  recording.device = nominal_device(arch);
+  recording.device.name = name;
+  return recording;
+}
+
 Target replay_target(const fs::path& file, const SweepSpec& sweep,
-                     const std::vector<fs::path>& include_directories) {
-  Recording recording = Store::open_readonly(file).record(sweep.name);
+                     const std::vector<fs::path>& include_directories,
+                     const std::string& arch_given = "") {
+  Recording recording = is_tuner_file(file) ? foreign_recording(file, arch_given)
+                                            : Store::open_readonly(file).record(sweep.name);
   if (recording.trials.empty()) {
     throw UsageError(fmt::format("{}: no trials recorded", file.string()));
   }
@@ -150,7 +174,7 @@ std::vector<int> parse_device_list(const std::string& text) {
 
 /// The GPUs that `--device` names; none when the sweep runs elsewhere.
 std::vector<int> choose_gpus(const SweepOptions& options, std::string& no_gpu_reason) {
-  if (options.device == "none" || options.device.rfind("replay:", 0) == 0) return {};
+  if (options.device == "none" || !replayed_file(options.device).empty()) return {};
   if (!options.device.empty() && options.device != "all") return parse_device_list(options.device);
   const int num_gpus = count_gpus(no_gpu_reason);
   if (num_gpus == 0 && options.device == "all") throw Error("--device all: " + no_gpu_reason);
@@ -167,8 +191,7 @@ Target target_without_gpu(const SweepOptions& options, const SweepSpec& sweep,
     return {std::make_unique<CompileOnlyDevice>(nominal_device(arch)), "", arch, true};
   }
   if (!options.device.empty()) {
-    return replay_target(options.device.substr(std::string("replay:").size()), sweep,
-                         include_directories);
+    return replay_target(replayed_file(options.device), sweep, include_directories, options.arch);
   }
   const auto file = find_recording(project_of(options.file), sweep.name);
   if (!file) {
@@ -217,7 +240,8 @@ int run_sweep(const SweepOptions& options) {
     sweep.rerank.objective = parse_objective(options.objective).value();
   }
   if (options.seed) sweep.search.seed = *options.seed;
-  if (!options.arch.empty() && options.device != "none") {
+  if (!options.arch.empty() && options.device != "none" &&
+      !is_tuner_file(replayed_file(options.device))) {
     throw UsageError("--arch goes with --device none; a device has its own");
   }
 
@@ -269,7 +293,8 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
       ->option_text("COUNT");
   verb->add_option("--seed", options->seed, "seed of a random search; default: the sweep's")
       ->option_text("NUMBER");
-  verb->add_option("--arch", options->arch, "with --device none: what to compile for")
+  verb->add_option("--arch", options->arch,
+                   "with --device none, or a replay of another tuner: what to compile for")
       ->option_text("80|86|89|90|90a");
   verb->add_option("--threads", options->threads, "compiler threads; default: one per core")
       ->option_text("COUNT");

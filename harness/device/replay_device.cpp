@@ -44,12 +44,27 @@ RerankEntry replayed(const std::string& name, const RankEntry* recorded) {
   return entry;
 }
 
+// Protocol, kernel, problem, configuration. A file of another tuner is of one kernel and problem,
+// whatever they are called here, so only the configuration counts.
+using Key = std::tuple<std::string, std::string, std::string, std::string>;
+
+/// Whether the trial is another tuner's, which knows no hash of our sources.
+bool is_foreign(const TrialRecord& trial) { return trial.kernel.source_hash.empty(); }
+
+/// The same for every order of the parameters: another tuner's order is not the kernel's.
+Key foreign_key(Config config) {
+  std::sort(config.begin(), config.end());
+  return {"", "", "", to_text(config)};
+}
+
+Key key_of(const TrialRecord& trial) {
+  if (is_foreign(trial)) return foreign_key(trial.config);
+  return {trial.protocol.name, trial.kernel.name, to_text(trial.problem), to_text(trial.config)};
+}
+
 }  // namespace
 
 struct ReplayDevice::Impl {
-  // Protocol, kernel, problem, configuration.
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
-
   Recording recording;
   std::string provenance;
   std::map<Key, std::size_t> trials;       // places in the recording
@@ -63,8 +78,7 @@ struct ReplayDevice::Impl {
       const TrialRecord& trial = recording.trials[i];
       ops[trial.kernel.name] = trial.kernel.op;
       // A later trial of the same configuration replaces an earlier one, as in the store.
-      trials[{trial.protocol.name, trial.kernel.name, to_text(trial.problem),
-              to_text(trial.config)}] = i;
+      trials[key_of(trial)] = i;
     }
   }
 
@@ -108,8 +122,9 @@ const Recording& ReplayDevice::recording() const { return impl_->recording; }
 
 Outcome ReplayDevice::run(const TrialRequest& request) {
   const Plan& plan = request.plan;
-  const auto found = impl_->trials.find(
+  auto found = impl_->trials.find(
       {request.measure.protocol, plan.kernel, to_text(plan.problem), to_text(plan.config)});
+  if (found == impl_->trials.end()) found = impl_->trials.find(foreign_key(plan.config));
   if (found == impl_->trials.end()) return not_recorded(request, impl_->provenance);
   return impl_->recording.trials[found->second].outcome;
 }

@@ -8,7 +8,8 @@
 namespace assay {
 
 /// Answers from a recording what the GPU answered when it was measured. A configuration that was
-/// not recorded is `runtime`/`not_recorded`.
+/// not recorded is `runtime`/`not_recorded`. What another tuner recorded answers for any kernel,
+/// problem and protocol that has its parameters.
 class ReplayDevice : public Device {
  public:
   explicit ReplayDevice(Recording recording);

@@ -86,9 +86,9 @@ Store Store::open_readonly(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) {
     throw UsageError(fmt::format("there is no database {}; assay sweep makes one", path.string()));
   }
-  if (is_recording(path)) {
+  if (is_recording(path) || is_tuner_file(path)) {
     Store store = in_memory();
-    store.import(read_recording(path));
+    store.import(is_tuner_file(path) ? read_tuner_file(path) : read_recording(path));
     store.impl_->path = path;
     return store;
   }

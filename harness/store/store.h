@@ -131,6 +131,15 @@ class Store {
 /// words (configuration, times, invalidity, correctness, measurements). `.gz` is gunzipped.
 /// read_recording throws UsageError `file:line: what is wrong`.
 Recording read_recording(const std::filesystem::path& path);
+
+/// The trials in a file of another tuner, .json or .json.gz: a Kernel Tuner cachefile (also one of
+/// a tuner that was stopped), or T4 results, which name neither GPU, kernel nor problem. Their
+/// kernels have no source hash, and their protocol is `hot`. Throws UsageError `file: which row:
+/// what is wrong`.
+Recording read_tuner_file(const std::filesystem::path& path);
+/// By its name.
+bool is_tuner_file(const std::filesystem::path& path);
+
 void write_recording(const Recording& recording, const std::filesystem::path& path);
 std::string recording_line(const TrialRecord& trial);
 

@@ -53,5 +53,12 @@ TEST(DeviceInfo, UnknownArchNamesTheKnown) {
   }
 }
 
+TEST(DeviceInfo, TheModelInANameTellsTheArch) {
+  EXPECT_EQ(arch_of_model("NVIDIA A100-PCIE-40GB"), "80");
+  EXPECT_EQ(arch_of_model("NVIDIA H100 80GB HBM3"), "90a");
+  EXPECT_EQ(arch_of_model("NVIDIA H200"), "90a");
+  EXPECT_EQ(arch_of_model("NVIDIA GeForce GTX 1080"), "");
+}
+
 }  // namespace
 }  // namespace assay

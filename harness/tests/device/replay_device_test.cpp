@@ -13,6 +13,7 @@ TrialRecord record_of(const std::string& kernel, const Problem& problem, const C
   TrialRecord record;
   record.kernel.name = kernel;
   record.kernel.op = "add_f32";
+  record.kernel.source_hash = "5eed";
   record.problem = problem;
   record.config = config;
   record.outcome = std::move(outcome);
@@ -253,6 +254,21 @@ TEST(ReplayDevice, BaselinesAreThoseOfTheOpAndTheProblem) {
   ASSERT_EQ(baselines.size(), 1u);
   EXPECT_EQ(baselines[0].detail, "plain");
   EXPECT_EQ(baselines[0].timing.median_ns, 9);
+}
+
+TEST(ReplayDevice, AnotherTunersFileAnswersWhateverKernelHasItsParameters) {
+  Recording recording = make_recording();
+  recording.ranks.clear();
+  recording.trials = {
+      record_of("convolution", {}, {{"b", std::int64_t{2}}, {"a", std::int64_t{1}}}, timed(10))};
+  recording.trials[0].protocol = {"hot", 0};
+  recording.trials[0].kernel.source_hash.clear();
+  ReplayDevice device(recording);
+  TrialRequest request = request_of("mine", 4096, 128);
+  request.plan.config = {{"a", std::int64_t{1}}, {"b", std::int64_t{2}}};
+  EXPECT_EQ(device.run(request).timing.value().median_ns, 10);
+  request.plan.config[1].second = std::int64_t{3};
+  EXPECT_EQ(device.run(request).kind, "not_recorded");
 }
 
 }  // namespace

@@ -88,10 +88,41 @@ expect '3' 'damaged.db' "$assay" sweep "$vector_add" --device none --db damaged.
 expect 3 'no/such' "$assay" sweep "$vector_add" --device none --db /proc/no/such/a.db
 expect 2 'missing.db' "$assay" best --db missing.db
 
+# Another tuner's file answers a sweep that has its parameters, in whatever order.
+cat >kernel_tuner.json <<'JSON'
+{"device_name": "NVIDIA A100-PCIE-40GB", "kernel_name": "add", "problem_size": 1000,
+ "tune_params_keys": ["VECTOR", "BLOCK", "ITEMS"], "cache": {
+"1,128,1": {"VECTOR": 1, "BLOCK": 128, "ITEMS": 1, "time": 0.031, "timestamp": "2023-12-22 09:54:05.5+00:00"},
+"1,256,1": {"VECTOR": 1, "BLOCK": 256, "ITEMS": 1, "time": "RuntimeFailedConfig"},
+JSON
+cat >replayed.yaml <<'YAML'
+sweep: replayed
+kernels: [vector_add]
+problems: [{N: 1000}]
+params: {VECTOR: [1], ITEMS: [1], BLOCK: [128, 256]}
+YAML
+expect 0 'B=128 .*31.00 us .*recorded on NVIDIA A100-PCIE-40GB, 2023-12-22' "$assay" sweep \
+  replayed.yaml --kernels "$tree/kernels" --device replay:kernel_tuner.json --db replayed.db
+sed 's/A100/Q9000/' kernel_tuner.json >unknown.json
+expect 2 'unknown.json is of NVIDIA Q9000-PCIE-40GB.*--arch' "$assay" sweep \
+  replayed.yaml --kernels "$tree/kernels" --device replay:unknown.json --db unknown.db
+expect 0 'recorded on NVIDIA Q9000' "$assay" sweep replayed.yaml --kernels "$tree/kernels" \
+  --device replay:unknown.json --arch 86 --db unknown.db
+expect 0 'RuntimeFailedConfig' "$assay" show --failures --db replayed.db
+expect 0 '31.00 us' "$assay" best --db kernel_tuner.json
+expect 0 'imported.db: 2 trials of kernel_tuner' "$assay" import kernel_tuner.json --db imported.db
+expect 0 '31.00 us' "$assay" best --db imported.db
+echo '{"tables": []}' >other.json
+expect 2 'other.json: neither a Kernel Tuner cachefile' "$assay" best --db other.json
+
 # Ctrl-C: within a second, exit 130, and what was compiled is kept.
 "$assay" sweep "$tree/kernels/gemm_mma.yaml" --device none --db c.db >c.log 2>&1 &
 pid=$!
-sleep 3
+# Not before something can be kept: a machine with other work takes a while to get there.
+for _ in {1..600}; do
+  [[ -f c.db && $(sqlite3 c.db "SELECT count(*) FROM trial WHERE status = 'correct'" 2>/dev/null) -gt 0 ]] && break
+  sleep 0.1
+done
 start=$(date +%s%N)
 kill -INT $pid
 wait $pid
