@@ -45,8 +45,8 @@ Value read_value(const std::string& name, const Json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_boolean()) return std::int64_t{value.get<bool>()};
   if (value.is_string()) return value.get<std::string>();
-  throw Damage(fmt::format("'{}' is {}, which is neither an integer nor a word", name,
-                           value.dump()));
+  throw Damage(
+      fmt::format("'{}' is {}, which is neither an integer nor a word", name, value.dump()));
 }
 
 /// A configuration is kept by its text, so the text must lead back to it.
@@ -111,10 +111,9 @@ void read_row(const Json& row, const Json& parameters, TrialRecord& trial) {
     trial.outcome = failure(error.empty() ? time.get<std::string>() : error);
     return;
   }
-  trial.outcome.timing =
-      timing_of(row.contains("times")
-                    ? read_samples(row["times"], "times", kMillisecondNs)
-                    : std::vector<double>{read_time(time, "time") * kMillisecondNs});
+  trial.outcome.timing = timing_of(
+      row.contains("times") ? read_samples(row["times"], "times", kMillisecondNs)
+                            : std::vector<double>{read_time(time, "time") * kMillisecondNs});
 }
 
 /// What a file calls its unit, "miliseconds" included.
@@ -212,8 +211,7 @@ Recording read_tuner_file(const std::filesystem::path& path) {
   blank.kernel.name = blank.kernel.op = kernel.empty() ? stem(path) : kernel;
   blank.protocol = {"hot", 0};  // Kernel Tuner launches back to back and flushes nothing
   blank.problem = read_problem(document);
-  const std::string unit =
-      text_or_empty(document.value("metadata", Json::object()), "timeunit");
+  const std::string unit = text_or_empty(document.value("metadata", Json::object()), "timeunit");
   for (const auto& [key, row] : document[is_cachefile ? "cache" : "results"].items()) {
     TrialRecord trial = blank;
     try {
@@ -223,8 +221,8 @@ Recording read_tuner_file(const std::filesystem::path& path) {
         read_result(row, unit, trial);
       }
     } catch (const Damage& damage) {
-      throw UsageError(fmt::format("{}: {} {}: {}", path.string(),
-                                   is_cachefile ? "row" : "result", key, damage.what()));
+      throw UsageError(fmt::format("{}: {} {}: {}", path.string(), is_cachefile ? "row" : "result",
+                                   key, damage.what()));
     }
     recording.recorded_at = std::max(recording.recorded_at, trial.finished_at.substr(0, 10));
     recording.trials.push_back(std::move(trial));

@@ -142,7 +142,8 @@ TEST(TunerFile, NamesTheRowThatIsDamaged) {
   EXPECT_THAT(mistake_in(row(R"({"a": "x y", "time": 1})")),
               HasSubstr("the configuration has a name or a word that is none"));
   EXPECT_THAT(mistake_in(row(R"({"a": 1})")), HasSubstr("'time' is missing"));
-  EXPECT_THAT(mistake_in(row(R"({"a": 1, "time": null})")), HasSubstr("'time' is null, which is no time"));
+  EXPECT_THAT(mistake_in(row(R"({"a": 1, "time": null})")),
+              HasSubstr("'time' is null, which is no time"));
   EXPECT_THAT(mistake_in(row(R"({"a": 1, "time": 1, "times": []})")),
               HasSubstr("'times' is no list of times"));
   EXPECT_THAT(mistake_in(row(R"({"a": 1, "time": 1, "times": [1, -1]})")),
