@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Formats the tracked sources in place; with --check only says which lines differ.
+# Formats the sources in place, new ones too; with --check only says which lines differ.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 options=(-i)
 if [ "${1:-}" = --check ]; then options=(--dry-run -Werror); fi
-git ls-files --cached --others --exclude-standard -z -- 'harness/*.h' 'harness/*.cpp' 'kernels/*.cu' 'kernels/*.cuh' |
+git ls-files --cached --others --exclude-standard -z -- \
+  'harness/*.h' 'harness/*.cpp' 'kernels/*.cu' 'kernels/*.cuh' |
   xargs -0 clang-format "${options[@]}"
