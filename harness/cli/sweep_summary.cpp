@@ -128,8 +128,7 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
         mean(racing.finished_samples, racing.finished), racing.saved_s());
   }
   if (!summary.provenance.empty()) {
-    fmt::print("every time above is {} ({}); none was measured here\n", summary.provenance,
-               summary.device.name);
+    fmt::print("every time above is {}; none was measured here\n", summary.provenance);
   }
   for (const std::string& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
   fmt::print("database: {}\n", store.path().string());
