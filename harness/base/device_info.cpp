@@ -32,6 +32,17 @@ constexpr Nominal kNominal[] = {
     {"90a", "H100", 90, 132, 227 * kKiB, 50 * kMiB, 80 * kGiB},
 };
 
+DeviceInfo info_of(const Nominal& nominal) {
+  DeviceInfo info;
+  info.name = fmt::format("nominal sm_{} ({})", nominal.arch, nominal.model);
+  info.cc = nominal.cc;
+  info.sm_count = nominal.sm_count;
+  info.smem_optin_bytes = nominal.smem_optin_bytes;
+  info.l2_bytes = nominal.l2_bytes;
+  info.memory_bytes = nominal.memory_bytes;
+  return info;
+}
+
 }  // namespace
 
 std::string DeviceInfo::slug() const {
@@ -53,16 +64,7 @@ std::string native_arch(int cc) { return fmt::format("{}{}", cc, cc >= 90 ? "a" 
 DeviceInfo nominal_device(std::string_view arch) {
   std::string known;
   for (const Nominal& nominal : kNominal) {
-    if (nominal.arch == arch) {
-      DeviceInfo info;
-      info.name = fmt::format("nominal sm_{} ({})", nominal.arch, nominal.model);
-      info.cc = nominal.cc;
-      info.sm_count = nominal.sm_count;
-      info.smem_optin_bytes = nominal.smem_optin_bytes;
-      info.l2_bytes = nominal.l2_bytes;
-      info.memory_bytes = nominal.memory_bytes;
-      return info;
-    }
+    if (nominal.arch == arch) return info_of(nominal);
     if (known.ends_with(nominal.arch)) continue;
     known += known.empty() ? "" : ", ";
     known += nominal.arch;
@@ -70,12 +72,11 @@ DeviceInfo nominal_device(std::string_view arch) {
   throw UsageError(fmt::format("unknown arch \"{}\"; known are {}", arch, known));
 }
 
-std::string arch_of_model(std::string_view name) {
-  std::string_view arch;
+std::optional<DeviceInfo> nominal_model(std::string_view name) {
   for (const Nominal& nominal : kNominal) {
-    if (name.find(nominal.model) != std::string_view::npos) arch = nominal.arch;
+    if (name.find(nominal.model) != std::string_view::npos) return info_of(nominal);
   }
-  return std::string(arch);
+  return std::nullopt;
 }
 
 }  // namespace assay

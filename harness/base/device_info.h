@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,8 +30,8 @@ std::string native_arch(int cc);
 /// Throws UsageError naming the known ones.
 DeviceInfo nominal_device(std::string_view arch);
 
-/// The arch whose stand-in is of the model that `name` has in it ("80" for "NVIDIA
-/// A100-PCIE-40GB"); empty for a GPU that is none of them.
-std::string arch_of_model(std::string_view name);
+/// The stand-in for the model that `name` has in it, such as "A100" in "NVIDIA A100-PCIE-40GB";
+/// nothing for a GPU that is none of the known ones.
+std::optional<DeviceInfo> nominal_model(std::string_view name);
 
 }  // namespace assay

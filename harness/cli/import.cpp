@@ -18,8 +18,7 @@ struct Options {
 };
 
 int run_import(const Options& options) {
-  const Recording recording =
-      is_tuner_file(options.file) ? read_tuner_file(options.file) : read_recording(options.file);
+  const Recording recording = read_recording(options.file);
   const std::filesystem::path db(options.db);
   if (db.has_parent_path()) std::filesystem::create_directories(db.parent_path());
   Store store = Store::open(db);

@@ -111,17 +111,17 @@ struct Target {
 };
 
 /// Another tuner's file: it knows no sweeps, and of its GPU the name at most.
-Recording foreign_recording(const fs::path& file, std::string arch) {
+Recording foreign_recording(const fs::path& file, const std::string& arch) {
   Recording recording = read_tuner_file(file);
   const std::string name = recording.device.name;
-  if (arch.empty()) arch = arch_of_model(name);
-  if (arch.empty()) {
+  const auto limits = arch.empty() ? nominal_model(name) : nominal_device(arch);
+  if (!limits) {
     throw UsageError(
         fmt::format("{} is of {}, whose limits assay does not know: say with --arch which to "
                     "compile and constrain for",
                     file.string(), name));
   }
-  recording.device = nominal_device(arch);
+  recording.device = *limits;
   recording.device.name = name;
   return recording;
 }

@@ -28,7 +28,7 @@ struct Entrant {
 };
 
 /// The least difference in time that is called one. The re-rank knows a ratio to 0.1 % or less, but
-/// over processes it spreads: its ends are 0.2 to 0.4 % apart at 4096^3 and 0.9 % at 12 us (15
+/// over processes it spreads: its ends are 0.2 to 0.4 % apart at 4096^3 and 0.3 % at 12 us (15
 /// processes, H200), and a verdict that is to be found again needs room beyond half of that. Half a
 /// percent is a tie.
 inline constexpr double kLeastTimeMargin = 0.006;

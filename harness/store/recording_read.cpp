@@ -7,25 +7,17 @@
 #include "base/error.h"
 #include "base/stats.h"
 #include "store/gzip.h"
+#include "store/json_row.h"
 #include "store/store.h"
 
 namespace assay {
 namespace {
 
+using json_row::Damage;
+using json_row::member;
 using Json = nlohmann::ordered_json;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// What is wrong with a line; read_recording adds which line.
-struct Damage : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-const Json& member(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end()) throw Damage(fmt::format("'{}' is missing", key));
-  return *found;
-}
 
 const Json& object_member(const Json& object, const char* key) {
   const Json& value = member(object, key);
@@ -91,13 +83,9 @@ std::string text(const Json& object, const char* key) {
   return value;
 }
 
-// A configuration or problem is kept by its text, so the text must lead back to it.
 template <class Pairs, class Parse>
 Pairs checked(const Pairs& pairs, const char* key, Parse parse) {
-  try {
-    if (parse(to_text(pairs)) == pairs) return pairs;
-  } catch (const UsageError&) {
-  }
+  if (json_row::is_its_text(pairs, parse)) return pairs;
   throw Damage(fmt::format("'{}' has a name or a word that is none, or has one twice", key));
 }
 
@@ -366,6 +354,7 @@ class Reader {
 }  // namespace
 
 Recording read_recording(const std::filesystem::path& path) {
+  if (is_tuner_file(path)) return read_tuner_file(path);
   const std::string content = read_maybe_gzip(path);
   Reader reader;
   std::size_t line_number = 0;

@@ -41,7 +41,7 @@ void prepare(Database& database) {
 
 bool is_recording(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  return name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
+  return name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") || is_tuner_file(path);
 }
 
 // Whether the sweep that claimed a trial may still finish it.
@@ -86,9 +86,9 @@ Store Store::open_readonly(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) {
     throw UsageError(fmt::format("there is no database {}; assay sweep makes one", path.string()));
   }
-  if (is_recording(path) || is_tuner_file(path)) {
+  if (is_recording(path)) {
     Store store = in_memory();
-    store.import(is_tuner_file(path) ? read_tuner_file(path) : read_recording(path));
+    store.import(read_recording(path));
     store.impl_->path = path;
     return store;
   }

@@ -129,7 +129,8 @@ class Store {
 
 /// Recordings as JSON Lines: a header line, then one line per trial, baseline and rank, in T4's
 /// words (configuration, times, invalidity, correctness, measurements). `.gz` is gunzipped.
-/// read_recording throws UsageError `file:line: what is wrong`.
+/// read_recording throws UsageError `file:line: what is wrong`; it takes the files of other tuners
+/// too.
 Recording read_recording(const std::filesystem::path& path);
 
 /// The trials in a file of another tuner, .json or .json.gz: a Kernel Tuner cachefile (also one of

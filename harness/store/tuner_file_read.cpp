@@ -6,24 +6,15 @@
 #include "base/error.h"
 #include "base/stats.h"
 #include "store/gzip.h"
+#include "store/json_row.h"
 #include "store/store.h"
 
 namespace assay {
 namespace {
 
+using json_row::Damage;
+using json_row::member;
 using Json = nlohmann::ordered_json;
-
-// What is wrong with a row; read_tuner_file adds which.
-struct Damage : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-const Json& member(const Json& object, const char* key) {
-  if (!object.is_object() || !object.contains(key)) {
-    throw Damage(fmt::format("'{}' is missing", key));
-  }
-  return object[key];
-}
 
 double read_time(const Json& value, const char* key) {
   if (!value.is_number() || !(value.get<double>() > 0)) {
@@ -49,12 +40,8 @@ Value read_value(const std::string& name, const Json& value) {
       fmt::format("'{}' is {}, which is neither an integer nor a word", name, value.dump()));
 }
 
-/// A configuration is kept by its text, so the text must lead back to it.
 Config checked(Config config) {
-  try {
-    if (parse_config(to_text(config)) == config) return config;
-  } catch (const UsageError&) {
-  }
+  if (json_row::is_its_text(config, parse_config)) return config;
   throw Damage("the configuration has a name or a word that is none");
 }
 
@@ -209,7 +196,7 @@ Recording read_tuner_file(const std::filesystem::path& path) {
   TrialRecord blank;
   const std::string kernel = text_or_empty(document, "kernel_name");
   blank.kernel.name = blank.kernel.op = kernel.empty() ? stem(path) : kernel;
-  blank.protocol = {"hot", 0};  // Kernel Tuner launches back to back and flushes nothing
+  blank.protocol = {"hot", 0};  // Kernel Tuner launches back to back and flushes nothing by default
   blank.problem = read_problem(document);
   const std::string unit = text_or_empty(document.value("metadata", Json::object()), "timeunit");
   for (const auto& [key, row] : document[is_cachefile ? "cache" : "results"].items()) {

@@ -53,11 +53,12 @@ TEST(DeviceInfo, UnknownArchNamesTheKnown) {
   }
 }
 
-TEST(DeviceInfo, TheModelInANameTellsTheArch) {
-  EXPECT_EQ(arch_of_model("NVIDIA A100-PCIE-40GB"), "80");
-  EXPECT_EQ(arch_of_model("NVIDIA H100 80GB HBM3"), "90a");
-  EXPECT_EQ(arch_of_model("NVIDIA H200"), "90a");
-  EXPECT_EQ(arch_of_model("NVIDIA GeForce GTX 1080"), "");
+TEST(DeviceInfo, TheModelInANameTellsTheLimits) {
+  EXPECT_EQ(nominal_model("NVIDIA A100-PCIE-40GB").value().cc, 80);
+  EXPECT_EQ(nominal_model("NVIDIA H100 80GB HBM3").value().cc, 90);
+  EXPECT_LT(nominal_model("NVIDIA H100 80GB HBM3").value().memory_bytes,
+            nominal_model("NVIDIA H200").value().memory_bytes);
+  EXPECT_FALSE(nominal_model("NVIDIA GeForce GTX 1080"));
 }
 
 }  // namespace

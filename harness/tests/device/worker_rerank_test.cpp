@@ -11,8 +11,9 @@ namespace {
 
 using testing::ElementsAre;
 
-/// A worker in which every entrant's samples are the worker's number: 1, 2, 3. `kills` says at
-/// which block size a candidate kills it.
+/// Workers in which every entrant's one sample is the worker's number: 1, 2, 3. From
+/// `killed_worker_` on the candidate with `killer_` threads a block kills its worker, and from
+/// `slow_in_worker_` on the one with `slow_` is eliminated.
 class WorkerRerankTest : public testing::Test {
  protected:
   static TrialRequest candidate(unsigned block) {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/value.h"
+
+/// What the readers of JSON results share.
+namespace assay::json_row {
+
+/// What is wrong with a row; whoever reads the file adds which.
+struct Damage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws Damage when it is missing.
+inline const nlohmann::ordered_json& member(const nlohmann::ordered_json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw Damage(fmt::format("'{}' is missing", key));
+  return *found;
+}
+
+/// A configuration or problem is kept by its text: whether `parse` leads from there back to it.
+template <class Pairs, class Parse>
+bool is_its_text(const Pairs& pairs, Parse parse) {
+  try {
+    return parse(to_text(pairs)) == pairs;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+}  // namespace assay::json_row
