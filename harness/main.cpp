@@ -60,7 +60,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "assay " ASSAY_VERSION);
   app.footer(
-      "exit codes: 0 done; 1 the answer is no; 2 usage or spec; 3 the machine; 130 interrupted.\n"
+      "exit codes: 0 done; 1 the answer is no; 2 a mistake in the command or a file;\n"
+      "3 the machine; 130 interrupted\n"
       "first steps: assay doctor; assay list; assay sweep sweeps/gemm.yaml; assay best");
   std::function<int()> verb;
   assay::add_list(app, verb);

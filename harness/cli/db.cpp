@@ -50,12 +50,12 @@ int vacuum(const fs::path& path) {
 void add_db(CLI::App& app, Verb& run) {
   auto path = std::make_shared<std::string>();
   CLI::App* verb =
-      app.add_subcommand("db", "check, bring up to date or shrink a database of results");
+      app.add_subcommand("db", "check a database of results, bring it up to date, or shrink it");
   verb->require_subcommand(1);
   verb->footer("example: assay db check results/assay.db");
 
-  CLI::App* check_verb =
-      verb->add_subcommand("check", "integrity, references, trials that nothing will finish");
+  CLI::App* check_verb = verb->add_subcommand(
+      "check", "look for damage, broken references and trials that nothing will finish");
   check_verb->add_option("PATH", *path, "the database")->required();
   check_verb->footer(
       "example: assay db check results/assay.db\nexit code 1 when anything is wrong");

@@ -233,7 +233,8 @@ void add_doctor(CLI::App& app, Verb& run) {
   verb->add_flag("--json", options->json, "print JSON instead of tables");
   verb->footer(
       "example: assay doctor --device 1\n"
-      "exit code 3 when nothing can be compiled here or times could mislead; 0 without a GPU");
+      "exit code 3: nothing can be compiled here, or times could mislead; a missing GPU is no "
+      "fault");
   verb->callback([options, &run] { run = [options] { return run_doctor(*options); }; });
 }
 

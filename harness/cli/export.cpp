@@ -85,11 +85,11 @@ int run_export(const Options& options) {
 
 void add_export(CLI::App& app, Verb& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("export", "tuned tables for other software to read");
+  CLI::App* verb = app.add_subcommand("export", "write tuned tables for other software");
   verb->add_option("--format", options->format,
-                   "json and csv hold every table; header is C++20 with a constexpr lookup: the "
-                   "problem itself, else the nearest, else the best compromise; recording holds "
-                   "every trial of --sweep, for --device replay:FILE")
+                   "json, csv: all tables; header: C++20 with a constexpr lookup, which answers "
+                   "with the problem itself, else the nearest, else the best compromise; "
+                   "recording: every trial of --sweep, to be replayed")
       ->option_text("json|csv|header|recording")
       ->check(CLI::IsMember({"json", "csv", "header", "recording"}))
       ->required();
@@ -97,7 +97,7 @@ void add_export(CLI::App& app, Verb& run) {
   verb->add_option("--protocol", options->protocol, "only this protocol; default: all")
       ->option_text("cold|sustained|hot|graph");
   verb->add_option("--objective", options->objective,
-                   "only what is best by time, energy or edp; default: all")
+                   "only the winners by time, energy or edp; default: all")
       ->option_text("time|energy|edp")
       ->check(CLI::IsMember(objective_words()));
   verb->add_option("--output", options->output,
@@ -105,7 +105,8 @@ void add_export(CLI::App& app, Verb& run) {
                    "results/recorded/GPU/SWEEP.jsonl")
       ->option_text("FILE");
   verb->add_option("--namespace", options->name_space,
-                   "of the header; each op is a namespace in it; default: assay_tuned")
+                   "outer namespace of the header, with one inside for each op; default: "
+                   "assay_tuned")
       ->option_text("NAME");
   verb->footer("example: assay export --format header --op gemm_bf16 --output tuned_gemm.h");
   verb->callback([options, &run] { run = [options] { return run_export(*options); }; });

@@ -32,12 +32,12 @@ int run_import(const Options& options) {
 
 void add_import(CLI::App& app, Verb& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("import", "recorded trials into a database");
+  CLI::App* verb = app.add_subcommand("import", "put recorded trials into a database");
   verb->add_option(
           "FILE", options->file,
           "a recording (.jsonl), a Kernel Tuner cachefile or T4 results (.json); .gz or not")
       ->required();
-  verb->add_option("--db", options->db, "database to add them to; made when missing")
+  verb->add_option("--db", options->db, "database to add them to; made if it is missing")
       ->option_text("PATH [results/assay.db]");
   verb->footer("example: assay import results/recorded/nvidia_h200/gemm.jsonl");
   verb->callback([options, &run] { run = [options] { return run_import(*options); }; });

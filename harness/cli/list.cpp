@@ -187,16 +187,17 @@ int run_list(const Options& options) {
 void add_list(CLI::App& app, Verb& run) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(
-      "list", "kernels and sweeps, the sizes of their spaces, and what each constraint removed");
+      "list", "kernels and sweeps: how many configurations, and what each constraint removed");
   verb->add_option("PATHS", options->paths,
-                   "files, shown constraint by constraint, or folders; default: kernels sweeps");
-  verb->add_option("--arch", options->arch, "whose limits the constraints see; default: 90a")
+                   "files, listed constraint by constraint, or folders; default: kernels sweeps");
+  verb->add_option("--arch", options->arch,
+                   "the compute capability whose limits are used; default: 90a")
       ->option_text("80|86|89|90|90a");
   verb->add_option("--kernels", options->kernels,
-                   "folder of the kernels that sweeps name; default: kernels beside sweeps")
+                   "where the kernels of sweeps are; default: the folder kernels beside sweeps")
       ->option_text("DIR");
   verb->add_flag("--recordings", options->recordings,
-                 "list results/recorded instead, and say which are stale (exit code 1)");
+                 "list the recordings in results/recorded; exit code 1 if any is stale");
   verb->add_flag("--json", options->json, "print JSON instead of tables");
   verb->footer("example: assay list kernels/gemm_mma.yaml --arch 80");
   verb->callback([options, &run] { run = [options] { return run_list(*options); }; });

@@ -266,37 +266,41 @@ int run_sweep(const SweepOptions& options) {
 void add_sweep(CLI::App& app, std::function<int()>& run) {
   auto options = std::make_shared<SweepOptions>();
   CLI::App* verb = app.add_subcommand("sweep", "compile, check, time and rank every configuration");
-  verb->add_option("FILE", options->file,
-                   "a sweep (sweeps/*.yaml), or a kernel (kernels/*.yaml): its smoke problem")
+  verb->add_option(
+          "FILE", options->file,
+          "a sweep (sweeps/*.yaml), or a kernel (kernels/*.yaml) to try on its smoke problem")
       ->required();
-  verb->add_option("--db", options->db, "database to keep every trial in; made when missing")
+  verb->add_option("--db", options->db, "database to keep every trial in; made if it is missing")
       ->option_text("PATH [results/assay.db]");
   verb->add_option("--device", options->device,
-                   "GPUs by index, all, none (compile only), or recorded trials; without it the "
-                   "first GPU, else the recording in results/recorded")
+                   "GPUs by index; all of them; none, to compile only; or recorded trials. "
+                   "Default: the first GPU, or without one the recording in results/recorded")
       ->option_text("0|1,2|all|none|replay:FILE");
   verb->add_option("--kernels", options->kernels,
-                   "folder of the kernels that the sweep names; default: kernels beside sweeps")
+                   "where the sweep's kernels are; default: the folder kernels beside sweeps")
       ->option_text("DIR");
-  verb->add_option("--problem", options->problem,
-                   "only the problems that agree; naming every dimension runs that one")
+  verb->add_option(
+          "--problem", options->problem,
+          "only the problems with these sizes; name every dimension to run a problem that the "
+          "sweep does not list")
       ->option_text("M=1,N=4096");
   verb->add_option("--objective", options->objective,
-                   "what a winner is the best of: time, energy per launch, or edp, their product; "
+                   "what a winner has least of: time, energy per launch, or edp, their product; "
                    "default: the sweep's, else time")
       ->option_text("time|energy|edp")
       ->check(CLI::IsMember(objective_words()));
-  verb->add_option("--budget-seconds", options->budget_seconds, "stop trying new ones after this")
+  verb->add_option("--budget-seconds", options->budget_seconds,
+                   "start no more configurations after so long")
       ->option_text("SECONDS");
   verb->add_option("--budget-configs", options->budget_configs,
-                   "try at most so many configurations of each kernel and problem")
+                   "try at most so many configurations of each kernel for each problem")
       ->option_text("COUNT");
   verb->add_option("--seed", options->seed, "seed of a random search; default: the sweep's")
       ->option_text("NUMBER");
   verb->add_option("--arch", options->arch,
-                   "with --device none, or a replay of another tuner: what to compile for")
+                   "with --device none or a replay of another tuner: what to compile for")
       ->option_text("80|86|89|90|90a");
-  verb->add_option("--threads", options->threads, "compiler threads; default: one per core")
+  verb->add_option("--threads", options->threads, "compiler threads; default: one for each core")
       ->option_text("COUNT");
   verb->add_flag("--no-cache", options->no_cache, "compile every configuration anew");
   verb->add_flag("--json", options->json, "print the summary as JSON, and no progress");

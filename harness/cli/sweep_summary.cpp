@@ -98,14 +98,15 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
   print_counts(report);
   std::string line = fmt::format("\n{} of {} trials", report.measured + report.kept, report.total);
   line += fmt::format(": {} now, {} kept from before", report.measured, report.kept);
-  if (report.taken > 0) line += fmt::format(", {} left to another sweep", report.taken);
+  if (report.taken > 0) line += fmt::format(", {} claimed by another sweep", report.taken);
   if (report.skipped > 0) line += fmt::format(", {} skipped (budget used up)", report.skipped);
   fmt::print("{}\n", line);
   std::uint64_t removed = 0;
   for (const auto& [constraint, points] : report.removed) removed += points;
   if (removed > 0) {
-    fmt::print("constraints left out {} points; `assay list {}` says which removed how many\n",
-               removed, std::filesystem::proximate(summary.sweep.yaml_path).string());
+    fmt::print(
+        "constraints left out {} configurations; `assay list {}` says which removed how many\n",
+        removed, std::filesystem::proximate(summary.sweep.yaml_path).string());
   }
   if (report.measured > 0) {
     fmt::print(
@@ -122,8 +123,9 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
   if (const RacingReport& racing = report.racing;
       racing.raced > 0 && racing.finished > 0 && summary.provenance.empty()) {
     fmt::print(
-        "racing gave {} configurations up after {:.1f} samples each, where the others took {:.1f}: "
-        "{:.1f} s of kernels not run\n",
+        "{} clearly slower configurations were stopped early, after {:.1f} samples each; the "
+        "others "
+        "took {:.1f}; this saved {:.1f} s\n",
         racing.raced, mean(racing.raced_samples, racing.raced),
         mean(racing.finished_samples, racing.finished), racing.saved_s());
   }

@@ -33,8 +33,8 @@ bool positive(double value) { return std::isfinite(value) && value > 0; }
 
 Finding judge_timer(const std::string& name, const SelfMeasurement& m) {
   Finding finding{name + " timer",
-                  fmt::format("nothing takes {}, an empty kernel {}", format_time(m.empty_event_ns),
-                              format_time(m.empty_kernel_ns)),
+                  fmt::format("between two events: nothing {}, an empty kernel {}",
+                              format_time(m.empty_event_ns), format_time(m.empty_kernel_ns)),
                   Verdict::ok, ""};
   if (!positive(m.empty_event_ns) || !positive(m.empty_kernel_ns) ||
       m.empty_kernel_ns < 0.5 * m.empty_event_ns) {
@@ -68,7 +68,7 @@ Finding judge_flush(const std::string& name, const SelfMeasurement& m) {
                                  format_rate(m.read_bytes_per_s, "B/s"));
   } else if (m.l2_bytes < m.read_bytes) {
     finding.verdict = Verdict::note;
-    finding.advice = fmt::format("L2 holds {}, so that a hot read proves nothing",
+    finding.advice = fmt::format("L2 holds only {}, so that a hot read proves nothing",
                                  format_bytes(static_cast<double>(m.l2_bytes)));
   } else if (m.hot_read_ns > kMostHotOverCold * m.cold_read_ns) {
     finding.verdict = Verdict::suspicious;
@@ -98,7 +98,8 @@ Finding judge_noise_floor(const std::string& name, const SelfMeasurement& m) {
                   Verdict::ok, ""};
   if (!(m.noise_floor_ratio <= kMostNoiseFloor)) {
     finding.verdict = Verdict::suspicious;
-    finding.advice = "smaller differences between kernels cannot be told; stop other programs";
+    finding.advice =
+        "smaller differences between kernels cannot be told from noise; stop other programs";
   }
   return finding;
 }
@@ -169,7 +170,7 @@ Finding judge_ceilings(const std::string& name, const SelfMeasurement& m) {
   if (!positive(m.copy_bytes_per_s) || !positive(m.read_bytes_per_s) ||
       !positive(m.bf16_flops_per_s) || !positive(m.f32_flops_per_s)) {
     finding.verdict = Verdict::suspicious;
-    finding.advice = "without all four, a time too good to be true cannot be told";
+    finding.advice = "without all four, a time that is too good to be true may pass";
   }
   return finding;
 }

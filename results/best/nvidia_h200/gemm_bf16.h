@@ -3,13 +3,13 @@
 // lookup(problem) of an op's namespace says which kernel and configuration to run, at run time or
 // in a constant expression:
 //   Match::exact     the problem is in the table
-//   Match::nearest   the entry at the least distance, the sum over the dimensions of
-//                    |log2(asked / tuned)|, where that is at most log2(kMaxFactor); of two entries
-//                    as near, the first
+//   Match::nearest   the entry at the least distance; the first, if two are as near. The distance
+//                    is the sum over the dimensions of |log2(asked / tuned)|, and it must be at
+//                    most log2(kMaxFactor)
 //   Match::fallback  no entry is that near: kEntries[kFallback], the entry whose configuration
 //                    loses least over the whole table
-// An exact match was checked and timed. Other configurations were checked for the problem they were
-// tuned for (Result::tuned_for): ask the kernel's constraints before the first launch.
+// An exact match was checked and timed. Other configurations were checked only for the problem that
+// they were tuned for (Result::tuned_for): test the kernel's constraints before the first launch.
 #pragma once
 
 #include <cstddef>
