@@ -15,8 +15,8 @@ std::size_t below(std::mt19937_64& random, std::size_t bound) {
   return static_cast<std::size_t>((static_cast<Wide>(random()) * bound) >> 64);
 }
 
-/// A permutation of 0..size-1, drawn one element at a time (Fisher and Yates from the front), so
-/// that a proposal early in a sweep draws only as many as it looks at.
+/// A permutation of 0..size-1 (Fisher and Yates, from the front). It is drawn one element at a
+/// time, so that a proposal early in a sweep draws only as many as it looks at.
 class Permutation {
  public:
   Permutation(std::uint64_t seed, std::size_t size) : random_(seed), order_(size) {
@@ -33,7 +33,7 @@ class Permutation {
   std::size_t drawn_ = 0;
 };
 
-/// The first `count` of the `size` points that `next` yields which are not `seen`.
+/// The first `count` of the points that `next` yields and that are not `seen`, out of `size`.
 template <typename Next>
 std::vector<std::size_t> first_unseen(std::size_t size, std::size_t count,
                                       const std::vector<bool>& seen, Next next) {

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// The values that a kernel's expressions are evaluated on: words, the problem's dimensions and the
-/// device from the start, parameters and lets as they become known.
+/// The values that a kernel's expressions are evaluated on. Words, the problem's dimensions and the
+/// device are known from the start. Parameters and lets are filled in as they become known.
 class Bindings {
  public:
   /// Throws UsageError when `problem` lacks one of the kernel's dims; others in it are ignored, as
@@ -20,8 +20,9 @@ class Bindings {
 
   void set(int slot, std::int64_t value) { values_[static_cast<std::size_t>(slot)] = value; }
 
-  /// Evaluates a let into its slot. One that has no answer makes every expression that names it
-  /// have none, and is no error as long as none is evaluated.
+  /// Evaluates a let into its slot. A let may have no answer, for example when it divides by zero.
+  /// Then no expression that names it has an answer. That is no error until one of them is
+  /// evaluated.
   void set_let(int slot, const Expr& expr);
 
   /// Throws EvalError.

@@ -15,8 +15,8 @@ constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMostInt64 = std::numeric_limits<std::int64_t>::max();
 
 // Limits of every compute capability from 8.0 on (CUDA C++ Programming Guide, technical
-// specifications). The driver refuses much of what breaks them, but takes 32-bit sizes: a larger
-// one would be cut, and another launch than the one written would be timed.
+// specifications). They are checked here because the driver takes 32-bit sizes. A larger size would
+// be cut, and another launch would be timed than the one written.
 constexpr std::array<std::int64_t, 3> kMostGrid{kMostInt32, 65535, 65535};
 constexpr std::array<std::int64_t, 3> kMostBlock{1024, 1024, 64};
 constexpr std::int64_t kMostThreads = 1024;

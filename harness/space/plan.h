@@ -57,7 +57,7 @@ struct LaunchPlan {
   std::array<std::int64_t, 3> block{1, 1, 1};
   std::array<std::int64_t, 3> cluster{1, 1, 1};
   std::int64_t smem_bytes = 0;
-  bool early = false;  // it waits for the launch ahead itself, by griddepcontrol.wait
+  bool early = false;  // may start before the launch ahead ends; its code waits
   bool operator==(const LaunchPlan&) const = default;
 };
 

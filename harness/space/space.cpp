@@ -1,11 +1,13 @@
-// Depth first over the parameters as declared. What a constraint needs is known before the walk:
-// it is tested at the level of the last parameter it reads, directly or through lets, and a let is
-// evaluated at the level of its own last parameter, once for the whole subtree below.
+// The walk is depth first over the parameters as declared. What a constraint needs is known before
+// the walk. It is tested at the level of the last parameter that it reads, directly or through
+// lets. A let is evaluated at the level of its own last parameter, once for the whole subtree
+// below.
 //
-// A constraint that skips some of the parameters bound before it would be asked the same question
-// again in every one of their subtrees. Where its own parameters have few combinations its answers
-// are kept in a table for the length of the walk: a lookup costs 3 ns, an evaluation 15 ns or more,
-// and one that divides by zero 3.6 us (space_bench, 2.3 GHz).
+// A constraint may not read some of the parameters that are bound before its level. Without care it
+// would then be evaluated again, with the same answer, for each of their values. So if its own
+// parameters have few combinations, its answers are kept in a table for the length of the walk. A
+// lookup costs 3 ns, an evaluation 15 ns or more, and one that divides by zero 3.6 us (space_bench,
+// 2.3 GHz).
 
 #include "space/space.h"
 
@@ -25,7 +27,7 @@ constexpr std::size_t kMostTableEntries = 65536;
 
 constexpr std::uint64_t kMostPoints = std::numeric_limits<std::uint64_t>::max();
 
-/// Counts of points stop at the largest number instead of wrapping.
+/// Counts of points stop at the largest number; they never wrap.
 std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
   return b > kMostPoints - a ? kMostPoints : a + b;
 }
@@ -53,7 +55,7 @@ struct Param {
 
 /// What becomes known once the parameters up to some level are bound.
 struct Level {
-  std::vector<std::size_t> lets;         // for the constraints without a table, here or deeper
+  std::vector<std::size_t> lets;         // that constraints without a table read, here or deeper
   std::vector<std::size_t> constraints;  // in the order declared
   std::uint64_t points = 1;              // of the subtree below
 };
@@ -67,7 +69,7 @@ struct Space::Impl {
   std::vector<Param> params;
   std::vector<Let> lets;
   std::vector<Constraint> constraints;
-  std::vector<Level> levels;  // [0]: nothing is bound but problem and device; [i + 1]: param i is
+  std::vector<Level> levels;  // [0]: only problem and device are bound; [i + 1]: param i, too
 
   Impl(const KernelSpec& kernel_spec, const Problem& the_problem, const DeviceInfo& device_info);
 
@@ -78,7 +80,7 @@ struct Space::Impl {
 
 namespace {
 
-/// Whether `value` was new.
+/// Inserts `value` and says whether it was new.
 bool insert_sorted(std::vector<std::size_t>& sorted, std::size_t value) {
   const auto at = std::lower_bound(sorted.begin(), sorted.end(), value);
   if (at != sorted.end() && *at == value) return false;

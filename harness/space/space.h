@@ -19,10 +19,11 @@ struct Removal {
   std::uint64_t points = 0;
 };
 
-/// The valid configurations of one kernel for one problem on one device. Enumeration binds one
-/// parameter after another and tests each constraint as soon as its names are bound, so a subtree
-/// is skipped whole; order is that of nested loops over the parameters as declared, and does not
-/// depend on the order in which constraints are tested.
+/// The valid configurations of one kernel for one problem on one device.
+///
+/// Enumeration binds one parameter after another. It tests each constraint as soon as all its names
+/// are bound, so that a whole subtree can be skipped. The order is that of nested loops over the
+/// parameters as declared. It does not depend on the order in which constraints are tested.
 class Space {
  public:
   Space(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device);

@@ -25,7 +25,7 @@ class Canonical {
   static std::string as_text(const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : "default";
   }
-  // No two tokens of an expression are told apart by the space between them.
+  // Spaces are left out: no expression needs one to tell two tokens apart.
   static std::string as_text(const ExprSpec& spec) {
     std::string text = spec.expr.text();
     std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });

@@ -9,8 +9,8 @@
 namespace assay {
 namespace {
 
-/// What each name of a kernel stands for. One name, one meaning: expressions share one space of
-/// names, and a parameter also becomes a macro in the source.
+/// What each name of a kernel stands for. A name has one meaning: all expressions share one space
+/// of names, and a parameter also becomes a macro in the source.
 class Names {
  public:
   void claim(const Location& where, const std::string& name, const std::string& meaning) {
@@ -54,7 +54,7 @@ void read_params(const YamlNode& node, Names& names, KernelSpec& spec) {
     spec.symbols.add(entry.key);
     spec.params.push_back({entry.key, read_values(*entry.value), entry.where});
   }
-  // After all parameters, so that a word that is also a later parameter is refused here, too.
+  // After all parameters are read, so that a word is refused if a later parameter has its name.
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const auto& values = spec.params[i].values;
     for (std::size_t j = 0; j < values.size(); ++j) {
@@ -70,7 +70,7 @@ void read_lets(const YamlNode& node, Names& names, KernelSpec& spec) {
   for (const YamlEntry& entry : node.map("a map of names to expressions")) {
     check_identifier(entry, "a name");
     names.claim(entry.where, entry.key, "a let");
-    // Parsed before its own name is known: it may use only the ones before.
+    // The expression is parsed before its own name is known, so that it can use only earlier names.
     ExprSpec value = read_expr(*entry.value, spec.symbols);
     spec.symbols.add(entry.key);
     spec.lets.push_back({entry.key, std::move(value)});
@@ -80,7 +80,7 @@ void read_lets(const YamlNode& node, Names& names, KernelSpec& spec) {
 }  // namespace
 
 ExprSpec read_expr(const YamlNode& node, const Symbols& symbols) {
-  // YAML takes the colon of an unquoted `a ? b : c` for that of a map.
+  // YAML takes the colon of an unquoted `a ? b : c` for the colon of a map.
   if (node.kind() == YamlNode::Kind::map)
     node.fail_expected("an expression (in quotes if it has ?:)");
   try {

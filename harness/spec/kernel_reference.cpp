@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// The buffers of a kernel, as operands see them.
+/// The buffers of a kernel that operations may read and write.
 class Operands {
  public:
   explicit Operands(const std::vector<ArgSpec>& args) {

@@ -59,7 +59,8 @@ struct TensorMapSpec {
   std::string of;  // a buffer of the same kernel; its last dimension is the contiguous one
   std::vector<ExprSpec> box;
   int swizzle_bytes = 0;  // 0, 32, 64 or 128
-  /// Where 0, there is no descriptor and the kernel gets zeros: for a buffer that TMA may refuse.
+  /// Where this is 0, there is no descriptor and the kernel gets zeros. It is for a buffer that TMA
+  /// may refuse.
   std::optional<ExprSpec> when = {};
 };
 
@@ -116,14 +117,18 @@ struct KernelSpec {
 
   std::filesystem::path yaml_path;
   std::filesystem::path source_path;  // x.cu beside x.yaml
-  /// Hash of everything in the contract that changes what a trial means (args, launches, let,
-  /// reference, tolerance, deterministic, work) and of nothing that only changes which trials there
-  /// are (params, constraints, arch, summary, smoke): adding a value keeps the old results.
+  /// Hash of the part of the contract that changes what a trial means: args, launches, let,
+  /// reference, tolerance, deterministic, work.
+  /// The part that only changes which trials there are is left out: params, constraints, arch,
+  /// summary, smoke. So a sweep with one more value keeps its old results.
   std::string contract_hash;
-  /// Slots of dims, params, words, device.* and lets; what every expression above reads. Who
-  /// evaluates fills one value per slot: a dim's size; a parameter's integer or, when it is a word,
-  /// the slot of that word; for a word its own slot; DeviceInfo's figures; then each let in order,
-  /// which reads the slots filled before. A word's slot is symbols.find(word).
+  /// The names that the expressions above read, each with a slot. To evaluate an expression, fill
+  /// one value per slot:
+  /// - a dim: its size;
+  /// - a word: its own slot, which is symbols.find(word);
+  /// - a parameter: its integer or, if it is a word, the slot of that word;
+  /// - device.*: the figures of DeviceInfo;
+  /// - last, each let in order. It reads the slots filled before.
   Symbols symbols;
 };
 

@@ -8,8 +8,9 @@
 
 namespace assay {
 
-/// The problems of a sweep: each item maps every one of `dims` to an integer or a list of them, and
-/// lists expand with the first dim slowest. Throws SpecError; a problem given twice is one.
+/// The problems of a sweep. Each item maps every one of `dims` to an integer or a list of integers.
+/// Lists expand, with the first dim slowest. Throws SpecError, also for a problem that is given
+/// twice.
 std::vector<Problem> read_problems(const YamlNode& node, const std::vector<std::string>& dims);
 
 }  // namespace assay

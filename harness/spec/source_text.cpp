@@ -42,7 +42,7 @@ std::size_t character_length(std::string_view text) {
   return std::all_of(rest.begin(), rest.end(), continues_character) ? length : 0;
 }
 
-/// Other control characters have no place in a contract, and yaml-cpp takes byte 4 for the end.
+/// Other control characters have no place in a contract. Also, yaml-cpp takes byte 4 for the end.
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F;

@@ -18,8 +18,8 @@ struct SourceText {
 /// UsageError when it cannot be read, SpecError where it is not text.
 std::shared_ptr<const SourceText> load_source(const std::filesystem::path& path);
 
-/// A place in a file; line and column count from 1, columns in bytes (messages show characters).
-/// `source` null means "not from a file".
+/// A place in a file. Line and column count from 1. Columns are bytes here; messages show
+/// characters. With `source` null it is not from a file.
 struct Location {
   std::shared_ptr<const SourceText> source;
   int line = 0;

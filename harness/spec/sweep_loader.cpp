@@ -92,7 +92,7 @@ void narrow(const YamlEntry& entry, std::vector<KernelSpec>& kernels) {
   }
 }
 
-/// Gives each kernel the constraints whose names it all defines.
+/// Gives each kernel those constraints of which it defines every name.
 void constrain(const YamlNode& node, std::vector<KernelSpec>& kernels) {
   Symbols all;
   for (const KernelSpec& kernel : kernels) {

@@ -22,14 +22,14 @@ struct SearchSpec {
 
 struct MeasureSpec {
   std::string protocol = "cold";
-  /// Half-width of the median's 95 % interval over the median. 0: no precision is enough, every
-  /// configuration is sampled for the whole of its time.
+  /// How narrow the median's 95 % interval must be: its half-width over the median. With 0, no
+  /// precision is enough, and every configuration is sampled for the whole of its time.
   double precision_ratio = 0.005;
   double max_seconds_per_config = 2;
 };
 
 struct RerankSpec {
-  int top = 8;      // configurations that are timed in all rounds
+  int top = 8;      // configurations that are timed at full length: in all rounds
   int rounds = 30;  // at least
   Objective objective = Objective::time;
 };

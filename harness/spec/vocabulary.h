@@ -35,8 +35,8 @@ struct GeneratorRow {
 };
 const std::vector<GeneratorRow>& generators();
 
-/// What a user would run instead. `only` is the operation that it computes: the reference must have
-/// exactly one of it.
+/// A baseline: what a user would run instead. `only` is the operation that it computes. The
+/// reference must have exactly one of it.
 struct BaselineEntry {
   std::string_view name;
   std::string_view only;

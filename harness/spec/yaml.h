@@ -29,7 +29,7 @@ class YamlNode {
 
   YamlNode(Kind kind, Location where) : kind_(kind), where_(std::move(where)) {}
 
-  /// A scalar of its own, to check a key as values are checked.
+  /// A scalar with this text, so that a key can be checked as values are.
   static YamlNode scalar(Location where, std::string text);
 
   Kind kind() const { return kind_; }
@@ -45,7 +45,8 @@ class YamlNode {
 
   /// Any scalar, as written.
   const std::string& text(std::string_view what) const;
-  /// A C identifier that is no keyword: it may become a macro, an enumerator or an entry point.
+  /// A C identifier that is no keyword, since it may become a macro, an enumerator or an entry
+  /// point.
   const std::string& identifier(std::string_view what) const;
   /// Whether this is a scalar that integer() takes for a number.
   bool looks_integer() const;

@@ -20,9 +20,9 @@ namespace {
 constexpr char kMaskedComma = '\x01';
 constexpr char kMaskedBang = '\x02';
 
-/// Hides from YAML what belongs to expressions, byte for byte, so that positions stay true: the
-/// commas of `f(a, b)`, and each `!`, which YAML takes for a tag. What opens a list, a map or a
-/// quoted text cannot stand in a call, so it ends the search for a `)`.
+/// Hides from YAML what belongs to expressions: the commas of `f(a, b)`, and each `!`, which YAML
+/// takes for a tag. Each byte is replaced by one byte, so that positions stay true. The search for
+/// a `)` ends at what opens a list, a map or a quoted text, because that cannot stand in a call.
 std::string mask(std::string text) {
   std::size_t open = 0;
   std::vector<std::size_t> commas;
@@ -85,7 +85,7 @@ class YamlBuilder : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    // A value left out is marked where the next thing starts, so its key is named instead.
+    // YAML reports a missing value where the next thing starts, so name its key instead.
     const YamlPtr key = open_.empty() ? nullptr : open_.back().key;
     const Location where = key ? key->where() : location_of(source_, mark);
     add(std::make_shared<YamlNode>(YamlNode::Kind::nothing, where), anchor);
@@ -125,8 +125,8 @@ class YamlBuilder : public YAML::EventHandler {
   struct Open {
     std::shared_ptr<YamlNode> node;
     YAML::anchor_t anchor;
-    YamlPtr key;                                // of a map, when its value is next
-    std::unordered_map<std::string, int> keys;  // of a map, with their lines
+    YamlPtr key;                                // of a map: the key whose value comes next
+    std::unordered_map<std::string, int> keys;  // of a map: its keys with their lines
   };
 
   std::shared_ptr<YamlNode> make(YamlNode::Kind kind, const YAML::Mark& mark) const {
