@@ -1,7 +1,9 @@
-// Request and reply are each one message: the number of fields, then each field's size and bytes;
-// numbers are 64 bits as the machine has them. A request is name, text, the number of headers, each
-// header's spelling and text, then the options. A reply is "ok", "failed" or "unfit", then the log
-// (or why NVRTC is unfit) and the cubin.
+// Request and reply are each one message: the number of fields, then each field's size and bytes.
+// Numbers are 64 bits, in the order of the machine.
+//
+// A request is a name, a text, the number of headers, each header's spelling and text, then the
+// options. A reply is "ok", "failed" or "unfit", then the log (or why NVRTC is unfit), then the
+// cubin.
 
 #include "compile/compile_process.h"
 
@@ -54,12 +56,12 @@ bool send_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// Reads messages until a deadline. Both ends are this program's, so sizes are believed.
+/// Reads messages until a deadline. Both ends are this program's, so sizes are trusted.
 class Receiver {
  public:
   Receiver(int fd, Clock::time_point deadline) : fd_(fd), deadline_(deadline) {}
 
-  /// Nothing when the other side is gone, or time is up: then timed_out().
+  /// Nothing when the other side is gone or the time is up; timed_out() says which.
   std::optional<Message> receive() {
     const std::optional<std::uint64_t> num_fields = number();
     if (!num_fields) return std::nullopt;
@@ -136,16 +138,16 @@ Nvrtc::Unit to_unit(const Message& message) {
 }
 
 [[noreturn]] void run_child(const Nvrtc& nvrtc, int fd, pid_t parent) {
-  // Ctrl-C reaches every process of the terminal; when to end is the parent's to say.
+  // Ctrl-C reaches every process of the terminal. The parent decides when this one ends.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGTERM, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Compilers on every core must not hold up the processes that feed the GPU: without this a sweep
+  // Compilers on every core must not hold up the processes that feed the GPU. Without this, sweeps
   // of short kernels ran at 31 to 50 configurations/s from a cold cache on 16 cores.
   static_cast<void>(::nice(10));
   if (::getppid() != parent) ::_exit(0);
-  // The parent's other descriptors, above all the GPU worker's socket, must close when it closes
-  // them.
+  // Close the parent's other descriptors, above all the socket of the GPU's worker. They must be
+  // closed when the parent closes them.
   const auto own = static_cast<unsigned>(fd);
   if (own > 3) ::close_range(3, own - 1, 0);
   ::close_range(own + 1, ~0u, 0);

@@ -10,13 +10,16 @@
 
 namespace assay {
 
-/// NVRTC in a child process, one compile at a time. A process and not a thread, for three reasons:
-/// NVRTC holds one lock during its front end, so threads of one process wait for each other; a
-/// front end that does not end (templates) cannot be stopped, and would hold that lock for good;
-/// and a compiler that crashes or eats all memory costs the one configuration that made it.
+/// NVRTC in a child process, one compile at a time. It is a process and not a thread for three
+/// reasons:
+/// - NVRTC holds one lock during its front end, so threads of one process wait for each other.
+/// - A front end that does not end (templates) cannot be stopped, and it would hold that lock for
+///   good.
+/// - A compiler that crashes or uses up all memory then costs only the configuration that made it.
 class CompileProcess {
  public:
-  /// Forks. The child ends with the thread that called this, whatever ends that. Throws Error.
+  /// Forks. The child ends when the thread that called this ends, for whatever reason. Throws
+  /// Error.
   explicit CompileProcess(const Nvrtc& nvrtc);
   /// Kills the child.
   ~CompileProcess();
@@ -30,7 +33,8 @@ class CompileProcess {
     std::string cause_of_death;  // "signal 11 (Segmentation fault)"
   };
 
-  /// After anything but `done` the object can only be destroyed. Throws Error when NVRTC is unfit.
+  /// If it ends in anything but `done`, the object can only be destroyed. Throws Error when NVRTC
+  /// is unfit.
   Result compile(const Nvrtc::Unit& unit, std::chrono::steady_clock::time_point deadline);
 
   /// Makes a running compile() return `death`. May be called from another thread.

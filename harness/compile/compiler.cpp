@@ -29,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Enough of any error; a failed template can write megabytes.
+// Long enough for any error. A failed template can write megabytes.
 constexpr std::size_t kMaxLogBytes = 64 << 10;
 
 CompileResult failure(std::string log) {
@@ -191,7 +191,8 @@ void Pool::run_thread() {
     } catch (...) {
       error = std::current_exception();
     }
-    // Answering and leaving the list are one step, so that nobody joins a task that has answered.
+    // Answer and leave the list in one step. Otherwise a second job could join a task that has
+    // already answered.
     const Lock lock(mutex_);
     if (error) {
       task->answer(error);
@@ -215,7 +216,8 @@ CompileResult Pool::run(const CompileJob& job, Task& task, std::optional<Compile
   }
 }
 
-/// Hands whoever waits for `task` to a task that has the same key already, or gives it the key.
+/// If another task compiles the same key, hands over to it whoever waits for `task`, and returns
+/// true. Otherwise gives `task` the key.
 bool Pool::join_same(Task& task, const std::string& key) {
   const Lock lock(mutex_);
   for (Task& other : tasks_) {
@@ -248,7 +250,7 @@ CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileP
   {
     const Lock lock(mutex_);
     task.process = nullptr;
-    // Killed perhaps after it had answered; cancel() says nothing of when.
+    // cancel() may have killed the process even after it answered, so do not use it again.
     if (compiled.end != CompileProcess::End::done || task.cancelled) process.reset();
   }
   CompileResult result;

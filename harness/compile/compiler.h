@@ -19,7 +19,7 @@ struct CompileJob {
   std::string arch;  // "90a": --gpu-architecture=sm_90a
 };
 
-/// What came of it: a cubin on disk, or why there is none.
+/// The result of a job: a cubin on disk, or why there is none.
 struct CompileResult {
   bool ok = false;
   bool timed_out = false;
@@ -35,11 +35,12 @@ struct CompilerOptions {
   bool use_cache = true;  // false: compile always (for measuring compile times)
 };
 
-/// A pool of threads that compile ahead of the GPU, each in a child process of its own, over a
-/// content-addressed cache of cubins on disk. The key covers the source, every header it includes
-/// (by content), the options, NVRTC's version and the architecture. Entries are published by rename
-/// and carry their own checksum: two processes may share the cache, and a truncated entry is
-/// compiled again.
+/// A pool of threads that compile ahead of the GPU, each in a child process of its own. Results are
+/// kept in a cache of cubins on disk.
+///
+/// The key of a result covers the source, the content of every header it includes, the options,
+/// NVRTC's version and the architecture. An entry is published by rename and carries its own
+/// checksum. So two processes may share the cache, and a truncated entry is compiled again.
 class Compiler {
  public:
   /// Loads NVRTC. Throws Error that says which libraries were tried and what to install.
@@ -47,8 +48,8 @@ class Compiler {
   /// Cancels what is running or queued.
   ~Compiler();
 
-  /// Queues a job; jobs start in the order submitted. The future never holds an exception for what
-  /// is wrong with the kernel; it holds Error when the machine fails (disk full).
+  /// Queues a job. Jobs start in the order submitted. A mistake in the kernel is part of the
+  /// result. The future holds an exception, an Error, only when the machine fails (disk full).
   std::future<CompileResult> submit(CompileJob job);
 
   /// Cancels what is running and queued: their futures become ready with ok == false.
@@ -57,8 +58,8 @@ class Compiler {
   /// "13.0"
   const std::string& nvrtc_version() const;
   int num_threads() const;
-  /// NVRTC's options that every job is compiled with, without -D, -I and the architecture: part of
-  /// what a result is keyed by.
+  /// NVRTC's options that every job is compiled with, without -D, -I and the architecture. They are
+  /// part of the key of a result.
   const std::string& options() const;
 
   /// Hash of a source and all the headers it includes, by content: names a kernel's version.

@@ -8,10 +8,11 @@
 
 namespace assay {
 
-/// Cubins on disk by key: `cubin/<2 digits>/<key>.cubin`, which the GPU's worker loads by path, and
-/// beside it `<key>.json` with the report, the log, and the cubin's size and hash. The JSON is
-/// published last, each file by rename, and an entry counts only if the two agree, so neither a
-/// crash nor another process nor a damaged disk can make a wrong entry.
+/// Cubins on disk by key. `cubin/<2 digits>/<key>.cubin` is what the worker loads. Beside it
+/// `<key>.json` holds the report, the log, and the size and hash of the cubin.
+///
+/// Each file is published by rename, the JSON last, and an entry counts only if the two agree. So
+/// neither a crash nor another process nor a damaged disk can make a wrong entry.
 class CubinCache {
  public:
   explicit CubinCache(std::filesystem::path directory);

@@ -102,7 +102,8 @@ Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
 
   const fs::path file = path_of_library(reinterpret_cast<void*>(api_->version));
   std::error_code ignored;
-  // An update within 13.0 changes the machine code and not the version; the size tells.
+  // An update within 13.0 changes the machine code but not the version. The size of the library
+  // tells.
   identity_ =
       fmt::format("nvrtc {} archs {} bytes {}", version_, num_archs, fs::file_size(file, ignored));
   find_toolkit(file);

@@ -15,7 +15,7 @@ class Nvrtc {
   Nvrtc();
   ~Nvrtc();
 
-  /// Everything the compiler may see: it opens no file but the toolkit's own headers.
+  /// Everything the compiler may see. It opens no file but the toolkit's own headers.
   struct Unit {
     std::string name;  // as messages and the cubin's symbols show it
     std::string text;
@@ -35,7 +35,7 @@ class Nvrtc {
   /// "13.0"
   const std::string& version() const { return version_; }
 
-  /// Tells builds of the library and of its headers apart beyond the version.
+  /// Names this build of the library and its headers. Two builds can have the same version.
   const std::string& identity() const { return identity_; }
 
   /// -I options that make `<cuda_bf16.h>` and `<cuda/std/...>` found; empty without a toolkit.

@@ -68,7 +68,8 @@ class Reader {
       }
       const auto [first, is_first] = spelling_of_.emplace(*path, include.spelling);
       if (!is_first) {
-        // One file under two spellings: the second forwards, so that `#pragma once` holds.
+        // The same file under a second spelling: it forwards to the first, so that `#pragma once`
+        // holds.
         tree.headers[include.spelling] = fmt::format("#include \"{}\"\n", first->second);
         continue;
       }

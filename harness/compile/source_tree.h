@@ -7,11 +7,14 @@
 
 namespace assay {
 
-/// A source and, recursively, the headers it includes, read once: what is hashed is what is
-/// compiled, whatever happens to the files meanwhile, and no path of this machine gets into either.
-/// A header is looked for beside the file that includes it, beside the source, then in the include
-/// directories. Includes that are commented out or under a false #if count too, which costs at most
-/// a needless compile. What is not found is left for the compiler to find or to complain about.
+/// A source and, recursively, the headers it includes. All are read once, so that what is hashed is
+/// what is compiled, whatever happens to the files meanwhile. No path of this machine is in either.
+///
+/// A header is looked for beside the file that includes it, then beside the source, then in the
+/// include directories. One that is not found is left to the compiler.
+///
+/// Includes that are commented out or under a false #if count too. That costs at most a needless
+/// compile.
 struct SourceTree {
   std::string name;  // the source's file name
   std::string text;

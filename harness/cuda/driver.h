@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "cuda/library.h"
 
-// Every driver function in use. Spelled as in cuda.h, whose macros turn cuMemAlloc into the
-// exported cuMemAlloc_v2: the macros rename the members below and their uses alike, and the loader
-// asks for the renamed text, so the symbol always fits the prototype.
+// Every driver function in use. The names are spelled as in cuda.h, whose macros turn cuMemAlloc
+// into the exported cuMemAlloc_v2. The macros rename the members below and their uses alike, and
+// the loader asks for the renamed text. So the symbol always fits the prototype.
 #define ASSAY_DRIVER_FUNCTIONS(X) \
   X(cuInit)                       \
   X(cuGetErrorName)               \
@@ -82,8 +82,8 @@ struct Driver {
 #define ASSAY_MEMBER(function) decltype(&::function) function = nullptr;
   ASSAY_DRIVER_FUNCTIONS(ASSAY_MEMBER)
 #undef ASSAY_MEMBER
-  /// The export without a suffix: drivers before 12.8 lack cuEventElapsedTime_v2, which only
-  /// reports pending errors differently.
+  /// The export without a suffix. Drivers before 12.8 lack cuEventElapsedTime_v2, which differs
+  /// only in how it reports pending errors.
   CUresult (*event_elapsed_time)(float*, CUevent, CUevent) = nullptr;
 
  private:

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// A driver object freed by one of Driver's functions. Move-only. Freeing is silent: after a sticky
-/// error every free fails, and the error that mattered has been reported.
+/// A driver object that is freed by one of Driver's functions. Move-only. Freeing is silent: after
+/// a sticky error every free fails, and the error that mattered has already been reported.
 template <typename Handle, auto Free>
 class Owned {
  public:

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// A shared library opened at run time, so that everything which needs no GPU runs without one.
+/// A shared library that is opened at run time, so that what needs no GPU runs without a driver.
 class Library {
  public:
   /// Opens the first of `names` that the loader finds, then tries each in `directories`. Throws

@@ -9,7 +9,7 @@ constexpr int kGpuTemperature = 0;
 constexpr int kSmClock = 1;
 constexpr int kMemoryClock = 2;
 
-/// What `query` says for one kind of thing, if it says anything.
+/// The answer of `query` about one kind of thing, if it has one.
 template <typename Query, typename Device>
 std::optional<double> ask(Query query, Device device, int kind) {
   unsigned value = 0;
@@ -64,7 +64,7 @@ std::optional<GpuHealth> Nvml::health() const {
                    .memory_clock_mhz = ask(clock_mhz_, device_, kMemoryClock)};
   int current = 0, pending = 0;
   if (ecc_(device_, &current, &pending) == kSuccess) health.ecc = current != 0;
-  // Room for none: the answer is then how many there are.
+  // With room for none, the answer is how many there are.
   unsigned count = 0;
   const Result result = processes_(device_, &count, nullptr);
   if (result == kSuccess || result == kInsufficientSize) {

@@ -44,7 +44,8 @@ class Query {
   double real(int column) const;
   /// For figures that are NULL where they are not known.
   double real_or_zero(int column) const { return is_null(column) ? 0 : real(column); }
-  /// A packed array of float64; a damaged length loses the odd bytes (`check` names such rows).
+  /// A packed array of float64. If its length is damaged, the odd bytes are lost; `assay db check`
+  /// names such rows.
   std::vector<double> reals(int column) const;
 
  private:
@@ -113,8 +114,8 @@ class Database {
 class Transaction {
  public:
   enum class Mode { read, write };
-  /// `write` takes the lock at once (BEGIN IMMEDIATE), so that no later statement can find that
-  /// another process wrote in between.
+  /// `write` takes the lock at once (BEGIN IMMEDIATE). So no later statement can find out too late
+  /// that another process wrote in between.
   Transaction(Database& database, Mode mode);
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

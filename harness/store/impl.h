@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// What a Store holds. `path` is what the user named: for a recording the file, though the rows
-/// are in memory.
+/// What a Store holds. `path` is the file that the user named. For a recording, the rows are in
+/// memory.
 struct Store::Impl {
   Database database;
   std::filesystem::path path;

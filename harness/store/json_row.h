@@ -11,7 +11,7 @@
 /// What the readers of JSON results share.
 namespace assay::json_row {
 
-/// What is wrong with a row; whoever reads the file adds which.
+/// What is wrong with a row. The reader of the file adds which row it is.
 struct Damage : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -23,7 +23,8 @@ inline const nlohmann::ordered_json& member(const nlohmann::ordered_json& object
   return *found;
 }
 
-/// A configuration or problem is kept by its text: whether `parse` leads from there back to it.
+/// Whether `parse` turns the text of a configuration or problem back into it. The store keeps only
+/// the text.
 template <class Pairs, class Parse>
 bool is_its_text(const Pairs& pairs, Parse parse) {
   try {

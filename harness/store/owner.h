@@ -15,8 +15,8 @@ struct Owner {
 
 Owner this_process();
 
-/// How long ago a claim may have been made by a process that cannot be seen from here (another
-/// container on this machine) and still count; longer than any trial takes.
+/// How long a claim of a process that cannot be seen counts. Such a process runs in another
+/// container on this machine. An hour is longer than any trial takes.
 inline constexpr std::int64_t kUnseenClaimLifetimeSeconds = 3600;
 
 /// Whether the process that made a claim `age_seconds` ago still runs.

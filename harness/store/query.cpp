@@ -9,7 +9,8 @@
 namespace assay {
 namespace {
 
-// Which rows a Filter means, decided once for the small tables, of which a trial row has the ids.
+// Which rows a Filter matches. A trial row holds only ids of rows in the small tables. So the
+// filter is applied once to those tables, and then to ids.
 class Matcher {
  public:
   Matcher(const Filter& filter, const Dimensions& dimensions) : filter_(filter) {
@@ -45,7 +46,7 @@ class Matcher {
   bool device(std::int64_t id) const { return devices_.contains(id); }
   bool problem(std::int64_t id) const { return problems_.contains(id); }
   bool kernel(std::int64_t id) const { return kernels_.contains(id); }
-  /// Whether a row that names only an op can concern the wanted kernel.
+  /// Whether a row that has an op but no kernel can be about the kernel asked for.
   bool op(const std::string& op) const {
     if (!filter_.op.empty() && filter_.op != op) return false;
     return filter_.kernel.empty() || ops_.contains(op);
@@ -57,7 +58,7 @@ class Matcher {
   std::unordered_set<std::string> ops_;
 };
 
-// A query of finished trials whose rows read_trial reads.
+// The columns of finished trials that read_trial reads.
 std::string select_trials(std::string_view message, std::string_view where) {
   return fmt::format(
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
@@ -226,7 +227,7 @@ std::vector<RankRow> read_ranks(Database& database, const Dimensions& dimensions
   return ranks;
 }
 
-// The device of the last sweep of this name, a measured one before a replayed one.
+// The device of the last sweep with this name. A measured one comes before a replayed one.
 std::int64_t recorded_device(Database& database, const std::string& sweep) {
   Query row = database.query(
       "SELECT device_id FROM sweep JOIN device ON device.id = device_id WHERE sweep.name = ? "

@@ -39,7 +39,7 @@ double number_or_zero(const Json& object, const char* key) {
   return found == object.end() ? 0 : number(*found, key);
 }
 
-// Milliseconds of the file as nanoseconds, exactly the tenths that were written.
+// Turns milliseconds of the file into nanoseconds: exactly the tenths that were written.
 double nanoseconds(double ms) { return std::round(ms * 1e7) / 10; }
 
 template <class Integer>
@@ -191,7 +191,8 @@ Protocol read_protocol(const Json& json) {
   return {text(json, "name"), number(member(json, "precision_ratio"), "precision_ratio")};
 }
 
-// The thing that a line names: itself, or the number of the line that defined it.
+// A line refers to a kernel, toolchain or protocol either by the object itself, or by the number of
+// the line that defined it. Returns the object.
 template <class Thing, class Read>
 Thing resolve(const Json& line, const char* key, const std::vector<Thing>& known, Read read_thing) {
   const Json& value = member(line, key);

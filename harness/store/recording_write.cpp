@@ -15,16 +15,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no digits for these numbers: an output full of NaN has such an error, and a median of
-// few samples such an interval.
+// JSON has no digits for these numbers. They do occur: an output full of NaN has a NaN for its
+// error, and a median of few samples has an infinite interval.
 Json real(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
 }
 
-// Milliseconds with the digits down to a tenth of a nanosecond: the quotient is the double nearest
-// to that decimal, so JSON prints no more digits. Events resolve 32 ns on an H200.
+// Milliseconds with the digits down to a tenth of a nanosecond; events resolve 32 ns on an H200.
+// The quotient is the double nearest to that decimal, so JSON prints no more digits.
 Json milliseconds(double ns) { return real(std::round(ns * 10) / 1e7); }
 
 double to_microseconds(double ms) { return std::round(ms * 1e3) / 1e3; }
@@ -108,7 +108,7 @@ void put_roofline(Json& object, double roofline_ns) {
   if (roofline_ns != 0) object["roofline"] = milliseconds(roofline_ns);
 }
 
-// What a time adds to a line, beside `times.runtimes`.
+// What a line says about a time, apart from `times.runtimes`.
 void put_summary(Json& line, const Timing& timing) {
   line["measurements"] =
       Json::array({{{"name", "time"}, {"value", milliseconds(timing.median_ns)}, {"unit", "ms"}}});
@@ -124,7 +124,7 @@ void put_summary(Json& line, const Timing& timing) {
   put_roofline(line, timing.roofline_ns);
 }
 
-// `kernel`, `toolchain` and `protocol` are the things themselves, or the numbers of their lines.
+// `kernel`, `toolchain` and `protocol` are the objects themselves, or the numbers of their lines.
 Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json protocol) {
   const Outcome& outcome = trial.outcome;
   Json line;
@@ -169,8 +169,8 @@ Json rank_entry(const RankEntry& entry) {
   return json;
 }
 
-// Builds the text; a kernel, toolchain or protocol gets its own line before the first use, and is
-// its number among its kind from then on.
+// Builds the text. Before its first use a kernel, toolchain or protocol gets a line of its own.
+// From then on it is its number among the lines of its kind.
 class Writer {
  public:
   explicit Writer(const Recording& recording) {

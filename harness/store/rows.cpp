@@ -34,7 +34,7 @@ std::int64_t config_id(Database& database, const Config& config, IfNew if_new) {
 
 std::int64_t device_id(Database& database, const DeviceInfo& device,
                        const std::string& provenance) {
-  // The rest is filled in from the first sighting: it follows from the identity.
+  // Only the identity is compared: the other columns follow from it.
   {
     Query row = database.query(
         "SELECT id FROM device WHERE uuid = ? AND name = ? AND driver = ? AND provenance = ?",

@@ -11,7 +11,8 @@
 
 namespace assay {
 
-/// Row numbers of what a trial's key names; 0 for what the database has not seen.
+/// The row numbers of the parts of a trial's key. 0 means that the database does not have that part
+/// yet.
 struct KeyIds {
   std::int64_t kernel = 0;
   std::int64_t toolchain = 0;

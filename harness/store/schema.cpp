@@ -111,9 +111,9 @@ CREATE TABLE rank_entry(
   PRIMARY KEY(rank_id, position)) STRICT, WITHOUT ROWID;
 )sql";
 
-// The state of the GPU with each time, the noise floor with each rank, and new reasons to stop.
-// SQLite cannot change a CHECK, so `stop` is made anew; a table that others refer to is never
-// dropped.
+// Adds the state of the GPU to each time, the noise floor to each rank, and new reasons to stop.
+// SQLite cannot change a CHECK, so the column `stop` is made anew. A table that others refer to is
+// never dropped.
 constexpr const char* kAddInstrument = R"sql(
 ALTER TABLE trial ADD COLUMN stop_reason TEXT
   CHECK(stop_reason IN ('precision', 'noise', 'raced', 'time_limit', 'sample_limit'));
@@ -144,8 +144,8 @@ CREATE TABLE rank_noise(
   times_ns BLOB NOT NULL) STRICT;
 )sql";
 
-// What held the GPU down while it was timed, how near a time is to the least possible, and verdicts
-// on more than time.
+// Adds to each time how many samples were throttled, and the least time possible. Adds verdicts by
+// energy.
 constexpr const char* kAddObjective = R"sql(
 ALTER TABLE trial ADD COLUMN stop_reason TEXT
   CHECK(stop_reason IN ('precision', 'noise', 'raced', 'time_limit', 'sample_limit', 'unsettled'));

@@ -6,8 +6,8 @@
 
 namespace assay {
 
-/// The SQL that takes a database from schema n to n + 1, for n = 0 (an empty file), 1, ...; a
-/// published step never changes, later ones are added behind it.
+/// The SQL that takes a database from schema n to n + 1, for n = 0 (an empty file), 1 and so on. A
+/// published step never changes. New steps are added at the end.
 std::span<const char* const> schema_steps();
 
 /// Brings a database opened for writing to the newest schema, each step in its own transaction.

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// So many processes may end while they run a trial before it is given up as the cause.
+// After so many processes have ended while they ran a trial, the trial is taken for the cause.
 constexpr std::int64_t kMaxAttempts = 2;
 
 // Readers of a WAL database never wait for its writer. Changing to WAL is the one step whose lock
@@ -143,7 +143,7 @@ Claim Store::claim(std::int64_t sweep_id, const TrialKey& key) {
   Database& database = impl_->database;
   return database.guarded([&] {
     const std::int64_t device = impl_->device_of(sweep_id);
-    // A sweep that is run again finds most of its trials done: they cost no write.
+    // When a sweep is run again, most of its trials are done. They cost no write.
     const auto known = trial_state(database, device, key_ids(database, key, IfNew::leave));
     if (known && known->done() && is_listed(database, sweep_id, known->id)) {
       return Claim::done;

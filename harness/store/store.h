@@ -58,9 +58,11 @@ struct RankRow {
   RankRecord record;
 };
 
-/// The results database. One connection, one thread; several processes may share the file (WAL,
-/// busy timeout). Every method throws Error with a sentence that names the file when the disk is
-/// full, the file is read-only, locked for too long, or damaged; what was stored before stays.
+/// The results database. One connection is for one thread. Several processes may share the file
+/// (WAL, busy timeout).
+///
+/// Every method throws Error, with a sentence that names the file, when the disk is full or the
+/// file is read-only, locked for too long or damaged. What was stored before stays.
 class Store {
  public:
   /// Opens or creates the database and migrates it. Throws Error when the file is not SQLite, is
@@ -86,8 +88,9 @@ class Store {
   /// `state`: "done", "interrupted" or "failed".
   void end_sweep(std::int64_t sweep_id, const std::string& state);
 
-  /// Claims a trial for this process before its launch. A row left `running` by a process that is
-  /// no more is claimed again; after two such ends it is stored as runtime/interrupted and `done`.
+  /// Claims a trial for this process before its launch. If the process that claimed it earlier has
+  /// ended, the trial is claimed anew. After two such ends it is stored as runtime/interrupted, and
+  /// this returns `done`.
   Claim claim(std::int64_t sweep_id, const TrialKey& key);
   /// Stores the outcome of a claimed trial in one transaction.
   void finish(std::int64_t sweep_id, const TrialRecord& record);
@@ -100,8 +103,8 @@ class Store {
   void add_baseline(std::int64_t sweep_id, const BaselineRecord& record);
   void add_rank(std::int64_t sweep_id, const RankRecord& record);
 
-  /// The finished trials, oldest first, in a form that fits in memory at 10^5 rows: without their
-  /// samples, and with messages cut to 2000 characters. `trial` has both in full.
+  /// The finished trials, oldest first. So that 10^5 of them fit in memory, they come without their
+  /// samples, and messages are cut to 2000 characters. `trial` returns one in full.
   std::vector<TrialRow> trials(const Filter& filter) const;
   std::optional<TrialRow> trial(std::int64_t id) const;
   /// The newest of each (op, problem, device, provenance, protocol, name), with its samples.
@@ -109,9 +112,10 @@ class Store {
   /// The newest rank of each (op, problem, device, provenance, protocol, objective).
   std::vector<RankRow> ranks(const Filter& filter) const;
 
-  /// The results of the sweeps named `sweep_name` on the device that ran one last (one measured
-  /// here before a replayed one); of several versions of a kernel only the newest result for each
-  /// configuration. Throws UsageError when there is no such sweep.
+  /// The results of all sweeps named `sweep_name` on one device: the one that ran such a sweep
+  /// last. A device measured here comes before a replayed one. Where a kernel has several versions,
+  /// only the newest result for each configuration is in it. Throws UsageError when there is no
+  /// such sweep.
   Recording record(const std::string& sweep_name) const;
   /// Adds a recording's rows as replayed results; rows already there are left alone.
   void import(const Recording& recording);
@@ -133,9 +137,10 @@ class Store {
 /// too.
 Recording read_recording(const std::filesystem::path& path);
 
-/// The trials in a file of another tuner, .json or .json.gz: a Kernel Tuner cachefile (also one of
-/// a tuner that was stopped), or T4 results, which name neither GPU, kernel nor problem. Their
-/// kernels have no source hash, and their protocol is `hot`. Throws UsageError `file: which row:
+/// The trials in a file of another tuner, .json or .json.gz. It is a Kernel Tuner cachefile, also
+/// of a tuner that was stopped, or T4 results, which name neither GPU, kernel nor problem.
+///
+/// The kernels have no source hash, and the protocol is `hot`. Throws UsageError `file: which row:
 /// what is wrong`.
 Recording read_tuner_file(const std::filesystem::path& path);
 /// By its name.

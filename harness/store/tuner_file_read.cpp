@@ -143,7 +143,7 @@ void read_result(const Json& result, const std::string& file_unit, TrialRecord& 
   }
 }
 
-/// The document; a cachefile whose tuner was stopped lacks its end, which is put there.
+/// Parses the document. A cachefile whose tuner was stopped lacks its end, which is added first.
 Json parse(std::string text, const std::filesystem::path& path) {
   Json document = Json::parse(text, nullptr, false);
   if (document.is_discarded()) {
@@ -156,7 +156,7 @@ Json parse(std::string text, const std::filesystem::path& path) {
   return document;
 }
 
-/// x, y and z of a Kernel Tuner problem; nothing when it is computed in Python.
+/// x, y and z of a Kernel Tuner problem; nothing when the problem is computed in Python.
 Problem read_problem(const Json& document) {
   Json sizes = document.value("problem_size", Json());
   if (!sizes.is_array()) sizes = Json::array({sizes});
