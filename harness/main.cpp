@@ -1,5 +1,5 @@
-// assay: parses the command line, runs one verb, and turns what it throws into a sentence and an
-// exit code. `assay worker` is the process that the sweep starts to hold the GPU.
+// assay: parses the command line, runs one verb, and turns what the verb throws into a sentence and
+// an exit code. `assay worker` is the process that holds the GPU; only the sweep starts it.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 
 namespace {
 
-/// The value behind `--name` among the worker's arguments, which only this program writes.
+/// The value after `--name` among the worker's arguments. Only this program writes them.
 int worker_argument(int argc, char** argv, std::string_view name) {
   for (int i = 2; i + 1 < argc; ++i) {
     if (argv[i] != name) continue;
@@ -30,15 +30,15 @@ int worker_argument(int argc, char** argv, std::string_view name) {
       "usage: assay worker --fd N --device INDEX (started by the sweep itself)");
 }
 
-/// A standard stream that was closed becomes /dev/null: its number would else go to the next file
-/// or socket opened, and a worker, which gets its own streams, would lose it.
+/// Opens standard streams that were closed, on /dev/null. Otherwise the next file or socket would
+/// get the number of a standard stream, and a worker would lose it, since it gets its own streams.
 void open_closed_streams() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
   }
 }
 
-/// CLI11 answers an unknown verb with "a subcommand is required".
+/// Refuses an unknown verb. CLI11 alone would say "a subcommand is required".
 void check_verb(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> verbs;

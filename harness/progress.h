@@ -13,7 +13,7 @@ class Progress {
  public:
   enum class Mode { terminal, plain, silent };
 
-  /// `provenance` is shown behind every time; empty for a live device.
+  /// `provenance` is shown after every time. It is empty for a live device.
   Progress(Mode mode, std::string provenance);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -22,14 +22,14 @@ class Progress {
   /// terminal when stderr is one, else plain.
   static Mode detect();
 
-  /// How many trials the sweep has, and how many of them need not be measured again.
+  /// Sets how many trials the sweep has, and how many of them are stored already.
   void begin(std::size_t total);
 
-  /// The problem at hand; forgets the best of the one before.
+  /// Starts a problem, and forgets the best of the one before.
   void start_problem(const std::string& kernel_or_op, const std::string& problem,
                      std::optional<double> baseline_ns);
 
-  /// One more trial is settled; `kept` when it was stored before.
+  /// Counts one more trial as settled. `kept` means that it was stored before.
   void count(bool kept, bool correct, std::optional<double> time_ns);
 
   /// What happens now ("re-ranking 8 configurations"); shown until the next trial.

@@ -10,17 +10,18 @@
 
 namespace assay {
 
-/// What racing spared a sweep.
+/// What racing saved. Racing stops a configuration early once it is clearly slower than the best.
 struct RacingReport {
-  std::size_t finished = 0;  // configurations timed to the end
+  std::size_t finished = 0;  // configurations that were not stopped early
   std::size_t finished_samples = 0;
-  std::size_t raced = 0;  // and those given up early
+  std::size_t raced = 0;  // configurations that were stopped early
   std::size_t raced_samples = 0;
   double raced_medians_s = 0;  // sum of their medians
   double raced_sampled_s = 0;  // sum of median times samples
 
   void add(const Timing& timing);
-  /// Running time of the samples not taken, if the raced would have needed as many as the others.
+  /// Running time of the samples that were not taken, if the raced configurations would have needed
+  /// as many as the others.
   double saved_s() const;
 };
 
@@ -36,9 +37,9 @@ struct SweepReport {
   std::map<std::pair<Status, std::string>, std::string> examples;  // one message for each
   std::map<std::string, std::uint64_t> removed;  // points by the constraint that removed them
   double wall_s = 0;
-  double screening_s = 0;      // of it, compiling, checking and timing configurations
+  double screening_s = 0;      // the part of it in compiling, checking and timing
   double device_s = 0;         // in trials, baselines and re-ranks
-  double compiler_wait_s = 0;  // the device idle because no configuration was compiled yet
+  double compiler_wait_s = 0;  // the device was idle: nothing was compiled yet
   double compile_s = 0;        // summed over the threads
   RacingReport racing;
   std::vector<std::string> warnings;

@@ -22,16 +22,16 @@ struct DeviceInfo {
   std::string slug() const;
 };
 
-/// The arch NVRTC compiles for on this device: "90a" for cc 90, "86" for cc 86 (the `a` variants
-/// exist from 90 on and add wgmma and setmaxnreg).
+/// The arch that NVRTC compiles for on this device: "90a" for cc 90, "86" for cc 86. The variants
+/// with an `a` exist from 90 on; they add wgmma and setmaxnreg.
 std::string native_arch(int cc);
 
 /// A stand-in for a device of `arch` ("80", "86", "89", "90", "90a"), for compiling without a GPU.
 /// Throws UsageError naming the known ones.
 DeviceInfo nominal_device(std::string_view arch);
 
-/// The stand-in for the model that `name` has in it, such as "A100" in "NVIDIA A100-PCIE-40GB";
-/// nothing for a GPU that is none of the known ones.
+/// The stand-in for the GPU whose model occurs in `name`, such as "A100" in "NVIDIA
+/// A100-PCIE-40GB". Nothing for an unknown model.
 std::optional<DeviceInfo> nominal_model(std::string_view name);
 
 }  // namespace assay

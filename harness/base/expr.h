@@ -22,8 +22,8 @@ struct EvalError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Names that expressions may use, each with a slot in the array of values they are evaluated on.
-/// A word (`grouped`) is a name whose value never changes: its own slot number.
+/// Names that expressions may use. Each has a slot in the array of values that they are evaluated
+/// on. A word (`grouped`) is a name whose value never changes: its own slot number.
 class Symbols {
  public:
   /// The slot of `name`, adding it if new.
@@ -41,8 +41,10 @@ class Symbols {
 };
 
 /// A 64-bit integer expression: + - * / % comparisons && || ! ?: and cdiv(a,b), min(a,b,..),
-/// max(a,b,..). Division truncates; comparisons and logic give 0 or 1; && || ?: evaluate only the
-/// side they need. muParser's integer parser computes in 32 bits, too few for 2*M*N*K.
+/// max(a,b,..). Division truncates. Comparisons and logic give 0 or 1. && || ?: evaluate only the
+/// side they need.
+///
+/// It is our own because muParser's integer parser computes in 32 bits, too few for 2*M*N*K.
 class Expr {
  public:
   Expr() = default;

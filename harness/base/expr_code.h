@@ -6,11 +6,11 @@
 
 #include "base/expr.h"
 
-// What the parser of expressions and their evaluator agree on; nothing else includes this.
+// What the parser and the evaluator of expressions share. Nothing else includes this.
 //
 // An expression becomes a flat list of instructions for a stack machine. `&&`, `||` and `?:` are
-// forward jumps, so the side that is not needed is not evaluated. A space of millions of points
-// evaluates its constraints at each, hence no tree walk and no allocation in eval().
+// forward jumps, so that the side that is not needed is not evaluated. Constraints are evaluated at
+// each of millions of points; hence no tree walk, and no allocation in eval().
 
 namespace assay {
 

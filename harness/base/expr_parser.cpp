@@ -24,7 +24,7 @@ struct Binary {
 
 constexpr int kOrLevel = 1, kAndLevel = 2, kEqualityLevel = 3, kOrderLevel = 4;
 
-// Of two operators with a common beginning the longer stands first.
+// The longer of two operators with the same beginning comes first.
 constexpr Binary kBinary[] = {
     {"||", kOrLevel, Code::or_jump},
     {"&&", kAndLevel, Code::and_jump},

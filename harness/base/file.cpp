@@ -35,8 +35,8 @@ int write_all(int fd, std::string_view content) {
   throw Error(fmt::format("cannot write {}: {}", path.string(), reason(code)));
 }
 
-// Random, not a counter or the process's id: containers and hosts that share a folder have the same
-// ids.
+// A random name. A counter or the process's id would not do: containers and hosts that share a
+// folder can have the same ids.
 fs::path temporary_beside(const fs::path& path) {
   std::random_device random;
   const std::uint64_t suffix = (std::uint64_t{random()} << 32) | random();
@@ -74,7 +74,7 @@ void write_file_atomic(const fs::path& path, std::string_view content) {
     if (const int code = write_all(fd.get(), content)) fail_to_write(path, code);
     return;
   }
-  // Through a link, so that the link stays and the file it names changes.
+  // Follow a link, so that the link stays and the file it names changes.
   fs::path target = fs::exists(status) ? fs::canonical(path, ignored) : path;
   if (target.empty()) target = path;
   const fs::path temporary = temporary_beside(target);

@@ -1,5 +1,5 @@
-// fmt's out-of-line half, compiled once into this program. Debian ships it as a shared library
-// only, and header-only it costs 3 s in every file that formats.
+// The part of fmt that is not inline, compiled once into this program. Debian ships it only as a
+// shared library; header-only, it costs 3 s in every file that formats.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -7,8 +7,8 @@
 
 namespace assay {
 
-/// What the driver says of a GPU that bears on whether times measured on it mean anything. Nothing
-/// where this GPU or driver does not say.
+/// What the driver says about a GPU that matters for times measured on it. A field is empty where
+/// this GPU or driver does not say.
 struct GpuHealth {
   GpuState state;
   std::optional<double> clock_mhz = {};  // of the SMs, now

@@ -10,7 +10,7 @@ namespace {
 
 XXH3_state_t* as_state(void* state) { return static_cast<XXH3_state_t*>(state); }
 
-// Canonical (big-endian) digits, so that the text is the same on every machine.
+// Big-endian digits, so that the text is the same on every machine.
 std::string to_hex(XXH128_hash_t hash) {
   constexpr char kDigits[] = "0123456789abcdef";
   XXH128_canonical_t canonical;

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// A signal handler reaches nothing but globals: the house's only ones.
+// A signal handler can reach only globals. These are the only ones in the program.
 std::atomic<bool> g_interrupted{false};
 std::atomic<int> g_read_end{-1};
 std::atomic<int> g_write_end{-1};
@@ -23,7 +23,7 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_alw
 void set_action(void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  // Calls that cannot be cut short (SQLite's, NVRTC's) go on; who waits polls interrupt_fd().
+  // Calls that cannot be interrupted (SQLite's, NVRTC's) go on. Whoever waits polls interrupt_fd().
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);

@@ -6,12 +6,12 @@
 
 namespace assay {
 
-/// The one of `known` nearest in spelling to `word` (case counts for little), or empty when none
-/// is near enough to be what was meant.
+/// The one of `known` that is nearest to `word` in spelling; a difference in case counts for
+/// little. Empty when none is near enough to be what was meant.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-/// `; did you mean "X"?`, or `; known are A, B` when nothing is near, or empty when nothing is
-/// known: the end of an "unknown name" message.
+/// The end of a message about an unknown name: `; did you mean "X"?`, or `; known are A, B` when
+/// nothing is near. Empty when nothing is known.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace assay

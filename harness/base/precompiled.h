@@ -1,6 +1,7 @@
 #pragma once
 
-// What nearly every file includes and none of us edits, parsed once for the whole build.
+// Headers that nearly every file includes and that we never edit. They are parsed once for the
+// whole build.
 
 #include <fmt/format.h>
 

@@ -15,8 +15,9 @@ struct Interval {
 /// Median of any number of values (mean of the middle two when even). Precondition: not empty.
 double median(std::span<const double> values);
 
-/// Mean of the middle half: as deaf to outliers as the median is to a quarter of them, and finer,
-/// which matters where a clock's tick is a visible part of the values. Precondition: not empty.
+/// Mean of the middle half. Outliers do not move it, as long as they are less than a quarter on
+/// either side. It is finer than the median, which matters where a clock's tick is a visible part
+/// of the values. Precondition: not empty.
 double midmean(std::span<const double> values);
 
 /// The order-statistic 95 % interval of the median; distribution-free (exact binomial ranks). With

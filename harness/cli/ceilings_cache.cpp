@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The clock of short work repeats within a step or two of 15 MHz; one that is set differs by more.
+// The clock of short work repeats within a step or two of 15 MHz. A clock that someone has set
+// differs by more.
 constexpr double kSameClockRatio = 0.05;
 
 fs::path file_of(const DeviceInfo& device) {

@@ -1,4 +1,4 @@
-// `assay db check|migrate|vacuum PATH`: the database itself, not what is in it.
+// `assay db check|migrate|vacuum PATH`: looks after the database file, not after the results in it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
   const fs::path source = cache_directory() / ("support-" + hash_hex(support_source()) + ".cu");
   if (!fs::exists(source)) {
-    std::error_code ignored;  // writing says what is wrong
+    std::error_code ignored;  // if this fails, writing says why
     fs::create_directories(source.parent_path(), ignored);
     write_file_atomic(source, support_source());
   }

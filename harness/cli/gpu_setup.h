@@ -5,8 +5,8 @@
 
 namespace assay {
 
-/// Compiles the worker's own kernels for the GPU at hand and gives them to it, with the device's
-/// ceilings, which are measured the first time. Returns the ceilings. Throws Error.
+/// Compiles the worker's own kernels for the GPU and hands them to the worker, with the device's
+/// ceilings. The ceilings are measured the first time. Returns them. Throws Error.
 Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler);
 
 }  // namespace assay

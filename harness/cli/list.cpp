@@ -43,7 +43,7 @@ std::vector<fs::path> yaml_files(const fs::path& folder) {
   return files;
 }
 
-/// The files to list; `single` says that only files were named, which are then shown in detail.
+/// The files to list. `single` says that the user named only files; these are then shown in detail.
 std::vector<fs::path> files_of(const Options& options, bool& single) {
   std::vector<fs::path> paths(options.paths.begin(), options.paths.end());
   if (paths.empty()) {
@@ -98,7 +98,7 @@ SweepRow sweep_row(const fs::path& file, const Options& options, const DeviceInf
   return row;
 }
 
-/// The kernels of a recording that are not what was measured any more.
+/// The kernels of a recording that have changed since it was measured.
 std::vector<std::string> stale_kernels(const Recording& recording, const fs::path& kernels) {
   std::set<std::string> names;
   for (const TrialRecord& trial : recording.trials) names.insert(trial.kernel.name);
@@ -164,7 +164,7 @@ int run_list(const Options& options) {
         sweeps.push_back(sweep_row(file, options, device));
       }
     } catch (const UsageError& error) {
-      // The others can be listed all the same.
+      // A file with a mistake does not keep the others from being listed.
       ++mistakes;
       fmt::print(stderr, "assay: {}\n", error.what());
     }

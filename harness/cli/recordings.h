@@ -13,12 +13,12 @@ namespace assay {
 /// Every recording in PROJECT/results/recorded/GPU/, sorted by path.
 std::vector<std::filesystem::path> find_recordings(const std::filesystem::path& project);
 
-/// The first of them that records the sweep.
+/// The first recording of the sweep.
 std::optional<std::filesystem::path> find_recording(const std::filesystem::path& project,
                                                     const std::string& sweep_name);
 
-/// Whether the kernel's source, a header of it or its contract has changed since the recording: its
-/// times are then those of another program, and the recording is called stale.
+/// Whether the kernel's source, one of its headers or its contract has changed since the recording.
+/// Then the recorded times are those of another program, and the recording is called stale.
 bool has_changed(const KernelSpec& kernel, const Recording& recording,
                  const std::vector<std::filesystem::path>& include_directories);
 

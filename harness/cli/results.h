@@ -10,7 +10,7 @@ class App;
 
 namespace assay {
 
-/// Which results a verb looks at: the options that best, show and export share.
+/// Which results a verb looks at. These are the options that best, show and export share.
 struct ResultOptions {
   std::string db;
   std::string op;
@@ -30,7 +30,7 @@ void add_result_options(CLI::App& verb, ResultOptions& options);
 /// when there is no default database yet.
 Store open_results(const ResultOptions& options);
 
-/// "op gemm_bf16, problem M=16": what was asked for, for sentences that say there is none.
+/// "op gemm_bf16, problem M=16": what the user asked for, for a message that there is none.
 std::string asked_for(const ResultOptions& options);
 
 }  // namespace assay

@@ -52,7 +52,7 @@ int run_show(const Options& options) {
   if (rows.empty()) {
     fmt::print(stderr, "no {}trial of {} in {}\n", kind, asked_for(options.results),
                store.path().string());
-    // No failure is what one hopes to hear.
+    // That nothing failed is good news, and so exit code 0.
     return options.failures ? kExitDone : kExitNo;
   }
   if (!options.json) {

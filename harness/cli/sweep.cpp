@@ -57,8 +57,8 @@ fs::path kernel_directory_of(const SweepOptions& options) {
   return project_of(options.file) / "kernels";
 }
 
-/// `--problem`: keeps the problems that agree with every dim named; one that names every dim and
-/// is not in the sweep is run instead.
+/// `--problem`: keeps the problems that agree with every dim it names. If it names every dim and
+/// the sweep has no such problem, that problem is run instead.
 void choose_problems(const std::string& text, SweepSpec& sweep) {
   const Problem asked = parse_problem(text);
   const auto value_of = [](const Problem& problem, const std::string& dim) {
@@ -96,13 +96,13 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
   sweep.problems = std::move(kept);
 }
 
-/// FILE of "replay:FILE"; empty for another device.
+/// FILE of "replay:FILE"; empty if `--device` is anything else.
 fs::path replayed_file(const std::string& device) {
   constexpr std::string_view kPrefix = "replay:";
   return device.starts_with(kPrefix) ? device.substr(kPrefix.size()) : "";
 }
 
-/// Where a sweep runs, with what its results say about their origin.
+/// Where a sweep runs, and what its results say about where they come from.
 struct Target {
   std::unique_ptr<Device> device;
   std::string provenance;
@@ -110,7 +110,7 @@ struct Target {
   bool compile_only = false;
 };
 
-/// Another tuner's file: it knows no sweeps, and of its GPU the name at most.
+/// A file of another tuner. It names no sweep, and of its GPU at most the name.
 Recording foreign_recording(const fs::path& file, const std::string& arch) {
   Recording recording = read_tuner_file(file);
   const std::string name = recording.device.name;
@@ -220,7 +220,7 @@ int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, C
   try {
     tuner.run();
   } catch (...) {
-    // What was measured is stored; say so before the error ends the program.
+    // What was measured is stored. Say so before the error ends the program.
     if (tuner.report().total > 0) print_summary(summary, tuner.report(), store, options.json);
     throw;
   }

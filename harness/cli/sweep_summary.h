@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// What the summary says beside the counts.
+/// What the summary says in addition to the counts.
 struct SweepSummary {
   const SweepSpec& sweep;
   const DeviceInfo& device;

@@ -8,12 +8,15 @@ class App;
 
 namespace assay {
 
-/// What a verb does once its arguments are read; the exit code.
+/// Runs a verb whose arguments have been read. Returns the exit code.
 using Verb = std::function<int()>;
 
-// Each adds one subcommand to `app`: its options with units in the placeholders and defaults in the
-// help. When the command line names it, its callback sets `run`; main calls `run` afterwards, so
-// that what a verb throws (UsageError, Error, Interrupted) never passes through the parser.
+// Each adds one subcommand to `app`. Its options have units in the placeholders and defaults in the
+// help.
+//
+// When the command line names the subcommand, its callback only sets `run`, and main calls `run`
+// afterwards. So what a verb throws (UsageError, Error, Interrupted) never passes through the
+// parser.
 void add_list(CLI::App& app, Verb& run);
 void add_sweep(CLI::App& app, Verb& run);
 void add_best(CLI::App& app, Verb& run);

@@ -15,7 +15,7 @@ namespace {
 std::string initials(const std::string& name, std::size_t letters) {
   std::string out = name.substr(0, std::min(letters, name.find('_')));
   for (std::size_t at = name.find('_'); at != std::string::npos; at = name.find('_', at + 1)) {
-    // A number is kept whole: WARPS_16 and WARPS_1 must not meet.
+    // A number is kept whole, so that WARPS_16 and WARPS_1 stay apart.
     for (std::size_t i = at + 1; i < name.size() && name[i] != '_'; ++i) {
       const bool digit = name[i] >= '0' && name[i] <= '9';
       if (i > at + 1 && !digit) break;
@@ -66,7 +66,7 @@ ConfigText::ConfigText(std::string kernel, const std::vector<Config>& configs, b
       shared_.erase(name);
     }
   }
-  // Equal lines are no help: when nothing varies, everything is shown.
+  // If no parameter varies, show them all: lines that are all empty say nothing.
   if (shared_.size() == order_.size()) shared_.clear();
   if (wide) {
     for (const std::string& name : order_) short_names_[name] = name;

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// Configurations of one kernel in as few columns as keep them readable: `BM=128 BN=256 S=3`.
-/// Parameters whose value all of them share are said once, in the note.
+/// Writes the configurations of one kernel in few columns: `BM=128 BN=256 S=3`. A parameter that
+/// has the same value in all of them is written once, in the note.
 class ConfigText {
  public:
   /// All the configurations of the kernel that one table shows. With `wide`, names stay whole and
@@ -28,8 +28,8 @@ class ConfigText {
   std::map<std::string, Value> shared_;  // left out of the lines
 };
 
-/// The shortest unambiguous abbreviations: the initials of a name's words (BLOCK_M -> BM), and
-/// where two would collide, more letters of the first word (STAGES, SPLIT -> ST, SP).
+/// The shortest unambiguous abbreviations: the initials of a name's words (BLOCK_M -> BM). Where
+/// two would be the same, more letters of the first word are taken (STAGES, SPLIT -> ST, SP).
 std::map<std::string, std::string> abbreviate(const std::vector<std::string>& names);
 
 /// Whether a problem has every dim of `filter` with the same value; an empty filter matches all.
@@ -38,8 +38,8 @@ bool matches(const Problem& problem, const Problem& filter);
 /// Problems in numeric order, dim after dim; other dims sort by name.
 bool problem_less(const Problem& a, const Problem& b);
 
-/// "here, 2026-11-21", or the provenance as it is ("recorded on NVIDIA H200, 2026-11-21"): what
-/// stands on every line that shows a time.
+/// Where and when a time was measured: "here, 2026-11-21", or the provenance as it is ("recorded on
+/// NVIDIA H200, 2026-11-21"). Every line that shows a time has it.
 std::string measured_text(const std::string& provenance, const std::string& finished_at);
 
 }  // namespace assay

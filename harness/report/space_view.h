@@ -34,8 +34,8 @@ struct SweepRow {
   std::vector<KernelRow> kernels;
 };
 
-/// A table of the kernels with the size of their first space, and one of the sweeps with the sum
-/// over their kernels and problems. `device` is whose limits the sizes obey.
+/// A table of the kernels, each with the size of its first space, and a table of the sweeps, each
+/// with the sum over its kernels and problems. `device` is the one whose limits were used.
 std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
                       const std::string& device);
 

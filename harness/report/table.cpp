@@ -74,7 +74,7 @@ std::string Table::text() const {
 std::string format_time(double ns) {
   if (!std::isfinite(ns)) return "-";
   const double size = std::abs(ns);
-  // Limits lie where rounding would print 1000 of the smaller unit.
+  // The limits lie where rounding would print 1000 of the smaller unit.
   if (size < 999.95) return fmt::format("{:.{}f} ns", ns, size < 99.95 ? 2 : 1);
   if (size < 999.95e3) return digits(ns / 1e3) + " us";
   if (size < 999.95e6) return digits(ns / 1e6) + " ms";

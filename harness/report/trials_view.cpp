@@ -186,7 +186,7 @@ std::string histogram(const std::vector<double>& samples_ns, std::size_t bins) {
   Table table({">from", ">samples", ""});
   for (std::size_t i = 0; i < bins; ++i) {
     const double from = low + (high - low) * static_cast<double>(i) / static_cast<double>(bins);
-    // A bin that holds anything shows at least one mark.
+    // A bin that is not empty shows at least one mark.
     table.add_row({format_time(from), std::to_string(counts[i]),
                    std::string((counts[i] * kBarColumns + most - 1) / most, '#')});
   }

@@ -13,7 +13,7 @@ namespace assay {
 std::string trial_text(const TrialRow& row);
 std::string trial_json(const TrialRow& row);
 
-/// How many trials ended how: a line per kernel, problem, device, status and kind.
+/// How many trials ended in which way: a line for each kernel, problem, device, status and kind.
 std::string counts_text(const std::vector<TrialRow>& rows);
 std::string counts_json(const std::vector<TrialRow>& rows);
 
@@ -31,8 +31,8 @@ std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit);
 std::vector<TrialRow> failed_trials(std::vector<TrialRow> rows);
 std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows);
 
-/// The samples as bars, one line a bin; at most `bins` lines. Samples beyond the 99th percentile
-/// share the last line, so that one outlier does not squeeze all others into the first.
+/// The samples as bars, one line a bin, in at most `bins` lines. Samples beyond the 99th percentile
+/// share the last line. Otherwise one outlier would squeeze all others into the first.
 std::string histogram(const std::vector<double>& samples_ns, std::size_t bins);
 
 }  // namespace assay
