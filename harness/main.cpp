@@ -14,7 +14,7 @@
 #include "base/interrupt.h"
 #include "base/nearest.h"
 #include "cli/verbs.h"
-#include "device/gpu_device.h"
+#include "worker/worker_main.h"
 
 namespace {
 

@@ -62,6 +62,26 @@ Outcome compile_failure(const CompileResult& compiled) {
   return outcome;
 }
 
+/// Whether the store has a verdict with a winner for the op, problem, protocol and objective of
+/// `asked`, of this device and provenance.
+bool is_ranked(const Store& store, const RankRecord& asked, const DeviceInfo& device,
+               const std::string& provenance);
+
+bool is_ranked(const Store& store, const RankRecord& asked, const DeviceInfo& device,
+               const std::string& provenance) {
+  Filter filter;
+  filter.op = asked.op;
+  filter.problem = to_text(asked.problem);
+  const std::vector<RankRow> rows = store.ranks(filter);
+  return std::any_of(rows.begin(), rows.end(), [&](const RankRow& row) {
+    const bool has_winner = std::any_of(row.record.entries.begin(), row.record.entries.end(),
+                                        [](const RankEntry& entry) { return entry.winner; });
+    return has_winner && row.device.uuid == device.uuid && row.provenance == provenance &&
+           row.record.protocol.name == asked.protocol.name &&
+           row.record.objective == asked.objective;
+  });
+}
+
 }  // namespace
 
 Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& store,

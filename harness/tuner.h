@@ -11,11 +11,11 @@
 #include "compile/compiler.h"
 #include "device/device.h"
 #include "progress.h"
+#include "ranking/verdict.h"
 #include "space/space.h"
 #include "spec/sweep_spec.h"
 #include "store/store.h"
 #include "sweep_report.h"
-#include "verdict.h"
 
 namespace assay {
 

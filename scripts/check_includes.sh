@@ -10,16 +10,24 @@ cd "$(dirname "$0")/.."
 mapfile -t files < <(git ls-files -- 'harness/*.h' 'harness/*.cpp' ':!harness/tests')
 awk '
   BEGIN {
-    # Every stage but the three that touch CUDA builds without its headers.
-    allowed["base"]    = "base"
-    allowed["spec"]    = "base spec"
-    allowed["space"]   = "base spec space"
-    allowed["search"]  = "base spec space search"
-    allowed["compile"] = "base spec space search compile"
-    allowed["cuda"]    = "base spec space search compile cuda"
-    allowed["device"]  = "base spec space search compile cuda device"
-    allowed["store"]   = "base spec space search store"
-    allowed["report"]  = "base spec space search store report"
+    core = "base spec space search messages ranking"
+    allowed["base"]     = "base"
+    allowed["spec"]     = "base spec"
+    allowed["space"]    = "base spec space"
+    allowed["search"]   = "base spec space search"
+    allowed["messages"] = "base spec space messages"
+    allowed["ranking"]  = "base spec space messages ranking"
+    allowed["store"]    = core " store"
+    allowed["report"]   = core " store report"
+    # The parent of the worker talks to it in messages alone.
+    allowed["device"]   = "base spec space messages device"
+    # The stages that build with CUDA headers.
+    allowed["compile"]  = "base spec space compile"
+    allowed["cuda"]     = "base cuda"
+    allowed["support"]  = "base spec space cuda support"
+    allowed["timing"]   = "base spec space messages cuda support timing"
+    allowed["judge"]    = "base spec space messages cuda support timing judge"
+    allowed["worker"]   = "base spec space messages cuda support timing judge worker"
     num_bad = 0
   }
   function bad(what) {
@@ -32,8 +40,8 @@ awk '
     sub(/^[^<"]*[<"]/, "", name)
     sub(/[>"].*/, "", name)
     if (name ~ /^(cuda|cublas|cupti|nvrtc|nvml)[A-Za-z0-9_]*\.h$/ &&
-        folder !~ /^(compile|cuda|device)$/) {
-      bad("includes <" name ">; only compile, cuda and device may include CUDA headers")
+        folder !~ /^(compile|cuda|support|timing|judge|worker)$/) {
+      bad("includes <" name ">; only compile, cuda, support, timing, judge and worker may")
     }
     if (!(folder in allowed) || $0 !~ /"/ || name !~ /\//) next
     split(name, target, "/")

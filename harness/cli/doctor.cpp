@@ -15,6 +15,7 @@
 #include "cli/verbs.h"
 #include "compile/compiler.h"
 #include "cuda/device_query.h"
+#include "cuda/gpu_count.h"
 #include "cuda/library.h"
 #include "device/gpu_device.h"
 #include "report/doctor_view.h"
@@ -124,7 +125,7 @@ void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) 
        Verdict::ok, ""});
 
   const Ceilings ceilings = set_up_gpu(gpu, compiler);
-  const TrialRunner::SelfTest test = gpu.self_test();
+  const SelfTest test = gpu.self_test();
   const SelfMeasurement measured{info.l2_bytes,
                                  kSelfTestReadBytes,
                                  test.empty_event_ns,

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/ceilings_cache.h"
+#include "support/support_source.h"
 
 namespace assay {
 

@@ -18,6 +18,7 @@
 #include "cli/sweep_summary.h"
 #include "cli/verbs.h"
 #include "compile/compiler.h"
+#include "cuda/gpu_count.h"
 #include "device/compile_only_device.h"
 #include "device/gpu_device.h"
 #include "device/replay_device.h"

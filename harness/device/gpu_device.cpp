@@ -8,10 +8,9 @@
 
 #include "base/error.h"
 #include "device/gpu_turn.h"
-#include "device/messages.h"
-#include "device/timing.h"
 #include "device/worker_process.h"
 #include "device/worker_rerank.h"
+#include "messages/messages.h"
 
 namespace assay {
 namespace {
@@ -325,10 +324,10 @@ Vitals GpuDevice::vitals() {
   return vitals;
 }
 
-TrialRunner::SelfTest GpuDevice::self_test() {
-  TrialRunner::SelfTest test;
+SelfTest GpuDevice::self_test() {
+  SelfTest test;
   impl_->demand({{"verb", "self_test"}}, kInstrumentTimeoutS,
-                [&](const json& result) { test = message::decode<TrialRunner::SelfTest>(result); });
+                [&](const json& result) { test = message::decode<SelfTest>(result); });
   return test;
 }
 

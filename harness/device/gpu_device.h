@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "device/device.h"
-#include "device/trial_runner.h"
 
 namespace assay {
 
@@ -42,7 +41,7 @@ class GpuDevice : public Device {
 
   Ceilings measure_ceilings();
   Vitals vitals();
-  TrialRunner::SelfTest self_test();
+  SelfTest self_test();
 
   /// How many workers were started, the first included.
   int num_workers_started() const;
@@ -51,15 +50,5 @@ class GpuDevice : public Device {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// How many GPUs the driver reports, found out in a short-lived child process, because the parent
-/// never touches CUDA; 0 without a driver, and then `reason` says why in a sentence.
-int count_gpus(std::string& reason);
-
-/// The text of device/support.cu, compiled for the GPU at hand before setup().
-const std::string& support_source();
-
-/// main() of the worker process: serves requests on `fd` until it closes. Returns the exit code.
-int run_worker(int fd, int index);
 
 }  // namespace assay

@@ -96,25 +96,6 @@ pid_t spawn(const std::filesystem::path& program, int index, int socket) {
 
 }  // namespace
 
-std::string describe_end(int wait_status) {
-  if (WIFSIGNALED(wait_status)) {
-    const int number = WTERMSIG(wait_status);
-    return fmt::format("signal {} ({})", number, ::strsignal(number));
-  }
-  return fmt::format("exit code {}", WEXITSTATUS(wait_status));
-}
-
-bool reap(pid_t pid, double patience_s, int& wait_status) {
-  const Clock::time_point deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(patience_s));
-  for (;;) {
-    const pid_t ended = ::waitpid(pid, &wait_status, WNOHANG);
-    if (ended == pid || (ended < 0 && errno != EINTR)) return true;
-    if (Clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
 WorkerProcess::WorkerProcess(const std::filesystem::path& program, int index) {
   std::array<int, 2> ends;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {

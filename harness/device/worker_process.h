@@ -5,16 +5,11 @@
 #include <filesystem>
 #include <string>
 
+#include "base/child_process.h"
 #include "base/file.h"
-#include "device/frames.h"
+#include "messages/frames.h"
 
 namespace assay {
-
-/// A child's end as waitpid reports it: "signal 11 (Segmentation fault)", "exit code 3".
-std::string describe_end(int wait_status);
-
-/// Waits at most `patience_s` for a child to end and reaps it. False when it still runs.
-bool reap(pid_t pid, double patience_s, int& wait_status);
 
 /// A worker process and the socket to it. Nothing here blocks for longer than it says, and every
 /// wait ends at Ctrl-C.

@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "report/ranking.h"
+#include "ranking/ranking.h"
 #include "store/store.h"
 
 namespace assay {

@@ -1,4 +1,4 @@
-// The host's versions of device/support.cu and of the kernels that the tests run. They agree with
+// The host's versions of support/support.cu and of the kernels that the tests run. They agree with
 // the device's in what they promise, not in every bit: the inputs are other random numbers.
 #include <algorithm>
 #include <bit>
@@ -9,8 +9,8 @@
 #include <random>
 
 #include "base/dtype.h"
-#include "device/support_kernels.h"
 #include "machine.h"
+#include "support/support_kernels.h"
 
 namespace fake {
 namespace {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <string>
 
-#include "device/gpu_device.h"
+#include "worker/worker_main.h"
 
 int main(int argc, char** argv) {
   if (argc != 6 || std::strcmp(argv[1], "worker") != 0) return 2;

@@ -10,9 +10,10 @@
 #include <string>
 
 #include "compile/compiler.h"
-#include "device/gpu_device.h"
-#include "device/trial_runner.h"
+#include "cuda/gpu_count.h"
 #include "space/plan.h"
+#include "support/support_source.h"
+#include "worker/trial_runner.h"
 
 namespace assay::test {
 

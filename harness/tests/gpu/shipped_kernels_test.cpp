@@ -12,10 +12,10 @@
 #include "base/file.h"
 #include "cuda/device_query.h"
 #include "cuda/handles.h"
-#include "device/bench.h"
-#include "device/trial.h"
 #include "gpu_fixture.h"
 #include "space/space.h"
+#include "worker/prepared_trial.h"
+#include "worker/worker_context.h"
 
 namespace assay {
 namespace {

@@ -1,12 +1,12 @@
 // The instrument itself, on a real GPU: known durations, known traffic, known answers.
-#include "device/trial_runner.h"
+#include "worker/trial_runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/stats.h"
 #include "gpu_fixture.h"
-#include "report/ranking.h"
+#include "ranking/ranking.h"
 #include "spec/vocabulary.h"
 
 namespace assay {
@@ -180,7 +180,7 @@ TEST_F(TrialRunnerTest, SeesBothModesOfABimodalKernel) {
 }
 
 TEST_F(TrialRunnerTest, TheFlushMakesAReadSlower) {
-  const TrialRunner::SelfTest figures = runner_->self_test();
+  const SelfTest figures = runner_->self_test();
   EXPECT_GT(figures.empty_event_ns, 0);
   EXPECT_GT(figures.empty_kernel_ns, figures.empty_event_ns);
   EXPECT_LT(figures.empty_kernel_ns, 20e3);

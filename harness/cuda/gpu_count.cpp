@@ -1,0 +1,111 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <string>
+
+#include "cuda/gpu_count.h"
+
+#include "base/child_process.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "cuda/driver.h"
+
+namespace assay {
+namespace {
+
+constexpr int kTimeoutMs = 60'000;
+
+/// The child's whole life: writes "2", or a sentence, and ends without running the parent's exit
+/// handlers.
+[[noreturn]] void answer(int fd) {
+  std::string text;
+  try {
+    const Driver driver;
+    int count = 0;
+    driver.check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount");
+    text = std::to_string(count);
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  [[maybe_unused]] const ssize_t written = ::write(fd, text.data(), text.size());
+  ::_exit(kExitDone);
+}
+
+/// Everything the child writes until it ends; false when it takes too long.
+bool read_answer(int fd, std::string& text) {
+  for (;;) {
+    std::array<pollfd, 2> waits = {pollfd{fd, POLLIN, 0}, pollfd{interrupt_fd(), POLLIN, 0}};
+    const int ready = ::poll(waits.data(), waits.size(), kTimeoutMs);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    if (waits[0].revents == 0) throw Interrupted();
+    std::array<char, 4096> buffer;
+    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return true;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+}
+
+/// Kills and reaps a child at the end of the scope.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) {}
+  ~Child() { end(0); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  /// How it ended, after waiting for that and then killing it.
+  int end(double patience_s) {
+    int status = 0;
+    if (pid_ > 0 && !reap(pid_, patience_s, status)) {
+      ::kill(pid_, SIGKILL);
+      reap(pid_, 1, status);
+    }
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+}  // namespace
+
+int count_gpus(std::string& reason) {
+  reason.clear();
+  std::array<int, 2> ends;
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot open a pipe");
+  const UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid < 0) throw Error("cannot start a process to count the GPUs");
+  if (pid == 0) answer(write_end.get());
+  Child child(pid);
+  write_end.reset();
+
+  std::string text;
+  if (!read_answer(read_end.get(), text)) {
+    reason = fmt::format("the NVIDIA driver did not answer within {} seconds", kTimeoutMs / 1000);
+    return 0;
+  }
+  const int status = child.end(1);
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc() && end == text.data() + text.size()) {
+    if (count == 0) reason = "the NVIDIA driver finds no GPU";
+    return count;
+  }
+  reason = text.empty() ? "the NVIDIA driver fails: " + describe_end(status) : text;
+  return 0;
+}
+
+}  // namespace assay

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "judge/operations.h"
+#include "messages/requests.h"
+#include "timing/timer.h"
+
+namespace assay {
+
+/// Measures what the GPU can do at most, in about half a second. Products are left at 0 when cuBLAS
+/// is not there.
+Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKernels& support,
+                          OperationEngine& engine, Timer& timer);
+
+/// The least time that the ceilings allow for the operations and the bytes of `plan`, whichever
+/// takes longer; 0 when no ceiling is known. Short work at boost clock can come below it: a ceiling
+/// is what large work sustains.
+double roofline_ns(const Plan& plan, const Ceilings& ceilings);
+
+/// Why a time of `plan` cannot be true: less than its work takes at the ceilings, with a margin.
+/// Nothing when it can. A ceiling of 0 is unknown and forbids nothing.
+std::optional<std::string> implausible(const Plan& plan, double time_ns, const Ceilings& ceilings);
+
+}  // namespace assay

@@ -1,0 +1,228 @@
+#include "judge/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "support/device_word.h"
+
+namespace assay {
+namespace {
+
+Failure incorrect(const char* kind, std::string message) {
+  return {Status::correctness, kind, std::move(message)};
+}
+
+std::int64_t element_count(const std::vector<std::int64_t>& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+/// Where the byte nearest to the buffer was changed, by the two words that assay_guard left.
+std::optional<Failure> guard_failure(const GuardedBuffer& buffer, std::uint64_t before,
+                                     std::uint64_t after) {
+  if (before != 0) {
+    return incorrect("out_of_bounds", fmt::format("wrote before the start of {}: at offset -{}",
+                                                  buffer.name, ~before + 1));
+  }
+  if (after != 0) {
+    return incorrect("out_of_bounds",
+                     fmt::format("wrote past the end of {}, which has {} bytes: at offset {}",
+                                 buffer.name, buffer.bytes, buffer.bytes + ~after));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string coordinate_text(const std::string& name, const std::vector<std::int64_t>& shape,
+                            std::uint64_t index) {
+  std::string inner;
+  for (auto extent = shape.rbegin(); extent != shape.rend(); ++extent) {
+    const auto size = static_cast<std::uint64_t>(*extent);
+    inner = fmt::format("{}{}{}", index % size, inner.empty() ? "" : ",", inner);
+    index /= size;
+  }
+  return fmt::format("{}[{}]", name, inner);
+}
+
+double relative_error(const Comparison& found) {
+  if (found.squared_error == 0) return 0;
+  // An error against a reference of zeros has no ratio; the cap is support.cu's for a NaN.
+  if (found.squared_reference == 0) return 1e30;
+  return std::min(1e30, std::sqrt(found.squared_error / found.squared_reference));
+}
+
+std::optional<Failure> judge(const CheckedOutput& output, const Comparison& found,
+                             const std::function<std::string(std::uint64_t)>& element_text) {
+  const std::string& name = output.buffer.name;
+  const auto elements = static_cast<std::uint64_t>(element_count(output.shape));
+  if (found.compared != elements) {
+    return incorrect("mismatch",
+                     fmt::format("{}: compared {} of {} elements; the check did not run", name,
+                                 found.compared, elements));
+  }
+  if (found.unwritten > 0) {
+    return incorrect(
+        "unwritten",
+        fmt::format("{}: {} of {} elements ({:.3g} %) were never written, the first is {}", name,
+                    found.unwritten, elements,
+                    100.0 * static_cast<double>(found.unwritten) / static_cast<double>(elements),
+                    coordinate_text(name, output.shape, ~found.not_first_unwritten)));
+  }
+  const double error = relative_error(found);
+  const std::string norms =
+      fmt::format("relative error {:.3g}, limit {:.3g}", error, output.tolerance.relative_limit);
+  if (found.bad > 0) {
+    return incorrect("mismatch",
+                     fmt::format("{}; {} of {} elements are out of bounds; {}",
+                                 element_text(~found.not_first_bad), found.bad, elements, norms));
+  }
+  if (!(error <= output.tolerance.relative_limit)) {
+    return incorrect("mismatch",
+                     fmt::format("{}: {}, with every element within its own bound", name, norms));
+  }
+  return {};
+}
+
+/// The layout of the results of one check: two guard words per buffer, a hash per input and output,
+/// a comparison per output, all 64-bit and zeroed before.
+struct Checker::Slots {
+  explicit Slots(const CheckedBuffers& buffers)
+      : num_inputs(buffers.inputs.size()),
+        num_outputs(buffers.outputs.size()),
+        num_buffers(num_inputs + num_outputs + buffers.scratch.size()) {}
+
+  std::size_t guard(std::size_t buffer) const { return 16 * buffer; }
+  std::size_t hash(std::size_t buffer) const { return 16 * num_buffers + 8 * buffer; }
+  std::size_t comparison(std::size_t output) const {
+    return hash(num_inputs + num_outputs) + sizeof(Comparison) * output;
+  }
+  std::size_t bytes() const { return comparison(num_outputs); }
+
+  std::size_t num_inputs, num_outputs, num_buffers;
+};
+
+Checker::Checker(const Driver& driver, CUstream stream, const SupportKernels& support)
+    : driver_(&driver), stream_(stream), support_(&support) {}
+
+void Checker::reserve(std::size_t bytes) {
+  if (bytes <= capacity_) return;
+  results_ = allocate(*driver_, bytes);
+  mirror_ = allocate_pinned(*driver_, bytes);
+  capacity_ = bytes;
+}
+
+void Checker::read_back(std::size_t bytes) {
+  driver_->check(driver_->cuMemcpyDtoHAsync(mirror_.get(), results_.get(), bytes, stream_),
+                 "cuMemcpyDtoHAsync");
+  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize after a launch");
+}
+
+CheckReport Checker::check(const CheckedBuffers& buffers) {
+  const Slots slots(buffers);
+  std::vector<const GuardedBuffer*> guarded;
+  for (const auto& input : buffers.inputs) guarded.push_back(&input->buffer);
+  for (const CheckedOutput& output : buffers.outputs) guarded.push_back(&output.buffer);
+  for (const GuardedBuffer& scratch : buffers.scratch) guarded.push_back(&scratch);
+
+  reserve(slots.bytes());
+  const CUdeviceptr results = results_.get();
+  driver_->check(driver_->cuMemsetD8Async(results, 0, slots.bytes(), stream_), "cuMemsetD8Async");
+  for (std::size_t i = 0; i < guarded.size(); ++i) {
+    const GuardedBuffer& buffer = *guarded[i];
+    const CUdeviceptr end = buffer.data + buffer.bytes;
+    support_->guard(buffer.begin, buffer.data - buffer.begin, true, results + slots.guard(i));
+    support_->guard(end, buffer.end - end, false, results + slots.guard(i) + 8);
+    if (i < slots.num_inputs + slots.num_outputs) {
+      support_->hash(buffer.data, buffer.bytes, results + slots.hash(i));
+    }
+  }
+  for (std::size_t i = 0; i < slots.num_outputs; ++i) {
+    const CheckedOutput& output = buffers.outputs[i];
+    support_->compare(output.dtype, output.buffer.data, output.reference->operand.data,
+                      element_count(output.shape), output.tolerance.element_factor,
+                      output.tolerance.element_floor, results + slots.comparison(i));
+  }
+  read_back(slots.bytes());
+
+  const auto at = [this](std::size_t offset) {
+    return static_cast<const unsigned char*>(mirror_.get()) + offset;
+  };
+  const auto word = [&at](std::size_t offset) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, at(offset), sizeof value);
+    return value;
+  };
+  CheckReport report;
+  const auto note = [&report](std::optional<Failure> failure) {
+    if (failure && !report.failure) report.failure = std::move(failure);
+  };
+
+  for (std::size_t i = 0; i < guarded.size(); ++i) {
+    std::optional<Failure> failure =
+        guard_failure(*guarded[i], word(slots.guard(i)), word(slots.guard(i) + 8));
+    if (failure && i < slots.num_inputs) report.damaged_inputs.push_back(buffers.inputs[i]);
+    note(std::move(failure));
+  }
+  for (std::size_t i = 0; i < slots.num_inputs; ++i) {
+    const Input& input = *buffers.inputs[i];
+    if (word(slots.hash(i)) == input.hash) continue;
+    report.damaged_inputs.push_back(buffers.inputs[i]);
+    note(incorrect("input_modified", fmt::format("changed its input {}", input.buffer.name)));
+  }
+  for (std::size_t i = 0; i < slots.num_outputs; ++i) {
+    report.output_hashes.push_back(word(slots.hash(slots.num_inputs + i)));
+    const CheckedOutput& output = buffers.outputs[i];
+    Comparison found;
+    std::memcpy(&found, at(slots.comparison(i)), sizeof found);
+    std::optional<Failure> failure =
+        judge(output, found, [&](std::uint64_t index) { return element_text(output, index); });
+    // A stray write may have hit the reference instead of the output's neighbourhood.
+    if (failure && reference_changed(output)) {
+      report.damaged_reference = true;
+      failure = incorrect("out_of_bounds", fmt::format("wrote far outside its buffers: over what "
+                                                       "{} was compared with",
+                                                       output.buffer.name));
+    }
+    note(std::move(failure));
+    if (found.unwritten > 0) continue;
+    const double error = relative_error(found);
+    Validation& all = report.validation ? *report.validation : report.validation.emplace();
+    all.elements += static_cast<std::int64_t>(found.compared);
+    all.worst_element_ratio = std::max(all.worst_element_ratio, found.worst_ratio);
+    if (all.relative_limit == 0 ||
+        error * all.relative_limit > all.relative_error * output.tolerance.relative_limit) {
+      all.relative_error = error;
+      all.relative_limit = output.tolerance.relative_limit;
+    }
+  }
+  return report;
+}
+
+std::string Checker::element_text(const CheckedOutput& output, std::uint64_t index) const {
+  DeviceWord<double> word(*driver_, stream_);
+  const auto first = static_cast<std::int64_t>(index);
+  support_->gather(output.dtype, output.buffer.data, first, 1, 1, word.pointer());
+  const double found = word.read();
+  support_->gather(DType::f32, output.reference->operand.data, first, 1, 1, word.pointer());
+  const double expected = word.read();
+  const double bound =
+      output.tolerance.element_factor * std::abs(expected) + output.tolerance.element_floor;
+  return fmt::format("{} is {:.6g}, expected {:.6g} within {:.3g}",
+                     coordinate_text(output.buffer.name, output.shape, index), found, expected,
+                     bound);
+}
+
+bool Checker::reference_changed(const CheckedOutput& output) const {
+  DeviceWord<std::uint64_t> hash(*driver_, stream_);
+  support_->hash(output.reference->operand.data,
+                 static_cast<std::size_t>(output.reference->operand.elements()) * sizeof(float),
+                 hash.pointer());
+  return hash.read() != output.reference->hash;
+}
+
+}  // namespace assay

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/trial.h"
+#include "judge/reference.h"
+#include "judge/tolerance.h"
+#include "support/arena.h"
+#include "support/failure.h"
+#include "support/inputs.h"
+
+namespace assay {
+
+/// An output and what it must hold.
+struct CheckedOutput {
+  GuardedBuffer buffer;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::shared_ptr<const Reference> keep_alive;
+  const ReferenceOutput* reference = nullptr;
+  Tolerance tolerance;
+};
+
+/// Everything that a launch may have touched.
+struct CheckedBuffers {
+  std::vector<std::shared_ptr<const Input>> inputs;
+  std::vector<CheckedOutput> outputs;
+  std::vector<GuardedBuffer> scratch;
+};
+
+/// What a check found.
+struct CheckReport {
+  std::optional<Failure> failure;        // none: the launch was correct
+  std::optional<Validation> validation;  // when outputs were compared and none was unwritten
+  std::vector<std::uint64_t> output_hashes;
+  std::vector<std::shared_ptr<const Input>> damaged_inputs;  // to be restored
+  bool damaged_reference = false;
+};
+
+/// Looks at what a launch did to poisoned outputs and scratch, to its inputs, and to the guard
+/// zones around all of them, in one batch of kernels and one copy.
+class Checker {
+ public:
+  Checker(const Driver& driver, CUstream stream, const SupportKernels& support);
+
+  /// Waits for the stream, whatever is on it. Throws CudaError, also for an earlier launch's fault.
+  CheckReport check(const CheckedBuffers& buffers);
+
+ private:
+  struct Slots;
+
+  void read_back(std::size_t bytes);
+  void reserve(std::size_t bytes);
+  std::string element_text(const CheckedOutput& output, std::uint64_t index) const;
+  bool reference_changed(const CheckedOutput& output) const;
+
+  const Driver* driver_;
+  CUstream stream_;
+  const SupportKernels* support_;
+  DeviceMemory results_;
+  PinnedMemory mirror_;
+  std::size_t capacity_ = 0;
+};
+
+/// "C[3,17]": the coordinate of element `index` of a row-major tensor.
+std::string coordinate_text(const std::string& name, const std::vector<std::int64_t>& shape,
+                            std::uint64_t index);
+
+/// The verdict on one output's comparison: unwritten, mismatch, or nothing. A comparison that did
+/// not see `elements` elements is a mismatch too. `element_text` says what the first bad element
+/// holds and should hold.
+std::optional<Failure> judge(const CheckedOutput& output, const Comparison& found,
+                             const std::function<std::string(std::uint64_t)>& element_text);
+
+/// ||out - ref||_F / ||ref||_F; 0 for two zero outputs, and always finite.
+double relative_error(const Comparison& found);
+
+}  // namespace assay

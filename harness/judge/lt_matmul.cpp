@@ -1,0 +1,144 @@
+#include "judge/lt_matmul.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/stats.h"
+#include "judge/cublas_types.h"
+
+namespace assay {
+namespace {
+
+// NVIDIA's own recommendation for Hopper; every algorithm is asked for, and timed, with the same.
+constexpr std::size_t kWorkspaceMib = 32;
+constexpr std::size_t kWorkspaceBytes = kWorkspaceMib << 20;
+// More than the heuristic has ever returned (8 on an H200).
+constexpr int kMaxAlgorithms = 32;
+// Enough to tell algorithms 5 % apart; those that are closer are timed again in full.
+constexpr int kQuickRounds = 9;
+constexpr double kShortlistRatio = 1.05;
+
+}  // namespace
+
+LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
+                   const OperationCall& call, cublasComputeType_t compute)
+    : driver_(&driver),
+      stream_(stream),
+      cublas_(&cublas),
+      operation_(nullptr, cublas.cublasLtMatmulDescDestroy),
+      first_(nullptr, cublas.cublasLtMatrixLayoutDestroy),
+      second_(nullptr, cublas.cublasLtMatrixLayoutDestroy),
+      out_(nullptr, cublas.cublasLtMatrixLayoutDestroy) {
+  const GemmShape gemm = gemm_shape(call);
+  const Operand& a = call.operand("a");
+  const Operand& b = call.operand("b");
+  a_ = a.data;
+  b_ = b.data;
+  workspace_ = allocate(driver, kWorkspaceBytes);
+
+  // Column-major, as in the reference: out^T = b^T @ a^T, each matrix seen transposed.
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublas.check(cublas.cublasLtMatmulDescCreate(&operation, compute, CUDA_R_32F),
+               "cublasLtMatmulDescCreate");
+  operation_.reset(operation);
+  const cublasOperation_t op_first = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t op_second = gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  cublas.check(cublas.cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA,
+                                                     &op_first, sizeof op_first),
+               "cublasLtMatmulDescSetAttribute");
+  cublas.check(cublas.cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB,
+                                                     &op_second, sizeof op_second),
+               "cublasLtMatmulDescSetAttribute");
+  first_ = make_layout(cuda_type(b.dtype), b.shape[1], b.shape[0]);
+  second_ = make_layout(cuda_type(a.dtype), a.shape[1], a.shape[0]);
+  out_ = make_layout(cuda_type(call.out.dtype), gemm.n, gemm.m);
+
+  cublasLtMatmulPreference_t preference = nullptr;
+  cublas.check(cublas.cublasLtMatmulPreferenceCreate(&preference),
+               "cublasLtMatmulPreferenceCreate");
+  cublasStatus_t status = cublas.cublasLtMatmulPreferenceSetAttribute(
+      preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes,
+      sizeof kWorkspaceBytes);
+  algorithms_.resize(kMaxAlgorithms);
+  int found = 0;
+  if (status == CUBLAS_STATUS_SUCCESS) {
+    status = cublas.cublasLtMatmulAlgoGetHeuristic(
+        cublas.lt_handle(), operation, first_.get(), second_.get(), out_.get(), out_.get(),
+        preference, kMaxAlgorithms, algorithms_.data(), &found);
+  }
+  static_cast<void>(cublas.cublasLtMatmulPreferenceDestroy(preference));
+  cublas.check(status, "cublasLtMatmulAlgoGetHeuristic");
+  algorithms_.resize(static_cast<std::size_t>(found));
+  if (algorithms_.empty()) {
+    throw Error(fmt::format("cuBLASLt has no algorithm for a product of {}x{}x{} in {}", gemm.m,
+                            gemm.n, gemm.k, to_text(gemm.dtype)));
+  }
+}
+
+LtMatmul::Layout LtMatmul::make_layout(cudaDataType_t type, std::int64_t rows,
+                                       std::int64_t columns) const {
+  cublasLtMatrixLayout_t layout = nullptr;
+  cublas_->check(
+      cublas_->cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
+                                          static_cast<std::uint64_t>(columns), rows),
+      "cublasLtMatrixLayoutCreate");
+  return {layout, cublas_->cublasLtMatrixLayoutDestroy};
+}
+
+void LtMatmul::enqueue(int algorithm, CUdeviceptr out) const {
+  const float alpha = 1, beta = 0;
+  cublas_->check(
+      cublas_->cublasLtMatmul(
+          cublas_->lt_handle(), operation_.get(), &alpha, reinterpret_cast<const void*>(b_),
+          first_.get(), reinterpret_cast<const void*>(a_), second_.get(), &beta,
+          reinterpret_cast<const void*>(out), out_.get(), reinterpret_cast<void*>(out), out_.get(),
+          &algorithms_[static_cast<std::size_t>(algorithm)].algo,
+          reinterpret_cast<void*>(workspace_.get()), kWorkspaceBytes, stream_),
+      "cublasLtMatmul");
+}
+
+std::vector<int> LtMatmul::shortlist(Timer& timer, CUdeviceptr out, std::size_t most) {
+  std::map<int, std::vector<double>> samples_ns;
+  for (int i = 0; i < num_algorithms(); ++i) {
+    // The first launch loads the kernel, which must not happen while the stream is held.
+    try {
+      enqueue(i, out);
+    } catch (const CudaError&) {
+      throw;
+    } catch (const Error&) {
+      continue;  // the heuristic offers what it does not always support
+    }
+    driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+    samples_ns[i];
+  }
+  for (int round = 0; round < kQuickRounds; ++round) {
+    for (auto& [algorithm, times_ns] : samples_ns) {
+      const Work work = [this, algorithm = algorithm, out] { enqueue(algorithm, out); };
+      times_ns.push_back(timer.sample(work, Preparation::cold).time_ns);
+      Timer::rest(times_ns.back());
+    }
+  }
+  std::vector<std::pair<double, int>> by_time;
+  for (const auto& [algorithm, times_ns] : samples_ns) {
+    by_time.emplace_back(median(times_ns), algorithm);
+  }
+  if (by_time.empty()) throw Error("none of cuBLASLt's algorithms ran");
+  std::sort(by_time.begin(), by_time.end());
+  std::vector<int> shortlist;
+  for (const auto& [time_ns, algorithm] : by_time) {
+    if (shortlist.size() < most && time_ns <= kShortlistRatio * by_time.front().first) {
+      shortlist.push_back(algorithm);
+    }
+  }
+  return shortlist;
+}
+
+std::string LtMatmul::describe(int algorithm) const {
+  return fmt::format("algorithm {} of {}, workspace {} MiB", algorithm + 1, num_algorithms(),
+                     kWorkspaceMib);
+}
+
+}  // namespace assay

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/cublas.h"
+#include "cuda/handles.h"
+#include "judge/operations.h"
+#include "timing/timer.h"
+
+namespace assay {
+
+/// One matrix product in every algorithm that cuBLASLt's heuristic offers for it: what a user of
+/// the library gets (the first) and the best it could give.
+class LtMatmul {
+ public:
+  /// `call` is a gemm whose `out` has the dtype that the product is written in. Throws Failure when
+  /// it is no gemm, Error when cuBLASLt has no algorithm for it.
+  LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas, const OperationCall& call,
+           cublasComputeType_t compute = CUBLAS_COMPUTE_32F);
+
+  int num_algorithms() const { return static_cast<int>(algorithms_.size()); }
+  /// Enqueues the product into `out`. Throws Error.
+  void enqueue(int algorithm, CUdeviceptr out) const;
+
+  /// Times every algorithm shortly, in turn, cold; returns those within 5 % of the fastest, fastest
+  /// first, at most `most`. Those that cannot run are left out. Throws Error when none can.
+  std::vector<int> shortlist(Timer& timer, CUdeviceptr out, std::size_t most);
+  /// "algorithm 3 of 8, workspace 32 MiB"
+  std::string describe(int algorithm) const;
+
+ private:
+  using Description =
+      std::unique_ptr<cublasLtMatmulDescOpaque_t, decltype(&::cublasLtMatmulDescDestroy)>;
+  using Layout =
+      std::unique_ptr<cublasLtMatrixLayoutOpaque_t, decltype(&::cublasLtMatrixLayoutDestroy)>;
+
+  Layout make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns) const;
+
+  const Driver* driver_;
+  CUstream stream_;
+  const Cublas* cublas_;
+  CUdeviceptr a_ = 0;
+  CUdeviceptr b_ = 0;
+  Description operation_;
+  Layout first_;  // column-major: b, then a, then out
+  Layout second_;
+  Layout out_;
+  DeviceMemory workspace_;
+  std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;
+};
+
+}  // namespace assay

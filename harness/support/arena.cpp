@@ -1,0 +1,51 @@
+#include "support/arena.h"
+
+#include <utility>
+
+#include "support/support_kernels.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kAlignment = 1024;  // of TMA's 128-byte swizzle
+// Wide enough that a tile of 128 rows of 512 bytes written one tile too far still lands in it.
+constexpr std::size_t kGuardBytes = 64 * 1024;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+std::size_t guarded_bytes(std::size_t bytes) { return kGuardBytes + aligned(bytes) + kGuardBytes; }
+
+GuardedBuffer place_buffer(const std::string& name, std::size_t bytes, CUdeviceptr begin) {
+  return {name, begin + kGuardBytes, bytes, begin, begin + guarded_bytes(bytes)};
+}
+
+void Arena::reserve(std::size_t bytes) {
+  if (bytes <= capacity_) return;
+  release();  // before the larger piece is asked for: both together may not fit
+  memory_ = allocate(*driver_, bytes + kAlignment);
+  capacity_ = bytes;
+}
+
+void Arena::release() {
+  memory_ = DeviceMemory();
+  capacity_ = 0;
+}
+
+DeviceMemory Arena::take() {
+  capacity_ = 0;
+  return std::move(memory_);
+}
+
+CUdeviceptr Arena::begin() const { return aligned(memory_.get()); }
+
+void poison(const Driver& driver, CUdeviceptr begin, std::size_t bytes, CUstream stream) {
+  if (bytes == 0) return;
+  driver.check(driver.cuMemsetD32Async(begin, kPoisonWord, bytes / 4, stream),
+               "cuMemsetD32Async of the poison");
+}
+
+}  // namespace assay

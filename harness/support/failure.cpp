@@ -1,0 +1,36 @@
+#include "support/failure.h"
+
+namespace assay {
+namespace {
+
+const char* kind_of(CUresult code) {
+  switch (code) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return "out_of_memory";
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+      return "illegal_address";
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+      return "trap";
+    default:
+      // What leaves the context alive was refused before it ran: a launch, a module, an attribute.
+      return is_sticky(code) ? "sticky" : "launch";
+  }
+}
+
+}  // namespace
+
+Outcome runtime_outcome(const CudaError& error) {
+  Outcome outcome;
+  outcome.status = Status::runtime;
+  outcome.kind = kind_of(error.code());
+  outcome.message = error.what();
+  return outcome;
+}
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "space/plan.h"
+#include "support/arena.h"
+#include "support/support_kernels.h"
+
+namespace assay {
+
+/// A generated input: its guarded memory and the hash of what is in it.
+struct Input {
+  GuardedBuffer buffer;
+  BufferPlan plan;
+  std::uint64_t seed = 0;
+  std::string key;  // equal keys are equal contents
+  std::uint64_t hash = 0;
+  DeviceMemory memory;
+};
+
+/// Makes inputs from (seed, name, index) alone and keeps them, so that the trials of a problem
+/// share them. An input whose shape depends on the configuration gets its own.
+class Inputs {
+ public:
+  Inputs(const Driver& driver, CUstream stream, const SupportKernels& support);
+
+  /// Throws Failure for a generator or argument that does not exist, CudaError.
+  std::shared_ptr<const Input> get(const BufferPlan& plan, std::uint64_t seed);
+  /// Makes an input that a kernel has changed, and its guard zones, what they were.
+  void restore(const Input& input) const;
+  /// Forgets all of them: another problem, or memory is short.
+  void clear() { kept_.clear(); }
+
+ private:
+  const Driver* driver_;
+  CUstream stream_;
+  const SupportKernels* support_;
+  std::map<std::string, std::shared_ptr<const Input>> kept_;
+};
+
+/// The key of the random numbers of the argument `name`.
+std::uint64_t generator_key(std::uint64_t seed, std::string_view name);
+
+/// A generator with its range.
+struct FillRecipe {
+  Generator generator = Generator::normal;
+  double low = 0;
+  double high = 0;
+};
+
+/// What an input's generator means for its dtype. Throws Failure that lists the generators.
+FillRecipe fill_recipe(const BufferPlan& plan);
+
+}  // namespace assay

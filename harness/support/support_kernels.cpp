@@ -1,0 +1,115 @@
+#include "support/support_kernels.h"
+
+#include <algorithm>
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kThreads = 256;  // support.cu's kThreads
+// Eight blocks of 256 threads fill an SM's 2048 threads; every kernel strides over the rest.
+constexpr std::int64_t kBlocksPerSm = 8;
+
+// Bytes that one thread of assay_guard looks at.
+constexpr std::size_t kGuardBytesPerThread = 4;
+
+}  // namespace
+
+SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin,
+                               int sm_count)
+    : driver_(&driver),
+      stream_(stream),
+      sm_count_(sm_count),
+      module_(load_module(driver, cubin)),
+      sink_(allocate(driver, sizeof(std::uint32_t))),
+      fill_(function("assay_fill")),
+      hash_(function("assay_hash")),
+      guard_(function("assay_guard")),
+      compare_(function("assay_compare")),
+      sum_squares_(function("assay_sum_squares")),
+      gather_(function("assay_gather")),
+      add_(function("assay_add")),
+      read_(function("assay_read")),
+      hold_(function("assay_hold")),
+      stamp_(function("assay_stamp")),
+      empty_(function("assay_empty")) {}
+
+CUfunction SupportKernels::function(const char* name) const {
+  CUfunction function = nullptr;
+  driver_->check(driver_->cuModuleGetFunction(&function, module_.get(), name), name);
+  return function;
+}
+
+template <typename... Args>
+void SupportKernels::launch_blocks(CUfunction function, std::int64_t blocks, std::int64_t threads,
+                                   Args... args) const {
+  void* parameters[] = {&args..., nullptr};  // the null keeps the array from being empty
+  driver_->check(driver_->cuLaunchKernel(function, static_cast<unsigned>(blocks), 1, 1,
+                                         static_cast<unsigned>(threads), 1, 1, 0, stream_,
+                                         parameters, nullptr),
+                 "launch of a support kernel");
+}
+
+template <typename... Args>
+void SupportKernels::launch(CUfunction function, std::int64_t threads, Args... args) const {
+  const std::int64_t blocks =
+      std::clamp<std::int64_t>((threads + kThreads - 1) / kThreads, 1, sm_count_ * kBlocksPerSm);
+  launch_blocks(function, blocks, threads == 1 ? 1 : kThreads, args...);
+}
+
+void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
+                          std::uint64_t key, double low, double high) const {
+  launch(fill_, std::max<std::int64_t>(elements, 2), static_cast<int>(generator),
+         static_cast<int>(dtype), out, elements, key, low, high);
+}
+
+void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const {
+  // At least a warp: the kernel adds up by warps.
+  launch(hash_, std::max<std::int64_t>(static_cast<std::int64_t>(bytes / 8), kThreads), data,
+         static_cast<std::uint64_t>(bytes), sum);
+}
+
+void SupportKernels::guard(CUdeviceptr zone, std::size_t bytes, bool backwards,
+                           CUdeviceptr found) const {
+  launch(guard_, static_cast<std::int64_t>(bytes / kGuardBytesPerThread), zone,
+         static_cast<std::uint64_t>(bytes), static_cast<int>(backwards), found);
+}
+
+void SupportKernels::compare(DType dtype, CUdeviceptr out, CUdeviceptr reference,
+                             std::int64_t elements, double factor, double floor,
+                             CUdeviceptr result) const {
+  launch(compare_, std::max(elements, kThreads), static_cast<int>(dtype), out, reference, elements,
+         factor, floor, result);
+}
+
+void SupportKernels::sum_squares(CUdeviceptr data, std::int64_t elements, CUdeviceptr sum) const {
+  launch(sum_squares_, std::max(elements, kThreads), data, elements, sum);
+}
+
+void SupportKernels::gather(DType dtype, CUdeviceptr data, std::int64_t first, std::int64_t step,
+                            std::int64_t count, CUdeviceptr out) const {
+  launch(gather_, std::max(count, kThreads), static_cast<int>(dtype), data, first, step, count,
+         out);
+}
+
+void SupportKernels::add(DType a_dtype, CUdeviceptr a, DType b_dtype, CUdeviceptr b,
+                         CUdeviceptr out, std::int64_t elements) const {
+  launch(add_, std::max(elements, kThreads), static_cast<int>(a_dtype), a,
+         static_cast<int>(b_dtype), b, out, elements);
+}
+
+void SupportKernels::read(CUdeviceptr data, std::size_t bytes) const {
+  const auto vectors = static_cast<std::int64_t>(bytes / 16);
+  launch(read_, std::max(vectors, kThreads), data, vectors, sink_.get());
+}
+
+void SupportKernels::hold(CUdeviceptr published, std::uint32_t ticket,
+                          CUdeviceptr timed_out) const {
+  launch(hold_, 1, published, ticket, timed_out);
+}
+
+// One thread for each SM: an idle GPU spreads them out, so that one runs on the SM that writes.
+void SupportKernels::stamp(CUdeviceptr stamp) const { launch_blocks(stamp_, sm_count_, 1, stamp); }
+
+void SupportKernels::empty() const { launch(empty_, 1); }
+
+}  // namespace assay

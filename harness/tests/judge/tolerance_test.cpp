@@ -1,0 +1,190 @@
+// Sums of random products, made the way kernels make them, right and wrong: every right way must
+// pass and every wrong way must fail.
+#include "judge/tolerance.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <vector>
+
+namespace assay {
+namespace {
+
+using Terms = std::vector<double>;
+using Sum = std::function<double(const Terms&)>;
+
+/// Long sums are slow to make and need fewer to tell.
+int num_elements(std::int64_t length) { return length > 1000 ? 40 : 200; }
+
+constexpr std::size_t kStep = 16;  // products that one tensor-core step adds
+
+/// To nearest even with `bits` of precision.
+double rounded(double value, int bits) {
+  if (value == 0) return 0;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+double truncated(double value, int bits) {
+  if (value == 0) return 0;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::trunc(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+int precision(DType dtype) { return dtype == DType::bf16 ? 8 : dtype == DType::f16 ? 11 : 24; }
+
+double exact(const Terms& terms) {
+  double sum = 0;
+  for (const double term : terms) sum += term;
+  return sum;
+}
+
+double one_by_one(const Terms& terms) {
+  float sum = 0;
+  for (const double term : terms) sum += static_cast<float>(term);
+  return static_cast<double>(sum);
+}
+
+double split_in_eight(const Terms& terms) {
+  float sums[8] = {};
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    sums[i * 8 / terms.size()] += static_cast<float>(terms[i]);
+  }
+  float sum = 0;
+  for (const float part : sums) sum += part;
+  return static_cast<double>(sum);
+}
+
+/// Sixteen products at a time, each sum kept in `bits` by `keep`.
+double in_steps(const Terms& terms, int bits, double (*keep)(double, int)) {
+  double sum = 0;
+  for (std::size_t i = 0; i < terms.size(); i += kStep) {
+    for (std::size_t j = i; j < std::min(terms.size(), i + kStep); ++j) sum += terms[j];
+    sum = keep(sum, bits);
+  }
+  return sum;
+}
+
+double on_tensor_cores(const Terms& terms) { return in_steps(terms, 24, truncated); }
+double kept_in_bf16(const Terms& terms) { return in_steps(terms, 8, rounded); }
+
+struct Verdict {
+  bool within_norm = true;
+  int bad_elements = 0;
+  bool passes() const { return within_norm && bad_elements == 0; }
+};
+
+/// Judges random sums of `length` products of normal numbers that `input_bits` hold.
+Verdict judge_sums(DType dtype, std::int64_t length, const Sum& sum, int input_bits = 8,
+                   int input_bits_used = 24) {
+  const int elements = num_elements(length);
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<double> outputs, references;
+  double squares = 0;
+  for (int element = 0; element < elements; ++element) {
+    Terms terms, used;
+    for (std::int64_t i = 0; i < length; ++i) {
+      const double a = rounded(normal(random), input_bits), b = rounded(normal(random), input_bits);
+      terms.push_back(a * b);
+      used.push_back(rounded(a, input_bits_used) * rounded(b, input_bits_used));
+    }
+    references.push_back(rounded(exact(terms), 24));
+    outputs.push_back(rounded(sum(used), precision(dtype)));
+    squares += references.back() * references.back();
+  }
+  const Tolerance tolerance = derive_tolerance(dtype, length, std::sqrt(squares / elements));
+  Verdict verdict;
+  double error_squares = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const double error = std::abs(outputs[i] - references[i]);
+    error_squares += error * error;
+    const double bound =
+        tolerance.element_factor * std::abs(references[i]) + tolerance.element_floor;
+    if (!(error <= bound)) ++verdict.bad_elements;
+  }
+  verdict.within_norm = std::sqrt(error_squares / squares) <= tolerance.relative_limit;
+  return verdict;
+}
+
+class RightSums : public testing::TestWithParam<std::tuple<DType, std::int64_t>> {};
+
+TEST_P(RightSums, PassHoweverTheyAreAdded) {
+  const auto [dtype, length] = GetParam();
+  for (const auto& sum : {Sum(one_by_one), Sum(split_in_eight), Sum(on_tensor_cores)}) {
+    const Verdict verdict = judge_sums(dtype, length, sum);
+    EXPECT_TRUE(verdict.within_norm);
+    EXPECT_EQ(verdict.bad_elements, 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, RightSums,
+                         testing::Combine(testing::Values(DType::bf16, DType::f16, DType::f32),
+                                          testing::Values(1, 2, 15, 16, 17, 128, 4096, 32768)));
+
+TEST(Tolerance, AMissingSliceOfSixteenIn32768Fails) {
+  const Sum sum = [](const Terms& terms) {
+    return one_by_one(Terms(terms.begin() + kStep, terms.end()));
+  };
+  const Verdict verdict = judge_sums(DType::bf16, 32768, sum);
+  EXPECT_FALSE(verdict.within_norm);
+  // One tile of many that misses it moves no norm: its elements must tell.
+  EXPECT_GT(verdict.bad_elements, num_elements(32768) / 2);
+}
+
+TEST(Tolerance, OneMissingProductIn4096Fails) {
+  const Sum sum = [](const Terms& terms) {
+    return one_by_one(Terms(terms.begin() + 1, terms.end()));
+  };
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
+    const Verdict verdict = judge_sums(dtype, 4096, sum);
+    EXPECT_FALSE(verdict.within_norm);
+    EXPECT_GT(verdict.bad_elements, num_elements(4096) / 3);
+  }
+}
+
+TEST(Tolerance, SumsKeptInBf16Fail) {
+  for (const std::int64_t length : {64, 128, 4096}) {
+    EXPECT_FALSE(judge_sums(DType::bf16, length, kept_in_bf16).passes()) << length;
+  }
+}
+
+TEST(Tolerance, Tf32ProductsOfF32InputsFail) {
+  constexpr int kTf32Bits = 11;
+  for (const std::int64_t length : {128, 4096}) {
+    EXPECT_TRUE(judge_sums(DType::f32, length, one_by_one, 24, 24).passes()) << length;
+    EXPECT_FALSE(judge_sums(DType::f32, length, one_by_one, 24, kTf32Bits).passes()) << length;
+  }
+}
+
+TEST(Tolerance, AnOutputOfZerosMustBeZero) {
+  const Tolerance tolerance = derive_tolerance(DType::bf16, 4096, 0);
+  EXPECT_EQ(tolerance.element_floor, 0);
+}
+
+TEST(Tolerance, GrowsWithTheSumAndNeverShrinks) {
+  double relative = 0, floor = 0;
+  for (std::int64_t length = 1; length <= 65536; length *= 2) {
+    const Tolerance tolerance = derive_tolerance(DType::f32, length, 1);
+    EXPECT_GE(tolerance.relative_limit, relative);
+    EXPECT_GE(tolerance.element_floor, floor);
+    relative = tolerance.relative_limit;
+    floor = tolerance.element_floor;
+  }
+}
+
+TEST(Tolerance, TheContractReplacesTheNormAndScalesTheElements) {
+  const Tolerance derived = derive_tolerance(DType::bf16, 128, 2);
+  const Tolerance given = derive_tolerance(DType::bf16, 128, 2, 0.25, 3.0);
+  EXPECT_EQ(given.relative_limit, 0.25);
+  EXPECT_DOUBLE_EQ(given.element_factor, 3 * derived.element_factor);
+  EXPECT_DOUBLE_EQ(given.element_floor, 3 * derived.element_floor);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,366 @@
+#include "ranking/ranking.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::size_t kRounds = 30;
+
+/// Entrants timed in turn: what drifts within a round drifts for all of them.
+class Race {
+ public:
+  explicit Race(std::uint64_t seed) : random_(seed) {
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      drift_.push_back(1 + 0.02 * static_cast<double>(round) / kRounds);
+    }
+  }
+
+  Entrant entrant(const std::string& kernel, const std::string& config, double time_ns,
+                  double noise_ratio = 0.005) {
+    Entrant entrant{kernel, config, {}, {}, ""};
+    std::normal_distribution<> noise(1, noise_ratio);
+    for (double drift : drift_) entrant.samples_ns.push_back(time_ns * drift * noise(random_));
+    return entrant;
+  }
+
+ private:
+  std::mt19937_64 random_;
+  std::vector<double> drift_;
+};
+
+const RankEntry& find(const std::vector<RankEntry>& ranking, const std::string& config) {
+  const auto found = std::find_if(ranking.begin(), ranking.end(),
+                                  [&](const RankEntry& entry) { return entry.config == config; });
+  if (found == ranking.end()) throw std::out_of_range(config);
+  return *found;
+}
+
+std::string winner(const std::vector<RankEntry>& ranking) {
+  std::string name;
+  for (const RankEntry& entry : ranking) {
+    if (entry.winner) name += entry.config;
+  }
+  return name;
+}
+
+bool same(const Interval& a, const Interval& b) {
+  return a.value == b.value && a.low == b.low && a.high == b.high;
+}
+
+TEST(Ranking, OfNobodyIsEmpty) { EXPECT_THAT(rank_entrants({}), IsEmpty()); }
+
+TEST(Ranking, OfOneEntrantIsItself) {
+  const auto ranking = rank_entrants({Race(1).entrant("k", "A=1", 100)});
+  ASSERT_EQ(ranking.size(), 1u);
+  EXPECT_TRUE(ranking[0].winner);
+  EXPECT_TRUE(ranking[0].tied);
+  EXPECT_TRUE(same(ranking[0].ratio_to_best, {1, 1, 1}));
+  EXPECT_TRUE(same(ranking[0].speedup_over_baseline, {0, 0, 0}));
+}
+
+TEST(Ranking, TellsTwoPercentApartAtHalfAPercentOfNoise) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Race race(seed);
+    const auto ranking =
+        rank_entrants({race.entrant("k", "A=1", 102), race.entrant("k", "A=2", 100)});
+    EXPECT_EQ(winner(ranking), "A=2");
+    const RankEntry& slow = find(ranking, "A=1");
+    EXPECT_FALSE(slow.tied) << seed;
+    EXPECT_NEAR(slow.ratio_to_best.value, 1.02, 0.005);
+    EXPECT_GT(slow.ratio_to_best.low, 1);
+  }
+}
+
+// A true difference of a tenth of the noise is below what the rounds resolve; the fixed rule, not
+// the luck of the samples, then names the winner.
+TEST(Ranking, TiesAreBrokenByRuleAndNotByLuck) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Race race(seed);
+    Entrant lean = race.entrant("k", "A=1", 100.01, 0.001);
+    Entrant fat = race.entrant("k", "A=2", 100, 0.001);
+    lean.tie_break.registers = 64;
+    fat.tie_break.registers = 128;
+    const auto ranking = rank_entrants({lean, fat});
+    EXPECT_TRUE(find(ranking, "A=1").tied && find(ranking, "A=2").tied) << seed;
+    EXPECT_EQ(winner(ranking), "A=1") << seed;
+  }
+}
+
+// Eight configurations a tenth of a percent apart, the slower the leaner: with the winner taken
+// from the edge of the tie, the next measurement would often call it slower.
+TEST(Ranking, AWinnerIsAmongTheTiedWhenAllIsMeasuredAgain) {
+  const auto measure = [](std::uint64_t seed) {
+    Race race(seed);
+    std::vector<Entrant> entrants;
+    for (int i = 0; i < 8; ++i) {
+      entrants.push_back(race.entrant("k", "A=" + std::to_string(i), 100 + 0.1 * i, 0.003));
+      entrants.back().tie_break.registers = 100 - i;
+    }
+    return rank_entrants(entrants);
+  };
+  int lost = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const auto first = measure(2 * seed), second = measure(2 * seed + 1);
+    lost += !find(second, winner(first)).tied || !find(first, winner(second)).tied;
+  }
+  EXPECT_LE(lost, 2);
+}
+
+TEST(Ranking, TheEliminatedAreComparedOverTheirOwnRounds) {
+  Race race(1);
+  Entrant out = race.entrant("k", "A=1", 110);
+  out.samples_ns.resize(8);
+  out.eliminated = true;
+  const auto ranking = rank_entrants({out, race.entrant("k", "A=2", 100)});
+  EXPECT_EQ(winner(ranking), "A=2");
+  const RankEntry& last = ranking.back();
+  EXPECT_EQ(last.config, "A=1");
+  EXPECT_TRUE(last.eliminated);
+  EXPECT_EQ(last.failure, "");
+  EXPECT_FALSE(last.tied);
+  EXPECT_NEAR(last.ratio_to_best.value, 1.1, 0.01);
+}
+
+// The clock fell for one of them: in time it is slower, in cycles it is not.
+TEST(Ranking, CyclesTellASlowClockFromASlowKernel) {
+  Race race(1);
+  Entrant fast = race.entrant("k", "A=1", 100);
+  Entrant slow = race.entrant("k", "A=2", 110);
+  fast.clocks_mhz.assign(fast.samples_ns.size(), 1980);
+  EXPECT_EQ(find(rank_entrants({fast, slow}), "A=2").cycles_ratio_to_best.value, 0);
+  slow.clocks_mhz.assign(slow.samples_ns.size(), 1800);
+  const auto ranking = rank_entrants({fast, slow});
+  EXPECT_NEAR(find(ranking, "A=2").ratio_to_best.value, 1.1, 0.01);
+  EXPECT_NEAR(find(ranking, "A=2").cycles_ratio_to_best.value, 1, 0.01);
+  EXPECT_TRUE(same(find(ranking, "A=1").cycles_ratio_to_best, {1, 1, 1}));
+}
+
+TEST(Ranking, TheObjectiveChoosesTheWinner) {
+  Race race(1);
+  Entrant quick = race.entrant("k", "A=1", 100);
+  Entrant frugal = race.entrant("k", "A=2", 150);
+  quick.energy_j = 0.1;
+  frugal.energy_j = 0.06;
+  const std::vector<Entrant> entrants{quick, frugal};
+  EXPECT_EQ(winner(rank_entrants(entrants, 0, Objective::time)), "A=1");
+  EXPECT_EQ(winner(rank_entrants(entrants, 0, Objective::energy)), "A=2");
+  EXPECT_EQ(winner(rank_entrants(entrants, 0, Objective::edp)), "A=2");
+  frugal.energy_j = 0.08;
+  EXPECT_EQ(winner(rank_entrants({quick, frugal}, 0, Objective::edp)), "A=1");
+}
+
+TEST(Ranking, AMarginBelowTheNoiseFloorIsATie) {
+  Race race(1);
+  const std::vector<Entrant> entrants = {race.entrant("k", "A=1", 102),
+                                         race.entrant("k", "A=2", 100)};
+  EXPECT_FALSE(find(rank_entrants(entrants, 0.01), "A=1").tied);
+  const auto ranking = rank_entrants(entrants, 0.03);
+  EXPECT_TRUE(find(ranking, "A=1").tied);
+  // The fixed rule decides among those within a quarter of the margin.
+  EXPECT_EQ(winner(ranking), "A=2");
+  EXPECT_EQ(winner(rank_entrants(entrants, 0.09)), "A=1");
+}
+
+TEST(NoiseFloor, IsTheFartherEndOfTheInterval) {
+  NoiseFloor noise;
+  noise.ratio = {1.001, 0.998, 1.003};
+  EXPECT_NEAR(noise.margin_ratio(), 0.003, 1e-12);
+  noise.ratio = {0.999, 0.99, 1.003};
+  EXPECT_NEAR(noise.margin_ratio(), 1 / 0.99 - 1, 1e-12);
+  // Too few rounds for an interval.
+  noise.ratio = {1.004, 0, std::numeric_limits<double>::infinity()};
+  EXPECT_NEAR(noise.margin_ratio(), 0.004, 1e-12);
+}
+
+TEST(Ranking, IdenticalSamplesTie) {
+  const Entrant a = Race(1).entrant("k", "A=1", 100);
+  Entrant b = a, c = a;
+  b.config = "A=2";
+  c.config = "A=0";
+  for (const RankEntry& entry : rank_entrants({a, b, c})) {
+    EXPECT_TRUE(entry.tied);
+    EXPECT_EQ(entry.winner, entry.config == "A=0");
+    EXPECT_TRUE(same(entry.ratio_to_best, {1, 1, 1}));
+  }
+}
+
+TEST(Ranking, TieBreakLooksAtSpillsThenRegistersThenSharedMemoryThenText) {
+  const Entrant base = Race(1).entrant("k", "B=1", 100);
+  const auto winner_with = [&](TieBreak tie_break, const std::string& config) {
+    Entrant other = base;
+    other.tie_break = tie_break;
+    other.config = config;
+    Entrant first = base;
+    first.tie_break = {8, 100, 1000};
+    return winner(rank_entrants({first, other}));
+  };
+  EXPECT_EQ(winner_with({0, 255, 9999}, "C=1"), "C=1");
+  EXPECT_EQ(winner_with({16, 1, 1}, "A=1"), "B=1");
+  EXPECT_EQ(winner_with({8, 99, 9999}, "C=1"), "C=1");
+  EXPECT_EQ(winner_with({8, 101, 1}, "A=1"), "B=1");
+  EXPECT_EQ(winner_with({8, 100, 999}, "C=1"), "C=1");
+  EXPECT_EQ(winner_with({8, 100, 1001}, "A=1"), "B=1");
+  EXPECT_EQ(winner_with({8, 100, 1000}, "A=1"), "A=1");
+  EXPECT_EQ(winner_with({8, 100, 1000}, "C=1"), "B=1");
+}
+
+TEST(Ranking, TiedMeansTiedWithTheFastestNotWithTheWinner) {
+  // b swings widely about a and c; c is slower than a in every round.
+  Entrant a{"k", "A=1", std::vector<double>(kRounds, 100.0), {0, 100, 0}, ""};
+  Entrant b{"k", "B=1", {}, {0, 50, 0}, ""};
+  Entrant c{"k", "C=1", std::vector<double>(kRounds, 100.8), {0, 1, 0}, ""};
+  for (std::size_t i = 0; i < kRounds; ++i)
+    b.samples_ns.push_back(98.65 + 0.1 * static_cast<double>(i));
+  const auto ranking = rank_entrants({a, b, c});
+  EXPECT_TRUE(find(ranking, "A=1").tied);
+  EXPECT_TRUE(find(ranking, "B=1").tied);
+  EXPECT_FALSE(find(ranking, "C=1").tied);
+  EXPECT_EQ(winner(ranking), "B=1");
+  // Ratios are to the winner, even for the one with the better median.
+  EXPECT_TRUE(same(find(ranking, "B=1").ratio_to_best, {1, 1, 1}));
+  EXPECT_NEAR(find(ranking, "A=1").ratio_to_best.value, 1 / 1.001, 5e-4);
+  EXPECT_EQ(ranking[0].config, "A=1");
+}
+
+TEST(Ranking, DoesNotDependOnTheOrderOfEntrants) {
+  Race race(3);
+  std::vector<Entrant> entrants;
+  for (int i = 0; i < 6; ++i) {
+    entrants.push_back(race.entrant(i % 2 ? "k" : "l", "A=" + std::to_string(i), 100 + 0.1 * i));
+    entrants.back().tie_break.registers = 100 - i / 2;
+  }
+  entrants.push_back(race.entrant("", "cublaslt_first", 104));
+  entrants.push_back(race.entrant("", "cublaslt_best", 101));
+  entrants[2].failure = "mismatch";
+  entrants[4].samples_ns = entrants[5].samples_ns;
+  const auto expected = rank_entrants(entrants);
+  std::mt19937_64 random(1);
+  for (int run = 0; run < 50; ++run) {
+    std::shuffle(entrants.begin(), entrants.end(), random);
+    const auto ranking = rank_entrants(entrants);
+    ASSERT_EQ(ranking.size(), expected.size());
+    for (std::size_t i = 0; i < ranking.size(); ++i) {
+      EXPECT_EQ(ranking[i].config, expected[i].config);
+      EXPECT_EQ(ranking[i].winner, expected[i].winner);
+      EXPECT_EQ(ranking[i].tied, expected[i].tied);
+      EXPECT_EQ(ranking[i].failure, expected[i].failure);
+      EXPECT_TRUE(same(ranking[i].ratio_to_best, expected[i].ratio_to_best));
+      EXPECT_TRUE(same(ranking[i].speedup_over_baseline, expected[i].speedup_over_baseline));
+    }
+  }
+}
+
+TEST(Ranking, HoldsItsInvariantsOnRandomRaces) {
+  std::mt19937_64 random(9);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Race race(seed);
+    std::vector<Entrant> entrants;
+    for (int i = 0; i < 5; ++i) {
+      const double time = std::uniform_real_distribution<>(100, 101)(random);
+      entrants.push_back(race.entrant("k", "A=" + std::to_string(i), time));
+      entrants.back().tie_break.registers = static_cast<int>(random() % 3);
+      if (random() % 5 == 0) entrants.back().failure = "mismatch";
+    }
+    entrants.push_back(race.entrant("", "cublaslt", 100.5));
+    int winners = 0, passed = 0;
+    bool seen_failed = false;
+    double last_midmean = 0;
+    for (const RankEntry& entry : rank_entrants(entrants)) {
+      const bool failed = !entry.failure.empty();
+      winners += entry.winner;
+      passed += !failed && !entry.kernel.empty();
+      EXPECT_TRUE(!entry.winner || entry.tied);
+      EXPECT_FALSE(entry.tied && (failed || entry.kernel.empty()));
+      EXPECT_FALSE(seen_failed && !failed);
+      seen_failed = failed;
+      if (!failed) {
+        EXPECT_GE(midmean(entry.samples_ns), last_midmean);
+        last_midmean = midmean(entry.samples_ns);
+      }
+    }
+    EXPECT_EQ(winners, passed > 0 ? 1 : 0);
+  }
+}
+
+TEST(Ranking, MeasuresAgainstTheFastestBaseline) {
+  Race race(2);
+  const auto ranking =
+      rank_entrants({race.entrant("k", "A=1", 100), race.entrant("", "cublaslt_first", 140),
+                     race.entrant("", "cublaslt_best", 110)});
+  const Interval& speedup = find(ranking, "A=1").speedup_over_baseline;
+  EXPECT_NEAR(speedup.value, 1.10, 0.005);
+  EXPECT_GT(speedup.low, 1.09);
+  EXPECT_LT(speedup.high, 1.11);
+  EXPECT_TRUE(same(find(ranking, "cublaslt_best").speedup_over_baseline, {1, 1, 1}));
+  EXPECT_NEAR(find(ranking, "cublaslt_first").ratio_to_best.value, 1.4, 0.01);
+}
+
+TEST(Ranking, ABaselineNeverWins) {
+  Race race(2);
+  const auto ranking =
+      rank_entrants({race.entrant("k", "A=1", 100), race.entrant("", "cublaslt", 50)});
+  EXPECT_EQ(winner(ranking), "A=1");
+  EXPECT_EQ(ranking[0].config, "cublaslt");
+  EXPECT_FALSE(ranking[0].tied);
+  EXPECT_NEAR(ranking[1].speedup_over_baseline.value, 0.5, 0.005);
+}
+
+TEST(Ranking, TheFailedComeLastAndKeepTheirReason) {
+  Race race(4);
+  Entrant fast = race.entrant("k", "A=1", 25);
+  fast.failure = "wrote 2 % of its output";
+  const auto ranking = rank_entrants({fast, race.entrant("k", "A=2", 100)});
+  EXPECT_EQ(winner(ranking), "A=2");
+  EXPECT_EQ(ranking[1].config, "A=1");
+  EXPECT_EQ(ranking[1].failure, "wrote 2 % of its output");
+  EXPECT_TRUE(same(ranking[1].ratio_to_best, {0, 0, 0}));
+}
+
+TEST(Ranking, HasNoWinnerWhenAllFailed) {
+  Race race(4);
+  std::vector<Entrant> entrants = {race.entrant("k", "A=1", 100), race.entrant("k", "A=2", 101),
+                                   race.entrant("", "cublaslt", 100)};
+  entrants[0].failure = entrants[1].failure = "mismatch";
+  const auto ranking = rank_entrants(entrants);
+  EXPECT_EQ(winner(ranking), "");
+  EXPECT_EQ(ranking[0].config, "cublaslt");
+}
+
+TEST(Ranking, AnEntrantThatMissedRoundsFailed) {
+  Race race(5);
+  Entrant partly = race.entrant("k", "A=1", 50), never = partly, zero = partly;
+  partly.samples_ns.resize(10);
+  never.config = "A=2";
+  never.samples_ns.clear();
+  zero.config = "A=3";
+  zero.samples_ns[4] = 0;
+  Entrant baseline = race.entrant("", "cublaslt", 60);
+  baseline.samples_ns.pop_back();
+  const auto ranking =
+      rank_entrants({partly, never, zero, baseline, race.entrant("k", "A=4", 100)});
+  EXPECT_EQ(winner(ranking), "A=4");
+  EXPECT_THAT(find(ranking, "A=1").failure, HasSubstr("10 of 30 rounds"));
+  EXPECT_THAT(find(ranking, "A=2").failure, HasSubstr("never timed"));
+  EXPECT_THAT(find(ranking, "A=3").failure, HasSubstr("round 5 is 0 ns"));
+  EXPECT_THAT(find(ranking, "cublaslt").failure, HasSubstr("29 of 30 rounds"));
+  EXPECT_TRUE(same(find(ranking, "A=4").speedup_over_baseline, {0, 0, 0}));
+}
+
+TEST(Ranking, TooFewRoundsTellNothingApart) {
+  const Entrant fast{"k", "A=1", {100, 100, 100, 100, 100}, {0, 200, 0}, ""};
+  const Entrant slow{"k", "A=2", {200, 200, 200, 200, 200}, {0, 100, 0}, ""};
+  const auto ranking = rank_entrants({fast, slow});
+  EXPECT_TRUE(ranking[0].tied && ranking[1].tied);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,185 @@
+#include "ranking/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const KernelSpec& kernel(const std::string& name) {
+  static const std::vector<KernelSpec> kernels = [] {
+    std::vector<KernelSpec> made(2);
+    made[0].name = "add";
+    made[1].name = "bad";
+    return made;
+  }();
+  return *std::find_if(kernels.begin(), kernels.end(),
+                       [&](const KernelSpec& spec) { return spec.name == name; });
+}
+
+Measured measured(std::int64_t block, double median_ns, const std::string& name = "add") {
+  return {&kernel(name), {{"BLOCK", block}}, median_ns, false, {}, 0};
+}
+
+Measured raced(std::int64_t block, double median_ns) {
+  Measured out = measured(block, median_ns);
+  out.censored = true;
+  return out;
+}
+
+std::vector<std::string> kept(std::vector<Measured> correct, int top) {
+  keep_best(correct, top);
+  std::vector<std::string> names;
+  for (const Measured& one : correct) names.push_back(one.kernel->name + " " + to_text(one.config));
+  return names;
+}
+
+TEST(KeepBest, KeepsTheFastestFirst) {
+  EXPECT_THAT(kept({measured(1, 300), measured(2, 100), measured(3, 200)}, 2),
+              ElementsAre("add BLOCK=2", "add BLOCK=3"));
+  EXPECT_THAT(kept({}, 2), IsEmpty());
+  EXPECT_THAT(kept({measured(1, 300)}, 8), ElementsAre("add BLOCK=1"));
+}
+
+// Two medians were equal at the last place of the shortlist; which of them was kept depended on the
+// order of the trials, so a replay kept the one that the recorded re-rank had not timed.
+TEST(KeepBest, EqualMediansAreInTheOrderOfTheirTextsWhateverTheOrderOfTheTrials) {
+  std::vector<Measured> correct{measured(1, 100), measured(2, 200), measured(3, 200),
+                                measured(1, 200, "bad"), measured(4, 200)};
+  std::vector<std::size_t> order{0, 1, 2, 3, 4};
+  do {
+    std::vector<Measured> shuffled;
+    for (const std::size_t i : order) shuffled.push_back(correct[i]);
+    ASSERT_THAT(kept(shuffled, 3), ElementsAre("add BLOCK=1", "add BLOCK=2", "add BLOCK=3"));
+    ASSERT_THAT(kept(shuffled, 5), SizeIs(5));
+    ASSERT_EQ(kept(shuffled, 5).back(), "bad BLOCK=1");
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(KeepBest, WhatIsWithinSixPercentOfTheFastestStaysUpToFourTimesTheTop) {
+  std::vector<Measured> correct;
+  for (int i = 0; i < 20; ++i) correct.push_back(measured(i, 1000 + 6 * i));
+  EXPECT_THAT(kept(correct, 2), SizeIs(8));
+  EXPECT_THAT(kept(correct, 3), SizeIs(11)) << "1060 ns is just near enough";
+  EXPECT_THAT(kept(correct, 15), SizeIs(15)) << "the top stays, near or not";
+  EXPECT_THAT(kept(correct, 100), SizeIs(20));
+}
+
+TEST(KeepBest, WhatWasRacedOutTakesPartOnlyWhereTheWinnerWouldRunAlone) {
+  EXPECT_THAT(kept({raced(1, 50), measured(2, 100), raced(3, 40)}, 8),
+              ElementsAre("add BLOCK=2", "add BLOCK=3"));
+  EXPECT_THAT(kept({raced(1, 50), measured(2, 100), measured(3, 900)}, 8),
+              ElementsAre("add BLOCK=2", "add BLOCK=3"));
+  EXPECT_THAT(kept({raced(1, 50), raced(2, 51), raced(3, 52)}, 8), SizeIs(2));
+  EXPECT_THAT(kept({raced(1, 50), measured(2, 100)}, 1), ElementsAre("add BLOCK=2"));
+}
+
+RerankEntry timed(const std::string& name, double time_ns, std::size_t rounds) {
+  RerankEntry entry;
+  entry.name = name;
+  entry.samples_ns.assign(rounds, time_ns);
+  return entry;
+}
+
+class VerdictOf : public testing::Test {
+ protected:
+  VerdictOf() : best_{measured(1, 100), measured(2, 110)}, requests_(2) {
+    best_[0].roofline_ns = 60;
+    best_[1].roofline_ns = 70;
+    result_.candidates = {timed("BLOCK=1", 120, 12), timed("BLOCK=2", 110, 12)};
+    result_.baselines = {timed("cublaslt_best", 130, 12)};
+  }
+
+  RankRecord verdict(Objective objective = Objective::time) const {
+    RankRecord asked{"add_f32", {{"N", 1000}}, {}, 0, {}, "now", {}, objective};
+    return verdict_of(asked, result_, best_, requests_);
+  }
+
+  std::vector<Measured> best_;
+  std::vector<TrialRequest> requests_;
+  RerankResult result_;
+};
+
+TEST_F(VerdictOf, SaysHowManyRoundsWereTaken) {
+  EXPECT_EQ(verdict().rounds, 12);
+  result_.candidates[0] = timed("BLOCK=1", 120, 5);  // it left after five
+  EXPECT_EQ(verdict().rounds, 12);
+}
+
+TEST_F(VerdictOf, EachEntryHasItsRooflineAndABaselineTheWinners) {
+  const std::vector<RankEntry> entries = verdict().entries;
+  ASSERT_THAT(entries, SizeIs(3));
+  EXPECT_TRUE(entries[0].winner);
+  for (const RankEntry& entry : entries) {
+    EXPECT_EQ(entry.roofline_ns, entry.config == "BLOCK=1" ? 60 : 70) << entry.config;
+  }
+}
+
+TEST_F(VerdictOf, WithoutTheEnergyOfAllThatMayWinTheObjectiveIsTime) {
+  EXPECT_EQ(verdict(Objective::energy).objective, Objective::time);
+  EXPECT_EQ(verdict(Objective::edp).objective, Objective::time);
+  result_.candidates[1].energy_j = 0.01;
+  EXPECT_EQ(verdict(Objective::edp).objective, Objective::time);
+  EXPECT_EQ(verdict(Objective::time).objective, Objective::time);
+
+  result_.candidates[0].eliminated = true;
+  EXPECT_EQ(verdict(Objective::edp).objective, Objective::edp);
+  result_.candidates[0].eliminated = false;
+  result_.candidates[0].outcome.status = Status::correctness;
+  result_.candidates[0].outcome.message = "C[0] was not written";
+  EXPECT_EQ(verdict(Objective::energy).objective, Objective::energy);
+}
+
+// A replay lacks what was not re-ranked when it was recorded.
+TEST_F(VerdictOf, WhatWasNeverTimedIsLeftOut) {
+  result_.candidates[0].samples_ns.clear();
+  EXPECT_THAT(verdict().entries, SizeIs(2));
+  result_.candidates[1].samples_ns.clear();
+  result_.baselines.clear();
+  EXPECT_THAT(verdict().entries, IsEmpty());
+}
+
+class IsRanked : public testing::Test {
+ protected:
+  IsRanked() : store_(Store::in_memory()) {
+    device_.name = "Fake GPU";
+    device_.uuid = "GPU-1";
+    rank_ = {"add_f32", {{"N", 1000}}, {}, 12, {}, "2026-11-21T10:00:00Z", {}, Objective::energy};
+    rank_.entries.resize(1);
+    rank_.entries[0].kernel = "add";
+    rank_.entries[0].config = "BLOCK=1";
+  }
+
+  bool is_ranked_with(const RankRecord& asked, const std::string& provenance = "") {
+    return is_ranked(store_, asked, device_, provenance);
+  }
+
+  Store store_;
+  DeviceInfo device_;
+  RankRecord rank_;
+};
+
+TEST_F(IsRanked, AnotherObjectiveIsAnotherQuestion) {
+  const std::int64_t sweep = store_.begin_sweep("s", "", "", device_, "");
+  store_.add_rank(sweep, rank_);
+  EXPECT_FALSE(is_ranked_with(rank_)) << "it has no winner";
+  rank_.entries[0].winner = true;
+  store_.add_rank(sweep, rank_);
+  EXPECT_TRUE(is_ranked_with(rank_));
+  EXPECT_FALSE(is_ranked_with(rank_, "recorded on Fake GPU, 2026-11-20"));
+  RankRecord asked = rank_;
+  asked.objective = Objective::time;
+  EXPECT_FALSE(is_ranked_with(asked));
+  asked = rank_;
+  asked.protocol.name = "hot";
+  EXPECT_FALSE(is_ranked_with(asked));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,75 @@
+#include "timing/energy.h"
+
+#include <chrono>
+
+#include "base/elapsed.h"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Between two looks at the counter: shorter than it takes to move on, longer than the look.
+constexpr double kChunkSeconds = 0.002;
+// A counter that does not move for so long is none.
+constexpr double kPatienceSeconds = 1;
+
+/// What the counter said when it moved on, and how many launches had finished by then.
+struct Tick {
+  double energy_j = 0;
+  double launches = 0;
+};
+
+/// Launches work until the counter moves on.
+class Meter {
+ public:
+  Meter(const Driver& driver, CUstream stream, const Nvml& nvml, const Work& work)
+      : driver_(&driver), stream_(stream), nvml_(&nvml), work_(&work) {
+    const auto begin = Clock::now();
+    run(1);
+    chunk_ = static_cast<int>(kChunkSeconds / seconds_since(begin)) + 1;
+  }
+
+  std::optional<Tick> next_tick() {
+    const std::optional<double> before = nvml_->energy_j();
+    const auto begin = Clock::now();
+    while (seconds_since(begin) < kPatienceSeconds) {
+      run(chunk_);
+      const std::optional<double> now = nvml_->energy_j();
+      if (before && now && *now > *before) return Tick{*now, launches_};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void run(int launches) {
+    for (int i = 0; i < launches; ++i) (*work_)();
+    driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+    launches_ += launches;
+  }
+
+  const Driver* driver_;
+  CUstream stream_;
+  const Nvml* nvml_;
+  const Work* work_;
+  int chunk_ = 1;
+  double launches_ = 0;
+};
+
+}  // namespace
+
+std::optional<double> joules_per_launch(const Driver& driver, CUstream stream, const Nvml& nvml,
+                                        const Work& work, double seconds) {
+  Meter meter(driver, stream, nvml, work);
+  // From tick to tick, so that the counter's steps do not blur the window's ends.
+  const std::optional<Tick> first = meter.next_tick();
+  if (!first) return std::nullopt;
+  std::optional<Tick> last;
+  for (const auto begin = Clock::now(); !last || seconds_since(begin) < seconds;) {
+    last = meter.next_tick();
+    if (!last) return std::nullopt;
+  }
+  return (last->energy_j - first->energy_j) / (last->launches - first->launches);
+}
+
+}  // namespace assay

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+
+#include "cuda/driver.h"
+#include "cuda/nvml.h"
+#include "timing/timer.h"
+
+namespace assay {
+
+/// The energy of one launch of `work`, in joules: what the whole board takes while launches run
+/// back to back for about `seconds`, over their number. Launches find in L2 what the one before
+/// left there. Nothing when the counter does not move on. Waits. Throws CudaError.
+std::optional<double> joules_per_launch(const Driver& driver, CUstream stream, const Nvml& nvml,
+                                        const Work& work, double seconds);
+
+}  // namespace assay

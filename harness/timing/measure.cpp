@@ -1,0 +1,63 @@
+#include "timing/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/elapsed.h"
+#include "base/stats.h"
+#include "timing/stop_rule.h"
+
+namespace assay {
+namespace {
+
+// A sample at a clock this much below the highest of its trial was held down by something that came
+// with it or before it: heat, a power brake, a neighbour. It is taken again after a pause that
+// doubles, up to this many times a trial.
+constexpr double kThrottledRatio = 0.93;
+constexpr int kMostRetakes = 4;
+constexpr double kFirstPauseNs = 2e6;
+
+void summarise(Timing& timing) {
+  const Interval interval = median_or_range(timing.samples_ns);
+  timing.median_ns = interval.value;
+  timing.ci_low_ns = interval.low;
+  timing.ci_high_ns = interval.high;
+  std::vector<double> known = timing.clocks_mhz;
+  std::erase(known, 0);
+  if (!known.empty()) timing.clock_mhz = median(known);
+}
+
+}  // namespace
+
+Timing measure(Timer& timer, const Work& work, const MeasureSpec& spec,
+               std::optional<double> best_ns) {
+  const Preparation preparation = preparation_of(spec.protocol);
+  const StopRule rule(spec, best_ns);
+  const bool settled = timer.settle(work, preparation);
+  const auto begin = std::chrono::steady_clock::now();
+  Timing timing;
+  double highest_mhz = 0;
+  double pause_ns = kFirstPauseNs;
+  std::optional<StopReason> stop;
+  while (!stop) {
+    const Sample taken = timer.sample(work, preparation);
+    highest_mhz = std::max(highest_mhz, taken.clock_mhz);
+    // A low clock is what `sustained` is about.
+    const bool throttled = preparation != Preparation::sustained && taken.clock_mhz > 0 &&
+                           taken.clock_mhz < kThrottledRatio * highest_mhz;
+    if (throttled && timing.num_throttled++ < kMostRetakes) {
+      std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(pause_ns));
+      pause_ns *= 2;
+      continue;
+    }
+    timing.samples_ns.push_back(taken.time_ns);
+    timing.clocks_mhz.push_back(taken.clock_mhz);
+    stop = rule.decide(timing.samples_ns, seconds_since(begin));
+  }
+  timing.stop = settled || *stop == StopReason::raced ? *stop : StopReason::unsettled;
+  summarise(timing);
+  return timing;
+}
+
+}  // namespace assay

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+
+#include "base/trial.h"
+#include "spec/sweep_spec.h"
+#include "timing/timer.h"
+
+namespace assay {
+
+/// Samples until the interval of the median is narrow enough, the work is clearly slower than
+/// `best_ns`, or time runs out. A sample at a lowered clock is taken again a few times. Throws like
+/// Timer::sample.
+Timing measure(Timer& timer, const Work& work, const MeasureSpec& spec,
+               std::optional<double> best_ns = {});
+
+}  // namespace assay

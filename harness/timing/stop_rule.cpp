@@ -1,0 +1,79 @@
+#include "timing/stop_rule.h"
+
+#include <algorithm>
+
+namespace assay {
+namespace {
+
+// An order-statistic 95 % interval exists from 6 samples on; one more makes it robust to one
+// outlier in the median.
+constexpr std::size_t kLeastForInterval = 6;
+constexpr std::size_t kMinSamples = 7;
+constexpr std::size_t kMaxSamples = 1000;
+// Past this many samples the interval is looked at after every eighth: sorting a thousand numbers
+// takes longer than a short kernel.
+constexpr std::size_t kFrequentLooks = 64;
+
+// Racing. Three samples that all lie a quarter above the best are no accident: cold samples of one
+// kernel spread by a few percent. An interval may come closer, but not as close as the drift of the
+// clock between two trials (1-2 % on an H200), which the re-rank is there to see through.
+constexpr std::size_t kLeastForRace = 3;
+constexpr double kRaceMarginOfSamples = 1.25;
+constexpr double kRaceMarginOfInterval = 1.05;
+
+// Four times the samples halve the interval of honest noise. One that keeps four fifths of its
+// width is held open by something that more samples do not average away: two modes, a clock that
+// swings.
+constexpr std::size_t kFirstNoiseLook = 64;
+constexpr double kLeastImprovement = 0.8;
+
+bool worth_a_look(std::size_t count) { return count <= kFrequentLooks || count % 8 == 0; }
+
+double width(const Interval& interval) { return interval.high - interval.low; }
+
+/// At 64, 128, 256, ... samples: whether the interval is hardly narrower than at a quarter of them.
+bool is_stably_noisy(std::span<const double> samples_ns, const Interval& interval) {
+  const std::size_t count = samples_ns.size();
+  if (count < kFirstNoiseLook || (count & (count - 1)) != 0) return false;
+  return width(interval) > kLeastImprovement * width(median_interval(samples_ns.first(count / 4)));
+}
+
+}  // namespace
+
+bool StopRule::is_raced(std::span<const double> samples_ns) const {
+  if (!best_ns_ || samples_ns.size() < kLeastForRace) return false;
+  if (*std::min_element(samples_ns.begin(), samples_ns.end()) > kRaceMarginOfSamples * *best_ns_) {
+    return true;
+  }
+  return samples_ns.size() >= kLeastForInterval && worth_a_look(samples_ns.size()) &&
+         median_interval(samples_ns).low > kRaceMarginOfInterval * *best_ns_;
+}
+
+std::optional<StopReason> StopRule::decide(std::span<const double> samples_ns,
+                                           double elapsed_s) const {
+  const bool whole_time = spec_.precision_ratio == 0;
+  if (!whole_time && is_raced(samples_ns)) return StopReason::raced;
+  if (samples_ns.size() < kMinSamples) {
+    // A launch so slow that not even these fit: twice the limit is given up to get them.
+    if (elapsed_s <= 2 * spec_.max_seconds_per_config) return std::nullopt;
+    return StopReason::time_limit;
+  }
+  const bool out_of_time = elapsed_s > spec_.max_seconds_per_config;
+  if (whole_time) return out_of_time ? std::optional(StopReason::time_limit) : std::nullopt;
+  const bool full = samples_ns.size() >= kMaxSamples;
+  if (!out_of_time && !full && !worth_a_look(samples_ns.size())) return std::nullopt;
+  const Interval interval = median_interval(samples_ns);
+  if (width(interval) / 2 <= spec_.precision_ratio * interval.value) return StopReason::precision;
+  if (is_stably_noisy(samples_ns, interval)) return StopReason::noise;
+  if (out_of_time) return StopReason::time_limit;
+  if (full) return StopReason::sample_limit;
+  return std::nullopt;
+}
+
+Interval median_or_range(std::span<const double> samples_ns) {
+  if (samples_ns.size() >= kLeastForInterval) return median_interval(samples_ns);
+  const auto [low, high] = std::minmax_element(samples_ns.begin(), samples_ns.end());
+  return {median(samples_ns), *low, *high};
+}
+
+}  // namespace assay

@@ -1,0 +1,296 @@
+#include "timing/timer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "base/elapsed.h"
+#include "base/stats.h"
+#include "support/failure.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kLeastFlushBytes = std::size_t{128} << 20;
+
+// Under load. What power management does to the clock swings over tens of milliseconds, so a long
+// load before each sample does not average it out: on an H200 one 4096^3 product entered twice
+// came out 1.9 % apart after 30 ms of load before each of 15 samples, and 0.1 % apart after 1 ms
+// before each of 200, at the same clock and time.
+constexpr double kLoadSeconds = 0.001;
+constexpr int kLaunchesPerWait = 4;
+// A GPU settles within a second or two. Settled is when the medians of ten samples before and after
+// 0.25 s of load differ by less.
+constexpr double kSettleLoadSeconds = 0.25;
+constexpr int kSettledSamples = 10;
+constexpr double kSettledRatio = 0.005;
+constexpr double kWakeSeconds = 0.02;
+
+// Between cold samples that are to be compared. The rest keeps the GPU idle for 96 % of the time up
+// to the longest one: back to back a 4096^3 product on an H200 is 2-4 % slower than at rest and the
+// ratio of two of them spreads by 0.4 % from process to process; with 5 ms of rest, by 0.14 %. Work
+// shorter than the flush before it draws too little power to lower the clock.
+constexpr double kRestRatio = 25;
+constexpr double kNeedsRestNs = 50e3;
+
+using Clock = std::chrono::steady_clock;
+
+struct Named {
+  std::string_view protocol;
+  Preparation preparation;
+};
+constexpr std::array kPreparations{
+    Named{"cold", Preparation::cold},
+    Named{"hot", Preparation::hot},
+    Named{"sustained", Preparation::sustained},
+    Named{"graph", Preparation::graph},
+};
+
+/// Events count in fractions of a nanosecond that a float of milliseconds cannot hold; what is left
+/// of them below a tenth is noise.
+double from_milliseconds(float milliseconds) {
+  return std::round(static_cast<double>(milliseconds) * 1e7) / 10;
+}
+
+}  // namespace
+
+Preparation preparation_of(std::string_view protocol) {
+  for (const Named& row : kPreparations) {
+    if (row.protocol == protocol) return row.preparation;
+  }
+  throw UsageError(
+      fmt::format("no protocol {}; there are cold, hot, sustained and graph", protocol));
+}
+
+/// What host and kernels tell each other around a sample.
+struct Timer::Mailbox {
+  std::uint32_t published = 0;  // the stream is held until this reaches the ticket
+  std::uint32_t timed_out = 0;
+  Stamp before;  // copied here after the sample: a write to the host just before the work could
+                 // delay it
+  Stamp after;
+};
+
+/// Publishes the ticket when it goes out of scope, so that the stream is released also when
+/// enqueuing the work throws: otherwise the next wait would last until the hold gives up.
+class Timer::Release {
+ public:
+  Release(std::uint32_t* published, std::uint32_t ticket)
+      : published_(published), ticket_(ticket) {}
+  ~Release() { std::atomic_ref(*published_).store(ticket_, std::memory_order_release); }
+  Release(const Release&) = delete;
+  Release& operator=(const Release&) = delete;
+
+ private:
+  std::uint32_t* published_;
+  std::uint32_t ticket_;
+};
+
+Timer::Timer(const Driver& driver, CUstream stream, const SupportKernels& support,
+             std::int64_t l2_bytes)
+    : driver_(&driver),
+      stream_(stream),
+      support_(&support),
+      flush_bytes_(std::max(kLeastFlushBytes, 2 * static_cast<std::size_t>(l2_bytes)) / 16 * 16),
+      mailbox_memory_(allocate_pinned(driver, sizeof(Mailbox))),
+      mailbox_on_device_(device_pointer(driver, mailbox_memory_)),
+      stamps_(allocate(driver, 2 * sizeof(Stamp))),
+      begin_(make_event(driver)),
+      end_(make_event(driver)) {
+  new (mailbox_memory_.get()) Mailbox;
+  flush_buffer_ = allocate(driver, flush_bytes_);
+  support.fill(Generator::normal, DType::f32, flush_buffer_.get(),
+               static_cast<std::int64_t>(flush_bytes_ / 4), 1, 0, 0);
+  // Loads the kernels used around a sample, before any stream is held.
+  flush();
+  support.empty();
+  support.stamp(stamps_.get());
+  support.hold(in_mailbox(offsetof(Mailbox, published)), 0,
+               in_mailbox(offsetof(Mailbox, timed_out)));
+  synchronise();
+}
+
+Timer::Mailbox& Timer::mailbox() const {
+  return *std::launder(static_cast<Mailbox*>(mailbox_memory_.get()));
+}
+
+CUdeviceptr Timer::in_mailbox(std::size_t offset) const { return mailbox_on_device_ + offset; }
+
+void Timer::synchronise() const {
+  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+void Timer::flush() const { support_->read(flush_buffer_.get(), flush_bytes_); }
+
+void Timer::flush_by_memset() const {
+  driver_->check(driver_->cuMemsetD8Async(flush_buffer_.get(), 0, flush_bytes_, stream_),
+                 "cuMemsetD8Async");
+}
+
+/// Keeps the GPU busy with the work for so long; returns while the last launches still run.
+void Timer::load(const Work& work, double seconds) const {
+  for (const auto begin = Clock::now();;) {
+    for (int i = 0; i < kLaunchesPerWait; ++i) work();
+    if (seconds_since(begin) > seconds) return;
+    synchronise();
+  }
+}
+
+void Timer::prepare(const Work& work, Preparation preparation) const {
+  switch (preparation) {
+    case Preparation::hot:
+      work();
+      return;
+    case Preparation::sustained:
+      load(work, kLoadSeconds);
+      flush();
+      return;
+    case Preparation::cold:
+    case Preparation::graph:
+      flush();
+      return;
+  }
+}
+
+/// The work between two events between two stamps.
+void Timer::enqueue_timed(const Work& work, unsigned event_flags) const {
+  support_->stamp(stamps_.get());
+  driver_->check(driver_->cuEventRecordWithFlags(begin_.get(), stream_, event_flags),
+                 "cuEventRecordWithFlags");
+  work();
+  driver_->check(driver_->cuEventRecordWithFlags(end_.get(), stream_, event_flags),
+                 "cuEventRecordWithFlags");
+  support_->stamp(stamps_.get() + sizeof(Stamp));
+  static_assert(offsetof(Mailbox, after) == offsetof(Mailbox, before) + sizeof(Stamp));
+  driver_->check(
+      driver_->cuMemcpyDtoHAsync(&mailbox().before, stamps_.get(), 2 * sizeof(Stamp), stream_),
+      "cuMemcpyDtoHAsync");
+}
+
+void Timer::run_held(const Work& work) {
+  const Release release(&mailbox().published, ++ticket_);
+  support_->hold(in_mailbox(offsetof(Mailbox, published)), ticket_,
+                 in_mailbox(offsetof(Mailbox, timed_out)));
+  enqueue_timed(work, CU_EVENT_RECORD_DEFAULT);
+}
+
+/// Captures everything and launches it at once. What cannot be captured is the work's fault.
+void Timer::run_graph(const Work& work) const {
+  CUgraph captured = nullptr;
+  driver_->check(driver_->cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                 "cuStreamBeginCapture");
+  try {
+    prepare(work, Preparation::graph);
+    enqueue_timed(work, CU_EVENT_RECORD_EXTERNAL);
+    driver_->check(driver_->cuStreamEndCapture(stream_, &captured), "cuStreamEndCapture");
+  } catch (const Error& error) {
+    if (captured == nullptr) static_cast<void>(driver_->cuStreamEndCapture(stream_, &captured));
+    const Graph dropped(*driver_, captured);
+    throw Failure(Status::runtime, "graph",
+                  fmt::format("its launches cannot be captured in a graph: {}", error.what()));
+  }
+  const Graph graph(*driver_, captured);
+  CUgraphExec instance = nullptr;
+  driver_->check(driver_->cuGraphInstantiate(&instance, graph.get(), 0), "cuGraphInstantiate");
+  const GraphInstance executable(*driver_, instance);
+  driver_->check(driver_->cuGraphLaunch(executable.get(), stream_), "cuGraphLaunch");
+  synchronise();
+}
+
+Sample Timer::read_sample() const {
+  Sample sample;
+  float milliseconds = 0;
+  driver_->check(driver_->event_elapsed_time(&milliseconds, begin_.get(), end_.get()),
+                 "cuEventElapsedTime");
+  sample.time_ns = from_milliseconds(milliseconds);
+  const auto& [published, timed_out, before, after] = mailbox();
+  // A stamp is missing when its kernel put no block on the SM that stamps.
+  if (before.time_ns != 0 && after.time_ns > before.time_ns) {
+    sample.clock_mhz = 1e3 * static_cast<double>(after.cycles - before.cycles) /
+                       static_cast<double>(after.time_ns - before.time_ns);
+  }
+  return sample;
+}
+
+void Timer::forget_stamps() const {
+  driver_->check(driver_->cuMemsetD8Async(stamps_.get(), 0, 2 * sizeof(Stamp), stream_),
+                 "cuMemsetD8Async");
+}
+
+Sample Timer::sample(const Work& work, Preparation preparation) {
+  if (preparation != Preparation::graph) {
+    return sample_after([&] { prepare(work, preparation); }, work);
+  }
+  forget_stamps();
+  run_graph(work);
+  return read_sample();
+}
+
+Sample Timer::sample_after(const Work& before, const Work& work) {
+  forget_stamps();
+  before();
+  run_held(work);
+  synchronise();
+  if (std::atomic_ref(mailbox().timed_out).exchange(0) != 0) {
+    throw Failure(Status::runtime, "hold",
+                  "the stream was held for a second without being released: enqueuing the launches "
+                  "waited for the device");
+  }
+  return read_sample();
+}
+
+bool Timer::settle(const Work& work, Preparation preparation) {
+  // The first after a check finds the clock of a GPU that was busy.
+  sample(work, preparation);
+  if (preparation != Preparation::sustained) return true;
+  double older_ns = 0;
+  for (const auto begin = Clock::now(); seconds_since(begin) < kLongestSettleSeconds;) {
+    load(work, kSettleLoadSeconds);
+    std::vector<double> times_ns;
+    for (int i = 0; i < kSettledSamples; ++i) {
+      times_ns.push_back(sample(work, preparation).time_ns);
+    }
+    const double newer_ns = median(times_ns);
+    if (std::abs(newer_ns - older_ns) <= kSettledRatio * older_ns) return true;
+    older_ns = newer_ns;
+  }
+  return false;
+}
+
+void Timer::rest(double time_ns) {
+  if (time_ns <= kNeedsRestNs) return;
+  const double rest_ns = std::min(kRestRatio * time_ns, kLongestRestSeconds * 1e9);
+  std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(rest_ns));
+}
+
+double Timer::boost_clock_mhz() {
+  const Work read = [this] { flush(); };
+  load(read, kWakeSeconds);
+  synchronise();
+  std::vector<double> clocks_mhz;
+  for (int i = 0; i < kSettledSamples; ++i) {
+    const double mhz = sample(read, Preparation::hot).clock_mhz;
+    if (mhz > 0) clocks_mhz.push_back(mhz);
+  }
+  return clocks_mhz.empty() ? 0 : median(clocks_mhz);
+}
+
+double Timer::quick_median_ns(const Work& work, int samples) {
+  rest(sample(work, Preparation::cold).time_ns);
+  std::vector<double> times_ns;
+  for (int i = 0; i < samples; ++i) {
+    times_ns.push_back(sample(work, Preparation::cold).time_ns);
+    rest(times_ns.back());
+  }
+  return median(times_ns);
+}
+
+}  // namespace assay

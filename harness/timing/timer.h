@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "messages/requests.h"
+#include "support/support_kernels.h"
+
+namespace assay {
+
+/// Enqueues work on the timer's stream without waiting for it.
+using Work = std::function<void()>;
+
+/// What happens on the GPU before a sample, by the name of the protocol.
+///   cold       L2 is evicted by reading a buffer of twice its size; the GPU is idle between
+///              samples, so that it runs at boost clocks
+///   hot        the same work runs once, untimed
+///   sustained  the same work runs back to back for a millisecond, then L2 is evicted: no idle
+///              moment, so that power and clocks are those of a busy GPU
+///   graph      cold, with eviction, events and work captured in one graph
+enum class Preparation { cold, hot, sustained, graph };
+
+/// Throws UsageError for a protocol that is not timed.
+Preparation preparation_of(std::string_view protocol);
+
+/// One timed run of the work.
+struct Sample {
+  double time_ns = 0;
+  double clock_mhz = 0;  // the SM clock during it; 0 when it is not known
+};
+
+/// Takes times: two events around the work, on a stream that a spin kernel holds until everything
+/// is enqueued; outside them two stamps of the SM's clock and of the time.
+///
+/// The work must have run once before: a kernel that is loaded lazily while the stream is held
+/// waits for the device, which waits for the host.
+class Timer {
+ public:
+  /// Throws CudaError when there is no room for the flush buffer.
+  Timer(const Driver& driver, CUstream stream, const SupportKernels& support,
+        std::int64_t l2_bytes);
+
+  /// Enqueues the read that evicts L2.
+  void flush() const;
+  /// Enqueues a memset of the same buffer, as other tools flush: it leaves lines in L2 that the
+  /// next kernel's reads must first write back. Only to show what that costs.
+  void flush_by_memset() const;
+
+  /// Brings the GPU into the state that samples of the protocol are taken in: under `sustained`
+  /// the work runs until samples of it repeat. False when they still do not after three seconds.
+  /// Throws like sample().
+  bool settle(const Work& work, Preparation preparation);
+  /// One sample. Waits. Throws CudaError and Failure: the launches wait for the device, or cannot
+  /// be captured in a graph.
+  Sample sample(const Work& work, Preparation preparation);
+  /// One sample of the work with nothing before it but `before`.
+  Sample sample_after(const Work& before, const Work& work);
+  /// Leaves the GPU idle after a sample of `time_ns`, so that the next one does not start in the
+  /// heat and the lowered clock of this one.
+  static void rest(double time_ns);
+  /// The SM clock of short work, after a moment of load that wakes an idle GPU; 0 when not known.
+  double boost_clock_mhz();
+  /// The median of `samples` cold samples after one that is thrown away, with a rest after each.
+  double quick_median_ns(const Work& work, int samples);
+
+ private:
+  class Release;
+  struct Mailbox;
+
+  Mailbox& mailbox() const;
+  CUdeviceptr in_mailbox(std::size_t offset) const;
+  void load(const Work& work, double seconds) const;
+  void prepare(const Work& work, Preparation preparation) const;
+  void enqueue_timed(const Work& work, unsigned event_flags) const;
+  void run_held(const Work& work);
+  void run_graph(const Work& work) const;
+  void forget_stamps() const;
+  Sample read_sample() const;
+  void synchronise() const;
+
+  const Driver* driver_;
+  CUstream stream_;
+  const SupportKernels* support_;
+  DeviceMemory flush_buffer_;
+  std::size_t flush_bytes_;
+  PinnedMemory mailbox_memory_;
+  CUdeviceptr mailbox_on_device_;
+  DeviceMemory stamps_;  // before and after
+  Event begin_;
+  Event end_;
+  std::uint32_t ticket_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,240 @@
+#include "worker/launcher.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "support/failure.h"
+
+namespace assay {
+namespace {
+
+Failure refused(const std::string& message) { return {Status::runtime, "launch", message}; }
+
+template <typename T>
+T exact_cast(const ScalarPlan& scalar) {
+  if (!std::in_range<T>(scalar.value)) {
+    throw refused(fmt::format("argument {}: {} does not fit {}", scalar.name, scalar.value,
+                              to_text(scalar.dtype)));
+  }
+  return static_cast<T>(scalar.value);
+}
+
+/// The upper half of the f32, rounded to nearest even.
+std::uint16_t bf16_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
+}
+
+void write_scalar(const ScalarPlan& scalar, void* slot) {
+  const auto write = [slot](auto value) { std::memcpy(slot, &value, sizeof value); };
+  switch (scalar.dtype) {
+    case DType::i32:
+      return write(exact_cast<std::int32_t>(scalar));
+    case DType::u8:
+      return write(exact_cast<std::uint8_t>(scalar));
+    case DType::i64:
+      return write(scalar.value);
+    case DType::f32:
+      return write(static_cast<float>(scalar.value));
+    case DType::f64:
+      return write(static_cast<double>(scalar.value));
+    case DType::bf16:
+      return write(bf16_bits(static_cast<float>(scalar.value)));
+    case DType::f16:
+      throw refused(fmt::format(
+          "argument {}: a scalar can be i32, i64, u8, f32, f64 or bf16, not f16", scalar.name));
+  }
+}
+
+CUtensorMapDataType tensor_map_type(DType dtype) {
+  switch (dtype) {
+    case DType::bf16:
+      return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case DType::f16:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case DType::f32:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case DType::f64:
+      return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+    case DType::i32:
+      return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case DType::i64:
+      return CU_TENSOR_MAP_DATA_TYPE_INT64;
+    case DType::u8:
+      break;
+  }
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+}
+
+CUtensorMapSwizzle swizzle_mode(int bytes) {
+  if (bytes == 32) return CU_TENSOR_MAP_SWIZZLE_32B;
+  if (bytes == 64) return CU_TENSOR_MAP_SWIZZLE_64B;
+  if (bytes == 128) return CU_TENSOR_MAP_SWIZZLE_128B;
+  return CU_TENSOR_MAP_SWIZZLE_NONE;
+}
+
+/// A descriptor lists dimensions from the contiguous one outwards, a contract the other way round.
+void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const BufferPlan& buffer,
+                      CUdeviceptr data, void* slot) {
+  const std::size_t rank = buffer.shape.size();
+  if (rank == 0 || rank > 5 || map.box.size() != rank) {
+    throw refused(
+        fmt::format("tensor map {}: {} has {} dimensions and the box {}; both need the "
+                    "same number, 1 to 5",
+                    map.name, map.of, rank, map.box.size()));
+  }
+  const std::vector<cuuint64_t> extents(buffer.shape.rbegin(), buffer.shape.rend());
+  std::vector<cuuint32_t> box;
+  for (auto side = map.box.rbegin(); side != map.box.rend(); ++side) {
+    // 0 for what 32 bits cannot hold: the driver refuses it.
+    box.push_back(std::in_range<cuuint32_t>(*side) ? static_cast<cuuint32_t>(*side) : 0);
+  }
+  std::vector<cuuint64_t> strides;  // in bytes, without the contiguous dimension's
+  auto pitch = static_cast<cuuint64_t>(size_bytes(buffer.dtype));
+  for (std::size_t i = 0; i + 1 < rank; ++i) strides.push_back(pitch *= extents[i]);
+  strides.push_back(pitch);  // never read; keeps the pointer valid for rank 1
+  const std::vector<cuuint32_t> element_strides(rank, 1);
+
+  CUtensorMap encoded;
+  const CUresult result = driver.cuTensorMapEncodeTiled(
+      &encoded, tensor_map_type(buffer.dtype), static_cast<cuuint32_t>(rank),
+      reinterpret_cast<void*>(data), extents.data(), strides.data(), box.data(),
+      element_strides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(map.swizzle_bytes),
+      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS) {
+    driver.fail(result, fmt::format("tensor map {} of {} [{}], box [{}], swizzle {}", map.name,
+                                    map.of, fmt::join(buffer.shape, ","), fmt::join(map.box, ","),
+                                    map.swizzle_bytes));
+  }
+  std::memcpy(slot, &encoded, sizeof encoded);
+}
+
+unsigned extent(std::int64_t value, const char* what, const LaunchPlan& plan) {
+  if (value < 1 || !std::in_range<unsigned>(value)) {
+    throw refused(fmt::format("launch of {}: a {} of {} is outside 1..{}", plan.entry, what, value,
+                              std::numeric_limits<unsigned>::max()));
+  }
+  return static_cast<unsigned>(value);
+}
+
+}  // namespace
+
+Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cubin,
+                   const AddressOf& address_of)
+    : driver_(&driver), module_(load_module(driver, cubin)) {
+  bind(driver, plan, address_of);
+  std::map<std::string, std::int64_t> most_smem_bytes;  // the attribute belongs to the entry
+  for (const LaunchPlan& launch : plan.launches) {
+    std::int64_t& most = most_smem_bytes[launch.entry];
+    most = std::max(most, launch.smem_bytes);
+  }
+  for (const LaunchPlan& launch : plan.launches) {
+    launches_.push_back(prepare(launch, most_smem_bytes[launch.entry]));
+  }
+}
+
+void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& address_of) {
+  slots_.resize(plan.args.size());
+  for (std::size_t i = 0; i < plan.args.size(); ++i) {
+    void* slot = slots_[i].bytes;
+    parameters_.push_back(slot);
+    if (const auto* scalar = std::get_if<ScalarPlan>(&plan.args[i])) {
+      write_scalar(*scalar, slot);
+    } else if (const auto* map = std::get_if<TensorMapPlan>(&plan.args[i])) {
+      if (map->box.empty()) continue;  // slots are zeros
+      for (const ArgPlan& arg : plan.args) {
+        const auto* buffer = std::get_if<BufferPlan>(&arg);
+        if (buffer == nullptr || buffer->name != map->of) continue;
+        write_tensor_map(driver, *map, *buffer, address_of(map->of), slot);
+      }
+    } else {
+      const auto& buffer = std::get<BufferPlan>(plan.args[i]);
+      const CUdeviceptr data = address_of(buffer.name);
+      std::memcpy(slot, &data, sizeof data);
+      if (buffer.zeroed) memsets_.push_back({data, static_cast<std::size_t>(buffer.bytes())});
+    }
+  }
+}
+
+Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes) const {
+  Launch launch;
+  const CUresult found =
+      driver_->cuModuleGetFunction(&launch.function, module_.get(), plan.entry.c_str());
+  if (found == CUDA_ERROR_NOT_FOUND) {
+    throw Failure(Status::runtime, "missing_entry",
+                  fmt::format("the compiled kernel has no extern \"C\" entry {}", plan.entry));
+  }
+  driver_->check(found, "cuModuleGetFunction");
+
+  CUlaunchConfig& config = launch.config;
+  config.gridDimX = extent(plan.grid[0], "grid", plan);
+  config.gridDimY = extent(plan.grid[1], "grid", plan);
+  config.gridDimZ = extent(plan.grid[2], "grid", plan);
+  config.blockDimX = extent(plan.block[0], "block", plan);
+  config.blockDimY = extent(plan.block[1], "block", plan);
+  config.blockDimZ = extent(plan.block[2], "block", plan);
+  launch.call =
+      fmt::format("launch of {}, grid [{}], block [{}], {} bytes of shared memory", plan.entry,
+                  fmt::join(plan.grid, ","), fmt::join(plan.block, ","), plan.smem_bytes);
+  if (plan.smem_bytes < 0 || !std::in_range<int>(most_smem_bytes)) {
+    throw refused(launch.call + ": no such amount of shared memory");
+  }
+  config.sharedMemBytes = static_cast<unsigned>(plan.smem_bytes);
+  if (most_smem_bytes > 0) {
+    const CUresult result = driver_->cuFuncSetAttribute(
+        launch.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        static_cast<int>(most_smem_bytes));
+    if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
+  }
+
+  const std::int64_t blocks = plan.cluster[0] * plan.cluster[1] * plan.cluster[2];
+  if (blocks != 1) {
+    launch.call += fmt::format(", cluster [{}]", fmt::join(plan.cluster, ","));
+    CUlaunchAttribute& cluster = launch.attributes.emplace_back();
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim.x = extent(plan.cluster[0], "cluster", plan);
+    cluster.value.clusterDim.y = extent(plan.cluster[1], "cluster", plan);
+    cluster.value.clusterDim.z = extent(plan.cluster[2], "cluster", plan);
+    constexpr std::int64_t kPortableClusterBlocks = 8;
+    if (blocks > kPortableClusterBlocks) {
+      const CUresult result = driver_->cuFuncSetAttribute(
+          launch.function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+      if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
+    }
+  }
+  // The first launch waits for all that is ahead of it: what a trial times must not overlap with
+  // what it does not.
+  if (plan.early && !launches_.empty()) {
+    CUlaunchAttribute& early = launch.attributes.emplace_back();
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
+  }
+  return launch;
+}
+
+void Launcher::enqueue(CUstream stream) const {
+  for (const Memset& memset : memsets_) {
+    driver_->check(driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream),
+                   "cuMemsetD8Async");
+  }
+  // The driver reads parameters and attributes through pointers to what it could write, and does
+  // not.
+  auto* const parameters = const_cast<void**>(parameters_.data());
+  for (const Launch& launch : launches_) {
+    CUlaunchConfig config = launch.config;
+    config.hStream = stream;
+    config.attrs = const_cast<CUlaunchAttribute*>(launch.attributes.data());
+    config.numAttrs = static_cast<unsigned>(launch.attributes.size());
+    const CUresult result =
+        driver_->cuLaunchKernelEx(&config, launch.function, parameters, nullptr);
+    if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
+  }
+}
+
+}  // namespace assay

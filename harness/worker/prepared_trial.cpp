@@ -1,0 +1,142 @@
+#include "worker/prepared_trial.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+
+namespace assay {
+namespace {
+
+const GuardedBuffer* find_placed(const std::vector<GuardedBuffer>& placed,
+                                 const std::string& name) {
+  for (const GuardedBuffer& buffer : placed) {
+    if (buffer.name == name) return &buffer;
+  }
+  return nullptr;
+}
+
+std::string read_cubin(const std::filesystem::path& path) {
+  try {
+    return read_file(path);
+  } catch (const UsageError& error) {  // the cache was emptied under a running sweep
+    throw Failure(Status::runtime, "launch", error.what());
+  }
+}
+
+Launcher make_launcher(Bench& bench, const TrialRequest& request) {
+  const InputMap inputs = make_inputs(bench, request.plan, request.seed);
+  const std::vector<GuardedBuffer> placed = lay_out(request.plan, bench.arena.begin());
+  return Launcher(
+      bench.driver, request.plan, read_cubin(request.cubin_path), [&](const std::string& name) {
+        const auto input = inputs.find(name);
+        return input != inputs.end() ? input->second->buffer.data : find_placed(placed, name)->data;
+      });
+}
+
+CheckedOutput checked_output(const Plan& plan, const BufferPlan& buffer,
+                             const GuardedBuffer& placed,
+                             const std::shared_ptr<const Reference>& reference) {
+  const auto found = reference->outputs.find(buffer.name);
+  if (found == reference->outputs.end()) {
+    throw Failure(
+        Status::runtime, "oracle",
+        fmt::format("output {} has no reference, so nothing could say whether it is right",
+                    buffer.name));
+  }
+  if (buffer.dtype != DType::bf16 && buffer.dtype != DType::f16 && buffer.dtype != DType::f32) {
+    throw Failure(Status::runtime, "oracle",
+                  fmt::format("output {} is {}; outputs can be bf16, f16 or f32", buffer.name,
+                              to_text(buffer.dtype)));
+  }
+  CheckedOutput output;
+  output.buffer = placed;
+  output.dtype = buffer.dtype;
+  output.shape = buffer.shape;
+  output.keep_alive = reference;
+  output.reference = &found->second;
+  output.tolerance = derive_tolerance(buffer.dtype, found->second.sum_length, found->second.rms,
+                                      plan.relative_tolerance, plan.element_tolerance);
+  return output;
+}
+
+}  // namespace
+
+std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin) {
+  std::vector<GuardedBuffer> placed;
+  for (const ArgPlan& arg : plan.args) {
+    const auto* buffer = std::get_if<BufferPlan>(&arg);
+    if (buffer == nullptr || buffer->role == Role::in) continue;
+    placed.push_back(place_buffer(buffer->name, static_cast<std::size_t>(buffer->bytes()), begin));
+    begin = placed.back().end;
+  }
+  return placed;
+}
+
+InputMap make_inputs(Bench& bench, const Plan& plan, std::uint64_t seed) {
+  InputMap inputs;
+  for (const ArgPlan& arg : plan.args) {
+    const auto* buffer = std::get_if<BufferPlan>(&arg);
+    if (buffer == nullptr || buffer->role != Role::in) continue;
+    inputs[buffer->name] = bench.inputs.get(*buffer, seed);
+  }
+  return inputs;
+}
+
+Trial::Trial(Bench& bench, const TrialRequest& request)
+    : bench_(&bench),
+      deterministic_(request.plan.deterministic),
+      arena_begin_(bench.arena.begin()),
+      arena_bytes_(arena_bytes(request.plan)),
+      launcher_(make_launcher(bench, request)) {
+  const Plan& plan = request.plan;
+  const InputMap inputs = make_inputs(bench, plan, request.seed);
+  const auto reference = bench.references.get(plan, inputs);
+  const std::vector<GuardedBuffer> placed = lay_out(plan, bench.arena.begin());
+  for (const auto& [name, input] : inputs) buffers_.inputs.push_back(input);
+  for (const ArgPlan& arg : plan.args) {
+    const auto* buffer = std::get_if<BufferPlan>(&arg);
+    if (buffer == nullptr || buffer->role == Role::in) continue;
+    const GuardedBuffer& place = *find_placed(placed, buffer->name);
+    if (buffer->role == Role::scratch) {
+      buffers_.scratch.push_back(place);
+    } else {
+      buffers_.outputs.push_back(checked_output(plan, *buffer, place, reference));
+    }
+  }
+}
+
+std::size_t Trial::arena_bytes(const Plan& plan) {
+  const std::vector<GuardedBuffer> placed = lay_out(plan, 0);
+  return placed.empty() ? 0 : placed.back().end;
+}
+
+Validation Trial::check() {
+  return check_after([] {});
+}
+
+Validation Trial::check_cold() {
+  return check_after([this] { bench_->timer.flush(); });
+}
+
+Validation Trial::check_after(const Work& before) {
+  poison(bench_->driver, arena_begin_, arena_bytes_, bench_->stream);
+  before();
+  enqueue();
+  CheckReport report = bench_->checker.check(buffers_);
+  for (const auto& input : report.damaged_inputs) bench_->inputs.restore(*input);
+  if (report.damaged_reference) bench_->references.clear();
+  if (report.failure) {
+    Outcome outcome = report.failure->outcome();
+    outcome.validation = report.validation;
+    throw Failure(std::move(outcome));
+  }
+  if (!first_hashes_) {
+    first_hashes_ = std::move(report.output_hashes);
+  } else if (deterministic_ && report.output_hashes != *first_hashes_) {
+    throw Failure(Status::correctness, "nondeterministic",
+                  "two launches on the same inputs gave outputs that differ in some bit");
+  }
+  return report.validation.value_or(Validation{});
+}
+
+}  // namespace assay

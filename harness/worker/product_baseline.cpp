@@ -1,0 +1,73 @@
+#include "worker/product_baseline.h"
+
+#include <fmt/format.h>
+
+#include "worker/prepared_trial.h"
+
+namespace assay {
+namespace {
+
+// An algorithm of a baseline that is not much slower than the best in a quick look may be the best
+// in truth: which one a quick look prefers changes from process to process, and with it the
+// baseline, by up to 1 % at 4096^3 on an H200. cuBLASLt offers 8 there.
+constexpr std::size_t kMostAlgorithms = 8;
+
+}  // namespace
+
+ProductBaseline::ProductBaseline(Bench& bench, const TrialRequest& request) {
+  const Plan& plan = request.plan;
+  if (plan.reference.size() != 1 || plan.reference[0].operation != "gemm") {
+    throw Failure(Status::runtime, "baseline", "cublaslt needs a reference that is one gemm");
+  }
+  inputs = make_inputs(bench, plan, request.seed);
+  OperationCall call = reference_call(plan, 0, inputs, {});
+  const std::string& out_name = plan.reference[0].operands.at("out");
+  for (const ArgPlan& arg : plan.args) {
+    const auto* buffer = std::get_if<BufferPlan>(&arg);
+    if (buffer != nullptr && buffer->name == out_name) call.out.dtype = buffer->dtype;
+  }
+  for (const GuardedBuffer& buffer : lay_out(plan, bench.arena.begin())) {
+    if (buffer.name == out_name) out = buffer.data;
+  }
+  const GemmShape gemm = gemm_shape(call);
+  key = fmt::format("{}x{}x{} {} {}{}{}", gemm.m, gemm.n, gemm.k, to_text(gemm.dtype),
+                    to_text(call.out.dtype), gemm.transpose_a ? " ta" : "",
+                    gemm.transpose_b ? " tb" : "");
+  product = std::make_unique<LtMatmul>(bench.driver, bench.stream, bench.engine.cublas(), call);
+}
+
+const std::vector<int>& ProductBaseline::best_algorithms(Bench& bench) {
+  std::vector<int>& known = bench.best_algorithms[key];
+  if (known.empty()) known = product->shortlist(bench.timer, out, kMostAlgorithms);
+  return known;
+}
+
+void require_baseline(const std::string& name) {
+  if (name != "cublaslt") {
+    throw UsageError(fmt::format("no baseline {}; there is cublaslt", name));
+  }
+}
+
+std::vector<BaselineTiming> time_baselines(Bench& bench, const TrialRequest& request,
+                                           const std::vector<std::string>& baselines) {
+  std::vector<BaselineTiming> timings;
+  for (const std::string& name : baselines) {
+    require_baseline(name);
+    bench.enter_problem(request.plan.problem);
+    bench.arena.reserve(Trial::arena_bytes(request.plan));
+    ProductBaseline baseline(bench, request);
+    const int best = baseline.best_algorithms(bench).front();
+    const auto time = [&](int algorithm) {
+      baseline.enqueue(algorithm);  // loads its kernel
+      bench.synchronise();
+      return bench.measure([&] { baseline.enqueue(algorithm); }, request.measure);
+    };
+    const Timing first = time(0);
+    timings.push_back({name + "_first", baseline.product->describe(0), first});
+    timings.push_back(
+        {name + "_best", baseline.product->describe(best), best == 0 ? first : time(best)});
+  }
+  return timings;
+}
+
+}  // namespace assay

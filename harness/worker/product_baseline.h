@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "judge/lt_matmul.h"
+#include "worker/worker_context.h"
+
+namespace assay {
+
+/// cuBLASLt's product for the problem of `request`, on the same inputs, with its output where the
+/// trial's first output lies in the arena.
+struct ProductBaseline {
+  /// Throws Failure when the kernel's reference is not one gemm, Error without cuBLASLt. The arena
+  /// must be reserved.
+  ProductBaseline(Bench& bench, const TrialRequest& request);
+
+  void enqueue(int algorithm) const { product->enqueue(algorithm, out); }
+  /// Those that may be the fastest, the likeliest first; found once per problem and reference.
+  const std::vector<int>& best_algorithms(Bench& bench);
+
+  std::string key;
+  InputMap inputs;
+  CUdeviceptr out = 0;
+  std::unique_ptr<LtMatmul> product;
+};
+
+/// Throws UsageError for a name that is no baseline.
+void require_baseline(const std::string& name);
+
+/// Device::run_baselines, given a bench.
+std::vector<BaselineTiming> time_baselines(Bench& bench, const TrialRequest& request,
+                                           const std::vector<std::string>& baselines);
+
+}  // namespace assay

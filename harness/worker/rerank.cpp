@@ -1,0 +1,234 @@
+#include "worker/rerank.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "base/elapsed.h"
+#include "base/stats.h"
+#include "timing/energy.h"
+#include "worker/rerank_entries.h"
+
+namespace assay {
+namespace {
+
+// The last check comes after this many launches back to back, bounded by a time: what a counter, a
+// leak or heat changes shows late. The leader is what gets used, so it gets most.
+constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 0.5;
+constexpr double kOtherLaunches = 300, kOtherSeconds = 0.1;
+
+// After each so many rounds, thrice, what is clearly slower than the fastest leaves, and the third
+// time all but the fastest few. Eight rounds are the fewest whose interval survives an outlier.
+constexpr int kEliminationRounds = 8;
+constexpr int kEliminations = 3;
+constexpr double kEliminationMargin = 0.006;  // as between different times in report/ranking.h
+
+// Rounds go on until the interval of the ratios is this narrow to each side, or one of the limits
+// is reached. At 0.2 % and 9 places a 4096^3 product's ratio to cuBLAS spread by 0.7 % over 15
+// processes (H200), since what the interval does not see, places and heat, comes on top; at 0.08 %
+// and 32 places by 0.4 %.
+constexpr double kPrecisionRatio = 0.0008;
+constexpr int kMostRounds = 1000;
+constexpr double kMostSeconds = 5;
+// Looking costs a sort of n^2/2 numbers, and every look is a chance to stop on luck.
+constexpr double kLookGrowth = 1.5;
+
+constexpr std::size_t kLastAlgorithms = 4;  // of a baseline, that go all the way
+
+constexpr int kEnergyRounds = 5;
+constexpr double kEnergySeconds = 0.25;
+
+/// The rounds of a re-rank and what comes after them.
+class Race {
+ public:
+  Race(Bench& bench, Contenders& contenders, Preparation preparation)
+      : bench_(bench), contenders_(contenders), preparation_(preparation) {}
+
+  /// Rounds until the spec and the precision are satisfied, as far as one of `num_workers` can.
+  void run(const RerankSpec& spec, int num_workers);
+  void measure_energy();
+  /// The last checks, each after many launches.
+  void check_candidates();
+
+ private:
+  void run_round(int round, bool keep);
+  void eliminate(ContenderGroup& group, std::size_t top);
+  bool is_precise(double precision_ratio) const;
+
+  Bench& bench_;
+  Contenders& contenders_;
+  Preparation preparation_;
+};
+
+/// The contenders' order in a round. Every other round has the one before it backwards; every two
+/// rounds it is drawn anew, because the heat and the caches that one leaves behind are the next
+/// one's start: with fixed neighbours the second entry of one cubin came out 4 % slower under load.
+std::vector<std::size_t> order_of_round(int round, std::size_t num_contenders) {
+  std::vector<std::size_t> order(num_contenders);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random(static_cast<unsigned>(round / 2));
+  std::shuffle(order.begin(), order.end(), random);
+  if (round % 2 != 0) std::reverse(order.begin(), order.end());
+  return order;
+}
+
+/// One sample of each in the order of the round.
+void Race::run_round(int round, bool keep) {
+  const std::vector<Contender*> contenders = contenders_.all();
+  for (const std::size_t i : order_of_round(round, contenders.size())) {
+    Contender& contender = *contenders[i];
+    if (!contender.alive() || bench_.context_lost) continue;
+    contender.entry->outcome = contender_outcome(bench_, [&] {
+      // One place after another, so that the first elimination has seen eight.
+      const Work& work =
+          contender.works[static_cast<std::size_t>(round) % contenders_.num_places()];
+      const Sample sample = bench_.timer.sample(work, preparation_);
+      if (preparation_ != Preparation::sustained) Timer::rest(sample.time_ns);
+      if (!keep) return;
+      contender.entry->samples_ns.push_back(sample.time_ns);
+      contender.entry->clocks_mhz.push_back(sample.clock_mhz);
+    });
+  }
+}
+
+/// Takes out of the group what is clearly slower than its fastest, and all but the `top` fastest.
+void Race::eliminate(ContenderGroup& group, std::size_t top) {
+  const Contender* best = fastest(group);
+  if (!best) return;
+  std::vector<Contender*> others;
+  for (Contender& contender : group) {
+    if (!contender.timed() || &contender == best || contender.stays) continue;
+    const Interval ratio = paired_ratio(contender.entry->samples_ns, best->entry->samples_ns);
+    contender.entry->eliminated = ratio.low > 1 + kEliminationMargin;
+    if (contender.alive()) others.push_back(&contender);
+  }
+  // Those that stay count among the top, the twin excepted.
+  const auto staying = static_cast<std::size_t>(
+      std::count_if(group.begin(), group.end(), [&](const Contender& contender) {
+        return contender.timed() && (&contender == best || contender.stays) &&
+               &contender != &contenders_.candidates.back();
+      }));
+  const std::size_t room = top > staying ? top - staying : 0;
+  std::sort(others.begin(), others.end(),
+            [](const Contender* a, const Contender* b) { return a->time_ns() < b->time_ns(); });
+  for (std::size_t i = room; i < others.size(); ++i) others[i]->entry->eliminated = true;
+}
+
+/// Whether the ratio of the twins, and of the baseline to the best, are known well enough.
+bool Race::is_precise(double precision_ratio) const {
+  const auto is_narrow = [&](const Contender& a, const Contender& b) {
+    const Interval ratio = paired_ratio(a.entry->samples_ns, b.entry->samples_ns);
+    return (ratio.high - ratio.low) / 2 <= precision_ratio;
+  };
+  const Contender& leader = contenders_.candidates.front();
+  const Contender& twin = contenders_.candidates.back();
+  if (leader.timed() && twin.timed() && !is_narrow(twin, leader)) return false;
+  const Contender* best = fastest(contenders_.candidates);
+  return std::all_of(contenders_.baselines.begin(), contenders_.baselines.end(),
+                     [&](const BaselineGroup& baseline) {
+                       const Contender* other = fastest(baseline.contenders);
+                       return !best || !other || is_narrow(*best, *other);
+                     });
+}
+
+void Race::run(const RerankSpec& spec, int num_workers) {
+  const Contender& leader = contenders_.candidates.front();
+  if (leader.alive() && !bench_.context_lost) {
+    // What fails here fails again in the rounds.
+    leader.entry->outcome =
+        contender_outcome(bench_, [&] { bench_.timer.settle(leader.works.front(), preparation_); });
+  }
+  run_round(0, false);  // thrown away, as the first of a trial is
+  const auto begin = std::chrono::steady_clock::now();
+  const double precision_ratio = kPrecisionRatio * std::sqrt(num_workers);
+  // Every place has its turns before anything is decided.
+  double next_look = std::max(static_cast<double>(spec.rounds),
+                              2.0 * static_cast<double>(contenders_.num_places()));
+  for (int round = 1; round <= kMostRounds / num_workers && !bench_.context_lost; ++round) {
+    run_round(round - 1, true);
+    if (round % kEliminationRounds == 0 && round <= kEliminations * kEliminationRounds) {
+      const bool last = round == kEliminations * kEliminationRounds;
+      eliminate(contenders_.candidates,
+                last ? static_cast<std::size_t>(spec.top) : contenders_.candidates.size());
+      for (BaselineGroup& baseline : contenders_.baselines) {
+        eliminate(baseline.contenders, last ? kLastAlgorithms : baseline.contenders.size());
+      }
+    }
+    if (round < next_look) continue;
+    next_look *= kLookGrowth;
+    if (seconds_since(begin) > kMostSeconds / num_workers || is_precise(precision_ratio)) return;
+  }
+}
+
+void Race::measure_energy() {
+  if (!bench_.nvml) return;
+  const std::vector<Contender*> contenders = contenders_.all();
+  std::vector<std::vector<double>> joules(contenders.size());
+  for (int round = 0; round < kEnergyRounds; ++round) {
+    for (const std::size_t i : order_of_round(round, contenders.size())) {
+      const Contender& contender = *contenders[i];
+      if (!contender.timed() || bench_.context_lost) continue;
+      contender.entry->outcome = contender_outcome(bench_, [&] {
+        const auto energy_j = joules_per_launch(bench_.driver, bench_.stream, *bench_.nvml,
+                                                contender.works.front(), kEnergySeconds);
+        if (energy_j) joules[i].push_back(*energy_j);
+      });
+    }
+  }
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    if (!joules[i].empty()) contenders[i]->entry->energy_j = median(joules[i]);
+  }
+}
+
+void run_many(Bench& bench, const Contender& contender, bool leader) {
+  const double time_s = contender.time_ns() * 1e-9;
+  const double limit = leader ? kLeaderSeconds : kOtherSeconds;
+  const double launches =
+      std::min(leader ? kLeaderLaunches : kOtherLaunches, std::max(1.0, limit / time_s));
+  for (int i = 0; i < static_cast<int>(launches); ++i) contender.trials.front()->enqueue();
+  bench.synchronise();
+}
+
+void Race::check_candidates() {
+  const Contender* best = fastest(contenders_.candidates);
+  // Without the last, the twin, which is checked as the leader.
+  for (std::size_t i = 0; i + 1 < contenders_.candidates.size(); ++i) {
+    Contender& contender = contenders_.candidates[i];
+    if (!contender.timed()) continue;
+    if (bench_.context_lost) {
+      contender.entry->outcome =
+          Failure(Status::runtime, "sticky", "not checked: another candidate lost the context")
+              .outcome();
+      continue;
+    }
+    contender.entry->outcome = bench_.guarded([&] {
+      run_many(bench_, contender, &contender == best);
+      Outcome outcome;
+      outcome.validation = contender.trials.front()->check();
+      return outcome;
+    });
+  }
+}
+
+}  // namespace
+
+RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candidates,
+                            const std::vector<std::string>& baselines, const RerankSpec& spec,
+                            int num_workers) {
+  for (const std::string& name : baselines) require_baseline(name);
+  RerankResult result;
+  result.candidates.resize(candidates.size());
+  if (candidates.empty()) return result;
+  Contenders contenders(bench, candidates, baselines, result);
+  contenders.enter_more_places();
+  Race race(bench, contenders, preparation_of(candidates.front().measure.protocol));
+  race.run(spec, num_workers);
+  if (spec.objective != Objective::time) race.measure_energy();
+  race.check_candidates();
+  result.baselines = contenders.baseline_entries();
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,231 @@
+#include "worker/trial_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "base/file.h"
+#include "base/recording.h"
+#include "base/stats.h"
+#include "cuda/device_query.h"
+#include "judge/ceilings.h"
+#include "worker/prepared_trial.h"
+#include "worker/product_baseline.h"
+#include "worker/rerank.h"
+#include "worker/worker_context.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kSelfTestBytes = std::size_t{32} << 20;  // fits the L2 of an A100 and above
+constexpr int kSelfTestSamples = 21;
+constexpr int kSelfTestRepeats = 5;
+constexpr double kFloorRatio = 1.05;
+// More than a re-rank has: 30 rounds once gave a false alarm of 4 % on a quiet GPU.
+constexpr int kSelfTestRounds = 200;
+
+/// What a reader of a correct configuration's time should know; empty for an ordinary one.
+std::string remark(const Timing& timing, const MeasureSpec& measure, double event_floor_ns) {
+  if (timing.median_ns <= kFloorRatio * event_floor_ns) {
+    return fmt::format(
+        "no slower than an empty kernel, which takes {:.2g} us between two events: too short to "
+        "compare; give a launch more work",
+        event_floor_ns * 1e-3);
+  }
+  switch (timing.stop) {
+    case StopReason::unsettled:
+      return "its time still moved after three seconds of load: the clock never settled, so the "
+             "median holds for no steady state";
+    case StopReason::time_limit:
+      if (measure.precision_ratio == 0) return "";  // it was asked for
+      return fmt::format(
+          "{} samples within the time limit, the interval of the median still wider than asked; "
+          "raise max_seconds_per_config for more",
+          timing.samples_ns.size());
+    case StopReason::precision:
+    case StopReason::noise:
+    case StopReason::raced:
+    case StopReason::sample_limit:
+      break;
+  }
+  return "";
+}
+
+/// Everything from the code to the verdict: load, check, time, check again.
+Outcome run_trial(Bench& bench, const TrialRequest& request) {
+  bench.arena.reserve(Trial::arena_bytes(request.plan));
+  Trial trial(bench, request);
+  Outcome outcome;
+  outcome.validation = trial.check();  // also loads what is loaded lazily
+  if (request.plan.deterministic) {
+    trial.check();
+    trial.check_cold();
+  }
+  outcome.timing = bench.measure([&] { trial.enqueue(); }, request.measure, request.best_ns);
+  outcome.validation = trial.check();  // what was timed is what was checked
+  outcome.message = remark(*outcome.timing, request.measure, bench.event_floor_ns());
+  if (bench.ceilings) {
+    outcome.timing->roofline_ns = roofline_ns(request.plan, *bench.ceilings);
+    auto reason = implausible(request.plan, outcome.timing->median_ns, *bench.ceilings);
+    if (reason) {
+      Failure failure(Status::correctness, "implausible", std::move(*reason));
+      Outcome refused = failure.outcome();
+      refused.validation = outcome.validation;
+      throw Failure(std::move(refused));
+    }
+  }
+  return outcome;
+}
+
+/// How far apart a re-rank puts what is the same.
+double noise_floor_ratio(Bench& bench, const Work& work) {
+  std::vector<double> first_ns, second_ns;
+  for (int round = 0; round < kSelfTestRounds; ++round) {
+    const bool backwards = round % 2 != 0;
+    for (const bool second : {backwards, !backwards}) {
+      const double time_ns = bench.timer.sample(work, Preparation::cold).time_ns;
+      (second ? second_ns : first_ns).push_back(time_ns);
+    }
+  }
+  NoiseFloor noise;
+  noise.ratio = paired_ratio(second_ns, first_ns);
+  return noise.margin_ratio();
+}
+
+SelfTest measure_self(Bench& bench) {
+  const DeviceMemory data = allocate(bench.driver, kSelfTestBytes);
+  bench.support.fill(Generator::normal, DType::f32, data.get(),
+                     static_cast<std::int64_t>(kSelfTestBytes / 4), 1, 0, 0);
+  bench.synchronise();
+  const Work read = [&] { bench.support.read(data.get(), kSelfTestBytes); };
+  const auto cold_ns = [&](const Work& work) {
+    return bench.timer.quick_median_ns(work, kSelfTestSamples);
+  };
+
+  SelfTest figures;
+  figures.empty_event_ns = cold_ns([] {});
+  figures.empty_kernel_ns = cold_ns([&] { bench.support.empty(); });
+  std::vector<double> medians_ns;
+  for (int i = 0; i < kSelfTestRepeats; ++i) medians_ns.push_back(cold_ns(read));
+  figures.cold_read_ns = median(medians_ns);
+  const auto [low, high] = std::minmax_element(medians_ns.begin(), medians_ns.end());
+  figures.repeat_spread_ratio = (*high - *low) / figures.cold_read_ns;
+  std::vector<double> hot_ns, dirty_ns, clocks_mhz;
+  const Work dirty = [&] { bench.timer.flush_by_memset(); };
+  for (int i = 0; i < kSelfTestSamples; ++i) {
+    dirty_ns.push_back(bench.timer.sample_after(dirty, read).time_ns);
+    const Sample sample = bench.timer.sample(read, Preparation::hot);
+    hot_ns.push_back(sample.time_ns);
+    clocks_mhz.push_back(sample.clock_mhz);
+  }
+  figures.hot_read_ns = median(hot_ns);
+  figures.dirty_read_ns = median(dirty_ns);
+  figures.clock_mhz = median(clocks_mhz);
+  figures.noise_floor_ratio = noise_floor_ratio(bench, read);
+  if (bench.nvml) figures.health = bench.nvml->health();
+  return figures;
+}
+
+/// Runs `task`, whose errors are the device's and not a configuration's; notes a lost context.
+template <typename Task>
+auto noting_loss(Bench& bench, Task task) {
+  try {
+    return task();
+  } catch (const CudaError& error) {
+    bench.context_lost = bench.context_lost || is_sticky(error.code());
+    throw;
+  } catch (const Failure& failure) {
+    throw Error(failure.what());
+  }
+}
+
+}  // namespace
+
+struct TrialRunner::Impl {
+  explicit Impl(int index)
+      : context(driver, index),
+        info(query_device(driver, context.device())),
+        stream(make_stream(driver)) {}
+
+  Bench& ready() {
+    if (!bench) throw Error("the worker was not set up: TrialRunner::setup comes first");
+    return *bench;
+  }
+
+  Driver driver;
+  Context context;
+  DeviceInfo info;
+  Stream stream;
+  std::optional<Bench> bench;
+};
+
+TrialRunner::TrialRunner(int index) : impl_(std::make_unique<Impl>(index)) {}
+TrialRunner::~TrialRunner() = default;
+
+const DeviceInfo& TrialRunner::info() const { return impl_->info; }
+
+bool TrialRunner::context_lost() const { return impl_->bench && impl_->bench->context_lost; }
+
+void TrialRunner::setup(const std::filesystem::path& support_cubin,
+                        const std::optional<Ceilings>& ceilings) {
+  impl_->bench.emplace(impl_->driver, impl_->stream.get(), impl_->info, read_file(support_cubin),
+                       ceilings);
+}
+
+Ceilings TrialRunner::measure_ceilings() {
+  Bench& bench = impl_->ready();
+  return noting_loss(bench, [&] {
+    return assay::measure_ceilings(bench.driver, bench.stream, bench.support, bench.engine,
+                                   bench.timer);
+  });
+}
+
+Vitals TrialRunner::vitals() {
+  Bench& bench = impl_->ready();
+  return noting_loss(bench, [&] {
+    Vitals vitals{bench.timer.boost_clock_mhz()};
+    if (const auto health = bench.nvml ? bench.nvml->health() : std::nullopt) {
+      vitals.num_processes = health->num_processes;
+    }
+    return vitals;
+  });
+}
+
+Outcome TrialRunner::run(const TrialRequest& request) {
+  Bench& bench = impl_->ready();
+  const auto begin = std::chrono::steady_clock::now();
+  bench.enter_problem(request.plan.problem);
+  Outcome outcome = bench.guarded([&] { return run_trial(bench, request); });
+  if (outcome.kind == "out_of_memory" && !bench.context_lost) {
+    // Inputs kept for other configurations may be what is in the way.
+    bench.release_memory();
+    outcome = bench.guarded([&] { return run_trial(bench, request); });
+  }
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - begin;
+  outcome.device_ms = elapsed.count();
+  return outcome;
+}
+
+std::vector<BaselineTiming> TrialRunner::run_baselines(const TrialRequest& request,
+                                                       const std::vector<std::string>& baselines) {
+  Bench& bench = impl_->ready();
+  return noting_loss(bench, [&] { return time_baselines(bench, request, baselines); });
+}
+
+RerankResult TrialRunner::rerank(const std::vector<TrialRequest>& candidates,
+                                 const std::vector<std::string>& baselines, const RerankSpec& spec,
+                                 int num_workers) {
+  Bench& bench = impl_->ready();
+  return noting_loss(
+      bench, [&] { return rerank_in_turn(bench, candidates, baselines, spec, num_workers); });
+}
+
+SelfTest TrialRunner::self_test() {
+  Bench& bench = impl_->ready();
+  return noting_loss(bench, [&] { return measure_self(bench); });
+}
+
+}  // namespace assay

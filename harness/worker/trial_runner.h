@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/device_info.h"
+#include "messages/requests.h"
+
+namespace assay {
+
+/// Runs trials on one GPU, inside the worker process: load, seed inputs, poison outputs, launch,
+/// check, time. Everything a configuration does comes back as an Outcome; after an outcome for
+/// which context_lost() is true the process must be replaced.
+class TrialRunner {
+ public:
+  /// Loads libcuda and retains the primary context of GPU `index`. Throws Error with a sentence
+  /// (no driver, no such GPU, out of memory).
+  explicit TrialRunner(int index);
+  ~TrialRunner();
+
+  const DeviceInfo& info() const;
+
+  /// Loads the harness's own kernels (fills, comparisons, L2 flush, stream hold), compiled by the
+  /// parent from support/support.cu for this GPU, and takes the ceilings that make a time
+  /// implausible. Called once, before anything below.
+  void setup(const std::filesystem::path& support_cubin, const std::optional<Ceilings>& ceilings);
+
+  Ceilings measure_ceilings();
+  Vitals vitals();
+
+  Outcome run(const TrialRequest& request);
+  std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
+                                            const std::vector<std::string>& baselines);
+  RerankResult rerank(const std::vector<TrialRequest>& candidates,
+                      const std::vector<std::string>& baselines, const RerankSpec& spec,
+                      int num_workers = 1);
+
+  SelfTest self_test();
+
+  /// Whether a sticky error has made the context useless.
+  bool context_lost() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace assay

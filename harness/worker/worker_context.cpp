@@ -1,0 +1,78 @@
+#include "worker/worker_context.h"
+
+#include "timing/measure.h"
+
+namespace assay {
+
+Bench::Bench(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_info,
+             const std::string& support_cubin, const std::optional<Ceilings>& known_ceilings)
+    : driver(cuda),
+      stream(work_stream),
+      info(device_info),
+      support(cuda, work_stream, support_cubin, device_info.sm_count),
+      timer(cuda, work_stream, support, device_info.l2_bytes),
+      engine(cuda, work_stream, support),
+      inputs(cuda, work_stream, support),
+      references(cuda, work_stream, support, engine),
+      checker(cuda, work_stream, support),
+      arena(cuda),
+      ceilings(known_ceilings),
+      nvml(Nvml::find(device_info.uuid)) {}
+
+void Bench::synchronise() const {
+  driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
+double Bench::event_floor_ns() {
+  if (known_event_floor_ns == 0) {
+    known_event_floor_ns = timer.quick_median_ns([&] { support.empty(); }, 9);
+  }
+  return known_event_floor_ns;
+}
+
+Timing Bench::measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns) {
+  Timing timing = assay::measure(timer, work, spec, best_ns);
+  if (nvml) timing.state = nvml->state();
+  return timing;
+}
+
+Outcome Bench::guarded(const std::function<Outcome()>& trial) {
+  Outcome outcome;
+  try {
+    outcome = trial();
+  } catch (const Failure& failure) {
+    outcome = failure.outcome();
+  } catch (const CudaError& error) {
+    outcome = runtime_outcome(error);
+    context_lost = context_lost || is_sticky(error.code());
+  }
+  // What a failed trial left on the stream must not run into the next one, and a fault that it
+  // caused there is its own.
+  const CUresult result = driver.cuCtxSynchronize();
+  if (result != CUDA_SUCCESS) {
+    context_lost = true;
+    if (outcome.status != Status::runtime) {
+      try {
+        driver.fail(result, "cuCtxSynchronize after the trial");
+      } catch (const CudaError& error) {
+        outcome = runtime_outcome(error);
+      }
+    }
+  }
+  return outcome;
+}
+
+void Bench::enter_problem(const Problem& next) {
+  std::string text = to_text(next);
+  if (text == problem) return;
+  release_memory();
+  problem = std::move(text);
+}
+
+void Bench::release_memory() {
+  inputs.clear();
+  references.clear();
+  arena.release();
+}
+
+}  // namespace assay

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/device_info.h"
+#include "cuda/nvml.h"
+#include "judge/check.h"
+#include "judge/reference.h"
+#include "messages/requests.h"
+#include "support/arena.h"
+#include "support/inputs.h"
+#include "timing/timer.h"
+
+namespace assay {
+
+/// What the trials on one GPU share: the harness's own kernels, the timer, the inputs and
+/// references of the current problem, the memory that outputs are laid out in.
+struct Bench {
+  /// Throws Error (the cubin is not readable), CudaError.
+  Bench(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_info,
+        const std::string& support_cubin, const std::optional<Ceilings>& known_ceilings);
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  /// Waits for the stream. Throws CudaError for anything that went wrong on it.
+  void synchronise() const;
+
+  /// What two events read around an empty kernel; measured when first asked for.
+  double event_floor_ns();
+
+  /// assay::measure, with the state that the GPU was in at its end.
+  Timing measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns = {});
+
+  /// Runs `trial`; what it throws about a configuration becomes its outcome. Afterwards the stream
+  /// is idle or context_lost is true.
+  Outcome guarded(const std::function<Outcome()>& trial);
+
+  /// Forgets inputs and references when `problem` is not the one they were made for.
+  void enter_problem(const Problem& problem);
+  /// Gives back all memory that can be made again.
+  void release_memory();
+
+  const Driver& driver;
+  CUstream stream;
+  DeviceInfo info;
+  SupportKernels support;
+  Timer timer;
+  OperationEngine engine;
+  Inputs inputs;
+  References references;
+  Checker checker;
+  Arena arena;
+  std::optional<Ceilings> ceilings;
+  std::optional<Nvml> nvml;                                 // nothing where it is not installed
+  std::map<std::string, std::vector<int>> best_algorithms;  // of cuBLASLt, by problem and reference
+  std::string problem;
+  double known_event_floor_ns = 0;
+  bool context_lost = false;
+};
+
+}  // namespace assay

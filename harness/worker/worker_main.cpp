@@ -1,0 +1,125 @@
+#include "worker/worker_main.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "messages/frames.h"
+#include "messages/messages.h"
+#include "worker/trial_runner.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+/// Ends the process when the parent has closed its end of the socket, be it dead: the main thread
+/// may be in a kernel that never returns. PR_SET_PDEATHSIG would not do: it follows the thread that
+/// started the worker, and one that ends before the process would take an innocent trial with it.
+void watch_parent(int fd) {
+  pollfd socket{fd, POLLRDHUP, 0};
+  while (::poll(&socket, 1, -1) < 0) {
+  }
+  // Not a descriptor at all: receive_frame says so.
+  if ((socket.revents & POLLNVAL) == 0) ::_exit(kExitDone);
+}
+
+/// The requests' handlers, over a runner that exists from the first `hello` on.
+class Server {
+ public:
+  explicit Server(int index) : index_(index) {}
+
+  /// The answer to a request; whatever goes wrong is an answer too.
+  json answer(const json& request) {
+    try {
+      json result = serve(request);
+      return {{"result", std::move(result)}, {"context_lost", context_lost()}};
+    } catch (const UsageError& error) {
+      return {{"error", error.what()}, {"usage", true}};
+    } catch (const std::exception& error) {
+      return {{"error", error.what()}, {"usage", false}, {"context_lost", context_lost()}};
+    }
+  }
+
+  bool context_lost() const { return runner_ && runner_->context_lost(); }
+
+ private:
+  json serve(const json& request) {
+    const auto& verb = request.at("verb").get_ref<const std::string&>();
+    if (verb == "hello") {
+      runner_.emplace(index_);
+      return message::encode(runner_->info());
+    }
+    if (!runner_) throw Error("the worker has no GPU");
+    if (verb == "setup") return setup(request);
+    if (verb == "run") {
+      return message::encode(runner_->run(message::decode<TrialRequest>(request.at("trial"))));
+    }
+    if (verb == "baselines") return baselines(request);
+    if (verb == "rerank") return rerank(request);
+    if (verb == "ceilings") return message::encode(runner_->measure_ceilings());
+    if (verb == "vitals") return message::encode(runner_->vitals());
+    if (verb == "self_test") return message::encode(runner_->self_test());
+    throw Error(fmt::format("the worker does not know the request \"{}\"", verb));
+  }
+
+  json setup(const json& request) {
+    std::optional<Ceilings> ceilings;
+    if (request.contains("ceilings")) ceilings = message::decode<Ceilings>(request["ceilings"]);
+    runner_->setup(request.at("support_cubin").get<std::string>(), ceilings);
+    return nullptr;
+  }
+
+  json baselines(const json& request) {
+    json result = json::array();
+    for (const BaselineTiming& baseline :
+         runner_->run_baselines(message::decode<TrialRequest>(request.at("trial")),
+                                request.at("baselines").get<std::vector<std::string>>())) {
+      result.push_back(message::encode(baseline));
+    }
+    return result;
+  }
+
+  json rerank(const json& request) {
+    std::vector<TrialRequest> candidates;
+    for (const json& candidate : request.at("candidates")) {
+      candidates.push_back(message::decode<TrialRequest>(candidate));
+    }
+    return message::encode(runner_->rerank(
+        candidates, request.at("baselines").get<std::vector<std::string>>(),
+        message::decode<RerankSpec>(request.at("spec")), request.at("num_workers").get<int>()));
+  }
+
+  int index_;
+  std::optional<TrialRunner> runner_;
+};
+
+}  // namespace
+
+int run_worker(int fd, int index) {
+  const UniqueFd socket(fd);
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  // A crash is data; writing a core of the driver's mappings would only hold the sweep up.
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  std::thread(watch_parent, fd).detach();
+
+  Server server(index);
+  FrameReader reader;
+  while (const std::optional<std::string> request = receive_frame(fd, reader)) {
+    if (!send_frame(fd, message::pack(server.answer(message::unpack(*request))))) break;
+    // Without destructors: every call on a lost context fails, and the driver frees it anyway.
+    if (server.context_lost()) ::_exit(kExitMachine);
+  }
+  return kExitDone;
+}
+
+}  // namespace assay
