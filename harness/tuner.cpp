@@ -160,7 +160,7 @@ void Tuner::run_all() {
 }
 
 void Tuner::run_problem(const std::string& op, const Problem& problem) {
-  std::vector<Measured> correct;
+  std::vector<Candidate> correct;
   measured_in_problem_ = false;
   for (const KernelSpec& kernel : sweep_.kernels) {
     if (kernel.op != op || !runs_on(kernel, device_.info().cc)) continue;
@@ -218,7 +218,7 @@ std::optional<double> Tuner::measure_baselines(const KernelSpec& kernel, const P
 }
 
 void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
-                   std::vector<Measured>& correct) {
+                   std::vector<Candidate>& correct) {
   const AddElapsed screening(report_.screening_s);
   const Space space(kernel, problem, device_.info());
   std::vector<std::vector<int>> points;
@@ -234,7 +234,7 @@ void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
   };
   // Enough that no compiler thread idles while the device runs one trial.
   const std::size_t window_size = 4 * static_cast<std::size_t>(compiler_.num_threads());
-  std::vector<Tried> history;
+  std::vector<Observation> history;
   std::deque<InFlight> window;
   bool exhausted = false;
 
@@ -252,7 +252,7 @@ void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
         history.push_back({index, std::nullopt});
         TrialKey key = key_of(kernel, problem, space.config(points[index]));
         if (const std::optional<TrialRecord> stored = store_.find(sweep_id_, key)) {
-          settle(*stored, true, kernel, correct);
+          take_in(*stored, true, kernel, correct);
           if (stored->outcome.timing) history.back().time_ns = stored->outcome.timing->median_ns;
           continue;
         }
@@ -288,13 +288,13 @@ void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
     }
     if (claim == Claim::done) {
       if (const auto stored = store_.find(sweep_id_, item.key))
-        settle(*stored, true, kernel, correct);
+        take_in(*stored, true, kernel, correct);
       continue;
     }
     std::optional<double> best_ns;
-    for (const Measured& measured : correct) {
-      if (!measured.censored)
-        best_ns = std::min(best_ns.value_or(measured.median_ns), measured.median_ns);
+    for (const Candidate& candidate : correct) {
+      if (!candidate.censored)
+        best_ns = std::min(best_ns.value_or(candidate.median_ns), candidate.median_ns);
     }
     try {
       const TrialRecord record = run_trial(kernel, item.key, compiled, best_ns);
@@ -302,7 +302,7 @@ void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
       if (record.outcome.timing) {
         history[item.history_index].time_ns = record.outcome.timing->median_ns;
       }
-      settle(record, false, kernel, correct);
+      take_in(record, false, kernel, correct);
     } catch (const Interrupted&) {
       store_.release(sweep_id_, item.key);
       throw;
@@ -335,8 +335,8 @@ TrialRecord Tuner::run_trial(const KernelSpec& kernel, TrialKey key, const Compi
   return record;
 }
 
-void Tuner::settle(const TrialRecord& record, bool kept, const KernelSpec& kernel,
-                   std::vector<Measured>& correct) {
+void Tuner::take_in(const TrialRecord& record, bool kept, const KernelSpec& kernel,
+                    std::vector<Candidate>& correct) {
   const Outcome& outcome = record.outcome;
   const bool is_correct = outcome.status == Status::correct;
   const std::pair<Status, std::string> what{outcome.status, outcome.kind};
@@ -354,7 +354,7 @@ void Tuner::settle(const TrialRecord& record, bool kept, const KernelSpec& kerne
   progress_.count(kept, is_correct, time_ns);
 }
 
-void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Measured> correct) {
+void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct) {
   if (correct.empty()) return;
   check_interrupt();
   const TrialKey key = key_of(*correct.front().kernel, problem, correct.front().config);
@@ -396,19 +396,19 @@ void Tuner::warn_of_no_energy() {
   }
 }
 
-std::vector<TrialRequest> Tuner::requests_of(const std::vector<Measured>& best,
+std::vector<TrialRequest> Tuner::requests_of(const std::vector<Candidate>& best,
                                              const Problem& problem) {
   std::vector<TrialRequest> requests;
-  for (const Measured& measured : best) {
+  for (const Candidate& candidate : best) {
     std::future<CompileResult> future =
-        compiler_.submit(compile_job(*measured.kernel, measured.config));
+        compiler_.submit(compile_job(*candidate.kernel, candidate.config));
     const CompileResult compiled = wait_for(future);
     if (!compiled.ok) {
       throw Error("a cubin of the best configurations cannot be made again: " +
-                  to_text(measured.config) + ": " + compiled.log);
+                  to_text(candidate.config) + ": " + compiled.log);
     }
-    requests.push_back(request_of(*measured.kernel, problem, measured.config, compiled));
-    requests.back().screened_ns = measured.median_ns;
+    requests.push_back(request_of(*candidate.kernel, problem, candidate.config, compiled));
+    requests.back().screened_ns = candidate.median_ns;
   }
   return requests;
 }

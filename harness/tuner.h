@@ -46,20 +46,20 @@ class Tuner {
   void run_all();
   void run_problem(const std::string& op, const Problem& problem);
   std::optional<double> measure_baselines(const KernelSpec& kernel, const Problem& problem);
-  void screen(const KernelSpec& kernel, const Problem& problem, std::vector<Measured>& correct);
+  void screen(const KernelSpec& kernel, const Problem& problem, std::vector<Candidate>& correct);
   TrialRecord run_trial(const KernelSpec& kernel, TrialKey key, const CompileResult& compiled,
                         std::optional<double> best_ns);
-  void rank(const std::string& op, const Problem& problem, std::vector<Measured> correct);
+  void rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
   void warn_of_no_energy();
-  std::vector<TrialRequest> requests_of(const std::vector<Measured>& best, const Problem& problem);
+  std::vector<TrialRequest> requests_of(const std::vector<Candidate>& best, const Problem& problem);
 
   CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;
   CompileResult wait_for(std::future<CompileResult>& future);
   TrialKey key_of(const KernelSpec& kernel, const Problem& problem, const Config& config) const;
   TrialRequest request_of(const KernelSpec& kernel, const Problem& problem, const Config& config,
                           const CompileResult& compiled) const;
-  void settle(const TrialRecord& record, bool kept, const KernelSpec& kernel,
-              std::vector<Measured>& correct);
+  void take_in(const TrialRecord& record, bool kept, const KernelSpec& kernel,
+               std::vector<Candidate>& correct);
   bool out_of_time() const;
 
   const SweepSpec& sweep_;

@@ -53,9 +53,9 @@ Finding look_for(const std::string& topic, const std::string& stem,
                  const std::string& advice) {
   try {
     const Library library(topic, names, directories, advice);
-    return {topic, loaded_path(stem), Verdict::ok, ""};
+    return {topic, loaded_path(stem), Fitness::ok, ""};
   } catch (const Error& error) {
-    return {topic, "not found", Verdict::missing, error.what()};
+    return {topic, "not found", Fitness::missing, error.what()};
   }
 }
 
@@ -65,10 +65,10 @@ std::unique_ptr<Compiler> look_for_compiler(std::vector<Finding>& findings) {
     findings.push_back({"NVRTC",
                         fmt::format("{}, {}, {} threads", compiler->nvrtc_version(),
                                     loaded_path("libnvrtc.so"), compiler->num_threads()),
-                        Verdict::ok, ""});
+                        Fitness::ok, ""});
     return compiler;
   } catch (const Error& error) {
-    findings.push_back({"NVRTC", "not found", Verdict::missing, error.what()});
+    findings.push_back({"NVRTC", "not found", Fitness::missing, error.what()});
     return nullptr;
   }
 }
@@ -91,9 +91,9 @@ Finding look_at_cache() {
       "cache",
       fmt::format("{} holds {}; {} free", cache.string(), format_bytes(static_cast<double>(bytes)),
                   format_bytes(static_cast<double>(available))),
-      Verdict::ok, ""};
+      Fitness::ok, ""};
   if (available < kLeastFreeBytes) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice = "free some disk, or set XDG_CACHE_HOME to a folder elsewhere";
   }
   return finding;
@@ -105,8 +105,8 @@ Finding look_for_files(const std::string& folder) {
   for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
     if (it->path().extension() == ".yaml") ++count;
   }
-  if (count > 0) return {folder, fmt::format("{} in {}/", count, folder), Verdict::ok, ""};
-  return {folder, "none here", Verdict::note, "run assay where the folders kernels and sweeps are"};
+  if (count > 0) return {folder, fmt::format("{} in {}/", count, folder), Fitness::ok, ""};
+  return {folder, "none here", Fitness::note, "run assay where the folders kernels and sweeps are"};
 }
 
 void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) {
@@ -122,7 +122,7 @@ void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) 
                    format_bytes(static_cast<double>(info.smem_optin_bytes)),
                    format_bytes(static_cast<double>(info.l2_bytes)),
                    format_bytes(static_cast<double>(info.memory_bytes))),
-       Verdict::ok, ""});
+       Fitness::ok, ""});
 
   const Ceilings ceilings = set_up_gpu(gpu, compiler);
   const SelfTest test = gpu.self_test();
@@ -141,7 +141,7 @@ void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) 
                                  test.clock_mhz,
                                  test.noise_floor_ratio,
                                  test.health};
-  for (Finding& finding : judge(name, measured)) findings.push_back(std::move(finding));
+  for (Finding& finding : assess(name, measured)) findings.push_back(std::move(finding));
 }
 
 /// The last line, and whether the machine is fit for what it can be asked.
@@ -161,10 +161,10 @@ Conclusion conclude(bool can_compile, bool has_gpu, const std::vector<Finding>& 
         true};
   }
   for (const Finding& finding : findings) {
-    if (finding.verdict == Verdict::missing) {
+    if (finding.fitness == Fitness::missing) {
       return {fmt::format("nothing can be measured here without {}", finding.topic), false};
     }
-    if (finding.verdict == Verdict::suspicious && finding.topic.starts_with("GPU")) {
+    if (finding.fitness == Fitness::suspicious && finding.topic.starts_with("GPU")) {
       return {"times measured here could mislead; see what to do above", false};
     }
   }
@@ -176,7 +176,7 @@ int run_doctor(const Options& options) {
     throw UsageError(
         fmt::format("--device {} is not a GPU's index; it counts from 0", options.device));
   }
-  std::vector<Finding> findings{{"assay", ASSAY_VERSION, Verdict::ok, ""}};
+  std::vector<Finding> findings{{"assay", ASSAY_VERSION, Fitness::ok, ""}};
   const std::unique_ptr<Compiler> compiler = look_for_compiler(findings);
 
   std::string reason;
@@ -186,9 +186,9 @@ int run_doctor(const Options& options) {
     findings.push_back({"driver",
                         fmt::format("{}, {} GPU{}", driver.empty() ? "version unknown" : driver,
                                     num_gpus, num_gpus == 1 ? "" : "s"),
-                        Verdict::ok, ""});
+                        Fitness::ok, ""});
   } else {
-    findings.push_back({"driver", "no GPU", Verdict::note, reason});
+    findings.push_back({"driver", "no GPU", Fitness::note, reason});
   }
   const std::string toolkit = "install the CUDA toolkit 12.8 or later, or set CUDA_HOME";
   findings.push_back(look_for("cuBLAS", "libcublas.so", {"libcublas.so.13", "libcublas.so.12"},
@@ -199,7 +199,7 @@ int run_doctor(const Options& options) {
   Finding nvml = look_for("NVML", "libnvidia-ml.so", {"libnvidia-ml.so.1"}, {},
                           "it comes with the NVIDIA driver");
   // Sweeps run without it: they then know no throttle reasons.
-  if (nvml.verdict == Verdict::missing) nvml.verdict = Verdict::note;
+  if (nvml.fitness == Fitness::missing) nvml.fitness = Fitness::note;
   findings.push_back(std::move(nvml));
   findings.push_back(look_at_cache());
   findings.push_back(look_for_files("kernels"));
@@ -214,7 +214,7 @@ int run_doctor(const Options& options) {
       look_at_gpu(options.device, *compiler, findings);
     } catch (const Error& error) {
       findings.push_back({fmt::format("GPU {}", options.device), "does not work",
-                          Verdict::suspicious, error.what()});
+                          Fitness::suspicious, error.what()});
     }
   }
   const Conclusion conclusion = conclude(compiler != nullptr, num_gpus > 0, findings);

@@ -242,13 +242,13 @@ struct GpuDevice::Impl {
                                                     : limit_s;
       round_s += std::min(sample_s, limit_s);
     }
-    // The twin, and a baseline's algorithms, take no longer than a candidate on average.
+    // The duplicate, and a baseline's algorithms, take no longer than a candidate on average.
     const auto num_candidates = static_cast<double>(part.candidates.size());
-    const double entrants =
+    const double entries =
         num_candidates + 1 + static_cast<double>(kAlgorithmsPerBaseline * part.baselines.size());
     const double rounds = std::max(part.spec.rounds, kRoundsOfShortWork);
     return timeout_s(part.candidates.front().measure) + kRerankSlackSeconds +
-           rounds * round_s / num_candidates * entrants;
+           rounds * round_s / num_candidates * entries;
   }
 
   double timeout_s(const MeasureSpec& measure, std::size_t times = 1) const {

@@ -166,8 +166,8 @@ RerankResult ReplayDevice::rerank(const std::vector<TrialRequest>& candidates,
           result.candidates[i].name != noise->config) {
         continue;
       }
-      result.twin = RerankEntry{noise->config, noise->samples_ns, {}};
-      result.twin_of = i;
+      result.duplicate = RerankEntry{noise->config, noise->samples_ns, {}};
+      result.duplicate_of = i;
     }
   }
   for (const RankEntry& entry : rank->entries) {

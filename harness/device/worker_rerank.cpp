@@ -39,7 +39,7 @@ RerankResult rerank_sound(const WorkerRerank& part, const RerankAttempt& attempt
       entry = std::move(result.candidates.at(next++));
     }
   }
-  return {std::move(entries), std::move(result.baselines), std::move(result.twin),
+  return {std::move(entries), std::move(result.baselines), std::move(result.duplicate),
           first_sound.value_or(0)};
 }
 
@@ -63,8 +63,8 @@ void append(RerankResult& whole, const RerankResult& more,
   for (std::size_t i = 0; i < more.baselines.size(); ++i) {
     append(whole.baselines.at(i), more.baselines[i]);
   }
-  if (whole.twin && more.twin && indices.at(more.twin_of) == whole.twin_of) {
-    append(*whole.twin, *more.twin);
+  if (whole.duplicate && more.duplicate && indices.at(more.duplicate_of) == whole.duplicate_of) {
+    append(*whole.duplicate, *more.duplicate);
   }
 }
 

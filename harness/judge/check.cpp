@@ -56,8 +56,9 @@ double relative_error(const Comparison& found) {
   return std::min(1e30, std::sqrt(found.squared_error / found.squared_reference));
 }
 
-std::optional<Failure> judge(const CheckedOutput& output, const Comparison& found,
-                             const std::function<std::string(std::uint64_t)>& element_text) {
+std::optional<Failure> comparison_failure(
+    const CheckedOutput& output, const Comparison& found,
+    const std::function<std::string(std::uint64_t)>& element_text) {
   const std::string& name = output.buffer.name;
   const auto elements = static_cast<std::uint64_t>(element_count(output.shape));
   if (found.compared != elements) {
@@ -179,8 +180,8 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
     const CheckedOutput& output = buffers.outputs[i];
     Comparison found;
     std::memcpy(&found, at(slots.comparison(i)), sizeof found);
-    std::optional<Failure> failure =
-        judge(output, found, [&](std::uint64_t index) { return element_text(output, index); });
+    std::optional<Failure> failure = comparison_failure(
+        output, found, [&](std::uint64_t index) { return element_text(output, index); });
     // A stray write may have hit the reference instead of the output's neighbourhood.
     if (failure && reference_changed(output)) {
       report.damaged_reference = true;

@@ -74,8 +74,9 @@ std::string coordinate_text(const std::string& name, const std::vector<std::int6
 /// The verdict on one output's comparison: unwritten, mismatch, or nothing. A comparison that did
 /// not see `elements` elements is a mismatch too. `element_text` says what the first bad element
 /// holds and should hold.
-std::optional<Failure> judge(const CheckedOutput& output, const Comparison& found,
-                             const std::function<std::string(std::uint64_t)>& element_text);
+std::optional<Failure> comparison_failure(
+    const CheckedOutput& output, const Comparison& found,
+    const std::function<std::string(std::uint64_t)>& element_text);
 
 /// ||out - ref||_F / ||ref||_F; 0 for two zero outputs, and always finite.
 double relative_error(const Comparison& found);

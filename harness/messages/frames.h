@@ -8,7 +8,7 @@
 namespace assay {
 
 /// A frame is its length (4 bytes, little-endian) and that many bytes. The largest message is a
-/// re-rank's: 10 entrants x 1000 rounds are 90 KB; what is longer than this is garbage.
+/// re-rank's: 10 entries x 1000 rounds are 90 KB; what is longer than this is garbage.
 inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;
 
 /// The text with its length in front. Throws Error when it is too long.

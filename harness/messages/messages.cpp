@@ -156,8 +156,8 @@ json encode(const BaselineTiming& baseline) {
 json encode(const RerankResult& result) {
   json object = {{"candidates", encode_entries(result.candidates)},
                  {"baselines", encode_entries(result.baselines)},
-                 {"twin_of", result.twin_of}};
-  if (result.twin) object["twin"] = encode_entry(*result.twin);
+                 {"duplicate_of", result.duplicate_of}};
+  if (result.duplicate) object["duplicate"] = encode_entry(*result.duplicate);
   return object;
 }
 
@@ -264,8 +264,8 @@ RerankResult decode(const json& source) {
   return decoding("a re-rank", [&] {
     RerankResult result{decode_entries(source.at("candidates")),
                         decode_entries(source.at("baselines"))};
-    if (source.contains("twin")) result.twin = decode_entry(source["twin"]);
-    source.at("twin_of").get_to(result.twin_of);
+    if (source.contains("duplicate")) result.duplicate = decode_entry(source["duplicate"]);
+    source.at("duplicate_of").get_to(result.duplicate_of);
     return result;
   });
 }

@@ -54,7 +54,7 @@ struct BaselineTiming {
   Timing timing;
 };
 
-/// Times of the re-ranked, taken in turn: one column per entrant, one row per round.
+/// Times of the re-ranked, taken in turn: one column per entry, one row per round.
 struct RerankEntry {
   std::string name;                     // the configuration's text, or the baseline's name
   std::vector<double> samples_ns;       // one per round
@@ -67,8 +67,8 @@ struct RerankEntry {
 struct RerankResult {
   std::vector<RerankEntry> candidates;  // in the order asked
   std::vector<RerankEntry> baselines;
-  std::optional<RerankEntry> twin = {};  // one candidate's cubin, entered a second time
-  std::size_t twin_of = 0;               // which candidate's
+  std::optional<RerankEntry> duplicate = {};  // one candidate's cubin, entered a second time
+  std::size_t duplicate_of = 0;               // which candidate's
 };
 
 /// Figures that tell whether this GPU can be trusted to measure; report/doctor_view.h judges

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <tuple>
 
@@ -12,19 +13,17 @@
 namespace assay {
 namespace {
 
-/// An entrant on its way to a verdict.
-struct Runner {
-  Entrant entrant;
-  RankEntry entry;
+/// An entry on its way to a verdict.
+struct Ranked : TimedEntry {
   double cost = 0;  // what the objective makes least
-  bool baseline() const { return entrant.kernel.empty(); }
-  bool passed() const { return entry.failure.empty(); }
-  bool in_all_rounds() const { return passed() && !entrant.eliminated; }
+  bool baseline() const { return kernel.empty(); }
+  bool passed() const { return failure.empty(); }
+  bool in_all_rounds() const { return passed() && !eliminated; }
 };
 
 /// What is wrong with the samples themselves; empty when nothing is.
-std::string sample_failure(const Entrant& entrant, std::size_t rounds) {
-  const std::vector<double>& samples_ns = entrant.samples_ns;
+std::string sample_failure(const RankEntry& entry, std::size_t rounds) {
+  const std::vector<double>& samples_ns = entry.samples_ns;
   if (samples_ns.empty()) return "it was never timed";
   for (std::size_t i = 0; i < samples_ns.size(); ++i) {
     if (!(samples_ns[i] > 0) || std::isinf(samples_ns[i])) {
@@ -33,82 +32,73 @@ std::string sample_failure(const Entrant& entrant, std::size_t rounds) {
   }
   // Round r of one entrant is paired with round r of another: one that stopped early would be
   // compared at another clock and temperature.
-  if (samples_ns.size() < rounds && !entrant.eliminated) {
+  if (samples_ns.size() < rounds && !entry.eliminated) {
     return fmt::format("it was timed in {} of {} rounds", samples_ns.size(), rounds);
   }
   return "";
 }
 
-/// A total order, so that the verdict does not depend on the order of the entrants: passed before
+/// A total order, so that the verdict does not depend on the order of the entries: passed before
 /// failed, eliminated between, cheap before dear, configurations before baselines, then by text.
-bool ranks_before(const Runner& a, const Runner& b) {
-  const auto key = [](const Runner& r) {
-    return std::tuple(!r.passed(), r.passed() && r.entrant.eliminated, r.passed() ? r.cost : 0,
-                      r.baseline(), std::tie(r.entrant.kernel, r.entrant.config));
+bool ranks_before(const Ranked& a, const Ranked& b) {
+  const auto key = [](const Ranked& r) {
+    return std::tuple(!r.passed(), r.passed() && r.eliminated, r.passed() ? r.cost : 0,
+                      r.baseline(), std::tie(r.kernel, r.config));
   };
   return key(a) < key(b);
 }
 
-bool wins_tie(const Runner& a, const Runner& b) {
-  const auto key = [](const Runner& r) {
-    const TieBreak& tie = r.entrant.tie_break;
-    return std::tie(tie.spill_bytes, tie.registers, tie.smem_bytes, r.entrant.config,
-                    r.entrant.kernel);
+bool wins_tie(const Ranked& a, const Ranked& b) {
+  const auto key = [](const Ranked& r) {
+    const TieBreak& tie = r.tie_break;
+    return std::tie(tie.spill_bytes, tie.registers, tie.smem_bytes, r.config, r.kernel);
   };
   return key(a) < key(b);
 }
 
-double cost_of(const Runner& runner, Objective objective) {
+double cost_of(const RankEntry& entry, Objective objective) {
   switch (objective) {
     case Objective::time:
       break;
     case Objective::energy:
-      return runner.entrant.energy_j;
+      return entry.energy_j;
     case Objective::edp:
-      return runner.entrant.energy_j * runner.entry.median_ns;
+      return entry.energy_j * entry.median_ns;
   }
-  return midmean(runner.entrant.samples_ns);
+  return midmean(entry.samples_ns);
 }
 
-std::vector<Runner> line_up(std::vector<Entrant> entrants, Objective objective) {
+std::vector<Ranked> line_up(std::vector<TimedEntry> entries, Objective objective) {
   std::size_t rounds = 0;
-  for (const Entrant& entrant : entrants) {
-    if (entrant.failure.empty()) rounds = std::max(rounds, entrant.samples_ns.size());
+  for (const TimedEntry& entry : entries) {
+    if (entry.failure.empty()) rounds = std::max(rounds, entry.samples_ns.size());
   }
-  std::vector<Runner> runners;
-  for (Entrant& entrant : entrants) {
-    Runner runner;
-    runner.entry.kernel = entrant.kernel;
-    runner.entry.config = entrant.config;
-    runner.entry.samples_ns = entrant.samples_ns;
-    runner.entry.clocks_mhz = entrant.clocks_mhz;
-    runner.entry.eliminated = entrant.eliminated;
-    runner.entry.energy_j = entrant.energy_j;
-    const std::string bad_samples = sample_failure(entrant, rounds);
-    runner.entry.failure = entrant.failure.empty() ? bad_samples : entrant.failure;
-    if (bad_samples.empty()) runner.entry.median_ns = median(entrant.samples_ns);
-    runner.entrant = std::move(entrant);
-    if (runner.passed()) runner.cost = cost_of(runner, objective);
-    runners.push_back(std::move(runner));
+  std::vector<Ranked> all;
+  for (TimedEntry& entry : entries) {
+    Ranked& ranked = all.emplace_back(Ranked{std::move(entry)});
+    const std::string bad_samples = sample_failure(ranked, rounds);
+    if (bad_samples.empty()) ranked.median_ns = median(ranked.samples_ns);
+    if (ranked.failure.empty()) ranked.failure = bad_samples;
+    if (ranked.passed()) ranked.cost = cost_of(ranked, objective);
   }
-  std::sort(runners.begin(), runners.end(), ranks_before);
-  return runners;
+  std::sort(all.begin(), all.end(), ranks_before);
+  return all;
 }
 
 /// The first, and so the best, that passed all rounds and is or is not a baseline.
-Runner* best_of(std::vector<Runner>& runners, bool baseline) {
-  const auto found = std::find_if(runners.begin(), runners.end(), [&](const Runner& runner) {
-    return runner.in_all_rounds() && runner.baseline() == baseline;
+Ranked* best_of(std::vector<Ranked>& all, bool baseline) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Ranked& ranked) {
+    return ranked.in_all_rounds() && ranked.baseline() == baseline;
   });
-  return found == runners.end() ? nullptr : &*found;
+  return found == all.end() ? nullptr : &*found;
 }
 
-const Runner* fastest_baseline(const std::vector<Runner>& runners) {
-  const Runner* best = nullptr;
-  for (const Runner& runner : runners) {
-    if (!runner.in_all_rounds() || !runner.baseline()) continue;
-    if (!best || midmean(runner.entrant.samples_ns) < midmean(best->entrant.samples_ns)) {
-      best = &runner;
+const Ranked* fastest_baseline(const std::vector<Ranked>& all) {
+  const Ranked* best = nullptr;
+  for (const Ranked& ranked : all) {
+    if (!ranked.in_all_rounds() || !ranked.baseline()) continue;
+    if (!best || midmean(ranked.samples_ns) < midmean(best->samples_ns)) {
+      best = &ranked;
     }
   }
   return best;
@@ -120,70 +110,67 @@ Interval ratio(const std::vector<double>& numerator, const std::vector<double>& 
   return paired_ratio(std::span(numerator).first(rounds), std::span(denominator).first(rounds));
 }
 
-Interval time_ratio(const Runner& numerator, const Runner& denominator) {
+Interval time_ratio(const Ranked& numerator, const Ranked& denominator) {
   if (&numerator == &denominator) return {1, 1, 1};
-  return ratio(numerator.entrant.samples_ns, denominator.entrant.samples_ns);
+  return ratio(numerator.samples_ns, denominator.samples_ns);
 }
 
 /// The SM cycles of each sample; nothing when the clock of any is not known.
-std::vector<double> cycles(const Entrant& entrant) {
+std::vector<double> cycles(const RankEntry& entry) {
   std::vector<double> cycles;
-  for (std::size_t i = 0; i < entrant.clocks_mhz.size(); ++i) {
-    if (entrant.clocks_mhz[i] <= 0 || i >= entrant.samples_ns.size()) return {};
-    cycles.push_back(entrant.samples_ns[i] * entrant.clocks_mhz[i] * 1e-3);
+  for (std::size_t i = 0; i < entry.clocks_mhz.size(); ++i) {
+    if (entry.clocks_mhz[i] <= 0 || i >= entry.samples_ns.size()) return {};
+    cycles.push_back(entry.samples_ns[i] * entry.clocks_mhz[i] * 1e-3);
   }
-  return cycles.size() == entrant.samples_ns.size() ? cycles : std::vector<double>();
+  return cycles.size() == entry.samples_ns.size() ? cycles : std::vector<double>();
 }
 
-Interval cycles_ratio(const Runner& numerator, const Runner& denominator) {
-  const std::vector<double> above = cycles(numerator.entrant);
-  const std::vector<double> below = cycles(denominator.entrant);
+Interval cycles_ratio(const Ranked& numerator, const Ranked& denominator) {
+  const std::vector<double> above = cycles(numerator);
+  const std::vector<double> below = cycles(denominator);
   if (above.empty() || below.empty()) return {};
   if (&numerator == &denominator) return {1, 1, 1};
   return ratio(above, below);
 }
 
-/// How far `runner` is behind the reference, as a ratio of costs.
-Interval distance(const Runner& runner, const Runner& reference, Objective objective) {
-  if (objective == Objective::time) return time_ratio(runner, reference);
-  const double ratio = runner.cost / reference.cost;
+/// How far `ranked` is behind the reference, as a ratio of costs.
+Interval distance(const Ranked& ranked, const Ranked& reference, Objective objective) {
+  if (objective == Objective::time) return time_ratio(ranked, reference);
+  const double ratio = ranked.cost / reference.cost;
   return {ratio, ratio, ratio};
 }
 
 /// Marks the tied and returns the winner; null when no configuration passed.
-Runner* choose_winner(std::vector<Runner>& runners, double noise_ratio, Objective objective) {
-  const Runner* reference = best_of(runners, false);
+Ranked* choose_winner(std::vector<Ranked>& all, double noise_ratio, Objective objective) {
+  const Ranked* reference = best_of(all, false);
   const double margin =
       objective == Objective::time ? std::max(noise_ratio, kLeastTimeMargin) : kLeastEnergyMargin;
-  Runner* winner = nullptr;
-  for (Runner& runner : runners) {
-    if (!runner.in_all_rounds() || runner.baseline()) continue;
-    const Interval behind = distance(runner, *reference, objective);
-    runner.entry.tied = behind.low <= 1 || behind.value <= 1 + margin;
+  Ranked* winner = nullptr;
+  for (Ranked& ranked : all) {
+    if (!ranked.in_all_rounds() || ranked.baseline()) continue;
+    const Interval behind = distance(ranked, *reference, objective);
+    ranked.tied = behind.low <= 1 || behind.value <= 1 + margin;
     if (behind.value > 1 + margin / 4) continue;
-    if (!winner || wins_tie(runner, *winner)) winner = &runner;
+    if (!winner || wins_tie(ranked, *winner)) winner = &ranked;
   }
-  if (winner) winner->entry.winner = true;
+  if (winner) winner->winner = true;
   return winner;
 }
 
 }  // namespace
 
-std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio,
-                                     Objective objective) {
-  std::vector<Runner> runners = line_up(std::move(entrants), objective);
-  const Runner* winner = choose_winner(runners, noise_ratio, objective);
-  const Runner* baseline = fastest_baseline(runners);
-  std::vector<RankEntry> entries;
-  for (Runner& runner : runners) {
-    if (runner.passed()) {
-      if (winner) runner.entry.ratio_to_best = time_ratio(runner, *winner);
-      if (winner) runner.entry.cycles_ratio_to_best = cycles_ratio(runner, *winner);
-      if (baseline) runner.entry.speedup_over_baseline = time_ratio(*baseline, runner);
-    }
-    entries.push_back(std::move(runner.entry));
+std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double noise_ratio,
+                                    Objective objective) {
+  std::vector<Ranked> all = line_up(std::move(entries), objective);
+  const Ranked* winner = choose_winner(all, noise_ratio, objective);
+  const Ranked* baseline = fastest_baseline(all);
+  for (Ranked& ranked : all) {
+    if (!ranked.passed()) continue;
+    if (winner) ranked.ratio_to_best = time_ratio(ranked, *winner);
+    if (winner) ranked.cycles_ratio_to_best = cycles_ratio(ranked, *winner);
+    if (baseline) ranked.speedup_over_baseline = time_ratio(*baseline, ranked);
   }
-  return entries;
+  return {std::make_move_iterator(all.begin()), std::make_move_iterator(all.end())};
 }
 
 }  // namespace assay

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/recording.h"
+#include "base/rank.h"
 
 namespace assay {
 
@@ -15,16 +15,9 @@ struct TieBreak {
   std::int64_t smem_bytes = 0;  // static plus dynamic
 };
 
-/// One entrant as the device returned it.
-struct Entrant {
-  std::string kernel;  // empty for a baseline
-  std::string config;
-  std::vector<double> samples_ns;       // one per round
-  TieBreak tie_break;                   // unused for a baseline
-  std::string failure;                  // why its last check failed; empty when it passed
-  std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown
-  bool eliminated = false;              // left after the first rounds: slower, or beyond the top
-  double energy_j = 0;                  // per launch; 0: not measured
+/// An entry as the device timed it; rank_entries fills in what the others make of it.
+struct TimedEntry : RankEntry {
+  TieBreak tie_break = {};  // unused for a baseline
 };
 
 /// The least difference in time that is called one. The re-rank knows a ratio to 0.1 % or less, but
@@ -45,7 +38,7 @@ inline constexpr double kLeastEnergyMargin = 0.01;
 ///
 /// Ratios in the result are of times and to the winner; the baseline is the fastest of the
 /// baselines by midmean. The eliminated come after those that stayed, the failed last.
-std::vector<RankEntry> rank_entrants(std::vector<Entrant> entrants, double noise_ratio = 0,
-                                     Objective objective = Objective::time);
+std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double noise_ratio = 0,
+                                    Objective objective = Objective::time);
 
 }  // namespace assay

@@ -9,17 +9,17 @@
 namespace assay {
 namespace {
 
-// Entrants of a re-rank, if there are as many correct configurations.
+// Entries of a re-rank, if there are as many correct configurations.
 constexpr std::size_t kLeastRanked = 2;
-// Entrants for each place in the re-rank's last rounds: a device drops the slower ones early, so
+// Entries for each place in the re-rank's last rounds: a device drops the slower ones early, so
 // that they cost little.
 constexpr std::size_t kMostForEachPlace = 4;
 constexpr double kNearRatio = 1.06;
 
 /// A total order, so that the same trials always give the same shortlist.
-bool screens_before(const Measured& a, const Measured& b) {
-  const auto key = [](const Measured& measured) {
-    return std::tie(measured.censored, measured.median_ns, measured.kernel->name);
+bool screens_before(const Candidate& a, const Candidate& b) {
+  const auto key = [](const Candidate& candidate) {
+    return std::tie(candidate.censored, candidate.median_ns, candidate.kernel->name);
   };
   if (key(a) != key(b)) return key(a) < key(b);
   return to_text(a.config) < to_text(b.config);
@@ -33,62 +33,62 @@ std::int64_t dynamic_smem_bytes(const Plan& plan) {
 
 /// The second entry of one candidate beside the first; nothing when either was not timed
 /// throughout.
-std::optional<NoiseFloor> noise_of(const RerankResult& result, const std::vector<Measured>& best) {
-  if (!result.twin || result.twin_of >= result.candidates.size()) return std::nullopt;
-  const RerankEntry& first = result.candidates[result.twin_of];
-  const std::vector<double>& second_ns = result.twin->samples_ns;
+std::optional<NoiseFloor> noise_of(const RerankResult& result, const std::vector<Candidate>& best) {
+  if (!result.duplicate || result.duplicate_of >= result.candidates.size()) return std::nullopt;
+  const RerankEntry& first = result.candidates[result.duplicate_of];
+  const std::vector<double>& second_ns = result.duplicate->samples_ns;
   if (second_ns.empty() || second_ns.size() != first.samples_ns.size()) return std::nullopt;
-  return NoiseFloor{best.at(result.twin_of).kernel->name, first.name, second_ns,
+  return NoiseFloor{best.at(result.duplicate_of).kernel->name, first.name, second_ns,
                     paired_ratio(second_ns, first.samples_ns)};
 }
 
-std::vector<Entrant> entrants_of(const RerankResult& result, const std::vector<Measured>& best,
-                                 const std::vector<TrialRequest>& requests) {
-  std::vector<Entrant> entrants;
+TimedEntry timed_entry(const RerankEntry& timed) {
+  TimedEntry entry;
+  entry.config = timed.name;
+  entry.samples_ns = timed.samples_ns;
+  entry.clocks_mhz = timed.clocks_mhz;
+  entry.eliminated = timed.eliminated;
+  entry.energy_j = timed.energy_j;
+  return entry;
+}
+
+std::vector<TimedEntry> timed_entries(const RerankResult& result,
+                                      const std::vector<Candidate>& best,
+                                      const std::vector<TrialRequest>& requests) {
+  std::vector<TimedEntry> entries;
   for (std::size_t i = 0; i < result.candidates.size(); ++i) {
-    const RerankEntry& entry = result.candidates[i];
-    if (entry.samples_ns.empty() && entry.outcome.status == Status::correct) continue;
+    const RerankEntry& timed = result.candidates[i];
+    const bool correct = timed.outcome.status == Status::correct;
+    if (timed.samples_ns.empty() && correct) continue;
     const CompileReport& compile = best[i].compile;
-    entrants.push_back({best[i].kernel->name,
-                        to_text(best[i].config),
-                        entry.samples_ns,
-                        {compile.spill_bytes, compile.registers,
-                         compile.static_smem_bytes + dynamic_smem_bytes(requests[i].plan)},
-                        entry.outcome.status == Status::correct ? "" : entry.outcome.message,
-                        entry.clocks_mhz,
-                        entry.eliminated,
-                        entry.energy_j});
+    TimedEntry& entry = entries.emplace_back(timed_entry(timed));
+    entry.kernel = best[i].kernel->name;
+    entry.config = to_text(best[i].config);
+    if (!correct) entry.failure = timed.outcome.message;
+    entry.tie_break = {compile.spill_bytes, compile.registers,
+                       compile.static_smem_bytes + dynamic_smem_bytes(requests[i].plan)};
   }
-  for (const RerankEntry& entry : result.baselines) {
-    entrants.push_back({"",
-                        entry.name,
-                        entry.samples_ns,
-                        {},
-                        "",
-                        entry.clocks_mhz,
-                        entry.eliminated,
-                        entry.energy_j});
-  }
-  return entrants;
+  for (const RerankEntry& timed : result.baselines) entries.push_back(timed_entry(timed));
+  return entries;
 }
 
 /// Whether the energy of each configuration that may win is known: one unknown would seem the
 /// least.
-bool has_energy(const std::vector<Entrant>& entrants) {
-  return std::all_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
-    const bool may_win = !entrant.kernel.empty() && entrant.failure.empty() && !entrant.eliminated;
-    return !may_win || entrant.energy_j > 0;
+bool has_energy(const std::vector<TimedEntry>& entries) {
+  return std::all_of(entries.begin(), entries.end(), [](const TimedEntry& entry) {
+    const bool may_win = !entry.kernel.empty() && entry.failure.empty() && !entry.eliminated;
+    return !may_win || entry.energy_j > 0;
   });
 }
 
 /// The baselines do the winner's work, and so have its roofline.
-void put_rooflines(std::vector<RankEntry>& entries, const std::vector<Measured>& best) {
+void put_rooflines(std::vector<RankEntry>& entries, const std::vector<Candidate>& best) {
   double winner_ns = 0;
   for (RankEntry& entry : entries) {
-    const auto measured = std::find_if(best.begin(), best.end(), [&](const Measured& one) {
+    const auto candidate = std::find_if(best.begin(), best.end(), [&](const Candidate& one) {
       return one.kernel->name == entry.kernel && to_text(one.config) == entry.config;
     });
-    if (measured != best.end()) entry.roofline_ns = measured->roofline_ns;
+    if (candidate != best.end()) entry.roofline_ns = candidate->roofline_ns;
     if (entry.winner) winner_ns = entry.roofline_ns;
   }
   for (RankEntry& entry : entries) {
@@ -98,16 +98,16 @@ void put_rooflines(std::vector<RankEntry>& entries, const std::vector<Measured>&
 
 }  // namespace
 
-void keep_best(std::vector<Measured>& correct, int top) {
+void keep_best(std::vector<Candidate>& correct, int top) {
   std::sort(correct.begin(), correct.end(), screens_before);
   const auto count_while = [&](const auto& belongs) {
     const auto end = std::find_if_not(correct.begin(), correct.end(), belongs);
     return static_cast<std::size_t>(end - correct.begin());
   };
   const std::size_t num_timed =
-      count_while([](const Measured& measured) { return !measured.censored; });
-  const std::size_t num_near = count_while([&](const Measured& measured) {
-    return !measured.censored && measured.median_ns <= kNearRatio * correct.front().median_ns;
+      count_while([](const Candidate& candidate) { return !candidate.censored; });
+  const std::size_t num_near = count_while([&](const Candidate& candidate) {
+    return !candidate.censored && candidate.median_ns <= kNearRatio * correct.front().median_ns;
   });
   const auto places = static_cast<std::size_t>(top);
   const std::size_t least = std::min({correct.size(), places, std::max(num_timed, kLeastRanked)});
@@ -115,14 +115,14 @@ void keep_best(std::vector<Measured>& correct, int top) {
 }
 
 RankRecord verdict_of(RankRecord asked, const RerankResult& result,
-                      const std::vector<Measured>& best,
+                      const std::vector<Candidate>& best,
                       const std::vector<TrialRequest>& requests) {
-  std::vector<Entrant> entrants = entrants_of(result, best, requests);
-  if (entrants.empty()) return asked;
+  std::vector<TimedEntry> entries = timed_entries(result, best, requests);
+  if (entries.empty()) return asked;
   asked.noise = noise_of(result, best);
-  if (!has_energy(entrants)) asked.objective = Objective::time;
-  asked.entries = rank_entrants(std::move(entrants), asked.noise ? asked.noise->margin_ratio() : 0,
-                                asked.objective);
+  if (!has_energy(entries)) asked.objective = Objective::time;
+  asked.entries = rank_entries(std::move(entries), asked.noise ? asked.noise->margin_ratio() : 0,
+                               asked.objective);
   put_rooflines(asked.entries, best);
   asked.rounds = 0;
   for (const RankEntry& entry : asked.entries) {

@@ -25,7 +25,7 @@ std::string interval_text(const Interval& time_ns) {
   return fmt::format("{} .. {}", low, high);
 }
 
-std::string speedup_text(const TunedEntry& entry) {
+std::string speedup_text(const TunedRow& entry) {
   if (entry.baseline.empty()) return "-";
   if (entry.speedup.high <= 0 || !std::isfinite(entry.speedup.high)) {
     return fmt::format("{:.2f}x", entry.speedup.value);
@@ -38,10 +38,10 @@ std::string speedup_text(const TunedEntry& entry) {
 std::map<std::string, ConfigText> config_texts(const TunedTable& table,
                                                const BestOptions& options) {
   std::map<std::string, std::vector<Config>> configs;
-  for (const TunedEntry& entry : table.entries) {
+  for (const TunedRow& entry : table.entries) {
     configs[entry.best.kernel].push_back(entry.best.config);
     if (!options.ties) continue;
-    for (const Choice& tie : entry.ties) configs[tie.kernel].push_back(tie.config);
+    for (const KernelConfig& tie : entry.ties) configs[tie.kernel].push_back(tie.config);
   }
   std::map<std::string, ConfigText> texts;
   for (const auto& [kernel, list] : configs) {
@@ -53,7 +53,7 @@ std::map<std::string, ConfigText> config_texts(const TunedTable& table,
 /// The one baseline that every entry with a baseline was compared with, or "".
 std::string common_baseline(const TunedTable& table) {
   std::string name;
-  for (const TunedEntry& entry : table.entries) {
+  for (const TunedRow& entry : table.entries) {
     if (entry.baseline.empty()) continue;
     if (!name.empty() && name != entry.baseline) return "";
     name = entry.baseline;
@@ -65,22 +65,22 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
   const auto texts = config_texts(table, options);
   const std::string baseline = common_baseline(table);
   const bool has_baseline = std::any_of(table.entries.begin(), table.entries.end(),
-                                        [](const TunedEntry& e) { return !e.baseline.empty(); });
+                                        [](const TunedRow& e) { return !e.baseline.empty(); });
   std::vector<std::string> headers{"problem", "kernel", "configuration", ">time", ">95 % interval"};
   if (has_baseline) headers.push_back(baseline.empty() ? ">vs baseline" : ">vs " + baseline);
   if (has_baseline && baseline.empty()) headers.push_back("baseline");
   const bool has_energy = table.objective != Objective::time;
   if (has_energy) headers.push_back(">energy");
   const bool has_roofline = std::any_of(table.entries.begin(), table.entries.end(),
-                                        [](const TunedEntry& e) { return e.roofline_ns > 0; });
+                                        [](const TunedRow& e) { return e.roofline_ns > 0; });
   if (has_roofline) headers.push_back(">roofline");
   const bool has_noise = std::any_of(table.entries.begin(), table.entries.end(),
-                                     [](const TunedEntry& e) { return e.noise_ratio > 0; });
+                                     [](const TunedRow& e) { return e.noise_ratio > 0; });
   if (has_noise) headers.push_back(">noise");
   headers.push_back(">ties");
   headers.push_back("measured");
   Table out(std::move(headers));
-  for (const TunedEntry& entry : table.entries) {
+  for (const TunedRow& entry : table.entries) {
     std::vector<std::string> cells{to_text(entry.problem), entry.best.kernel,
                                    texts.at(entry.best.kernel).line(entry.best.config),
                                    format_time(entry.time_ns.value), interval_text(entry.time_ns)};
@@ -106,10 +106,10 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
     if (!note.empty()) text += note + '\n';
   }
   if (!options.ties) return text;
-  for (const TunedEntry& entry : table.entries) {
+  for (const TunedRow& entry : table.entries) {
     if (entry.ties.empty()) continue;
     text += fmt::format("ties of {}:\n", to_text(entry.problem));
-    for (const Choice& tie : entry.ties) {
+    for (const KernelConfig& tie : entry.ties) {
       text += fmt::format("  {}  {}\n", tie.kernel, texts.at(tie.kernel).line(tie.config));
     }
   }
@@ -130,7 +130,7 @@ std::string best_text(const std::vector<TunedTable>& tables, const BestOptions& 
 std::string best_json(const std::vector<TunedTable>& tables) {
   nlohmann::ordered_json best = nlohmann::ordered_json::array();
   for (const TunedTable& table : tables) {
-    for (const TunedEntry& entry : table.entries) {
+    for (const TunedRow& entry : table.entries) {
       nlohmann::ordered_json object{{"op", table.op},
                                     {"device", table.device.name},
                                     {"protocol", table.protocol},

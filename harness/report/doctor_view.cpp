@@ -35,13 +35,13 @@ Finding judge_timer(const std::string& name, const SelfMeasurement& m) {
   Finding finding{name + " timer",
                   fmt::format("between two events: nothing {}, an empty kernel {}",
                               format_time(m.empty_event_ns), format_time(m.empty_kernel_ns)),
-                  Verdict::ok, ""};
+                  Fitness::ok, ""};
   if (!positive(m.empty_event_ns) || !positive(m.empty_kernel_ns) ||
       m.empty_kernel_ns < 0.5 * m.empty_event_ns) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice = "events do not measure what lies between them; update the driver";
   } else if (m.empty_event_ns > kMostEmptyEventNs) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice =
         "launches wait for the host; stop other programs, or do not measure small "
         "kernels here";
@@ -54,24 +54,24 @@ Finding judge_flush(const std::string& name, const SelfMeasurement& m) {
   Finding finding{name + " flush",
                   fmt::format("{} read cold in {}, hot in {}", format_bytes(size),
                               format_time(m.cold_read_ns), format_time(m.hot_read_ns)),
-                  Verdict::ok, ""};
+                  Fitness::ok, ""};
   if (positive(m.dirty_read_ns)) {
     finding.found += fmt::format(", after a memset {}", format_time(m.dirty_read_ns));
   }
   if (!positive(m.cold_read_ns) || !positive(m.hot_read_ns)) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice = "the read could not be timed; run again";
   } else if (m.read_bytes_per_s > 0 &&
              size / m.cold_read_ns * 1e9 > kMostColdRateOverCeiling * m.read_bytes_per_s) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice = fmt::format("the cold read beats the memory ({}): the flush leaves data in L2",
                                  format_rate(m.read_bytes_per_s, "B/s"));
   } else if (m.l2_bytes < m.read_bytes) {
-    finding.verdict = Verdict::note;
+    finding.fitness = Fitness::note;
     finding.advice = fmt::format("L2 holds only {}, so that a hot read proves nothing",
                                  format_bytes(static_cast<double>(m.l2_bytes)));
   } else if (m.hot_read_ns > kMostHotOverCold * m.cold_read_ns) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice =
         "a hot read is as slow as a cold one: the flush is not proven; is the GPU "
         "shared, or its L2 partitioned?";
@@ -83,9 +83,9 @@ Finding judge_noise(const std::string& name, const SelfMeasurement& m) {
   Finding finding{
       name + " noise",
       fmt::format("medians of one kernel spread by {:.2f} %", m.repeat_spread_ratio * 100),
-      Verdict::ok, ""};
+      Fitness::ok, ""};
   if (!(m.repeat_spread_ratio <= kMostSpread)) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice = "clocks move or others use the GPU; see nvidia-smi, stop them, let it cool";
   }
   return finding;
@@ -95,9 +95,9 @@ Finding judge_noise_floor(const std::string& name, const SelfMeasurement& m) {
   Finding finding{name + " noise floor",
                   fmt::format("a kernel differs from itself by up to {:.2f} % in a re-rank",
                               m.noise_floor_ratio * 100),
-                  Verdict::ok, ""};
+                  Fitness::ok, ""};
   if (!(m.noise_floor_ratio <= kMostNoiseFloor)) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice =
         "smaller differences between kernels cannot be told from noise; stop other programs";
   }
@@ -109,12 +109,12 @@ std::string megahertz(const std::optional<double>& mhz) {
 }
 
 Finding judge_clocks(const std::string& name, const SelfMeasurement& m) {
-  Finding finding{name + " clocks", "", Verdict::ok, ""};
+  Finding finding{name + " clocks", "", Fitness::ok, ""};
   const std::string measured =
       m.clock_mhz > 0 ? fmt::format("SMs {:.0f} MHz in short work", m.clock_mhz) : "SMs unknown";
   if (!m.health) {
     finding.found = measured;
-    finding.verdict = Verdict::note;
+    finding.fitness = Fitness::note;
     finding.advice = "NVML is not there: whether the clocks are set or held down is not known";
     return finding;
   }
@@ -123,10 +123,10 @@ Finding judge_clocks(const std::string& name, const SelfMeasurement& m) {
       fmt::format("{} of at most {}, memory {}, {}", measured, megahertz(m.health->max_clock_mhz),
                   megahertz(m.health->memory_clock_mhz), are_set ? "set by someone" : "not locked");
   if (are_set) {
-    finding.verdict = Verdict::note;
+    finding.fitness = Fitness::note;
     finding.advice = "compare times only with those taken at the same setting";
   } else if (m.clock_mhz <= 0) {
-    finding.verdict = Verdict::note;
+    finding.fitness = Fitness::note;
     finding.advice = "the SM clock could not be measured; samples are kept without it";
   }
   return finding;
@@ -137,9 +137,9 @@ Finding judge_throttling(const std::string& name, const GpuHealth& health) {
   Finding finding{name + " throttling",
                   fmt::format("{}, {:.0f} W, {:.0f} C", reasons.empty() ? "none" : reasons,
                               health.state.power_w, health.state.temperature_c),
-                  Verdict::ok, ""};
+                  Fitness::ok, ""};
   if (!reasons.empty()) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice = "the clocks are held down; stop what loads the GPU, or let it cool";
   }
   return finding;
@@ -149,12 +149,12 @@ Finding judge_sharing(const std::string& name, const GpuHealth& health) {
   const int others = std::max(0, health.num_processes.value_or(1) - 1);
   Finding finding{name + " sharing",
                   health.num_processes ? fmt::format("{} other processes", others) : "unknown",
-                  Verdict::ok, ""};
+                  Fitness::ok, ""};
   if (!health.num_processes) {
-    finding.verdict = Verdict::note;
+    finding.fitness = Fitness::note;
     finding.advice = "the driver does not say who else uses the GPU";
   } else if (others > 0) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice = "others use the GPU; see nvidia-smi, and stop them";
   }
   return finding;
@@ -166,10 +166,10 @@ Finding judge_ceilings(const std::string& name, const SelfMeasurement& m) {
       fmt::format("copy {}, read {}, bf16 {}, f32 {}", format_rate(m.copy_bytes_per_s, "B/s"),
                   format_rate(m.read_bytes_per_s, "B/s"), format_rate(m.bf16_flops_per_s, "FLOP/s"),
                   format_rate(m.f32_flops_per_s, "FLOP/s")),
-      Verdict::ok, ""};
+      Fitness::ok, ""};
   if (!positive(m.copy_bytes_per_s) || !positive(m.read_bytes_per_s) ||
       !positive(m.bf16_flops_per_s) || !positive(m.f32_flops_per_s)) {
-    finding.verdict = Verdict::suspicious;
+    finding.fitness = Fitness::suspicious;
     finding.advice = "without all four, a time that is too good to be true may pass";
   }
   return finding;
@@ -177,21 +177,21 @@ Finding judge_ceilings(const std::string& name, const SelfMeasurement& m) {
 
 }  // namespace
 
-std::string_view to_text(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::ok:
+std::string_view to_text(Fitness fitness) {
+  switch (fitness) {
+    case Fitness::ok:
       return "ok";
-    case Verdict::note:
+    case Fitness::note:
       return "note";
-    case Verdict::missing:
+    case Fitness::missing:
       return "missing";
-    case Verdict::suspicious:
+    case Fitness::suspicious:
       return "suspicious";
   }
   return "";
 }
 
-std::vector<Finding> judge(const std::string& name, const SelfMeasurement& measured) {
+std::vector<Finding> assess(const std::string& name, const SelfMeasurement& measured) {
   std::vector<Finding> findings{judge_timer(name, measured), judge_flush(name, measured),
                                 judge_noise(name, measured), judge_noise_floor(name, measured),
                                 judge_clocks(name, measured)};
@@ -199,7 +199,7 @@ std::vector<Finding> judge(const std::string& name, const SelfMeasurement& measu
     findings.push_back(judge_throttling(name, *health));
     findings.push_back(judge_sharing(name, *health));
     if (health->ecc) {
-      findings.push_back({name + " ECC", *health->ecc ? "on" : "off", Verdict::ok, ""});
+      findings.push_back({name + " ECC", *health->ecc ? "on" : "off", Fitness::ok, ""});
     }
   }
   findings.push_back(judge_ceilings(name, measured));
@@ -207,10 +207,10 @@ std::vector<Finding> judge(const std::string& name, const SelfMeasurement& measu
 }
 
 std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion) {
-  Table table({"check", "verdict", "found"});
+  Table table({"check", "fitness", "found"});
   std::string advice;
   for (const Finding& finding : findings) {
-    table.add_row({finding.topic, std::string(to_text(finding.verdict)), finding.found});
+    table.add_row({finding.topic, std::string(to_text(finding.fitness)), finding.found});
     if (!finding.advice.empty()) advice += fmt::format("{}: {}\n", finding.topic, finding.advice);
   }
   return table.text() + '\n' + advice + (advice.empty() ? "" : "\n") + conclusion + '\n';
@@ -221,7 +221,7 @@ std::string doctor_json(const std::vector<Finding>& findings, const std::string&
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
     list.push_back({{"check", finding.topic},
-                    {"verdict", to_text(finding.verdict)},
+                    {"fitness", to_text(finding.fitness)},
                     {"found", finding.found},
                     {"advice", finding.advice}});
   }

@@ -11,20 +11,20 @@
 namespace assay {
 
 /// What a check of the machine found.
-enum class Verdict {
+enum class Fitness {
   ok,
   note,        // neither good nor bad
   missing,     // something does not work without it
   suspicious,  // times measured here could mislead
 };
 
-std::string_view to_text(Verdict verdict);
+std::string_view to_text(Fitness fitness);
 
 struct Finding {
   std::string topic;  // "NVRTC", "GPU 0 flush"
   std::string found;  // "13.0, /usr/local/cuda/lib64/libnvrtc.so.13"
-  Verdict verdict = Verdict::ok;
-  std::string advice;  // what to do, where the verdict asks for anything
+  Fitness fitness = Fitness::ok;
+  std::string advice;  // what to do; empty where nothing is
 };
 
 /// What a GPU measured of itself.
@@ -47,7 +47,7 @@ struct SelfMeasurement {
 };
 
 /// Whether the clock, the flush and the noise of a GPU can be trusted; topics start with `name`.
-std::vector<Finding> judge(const std::string& name, const SelfMeasurement& measured);
+std::vector<Finding> assess(const std::string& name, const SelfMeasurement& measured);
 
 /// A table of what was found, then what to do.
 std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion);

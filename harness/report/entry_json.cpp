@@ -44,9 +44,9 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
-Json entry_json(const TunedEntry& entry) {
+Json entry_json(const TunedRow& entry) {
   Json ties = Json::array();
-  for (const Choice& tie : entry.ties) {
+  for (const KernelConfig& tie : entry.ties) {
     ties.push_back({{"kernel", tie.kernel}, {"config", config_json(tie.config)}});
   }
   Json baseline(nullptr);

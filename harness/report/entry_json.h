@@ -18,6 +18,6 @@ std::string dump(const nlohmann::ordered_json& json);
 
 /// An entry of a tuned table as `best --json` and `export --format json` write it; a field that is
 /// not known is null.
-nlohmann::ordered_json entry_json(const TunedEntry& entry);
+nlohmann::ordered_json entry_json(const TunedRow& entry);
 
 }  // namespace assay

@@ -62,7 +62,7 @@ std::string export_csv(const std::vector<TunedTable>& tables) {
                              "cycles_speedup_low",
                              "cycles_speedup_high"});
   for (const TunedTable& table : tables) {
-    for (const TunedEntry& entry : table.entries) {
+    for (const TunedRow& entry : table.entries) {
       const bool compared = !entry.baseline.empty();
       const bool open = entry.speedup.high <= 0;
       text += record({table.op,

@@ -122,7 +122,7 @@ struct Field {
 
 std::vector<Field> fields_of(const TunedTable& table) {
   std::vector<Field> fields;
-  for (const TunedEntry& entry : table.entries) {
+  for (const TunedRow& entry : table.entries) {
     for (const auto& [name, value] : entry.best.config) {
       auto at = std::find_if(fields.begin(), fields.end(),
                              [&key = name](const Field& field) { return field.name == key; });
@@ -141,7 +141,7 @@ std::vector<Field> fields_of(const TunedTable& table) {
 
 std::vector<std::string> dims_of(const TunedTable& table) {
   std::vector<std::string> dims;
-  for (const TunedEntry& entry : table.entries) {
+  for (const TunedRow& entry : table.entries) {
     for (const auto& [name, value] : entry.problem) {
       if (std::find(dims.begin(), dims.end(), name) == dims.end()) dims.push_back(name);
     }
@@ -151,7 +151,7 @@ std::vector<std::string> dims_of(const TunedTable& table) {
 
 std::vector<std::string> kernels_of(const TunedTable& table) {
   std::set<std::string> kernels;
-  for (const TunedEntry& entry : table.entries) kernels.insert(entry.best.kernel);
+  for (const TunedRow& entry : table.entries) kernels.insert(entry.best.kernel);
   return {kernels.begin(), kernels.end()};
 }
 
@@ -178,7 +178,7 @@ std::string config_text(const Config& config, const std::vector<Field>& fields) 
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
-std::string margin_text(const TunedEntry& entry) {
+std::string margin_text(const TunedRow& entry) {
   // The header travels: "here" would be wrong where it is read.
   std::string text =
       entry.provenance.empty() ? "measured " + entry.finished_at.substr(0, 10) : entry.provenance;
@@ -242,7 +242,7 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
 
   out += "struct Entry {\n  Problem problem;\n  Kernel kernel;\n  Config config;\n";
   out += "  double time_ns;  // median\n};\n\ninline constexpr Entry kEntries[] = {\n";
-  for (const TunedEntry& entry : table.entries) {
+  for (const TunedRow& entry : table.entries) {
     out += fmt::format("    // {}\n    {{{},\n     Kernel::{},\n     {},\n     {}}},\n",
                        comment(margin_text(entry)), problem_text(entry.problem, dims),
                        identifier(entry.best.kernel), config_text(entry.best.config, fields),

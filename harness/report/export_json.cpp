@@ -10,7 +10,7 @@ std::string export_json(const std::vector<TunedTable>& tables) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const TunedTable& table : tables) {
     nlohmann::ordered_json entries = nlohmann::ordered_json::array();
-    for (const TunedEntry& entry : table.entries) entries.push_back(entry_json(entry));
+    for (const TunedRow& entry : table.entries) entries.push_back(entry_json(entry));
     list.push_back({{"op", table.op},
                     {"device", device_json(table.device)},
                     {"protocol", table.protocol},

@@ -31,18 +31,18 @@ bool timed(const TrialRow& row) {
   return row.record.outcome.status == Status::correct && row.record.outcome.timing.has_value();
 }
 
-void describe_version(TunedEntry& entry, const TrialRecord& trial) {
+void describe_version(TunedRow& entry, const TrialRecord& trial) {
   entry.version = trial.kernel;
   entry.toolchain = trial.toolchain;
 }
 
 /// Nothing when every candidate failed its last check.
-std::optional<TunedEntry> entry_of(const RankRow& row) {
+std::optional<TunedRow> entry_of(const RankRow& row) {
   const auto& entries = row.record.entries;
   const auto winner =
       std::find_if(entries.begin(), entries.end(), [](const RankEntry& e) { return e.winner; });
   if (winner == entries.end()) return std::nullopt;
-  TunedEntry entry;
+  TunedRow entry;
   entry.problem = row.record.problem;
   entry.best = {winner->kernel, parse_config(winner->config)};
   entry.rounds = row.record.rounds;
@@ -74,8 +74,8 @@ std::optional<TunedEntry> entry_of(const RankRow& row) {
   return entry;
 }
 
-TunedEntry entry_of(const TrialRow& row) {
-  TunedEntry entry;
+TunedRow entry_of(const TrialRow& row) {
+  TunedRow entry;
   entry.problem = row.record.problem;
   entry.best = {row.record.kernel.name, row.record.config};
   entry.reranked = false;
@@ -131,10 +131,10 @@ std::size_t best_compromise(const TunedTable& table, const std::vector<TrialRow>
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < table.entries.size(); ++i) {
-    const Choice& choice = table.entries[i].best;
+    const KernelConfig& choice = table.entries[i].best;
     const std::string name = choice.kernel + ' ' + to_text(choice.config);
     double log_loss = 0;
-    for (const TunedEntry& entry : table.entries) {
+    for (const TunedRow& entry : table.entries) {
       const auto problem = medians.find(to_text(entry.problem));
       if (problem == medians.end() || !problem->second.contains(name)) {
         log_loss = std::numeric_limits<double>::infinity();
@@ -152,8 +152,8 @@ std::size_t best_compromise(const TunedTable& table, const std::vector<TrialRow>
   return best;
 }
 
-void sort_entries(std::vector<TunedEntry>& entries) {
-  std::sort(entries.begin(), entries.end(), [](const TunedEntry& a, const TunedEntry& b) {
+void sort_entries(std::vector<TunedRow>& entries) {
+  std::sort(entries.begin(), entries.end(), [](const TunedRow& a, const TunedRow& b) {
     if (problem_less(a.problem, b.problem)) return true;
     if (problem_less(b.problem, a.problem)) return false;
     return a.provenance < b.provenance;
@@ -178,10 +178,10 @@ std::string conditions_text(const TunedTable& table) {
 std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
                                      const std::vector<TrialRow>& trials,
                                      const std::vector<BaselineRow>& baselines, Screened screened) {
-  std::map<TableKey, std::map<EntryKey, TunedEntry>> tables;
+  std::map<TableKey, std::map<EntryKey, TunedRow>> tables;
   std::map<TableKey, DeviceInfo> devices;
   for (const RankRow& row : ranks) {
-    std::optional<TunedEntry> entry = entry_of(row);
+    std::optional<TunedRow> entry = entry_of(row);
     if (!entry) continue;
     const auto [table, question] = key_of(row, row.record.op, row.record.objective);
     devices[table] = row.device;
@@ -192,7 +192,7 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
 
   /// The verdicts on what a trial asked; one an objective.
   const auto verdicts_of = [&tables](Key key) {
-    std::vector<TunedEntry*> verdicts;
+    std::vector<TunedRow*> verdicts;
     for (const Objective objective : kObjectives) {
       std::get<Objective>(key.first) = objective;
       const auto entries = tables.find(key.first);
@@ -204,10 +204,10 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
   };
 
   // A rank does not say what its winner was compiled with; the winner's newest trial does.
-  std::map<const TunedEntry*, std::string> newest;
+  std::map<const TunedRow*, std::string> newest;
   for (const TrialRow& row : trials) {
     if (!timed(row)) continue;
-    for (TunedEntry* entry : verdicts_of(key_of(row, row.record.kernel.op))) {
+    for (TunedRow* entry : verdicts_of(key_of(row, row.record.kernel.op))) {
       if (entry->best.kernel != row.record.kernel.name || entry->best.config != row.record.config) {
         continue;
       }
@@ -231,7 +231,7 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
       if (entries == tables.end()) continue;
       const auto found = entries->second.find(question);
       if (found == entries->second.end() || found->second.reranked) continue;
-      TunedEntry& entry = found->second;
+      TunedRow& entry = found->second;
       const double median_ns = row.record.timing.median_ns;
       if (!entry.baseline.empty() && median_ns >= entry.baseline_ns) continue;
       entry.baseline = row.record.name;
@@ -253,12 +253,12 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
 }
 
 TunedTable unique_problems(TunedTable table, const std::vector<TrialRow>& trials) {
-  std::map<std::string, TunedEntry> kept;
-  const auto better = [](const TunedEntry& a, const TunedEntry& b) {
+  std::map<std::string, TunedRow> kept;
+  const auto better = [](const TunedRow& a, const TunedRow& b) {
     if (a.provenance.empty() != b.provenance.empty()) return a.provenance.empty();
     return a.finished_at > b.finished_at;
   };
-  for (TunedEntry& entry : table.entries) {
+  for (TunedRow& entry : table.entries) {
     const auto [at, added] = kept.emplace(to_text(entry.problem), entry);
     if (!added && better(entry, at->second)) at->second = entry;
   }

@@ -10,30 +10,30 @@
 namespace assay {
 
 /// A configuration of a kernel.
-struct Choice {
+struct KernelConfig {
   std::string kernel;
   Config config;
-  bool operator==(const Choice&) const = default;
+  bool operator==(const KernelConfig&) const = default;
 };
 
 /// What is best for one problem, and how well that is known.
-struct TunedEntry {
+struct TunedRow {
   Problem problem;
-  Choice best;
-  bool reranked = true;        // false: the best median of the screening, not a verdict
-  int rounds = 0;              // of the re-rank
-  Interval time_ns;            // median; low and high are infinite when samples are too few
-  std::string baseline;        // the fastest, by name; empty when there is none
-  double baseline_ns = 0;      // its median
-  Interval speedup;            // baseline over best; low == high == 0 when it has no interval
-  Interval cycles_speedup;     // the same in cycles; zeros when the clocks are not known
-  std::vector<Choice> ties;    // cannot be told from the best
-  double noise_ratio = 0;      // least margin that the re-rank could claim; 0: not known
-  double runner_up_ratio = 0;  // time of the fastest that is not tied over the best's; 0: none
-  double roofline_ns = 0;      // of the best, as in Timing
-  double energy_j = 0;         // of the best, per launch; 0: not measured
-  KernelVersion version;       // of the winner's trial; empty when the trial is not known
-  Toolchain toolchain;         // likewise
+  KernelConfig best;
+  bool reranked = true;            // false: the best median of the screening, not a verdict
+  int rounds = 0;                  // of the re-rank
+  Interval time_ns;                // median; low and high are infinite when samples are too few
+  std::string baseline;            // the fastest, by name; empty when there is none
+  double baseline_ns = 0;          // its median
+  Interval speedup;                // baseline over best; low == high == 0 when it has no interval
+  Interval cycles_speedup;         // the same in cycles; zeros when the clocks are not known
+  std::vector<KernelConfig> ties;  // cannot be told from the best
+  double noise_ratio = 0;          // least margin that the re-rank could claim; 0: not known
+  double runner_up_ratio = 0;      // time of the fastest that is not tied over the best's; 0: none
+  double roofline_ns = 0;          // of the best, as in Timing
+  double energy_j = 0;             // of the best, per launch; 0: not measured
+  KernelVersion version;           // of the winner's trial; empty when the trial is not known
+  Toolchain toolchain;             // likewise
   double precision_ratio = 0;
   std::string provenance;
   std::string finished_at;
@@ -49,7 +49,7 @@ struct TunedTable {
   DeviceInfo device;
   std::string protocol;
   Objective objective = Objective::time;
-  std::vector<TunedEntry> entries;  // at least one
+  std::vector<TunedRow> entries;  // at least one
   /// The entry whose configuration is the best compromise: least geometric-mean loss over the
   /// problems, by screening medians. 0 when no winner was measured for all of them.
   std::size_t fallback = 0;

@@ -48,7 +48,7 @@ std::vector<std::size_t> first_unseen(std::size_t size, std::size_t count,
 }  // namespace
 
 std::vector<std::size_t> propose(const SearchSpec& search, std::size_t num_candidates,
-                                 const std::vector<Tried>& history, std::size_t count) {
+                                 const std::vector<Observation>& history, std::size_t count) {
   if (search.budget_configs) {
     const auto budget = static_cast<std::size_t>(std::max<std::int64_t>(*search.budget_configs, 0));
     count = std::min(count, budget - std::min(budget, history.size()));
@@ -56,7 +56,7 @@ std::vector<std::size_t> propose(const SearchSpec& search, std::size_t num_candi
   if (count == 0) return {};
 
   std::vector<bool> seen(num_candidates);
-  for (const Tried& tried : history) {
+  for (const Observation& tried : history) {
     if (tried.index < num_candidates) seen[tried.index] = true;
   }
   switch (search.strategy) {

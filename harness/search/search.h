@@ -10,7 +10,7 @@
 namespace assay {
 
 /// What is known of one tried point.
-struct Tried {
+struct Observation {
   std::size_t index = 0;          // into the list of candidates
   std::optional<double> time_ns;  // nothing when it was not correct
 };
@@ -22,6 +22,6 @@ struct Tried {
 /// (SearchSpec::budget_configs) is used up. `history` holds what was tried or proposed before, in
 /// that order.
 std::vector<std::size_t> propose(const SearchSpec& search, std::size_t num_candidates,
-                                 const std::vector<Tried>& history, std::size_t count);
+                                 const std::vector<Observation>& history, std::size_t count);
 
 }  // namespace assay

@@ -23,11 +23,11 @@ std::string read_cubin(const std::filesystem::path& path) {
   }
 }
 
-Launcher make_launcher(Bench& bench, const TrialRequest& request) {
-  const InputMap inputs = make_inputs(bench, request.plan, request.seed);
-  const std::vector<GuardedBuffer> placed = lay_out(request.plan, bench.arena.begin());
+Launcher make_launcher(WorkerState& worker, const TrialRequest& request) {
+  const InputMap inputs = make_inputs(worker, request.plan, request.seed);
+  const std::vector<GuardedBuffer> placed = lay_out(request.plan, worker.arena.begin());
   return Launcher(
-      bench.driver, request.plan, read_cubin(request.cubin_path), [&](const std::string& name) {
+      worker.driver, request.plan, read_cubin(request.cubin_path), [&](const std::string& name) {
         const auto input = inputs.find(name);
         return input != inputs.end() ? input->second->buffer.data : find_placed(placed, name)->data;
       });
@@ -72,26 +72,26 @@ std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin) {
   return placed;
 }
 
-InputMap make_inputs(Bench& bench, const Plan& plan, std::uint64_t seed) {
+InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed) {
   InputMap inputs;
   for (const ArgPlan& arg : plan.args) {
     const auto* buffer = std::get_if<BufferPlan>(&arg);
     if (buffer == nullptr || buffer->role != Role::in) continue;
-    inputs[buffer->name] = bench.inputs.get(*buffer, seed);
+    inputs[buffer->name] = worker.inputs.get(*buffer, seed);
   }
   return inputs;
 }
 
-Trial::Trial(Bench& bench, const TrialRequest& request)
-    : bench_(&bench),
+PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request)
+    : worker_(&worker),
       deterministic_(request.plan.deterministic),
-      arena_begin_(bench.arena.begin()),
+      arena_begin_(worker.arena.begin()),
       arena_bytes_(arena_bytes(request.plan)),
-      launcher_(make_launcher(bench, request)) {
+      launcher_(make_launcher(worker, request)) {
   const Plan& plan = request.plan;
-  const InputMap inputs = make_inputs(bench, plan, request.seed);
-  const auto reference = bench.references.get(plan, inputs);
-  const std::vector<GuardedBuffer> placed = lay_out(plan, bench.arena.begin());
+  const InputMap inputs = make_inputs(worker, plan, request.seed);
+  const auto reference = worker.references.get(plan, inputs);
+  const std::vector<GuardedBuffer> placed = lay_out(plan, worker.arena.begin());
   for (const auto& [name, input] : inputs) buffers_.inputs.push_back(input);
   for (const ArgPlan& arg : plan.args) {
     const auto* buffer = std::get_if<BufferPlan>(&arg);
@@ -105,26 +105,26 @@ Trial::Trial(Bench& bench, const TrialRequest& request)
   }
 }
 
-std::size_t Trial::arena_bytes(const Plan& plan) {
+std::size_t PreparedTrial::arena_bytes(const Plan& plan) {
   const std::vector<GuardedBuffer> placed = lay_out(plan, 0);
   return placed.empty() ? 0 : placed.back().end;
 }
 
-Validation Trial::check() {
+Validation PreparedTrial::check() {
   return check_after([] {});
 }
 
-Validation Trial::check_cold() {
-  return check_after([this] { bench_->timer.flush(); });
+Validation PreparedTrial::check_cold() {
+  return check_after([this] { worker_->timer.flush(); });
 }
 
-Validation Trial::check_after(const Work& before) {
-  poison(bench_->driver, arena_begin_, arena_bytes_, bench_->stream);
+Validation PreparedTrial::check_after(const Work& before) {
+  poison(worker_->driver, arena_begin_, arena_bytes_, worker_->stream);
   before();
   enqueue();
-  CheckReport report = bench_->checker.check(buffers_);
-  for (const auto& input : report.damaged_inputs) bench_->inputs.restore(*input);
-  if (report.damaged_reference) bench_->references.clear();
+  CheckReport report = worker_->checker.check(buffers_);
+  for (const auto& input : report.damaged_inputs) worker_->inputs.restore(*input);
+  if (report.damaged_reference) worker_->references.clear();
   if (report.failure) {
     Outcome outcome = report.failure->outcome();
     outcome.validation = report.validation;

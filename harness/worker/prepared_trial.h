@@ -3,22 +3,22 @@
 #include <optional>
 
 #include "worker/launcher.h"
-#include "worker/worker_context.h"
+#include "worker/worker_state.h"
 
 namespace assay {
 
 /// One configuration ready to run: code loaded, arguments bound, buffers laid out, reference known.
-class Trial {
+class PreparedTrial {
  public:
-  /// Lays outputs and scratch out at the start of the bench's arena, which must hold
+  /// Lays outputs and scratch out at the start of the worker's arena, which must hold
   /// `arena_bytes(request.plan)`; trials that are alive together share it. Throws Failure,
   /// CudaError, Error (cuBLAS is not there).
-  Trial(Bench& bench, const TrialRequest& request);
+  PreparedTrial(WorkerState& worker, const TrialRequest& request);
 
   static std::size_t arena_bytes(const Plan& plan);
 
   /// Enqueues the memsets and launches that are timed.
-  void enqueue() const { launcher_.enqueue(bench_->stream); }
+  void enqueue() const { launcher_.enqueue(worker_->stream); }
 
   /// Poisons outputs and scratch, launches once and checks everything the launch did. Where the
   /// contract says deterministic, the outputs must also be those of the first check, bit for bit.
@@ -30,7 +30,7 @@ class Trial {
  private:
   Validation check_after(const Work& before);
 
-  Bench* bench_;
+  WorkerState* worker_;
   bool deterministic_;
   CUdeviceptr arena_begin_;
   std::size_t arena_bytes_;
@@ -43,6 +43,6 @@ class Trial {
 std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin);
 
 /// The plan's inputs by name, made where they are new.
-InputMap make_inputs(Bench& bench, const Plan& plan, std::uint64_t seed);
+InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed);
 
 }  // namespace assay

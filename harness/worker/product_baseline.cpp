@@ -14,31 +14,31 @@ constexpr std::size_t kMostAlgorithms = 8;
 
 }  // namespace
 
-ProductBaseline::ProductBaseline(Bench& bench, const TrialRequest& request) {
+ProductBaseline::ProductBaseline(WorkerState& worker, const TrialRequest& request) {
   const Plan& plan = request.plan;
   if (plan.reference.size() != 1 || plan.reference[0].operation != "gemm") {
     throw Failure(Status::runtime, "baseline", "cublaslt needs a reference that is one gemm");
   }
-  inputs = make_inputs(bench, plan, request.seed);
+  inputs = make_inputs(worker, plan, request.seed);
   OperationCall call = reference_call(plan, 0, inputs, {});
   const std::string& out_name = plan.reference[0].operands.at("out");
   for (const ArgPlan& arg : plan.args) {
     const auto* buffer = std::get_if<BufferPlan>(&arg);
     if (buffer != nullptr && buffer->name == out_name) call.out.dtype = buffer->dtype;
   }
-  for (const GuardedBuffer& buffer : lay_out(plan, bench.arena.begin())) {
+  for (const GuardedBuffer& buffer : lay_out(plan, worker.arena.begin())) {
     if (buffer.name == out_name) out = buffer.data;
   }
   const GemmShape gemm = gemm_shape(call);
   key = fmt::format("{}x{}x{} {} {}{}{}", gemm.m, gemm.n, gemm.k, to_text(gemm.dtype),
                     to_text(call.out.dtype), gemm.transpose_a ? " ta" : "",
                     gemm.transpose_b ? " tb" : "");
-  product = std::make_unique<LtMatmul>(bench.driver, bench.stream, bench.engine.cublas(), call);
+  product = std::make_unique<LtMatmul>(worker.driver, worker.stream, worker.engine.cublas(), call);
 }
 
-const std::vector<int>& ProductBaseline::best_algorithms(Bench& bench) {
-  std::vector<int>& known = bench.best_algorithms[key];
-  if (known.empty()) known = product->shortlist(bench.timer, out, kMostAlgorithms);
+const std::vector<int>& ProductBaseline::best_algorithms(WorkerState& worker) {
+  std::vector<int>& known = worker.best_algorithms[key];
+  if (known.empty()) known = product->shortlist(worker.timer, out, kMostAlgorithms);
   return known;
 }
 
@@ -48,19 +48,19 @@ void require_baseline(const std::string& name) {
   }
 }
 
-std::vector<BaselineTiming> time_baselines(Bench& bench, const TrialRequest& request,
+std::vector<BaselineTiming> time_baselines(WorkerState& worker, const TrialRequest& request,
                                            const std::vector<std::string>& baselines) {
   std::vector<BaselineTiming> timings;
   for (const std::string& name : baselines) {
     require_baseline(name);
-    bench.enter_problem(request.plan.problem);
-    bench.arena.reserve(Trial::arena_bytes(request.plan));
-    ProductBaseline baseline(bench, request);
-    const int best = baseline.best_algorithms(bench).front();
+    worker.enter_problem(request.plan.problem);
+    worker.arena.reserve(PreparedTrial::arena_bytes(request.plan));
+    ProductBaseline baseline(worker, request);
+    const int best = baseline.best_algorithms(worker).front();
     const auto time = [&](int algorithm) {
       baseline.enqueue(algorithm);  // loads its kernel
-      bench.synchronise();
-      return bench.measure([&] { baseline.enqueue(algorithm); }, request.measure);
+      worker.synchronise();
+      return worker.measure([&] { baseline.enqueue(algorithm); }, request.measure);
     };
     const Timing first = time(0);
     timings.push_back({name + "_first", baseline.product->describe(0), first});

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "judge/lt_matmul.h"
-#include "worker/worker_context.h"
+#include "worker/worker_state.h"
 
 namespace assay {
 
@@ -14,11 +14,11 @@ namespace assay {
 struct ProductBaseline {
   /// Throws Failure when the kernel's reference is not one gemm, Error without cuBLASLt. The arena
   /// must be reserved.
-  ProductBaseline(Bench& bench, const TrialRequest& request);
+  ProductBaseline(WorkerState& worker, const TrialRequest& request);
 
   void enqueue(int algorithm) const { product->enqueue(algorithm, out); }
   /// Those that may be the fastest, the likeliest first; found once per problem and reference.
-  const std::vector<int>& best_algorithms(Bench& bench);
+  const std::vector<int>& best_algorithms(WorkerState& worker);
 
   std::string key;
   InputMap inputs;
@@ -29,8 +29,8 @@ struct ProductBaseline {
 /// Throws UsageError for a name that is no baseline.
 void require_baseline(const std::string& name);
 
-/// Device::run_baselines, given a bench.
-std::vector<BaselineTiming> time_baselines(Bench& bench, const TrialRequest& request,
+/// Device::run_baselines, given a worker.
+std::vector<BaselineTiming> time_baselines(WorkerState& worker, const TrialRequest& request,
                                            const std::vector<std::string>& baselines);
 
 }  // namespace assay

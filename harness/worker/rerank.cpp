@@ -26,9 +26,9 @@ constexpr int kEliminations = 3;
 constexpr double kEliminationMargin = 0.006;  // as between different times in report/ranking.h
 
 // Rounds go on until the interval of the ratios is this narrow to each side, or one of the limits
-// is reached. At 0.2 % and 9 places a 4096^3 product's ratio to cuBLAS spread by 0.7 % over 15
-// processes (H200), since what the interval does not see, places and heat, comes on top; at 0.08 %
-// and 32 places by 0.4 %.
+// is reached. At 0.2 % and 9 allocations a 4096^3 product's ratio to cuBLAS spread by 0.7 % over 15
+// processes (H200), since what the interval does not see, allocations and heat, comes on top; at
+// 0.08 % and 32 allocations by 0.4 %.
 constexpr double kPrecisionRatio = 0.0008;
 constexpr int kMostRounds = 1000;
 constexpr double kMostSeconds = 5;
@@ -43,8 +43,8 @@ constexpr double kEnergySeconds = 0.25;
 /// The rounds of a re-rank and what comes after them.
 class Race {
  public:
-  Race(Bench& bench, Contenders& contenders, Preparation preparation)
-      : bench_(bench), contenders_(contenders), preparation_(preparation) {}
+  Race(WorkerState& worker, RerankEntries& runnables, Preparation preparation)
+      : worker_(worker), entries_(runnables), preparation_(preparation) {}
 
   /// Rounds until the spec and the precision are satisfied, as far as one of `num_workers` can.
   void run(const RerankSpec& spec, int num_workers);
@@ -54,15 +54,15 @@ class Race {
 
  private:
   void run_round(int round, bool keep);
-  void eliminate(ContenderGroup& group, std::size_t top);
+  void eliminate(EntryGroup& group, std::size_t top);
   bool is_precise(double precision_ratio) const;
 
-  Bench& bench_;
-  Contenders& contenders_;
+  WorkerState& worker_;
+  RerankEntries& entries_;
   Preparation preparation_;
 };
 
-/// The contenders' order in a round. Every other round has the one before it backwards; every two
+/// The runnables' order in a round. Every other round has the one before it backwards; every two
 /// rounds it is drawn anew, because the heat and the caches that one leaves behind are the next
 /// one's start: with fixed neighbours the second entry of one cubin came out 4 % slower under load.
 std::vector<std::size_t> order_of_round(int round, std::size_t num_contenders) {
@@ -76,84 +76,85 @@ std::vector<std::size_t> order_of_round(int round, std::size_t num_contenders) {
 
 /// One sample of each in the order of the round.
 void Race::run_round(int round, bool keep) {
-  const std::vector<Contender*> contenders = contenders_.all();
-  for (const std::size_t i : order_of_round(round, contenders.size())) {
-    Contender& contender = *contenders[i];
-    if (!contender.alive() || bench_.context_lost) continue;
-    contender.entry->outcome = contender_outcome(bench_, [&] {
+  const std::vector<RunnableEntry*> runnables = entries_.all();
+  for (const std::size_t i : order_of_round(round, runnables.size())) {
+    RunnableEntry& runnable = *runnables[i];
+    if (!runnable.alive() || worker_.context_lost) continue;
+    runnable.entry->outcome = entry_outcome(worker_, [&] {
       // One place after another, so that the first elimination has seen eight.
       const Work& work =
-          contender.works[static_cast<std::size_t>(round) % contenders_.num_places()];
-      const Sample sample = bench_.timer.sample(work, preparation_);
+          runnable.works[static_cast<std::size_t>(round) % entries_.num_allocations()];
+      const Sample sample = worker_.timer.sample(work, preparation_);
       if (preparation_ != Preparation::sustained) Timer::rest(sample.time_ns);
       if (!keep) return;
-      contender.entry->samples_ns.push_back(sample.time_ns);
-      contender.entry->clocks_mhz.push_back(sample.clock_mhz);
+      runnable.entry->samples_ns.push_back(sample.time_ns);
+      runnable.entry->clocks_mhz.push_back(sample.clock_mhz);
     });
   }
 }
 
 /// Takes out of the group what is clearly slower than its fastest, and all but the `top` fastest.
-void Race::eliminate(ContenderGroup& group, std::size_t top) {
-  const Contender* best = fastest(group);
+void Race::eliminate(EntryGroup& group, std::size_t top) {
+  const RunnableEntry* best = fastest(group);
   if (!best) return;
-  std::vector<Contender*> others;
-  for (Contender& contender : group) {
-    if (!contender.timed() || &contender == best || contender.stays) continue;
-    const Interval ratio = paired_ratio(contender.entry->samples_ns, best->entry->samples_ns);
-    contender.entry->eliminated = ratio.low > 1 + kEliminationMargin;
-    if (contender.alive()) others.push_back(&contender);
+  std::vector<RunnableEntry*> others;
+  for (RunnableEntry& runnable : group) {
+    if (!runnable.timed() || &runnable == best || runnable.stays) continue;
+    const Interval ratio = paired_ratio(runnable.entry->samples_ns, best->entry->samples_ns);
+    runnable.entry->eliminated = ratio.low > 1 + kEliminationMargin;
+    if (runnable.alive()) others.push_back(&runnable);
   }
-  // Those that stay count among the top, the twin excepted.
+  // Those that stay count among the top, the duplicate excepted.
   const auto staying = static_cast<std::size_t>(
-      std::count_if(group.begin(), group.end(), [&](const Contender& contender) {
-        return contender.timed() && (&contender == best || contender.stays) &&
-               &contender != &contenders_.candidates.back();
+      std::count_if(group.begin(), group.end(), [&](const RunnableEntry& runnable) {
+        return runnable.timed() && (&runnable == best || runnable.stays) &&
+               &runnable != &entries_.candidates.back();
       }));
   const std::size_t room = top > staying ? top - staying : 0;
-  std::sort(others.begin(), others.end(),
-            [](const Contender* a, const Contender* b) { return a->time_ns() < b->time_ns(); });
+  std::sort(others.begin(), others.end(), [](const RunnableEntry* a, const RunnableEntry* b) {
+    return a->time_ns() < b->time_ns();
+  });
   for (std::size_t i = room; i < others.size(); ++i) others[i]->entry->eliminated = true;
 }
 
-/// Whether the ratio of the twins, and of the baseline to the best, are known well enough.
+/// Whether the ratio of the duplicates, and of the baseline to the best, are known well enough.
 bool Race::is_precise(double precision_ratio) const {
-  const auto is_narrow = [&](const Contender& a, const Contender& b) {
+  const auto is_narrow = [&](const RunnableEntry& a, const RunnableEntry& b) {
     const Interval ratio = paired_ratio(a.entry->samples_ns, b.entry->samples_ns);
     return (ratio.high - ratio.low) / 2 <= precision_ratio;
   };
-  const Contender& leader = contenders_.candidates.front();
-  const Contender& twin = contenders_.candidates.back();
-  if (leader.timed() && twin.timed() && !is_narrow(twin, leader)) return false;
-  const Contender* best = fastest(contenders_.candidates);
-  return std::all_of(contenders_.baselines.begin(), contenders_.baselines.end(),
+  const RunnableEntry& leader = entries_.candidates.front();
+  const RunnableEntry& duplicate = entries_.candidates.back();
+  if (leader.timed() && duplicate.timed() && !is_narrow(duplicate, leader)) return false;
+  const RunnableEntry* best = fastest(entries_.candidates);
+  return std::all_of(entries_.baselines.begin(), entries_.baselines.end(),
                      [&](const BaselineGroup& baseline) {
-                       const Contender* other = fastest(baseline.contenders);
+                       const RunnableEntry* other = fastest(baseline.runnables);
                        return !best || !other || is_narrow(*best, *other);
                      });
 }
 
 void Race::run(const RerankSpec& spec, int num_workers) {
-  const Contender& leader = contenders_.candidates.front();
-  if (leader.alive() && !bench_.context_lost) {
+  const RunnableEntry& leader = entries_.candidates.front();
+  if (leader.alive() && !worker_.context_lost) {
     // What fails here fails again in the rounds.
     leader.entry->outcome =
-        contender_outcome(bench_, [&] { bench_.timer.settle(leader.works.front(), preparation_); });
+        entry_outcome(worker_, [&] { worker_.timer.settle(leader.works.front(), preparation_); });
   }
   run_round(0, false);  // thrown away, as the first of a trial is
   const auto begin = std::chrono::steady_clock::now();
   const double precision_ratio = kPrecisionRatio * std::sqrt(num_workers);
   // Every place has its turns before anything is decided.
   double next_look = std::max(static_cast<double>(spec.rounds),
-                              2.0 * static_cast<double>(contenders_.num_places()));
-  for (int round = 1; round <= kMostRounds / num_workers && !bench_.context_lost; ++round) {
+                              2.0 * static_cast<double>(entries_.num_allocations()));
+  for (int round = 1; round <= kMostRounds / num_workers && !worker_.context_lost; ++round) {
     run_round(round - 1, true);
     if (round % kEliminationRounds == 0 && round <= kEliminations * kEliminationRounds) {
       const bool last = round == kEliminations * kEliminationRounds;
-      eliminate(contenders_.candidates,
-                last ? static_cast<std::size_t>(spec.top) : contenders_.candidates.size());
-      for (BaselineGroup& baseline : contenders_.baselines) {
-        eliminate(baseline.contenders, last ? kLastAlgorithms : baseline.contenders.size());
+      eliminate(entries_.candidates,
+                last ? static_cast<std::size_t>(spec.top) : entries_.candidates.size());
+      for (BaselineGroup& baseline : entries_.baselines) {
+        eliminate(baseline.runnables, last ? kLastAlgorithms : baseline.runnables.size());
       }
     }
     if (round < next_look) continue;
@@ -163,50 +164,50 @@ void Race::run(const RerankSpec& spec, int num_workers) {
 }
 
 void Race::measure_energy() {
-  if (!bench_.nvml) return;
-  const std::vector<Contender*> contenders = contenders_.all();
-  std::vector<std::vector<double>> joules(contenders.size());
+  if (!worker_.nvml) return;
+  const std::vector<RunnableEntry*> runnables = entries_.all();
+  std::vector<std::vector<double>> joules(runnables.size());
   for (int round = 0; round < kEnergyRounds; ++round) {
-    for (const std::size_t i : order_of_round(round, contenders.size())) {
-      const Contender& contender = *contenders[i];
-      if (!contender.timed() || bench_.context_lost) continue;
-      contender.entry->outcome = contender_outcome(bench_, [&] {
-        const auto energy_j = joules_per_launch(bench_.driver, bench_.stream, *bench_.nvml,
-                                                contender.works.front(), kEnergySeconds);
+    for (const std::size_t i : order_of_round(round, runnables.size())) {
+      const RunnableEntry& runnable = *runnables[i];
+      if (!runnable.timed() || worker_.context_lost) continue;
+      runnable.entry->outcome = entry_outcome(worker_, [&] {
+        const auto energy_j = joules_per_launch(worker_.driver, worker_.stream, *worker_.nvml,
+                                                runnable.works.front(), kEnergySeconds);
         if (energy_j) joules[i].push_back(*energy_j);
       });
     }
   }
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
-    if (!joules[i].empty()) contenders[i]->entry->energy_j = median(joules[i]);
+  for (std::size_t i = 0; i < runnables.size(); ++i) {
+    if (!joules[i].empty()) runnables[i]->entry->energy_j = median(joules[i]);
   }
 }
 
-void run_many(Bench& bench, const Contender& contender, bool leader) {
-  const double time_s = contender.time_ns() * 1e-9;
+void run_many(WorkerState& worker, const RunnableEntry& runnable, bool leader) {
+  const double time_s = runnable.time_ns() * 1e-9;
   const double limit = leader ? kLeaderSeconds : kOtherSeconds;
   const double launches =
       std::min(leader ? kLeaderLaunches : kOtherLaunches, std::max(1.0, limit / time_s));
-  for (int i = 0; i < static_cast<int>(launches); ++i) contender.trials.front()->enqueue();
-  bench.synchronise();
+  for (int i = 0; i < static_cast<int>(launches); ++i) runnable.trials.front()->enqueue();
+  worker.synchronise();
 }
 
 void Race::check_candidates() {
-  const Contender* best = fastest(contenders_.candidates);
-  // Without the last, the twin, which is checked as the leader.
-  for (std::size_t i = 0; i + 1 < contenders_.candidates.size(); ++i) {
-    Contender& contender = contenders_.candidates[i];
-    if (!contender.timed()) continue;
-    if (bench_.context_lost) {
-      contender.entry->outcome =
+  const RunnableEntry* best = fastest(entries_.candidates);
+  // Without the last, the duplicate, which is checked as the leader.
+  for (std::size_t i = 0; i + 1 < entries_.candidates.size(); ++i) {
+    RunnableEntry& runnable = entries_.candidates[i];
+    if (!runnable.timed()) continue;
+    if (worker_.context_lost) {
+      runnable.entry->outcome =
           Failure(Status::runtime, "sticky", "not checked: another candidate lost the context")
               .outcome();
       continue;
     }
-    contender.entry->outcome = bench_.guarded([&] {
-      run_many(bench_, contender, &contender == best);
+    runnable.entry->outcome = worker_.guarded([&] {
+      run_many(worker_, runnable, &runnable == best);
       Outcome outcome;
-      outcome.validation = contender.trials.front()->check();
+      outcome.validation = runnable.trials.front()->check();
       return outcome;
     });
   }
@@ -214,20 +215,20 @@ void Race::check_candidates() {
 
 }  // namespace
 
-RerankResult rerank_in_turn(Bench& bench, const std::vector<TrialRequest>& candidates,
+RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>& candidates,
                             const std::vector<std::string>& baselines, const RerankSpec& spec,
                             int num_workers) {
   for (const std::string& name : baselines) require_baseline(name);
   RerankResult result;
   result.candidates.resize(candidates.size());
   if (candidates.empty()) return result;
-  Contenders contenders(bench, candidates, baselines, result);
-  contenders.enter_more_places();
-  Race race(bench, contenders, preparation_of(candidates.front().measure.protocol));
+  RerankEntries runnables(worker, candidates, baselines, result);
+  runnables.add_allocations();
+  Race race(worker, runnables, preparation_of(candidates.front().measure.protocol));
   race.run(spec, num_workers);
   if (spec.objective != Objective::time) race.measure_energy();
   race.check_candidates();
-  result.baselines = contenders.baseline_entries();
+  result.baselines = runnables.baseline_entries();
   return result;
 }
 

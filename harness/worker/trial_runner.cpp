@@ -14,7 +14,7 @@
 #include "worker/prepared_trial.h"
 #include "worker/product_baseline.h"
 #include "worker/rerank.h"
-#include "worker/worker_context.h"
+#include "worker/worker_state.h"
 
 namespace assay {
 namespace {
@@ -54,21 +54,21 @@ std::string remark(const Timing& timing, const MeasureSpec& measure, double even
 }
 
 /// Everything from the code to the verdict: load, check, time, check again.
-Outcome run_trial(Bench& bench, const TrialRequest& request) {
-  bench.arena.reserve(Trial::arena_bytes(request.plan));
-  Trial trial(bench, request);
+Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
+  worker.arena.reserve(PreparedTrial::arena_bytes(request.plan));
+  PreparedTrial trial(worker, request);
   Outcome outcome;
   outcome.validation = trial.check();  // also loads what is loaded lazily
   if (request.plan.deterministic) {
     trial.check();
     trial.check_cold();
   }
-  outcome.timing = bench.measure([&] { trial.enqueue(); }, request.measure, request.best_ns);
+  outcome.timing = worker.measure([&] { trial.enqueue(); }, request.measure, request.best_ns);
   outcome.validation = trial.check();  // what was timed is what was checked
-  outcome.message = remark(*outcome.timing, request.measure, bench.event_floor_ns());
-  if (bench.ceilings) {
-    outcome.timing->roofline_ns = roofline_ns(request.plan, *bench.ceilings);
-    auto reason = implausible(request.plan, outcome.timing->median_ns, *bench.ceilings);
+  outcome.message = remark(*outcome.timing, request.measure, worker.event_floor_ns());
+  if (worker.ceilings) {
+    outcome.timing->roofline_ns = roofline_ns(request.plan, *worker.ceilings);
+    auto reason = implausible(request.plan, outcome.timing->median_ns, *worker.ceilings);
     if (reason) {
       Failure failure(Status::correctness, "implausible", std::move(*reason));
       Outcome refused = failure.outcome();
@@ -80,12 +80,12 @@ Outcome run_trial(Bench& bench, const TrialRequest& request) {
 }
 
 /// How far apart a re-rank puts what is the same.
-double noise_floor_ratio(Bench& bench, const Work& work) {
+double noise_floor_ratio(WorkerState& worker, const Work& work) {
   std::vector<double> first_ns, second_ns;
   for (int round = 0; round < kSelfTestRounds; ++round) {
     const bool backwards = round % 2 != 0;
     for (const bool second : {backwards, !backwards}) {
-      const double time_ns = bench.timer.sample(work, Preparation::cold).time_ns;
+      const double time_ns = worker.timer.sample(work, Preparation::cold).time_ns;
       (second ? second_ns : first_ns).push_back(time_ns);
     }
   }
@@ -94,47 +94,47 @@ double noise_floor_ratio(Bench& bench, const Work& work) {
   return noise.margin_ratio();
 }
 
-SelfTest measure_self(Bench& bench) {
-  const DeviceMemory data = allocate(bench.driver, kSelfTestBytes);
-  bench.support.fill(Generator::normal, DType::f32, data.get(),
-                     static_cast<std::int64_t>(kSelfTestBytes / 4), 1, 0, 0);
-  bench.synchronise();
-  const Work read = [&] { bench.support.read(data.get(), kSelfTestBytes); };
+SelfTest measure_self(WorkerState& worker) {
+  const DeviceMemory data = allocate(worker.driver, kSelfTestBytes);
+  worker.support.fill(Generator::normal, DType::f32, data.get(),
+                      static_cast<std::int64_t>(kSelfTestBytes / 4), 1, 0, 0);
+  worker.synchronise();
+  const Work read = [&] { worker.support.read(data.get(), kSelfTestBytes); };
   const auto cold_ns = [&](const Work& work) {
-    return bench.timer.quick_median_ns(work, kSelfTestSamples);
+    return worker.timer.quick_median_ns(work, kSelfTestSamples);
   };
 
   SelfTest figures;
   figures.empty_event_ns = cold_ns([] {});
-  figures.empty_kernel_ns = cold_ns([&] { bench.support.empty(); });
+  figures.empty_kernel_ns = cold_ns([&] { worker.support.empty(); });
   std::vector<double> medians_ns;
   for (int i = 0; i < kSelfTestRepeats; ++i) medians_ns.push_back(cold_ns(read));
   figures.cold_read_ns = median(medians_ns);
   const auto [low, high] = std::minmax_element(medians_ns.begin(), medians_ns.end());
   figures.repeat_spread_ratio = (*high - *low) / figures.cold_read_ns;
   std::vector<double> hot_ns, dirty_ns, clocks_mhz;
-  const Work dirty = [&] { bench.timer.flush_by_memset(); };
+  const Work dirty = [&] { worker.timer.flush_by_memset(); };
   for (int i = 0; i < kSelfTestSamples; ++i) {
-    dirty_ns.push_back(bench.timer.sample_after(dirty, read).time_ns);
-    const Sample sample = bench.timer.sample(read, Preparation::hot);
+    dirty_ns.push_back(worker.timer.sample_after(dirty, read).time_ns);
+    const Sample sample = worker.timer.sample(read, Preparation::hot);
     hot_ns.push_back(sample.time_ns);
     clocks_mhz.push_back(sample.clock_mhz);
   }
   figures.hot_read_ns = median(hot_ns);
   figures.dirty_read_ns = median(dirty_ns);
   figures.clock_mhz = median(clocks_mhz);
-  figures.noise_floor_ratio = noise_floor_ratio(bench, read);
-  if (bench.nvml) figures.health = bench.nvml->health();
+  figures.noise_floor_ratio = noise_floor_ratio(worker, read);
+  if (worker.nvml) figures.health = worker.nvml->health();
   return figures;
 }
 
 /// Runs `task`, whose errors are the device's and not a configuration's; notes a lost context.
 template <typename Task>
-auto noting_loss(Bench& bench, Task task) {
+auto noting_loss(WorkerState& worker, Task task) {
   try {
     return task();
   } catch (const CudaError& error) {
-    bench.context_lost = bench.context_lost || is_sticky(error.code());
+    worker.context_lost = worker.context_lost || is_sticky(error.code());
     throw;
   } catch (const Failure& failure) {
     throw Error(failure.what());
@@ -149,16 +149,16 @@ struct TrialRunner::Impl {
         info(query_device(driver, context.device())),
         stream(make_stream(driver)) {}
 
-  Bench& ready() {
-    if (!bench) throw Error("the worker was not set up: TrialRunner::setup comes first");
-    return *bench;
+  WorkerState& ready() {
+    if (!worker) throw Error("the worker was not set up: TrialRunner::setup comes first");
+    return *worker;
   }
 
   Driver driver;
   Context context;
   DeviceInfo info;
   Stream stream;
-  std::optional<Bench> bench;
+  std::optional<WorkerState> worker;
 };
 
 TrialRunner::TrialRunner(int index) : impl_(std::make_unique<Impl>(index)) {}
@@ -166,27 +166,27 @@ TrialRunner::~TrialRunner() = default;
 
 const DeviceInfo& TrialRunner::info() const { return impl_->info; }
 
-bool TrialRunner::context_lost() const { return impl_->bench && impl_->bench->context_lost; }
+bool TrialRunner::context_lost() const { return impl_->worker && impl_->worker->context_lost; }
 
 void TrialRunner::setup(const std::filesystem::path& support_cubin,
                         const std::optional<Ceilings>& ceilings) {
-  impl_->bench.emplace(impl_->driver, impl_->stream.get(), impl_->info, read_file(support_cubin),
-                       ceilings);
+  impl_->worker.emplace(impl_->driver, impl_->stream.get(), impl_->info, read_file(support_cubin),
+                        ceilings);
 }
 
 Ceilings TrialRunner::measure_ceilings() {
-  Bench& bench = impl_->ready();
-  return noting_loss(bench, [&] {
-    return assay::measure_ceilings(bench.driver, bench.stream, bench.support, bench.engine,
-                                   bench.timer);
+  WorkerState& worker = impl_->ready();
+  return noting_loss(worker, [&] {
+    return assay::measure_ceilings(worker.driver, worker.stream, worker.support, worker.engine,
+                                   worker.timer);
   });
 }
 
 Vitals TrialRunner::vitals() {
-  Bench& bench = impl_->ready();
-  return noting_loss(bench, [&] {
-    Vitals vitals{bench.timer.boost_clock_mhz()};
-    if (const auto health = bench.nvml ? bench.nvml->health() : std::nullopt) {
+  WorkerState& worker = impl_->ready();
+  return noting_loss(worker, [&] {
+    Vitals vitals{worker.timer.boost_clock_mhz()};
+    if (const auto health = worker.nvml ? worker.nvml->health() : std::nullopt) {
       vitals.num_processes = health->num_processes;
     }
     return vitals;
@@ -194,14 +194,14 @@ Vitals TrialRunner::vitals() {
 }
 
 Outcome TrialRunner::run(const TrialRequest& request) {
-  Bench& bench = impl_->ready();
+  WorkerState& worker = impl_->ready();
   const auto begin = std::chrono::steady_clock::now();
-  bench.enter_problem(request.plan.problem);
-  Outcome outcome = bench.guarded([&] { return run_trial(bench, request); });
-  if (outcome.kind == "out_of_memory" && !bench.context_lost) {
+  worker.enter_problem(request.plan.problem);
+  Outcome outcome = worker.guarded([&] { return run_trial(worker, request); });
+  if (outcome.kind == "out_of_memory" && !worker.context_lost) {
     // Inputs kept for other configurations may be what is in the way.
-    bench.release_memory();
-    outcome = bench.guarded([&] { return run_trial(bench, request); });
+    worker.release_memory();
+    outcome = worker.guarded([&] { return run_trial(worker, request); });
   }
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - begin;
@@ -211,21 +211,21 @@ Outcome TrialRunner::run(const TrialRequest& request) {
 
 std::vector<BaselineTiming> TrialRunner::run_baselines(const TrialRequest& request,
                                                        const std::vector<std::string>& baselines) {
-  Bench& bench = impl_->ready();
-  return noting_loss(bench, [&] { return time_baselines(bench, request, baselines); });
+  WorkerState& worker = impl_->ready();
+  return noting_loss(worker, [&] { return time_baselines(worker, request, baselines); });
 }
 
 RerankResult TrialRunner::rerank(const std::vector<TrialRequest>& candidates,
                                  const std::vector<std::string>& baselines, const RerankSpec& spec,
                                  int num_workers) {
-  Bench& bench = impl_->ready();
+  WorkerState& worker = impl_->ready();
   return noting_loss(
-      bench, [&] { return rerank_in_turn(bench, candidates, baselines, spec, num_workers); });
+      worker, [&] { return rerank_in_turn(worker, candidates, baselines, spec, num_workers); });
 }
 
 SelfTest TrialRunner::self_test() {
-  Bench& bench = impl_->ready();
-  return noting_loss(bench, [&] { return measure_self(bench); });
+  WorkerState& worker = impl_->ready();
+  return noting_loss(worker, [&] { return measure_self(worker); });
 }
 
 }  // namespace assay

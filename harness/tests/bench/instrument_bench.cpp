@@ -142,8 +142,8 @@ Repeats repeat(const Bench& bench, const RatioPart& part, int processes) {
     repeats.rounds = std::max(repeats.rounds, static_cast<int>(ours->samples_ns.size()));
     if (!rank.noise) continue;
     // As if the second entry of the cubin were another configuration.
-    const auto pair = rank_entrants(
-        {{"k", "A=1", ours->samples_ns, {}, ""}, {"k", "A=2", rank.noise->samples_ns, {}, ""}});
+    const auto pair =
+        rank_entries({{{"k", "A=1", ours->samples_ns}}, {{"k", "A=2", rank.noise->samples_ns}}});
     ++repeats.pairs;
     repeats.different += !pair[0].tied || !pair[1].tied;
   }

@@ -63,7 +63,7 @@ void BM_Propose(benchmark::State& state, Strategy strategy) {
   const auto num_candidates = static_cast<std::size_t>(state.range(0));
   SearchSpec search;
   search.strategy = strategy;
-  std::vector<Tried> history;
+  std::vector<Observation> history;
   for (std::size_t index : propose(search, num_candidates, {}, num_candidates / 2)) {
     history.push_back({index, 1000.0});
   }

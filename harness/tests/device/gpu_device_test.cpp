@@ -1,5 +1,6 @@
 // The worker's process against the stand-in for libcuda: every way to fail costs one trial, and
 // leaves neither a process nor a descriptor behind.
+#include "cuda/gpu_count.h"
 #include "gpu_device_fixture.h"
 
 namespace assay {

@@ -145,10 +145,10 @@ TEST_F(GpuMeasureTest, TheClearlySlowerLeaveARerankAfterItsFirstRounds) {
   }
   const RerankResult result = gpu().rerank(candidates, {}, {.top = 2, .rounds = 30});
   ASSERT_EQ(result.candidates.size(), 4u);
-  // The screening's leader stays, with its twin, whatever its time: the noise floor is theirs.
+  // The screening's leader stays, with its duplicate, whatever its time: the noise floor is theirs.
   EXPECT_FALSE(result.candidates[0].eliminated);
   EXPECT_EQ(result.candidates[0].samples_ns.size(), 30u);
-  EXPECT_EQ(result.twin.value().samples_ns.size(), 30u);
+  EXPECT_EQ(result.duplicate.value().samples_ns.size(), 30u);
   for (const std::size_t slower : {1, 2}) {
     EXPECT_TRUE(result.candidates[slower].eliminated);
     EXPECT_EQ(result.candidates[slower].samples_ns.size(), 8u);
@@ -175,16 +175,16 @@ TEST_F(GpuMeasureTest, TheFirstOfARerankTakesPartTwice) {
   candidates[2].plan.launches[0].block = {256, 1, 1};
   const std::vector<TrialRequest> sound(candidates.begin() + 1, candidates.end());
   RerankResult result = gpu().rerank(sound, {}, {.rounds = 6});
-  ASSERT_TRUE(result.twin);
-  EXPECT_EQ(result.twin_of, 0u);
-  ASSERT_EQ(result.twin->samples_ns.size(), 6u);
+  ASSERT_TRUE(result.duplicate);
+  EXPECT_EQ(result.duplicate_of, 0u);
+  ASSERT_EQ(result.duplicate->samples_ns.size(), 6u);
   // To the stand-in the two are one.
-  EXPECT_NEAR(result.twin->samples_ns[3], result.candidates[0].samples_ns[3], 1);
-  // When one is dropped, the twin is the first that is left.
+  EXPECT_NEAR(result.duplicate->samples_ns[3], result.candidates[0].samples_ns[3], 1);
+  // When one is dropped, the duplicate is the first that is left.
   result = gpu().rerank(candidates, {}, {.rounds = 6});
-  ASSERT_TRUE(result.twin);
-  EXPECT_EQ(result.twin_of, 1u);
-  EXPECT_NEAR(result.twin->samples_ns[3], result.candidates[1].samples_ns[3], 1);
+  ASSERT_TRUE(result.duplicate);
+  EXPECT_EQ(result.duplicate_of, 1u);
+  EXPECT_NEAR(result.duplicate->samples_ns[3], result.candidates[1].samples_ns[3], 1);
 }
 
 TEST_F(GpuMeasureTest, ARerankOfShortWorkIsDividedOverWorkers) {
@@ -198,7 +198,7 @@ TEST_F(GpuMeasureTest, ARerankOfShortWorkIsDividedOverWorkers) {
     EXPECT_EQ(result.candidates[fast].samples_ns.size(), 30u);
     EXPECT_EQ(result.candidates[fast].clocks_mhz.size(), 30u);
   }
-  EXPECT_EQ(result.twin.value().samples_ns.size(), 30u);
+  EXPECT_EQ(result.duplicate.value().samples_ns.size(), 30u);
   // Out in the first worker, it does not come back in the second.
   EXPECT_TRUE(result.candidates[2].eliminated);
   EXPECT_EQ(result.candidates[2].samples_ns.size(), 8u);
@@ -226,7 +226,7 @@ TEST_F(GpuMeasureTest, ALaterWorkerOfARerankThatIsKilledDoesItsPartAgain) {
     EXPECT_EQ(entry.outcome.status, Status::correct) << entry.outcome.message;
     EXPECT_EQ(entry.samples_ns.size(), 36u);
   }
-  EXPECT_EQ(result.twin.value().samples_ns.size(), 36u);
+  EXPECT_EQ(result.duplicate.value().samples_ns.size(), 36u);
   EXPECT_EQ(gpu().num_workers_started(), 4);
 }
 

@@ -144,7 +144,7 @@ TEST(ReplayDevice, RerankAnswersInTheOrderAsked) {
   ASSERT_EQ(result.baselines.size(), 1u);
   EXPECT_EQ(result.baselines[0].name, "memcpy");
   EXPECT_EQ(result.baselines[0].samples_ns, (std::vector<double>{9, 10}));
-  EXPECT_FALSE(result.twin);
+  EXPECT_FALSE(result.duplicate);
 }
 
 TEST(ReplayDevice, RerankAnswersTheNoiseFloorToo) {
@@ -156,9 +156,9 @@ TEST(ReplayDevice, RerankAnswersTheNoiseFloorToo) {
   const RerankResult result =
       device.rerank({request_of("vector_add", 1000, 256), request_of("vector_add", 1000, 128)},
                     {"memcpy"}, {.rounds = 30});
-  ASSERT_TRUE(result.twin);
-  EXPECT_EQ(result.twin_of, 1u);
-  EXPECT_EQ(result.twin->samples_ns, (std::vector<double>{10.5, 11}));
+  ASSERT_TRUE(result.duplicate);
+  EXPECT_EQ(result.duplicate_of, 1u);
+  EXPECT_EQ(result.duplicate->samples_ns, (std::vector<double>{10.5, 11}));
 }
 
 TEST(ReplayDevice, RerankAnswersWithClocksEnergyAndWhoLeftEarly) {

@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Workers in which every entrant's one sample is the worker's number: 1, 2, 3. From
+/// Workers in which every entry's one sample is the worker's number: 1, 2, 3. From
 /// `killed_worker_` on the candidate with `killer_` threads a block kills its worker, and from
 /// `slow_in_worker_` on the one with `slow_` is eliminated.
 class WorkerRerankTest : public testing::Test {
@@ -78,7 +78,7 @@ TEST_F(WorkerRerankTest, ShortWorkIsDividedAndItsRoundsFollowEachOther) {
     EXPECT_THAT(entry.clocks_mhz, ElementsAre(1000, 1001, 1002));
   }
   EXPECT_THAT(result.baselines.at(0).samples_ns, ElementsAre(1, 2, 3));
-  EXPECT_THAT(result.twin.value().samples_ns, ElementsAre(1, 2, 3));
+  EXPECT_THAT(result.duplicate.value().samples_ns, ElementsAre(1, 2, 3));
 }
 
 TEST_F(WorkerRerankTest, EnergyIsMeasuredOnce) {
@@ -106,16 +106,16 @@ TEST_F(WorkerRerankTest, WhoKillsALaterWorkerIsLeftOutAndTheOthersGoOn) {
   EXPECT_EQ(result.candidates[1].outcome.kind, "crash");
   EXPECT_THAT(result.candidates[0].samples_ns, ElementsAre(1, 2, 3));
   EXPECT_THAT(result.candidates[2].samples_ns, ElementsAre(1, 2, 3));
-  EXPECT_THAT(result.twin.value().samples_ns, ElementsAre(1, 2, 3));
+  EXPECT_THAT(result.duplicate.value().samples_ns, ElementsAre(1, 2, 3));
 }
 
-// The twin's rounds would be paired with those of a candidate that it is no copy of.
+// The duplicate's rounds would be paired with those of a candidate that it is no copy of.
 TEST_F(WorkerRerankTest, WhenTheLeaderIsLeftOutLaterItsTwinKeepsItsRounds) {
   killer_ = 128;
   killed_worker_ = 2;
   const RerankResult result = rerank({candidate(128), candidate(256)});
-  EXPECT_EQ(result.twin_of, 0u);
-  EXPECT_THAT(result.twin.value().samples_ns, ElementsAre(1));
+  EXPECT_EQ(result.duplicate_of, 0u);
+  EXPECT_THAT(result.duplicate.value().samples_ns, ElementsAre(1));
   EXPECT_THAT(result.candidates[0].samples_ns, ElementsAre(1));
   EXPECT_THAT(result.candidates[1].samples_ns, ElementsAre(1, 2, 3));
 }

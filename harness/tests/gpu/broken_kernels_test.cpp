@@ -6,6 +6,7 @@
 #include <fstream>
 #include <regex>
 
+#include "device/gpu_device.h"
 #include "gpu_fixture.h"
 
 namespace assay {

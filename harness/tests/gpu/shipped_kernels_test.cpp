@@ -15,7 +15,7 @@
 #include "gpu_fixture.h"
 #include "space/space.h"
 #include "worker/prepared_trial.h"
-#include "worker/worker_context.h"
+#include "worker/worker_state.h"
 
 namespace assay {
 namespace {
@@ -82,7 +82,7 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
   const KernelSpec kernel = shipped_kernel(GetParam().kernel);
   if (kernel.arch.front() == "90a" && info.cc != 90) GTEST_SKIP() << "for Hopper only";
   const Stream stream = make_stream(driver);
-  Bench bench(driver, stream.get(), info, read_file(support_cubin(info)), {});
+  WorkerState worker(driver, stream.get(), info, read_file(support_cubin(info)), {});
 
   const std::vector<Config> configs = draw(Space(kernel, GetParam().problem, info));
   ASSERT_FALSE(configs.empty());
@@ -96,10 +96,10 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
     TrialRequest request;
     request.plan = make_plan(kernel, GetParam().problem, configs[i], info);
     request.cubin_path = result.cubin_path;
-    const Outcome outcome = bench.guarded([&] {
-      bench.enter_problem(request.plan.problem);
-      bench.arena.reserve(Trial::arena_bytes(request.plan));
-      Trial trial(bench, request);
+    const Outcome outcome = worker.guarded([&] {
+      worker.enter_problem(request.plan.problem);
+      worker.arena.reserve(PreparedTrial::arena_bytes(request.plan));
+      PreparedTrial trial(worker, request);
       Outcome checked;
       checked.validation = trial.check();
       trial.check();

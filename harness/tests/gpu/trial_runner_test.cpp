@@ -68,13 +68,13 @@ TEST_F(TrialRunnerTest, WhatIsNoSlowerThanNothingSaysSo) {
 
 /// The verdict on kernels that differ by a known time alone.
 std::vector<RankEntry> verdict_of(const RerankResult& result) {
-  std::vector<Entrant> entrants;
+  std::vector<TimedEntry> entries;
   for (const RerankEntry& entry : result.candidates) {
-    entrants.push_back({"spin", entry.name, entry.samples_ns, {}, ""});
-    entrants.back().clocks_mhz = entry.clocks_mhz;
-    entrants.back().eliminated = entry.eliminated;
+    entries.push_back({{"spin", entry.name, entry.samples_ns}});
+    entries.back().clocks_mhz = entry.clocks_mhz;
+    entries.back().eliminated = entry.eliminated;
   }
-  return rank_entrants(std::move(entrants));
+  return rank_entries(std::move(entries));
 }
 
 TEST_F(TrialRunnerTest, HalfAPercentIsATieAndTwoPercentIsNone) {
@@ -126,7 +126,7 @@ TEST_F(TrialRunnerTest, EnergyIsMeasuredWhereItIsAskedFor) {
   // A millisecond of a board that draws 30 to 1000 W.
   EXPECT_GT(result.candidates[0].energy_j, 0.03);
   EXPECT_LT(result.candidates[0].energy_j, 1);
-  EXPECT_NEAR(result.twin->energy_j, result.candidates[0].energy_j,
+  EXPECT_NEAR(result.duplicate->energy_j, result.candidates[0].energy_j,
               0.1 * result.candidates[0].energy_j);
 }
 
@@ -246,10 +246,10 @@ TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
     EXPECT_EQ(entry.name, to_text(candidates[i].plan.config));
     EXPECT_GE(entry.samples_ns.size(), 8u);
   }
-  ASSERT_TRUE(result.twin);
-  EXPECT_EQ(result.twin->samples_ns.size(), result.candidates[0].samples_ns.size());
-  EXPECT_NEAR(median(result.twin->samples_ns), median(result.candidates[0].samples_ns),
-              0.05 * median(result.twin->samples_ns));
+  ASSERT_TRUE(result.duplicate);
+  EXPECT_EQ(result.duplicate->samples_ns.size(), result.candidates[0].samples_ns.size());
+  EXPECT_NEAR(median(result.duplicate->samples_ns), median(result.candidates[0].samples_ns),
+              0.05 * median(result.duplicate->samples_ns));
 
   const RerankResult wrong = runner_->rerank(
       {request_of(broken_kernel("wrong_after_many"), runner_->info())}, {}, {.rounds = 9});

@@ -33,11 +33,13 @@ TEST(CoordinateText, CountsRowMajor) {
   EXPECT_EQ(coordinate_text("C", {7}, 6), "C[6]");
 }
 
-TEST(Judge, AcceptsWhatIsClean) { EXPECT_FALSE(judge(output_of({4, 5}), clean(20), element)); }
+TEST(Judge, AcceptsWhatIsClean) {
+  EXPECT_FALSE(comparison_failure(output_of({4, 5}), clean(20), element));
+}
 
 TEST(Judge, RefusesAComparisonThatDidNotRun) {
   for (const std::uint64_t compared : {0, 19, 21}) {
-    const auto failure = judge(output_of({4, 5}), clean(compared), element);
+    const auto failure = comparison_failure(output_of({4, 5}), clean(compared), element);
     ASSERT_TRUE(failure) << compared;
     EXPECT_EQ(failure->outcome().kind, "mismatch");
     EXPECT_THAT(failure->outcome().message, HasSubstr("the check did not run"));
@@ -49,7 +51,7 @@ TEST(Judge, UnwrittenComesBeforeMismatch) {
   found.unwritten = 5;
   found.not_first_unwritten = ~std::uint64_t{7};
   found.bad = 3;
-  const auto failure = judge(output_of({4, 5}), found, element);
+  const auto failure = comparison_failure(output_of({4, 5}), found, element);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->outcome().status, Status::correctness);
   EXPECT_EQ(failure->outcome().kind, "unwritten");
@@ -61,7 +63,7 @@ TEST(Judge, OneBadElementIsAMismatch) {
   Comparison found = clean(20);
   found.bad = 1;
   found.not_first_bad = ~std::uint64_t{0};  // stored as 0xff..: index 0 must work
-  const auto failure = judge(output_of({4, 5}), found, element);
+  const auto failure = comparison_failure(output_of({4, 5}), found, element);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->outcome().kind, "mismatch");
   EXPECT_THAT(failure->outcome().message, HasSubstr("element 0; 1 of 20"));
@@ -70,11 +72,11 @@ TEST(Judge, OneBadElementIsAMismatch) {
 TEST(Judge, TheNormAloneCanRefuse) {
   Comparison found = clean(100);
   found.squared_error = 100 * 0.011 * 0.011;
-  const auto failure = judge(output_of({100}), found, element);
+  const auto failure = comparison_failure(output_of({100}), found, element);
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->outcome().kind, "mismatch");
   found.squared_error = 100 * 0.009 * 0.009;
-  EXPECT_FALSE(judge(output_of({100}), found, element));
+  EXPECT_FALSE(comparison_failure(output_of({100}), found, element));
 }
 
 TEST(RelativeError, IsFiniteForEveryOutput) {

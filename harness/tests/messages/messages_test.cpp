@@ -118,11 +118,11 @@ TEST(Messages, ARerankKeepsItsOrder) {
   EXPECT_EQ(copy.candidates[0].energy_j, 0.5);
   ASSERT_EQ(copy.baselines.size(), 1u);
   EXPECT_EQ(copy.baselines[0].name, "cublaslt_first");
-  EXPECT_FALSE(copy.twin);
-  result.twin = RerankEntry{"A=1", {4, 5}, {}};
-  result.twin_of = 1;
-  EXPECT_EQ(sent(result).twin->samples_ns, (std::vector<double>{4, 5}));
-  EXPECT_EQ(sent(result).twin_of, 1u);
+  EXPECT_FALSE(copy.duplicate);
+  result.duplicate = RerankEntry{"A=1", {4, 5}, {}};
+  result.duplicate_of = 1;
+  EXPECT_EQ(sent(result).duplicate->samples_ns, (std::vector<double>{4, 5}));
+  EXPECT_EQ(sent(result).duplicate_of, 1u);
 }
 
 TEST(Messages, TheSmallOnesKeepEveryField) {

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 constexpr std::size_t kRounds = 30;
 
-/// Entrants timed in turn: what drifts within a round drifts for all of them.
+/// Entries timed in turn: what drifts within a round drifts for all of them.
 class Race {
  public:
   explicit Race(std::uint64_t seed) : random_(seed) {
@@ -24,12 +24,12 @@ class Race {
     }
   }
 
-  Entrant entrant(const std::string& kernel, const std::string& config, double time_ns,
-                  double noise_ratio = 0.005) {
-    Entrant entrant{kernel, config, {}, {}, ""};
+  TimedEntry entry(const std::string& kernel, const std::string& config, double time_ns,
+                   double noise_ratio = 0.005) {
+    TimedEntry entry{{kernel, config, {}}};
     std::normal_distribution<> noise(1, noise_ratio);
-    for (double drift : drift_) entrant.samples_ns.push_back(time_ns * drift * noise(random_));
-    return entrant;
+    for (double drift : drift_) entry.samples_ns.push_back(time_ns * drift * noise(random_));
+    return entry;
   }
 
  private:
@@ -56,10 +56,10 @@ bool same(const Interval& a, const Interval& b) {
   return a.value == b.value && a.low == b.low && a.high == b.high;
 }
 
-TEST(Ranking, OfNobodyIsEmpty) { EXPECT_THAT(rank_entrants({}), IsEmpty()); }
+TEST(Ranking, OfNobodyIsEmpty) { EXPECT_THAT(rank_entries({}), IsEmpty()); }
 
-TEST(Ranking, OfOneEntrantIsItself) {
-  const auto ranking = rank_entrants({Race(1).entrant("k", "A=1", 100)});
+TEST(Ranking, OfOneEntryIsItself) {
+  const auto ranking = rank_entries({Race(1).entry("k", "A=1", 100)});
   ASSERT_EQ(ranking.size(), 1u);
   EXPECT_TRUE(ranking[0].winner);
   EXPECT_TRUE(ranking[0].tied);
@@ -70,8 +70,7 @@ TEST(Ranking, OfOneEntrantIsItself) {
 TEST(Ranking, TellsTwoPercentApartAtHalfAPercentOfNoise) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Race race(seed);
-    const auto ranking =
-        rank_entrants({race.entrant("k", "A=1", 102), race.entrant("k", "A=2", 100)});
+    const auto ranking = rank_entries({race.entry("k", "A=1", 102), race.entry("k", "A=2", 100)});
     EXPECT_EQ(winner(ranking), "A=2");
     const RankEntry& slow = find(ranking, "A=1");
     EXPECT_FALSE(slow.tied) << seed;
@@ -85,11 +84,11 @@ TEST(Ranking, TellsTwoPercentApartAtHalfAPercentOfNoise) {
 TEST(Ranking, TiesAreBrokenByRuleAndNotByLuck) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Race race(seed);
-    Entrant lean = race.entrant("k", "A=1", 100.01, 0.001);
-    Entrant fat = race.entrant("k", "A=2", 100, 0.001);
+    TimedEntry lean = race.entry("k", "A=1", 100.01, 0.001);
+    TimedEntry fat = race.entry("k", "A=2", 100, 0.001);
     lean.tie_break.registers = 64;
     fat.tie_break.registers = 128;
-    const auto ranking = rank_entrants({lean, fat});
+    const auto ranking = rank_entries({lean, fat});
     EXPECT_TRUE(find(ranking, "A=1").tied && find(ranking, "A=2").tied) << seed;
     EXPECT_EQ(winner(ranking), "A=1") << seed;
   }
@@ -100,12 +99,12 @@ TEST(Ranking, TiesAreBrokenByRuleAndNotByLuck) {
 TEST(Ranking, AWinnerIsAmongTheTiedWhenAllIsMeasuredAgain) {
   const auto measure = [](std::uint64_t seed) {
     Race race(seed);
-    std::vector<Entrant> entrants;
+    std::vector<TimedEntry> entries;
     for (int i = 0; i < 8; ++i) {
-      entrants.push_back(race.entrant("k", "A=" + std::to_string(i), 100 + 0.1 * i, 0.003));
-      entrants.back().tie_break.registers = 100 - i;
+      entries.push_back(race.entry("k", "A=" + std::to_string(i), 100 + 0.1 * i, 0.003));
+      entries.back().tie_break.registers = 100 - i;
     }
-    return rank_entrants(entrants);
+    return rank_entries(entries);
   };
   int lost = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -117,10 +116,10 @@ TEST(Ranking, AWinnerIsAmongTheTiedWhenAllIsMeasuredAgain) {
 
 TEST(Ranking, TheEliminatedAreComparedOverTheirOwnRounds) {
   Race race(1);
-  Entrant out = race.entrant("k", "A=1", 110);
+  TimedEntry out = race.entry("k", "A=1", 110);
   out.samples_ns.resize(8);
   out.eliminated = true;
-  const auto ranking = rank_entrants({out, race.entrant("k", "A=2", 100)});
+  const auto ranking = rank_entries({out, race.entry("k", "A=2", 100)});
   EXPECT_EQ(winner(ranking), "A=2");
   const RankEntry& last = ranking.back();
   EXPECT_EQ(last.config, "A=1");
@@ -133,12 +132,12 @@ TEST(Ranking, TheEliminatedAreComparedOverTheirOwnRounds) {
 // The clock fell for one of them: in time it is slower, in cycles it is not.
 TEST(Ranking, CyclesTellASlowClockFromASlowKernel) {
   Race race(1);
-  Entrant fast = race.entrant("k", "A=1", 100);
-  Entrant slow = race.entrant("k", "A=2", 110);
+  TimedEntry fast = race.entry("k", "A=1", 100);
+  TimedEntry slow = race.entry("k", "A=2", 110);
   fast.clocks_mhz.assign(fast.samples_ns.size(), 1980);
-  EXPECT_EQ(find(rank_entrants({fast, slow}), "A=2").cycles_ratio_to_best.value, 0);
+  EXPECT_EQ(find(rank_entries({fast, slow}), "A=2").cycles_ratio_to_best.value, 0);
   slow.clocks_mhz.assign(slow.samples_ns.size(), 1800);
-  const auto ranking = rank_entrants({fast, slow});
+  const auto ranking = rank_entries({fast, slow});
   EXPECT_NEAR(find(ranking, "A=2").ratio_to_best.value, 1.1, 0.01);
   EXPECT_NEAR(find(ranking, "A=2").cycles_ratio_to_best.value, 1, 0.01);
   EXPECT_TRUE(same(find(ranking, "A=1").cycles_ratio_to_best, {1, 1, 1}));
@@ -146,28 +145,28 @@ TEST(Ranking, CyclesTellASlowClockFromASlowKernel) {
 
 TEST(Ranking, TheObjectiveChoosesTheWinner) {
   Race race(1);
-  Entrant quick = race.entrant("k", "A=1", 100);
-  Entrant frugal = race.entrant("k", "A=2", 150);
+  TimedEntry quick = race.entry("k", "A=1", 100);
+  TimedEntry frugal = race.entry("k", "A=2", 150);
   quick.energy_j = 0.1;
   frugal.energy_j = 0.06;
-  const std::vector<Entrant> entrants{quick, frugal};
-  EXPECT_EQ(winner(rank_entrants(entrants, 0, Objective::time)), "A=1");
-  EXPECT_EQ(winner(rank_entrants(entrants, 0, Objective::energy)), "A=2");
-  EXPECT_EQ(winner(rank_entrants(entrants, 0, Objective::edp)), "A=2");
+  const std::vector<TimedEntry> entries{quick, frugal};
+  EXPECT_EQ(winner(rank_entries(entries, 0, Objective::time)), "A=1");
+  EXPECT_EQ(winner(rank_entries(entries, 0, Objective::energy)), "A=2");
+  EXPECT_EQ(winner(rank_entries(entries, 0, Objective::edp)), "A=2");
   frugal.energy_j = 0.08;
-  EXPECT_EQ(winner(rank_entrants({quick, frugal}, 0, Objective::edp)), "A=1");
+  EXPECT_EQ(winner(rank_entries({quick, frugal}, 0, Objective::edp)), "A=1");
 }
 
 TEST(Ranking, AMarginBelowTheNoiseFloorIsATie) {
   Race race(1);
-  const std::vector<Entrant> entrants = {race.entrant("k", "A=1", 102),
-                                         race.entrant("k", "A=2", 100)};
-  EXPECT_FALSE(find(rank_entrants(entrants, 0.01), "A=1").tied);
-  const auto ranking = rank_entrants(entrants, 0.03);
+  const std::vector<TimedEntry> entries = {race.entry("k", "A=1", 102),
+                                           race.entry("k", "A=2", 100)};
+  EXPECT_FALSE(find(rank_entries(entries, 0.01), "A=1").tied);
+  const auto ranking = rank_entries(entries, 0.03);
   EXPECT_TRUE(find(ranking, "A=1").tied);
   // The fixed rule decides among those within a quarter of the margin.
   EXPECT_EQ(winner(ranking), "A=2");
-  EXPECT_EQ(winner(rank_entrants(entrants, 0.09)), "A=1");
+  EXPECT_EQ(winner(rank_entries(entries, 0.09)), "A=1");
 }
 
 TEST(NoiseFloor, IsTheFartherEndOfTheInterval) {
@@ -182,11 +181,11 @@ TEST(NoiseFloor, IsTheFartherEndOfTheInterval) {
 }
 
 TEST(Ranking, IdenticalSamplesTie) {
-  const Entrant a = Race(1).entrant("k", "A=1", 100);
-  Entrant b = a, c = a;
+  const TimedEntry a = Race(1).entry("k", "A=1", 100);
+  TimedEntry b = a, c = a;
   b.config = "A=2";
   c.config = "A=0";
-  for (const RankEntry& entry : rank_entrants({a, b, c})) {
+  for (const RankEntry& entry : rank_entries({a, b, c})) {
     EXPECT_TRUE(entry.tied);
     EXPECT_EQ(entry.winner, entry.config == "A=0");
     EXPECT_TRUE(same(entry.ratio_to_best, {1, 1, 1}));
@@ -194,14 +193,14 @@ TEST(Ranking, IdenticalSamplesTie) {
 }
 
 TEST(Ranking, TieBreakLooksAtSpillsThenRegistersThenSharedMemoryThenText) {
-  const Entrant base = Race(1).entrant("k", "B=1", 100);
+  const TimedEntry base = Race(1).entry("k", "B=1", 100);
   const auto winner_with = [&](TieBreak tie_break, const std::string& config) {
-    Entrant other = base;
+    TimedEntry other = base;
     other.tie_break = tie_break;
     other.config = config;
-    Entrant first = base;
+    TimedEntry first = base;
     first.tie_break = {8, 100, 1000};
-    return winner(rank_entrants({first, other}));
+    return winner(rank_entries({first, other}));
   };
   EXPECT_EQ(winner_with({0, 255, 9999}, "C=1"), "C=1");
   EXPECT_EQ(winner_with({16, 1, 1}, "A=1"), "B=1");
@@ -215,12 +214,12 @@ TEST(Ranking, TieBreakLooksAtSpillsThenRegistersThenSharedMemoryThenText) {
 
 TEST(Ranking, TiedMeansTiedWithTheFastestNotWithTheWinner) {
   // b swings widely about a and c; c is slower than a in every round.
-  Entrant a{"k", "A=1", std::vector<double>(kRounds, 100.0), {0, 100, 0}, ""};
-  Entrant b{"k", "B=1", {}, {0, 50, 0}, ""};
-  Entrant c{"k", "C=1", std::vector<double>(kRounds, 100.8), {0, 1, 0}, ""};
+  TimedEntry a{{"k", "A=1", std::vector<double>(kRounds, 100.0)}, {0, 100, 0}};
+  TimedEntry b{{"k", "B=1", {}}, {0, 50, 0}};
+  TimedEntry c{{"k", "C=1", std::vector<double>(kRounds, 100.8)}, {0, 1, 0}};
   for (std::size_t i = 0; i < kRounds; ++i)
     b.samples_ns.push_back(98.65 + 0.1 * static_cast<double>(i));
-  const auto ranking = rank_entrants({a, b, c});
+  const auto ranking = rank_entries({a, b, c});
   EXPECT_TRUE(find(ranking, "A=1").tied);
   EXPECT_TRUE(find(ranking, "B=1").tied);
   EXPECT_FALSE(find(ranking, "C=1").tied);
@@ -231,22 +230,22 @@ TEST(Ranking, TiedMeansTiedWithTheFastestNotWithTheWinner) {
   EXPECT_EQ(ranking[0].config, "A=1");
 }
 
-TEST(Ranking, DoesNotDependOnTheOrderOfEntrants) {
+TEST(Ranking, DoesNotDependOnTheOrderOfEntries) {
   Race race(3);
-  std::vector<Entrant> entrants;
+  std::vector<TimedEntry> entries;
   for (int i = 0; i < 6; ++i) {
-    entrants.push_back(race.entrant(i % 2 ? "k" : "l", "A=" + std::to_string(i), 100 + 0.1 * i));
-    entrants.back().tie_break.registers = 100 - i / 2;
+    entries.push_back(race.entry(i % 2 ? "k" : "l", "A=" + std::to_string(i), 100 + 0.1 * i));
+    entries.back().tie_break.registers = 100 - i / 2;
   }
-  entrants.push_back(race.entrant("", "cublaslt_first", 104));
-  entrants.push_back(race.entrant("", "cublaslt_best", 101));
-  entrants[2].failure = "mismatch";
-  entrants[4].samples_ns = entrants[5].samples_ns;
-  const auto expected = rank_entrants(entrants);
+  entries.push_back(race.entry("", "cublaslt_first", 104));
+  entries.push_back(race.entry("", "cublaslt_best", 101));
+  entries[2].failure = "mismatch";
+  entries[4].samples_ns = entries[5].samples_ns;
+  const auto expected = rank_entries(entries);
   std::mt19937_64 random(1);
   for (int run = 0; run < 50; ++run) {
-    std::shuffle(entrants.begin(), entrants.end(), random);
-    const auto ranking = rank_entrants(entrants);
+    std::shuffle(entries.begin(), entries.end(), random);
+    const auto ranking = rank_entries(entries);
     ASSERT_EQ(ranking.size(), expected.size());
     for (std::size_t i = 0; i < ranking.size(); ++i) {
       EXPECT_EQ(ranking[i].config, expected[i].config);
@@ -263,18 +262,18 @@ TEST(Ranking, HoldsItsInvariantsOnRandomRaces) {
   std::mt19937_64 random(9);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Race race(seed);
-    std::vector<Entrant> entrants;
+    std::vector<TimedEntry> entries;
     for (int i = 0; i < 5; ++i) {
       const double time = std::uniform_real_distribution<>(100, 101)(random);
-      entrants.push_back(race.entrant("k", "A=" + std::to_string(i), time));
-      entrants.back().tie_break.registers = static_cast<int>(random() % 3);
-      if (random() % 5 == 0) entrants.back().failure = "mismatch";
+      entries.push_back(race.entry("k", "A=" + std::to_string(i), time));
+      entries.back().tie_break.registers = static_cast<int>(random() % 3);
+      if (random() % 5 == 0) entries.back().failure = "mismatch";
     }
-    entrants.push_back(race.entrant("", "cublaslt", 100.5));
+    entries.push_back(race.entry("", "cublaslt", 100.5));
     int winners = 0, passed = 0;
     bool seen_failed = false;
     double last_midmean = 0;
-    for (const RankEntry& entry : rank_entrants(entrants)) {
+    for (const RankEntry& entry : rank_entries(entries)) {
       const bool failed = !entry.failure.empty();
       winners += entry.winner;
       passed += !failed && !entry.kernel.empty();
@@ -294,8 +293,8 @@ TEST(Ranking, HoldsItsInvariantsOnRandomRaces) {
 TEST(Ranking, MeasuresAgainstTheFastestBaseline) {
   Race race(2);
   const auto ranking =
-      rank_entrants({race.entrant("k", "A=1", 100), race.entrant("", "cublaslt_first", 140),
-                     race.entrant("", "cublaslt_best", 110)});
+      rank_entries({race.entry("k", "A=1", 100), race.entry("", "cublaslt_first", 140),
+                    race.entry("", "cublaslt_best", 110)});
   const Interval& speedup = find(ranking, "A=1").speedup_over_baseline;
   EXPECT_NEAR(speedup.value, 1.10, 0.005);
   EXPECT_GT(speedup.low, 1.09);
@@ -306,8 +305,7 @@ TEST(Ranking, MeasuresAgainstTheFastestBaseline) {
 
 TEST(Ranking, ABaselineNeverWins) {
   Race race(2);
-  const auto ranking =
-      rank_entrants({race.entrant("k", "A=1", 100), race.entrant("", "cublaslt", 50)});
+  const auto ranking = rank_entries({race.entry("k", "A=1", 100), race.entry("", "cublaslt", 50)});
   EXPECT_EQ(winner(ranking), "A=1");
   EXPECT_EQ(ranking[0].config, "cublaslt");
   EXPECT_FALSE(ranking[0].tied);
@@ -316,9 +314,9 @@ TEST(Ranking, ABaselineNeverWins) {
 
 TEST(Ranking, TheFailedComeLastAndKeepTheirReason) {
   Race race(4);
-  Entrant fast = race.entrant("k", "A=1", 25);
+  TimedEntry fast = race.entry("k", "A=1", 25);
   fast.failure = "wrote 2 % of its output";
-  const auto ranking = rank_entrants({fast, race.entrant("k", "A=2", 100)});
+  const auto ranking = rank_entries({fast, race.entry("k", "A=2", 100)});
   EXPECT_EQ(winner(ranking), "A=2");
   EXPECT_EQ(ranking[1].config, "A=1");
   EXPECT_EQ(ranking[1].failure, "wrote 2 % of its output");
@@ -327,26 +325,25 @@ TEST(Ranking, TheFailedComeLastAndKeepTheirReason) {
 
 TEST(Ranking, HasNoWinnerWhenAllFailed) {
   Race race(4);
-  std::vector<Entrant> entrants = {race.entrant("k", "A=1", 100), race.entrant("k", "A=2", 101),
-                                   race.entrant("", "cublaslt", 100)};
-  entrants[0].failure = entrants[1].failure = "mismatch";
-  const auto ranking = rank_entrants(entrants);
+  std::vector<TimedEntry> entries = {race.entry("k", "A=1", 100), race.entry("k", "A=2", 101),
+                                     race.entry("", "cublaslt", 100)};
+  entries[0].failure = entries[1].failure = "mismatch";
+  const auto ranking = rank_entries(entries);
   EXPECT_EQ(winner(ranking), "");
   EXPECT_EQ(ranking[0].config, "cublaslt");
 }
 
-TEST(Ranking, AnEntrantThatMissedRoundsFailed) {
+TEST(Ranking, AnEntryThatMissedRoundsFailed) {
   Race race(5);
-  Entrant partly = race.entrant("k", "A=1", 50), never = partly, zero = partly;
+  TimedEntry partly = race.entry("k", "A=1", 50), never = partly, zero = partly;
   partly.samples_ns.resize(10);
   never.config = "A=2";
   never.samples_ns.clear();
   zero.config = "A=3";
   zero.samples_ns[4] = 0;
-  Entrant baseline = race.entrant("", "cublaslt", 60);
+  TimedEntry baseline = race.entry("", "cublaslt", 60);
   baseline.samples_ns.pop_back();
-  const auto ranking =
-      rank_entrants({partly, never, zero, baseline, race.entrant("k", "A=4", 100)});
+  const auto ranking = rank_entries({partly, never, zero, baseline, race.entry("k", "A=4", 100)});
   EXPECT_EQ(winner(ranking), "A=4");
   EXPECT_THAT(find(ranking, "A=1").failure, HasSubstr("10 of 30 rounds"));
   EXPECT_THAT(find(ranking, "A=2").failure, HasSubstr("never timed"));
@@ -356,9 +353,9 @@ TEST(Ranking, AnEntrantThatMissedRoundsFailed) {
 }
 
 TEST(Ranking, TooFewRoundsTellNothingApart) {
-  const Entrant fast{"k", "A=1", {100, 100, 100, 100, 100}, {0, 200, 0}, ""};
-  const Entrant slow{"k", "A=2", {200, 200, 200, 200, 200}, {0, 100, 0}, ""};
-  const auto ranking = rank_entrants({fast, slow});
+  const TimedEntry fast{{"k", "A=1", {100, 100, 100, 100, 100}}, {0, 200, 0}};
+  const TimedEntry slow{{"k", "A=2", {200, 200, 200, 200, 200}}, {0, 100, 0}};
+  const auto ranking = rank_entries({fast, slow});
   EXPECT_TRUE(ranking[0].tied && ranking[1].tied);
 }
 

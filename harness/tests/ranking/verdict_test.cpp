@@ -23,38 +23,39 @@ const KernelSpec& kernel(const std::string& name) {
                        [&](const KernelSpec& spec) { return spec.name == name; });
 }
 
-Measured measured(std::int64_t block, double median_ns, const std::string& name = "add") {
+Candidate candidate(std::int64_t block, double median_ns, const std::string& name = "add") {
   return {&kernel(name), {{"BLOCK", block}}, median_ns, false, {}, 0};
 }
 
-Measured raced(std::int64_t block, double median_ns) {
-  Measured out = measured(block, median_ns);
+Candidate raced(std::int64_t block, double median_ns) {
+  Candidate out = candidate(block, median_ns);
   out.censored = true;
   return out;
 }
 
-std::vector<std::string> kept(std::vector<Measured> correct, int top) {
+std::vector<std::string> kept(std::vector<Candidate> correct, int top) {
   keep_best(correct, top);
   std::vector<std::string> names;
-  for (const Measured& one : correct) names.push_back(one.kernel->name + " " + to_text(one.config));
+  for (const Candidate& one : correct)
+    names.push_back(one.kernel->name + " " + to_text(one.config));
   return names;
 }
 
 TEST(KeepBest, KeepsTheFastestFirst) {
-  EXPECT_THAT(kept({measured(1, 300), measured(2, 100), measured(3, 200)}, 2),
+  EXPECT_THAT(kept({candidate(1, 300), candidate(2, 100), candidate(3, 200)}, 2),
               ElementsAre("add BLOCK=2", "add BLOCK=3"));
   EXPECT_THAT(kept({}, 2), IsEmpty());
-  EXPECT_THAT(kept({measured(1, 300)}, 8), ElementsAre("add BLOCK=1"));
+  EXPECT_THAT(kept({candidate(1, 300)}, 8), ElementsAre("add BLOCK=1"));
 }
 
 // Two medians were equal at the last place of the shortlist; which of them was kept depended on the
 // order of the trials, so a replay kept the one that the recorded re-rank had not timed.
 TEST(KeepBest, EqualMediansAreInTheOrderOfTheirTextsWhateverTheOrderOfTheTrials) {
-  std::vector<Measured> correct{measured(1, 100), measured(2, 200), measured(3, 200),
-                                measured(1, 200, "bad"), measured(4, 200)};
+  std::vector<Candidate> correct{candidate(1, 100), candidate(2, 200), candidate(3, 200),
+                                 candidate(1, 200, "bad"), candidate(4, 200)};
   std::vector<std::size_t> order{0, 1, 2, 3, 4};
   do {
-    std::vector<Measured> shuffled;
+    std::vector<Candidate> shuffled;
     for (const std::size_t i : order) shuffled.push_back(correct[i]);
     ASSERT_THAT(kept(shuffled, 3), ElementsAre("add BLOCK=1", "add BLOCK=2", "add BLOCK=3"));
     ASSERT_THAT(kept(shuffled, 5), SizeIs(5));
@@ -63,8 +64,8 @@ TEST(KeepBest, EqualMediansAreInTheOrderOfTheirTextsWhateverTheOrderOfTheTrials)
 }
 
 TEST(KeepBest, WhatIsWithinSixPercentOfTheFastestStaysUpToFourTimesTheTop) {
-  std::vector<Measured> correct;
-  for (int i = 0; i < 20; ++i) correct.push_back(measured(i, 1000 + 6 * i));
+  std::vector<Candidate> correct;
+  for (int i = 0; i < 20; ++i) correct.push_back(candidate(i, 1000 + 6 * i));
   EXPECT_THAT(kept(correct, 2), SizeIs(8));
   EXPECT_THAT(kept(correct, 3), SizeIs(11)) << "1060 ns is just near enough";
   EXPECT_THAT(kept(correct, 15), SizeIs(15)) << "the top stays, near or not";
@@ -72,12 +73,12 @@ TEST(KeepBest, WhatIsWithinSixPercentOfTheFastestStaysUpToFourTimesTheTop) {
 }
 
 TEST(KeepBest, WhatWasRacedOutTakesPartOnlyWhereTheWinnerWouldRunAlone) {
-  EXPECT_THAT(kept({raced(1, 50), measured(2, 100), raced(3, 40)}, 8),
+  EXPECT_THAT(kept({raced(1, 50), candidate(2, 100), raced(3, 40)}, 8),
               ElementsAre("add BLOCK=2", "add BLOCK=3"));
-  EXPECT_THAT(kept({raced(1, 50), measured(2, 100), measured(3, 900)}, 8),
+  EXPECT_THAT(kept({raced(1, 50), candidate(2, 100), candidate(3, 900)}, 8),
               ElementsAre("add BLOCK=2", "add BLOCK=3"));
   EXPECT_THAT(kept({raced(1, 50), raced(2, 51), raced(3, 52)}, 8), SizeIs(2));
-  EXPECT_THAT(kept({raced(1, 50), measured(2, 100)}, 1), ElementsAre("add BLOCK=2"));
+  EXPECT_THAT(kept({raced(1, 50), candidate(2, 100)}, 1), ElementsAre("add BLOCK=2"));
 }
 
 RerankEntry timed(const std::string& name, double time_ns, std::size_t rounds) {
@@ -89,7 +90,7 @@ RerankEntry timed(const std::string& name, double time_ns, std::size_t rounds) {
 
 class VerdictOf : public testing::Test {
  protected:
-  VerdictOf() : best_{measured(1, 100), measured(2, 110)}, requests_(2) {
+  VerdictOf() : best_{candidate(1, 100), candidate(2, 110)}, requests_(2) {
     best_[0].roofline_ns = 60;
     best_[1].roofline_ns = 70;
     result_.candidates = {timed("BLOCK=1", 120, 12), timed("BLOCK=2", 110, 12)};
@@ -101,7 +102,7 @@ class VerdictOf : public testing::Test {
     return verdict_of(asked, result_, best_, requests_);
   }
 
-  std::vector<Measured> best_;
+  std::vector<Candidate> best_;
   std::vector<TrialRequest> requests_;
   RerankResult result_;
 };
@@ -143,42 +144,6 @@ TEST_F(VerdictOf, WhatWasNeverTimedIsLeftOut) {
   result_.candidates[1].samples_ns.clear();
   result_.baselines.clear();
   EXPECT_THAT(verdict().entries, IsEmpty());
-}
-
-class IsRanked : public testing::Test {
- protected:
-  IsRanked() : store_(Store::in_memory()) {
-    device_.name = "Fake GPU";
-    device_.uuid = "GPU-1";
-    rank_ = {"add_f32", {{"N", 1000}}, {}, 12, {}, "2026-11-21T10:00:00Z", {}, Objective::energy};
-    rank_.entries.resize(1);
-    rank_.entries[0].kernel = "add";
-    rank_.entries[0].config = "BLOCK=1";
-  }
-
-  bool is_ranked_with(const RankRecord& asked, const std::string& provenance = "") {
-    return is_ranked(store_, asked, device_, provenance);
-  }
-
-  Store store_;
-  DeviceInfo device_;
-  RankRecord rank_;
-};
-
-TEST_F(IsRanked, AnotherObjectiveIsAnotherQuestion) {
-  const std::int64_t sweep = store_.begin_sweep("s", "", "", device_, "");
-  store_.add_rank(sweep, rank_);
-  EXPECT_FALSE(is_ranked_with(rank_)) << "it has no winner";
-  rank_.entries[0].winner = true;
-  store_.add_rank(sweep, rank_);
-  EXPECT_TRUE(is_ranked_with(rank_));
-  EXPECT_FALSE(is_ranked_with(rank_, "recorded on Fake GPU, 2026-11-20"));
-  RankRecord asked = rank_;
-  asked.objective = Objective::time;
-  EXPECT_FALSE(is_ranked_with(asked));
-  asked = rank_;
-  asked.protocol.name = "hot";
-  EXPECT_FALSE(is_ranked_with(asked));
 }
 
 }  // namespace

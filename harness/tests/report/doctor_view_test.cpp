@@ -36,102 +36,102 @@ SelfMeasurement sound() {
   return m;
 }
 
-Verdict verdict_of(const std::string& topic, const SelfMeasurement& measured) {
-  for (const Finding& finding : judge("GPU 0", measured)) {
+Fitness verdict_of(const std::string& topic, const SelfMeasurement& measured) {
+  for (const Finding& finding : assess("GPU 0", measured)) {
     // What is not fine says what to do about it; what is fine asks for nothing.
-    EXPECT_EQ(finding.advice.empty(), finding.verdict == Verdict::ok) << finding.topic;
-    if (finding.topic == "GPU 0 " + topic) return finding.verdict;
+    EXPECT_EQ(finding.advice.empty(), finding.fitness == Fitness::ok) << finding.topic;
+    if (finding.topic == "GPU 0 " + topic) return finding.fitness;
   }
   ADD_FAILURE() << "no finding about " << topic;
-  return Verdict::missing;
+  return Fitness::missing;
 }
 
 TEST(Judge, ASoundGpuIsOkThroughout) {
   for (const char* topic : {"timer", "flush", "noise", "noise floor", "clocks", "throttling",
                             "sharing", "ECC", "ceilings"}) {
-    EXPECT_EQ(verdict_of(topic, sound()), Verdict::ok) << topic;
+    EXPECT_EQ(verdict_of(topic, sound()), Fitness::ok) << topic;
   }
 }
 
 TEST(Judge, WhatDisturbsTheClocksIsNamed) {
   SelfMeasurement m = sound();
   m.health->state.throttle_reasons = 0x4 | 0x20;
-  EXPECT_EQ(verdict_of("throttling", m), Verdict::suspicious);
-  EXPECT_THAT(doctor_text(judge("GPU 0", m), ""), HasSubstr("power cap, thermal, 90 W, 35 C"));
+  EXPECT_EQ(verdict_of("throttling", m), Fitness::suspicious);
+  EXPECT_THAT(doctor_text(assess("GPU 0", m), ""), HasSubstr("power cap, thermal, 90 W, 35 C"));
   m = sound();
   m.health->state.throttle_reasons = kClocksSetReason;
-  EXPECT_EQ(verdict_of("clocks", m), Verdict::note);
-  EXPECT_EQ(verdict_of("throttling", m), Verdict::ok);
+  EXPECT_EQ(verdict_of("clocks", m), Fitness::note);
+  EXPECT_EQ(verdict_of("throttling", m), Fitness::ok);
   m = sound();
   m.health->num_processes = 2;
-  EXPECT_EQ(verdict_of("sharing", m), Verdict::suspicious);
+  EXPECT_EQ(verdict_of("sharing", m), Fitness::suspicious);
   m = sound();
   m.noise_floor_ratio = 0.04;
-  EXPECT_EQ(verdict_of("noise floor", m), Verdict::suspicious);
+  EXPECT_EQ(verdict_of("noise floor", m), Fitness::suspicious);
 }
 
 TEST(Judge, WithoutNvmlTheClocksAreANote) {
   SelfMeasurement m = sound();
   m.health.reset();
-  EXPECT_EQ(verdict_of("clocks", m), Verdict::note);
+  EXPECT_EQ(verdict_of("clocks", m), Fitness::note);
 }
 
 TEST(Judge, AHotReadAsSlowAsAColdOneProvesNoFlush) {
   SelfMeasurement m = sound();
   m.hot_read_ns = m.cold_read_ns;
-  EXPECT_EQ(verdict_of("flush", m), Verdict::suspicious);
+  EXPECT_EQ(verdict_of("flush", m), Fitness::suspicious);
 }
 
 TEST(Judge, AColdReadFasterThanTheMemoryComesFromL2) {
   SelfMeasurement m = sound();
   m.cold_read_ns = 6'000;
   m.hot_read_ns = 5'000;
-  EXPECT_EQ(verdict_of("flush", m), Verdict::suspicious);
+  EXPECT_EQ(verdict_of("flush", m), Fitness::suspicious);
 }
 
 TEST(Judge, WhereL2IsSmallAHotReadProvesNothingAndIsNoFault) {
   SelfMeasurement m = sound();
   m.l2_bytes = 6 << 20;
   m.hot_read_ns = m.cold_read_ns;
-  EXPECT_EQ(verdict_of("flush", m), Verdict::note);
+  EXPECT_EQ(verdict_of("flush", m), Fitness::note);
 }
 
 TEST(Judge, MediansThatWanderAreSuspicious) {
   SelfMeasurement m = sound();
   m.repeat_spread_ratio = 0.2;
-  EXPECT_EQ(verdict_of("noise", m), Verdict::suspicious);
+  EXPECT_EQ(verdict_of("noise", m), Fitness::suspicious);
 }
 
 TEST(Judge, ATimerThatSeesNothingIsSuspicious) {
   SelfMeasurement m = sound();
   m.empty_kernel_ns = 0;
-  EXPECT_EQ(verdict_of("timer", m), Verdict::suspicious);
+  EXPECT_EQ(verdict_of("timer", m), Fitness::suspicious);
   m = sound();
   m.empty_event_ns = 50'000;
   m.empty_kernel_ns = 55'000;
-  EXPECT_EQ(verdict_of("timer", m), Verdict::suspicious);
+  EXPECT_EQ(verdict_of("timer", m), Fitness::suspicious);
 }
 
 TEST(Judge, WhatWasNotMeasuredIsNeverOk) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   SelfMeasurement m;
   for (const char* topic : {"timer", "flush", "ceilings"}) {
-    EXPECT_EQ(verdict_of(topic, m), Verdict::suspicious) << topic;
+    EXPECT_EQ(verdict_of(topic, m), Fitness::suspicious) << topic;
   }
   m = sound();
   m.repeat_spread_ratio = nan;
-  EXPECT_EQ(verdict_of("noise", m), Verdict::suspicious);
+  EXPECT_EQ(verdict_of("noise", m), Fitness::suspicious);
   m = sound();
   m.cold_read_ns = nan;
-  EXPECT_EQ(verdict_of("flush", m), Verdict::suspicious);
+  EXPECT_EQ(verdict_of("flush", m), Fitness::suspicious);
 }
 
 TEST(DoctorText, ShowsEveryFindingAndItsAdvice) {
   const std::string text = doctor_text(
-      {{"NVRTC", "13.0", Verdict::ok, ""}, {"NVML", "not found", Verdict::note, "install it"}},
+      {{"NVRTC", "13.0", Fitness::ok, ""}, {"NVML", "not found", Fitness::note, "install it"}},
       "fit to compile");
   EXPECT_EQ(text,
-            "check  verdict  found\n"
+            "check  fitness  found\n"
             "-------------------------\n"
             "NVRTC  ok       13.0\n"
             "NVML   note     not found\n"
@@ -143,10 +143,10 @@ TEST(DoctorText, ShowsEveryFindingAndItsAdvice) {
 
 TEST(DoctorJson, SaysWhetherTheMachineIsFit) {
   const auto json = nlohmann::json::parse(
-      doctor_json({{"NVRTC", "not found", Verdict::missing, "install it"}}, "no", false));
+      doctor_json({{"NVRTC", "not found", Fitness::missing, "install it"}}, "no", false));
   EXPECT_FALSE(json["fit"]);
   ASSERT_EQ(json["findings"].size(), 1U);
-  EXPECT_EQ(json["findings"][0]["verdict"], "missing");
+  EXPECT_EQ(json["findings"][0]["fitness"], "missing");
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ inline TrialRow failure(const Problem& problem, const std::string& config, Statu
   return row;
 }
 
-inline RankEntry entrant(const std::string& kernel, const std::string& config, double median_ns,
-                         double ratio) {
+inline RankEntry entry(const std::string& kernel, const std::string& config, double median_ns,
+                       double ratio) {
   RankEntry entry;
   entry.kernel = kernel;
   entry.config = config;
@@ -70,14 +70,14 @@ inline RankRow rank(const Problem& problem, const std::string& kernel, const std
   row.record.problem = problem;
   row.record.rounds = 11;
   row.record.finished_at = "2026-11-21T11:00:00Z";
-  RankEntry winner = entrant(kernel, config, median_ns, 1);
+  RankEntry winner = entry(kernel, config, median_ns, 1);
   winner.ratio_to_best = {1, 1, 1};
   winner.speedup_over_baseline = {baseline_ns / median_ns, baseline_ns / median_ns - 0.01,
                                   baseline_ns / median_ns + 0.01};
   winner.winner = true;
   winner.tied = true;
-  RankEntry baseline = entrant("", "cublaslt_best", baseline_ns, baseline_ns / median_ns);
-  row.record.entries = {winner, entrant("gemm_mma", "BLOCK_M=32,STAGES=9", median_ns * 1.05, 1.05),
+  RankEntry baseline = entry("", "cublaslt_best", baseline_ns, baseline_ns / median_ns);
+  row.record.entries = {winner, entry("gemm_mma", "BLOCK_M=32,STAGES=9", median_ns * 1.05, 1.05),
                         baseline};
   return row;
 }

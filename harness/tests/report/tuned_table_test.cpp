@@ -25,7 +25,7 @@ TEST(TunedTables, ARankDecidesEvenWhereScreeningSawAFasterSample) {
                    {}, kShow);
   ASSERT_THAT(tables, SizeIs(1));
   ASSERT_THAT(tables[0].entries, SizeIs(1));
-  const TunedEntry& entry = tables[0].entries[0];
+  const TunedRow& entry = tables[0].entries[0];
   EXPECT_TRUE(entry.reranked);
   EXPECT_EQ(to_text(entry.best.config), "BLOCK_M=64,STAGES=3");
   EXPECT_EQ(entry.time_ns.value, 1000);
@@ -46,7 +46,7 @@ TEST(TunedTables, NamesTheTiesAndNotTheWinnerAmongThem) {
   EXPECT_EQ(tables[0].entries[0].runner_up_ratio, 0);
 }
 
-TEST(TunedTables, AFailedEntrantIsNeitherTieNorRunnerUp) {
+TEST(TunedTables, AFailedEntryIsNeitherTieNorRunnerUp) {
   RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000, 900);
   row.record.entries[1].tied = true;
   row.record.entries[1].failure = "mismatch at [0, 1]";
@@ -69,7 +69,7 @@ TEST(TunedTables, ScreenedEntriesComeFromTheFastestTrialAndOnlyWhenAsked) {
   EXPECT_TRUE(tuned_tables({}, trials, {baseline}, Screened::hide).empty());
   const auto tables = tuned_tables({}, trials, {baseline}, kShow);
   ASSERT_THAT(tables, SizeIs(1));
-  const TunedEntry& entry = tables[0].entries[0];
+  const TunedRow& entry = tables[0].entries[0];
   EXPECT_FALSE(entry.reranked);
   EXPECT_EQ(to_text(entry.best.config), "BLOCK_M=128");
   EXPECT_EQ(entry.baseline, "cublaslt_first");
@@ -134,7 +134,7 @@ TEST(TunedTables, AnEntryHasTheWinnersRooflineAndEnergyAndTheBaselinesCycles) {
   row.record.entries[0].roofline_ns = 800;
   row.record.entries[0].energy_j = 0.25;
   row.record.entries[2].cycles_ratio_to_best = {0.95, 0.94, 0.96};
-  const TunedEntry entry = tuned_tables({row}, {}, {}, kShow)[0].entries[0];
+  const TunedRow entry = tuned_tables({row}, {}, {}, kShow)[0].entries[0];
   EXPECT_EQ(entry.roofline_ratio(), 0.8);
   EXPECT_EQ(entry.energy_j, 0.25);
   EXPECT_EQ(entry.cycles_speedup.value, 0.95);
@@ -147,9 +147,9 @@ TEST(TunedTables, AnEntryHasTheWinnersRooflineAndEnergyAndTheBaselinesCycles) {
 }
 
 // One that left after the first rounds may have nothing to compare.
-TEST(TunedTables, AnEntrantWithoutARatioIsNoRunnerUp) {
+TEST(TunedTables, AnEntryWithoutARatioIsNoRunnerUp) {
   RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
-  row.record.entries.push_back(example::entrant("gemm_mma", "BLOCK_M=16", 2000, 2));
+  row.record.entries.push_back(example::entry("gemm_mma", "BLOCK_M=16", 2000, 2));
   row.record.entries.back().eliminated = true;
   row.record.entries.back().ratio_to_best = {};
   EXPECT_EQ(tuned_tables({row}, {}, {}, kShow)[0].entries[0].runner_up_ratio, 1.05);
@@ -162,7 +162,7 @@ TEST(TunedTables, ProblemsStandInNumericOrder) {
   }
   const auto tables = tuned_tables(rows, {}, {}, kShow);
   std::vector<std::int64_t> order;
-  for (const TunedEntry& entry : tables[0].entries) order.push_back(entry.problem[0].second);
+  for (const TunedRow& entry : tables[0].entries) order.push_back(entry.problem[0].second);
   EXPECT_THAT(order, testing::ElementsAre(16, 128, 1024));
 }
 

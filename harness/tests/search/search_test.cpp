@@ -26,7 +26,7 @@ SearchSpec random_search(std::uint64_t seed) {
 /// Proposes `batch` at a time until nothing is left.
 std::vector<std::size_t> run_to_end(const SearchSpec& search, std::size_t num_candidates,
                                     std::size_t batch) {
-  std::vector<Tried> history;
+  std::vector<Observation> history;
   std::vector<std::size_t> order;
   for (;;) {
     const auto proposed = propose(search, num_candidates, history, batch);
@@ -51,7 +51,7 @@ TEST(Exhaustive, VisitsEveryCandidateInOrder) {
 }
 
 TEST(Exhaustive, SkipsWhatWasTriedWhateverCameOfIt) {
-  const std::vector<Tried> history = {{3, 50.0}, {0, std::nullopt}, {1, 70.0}};
+  const std::vector<Observation> history = {{3, 50.0}, {0, std::nullopt}, {1, 70.0}};
   EXPECT_THAT(propose(exhaustive(), 6, history, 10), ElementsAre(2, 4, 5));
 }
 
@@ -77,7 +77,7 @@ TEST(Random, OrderDependsOnTheSeedAndNotOnTheBatch) {
 // points from elsewhere just leaves them out.
 TEST(Random, KeepsItsOrderWhateverTheHistory) {
   const auto order = run_to_end(random_search(2), 50, 50);
-  const std::vector<Tried> history = {{order[30], 1.0}, {order[2], std::nullopt}};
+  const std::vector<Observation> history = {{order[30], 1.0}, {order[2], std::nullopt}};
   std::vector<std::size_t> expected = order;
   std::erase(expected, order[30]);
   std::erase(expected, order[2]);
@@ -106,8 +106,8 @@ TEST(Budget, CountsWhatWasTriedBefore) {
   search.budget_configs = 5;
   EXPECT_EQ(run_to_end(search, 100, 2).size(), 5u);
   EXPECT_EQ(propose(search, 100, {{1, 1.0}, {2, std::nullopt}, {3, 1.0}}, 10).size(), 2u);
-  EXPECT_THAT(propose(search, 100, std::vector<Tried>(5), 10), IsEmpty());
-  EXPECT_THAT(propose(search, 100, std::vector<Tried>(9), 10), IsEmpty());
+  EXPECT_THAT(propose(search, 100, std::vector<Observation>(5), 10), IsEmpty());
+  EXPECT_THAT(propose(search, 100, std::vector<Observation>(9), 10), IsEmpty());
 }
 
 TEST(Budget, OfNothingProposesNothing) {

@@ -18,12 +18,12 @@ namespace assay {
 
 /// What the trials on one GPU share: the harness's own kernels, the timer, the inputs and
 /// references of the current problem, the memory that outputs are laid out in.
-struct Bench {
+struct WorkerState {
   /// Throws Error (the cubin is not readable), CudaError.
-  Bench(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_info,
-        const std::string& support_cubin, const std::optional<Ceilings>& known_ceilings);
-  Bench(const Bench&) = delete;
-  Bench& operator=(const Bench&) = delete;
+  WorkerState(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_info,
+              const std::string& support_cubin, const std::optional<Ceilings>& known_ceilings);
+  WorkerState(const WorkerState&) = delete;
+  WorkerState& operator=(const WorkerState&) = delete;
 
   /// Waits for the stream. Throws CudaError for anything that went wrong on it.
   void synchronise() const;

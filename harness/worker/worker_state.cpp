@@ -1,11 +1,12 @@
-#include "worker/worker_context.h"
+#include "worker/worker_state.h"
 
 #include "timing/measure.h"
 
 namespace assay {
 
-Bench::Bench(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_info,
-             const std::string& support_cubin, const std::optional<Ceilings>& known_ceilings)
+WorkerState::WorkerState(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_info,
+                         const std::string& support_cubin,
+                         const std::optional<Ceilings>& known_ceilings)
     : driver(cuda),
       stream(work_stream),
       info(device_info),
@@ -19,24 +20,25 @@ Bench::Bench(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_
       ceilings(known_ceilings),
       nvml(Nvml::find(device_info.uuid)) {}
 
-void Bench::synchronise() const {
+void WorkerState::synchronise() const {
   driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
 }
 
-double Bench::event_floor_ns() {
+double WorkerState::event_floor_ns() {
   if (known_event_floor_ns == 0) {
     known_event_floor_ns = timer.quick_median_ns([&] { support.empty(); }, 9);
   }
   return known_event_floor_ns;
 }
 
-Timing Bench::measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns) {
+Timing WorkerState::measure(const Work& work, const MeasureSpec& spec,
+                            std::optional<double> best_ns) {
   Timing timing = assay::measure(timer, work, spec, best_ns);
   if (nvml) timing.state = nvml->state();
   return timing;
 }
 
-Outcome Bench::guarded(const std::function<Outcome()>& trial) {
+Outcome WorkerState::guarded(const std::function<Outcome()>& trial) {
   Outcome outcome;
   try {
     outcome = trial();
@@ -62,14 +64,14 @@ Outcome Bench::guarded(const std::function<Outcome()>& trial) {
   return outcome;
 }
 
-void Bench::enter_problem(const Problem& next) {
+void WorkerState::enter_problem(const Problem& next) {
   std::string text = to_text(next);
   if (text == problem) return;
   release_memory();
   problem = std::move(text);
 }
 
-void Bench::release_memory() {
+void WorkerState::release_memory() {
   inputs.clear();
   references.clear();
   arena.release();

@@ -1,4 +1,4 @@
-#include "base/recording.h"
+#include "base/rank.h"
 
 #include <algorithm>
 #include <cmath>

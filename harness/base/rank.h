@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/stats.h"
+#include "base/trial_record.h"
+
+namespace assay {
+
+/// One entry of a re-rank: a configuration of a kernel or, with an empty kernel, a baseline.
+struct RankEntry {
+  std::string kernel;
+  std::string config;              // the configuration's text, or the baseline's name
+  std::vector<double> samples_ns;  // one per round, in round order
+  double median_ns = 0;
+  Interval ratio_to_best = {};  // time(this) / time(winner), paired; the winner has 1, 1, 1
+  Interval speedup_over_baseline =
+      {};  // time(best baseline) / time(this); zeros without a baseline
+  bool winner = false;
+  bool tied = false;         // cannot be told from the fastest; the winner is one of the tied
+  std::string failure = {};  // why it was dropped after the re-rank's own check; empty when fine
+  /// Left after the first rounds, clearly slower or beyond the best few; has only those samples.
+  bool eliminated = false;
+  std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown; or none at all
+  Interval cycles_ratio_to_best = {};   // as ratio_to_best, of time x clock; zeros when not known
+  double energy_j = 0;                  // per launch, at the GPU's steady power; 0: not measured
+  double roofline_ns = 0;               // as in Timing
+};
+
+/// What a winner is the best of: time, energy per launch, or their product.
+enum class Objective { time, energy, edp };
+std::string_view to_text(Objective objective);
+std::optional<Objective> parse_objective(std::string_view text);
+inline constexpr std::array kObjectives{Objective::time, Objective::energy, Objective::edp};
+/// "time", "energy", "edp": what parse_objective knows.
+std::vector<std::string> objective_words();
+
+/// The leader of the screening entered twice: how far apart the re-rank puts what is the same.
+struct NoiseFloor {
+  std::string kernel;
+  std::string config;
+  std::vector<double> samples_ns;  // of the second entry, one per round
+  Interval ratio;                  // time(second) / time(first), paired
+
+  /// The least margin that means anything: the farther end of the interval from 1, as a ratio.
+  double margin_ratio() const;
+};
+
+/// The verdict for one op, problem and device: the only source of winners.
+struct RankRecord {
+  std::string op;
+  Problem problem;
+  Protocol protocol;
+  int rounds = 0;
+  std::vector<RankEntry> entries;  // fastest first, baselines included
+  std::string finished_at;
+  std::optional<NoiseFloor> noise = {};
+  Objective objective = Objective::time;
+};
+
+}  // namespace assay

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+
+#include "base/trial.h"
+#include "base/value.h"
+
+namespace assay {
+
+/// The version of a kernel that a result belongs to.
+struct KernelVersion {
+  std::string name;
+  std::string op;
+  std::string source_hash;    // the .cu and every header it includes
+  std::string contract_hash;  // KernelSpec::contract_hash
+  bool operator==(const KernelVersion&) const = default;
+};
+
+/// The software that a result was compiled and measured with.
+struct Toolchain {
+  std::string nvrtc;    // "13.0"
+  std::string arch;     // "90a"
+  std::string options;  // NVRTC's, without -D
+  std::string driver;   // "580.159.04"
+  bool operator==(const Toolchain&) const = default;
+};
+
+/// How a time was taken. Times of different protocols are never compared.
+struct Protocol {
+  std::string name = "cold";
+  double precision_ratio = 0.005;
+  bool operator==(const Protocol&) const = default;
+};
+
+/// One finished trial with everything that identifies it.
+struct TrialRecord {
+  KernelVersion kernel;
+  Toolchain toolchain;
+  Protocol protocol;
+  Problem problem;
+  Config config;
+  CompileReport compile;
+  Outcome outcome;
+  std::string finished_at;  // UTC, "2026-11-21T10:00:00Z"
+};
+
+/// A baseline's time for one op and problem.
+struct BaselineRecord {
+  std::string op;
+  Problem problem;
+  Protocol protocol;
+  Toolchain toolchain;
+  std::string name;    // "cublaslt_best"
+  std::string detail;  // "algorithm 2 of 8"
+  Timing timing;
+  std::string finished_at;
+};
+
+}  // namespace assay
