@@ -10,9 +10,9 @@
 namespace assay {
 namespace {
 
-// How much faster than the measured ceiling a kernel may be before it is not believed. What is
-// measured is not the limit: on an H200 a copy moves 4.3 TB/s of the 4.8 on its data sheet, and a
-// large product sustains 790 TFLOP/s where a short one at boost clock comes near 1000.
+// A time is refused if it would need more than this times a measured ceiling. The ceilings are not
+// hard limits: on an H200 a copy moves 4.3 TB/s of the 4.8 on its data sheet, and a large product
+// sustains 790 TFLOP/s where a short one at boost clock comes near 1000.
 constexpr double kMargin = 1.25;
 
 constexpr std::size_t kMostCopyBytes = std::size_t{2} << 30;
@@ -102,14 +102,14 @@ double roofline_ns(const Plan& plan, const Ceilings& ceilings) {
 }
 
 std::optional<std::string> implausible(const Plan& plan, double time_ns, const Ceilings& ceilings) {
-  // fp32 products may legally run on tensor cores as tf32, at half the rate of bf16.
+  // fp32 products may run on tensor cores as tf32, at half the rate of bf16. That is allowed.
   const double flops_per_s = ceilings.bf16_flops_per_s * (only_f32(plan) ? 0.5 : 1.0);
   const auto flops = static_cast<double>(plan.flops);
   if (flops_per_s > 0 && time_ns * 1e-9 * flops_per_s * kMargin < flops) {
     return fmt::format("{:.4g} FLOP in {:.4g} ns is {:.3g} TFLOP/s, but this GPU does {:.3g}",
                        flops, time_ns, flops / time_ns * 1e-3, flops_per_s * 1e-12);
   }
-  // Outputs may still be in L2 when the last event fires, so only what must be read counts.
+  // Outputs may still be in L2 when the last event fires. So only what must be read counts.
   std::int64_t written = 0;
   for (const ArgPlan& arg : plan.args) {
     const auto* buffer = std::get_if<BufferPlan>(&arg);

@@ -9,18 +9,18 @@
 
 namespace assay {
 
-/// Measures what the GPU can do at most, in about half a second. Products are left at 0 when cuBLAS
-/// is not there.
+/// Measures what the GPU can do at most, in about half a second. The rates of products stay 0 when
+/// cuBLAS is not there.
 Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKernels& support,
                           OperationEngine& engine, Timer& timer);
 
-/// The least time that the ceilings allow for the operations and the bytes of `plan`, whichever
-/// takes longer; 0 when no ceiling is known. Short work at boost clock can come below it: a ceiling
-/// is what large work sustains.
+/// The least time that the ceilings allow for `plan`: the time of its operations or of its bytes,
+/// whichever is longer. 0 when no ceiling is known. Short work at boost clock can be faster,
+/// because a ceiling is what large work sustains.
 double roofline_ns(const Plan& plan, const Ceilings& ceilings);
 
-/// Why a time of `plan` cannot be true: less than its work takes at the ceilings, with a margin.
-/// Nothing when it can. A ceiling of 0 is unknown and forbids nothing.
+/// Why a time of `plan` cannot be true: its work takes longer at the ceilings, even with a margin.
+/// Nothing when it can be true. A ceiling of 0 is unknown and forbids nothing.
 std::optional<std::string> implausible(const Plan& plan, double time_ns, const Ceilings& ceilings);
 
 }  // namespace assay

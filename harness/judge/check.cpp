@@ -21,7 +21,7 @@ std::int64_t element_count(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
-/// Where the byte nearest to the buffer was changed, by the two words that assay_guard left.
+/// Which changed byte is nearest to the buffer, from the two words that assay_guard left.
 std::optional<Failure> guard_failure(const GuardedBuffer& buffer, std::uint64_t before,
                                      std::uint64_t after) {
   if (before != 0) {
@@ -51,7 +51,8 @@ std::string coordinate_text(const std::string& name, const std::vector<std::int6
 
 double relative_error(const Comparison& found) {
   if (found.squared_error == 0) return 0;
-  // An error against a reference of zeros has no ratio; the cap is support.cu's for a NaN.
+  // An error has no ratio to a reference of zeros. The cap is the one that support.cu uses for a
+  // NaN.
   if (found.squared_reference == 0) return 1e30;
   return std::min(1e30, std::sqrt(found.squared_error / found.squared_reference));
 }
@@ -89,8 +90,8 @@ std::optional<Failure> comparison_failure(
   return {};
 }
 
-/// The layout of the results of one check: two guard words per buffer, a hash per input and output,
-/// a comparison per output, all 64-bit and zeroed before.
+/// The layout of the results of one check: two guard words a buffer, a hash for each input and
+/// output, a comparison for each output. All are 64-bit and start at zero.
 struct Checker::Slots {
   explicit Slots(const CheckedBuffers& buffers)
       : num_inputs(buffers.inputs.size()),
@@ -182,7 +183,7 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
     std::memcpy(&found, at(slots.comparison(i)), sizeof found);
     std::optional<Failure> failure = comparison_failure(
         output, found, [&](std::uint64_t index) { return element_text(output, index); });
-    // A stray write may have hit the reference instead of the output's neighbourhood.
+    // A stray write may have hit the reference instead of the memory beside the output.
     if (failure && reference_changed(output)) {
       report.damaged_reference = true;
       failure = incorrect("out_of_bounds", fmt::format("wrote far outside its buffers: over what "

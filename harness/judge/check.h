@@ -16,7 +16,7 @@
 
 namespace assay {
 
-/// An output and what it must hold.
+/// An output, and what it must hold.
 struct CheckedOutput {
   GuardedBuffer buffer;
   DType dtype = DType::f32;
@@ -42,13 +42,13 @@ struct CheckReport {
   bool damaged_reference = false;
 };
 
-/// Looks at what a launch did to poisoned outputs and scratch, to its inputs, and to the guard
-/// zones around all of them, in one batch of kernels and one copy.
+/// Checks what a launch did to outputs and scratch that were poisoned, to inputs, and to the guard
+/// zones around all of them. It takes one batch of kernels and one copy.
 class Checker {
  public:
   Checker(const Driver& driver, CUstream stream, const SupportKernels& support);
 
-  /// Waits for the stream, whatever is on it. Throws CudaError, also for an earlier launch's fault.
+  /// Waits for all work on the stream. Throws CudaError, also for a fault of an earlier launch.
   CheckReport check(const CheckedBuffers& buffers);
 
  private:
@@ -71,9 +71,9 @@ class Checker {
 std::string coordinate_text(const std::string& name, const std::vector<std::int64_t>& shape,
                             std::uint64_t index);
 
-/// The verdict on one output's comparison: unwritten, mismatch, or nothing. A comparison that did
-/// not see `elements` elements is a mismatch too. `element_text` says what the first bad element
-/// holds and should hold.
+/// The verdict on one output's comparison: unwritten, mismatch, or nothing. It is a mismatch, too,
+/// if fewer than `elements` elements were compared. `element_text` describes the first bad element:
+/// what it holds and what it should hold.
 std::optional<Failure> comparison_failure(
     const CheckedOutput& output, const Comparison& found,
     const std::function<std::string(std::uint64_t)>& element_text);

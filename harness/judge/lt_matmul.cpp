@@ -12,12 +12,12 @@
 namespace assay {
 namespace {
 
-// NVIDIA's own recommendation for Hopper; every algorithm is asked for, and timed, with the same.
+// NVIDIA's own recommendation for Hopper. Every algorithm is asked for, and timed, with this much.
 constexpr std::size_t kWorkspaceMib = 32;
 constexpr std::size_t kWorkspaceBytes = kWorkspaceMib << 20;
 // More than the heuristic has ever returned (8 on an H200).
 constexpr int kMaxAlgorithms = 32;
-// Enough to tell algorithms 5 % apart; those that are closer are timed again in full.
+// Enough to tell algorithms that differ by 5 %. Closer ones are timed again in full.
 constexpr int kQuickRounds = 9;
 constexpr double kShortlistRatio = 1.05;
 
@@ -109,7 +109,7 @@ std::vector<int> LtMatmul::shortlist(Timer& timer, CUdeviceptr out, std::size_t 
     } catch (const CudaError&) {
       throw;
     } catch (const Error&) {
-      continue;  // the heuristic offers what it does not always support
+      continue;  // the heuristic offers some algorithms that do not run
     }
     driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
     samples_ns[i];

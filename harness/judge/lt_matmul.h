@@ -11,8 +11,8 @@
 
 namespace assay {
 
-/// One matrix product in every algorithm that cuBLASLt's heuristic offers for it: what a user of
-/// the library gets (the first) and the best it could give.
+/// One matrix product, in every algorithm that cuBLASLt's heuristic offers for it. The first is
+/// what a user of the library gets. The fastest is what the library could give.
 class LtMatmul {
  public:
   /// `call` is a gemm whose `out` has the dtype that the product is written in. Throws Failure when
@@ -24,8 +24,9 @@ class LtMatmul {
   /// Enqueues the product into `out`. Throws Error.
   void enqueue(int algorithm, CUdeviceptr out) const;
 
-  /// Times every algorithm shortly, in turn, cold; returns those within 5 % of the fastest, fastest
-  /// first, at most `most`. Those that cannot run are left out. Throws Error when none can.
+  /// Times every algorithm briefly, in turn and cold. Returns those within 5 % of the fastest,
+  /// fastest first, at most `most` of them. Algorithms that cannot run are left out. Throws Error
+  /// when none can.
   std::vector<int> shortlist(Timer& timer, CUdeviceptr out, std::size_t most);
   /// "algorithm 3 of 8, workspace 32 MiB"
   std::string describe(int algorithm) const;

@@ -21,8 +21,8 @@ struct Operand {
   std::int64_t elements() const;
 };
 
-/// One step of a reference: operands by the name the operation gives them, options, and where the
-/// fp32 result goes.
+/// One step of a reference: its operands under the names that the operation gives them, its
+/// options, and where the fp32 result goes.
 struct OperationCall {
   std::map<std::string, Operand> operands;
   std::map<std::string, std::int64_t> options;
@@ -33,7 +33,7 @@ struct OperationCall {
   bool option(const std::string& name) const;
 };
 
-/// What operations compute with. cuBLAS is loaded when the first operation needs it.
+/// What operations compute with. cuBLAS is loaded when an operation first needs it.
 class OperationEngine {
  public:
   OperationEngine(const Driver& driver, CUstream stream, const SupportKernels& support)
@@ -63,7 +63,7 @@ struct ExactElement {
   double scale = 0;
 };
 
-/// A named operation of the reference: one row of the table. A new one is a row and its functions.
+/// A named operation of the reference. To add one, add a row to the table and its functions.
 struct Operation {
   std::string_view name;
   /// Checks shapes and dtypes; returns the length of the sum behind each element. Throws Failure.

@@ -13,8 +13,8 @@
 namespace assay {
 namespace {
 
-// Of the reference's own elements, recomputed by the host in fp64: the first, the last, and others
-// at random. A wrong layout or leading dimension makes nearly all of them wrong.
+// How many elements of the reference the host recomputes in fp64: the first, the last, and others
+// at random. A wrong layout or leading dimension makes nearly all elements wrong.
 constexpr int kNumSamples = 64;
 
 Failure refused(const std::string& message) { return {Status::runtime, "oracle", message}; }

@@ -17,7 +17,7 @@ namespace assay {
 struct ReferenceOutput {
   DeviceMemory memory;
   Operand operand;
-  std::int64_t sum_length = 0;  // of all the steps behind it
+  std::int64_t sum_length = 0;  // over all the steps that lead to it
   double rms = 0;
   std::uint64_t hash = 0;
 };
@@ -30,12 +30,12 @@ struct Reference {
 /// The inputs of a trial by argument name.
 using InputMap = std::map<std::string, std::shared_ptr<const Input>>;
 
-/// The operands of step `index` of the reference of `plan`; those made by an earlier step come from
-/// `made`. Throws Failure `oracle` for names that are neither.
+/// The operands of step `index` of the reference of `plan`. Those that an earlier step computed
+/// come from `made`. Throws Failure `oracle` for a name that is neither an input nor in `made`.
 OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap& inputs,
                              const Reference& made);
 
-/// Computes references and keeps them, since the trials of a problem share theirs.
+/// Computes references and keeps them, since the trials of a problem share them.
 class References {
  public:
   References(const Driver& driver, CUstream stream, const SupportKernels& support,
