@@ -49,7 +49,7 @@ bool send_frame(int fd, std::string_view text) {
   const std::string frame = make_frame(text);
   std::string_view rest = frame;
   while (!rest.empty()) {
-    // MSG_NOSIGNAL: a worker that is gone must not end the parent by SIGPIPE.
+    // MSG_NOSIGNAL: if the worker is gone, SIGPIPE must not end the parent.
     const ssize_t count = ::send(fd, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return false;

@@ -7,14 +7,15 @@
 
 namespace assay {
 
-/// A frame is its length (4 bytes, little-endian) and that many bytes. The largest message is a
-/// re-rank's: 10 entries x 1000 rounds are 90 KB; what is longer than this is garbage.
+/// A frame is its length (4 bytes, little-endian) and that many bytes. The largest message is that
+/// of a re-rank: 10 entries x 1000 rounds are 90 KB. A frame that is longer than this limit is
+/// garbage.
 inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;
 
 /// The text with its length in front. Throws Error when it is too long.
 std::string make_frame(std::string_view text);
 
-/// Puts frames together from bytes that arrive in any pieces.
+/// Puts frames together from bytes that arrive in pieces of any size.
 class FrameReader {
  public:
   void append(std::string_view bytes) { bytes_.append(bytes); }
@@ -30,7 +31,7 @@ class FrameReader {
 /// Writes a whole frame to a blocking socket; false when the other side is gone.
 bool send_frame(int fd, std::string_view text);
 
-/// Waits for the next frame on a blocking socket; nothing when the other side closed it between
+/// Waits for the next frame on a blocking socket. Nothing when the other side closed it between two
 /// frames. Throws Error on garbage and on a frame that was cut off.
 std::optional<std::string> receive_frame(int fd, FrameReader& reader);
 

@@ -53,7 +53,7 @@ json encode_entries(const std::vector<RerankEntry>& entries) {
   return array;
 }
 
-/// Runs a decoder, turning what the JSON library throws into a sentence.
+/// Runs a decoder, and turns what the JSON library throws into a sentence.
 template <typename Decoder>
 auto decoding(const char* what, const Decoder& decoder) {
   try {

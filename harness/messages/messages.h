@@ -7,7 +7,7 @@
 #include "base/device_info.h"
 #include "messages/requests.h"
 
-/// What the parent and the worker tell each other. A request is {"verb": ..., arguments}; an answer
+/// The messages between the parent and the worker. A request is {"verb": ..., arguments}. An answer
 /// is {"result": ..., "context_lost": bool} or {"error": sentence, "usage": bool, "context_lost":
 /// bool}.
 namespace assay::message {
@@ -47,7 +47,7 @@ Vitals decode(const nlohmann::json& source);
 template <>
 SelfTest decode(const nlohmann::json& source);
 
-/// The message as bytes and back: CBOR, because JSON's text has no NaN and no infinity, and a
+/// A message as bytes, and back. It is CBOR, because JSON text has no NaN and no infinity, and a
 /// relative error or an interval can be either. unpack throws Error on anything else. A trial with
 /// 1000 samples costs the parent 0.1 ms in all (9 KB, -O2).
 std::string pack(const nlohmann::json& source);

@@ -10,12 +10,12 @@
 #include "space/plan.h"
 #include "spec/sweep_spec.h"
 
-/// What the parent asks of a worker and what it gets, as plain data: no CUDA type crosses.
+/// The requests of the parent and the answers of a worker, as plain data. No CUDA type is in them.
 
 namespace assay {
 
-/// The longest that the worker loads the GPU before a sample and rests after one; the parent's
-/// watchdog allows for both.
+/// How long the worker may load the GPU before a sample, and rest after one. The parent's watchdog
+/// allows for both.
 inline constexpr double kLongestSettleSeconds = 3;
 inline constexpr double kLongestRestSeconds = 0.01;
 
@@ -25,10 +25,10 @@ struct Ceilings {
   double read_bytes_per_s = 0;  // plain read of a buffer much larger than L2
   double bf16_flops_per_s = 0;  // dense tensor-core product, random data
   double f32_flops_per_s = 0;   // dense product without tensor cores
-  double clock_mhz = 0;         // the SM clock of short work then; another clock, other ceilings
+  double clock_mhz = 0;         // the SM clock of short work then; at another clock, measure again
 };
 
-/// What a worker sees of its GPU before it measures.
+/// What a worker knows about its GPU before it measures.
 struct Vitals {
   double clock_mhz = 0;                   // the SM clock of short work; 0 when not known
   std::optional<int> num_processes = {};  // with a context on the GPU, the worker included
@@ -40,39 +40,38 @@ struct TrialRequest {
   std::filesystem::path cubin_path;
   MeasureSpec measure;
   std::uint64_t seed = 1;  // of the inputs
-  /// Median of the fastest configuration of this problem so far: what is clearly slower stops
-  /// early. Nothing: it is measured in full.
+  /// Median of the fastest configuration of this problem so far. A configuration that is clearly
+  /// slower stops early. Nothing: measure it in full.
   std::optional<double> best_ns = {};
-  /// Its own median of the screening, from which a re-rank's watchdog knows how long is too long.
+  /// Its own median of the screening. The watchdog of a re-rank takes from it how long is too long.
   std::optional<double> screened_ns = {};
 };
 
-/// One of the things a user would run instead, timed under the same protocol.
+/// The time of a baseline, which a user would run instead, under the same protocol.
 struct BaselineTiming {
   std::string name;    // "cublaslt_first", "cublaslt_best"
   std::string detail;  // "algorithm 2 of 8, workspace 32 MiB"
   Timing timing;
 };
 
-/// Times of the re-ranked, taken in turn: one column per entry, one row per round.
+/// The times of one entry of a re-rank: one for each round that it took part in.
 struct RerankEntry {
   std::string name;                     // the configuration's text, or the baseline's name
   std::vector<double> samples_ns;       // one per round
   Outcome outcome;                      // correct, or how it failed its last check
   std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown
-  bool eliminated = false;              // left after the first rounds: slower, or beyond the top
+  bool eliminated = false;              // dropped out after the first rounds
   double energy_j = 0;                  // per launch; 0 when it was not asked for
 };
 
 struct RerankResult {
   std::vector<RerankEntry> candidates;  // in the order asked
   std::vector<RerankEntry> baselines;
-  std::optional<RerankEntry> duplicate = {};  // one candidate's cubin, entered a second time
-  std::size_t duplicate_of = 0;               // which candidate's
+  std::optional<RerankEntry> duplicate = {};  // the A/A duplicate of one candidate
+  std::size_t duplicate_of = 0;               // which one
 };
 
-/// Figures that tell whether this GPU can be trusted to measure; report/doctor_view.h judges
-/// them.
+/// Figures that tell whether this GPU can be trusted to measure. report/doctor_view.h judges them.
 struct SelfTest {
   double empty_event_ns = 0;       // two events with nothing between
   double empty_kernel_ns = 0;      // two events around an empty kernel
