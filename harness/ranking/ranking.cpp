@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-/// An entry on its way to a verdict.
+/// An entry while the verdict is being made.
 struct Ranked : TimedEntry {
   double cost = 0;  // what the objective makes least
   bool baseline() const { return kernel.empty(); }
@@ -30,16 +30,17 @@ std::string sample_failure(const RankEntry& entry, std::size_t rounds) {
       return fmt::format("the time of round {} is {} ns, no positive number", i + 1, samples_ns[i]);
     }
   }
-  // Round r of one entrant is paired with round r of another: one that stopped early would be
-  // compared at another clock and temperature.
+  // Round r of one entry is paired with round r of another. An entry that stopped early would be
+  // compared with samples at another clock and temperature.
   if (samples_ns.size() < rounds && !entry.eliminated) {
     return fmt::format("it was timed in {} of {} rounds", samples_ns.size(), rounds);
   }
   return "";
 }
 
-/// A total order, so that the verdict does not depend on the order of the entries: passed before
-/// failed, eliminated between, cheap before dear, configurations before baselines, then by text.
+/// A total order, so that the verdict does not depend on the order of the entries. Those that
+/// passed come before those that failed, those that stayed before those that dropped out, low cost
+/// before high, configurations before baselines; then by text.
 bool ranks_before(const Ranked& a, const Ranked& b) {
   const auto key = [](const Ranked& r) {
     return std::tuple(!r.passed(), r.passed() && r.eliminated, r.passed() ? r.cost : 0,
@@ -85,7 +86,7 @@ std::vector<Ranked> line_up(std::vector<TimedEntry> entries, Objective objective
   return all;
 }
 
-/// The first, and so the best, that passed all rounds and is or is not a baseline.
+/// The first, and so the best, that passed and took part in all rounds. `baseline` says which kind.
 Ranked* best_of(std::vector<Ranked>& all, bool baseline) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Ranked& ranked) {
     return ranked.in_all_rounds() && ranked.baseline() == baseline;
@@ -104,7 +105,7 @@ const Ranked* fastest_baseline(const std::vector<Ranked>& all) {
   return best;
 }
 
-/// Over the rounds that both took part in.
+/// The paired ratio over the rounds that both took part in.
 Interval ratio(const std::vector<double>& numerator, const std::vector<double>& denominator) {
   const std::size_t rounds = std::min(numerator.size(), denominator.size());
   return paired_ratio(std::span(numerator).first(rounds), std::span(denominator).first(rounds));
@@ -115,7 +116,7 @@ Interval time_ratio(const Ranked& numerator, const Ranked& denominator) {
   return ratio(numerator.samples_ns, denominator.samples_ns);
 }
 
-/// The SM cycles of each sample; nothing when the clock of any is not known.
+/// The SM cycles of each sample; nothing if the clock of any sample is not known.
 std::vector<double> cycles(const RankEntry& entry) {
   std::vector<double> cycles;
   for (std::size_t i = 0; i < entry.clocks_mhz.size(); ++i) {

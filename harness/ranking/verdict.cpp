@@ -9,14 +9,14 @@
 namespace assay {
 namespace {
 
-// Entries of a re-rank, if there are as many correct configurations.
+// A re-rank has at least so many entries, if there are as many correct configurations.
 constexpr std::size_t kLeastRanked = 2;
-// Entries for each place in the re-rank's last rounds: a device drops the slower ones early, so
-// that they cost little.
+// A re-rank starts with at most so many entries for each one that is timed at full length. The
+// others drop out early, so they cost little.
 constexpr std::size_t kMostForEachPlace = 4;
 constexpr double kNearRatio = 1.06;
 
-/// A total order, so that the same trials always give the same shortlist.
+/// A total order, so that the same trials always give the same candidates.
 bool screens_before(const Candidate& a, const Candidate& b) {
   const auto key = [](const Candidate& candidate) {
     return std::tie(candidate.censored, candidate.median_ns, candidate.kernel->name);
@@ -31,8 +31,8 @@ std::int64_t dynamic_smem_bytes(const Plan& plan) {
   return most;
 }
 
-/// The second entry of one candidate beside the first; nothing when either was not timed
-/// throughout.
+/// The noise floor from the A/A duplicate and its candidate. Nothing if either was not timed in all
+/// rounds.
 std::optional<NoiseFloor> noise_of(const RerankResult& result, const std::vector<Candidate>& best) {
   if (!result.duplicate || result.duplicate_of >= result.candidates.size()) return std::nullopt;
   const RerankEntry& first = result.candidates[result.duplicate_of];
@@ -72,8 +72,8 @@ std::vector<TimedEntry> timed_entries(const RerankResult& result,
   return entries;
 }
 
-/// Whether the energy of each configuration that may win is known: one unknown would seem the
-/// least.
+/// Whether the energy of every configuration that may win is known. One with an unknown energy
+/// would seem to need none.
 bool has_energy(const std::vector<TimedEntry>& entries) {
   return std::all_of(entries.begin(), entries.end(), [](const TimedEntry& entry) {
     const bool may_win = !entry.kernel.empty() && entry.failure.empty() && !entry.eliminated;
@@ -81,7 +81,7 @@ bool has_energy(const std::vector<TimedEntry>& entries) {
   });
 }
 
-/// The baselines do the winner's work, and so have its roofline.
+/// Sets the rooflines. The baselines do the same work as the winner, so they have its roofline.
 void put_rooflines(std::vector<RankEntry>& entries, const std::vector<Candidate>& best) {
   double winner_ns = 0;
   for (RankEntry& entry : entries) {
