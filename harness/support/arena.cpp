@@ -8,7 +8,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kAlignment = 1024;  // of TMA's 128-byte swizzle
-// Wide enough that a tile of 128 rows of 512 bytes written one tile too far still lands in it.
+// Wide enough to catch a tile of 128 rows of 512 bytes that is written one tile too far.
 constexpr std::size_t kGuardBytes = 64 * 1024;
 
 std::size_t aligned(std::size_t bytes) {
@@ -25,7 +25,7 @@ GuardedBuffer place_buffer(const std::string& name, std::size_t bytes, CUdevicep
 
 void Arena::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return;
-  release();  // before the larger piece is asked for: both together may not fit
+  release();  // first, because the old and the new memory together may not fit
   memory_ = allocate(*driver_, bytes + kAlignment);
   capacity_ = bytes;
 }

@@ -7,8 +7,8 @@
 
 namespace assay {
 
-/// A buffer between two guard zones, [begin, data) and [data + bytes, end), that hold the poison
-/// word whenever no kernel has strayed. `data` is 1024-byte aligned.
+/// A buffer between two guard zones, [begin, data) and [data + bytes, end). The zones hold the
+/// poison word as long as no kernel writes outside its buffers. `data` is 1024-byte aligned.
 struct GuardedBuffer {
   std::string name;
   CUdeviceptr data = 0;
@@ -20,23 +20,23 @@ struct GuardedBuffer {
 /// The memory that a buffer of `bytes` takes with its guard zones; a multiple of 1024.
 std::size_t guarded_bytes(std::size_t bytes);
 
-/// Lays a buffer out at `begin`, which is 1024-byte aligned.
+/// Places a buffer, with its guard zones, at `begin`, which is 1024-byte aligned.
 GuardedBuffer place_buffer(const std::string& name, std::size_t bytes, CUdeviceptr begin);
 
 /// Enqueues the fill of `bytes`, a multiple of 4, with the poison word. Throws CudaError.
 void poison(const Driver& driver, CUdeviceptr begin, std::size_t bytes, CUstream stream);
 
-/// One piece of device memory that a trial's outputs and scratch are laid out in, one after
-/// another, so that a single memset poisons them and their guard zones. It grows and never shrinks.
+/// One piece of device memory for the outputs and scratch of a trial, one after another. So a
+/// single memset poisons all of them and their guard zones. It grows and never shrinks.
 class Arena {
  public:
   explicit Arena(const Driver& driver) : driver_(&driver) {}
 
-  /// Makes room for `bytes`, at which buffers laid out before become invalid. Throws CudaError.
+  /// Makes room for `bytes`. Buffers that were placed before become invalid. Throws CudaError.
   void reserve(std::size_t bytes);
   /// Gives the memory back.
   void release();
-  /// Hands the memory, with what was laid out in it, to the caller.
+  /// Hands the memory, with the buffers in it, to the caller.
   DeviceMemory take();
 
   CUdeviceptr begin() const;  ///< 1024-byte aligned

@@ -4,8 +4,8 @@
 
 namespace assay {
 
-/// A zeroed value in device memory that a kernel adds to, for results that are read once; not for
-/// what runs in every trial.
+/// A zeroed value in device memory that a kernel adds to. It is for results that are read once, not
+/// for what runs in every trial.
 template <typename T>
 class DeviceWord {
  public:

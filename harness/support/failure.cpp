@@ -18,7 +18,8 @@ const char* kind_of(CUresult code) {
     case CUDA_ERROR_LAUNCH_FAILED:
       return "trap";
     default:
-      // What leaves the context alive was refused before it ran: a launch, a module, an attribute.
+      // An error that leaves the context alive was found before anything ran: in a launch, a module
+      // or an attribute.
       return is_sticky(code) ? "sticky" : "launch";
   }
 }

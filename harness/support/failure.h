@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// What a configuration did wrong, thrown inside the worker up to TrialRunner, which makes it the
-/// trial's outcome.
+/// What a configuration did wrong. It is thrown inside the worker, and TrialRunner makes it the
+/// outcome of the trial.
 class Failure : public std::exception {
  public:
   Failure(Status status, std::string kind, std::string message) {
@@ -25,8 +25,8 @@ class Failure : public std::exception {
   Outcome outcome_;
 };
 
-/// The outcome `runtime` with the kind that the driver's error belongs to: launch, illegal_address,
-/// trap, out_of_memory, sticky.
+/// The outcome `runtime` of a driver's error, with the kind that the error belongs to: launch,
+/// illegal_address, trap, out_of_memory or sticky.
 Outcome runtime_outcome(const CudaError& error);
 
 }  // namespace assay

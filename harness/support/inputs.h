@@ -21,17 +21,18 @@ struct Input {
   DeviceMemory memory;
 };
 
-/// Makes inputs from (seed, name, index) alone and keeps them, so that the trials of a problem
-/// share them. An input whose shape depends on the configuration gets its own.
+/// Makes inputs and keeps them, so that the trials of a problem share them. What is in an input
+/// follows from seed, name and index alone. If its shape depends on the configuration, each
+/// configuration gets its own.
 class Inputs {
  public:
   Inputs(const Driver& driver, CUstream stream, const SupportKernels& support);
 
   /// Throws Failure for a generator or argument that does not exist, CudaError.
   std::shared_ptr<const Input> get(const BufferPlan& plan, std::uint64_t seed);
-  /// Makes an input that a kernel has changed, and its guard zones, what they were.
+  /// Restores an input that a kernel has changed, and its guard zones.
   void restore(const Input& input) const;
-  /// Forgets all of them: another problem, or memory is short.
+  /// Forgets all inputs: another problem begins, or memory is short.
   void clear() { kept_.clear(); }
 
  private:
@@ -41,7 +42,7 @@ class Inputs {
   std::map<std::string, std::shared_ptr<const Input>> kept_;
 };
 
-/// The key of the random numbers of the argument `name`.
+/// The key from which the random numbers of the argument `name` are made.
 std::uint64_t generator_key(std::uint64_t seed, std::string_view name);
 
 /// A generator with its range.
@@ -51,7 +52,7 @@ struct FillRecipe {
   double high = 0;
 };
 
-/// What an input's generator means for its dtype. Throws Failure that lists the generators.
+/// What the generator of an input makes for its dtype. Throws Failure that lists the generators.
 FillRecipe fill_recipe(const BufferPlan& plan);
 
 }  // namespace assay

@@ -1,6 +1,7 @@
-// The harness's own kernels: they make inputs, poison-check and compare outputs, evict L2 and hold
-// the stream. Compiled by NVRTC for the GPU at hand and loaded by SupportKernels, whose constants
-// and structs mirror the ones here. No header is included: NVRTC alone must do.
+// The harness's own kernels. They make inputs, check guard zones, compare outputs, evict L2 and
+// hold the stream. NVRTC compiles them for the GPU at hand, and SupportKernels loads them. Its
+// constants and structs mirror the ones here. No header is included, because NVRTC alone must be
+// enough.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -102,8 +103,8 @@ __device__ double normal(u64 bits) {
   return sqrtf(-2.0f * logf(fminf(u, 0.99999994f))) * cospif(angle);
 }
 
-// A four-round Feistel network is a bijection of 2^bits; walking its cycle until the value is below
-// n makes it one of [0, n).
+// A four-round Feistel network is a bijection of 2^bits. Repeating it until the value is below n
+// makes it a bijection of [0, n).
 __device__ u64 permute(u64 key, u64 i, u64 n) {
   int half = 1;
   while ((1ull << (2 * half)) < n) ++half;
@@ -136,8 +137,8 @@ extern "C" __global__ void assay_fill(int generator, int dtype, void* out, i64 n
   }
 }
 
-// Adds to *sum a hash of (position, word) for every 8-byte word: the order of the additions does
-// not matter, the order of the words does. `data` is 8-byte aligned.
+// Adds to *sum a hash of (position, word) for every 8-byte word. So the result depends on the order
+// of the words, but not on the order of the additions. `data` is 8-byte aligned.
 extern "C" __global__ void assay_hash(const void* data, u64 bytes, u64* sum) {
   const u64* words = reinterpret_cast<const u64*>(data);
   const u64 num_words = bytes / 8;
@@ -154,8 +155,8 @@ extern "C" __global__ void assay_hash(const void* data, u64 bytes, u64* sum) {
   if (threadIdx.x % 32 == 0) atomicAdd(sum, total);
 }
 
-// A guard zone keeps poison in every byte. *found becomes the largest ~distance of a byte that has
-// changed, counted away from the buffer (backwards in the zone before it); 0 means intact.
+// Every byte of a guard zone must still be poison. *found becomes the largest ~distance of a
+// changed byte from the buffer; in the zone before the buffer it counts backwards. 0 means intact.
 extern "C" __global__ void assay_guard(const u8* zone, u64 bytes, int backwards, u64* found) {
   for (u64 i = first_index(); i < bytes; i += stride()) {
     const u8* byte = backwards ? zone + (bytes - 1 - i) : zone + i;
@@ -259,8 +260,9 @@ extern "C" __global__ void assay_add(int a_dtype, const void* a, int b_dtype, co
   }
 }
 
-// Reads everything and writes nothing: evicts L2 and leaves only clean lines in it. Four loads are
-// in flight per thread. The sum is stored only if it hits one value in 2^32, which keeps the loads.
+// Reads everything and writes nothing. This evicts L2 and leaves only clean lines in it. Each
+// thread has four loads in flight. To keep the compiler from removing the loads, the sum is stored
+// if it hits one value in 2^32.
 extern "C" __global__ void assay_read(const uint4* data, i64 n, u32* sink) {
   u32 sum = 0;
   i64 i = first_index();
@@ -277,8 +279,8 @@ extern "C" __global__ void assay_read(const uint4* data, i64 n, u32* sink) {
   if (sum == 0x5EED5EEDu) *sink = sum;
 }
 
-// Holds the stream until the host has published `ticket`. A call that waits for the device while
-// the stream is held would never return, so it gives up after a second and says so.
+// Holds the stream until the host has published `ticket`. If a call waits for the device while the
+// stream is held, neither can go on. So it gives up after a second and says so.
 extern "C" __global__ void assay_hold(const volatile u32* published, u32 ticket, u32* timed_out) {
   const u64 begin = global_time_ns();
   while ((int)(*published - ticket) < 0) {
@@ -294,8 +296,8 @@ struct Stamp {
   u64 time_ns, cycles;
 };
 
-// Two of these around the work tell the SM clock during it. Each SM counts its own cycles, so it is
-// always the first that is asked.
+// One stamp before the work and one after it give the SM clock during the work. Each SM counts its
+// own cycles, so the stamp is always of the first SM.
 extern "C" __global__ void assay_stamp(Stamp* stamp) {
   u32 sm;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));

@@ -63,7 +63,7 @@ void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std
 }
 
 void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const {
-  // At least a warp: the kernel adds up by warps.
+  // At least a warp, because the kernel adds up by warps.
   launch(hash_, std::max<std::int64_t>(static_cast<std::int64_t>(bytes / 8), kThreads), data,
          static_cast<std::uint64_t>(bytes), sum);
 }
@@ -107,7 +107,8 @@ void SupportKernels::hold(CUdeviceptr published, std::uint32_t ticket,
   launch(hold_, 1, published, ticket, timed_out);
 }
 
-// One thread for each SM: an idle GPU spreads them out, so that one runs on the SM that writes.
+// One thread for each SM. An idle GPU spreads them out, so one of them runs on the first SM, which
+// writes.
 void SupportKernels::stamp(CUdeviceptr stamp) const { launch_blocks(stamp_, sm_count_, 1, stamp); }
 
 void SupportKernels::empty() const { launch(empty_, 1); }

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// What one pass over an output found; mirrors the struct in support.cu. The not_first_ fields hold
-/// ~index of the first such element and mean nothing when their count is 0.
+/// What one pass over an output found. Mirrors the struct in support.cu. The not_first_ fields hold
+/// ~index of the first such element, and mean nothing when their count is 0.
 struct Comparison {
   std::uint64_t compared = 0;
   std::uint64_t unwritten = 0;
@@ -21,21 +21,21 @@ struct Comparison {
   double worst_ratio = 0;
 };
 
-/// What one SM's counters said at one moment; mirrors the struct in support.cu.
+/// One SM's clock and time at one moment. Mirrors the struct in support.cu.
 struct Stamp {
   std::uint64_t time_ns = 0;
   std::uint64_t cycles = 0;
 };
 
-/// The word that outputs, scratch and guard zones are filled with before a checked launch: a NaN as
-/// f32, and each half of it a NaN as bf16 and as f16.
+/// The poison word, which fills outputs, scratch and guard zones before a checked launch. It is a
+/// NaN as f32, and each half of it is a NaN as bf16 and as f16.
 constexpr std::uint32_t kPoisonWord = 0x7FA57FA5;
 
 /// Mirrors the generators of support.cu.
 enum class Generator : int { constant, normal, uniform, iota, permutation };
 
-/// The kernels of support.cu, each enqueued on one stream. Pointers are device memory; results go
-/// to device memory too. All throw CudaError.
+/// The kernels of support.cu. Each call enqueues one of them on the stream. Pointers are to device
+/// memory, and results go to device memory. All throw CudaError.
 class SupportKernels {
  public:
   SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin, int sm_count);
@@ -44,8 +44,8 @@ class SupportKernels {
             std::uint64_t key, double low, double high) const;
   /// Adds the hash of `bytes` at `data` (8-byte aligned) to the 64-bit word at `sum`.
   void hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const;
-  /// Sets the 64-bit word at `found`, zero before, to ~distance of the changed byte nearest to the
-  /// buffer that the guard zone belongs to; `backwards` for the zone before it.
+  /// Sets the 64-bit word at `found` (0 before) to ~distance of the changed byte that is nearest to
+  /// the guard zone's buffer. `backwards` is for the zone before the buffer.
   void guard(CUdeviceptr zone, std::size_t bytes, bool backwards, CUdeviceptr found) const;
   /// Compares with `!(|out - ref| <= factor * |ref| + floor)`; `result` is a zeroed Comparison.
   void compare(DType dtype, CUdeviceptr out, CUdeviceptr reference, std::int64_t elements,
@@ -59,8 +59,8 @@ class SupportKernels {
            std::int64_t elements) const;
   /// Reads all of it (a multiple of 16 bytes) and writes nothing.
   void read(CUdeviceptr data, std::size_t bytes) const;
-  /// Keeps the stream busy until the word at `published` reaches `ticket`, or for a second, after
-  /// which the word at `timed_out` becomes 1.
+  /// Keeps the stream busy until the word at `published` reaches `ticket`, but for a second at
+  /// most. Then it sets the word at `timed_out` to 1.
   void hold(CUdeviceptr published, std::uint32_t ticket, CUdeviceptr timed_out) const;
   /// Writes a Stamp of the first SM.
   void stamp(CUdeviceptr stamp) const;
