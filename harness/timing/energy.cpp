@@ -9,18 +9,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Between two looks at the counter: shorter than it takes to move on, longer than the look.
+// How long to launch between two looks at the counter. Shorter than the time between its steps,
+// longer than a look.
 constexpr double kChunkSeconds = 0.002;
-// A counter that does not move for so long is none.
+// If the counter does not move for so long, there is none.
 constexpr double kPatienceSeconds = 1;
 
-/// What the counter said when it moved on, and how many launches had finished by then.
+/// What the counter said when it moved, and how many launches had finished by then.
 struct Tick {
   double energy_j = 0;
   double launches = 0;
 };
 
-/// Launches work until the counter moves on.
+/// Launches work until the counter moves.
 class Meter {
  public:
   Meter(const Driver& driver, CUstream stream, const Nvml& nvml, const Work& work)
@@ -61,7 +62,7 @@ class Meter {
 std::optional<double> joules_per_launch(const Driver& driver, CUstream stream, const Nvml& nvml,
                                         const Work& work, double seconds) {
   Meter meter(driver, stream, nvml, work);
-  // From tick to tick, so that the counter's steps do not blur the window's ends.
+  // Measure from one step of the counter to another, so that its steps do not blur the result.
   const std::optional<Tick> first = meter.next_tick();
   if (!first) return std::nullopt;
   std::optional<Tick> last;

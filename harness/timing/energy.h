@@ -8,9 +8,11 @@
 
 namespace assay {
 
-/// The energy of one launch of `work`, in joules: what the whole board takes while launches run
-/// back to back for about `seconds`, over their number. Launches find in L2 what the one before
-/// left there. Nothing when the counter does not move on. Waits. Throws CudaError.
+/// The energy of one launch of `work`, in joules. Launches run back to back for about `seconds`.
+/// The energy that the whole board takes in that time is divided by their number. Each launch finds
+/// in L2 what the one before left there.
+///
+/// Nothing when the counter does not move. Waits. Throws CudaError.
 std::optional<double> joules_per_launch(const Driver& driver, CUstream stream, const Nvml& nvml,
                                         const Work& work, double seconds);
 

@@ -11,9 +11,9 @@
 namespace assay {
 namespace {
 
-// A sample at a clock this much below the highest of its trial was held down by something that came
-// with it or before it: heat, a power brake, a neighbour. It is taken again after a pause that
-// doubles, up to this many times a trial.
+// A sample is *throttled* if its clock is this much below the highest of its trial: heat, a power
+// brake or a neighbour held it down. It is taken again after a pause. The pause doubles each time,
+// and a trial retakes at most so many samples.
 constexpr double kThrottledRatio = 0.93;
 constexpr int kMostRetakes = 4;
 constexpr double kFirstPauseNs = 2e6;
@@ -43,7 +43,7 @@ Timing measure(Timer& timer, const Work& work, const MeasureSpec& spec,
   while (!stop) {
     const Sample taken = timer.sample(work, preparation);
     highest_mhz = std::max(highest_mhz, taken.clock_mhz);
-    // A low clock is what `sustained` is about.
+    // Under `sustained` a low clock is what is to be measured.
     const bool throttled = preparation != Preparation::sustained && taken.clock_mhz > 0 &&
                            taken.clock_mhz < kThrottledRatio * highest_mhz;
     if (throttled && timing.num_throttled++ < kMostRetakes) {

@@ -8,9 +8,9 @@
 
 namespace assay {
 
-/// Samples until the interval of the median is narrow enough, the work is clearly slower than
-/// `best_ns`, or time runs out. A sample at a lowered clock is taken again a few times. Throws like
-/// Timer::sample.
+/// Takes samples until the interval of the median is narrow enough, the work is clearly slower than
+/// `best_ns`, or the time is up. A sample at a lowered clock is taken again, a few times at most.
+/// Throws like Timer::sample.
 Timing measure(Timer& timer, const Work& work, const MeasureSpec& spec,
                std::optional<double> best_ns = {});
 

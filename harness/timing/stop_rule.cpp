@@ -5,25 +5,26 @@
 namespace assay {
 namespace {
 
-// An order-statistic 95 % interval exists from 6 samples on; one more makes it robust to one
-// outlier in the median.
+// An order-statistic 95 % interval exists from 6 samples on. One more sample makes the interval
+// robust to one outlier.
 constexpr std::size_t kLeastForInterval = 6;
 constexpr std::size_t kMinSamples = 7;
 constexpr std::size_t kMaxSamples = 1000;
-// Past this many samples the interval is looked at after every eighth: sorting a thousand numbers
-// takes longer than a short kernel.
+// Beyond this many samples, the interval is computed only after every eighth: to sort a thousand
+// numbers takes longer than a short kernel.
 constexpr std::size_t kFrequentLooks = 64;
 
-// Racing. Three samples that all lie a quarter above the best are no accident: cold samples of one
-// kernel spread by a few percent. An interval may come closer, but not as close as the drift of the
-// clock between two trials (1-2 % on an H200), which the re-rank is there to see through.
+// Racing. Cold samples of one kernel spread by a few percent. So three samples that all lie a
+// quarter above the best are no accident.
+//
+// An interval can decide at a smaller distance, but not a very small one: between two trials the
+// clock drifts (1-2 % on an H200), and only the re-rank sees through that.
 constexpr std::size_t kLeastForRace = 3;
 constexpr double kRaceMarginOfSamples = 1.25;
 constexpr double kRaceMarginOfInterval = 1.05;
 
-// Four times the samples halve the interval of honest noise. One that keeps four fifths of its
-// width is held open by something that more samples do not average away: two modes, a clock that
-// swings.
+// Four times as many samples halve the interval of ordinary noise. If the interval keeps four
+// fifths of its width, more samples do not help: there are two modes, or the clock swings.
 constexpr std::size_t kFirstNoiseLook = 64;
 constexpr double kLeastImprovement = 0.8;
 
@@ -31,7 +32,8 @@ bool worth_a_look(std::size_t count) { return count <= kFrequentLooks || count %
 
 double width(const Interval& interval) { return interval.high - interval.low; }
 
-/// At 64, 128, 256, ... samples: whether the interval is hardly narrower than at a quarter of them.
+/// At 64, 128, 256, ... samples: whether the interval is hardly narrower than it was at a quarter
+/// of them.
 bool is_stably_noisy(std::span<const double> samples_ns, const Interval& interval) {
   const std::size_t count = samples_ns.size();
   if (count < kFirstNoiseLook || (count & (count - 1)) != 0) return false;
@@ -54,7 +56,8 @@ std::optional<StopReason> StopRule::decide(std::span<const double> samples_ns,
   const bool whole_time = spec_.precision_ratio == 0;
   if (!whole_time && is_raced(samples_ns)) return StopReason::raced;
   if (samples_ns.size() < kMinSamples) {
-    // A launch so slow that not even these fit: twice the limit is given up to get them.
+    // A launch may be so slow that not even these samples fit. They may then take twice the time
+    // limit.
     if (elapsed_s <= 2 * spec_.max_seconds_per_config) return std::nullopt;
     return StopReason::time_limit;
   }

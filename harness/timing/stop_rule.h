@@ -9,15 +9,15 @@
 
 namespace assay {
 
-/// Decides after each sample whether the next is worth taking.
+/// Decides after each sample whether to take another.
 class StopRule {
  public:
-  /// `best_ns` is the median of the fastest of the same problem so far, if the samples shall be
-  /// given up once they lie clearly above it.
+  /// `best_ns` is the median of the fastest of the same problem so far. With it, sampling stops
+  /// once the samples lie clearly above it.
   StopRule(const MeasureSpec& spec, std::optional<double> best_ns)
       : spec_(spec), best_ns_(best_ns) {}
 
-  /// Why to stop after these samples, which took `elapsed_s`; nothing: go on.
+  /// The reason to stop after these samples, which took `elapsed_s`. Nothing: take another.
   std::optional<StopReason> decide(std::span<const double> samples_ns, double elapsed_s) const;
 
  private:
@@ -27,8 +27,8 @@ class StopRule {
   std::optional<double> best_ns_;
 };
 
-/// The median with its 95 % interval or, of so few samples that none exists, their range.
-/// Precondition: not empty.
+/// The median with its 95 % interval. Of too few samples for an interval, the median with their
+/// range. Precondition: not empty.
 Interval median_or_range(std::span<const double> samples_ns);
 
 }  // namespace assay

@@ -21,23 +21,27 @@ namespace {
 
 constexpr std::size_t kLeastFlushBytes = std::size_t{128} << 20;
 
-// Under load. What power management does to the clock swings over tens of milliseconds, so a long
-// load before each sample does not average it out: on an H200 one 4096^3 product entered twice
-// came out 1.9 % apart after 30 ms of load before each of 15 samples, and 0.1 % apart after 1 ms
-// before each of 200, at the same clock and time.
+// How long to load the GPU before each sample under `sustained`. Power management makes the clock
+// swing over tens of milliseconds, so one long load does not average it out, but many short ones
+// do. On an H200, a 4096^3 product and its A/A duplicate came out 1.9 % apart after 30 ms of load
+// before each of 15 samples, and 0.1 % apart after 1 ms before each of 200. Clock and time were the
+// same in both.
 constexpr double kLoadSeconds = 0.001;
 constexpr int kLaunchesPerWait = 4;
-// A GPU settles within a second or two. Settled is when the medians of ten samples before and after
-// 0.25 s of load differ by less.
+// A GPU settles within a second or two. It has settled when the medians of ten samples, before and
+// after 0.25 s of load, differ by less than this ratio.
 constexpr double kSettleLoadSeconds = 0.25;
 constexpr int kSettledSamples = 10;
 constexpr double kSettledRatio = 0.005;
 constexpr double kWakeSeconds = 0.02;
 
-// Between cold samples that are to be compared. The rest keeps the GPU idle for 96 % of the time up
-// to the longest one: back to back a 4096^3 product on an H200 is 2-4 % slower than at rest and the
-// ratio of two of them spreads by 0.4 % from process to process; with 5 ms of rest, by 0.14 %. Work
-// shorter than the flush before it draws too little power to lower the clock.
+// The rest between cold samples that are to be compared, in times of the work. It keeps the GPU
+// idle for 96 % of the time, until the longest rest is reached. On an H200, a 4096^3 product back
+// to back is 2-4 % slower than at rest, and the ratio of two such products spreads by 0.4 % from
+// process to process. With 5 ms of rest it spreads by 0.14 %.
+//
+// Work that is shorter than the flush before it needs no rest: it draws too little power to lower
+// the clock.
 constexpr double kRestRatio = 25;
 constexpr double kNeedsRestNs = 50e3;
 
@@ -54,8 +58,8 @@ constexpr std::array kPreparations{
     Named{"graph", Preparation::graph},
 };
 
-/// Events count in fractions of a nanosecond that a float of milliseconds cannot hold; what is left
-/// of them below a tenth is noise.
+/// Rounds to a tenth of a nanosecond. Events count in fractions of a nanosecond that a float of
+/// milliseconds cannot hold, and what is left of them below a tenth is noise.
 double from_milliseconds(float milliseconds) {
   return std::round(static_cast<double>(milliseconds) * 1e7) / 10;
 }
@@ -70,7 +74,7 @@ Preparation preparation_of(std::string_view protocol) {
       fmt::format("no protocol {}; there are cold, hot, sustained and graph", protocol));
 }
 
-/// What host and kernels tell each other around a sample.
+/// Memory through which the host and the kernels around a sample talk.
 struct Timer::Mailbox {
   std::uint32_t published = 0;  // the stream is held until this reaches the ticket
   std::uint32_t timed_out = 0;
@@ -79,8 +83,8 @@ struct Timer::Mailbox {
   Stamp after;
 };
 
-/// Publishes the ticket when it goes out of scope, so that the stream is released also when
-/// enqueuing the work throws: otherwise the next wait would last until the hold gives up.
+/// Publishes the ticket when it goes out of scope. So the stream is released even if enqueuing the
+/// work throws. Otherwise the next wait would last until the hold gives up.
 class Timer::Release {
  public:
   Release(std::uint32_t* published, std::uint32_t ticket)
@@ -109,7 +113,7 @@ Timer::Timer(const Driver& driver, CUstream stream, const SupportKernels& suppor
   flush_buffer_ = allocate(driver, flush_bytes_);
   support.fill(Generator::normal, DType::f32, flush_buffer_.get(),
                static_cast<std::int64_t>(flush_bytes_ / 4), 1, 0, 0);
-  // Loads the kernels used around a sample, before any stream is held.
+  // Run the kernels around a sample once, so that they are loaded before any stream is held.
   flush();
   support.empty();
   support.stamp(stamps_.get());
@@ -135,7 +139,7 @@ void Timer::flush_by_memset() const {
                  "cuMemsetD8Async");
 }
 
-/// Keeps the GPU busy with the work for so long; returns while the last launches still run.
+/// Keeps the GPU busy with the work for so long. Returns while the last launches still run.
 void Timer::load(const Work& work, double seconds) const {
   for (const auto begin = Clock::now();;) {
     for (int i = 0; i < kLaunchesPerWait; ++i) work();
@@ -160,7 +164,7 @@ void Timer::prepare(const Work& work, Preparation preparation) const {
   }
 }
 
-/// The work between two events between two stamps.
+/// Enqueues a stamp, an event, the work, an event and a stamp.
 void Timer::enqueue_timed(const Work& work, unsigned event_flags) const {
   support_->stamp(stamps_.get());
   driver_->check(driver_->cuEventRecordWithFlags(begin_.get(), stream_, event_flags),
@@ -182,7 +186,8 @@ void Timer::run_held(const Work& work) {
   enqueue_timed(work, CU_EVENT_RECORD_DEFAULT);
 }
 
-/// Captures everything and launches it at once. What cannot be captured is the work's fault.
+/// Captures everything in a graph and launches it. If something cannot be captured, that is the
+/// fault of the work.
 void Timer::run_graph(const Work& work) const {
   CUgraph captured = nullptr;
   driver_->check(driver_->cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
@@ -212,7 +217,7 @@ Sample Timer::read_sample() const {
                  "cuEventElapsedTime");
   sample.time_ns = from_milliseconds(milliseconds);
   const auto& [published, timed_out, before, after] = mailbox();
-  // A stamp is missing when its kernel put no block on the SM that stamps.
+  // A stamp is missing if no block of its kernel ran on the SM that stamps.
   if (before.time_ns != 0 && after.time_ns > before.time_ns) {
     sample.clock_mhz = 1e3 * static_cast<double>(after.cycles - before.cycles) /
                        static_cast<double>(after.time_ns - before.time_ns);
@@ -248,7 +253,7 @@ Sample Timer::sample_after(const Work& before, const Work& work) {
 }
 
 bool Timer::settle(const Work& work, Preparation preparation) {
-  // The first after a check finds the clock of a GPU that was busy.
+  // Throw one sample away: after a check its clock is that of a busy GPU.
   sample(work, preparation);
   if (preparation != Preparation::sustained) return true;
   double older_ns = 0;

@@ -13,12 +13,13 @@ namespace assay {
 using Work = std::function<void()>;
 
 /// What happens on the GPU before a sample, by the name of the protocol.
-///   cold       L2 is evicted by reading a buffer of twice its size; the GPU is idle between
-///              samples, so that it runs at boost clocks
-///   hot        the same work runs once, untimed
-///   sustained  the same work runs back to back for a millisecond, then L2 is evicted: no idle
-///              moment, so that power and clocks are those of a busy GPU
-///   graph      cold, with eviction, events and work captured in one graph
+///
+///     cold       L2 is evicted by reading a buffer of twice its size. The GPU is idle between
+///                samples, so that it runs at boost clocks.
+///     hot        The same work runs once, untimed.
+///     sustained  The same work runs back to back for a millisecond, then L2 is evicted. The GPU is
+///                never idle, so power and clocks are those of a busy GPU.
+///     graph      As cold, with eviction, events and work captured in one graph.
 enum class Preparation { cold, hot, sustained, graph };
 
 /// Throws UsageError for a protocol that is not timed.
@@ -31,10 +32,10 @@ struct Sample {
 };
 
 /// Takes times: two events around the work, on a stream that a spin kernel holds until everything
-/// is enqueued; outside them two stamps of the SM's clock and of the time.
+/// is enqueued. Outside the events, two stamps record the SM's clock and the time.
 ///
-/// The work must have run once before: a kernel that is loaded lazily while the stream is held
-/// waits for the device, which waits for the host.
+/// The work must have run once before. Otherwise a kernel may be loaded while the stream is held.
+/// Loading waits for the device, the device waits for the host, and neither goes on.
 class Timer {
  public:
   /// Throws CudaError when there is no room for the flush buffer.
@@ -43,25 +44,26 @@ class Timer {
 
   /// Enqueues the read that evicts L2.
   void flush() const;
-  /// Enqueues a memset of the same buffer, as other tools flush: it leaves lines in L2 that the
-  /// next kernel's reads must first write back. Only to show what that costs.
+  /// Enqueues a memset of the same buffer, as other tools flush. It leaves lines in L2 that must be
+  /// written back before the next kernel's reads. It is here only to show what that costs.
   void flush_by_memset() const;
 
-  /// Brings the GPU into the state that samples of the protocol are taken in: under `sustained`
-  /// the work runs until samples of it repeat. False when they still do not after three seconds.
+  /// Brings the GPU into the state in which samples of the protocol are taken. Under `sustained` it
+  /// runs the work until samples of it repeat. False when they still do not after three seconds.
   /// Throws like sample().
   bool settle(const Work& work, Preparation preparation);
-  /// One sample. Waits. Throws CudaError and Failure: the launches wait for the device, or cannot
-  /// be captured in a graph.
+  /// Takes one sample. Waits. Throws CudaError, and Failure when the launches wait for the device
+  /// or cannot be captured in a graph.
   Sample sample(const Work& work, Preparation preparation);
-  /// One sample of the work with nothing before it but `before`.
+  /// Takes one sample of the work, with only `before` ahead of it.
   Sample sample_after(const Work& before, const Work& work);
-  /// Leaves the GPU idle after a sample of `time_ns`, so that the next one does not start in the
-  /// heat and the lowered clock of this one.
+  /// Leaves the GPU idle after a sample of `time_ns`. Otherwise the next sample would start with
+  /// the heat and the lowered clock of this one.
   static void rest(double time_ns);
   /// The SM clock of short work, after a moment of load that wakes an idle GPU; 0 when not known.
   double boost_clock_mhz();
-  /// The median of `samples` cold samples after one that is thrown away, with a rest after each.
+  /// The median of `samples` cold samples, with a rest after each. One more before them is thrown
+  /// away.
   double quick_median_ns(const Work& work, int samples);
 
  private:
