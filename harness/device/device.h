@@ -8,9 +8,9 @@
 
 namespace assay {
 
-/// Where configurations run: a worker process on a GPU, or the replay of recorded trials. Methods
-/// never throw for what a configuration does; they throw Error when the device is lost for good
-/// and Interrupted when a signal arrived.
+/// Where configurations run: a worker process on a GPU, or the replay of recorded trials. No method
+/// throws for what a configuration does. They throw Error when the device is lost for good, and
+/// Interrupted when a signal arrived.
 class Device {
  public:
   virtual ~Device() = default;
@@ -28,11 +28,13 @@ class Device {
   virtual std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                                     const std::vector<std::string>& baselines) = 0;
 
-  /// Times the candidates and the baselines in turn, round after round in changing order, then
-  /// checks each candidate's output once more. After the first rounds the `spec.top` fastest go on;
-  /// there are at least `spec.rounds` rounds, and more while noise hides small differences. The
-  /// first candidate, best of the screening, takes part twice: what tells its two entries apart is
-  /// noise.
+  /// The re-rank: times the candidates and the baselines in turn, round after round, in changing
+  /// order. Then it checks each candidate's output once more.
+  ///
+  /// After the first rounds only the `spec.top` fastest go on. There are at least `spec.rounds`
+  /// rounds, and more while noise hides small differences. The first candidate, which is the best
+  /// of the screening, has an A/A duplicate: a second entry of the same code. What tells the two
+  /// apart is noise.
   virtual RerankResult rerank(const std::vector<TrialRequest>& candidates,
                               const std::vector<std::string>& baselines,
                               const RerankSpec& spec) = 0;

@@ -20,12 +20,14 @@ using Clock = std::chrono::steady_clock;
 
 // cuInit takes seconds on a host with several GPUs and no persistence daemon.
 constexpr double kStartTimeoutS = 60;
-// Ceilings and self test are a few thousand launches of the harness's own kernels.
+// Measuring the ceilings and the self-test take a few thousand launches of the harness's own
+// kernels.
 constexpr double kInstrumentTimeoutS = 120;
 // Twice as many algorithms as cuBLASLt has ever offered, each timed like a configuration.
 constexpr int kAlgorithmsPerBaseline = 16;
-// Of a re-rank: what surrounds a sample beside the rest; the rounds that short work takes at least,
-// two at each place; loading everyone's code at every place, further rounds, energy, last checks.
+// For the watchdog of a re-rank. The first is the time around a sample, without the rest. The
+// second is the least number of rounds of short work: two at each allocation. The third is the time
+// for all else: loading everyone's code at every allocation, further rounds, energy, last checks.
 constexpr double kAroundSampleSeconds = 0.005;
 constexpr int kRoundsOfShortWork = 64;
 constexpr double kRerankSlackSeconds = 60;
@@ -60,7 +62,8 @@ struct GpuDevice::Impl {
   using Event = WorkerProcess::Event;
 
   explicit Impl(GpuOptions given) : options(std::move(given)) {
-    // Not its target: the link finds the program even after a rebuild replaced the file.
+    // Use the link and not its target: it finds the program even after a rebuild has replaced the
+    // file.
     if (options.worker_program.empty()) options.worker_program = "/proc/self/exe";
   }
 
@@ -74,10 +77,10 @@ struct GpuDevice::Impl {
   bool ready = false;                    // the worker has answered hello and setup
   int num_started = 0;
   std::string start_failure;  // why the last start failed
-  bool refused = false;       // and whether a live worker said so
+  bool refused = false;       // whether it was a live worker that said so
 
-  /// Starts a worker and queues its first requests, so that the driver starts up while the parent
-  /// stores the last trial; await_ready() reads the answers.
+  /// Starts a worker and queues its first requests. So the driver starts up while the parent stores
+  /// the last trial. await_ready() reads the answers.
   void launch() {
     dying = std::move(worker);
     if (dying) dying->kill();
@@ -94,7 +97,7 @@ struct GpuDevice::Impl {
   }
 
   void await_ready() {
-    if (ready && !worker->connected()) launch();  // it died idle: no trial's fault
+    if (ready && !worker->connected()) launch();  // it died while idle: the fault of no trial
     int failed_starts = 0;
     while (!ready) {
       dying.reset();
@@ -102,15 +105,15 @@ struct GpuDevice::Impl {
         ready = true;
         return;
       }
-      // The first worker's own words (no driver, no such GPU) will not change.
+      // If the first worker itself refused (no driver, no such GPU), another would refuse too.
       if (refused && info.name.empty()) throw Error(start_failure);
       if (++failed_starts >= options.max_failed_starts) throw lost();
       launch();
     }
   }
 
-  /// Reads the answers to hello and setup. False, with start_failure, when this worker is of no
-  /// use.
+  /// Reads the answers to hello and setup. False, with start_failure set, when this worker cannot
+  /// be used.
   bool started() {
     refused = false;
     try {
@@ -153,9 +156,9 @@ struct GpuDevice::Impl {
                              options.index, info.name, start_failure));
   }
 
-  /// Sends a request and hands its result to `take`. Returns what went wrong when the worker hung,
-  /// died, sent garbage or lost its context; it is being replaced then. Throws what the worker
-  /// threw.
+  /// Sends a request and hands its result to `take`. If the worker hung, died, sent garbage or lost
+  /// its context, returns what went wrong; the worker is then being replaced. Throws what the
+  /// worker threw.
   std::optional<Outcome> ask(const json& request, double timeout_s,
                              const std::function<void(const json&)>& take) {
     await_ready();
@@ -209,14 +212,14 @@ struct GpuDevice::Impl {
     return std::nullopt;
   }
 
-  /// Like ask, for what no configuration can break: a failure is the machine's.
+  /// Like ask, for a request that involves no configuration. So a failure is the machine's.
   void demand(const json& request, double timeout_s, const std::function<void(const json&)>& take) {
     if (const std::optional<Outcome> failed = ask(request, timeout_s, take)) {
       throw Error(fmt::format("GPU {} ({}): {}", options.index, info.name, failed->message));
     }
   }
 
-  /// One attempt; returns what went wrong when the worker did not survive it.
+  /// Tries once. Returns what went wrong if the worker did not survive it.
   std::optional<Outcome> rerank(const WorkerRerank& part, RerankResult& reranked) {
     return ask({{"verb", "rerank"},
                 {"candidates", encode_all(part.candidates)},
@@ -231,8 +234,9 @@ struct GpuDevice::Impl {
                });
   }
 
-  /// Long enough for every sample to take thrice its screened time, and for the loads and the last
-  /// checks; where a time is not known, for every sample to take its configuration's whole limit.
+  /// How long a re-rank may take: every sample takes three times its screened time, and there is
+  /// time for loading and the last checks. Where a time is not known, every sample takes the whole
+  /// limit of its configuration.
   double rerank_timeout_s(const WorkerRerank& part) const {
     double round_s = 0;
     for (const TrialRequest& candidate : part.candidates) {
@@ -242,7 +246,8 @@ struct GpuDevice::Impl {
                                                     : limit_s;
       round_s += std::min(sample_s, limit_s);
     }
-    // The duplicate, and a baseline's algorithms, take no longer than a candidate on average.
+    // The A/A duplicate and the algorithms of a baseline take no longer, on average, than a
+    // candidate.
     const auto num_candidates = static_cast<double>(part.candidates.size());
     const double entries =
         num_candidates + 1 + static_cast<double>(kAlgorithmsPerBaseline * part.baselines.size());

@@ -13,15 +13,17 @@ struct GpuOptions {
   /// The program to start as the worker: `PROGRAM worker --fd N --device INDEX`. Empty: this one
   /// (/proc/self/exe).
   std::filesystem::path worker_program;
-  /// A trial that takes longer than this beyond what its measuring may take is a hang.
+  /// If a trial takes longer than this, beyond the time for its measuring, it hangs.
   double hang_timeout_s = 10;
-  /// How many workers may die in a row without answering anything before the GPU counts as lost.
+  /// How many workers may die in a row without an answer. After that the GPU counts as lost.
   int max_failed_starts = 3;
 };
 
-/// A GPU behind a worker process. The process holds the CUDA context and nothing else does: it
-/// talks over a socketpair, is killed by a watchdog when it hangs, dies with its parent, and is
-/// replaced after a hang, a crash or a sticky error, which cost the one trial that caused them.
+/// A GPU behind a worker process. Only that process holds the CUDA context. The two talk over a
+/// socketpair.
+///
+/// A watchdog kills the worker when it hangs. It dies when its parent dies. After a hang, a crash
+/// or a sticky error it is replaced, which costs only the trial that caused it.
 class GpuDevice : public Device {
  public:
   /// Starts the worker and reads what GPU it has. Throws Error (no driver, no GPU).

@@ -15,8 +15,8 @@
 namespace assay {
 namespace {
 
-// flock cannot be waited for together with a signal. A sweep needs longer than this to store a
-// trial, so the others get their turns.
+// How long to sleep between two tries: flock cannot be waited for together with a signal. A sweep
+// needs longer than this to store a trial, so the other sweeps get their turns.
 constexpr int kRetryMs = 1;
 
 [[noreturn]] void fail(const char* what, int code) {
@@ -28,7 +28,8 @@ constexpr int kRetryMs = 1;
 GpuTurns::GpuTurns(const std::string& uuid) {
   const std::string path =
       (std::filesystem::temp_directory_path() / fmt::format("assay-turn-{}.lock", uuid)).string();
-  // Reading is enough for a lock, and another user's file in a sticky folder allows no more.
+  // Open it for reading: that is enough for a lock, and all that another user's file in a sticky
+  // folder allows.
   fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd_) fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!fd_) fail(("open " + path).c_str(), errno);

@@ -6,16 +6,17 @@
 
 namespace assay {
 
-/// Makes the sweeps that share a GPU take turns. The parent waits for its turn, before the watchdog
-/// counts: were it the worker, another sweep's hanging kernel would look like its own trial's.
+/// Makes the sweeps that share a GPU take turns. The parent waits for the turn, before its watchdog
+/// starts to count. If the worker waited instead, a hanging kernel of another sweep would look like
+/// a hang of its own trial.
 class GpuTurns {
  public:
-  /// The file is assay-turn-UUID.lock in the system's temporary folder; it is never removed,
-  /// because two processes could then lock two files of one name. Throws Error when it cannot be
-  /// made.
+  /// The lock is the file assay-turn-UUID.lock in the system's temporary folder. It is never
+  /// removed, because then two processes could lock two files of the same name. Throws Error when
+  /// it cannot be made.
   explicit GpuTurns(const std::string& uuid);
 
-  /// A turn, for the length of its life.
+  /// A turn. It lasts as long as this object.
   class Turn {
    public:
     explicit Turn(int fd) : fd_(fd) {}

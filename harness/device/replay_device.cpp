@@ -44,14 +44,15 @@ RerankEntry replayed(const std::string& name, const RankEntry* recorded) {
   return entry;
 }
 
-// Protocol, kernel, problem, configuration. A file of another tuner is of one kernel and problem,
-// whatever they are called here, so only the configuration counts.
+// Protocol, kernel, problem, configuration. For a trial of another tuner only the configuration
+// counts, and the rest is empty: its file is of one kernel and one problem, whatever they are
+// called here.
 using Key = std::tuple<std::string, std::string, std::string, std::string>;
 
-/// Whether the trial is another tuner's, which knows no hash of our sources.
+/// Whether the trial is from another tuner, which has no hash of our sources.
 bool is_foreign(const TrialRecord& trial) { return trial.kernel.source_hash.empty(); }
 
-/// The same for every order of the parameters: another tuner's order is not the kernel's.
+/// The key of a trial of another tuner. It is the same for every order of the parameters.
 Key foreign_key(Config config) {
   std::sort(config.begin(), config.end());
   return {"", "", "", to_text(config)};
@@ -67,11 +68,11 @@ Key key_of(const TrialRecord& trial) {
 struct ReplayDevice::Impl {
   Recording recording;
   std::string provenance;
-  std::map<Key, std::size_t> trials;       // places in the recording
+  std::map<Key, std::size_t> trials;       // index in the recording
   std::map<std::string, std::string> ops;  // of the kernels by name
 
   explicit Impl(Recording given) : recording(std::move(given)) {
-    // recorded_at may carry a time of day; a provenance names the day.
+    // recorded_at may have a time of day. A provenance has only the day.
     provenance = fmt::format("recorded on {}, {}", recording.device.name,
                              recording.recorded_at.substr(0, 10));
     for (std::size_t i = 0; i < recording.trials.size(); ++i) {
@@ -87,8 +88,8 @@ struct ReplayDevice::Impl {
     return found == ops.end() ? std::string() : found->second;
   }
 
-  /// Of the recorded ranks of the problem the one that holds the most candidates; of several one
-  /// of the objective asked for, then the newest. Null when none holds any.
+  /// The recorded rank of the problem that holds the most candidates. Among equals it takes one of
+  /// the objective asked for, then the newest. Null when no rank holds any candidate.
   const RankRecord* find_rank(const std::vector<TrialRequest>& candidates,
                               Objective objective) const {
     const RankRecord* best = nullptr;
@@ -131,8 +132,8 @@ Outcome ReplayDevice::run(const TrialRequest& request) {
 
 std::vector<BaselineTiming> ReplayDevice::run_baselines(const TrialRequest& request,
                                                         const std::vector<std::string>&) {
-  // What was asked for ("cublaslt") and what was timed ("cublaslt_first", "cublaslt_best") differ
-  // by name; the op and the problem say which belong together.
+  // What is asked for ("cublaslt") and what was timed ("cublaslt_first", "cublaslt_best") have
+  // different names. The op and the problem say which belong together.
   const std::string op = impl_->op_of(request);
   std::map<std::string, const BaselineRecord*> newest;
   for (const BaselineRecord& baseline : impl_->recording.baselines) {

@@ -7,9 +7,9 @@
 
 namespace assay {
 
-/// Answers from a recording what the GPU answered when it was measured. A configuration that was
-/// not recorded is `runtime`/`not_recorded`. What another tuner recorded answers for any kernel,
-/// problem and protocol that has its parameters.
+/// Answers from a recording with what the GPU answered when it was measured. A configuration that
+/// was not recorded is `runtime`/`not_recorded`. A recording of another tuner answers for any
+/// kernel, problem and protocol that has its parameters.
 class ReplayDevice : public Device {
  public:
   explicit ReplayDevice(Recording recording);
@@ -20,8 +20,8 @@ class ReplayDevice : public Device {
   Outcome run(const TrialRequest& request) override;
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines) override;
-  /// The recorded rank of the same problem that holds the most of the `candidates`, the newest of
-  /// several; those that it lacks get no samples.
+  /// Answers with the recorded rank of the same problem that holds the most of the `candidates`,
+  /// and of several with the newest. A candidate that it lacks gets no samples.
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
                       const std::vector<std::string>& baselines, const RerankSpec& spec) override;
 

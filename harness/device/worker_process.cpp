@@ -29,9 +29,11 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr int kWorkerFd = 3;
 
-// A process that was killed while a kernel runs ends when the driver has stopped the kernel.
+// How long to wait for a killed process. While a kernel runs it ends only when the driver has
+// stopped the kernel.
 constexpr double kReapPatienceS = 5;
-// After Ctrl-C the whole program ends within a second; init reaps what is slower.
+// The same after Ctrl-C, when the whole program must end within a second. What is slower is left to
+// init.
 constexpr double kInterruptedReapPatienceS = 0.3;
 
 [[noreturn]] void fail(const char* what, int code) {
@@ -66,12 +68,13 @@ class Attributes {
 pid_t spawn(const std::filesystem::path& program, int index, int socket) {
   FileActions actions;
   ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  // A kernel's printf must not end up in the tables on stdout.
+  // The worker's stdout goes elsewhere: a kernel's printf must not end up in the tables.
   ::posix_spawn_file_actions_adddup2(actions.get(), STDERR_FILENO, STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(actions.get(), socket, kWorkerFd);
   ::posix_spawn_file_actions_addclosefrom_np(actions.get(), kWorkerFd + 1);
 
-  // Its own process group: Ctrl-C in a terminal reaches the parent alone, which decides.
+  // A process group of its own, so that Ctrl-C in a terminal reaches only the parent, which
+  // decides.
   Attributes attributes;
   sigset_t none;
   sigset_t all;
@@ -139,7 +142,7 @@ void WorkerProcess::flush() {
         ::send(socket_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      // When the other side is gone, receive() sees it too, and says how it ended.
+      // If the other side is gone, receive() sees it too, and says how it ended.
       if (errno != EAGAIN) outgoing_.clear();
       return;
     }
@@ -173,7 +176,7 @@ WorkerProcess::Received WorkerProcess::receive(double timeout_s) {
       if (count <= 0) return receive_end();
       reader_.append({buffer.data(), static_cast<std::size_t>(count)});
     } else if (waits[1].revents != 0) {
-      // Only when there is no answer to read: what was measured is kept.
+      // Look for a signal only when there is no answer to read, so that what was measured is kept.
       return {Event::interrupted, {}};
     }
   }

@@ -11,8 +11,8 @@
 
 namespace assay {
 
-/// A worker process and the socket to it. Nothing here blocks for longer than it says, and every
-/// wait ends at Ctrl-C.
+/// A worker process and the socket to it. No call blocks for longer than it says, and every wait
+/// ends at Ctrl-C.
 class WorkerProcess {
  public:
   /// Starts `PROGRAM worker --fd N --device INDEX`. Throws Error when it cannot be started.
@@ -25,18 +25,18 @@ class WorkerProcess {
   enum class Event { answer, ended, garbage, timed_out, interrupted };
   struct Received {
     Event event = Event::answer;
-    std::string text;  // the answer, or for `ended` and `garbage` what happened, as a sentence
+    std::string text;  // the answer; for `ended` and `garbage`, a sentence that says what happened
   };
 
-  /// Puts a request on its way; receive() sends what the socket does not take at once.
+  /// Sends as much of a request as the socket takes. receive() sends the rest.
   void send(std::string_view text);
-  /// The next answer, waiting at most `timeout_s`. After anything but an answer the process is of
-  /// no more use.
+  /// Waits at most `timeout_s` for the next answer. If anything but an answer comes, the process
+  /// cannot be used any more.
   Received receive(double timeout_s);
 
   /// Whether it still holds its end of the socket.
   bool connected() const;
-  /// Kills it without waiting for its end, which the destructor does.
+  /// Kills it and does not wait for its end. The destructor does.
   void kill() noexcept;
 
  private:

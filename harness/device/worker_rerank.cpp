@@ -5,19 +5,20 @@
 namespace assay {
 namespace {
 
-// Where code and data lie is luck that a process keeps, worth some 30 ns: a 12 us product's ratio
-// to cuBLAS, whose code cannot be moved, has a standard deviation of 0.19 % from process to process
-// (75 workers on an H200). So a re-rank of short work is divided over this many.
+// The time of a kernel depends, by some 30 ns, on where its code and data lie, and that stays the
+// same for as long as a process lives. cuBLAS's code cannot be moved within a process. So a 12 us
+// product's ratio to cuBLAS has a standard deviation of 0.19 % from process to process (75 workers
+// on an H200). That is why a re-rank of short work is divided over so many workers.
 constexpr double kShortWorkNs = 50e3;
 constexpr int kWorkersForShortWork = 3;
 
-/// One worker's part, or that of its replacements.
+/// The part of one worker, and of those that replace it.
 RerankResult rerank_sound(const WorkerRerank& part, const RerankAttempt& attempt) {
   RerankResult result;
   std::optional<Outcome> failed = attempt(part, result);
   if (!failed) return result;
 
-  // Nothing says which of them it was.
+  // Nothing says which candidate ended the worker, so try each of them alone.
   std::vector<RerankEntry> entries;
   WorkerRerank sound = {{}, part.baselines, part.spec, part.num_workers};
   for (const TrialRequest& candidate : part.candidates) {
@@ -54,7 +55,7 @@ void append(RerankEntry& whole, const RerankEntry& more) {
   whole.eliminated = more.eliminated;
 }
 
-/// Adds the rounds of one more worker, whose candidates are those of `whole` at `indices`.
+/// Adds the rounds of one more worker. Its candidates are those of `whole` at `indices`.
 void append(RerankResult& whole, const RerankResult& more,
             const std::vector<std::size_t>& indices) {
   for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -78,7 +79,7 @@ RerankResult rerank_by_workers(WorkerRerank whole, const RerankAttempt& attempt,
   RerankResult result = rerank_sound(whole, attempt);
   for (int worker = 1; worker < whole.num_workers; ++worker) {
     WorkerRerank part = {{}, whole.baselines, whole.spec, whole.num_workers};
-    part.spec.objective = Objective::time;  // energy is no matter of places: once is enough
+    part.spec.objective = Objective::time;  // energy does not depend on allocations: once is enough
     std::vector<std::size_t> indices;       // of its candidates
     for (std::size_t i = 0; i < whole.candidates.size(); ++i) {
       const RerankEntry& entry = result.candidates[i];

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// What one worker process is asked for: Device::rerank, or its share of the rounds.
+/// What one worker is asked for: the whole of Device::rerank, or its share of the rounds.
 struct WorkerRerank {
   std::vector<TrialRequest> candidates;
   std::vector<std::string> baselines;
@@ -17,15 +17,17 @@ struct WorkerRerank {
   int num_workers = 1;  // that share the rounds
 };
 
-/// Has a worker do its part. Returns what went wrong when it did not survive; another one is there
-/// then.
+/// Makes a worker do its part. If the worker does not survive, returns what went wrong; by then it
+/// has been replaced.
 using RerankAttempt =
     std::function<std::optional<Outcome>(const WorkerRerank& part, RerankResult& result)>;
 
-/// Device::rerank by processes that a candidate may kill. Then each candidate is tried alone, those
-/// that kill their worker have that as their outcome, and the others take their turns again. Short
-/// work is divided over several workers, between which `replace` ends one and starts the next; who
-/// has left in one does not come back in the next.
+/// Device::rerank by worker processes that a candidate may kill. If one is killed, each candidate
+/// is tried alone. Those that kill their worker get that as their outcome, and the others are
+/// re-ranked anew.
+///
+/// Short work is divided over several workers. Between two of them, `replace` ends one and starts
+/// the next. A candidate that has dropped out in one does not take part in the next.
 RerankResult rerank_by_workers(WorkerRerank whole, const RerankAttempt& attempt,
                                const std::function<void()>& replace);
 
