@@ -79,7 +79,8 @@ CUtensorMapSwizzle swizzle_mode(int bytes) {
   return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
-/// A descriptor lists dimensions from the contiguous one outwards, a contract the other way round.
+/// A descriptor lists the dimensions from the contiguous one outwards. A contract lists them the
+/// other way round.
 void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const BufferPlan& buffer,
                       CUdeviceptr data, void* slot) {
   const std::size_t rank = buffer.shape.size();
@@ -92,13 +93,13 @@ void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const Buff
   const std::vector<cuuint64_t> extents(buffer.shape.rbegin(), buffer.shape.rend());
   std::vector<cuuint32_t> box;
   for (auto side = map.box.rbegin(); side != map.box.rend(); ++side) {
-    // 0 for what 32 bits cannot hold: the driver refuses it.
+    // A size that does not fit in 32 bits becomes 0, which the driver refuses.
     box.push_back(std::in_range<cuuint32_t>(*side) ? static_cast<cuuint32_t>(*side) : 0);
   }
   std::vector<cuuint64_t> strides;  // in bytes, without the contiguous dimension's
   auto pitch = static_cast<cuuint64_t>(size_bytes(buffer.dtype));
   for (std::size_t i = 0; i + 1 < rank; ++i) strides.push_back(pitch *= extents[i]);
-  strides.push_back(pitch);  // never read; keeps the pointer valid for rank 1
+  strides.push_back(pitch);  // never read; it keeps the pointer valid for rank 1
   const std::vector<cuuint32_t> element_strides(rank, 1);
 
   CUtensorMap encoded;
@@ -147,7 +148,7 @@ void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& add
     if (const auto* scalar = std::get_if<ScalarPlan>(&plan.args[i])) {
       write_scalar(*scalar, slot);
     } else if (const auto* map = std::get_if<TensorMapPlan>(&plan.args[i])) {
-      if (map->box.empty()) continue;  // slots are zeros
+      if (map->box.empty()) continue;  // no descriptor: the argument stays zero
       for (const ArgPlan& arg : plan.args) {
         const auto* buffer = std::get_if<BufferPlan>(&arg);
         if (buffer == nullptr || buffer->name != map->of) continue;
@@ -208,8 +209,8 @@ Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_sme
       if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
     }
   }
-  // The first launch waits for all that is ahead of it: what a trial times must not overlap with
-  // what it does not.
+  // The first launch of a trial always waits for what is ahead of it. So what is timed does not
+  // overlap with what is not.
   if (plan.early && !launches_.empty()) {
     CUlaunchAttribute& early = launch.attributes.emplace_back();
     early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
@@ -223,8 +224,7 @@ void Launcher::enqueue(CUstream stream) const {
     driver_->check(driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream),
                    "cuMemsetD8Async");
   }
-  // The driver reads parameters and attributes through pointers to what it could write, and does
-  // not.
+  // The driver takes pointers to non-const parameters and attributes, but only reads them.
   auto* const parameters = const_cast<void**>(parameters_.data());
   for (const Launch& launch : launches_) {
     CUlaunchConfig config = launch.config;

@@ -13,10 +13,10 @@ namespace assay {
 /// The device address of the buffer argument `name`.
 using AddressOf = std::function<CUdeviceptr(const std::string& name)>;
 
-/// A configuration's machine code with its arguments bound: ready to launch.
+/// A configuration's machine code with its arguments set: ready to launch.
 class Launcher {
  public:
-  /// Loads the cubin and looks its entries up. Throws Failure (`missing_entry`, `launch`) or
+  /// Loads the cubin and finds its entry points. Throws Failure (`missing_entry`, `launch`) or
   /// CudaError.
   Launcher(const Driver& driver, const Plan& plan, const std::string& cubin,
            const AddressOf& address_of);

@@ -18,7 +18,7 @@ const GuardedBuffer* find_placed(const std::vector<GuardedBuffer>& placed,
 std::string read_cubin(const std::filesystem::path& path) {
   try {
     return read_file(path);
-  } catch (const UsageError& error) {  // the cache was emptied under a running sweep
+  } catch (const UsageError& error) {  // someone emptied the cache while the sweep ran
     throw Failure(Status::runtime, "launch", error.what());
   }
 }

@@ -7,12 +7,13 @@
 
 namespace assay {
 
-/// One configuration ready to run: code loaded, arguments bound, buffers laid out, reference known.
+/// A configuration that is ready to run: its code is loaded, its arguments are set, its buffers
+/// have their memory, and its reference is known.
 class PreparedTrial {
  public:
-  /// Lays outputs and scratch out at the start of the worker's arena, which must hold
-  /// `arena_bytes(request.plan)`; trials that are alive together share it. Throws Failure,
-  /// CudaError, Error (cuBLAS is not there).
+  /// Places outputs and scratch at the start of the worker's arena, which must hold
+  /// `arena_bytes(request.plan)`. All prepared trials at one time share that memory. Throws
+  /// Failure, CudaError, Error (cuBLAS is not there).
   PreparedTrial(WorkerState& worker, const TrialRequest& request);
 
   static std::size_t arena_bytes(const Plan& plan);
@@ -20,11 +21,11 @@ class PreparedTrial {
   /// Enqueues the memsets and launches that are timed.
   void enqueue() const { launcher_.enqueue(worker_->stream); }
 
-  /// Poisons outputs and scratch, launches once and checks everything the launch did. Where the
-  /// contract says deterministic, the outputs must also be those of the first check, bit for bit.
-  /// Throws Failure, CudaError.
+  /// Poisons outputs and scratch, launches once, and checks everything the launch did. If the
+  /// contract says deterministic, the outputs must also equal those of the first check, bit for
+  /// bit. Throws Failure, CudaError.
   Validation check();
-  /// The same with L2 evicted before the launch: other timing, so races show.
+  /// The same with L2 evicted before the launch. The timing is then different, so races show.
   Validation check_cold();
 
  private:
@@ -39,10 +40,10 @@ class PreparedTrial {
   std::optional<std::vector<std::uint64_t>> first_hashes_;
 };
 
-/// Where a plan's outputs and scratch lie in the arena, in the order of the arguments.
+/// Where the outputs and scratch of a plan are in the arena, in the order of the arguments.
 std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin);
 
-/// The plan's inputs by name, made where they are new.
+/// The plan's inputs by name. Those that do not exist yet are made.
 InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed);
 
 }  // namespace assay

@@ -7,9 +7,9 @@
 namespace assay {
 namespace {
 
-// An algorithm of a baseline that is not much slower than the best in a quick look may be the best
-// in truth: which one a quick look prefers changes from process to process, and with it the
-// baseline, by up to 1 % at 4096^3 on an H200. cuBLASLt offers 8 there.
+// How many algorithms of a baseline take part in a re-rank. The one that a quick look prefers
+// changes from process to process, and with it the baseline, by up to 1 % at 4096^3 on an H200. So
+// those that are not much slower in the quick look take part, too. cuBLASLt offers 8 there.
 constexpr std::size_t kMostAlgorithms = 8;
 
 }  // namespace

@@ -9,15 +9,16 @@
 
 namespace assay {
 
-/// cuBLASLt's product for the problem of `request`, on the same inputs, with its output where the
-/// trial's first output lies in the arena.
+/// cuBLASLt's product for the problem of `request`. Its inputs are the same, and its output is
+/// where the trial's first output is in the arena.
 struct ProductBaseline {
   /// Throws Failure when the kernel's reference is not one gemm, Error without cuBLASLt. The arena
   /// must be reserved.
   ProductBaseline(WorkerState& worker, const TrialRequest& request);
 
   void enqueue(int algorithm) const { product->enqueue(algorithm, out); }
-  /// Those that may be the fastest, the likeliest first; found once per problem and reference.
+  /// The algorithms that may be the fastest, the most likely first. They are looked for once for
+  /// each problem and reference.
   const std::vector<int>& best_algorithms(WorkerState& worker);
 
   std::string key;
@@ -29,7 +30,7 @@ struct ProductBaseline {
 /// Throws UsageError for a name that is no baseline.
 void require_baseline(const std::string& name);
 
-/// Device::run_baselines, given a worker.
+/// Device::run_baselines, as a worker does it.
 std::vector<BaselineTiming> time_baselines(WorkerState& worker, const TrialRequest& request,
                                            const std::vector<std::string>& baselines);
 

@@ -14,39 +14,42 @@
 namespace assay {
 namespace {
 
-// The last check comes after this many launches back to back, bounded by a time: what a counter, a
-// leak or heat changes shows late. The leader is what gets used, so it gets most.
+// The last check comes after so many launches back to back, but after no more than so many seconds.
+// What a counter, a leak or heat changes shows late. The leader gets the most launches, because it
+// is what will be used.
 constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 0.5;
 constexpr double kOtherLaunches = 300, kOtherSeconds = 0.1;
 
-// After each so many rounds, thrice, what is clearly slower than the fastest leaves, and the third
-// time all but the fastest few. Eight rounds are the fewest whose interval survives an outlier.
+// After every so many rounds, three times, each entry that is clearly slower than the fastest drops
+// out. The third time, all but the fastest few drop out. Eight rounds are the fewest whose interval
+// survives an outlier.
 constexpr int kEliminationRounds = 8;
 constexpr int kEliminations = 3;
-constexpr double kEliminationMargin = 0.006;  // as between different times in report/ranking.h
+constexpr double kEliminationMargin = 0.006;  // as kLeastTimeMargin in ranking/ranking.h
 
-// Rounds go on until the interval of the ratios is this narrow to each side, or one of the limits
-// is reached. At 0.2 % and 9 allocations a 4096^3 product's ratio to cuBLAS spread by 0.7 % over 15
-// processes (H200), since what the interval does not see, allocations and heat, comes on top; at
-// 0.08 % and 32 allocations by 0.4 %.
+// Rounds go on until the interval of the ratios is this narrow to each side, or a limit is reached.
+// The interval does not see what differs between allocations, or heat. At 0.2 % and 9 allocations,
+// a 4096^3 product's ratio to cuBLAS spread by 0.7 % over 15 processes (H200). At 0.08 % and 32
+// allocations it spread by 0.4 %.
 constexpr double kPrecisionRatio = 0.0008;
 constexpr int kMostRounds = 1000;
 constexpr double kMostSeconds = 5;
-// Looking costs a sort of n^2/2 numbers, and every look is a chance to stop on luck.
+// Look rarely: a look sorts n^2/2 numbers, and each one is a chance to stop by luck.
 constexpr double kLookGrowth = 1.5;
 
-constexpr std::size_t kLastAlgorithms = 4;  // of a baseline, that go all the way
+constexpr std::size_t kLastAlgorithms = 4;  // of a baseline, that are timed at full length
 
 constexpr int kEnergyRounds = 5;
 constexpr double kEnergySeconds = 0.25;
 
-/// The rounds of a re-rank and what comes after them.
+/// The rounds of a re-rank, and what comes after them.
 class Race {
  public:
   Race(WorkerState& worker, RerankEntries& runnables, Preparation preparation)
       : worker_(worker), entries_(runnables), preparation_(preparation) {}
 
-  /// Rounds until the spec and the precision are satisfied, as far as one of `num_workers` can.
+  /// Runs rounds until the spec and the precision are satisfied, as far as one worker of
+  /// `num_workers` can satisfy them.
   void run(const RerankSpec& spec, int num_workers);
   void measure_energy();
   /// The last checks, each after many launches.
@@ -62,9 +65,10 @@ class Race {
   Preparation preparation_;
 };
 
-/// The runnables' order in a round. Every other round has the one before it backwards; every two
-/// rounds it is drawn anew, because the heat and the caches that one leaves behind are the next
-/// one's start: with fixed neighbours the second entry of one cubin came out 4 % slower under load.
+/// The order of the entries in a round. Every two rounds the order is drawn anew, and the second of
+/// the two has the first backwards. This matters because each entry starts with the heat and the
+/// caches that the one before leaves. With fixed neighbours, an A/A duplicate came out 4 % slower
+/// under load.
 std::vector<std::size_t> order_of_round(int round, std::size_t num_contenders) {
   std::vector<std::size_t> order(num_contenders);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -74,14 +78,14 @@ std::vector<std::size_t> order_of_round(int round, std::size_t num_contenders) {
   return order;
 }
 
-/// One sample of each in the order of the round.
+/// Takes one sample of each entry, in the order of the round.
 void Race::run_round(int round, bool keep) {
   const std::vector<RunnableEntry*> runnables = entries_.all();
   for (const std::size_t i : order_of_round(round, runnables.size())) {
     RunnableEntry& runnable = *runnables[i];
     if (!runnable.alive() || worker_.context_lost) continue;
     runnable.entry->outcome = entry_outcome(worker_, [&] {
-      // One place after another, so that the first elimination has seen eight.
+      // Use one allocation after another, so that the first elimination has seen eight.
       const Work& work =
           runnable.works[static_cast<std::size_t>(round) % entries_.num_allocations()];
       const Sample sample = worker_.timer.sample(work, preparation_);
@@ -93,7 +97,8 @@ void Race::run_round(int round, bool keep) {
   }
 }
 
-/// Takes out of the group what is clearly slower than its fastest, and all but the `top` fastest.
+/// Makes those of the group drop out that are clearly slower than its fastest, then all but the
+/// `top` fastest.
 void Race::eliminate(EntryGroup& group, std::size_t top) {
   const RunnableEntry* best = fastest(group);
   if (!best) return;
@@ -104,7 +109,7 @@ void Race::eliminate(EntryGroup& group, std::size_t top) {
     runnable.entry->eliminated = ratio.low > 1 + kEliminationMargin;
     if (runnable.alive()) others.push_back(&runnable);
   }
-  // Those that stay count among the top, the duplicate excepted.
+  // Entries that must stay count among the `top`, but the A/A duplicate does not.
   const auto staying = static_cast<std::size_t>(
       std::count_if(group.begin(), group.end(), [&](const RunnableEntry& runnable) {
         return runnable.timed() && (&runnable == best || runnable.stays) &&
@@ -117,7 +122,8 @@ void Race::eliminate(EntryGroup& group, std::size_t top) {
   for (std::size_t i = room; i < others.size(); ++i) others[i]->entry->eliminated = true;
 }
 
-/// Whether the ratio of the duplicates, and of the baseline to the best, are known well enough.
+/// Whether two ratios are known well enough: that of the A/A duplicate to its candidate, and that
+/// of the baseline to the best.
 bool Race::is_precise(double precision_ratio) const {
   const auto is_narrow = [&](const RunnableEntry& a, const RunnableEntry& b) {
     const Interval ratio = paired_ratio(a.entry->samples_ns, b.entry->samples_ns);
@@ -137,14 +143,14 @@ bool Race::is_precise(double precision_ratio) const {
 void Race::run(const RerankSpec& spec, int num_workers) {
   const RunnableEntry& leader = entries_.candidates.front();
   if (leader.alive() && !worker_.context_lost) {
-    // What fails here fails again in the rounds.
+    // If this fails, it fails again in the rounds.
     leader.entry->outcome =
         entry_outcome(worker_, [&] { worker_.timer.settle(leader.works.front(), preparation_); });
   }
-  run_round(0, false);  // thrown away, as the first of a trial is
+  run_round(0, false);  // thrown away, as the first sample of a trial is
   const auto begin = std::chrono::steady_clock::now();
   const double precision_ratio = kPrecisionRatio * std::sqrt(num_workers);
-  // Every place has its turns before anything is decided.
+  // Every allocation is used at least twice before anything is decided.
   double next_look = std::max(static_cast<double>(spec.rounds),
                               2.0 * static_cast<double>(entries_.num_allocations()));
   for (int round = 1; round <= kMostRounds / num_workers && !worker_.context_lost; ++round) {
@@ -194,7 +200,7 @@ void run_many(WorkerState& worker, const RunnableEntry& runnable, bool leader) {
 
 void Race::check_candidates() {
   const RunnableEntry* best = fastest(entries_.candidates);
-  // Without the last, the duplicate, which is checked as the leader.
+  // The last is the A/A duplicate. Its code is that of the first, which is checked.
   for (std::size_t i = 0; i + 1 < entries_.candidates.size(); ++i) {
     RunnableEntry& runnable = entries_.candidates[i];
     if (!runnable.timed()) continue;

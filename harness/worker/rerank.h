@@ -7,8 +7,8 @@
 
 namespace assay {
 
-/// A worker's part of Device::rerank: where `num_workers` share the rounds, each looks for its
-/// share of the precision with its share of the rounds and seconds.
+/// A worker's part of Device::rerank. If `num_workers` share the rounds, each takes its share of
+/// the rounds and seconds, and aims at its share of the precision.
 RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>& candidates,
                             const std::vector<std::string>& baselines, const RerankSpec& spec,
                             int num_workers);

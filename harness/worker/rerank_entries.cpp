@@ -9,13 +9,14 @@
 namespace assay {
 namespace {
 
-// Where outputs, inputs and code lie in memory is luck that a process keeps: entered at several
-// allocations, one 1024^3 product took 12.0 or 12.4 us by the page of its output alone (H200). So
-// short work is entered at many allocations, which take turns: 32 up to 190 us, where a place is
-// still worth 0.2 %, 4 at 1.5 ms, one from 3 ms on.
+// The time of short work depends on where outputs, inputs and code lie in memory, and that stays
+// the same for as long as a process lives. One 1024^3 product took 12.0 or 12.4 us by the page of
+// its output alone (H200). So short work is timed at many allocations in turn: 32 for work of up to
+// 190 us, where an allocation is still worth 0.2 %, 4 at 1.5 ms, and one from 3 ms on.
 constexpr double kAllocationsTimesNs = 6e6;
 constexpr int kMostAllocations = 32;
-// Between two allocations, so that they do not follow each other in memory.
+// Between allocations lie random gaps of up to this size, so that they do not follow each other in
+// memory.
 constexpr std::size_t kLargestGapBytes = std::size_t{32} << 20;
 
 }  // namespace
@@ -46,7 +47,7 @@ Outcome entry_outcome(WorkerState& worker, const Work& work) {
 RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest>& requests,
                              const std::vector<std::string>& baseline_names, RerankResult& result)
     : worker_(worker), requests_(requests) {
-  // Every address is fixed before the first trial binds its arguments.
+  // All addresses must be known before the first trial sets its arguments.
   for (const TrialRequest& request : requests) {
     arena_bytes_ = std::max(arena_bytes_, PreparedTrial::arena_bytes(request.plan));
   }
@@ -81,12 +82,12 @@ RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest
   }
 }
 
-/// Loads the code once more and binds it to the memory at hand.
+/// Loads the code once more, for the newest allocation.
 void RerankEntries::enter_candidate(const TrialRequest& request, RunnableEntry& runnable) {
   runnable.trials.push_back(std::make_unique<PreparedTrial>(worker_, request));
   const PreparedTrial* trial = runnable.trials.back().get();
   runnable.works.push_back([trial] { trial->enqueue(); });
-  runnable.works.back()();  // loads what is loaded lazily
+  runnable.works.back()();  // the first launch loads what is loaded lazily
   worker_.synchronise();
 }
 
@@ -107,7 +108,7 @@ void RerankEntries::enter_baseline(BaselineGroup& baseline) {
   worker_.synchronise();
 }
 
-/// Those that are still alive, at one more place.
+/// Enters those that are still alive at the newest allocation.
 void RerankEntries::enter_all() {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     RunnableEntry& runnable = candidates[i];
@@ -130,7 +131,8 @@ void RerankEntries::add_allocations() {
   const double time_ns = worker_.timer.quick_median_ns(leader.works.front(), 3);
   std::size_t free_bytes = 0, total_bytes = 0;
   worker_.driver.check(worker_.driver.cuMemGetInfo(&free_bytes, &total_bytes), "cuMemGetInfo");
-  // Inputs and a workspace beside the outputs; a quarter of the memory is enough for all.
+  // An allocation also needs inputs and a workspace. All of them together may take a quarter of the
+  // memory.
   const auto place_bytes = static_cast<double>(
       arena_bytes_ + static_cast<std::size_t>(requests_.front().plan.bytes) + kLargestGapBytes);
   const double fitting = static_cast<double>(free_bytes) / 4 / place_bytes;

@@ -10,47 +10,49 @@
 
 namespace assay {
 
-/// One of those taken in turn. Its times go to `entry`.
+/// An entry of a re-rank, ready to run. Its times go to `entry`.
 struct RunnableEntry {
   RerankEntry* entry = nullptr;
-  std::vector<std::unique_ptr<PreparedTrial>> trials;  // one a place; none for a baseline
-  std::vector<Work> works;                             // likewise
-  bool stays = false;  // whatever its times: what others are compared with
+  std::vector<std::unique_ptr<PreparedTrial>>
+      trials;               // one for each allocation; none for a baseline
+  std::vector<Work> works;  // one for each allocation
+  bool stays = false;       // never drops out: others are compared with it
 
   bool alive() const { return entry->outcome.status == Status::correct && !entry->eliminated; }
   bool timed() const { return alive() && !entry->samples_ns.empty(); }
   double time_ns() const;  // midmean of the samples
 };
 
-/// The candidates, or one baseline's algorithms, which compete among themselves.
+/// The candidates, or the algorithms of one baseline. An entry competes only within its group.
 using EntryGroup = std::vector<RunnableEntry>;
 
 /// A baseline's first choice and its other algorithms that may be its best.
 struct BaselineGroup {
   std::string name;
   std::vector<int> algorithms{0};
-  std::vector<std::unique_ptr<ProductBaseline>> products;  // one a place
-  std::vector<RerankEntry> entries;                        // one an algorithm
-  EntryGroup runnables;                                    // likewise
+  std::vector<std::unique_ptr<ProductBaseline>> products;  // one for each allocation
+  std::vector<RerankEntry> entries;                        // one for each algorithm
+  EntryGroup runnables;                                    // one for each algorithm
 };
 
-/// The fastest that is still timed; null when none is.
+/// The fastest entry that is still timed; null when there is none.
 const RunnableEntry* fastest(const EntryGroup& group);
 
-/// Runs `work`; what goes wrong is its outcome. cuBLAS's own errors are a baseline's failure, not
-/// the end of the sweep.
+/// Runs `work` and returns its outcome. An error of cuBLAS is a failure of the baseline and does
+/// not end the sweep.
 Outcome entry_outcome(WorkerState& worker, const Work& work);
 
-/// Who takes part in a re-rank, and at which allocations in memory. A place is memory for outputs,
-/// a copy of the inputs and a copy of everyone's code; rounds use one place after another.
+/// The entries of a re-rank, and their allocations. An *allocation* is memory for the outputs, a
+/// copy of the inputs and a copy of everyone's code. Rounds use one allocation after another.
 class RerankEntries {
  public:
-  /// Enters the candidates, the duplicate of the first, and the baselines at the first place;
-  /// checks the candidates there. Times go to `result`, which must outlive the runnables.
+  /// Prepares the candidates, the A/A duplicate of the first, and the baselines at the first
+  /// allocation, and checks the candidates there. Times go to `result`, which must outlive this.
   RerankEntries(WorkerState& worker, const std::vector<TrialRequest>& requests,
                 const std::vector<std::string>& baseline_names, RerankResult& result);
 
-  /// Enters everyone at as many allocations as the leader's time asks for and memory has room for.
+  /// Adds as many allocations as the leader's time asks for and memory has room for, and prepares
+  /// everyone there.
   void add_allocations();
 
   std::size_t num_allocations() const { return num_allocations_; }
@@ -58,7 +60,7 @@ class RerankEntries {
   /// First choice and best of each baseline.
   std::vector<RerankEntry> baseline_entries() const;
 
-  EntryGroup candidates;  // the first is the screening's leader, the last its duplicate
+  EntryGroup candidates;  // the first led the screening, the last is its duplicate
   std::vector<BaselineGroup> baselines;
 
  private:
@@ -68,8 +70,8 @@ class RerankEntries {
 
   WorkerState& worker_;
   std::vector<TrialRequest> requests_;  // of the candidates
-  std::size_t arena_bytes_ = 0;         // that each place needs
-  std::vector<DeviceMemory> arenas_;    // of the allocations but the last
+  std::size_t arena_bytes_ = 0;         // that each allocation needs
+  std::vector<DeviceMemory> arenas_;    // of all allocations but the newest
   std::size_t num_allocations_ = 1;
 };
 

@@ -23,10 +23,10 @@ constexpr std::size_t kSelfTestBytes = std::size_t{32} << 20;  // fits the L2 of
 constexpr int kSelfTestSamples = 21;
 constexpr int kSelfTestRepeats = 5;
 constexpr double kFloorRatio = 1.05;
-// More than a re-rank has: 30 rounds once gave a false alarm of 4 % on a quiet GPU.
+// More rounds than a re-rank has: with 30 there was once a false alarm of 4 % on a quiet GPU.
 constexpr int kSelfTestRounds = 200;
 
-/// What a reader of a correct configuration's time should know; empty for an ordinary one.
+/// A remark for the reader of a correct configuration's time; empty for an ordinary one.
 std::string remark(const Timing& timing, const MeasureSpec& measure, double event_floor_ns) {
   if (timing.median_ns <= kFloorRatio * event_floor_ns) {
     return fmt::format(
@@ -39,7 +39,7 @@ std::string remark(const Timing& timing, const MeasureSpec& measure, double even
       return "its time still moved after three seconds of load: the clock never settled, so the "
              "median holds for no steady state";
     case StopReason::time_limit:
-      if (measure.precision_ratio == 0) return "";  // it was asked for
+      if (measure.precision_ratio == 0) return "";  // the sweep asked for this
       return fmt::format(
           "{} samples within the time limit, the interval of the median still wider than asked; "
           "raise max_seconds_per_config for more",
@@ -53,7 +53,7 @@ std::string remark(const Timing& timing, const MeasureSpec& measure, double even
   return "";
 }
 
-/// Everything from the code to the verdict: load, check, time, check again.
+/// A whole trial: load, check, time, check again.
 Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
   worker.arena.reserve(PreparedTrial::arena_bytes(request.plan));
   PreparedTrial trial(worker, request);
@@ -79,7 +79,7 @@ Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
   return outcome;
 }
 
-/// How far apart a re-rank puts what is the same.
+/// How far apart a re-rank puts two entries of the same code.
 double noise_floor_ratio(WorkerState& worker, const Work& work) {
   std::vector<double> first_ns, second_ns;
   for (int round = 0; round < kSelfTestRounds; ++round) {
@@ -128,7 +128,8 @@ SelfTest measure_self(WorkerState& worker) {
   return figures;
 }
 
-/// Runs `task`, whose errors are the device's and not a configuration's; notes a lost context.
+/// Runs `task`, whose errors are those of the device and not of a configuration. Notes if the
+/// context is lost.
 template <typename Task>
 auto noting_loss(WorkerState& worker, Task task) {
   try {
@@ -199,7 +200,7 @@ Outcome TrialRunner::run(const TrialRequest& request) {
   worker.enter_problem(request.plan.problem);
   Outcome outcome = worker.guarded([&] { return run_trial(worker, request); });
   if (outcome.kind == "out_of_memory" && !worker.context_lost) {
-    // Inputs kept for other configurations may be what is in the way.
+    // The memory may be full of inputs that were kept for other configurations.
     worker.release_memory();
     outcome = worker.guarded([&] { return run_trial(worker, request); });
   }

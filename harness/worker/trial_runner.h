@@ -12,8 +12,8 @@
 namespace assay {
 
 /// Runs trials on one GPU, inside the worker process: load, seed inputs, poison outputs, launch,
-/// check, time. Everything a configuration does comes back as an Outcome; after an outcome for
-/// which context_lost() is true the process must be replaced.
+/// check, time. Everything a configuration does comes back as an Outcome. If context_lost() is true
+/// afterwards, the process must be replaced.
 class TrialRunner {
  public:
   /// Loads libcuda and retains the primary context of GPU `index`. Throws Error with a sentence
@@ -23,9 +23,9 @@ class TrialRunner {
 
   const DeviceInfo& info() const;
 
-  /// Loads the harness's own kernels (fills, comparisons, L2 flush, stream hold), compiled by the
-  /// parent from support/support.cu for this GPU, and takes the ceilings that make a time
-  /// implausible. Called once, before anything below.
+  /// Loads the harness's own kernels (fills, comparisons, L2 flush, stream hold), which the parent
+  /// compiled from support/support.cu for this GPU. Also takes the ceilings, by which a time can be
+  /// implausible. Call it once, before anything below.
   void setup(const std::filesystem::path& support_cubin, const std::optional<Ceilings>& ceilings);
 
   Ceilings measure_ceilings();
@@ -40,7 +40,7 @@ class TrialRunner {
 
   SelfTest self_test();
 
-  /// Whether a sticky error has made the context useless.
+  /// Whether a sticky error has made the context unusable.
   bool context_lost() const;
 
  private:

@@ -21,23 +21,25 @@ namespace {
 
 using nlohmann::json;
 
-/// Ends the process when the parent has closed its end of the socket, be it dead: the main thread
-/// may be in a kernel that never returns. PR_SET_PDEATHSIG would not do: it follows the thread that
-/// started the worker, and one that ends before the process would take an innocent trial with it.
+/// Ends the process when the parent has closed its end of the socket, for example because it died.
+/// The main thread cannot see to that: it may be in a kernel that never returns.
+///
+/// PR_SET_PDEATHSIG would not do. It follows the thread that started the worker, and if that thread
+/// ended before the process, an innocent trial would be lost.
 void watch_parent(int fd) {
   pollfd socket{fd, POLLRDHUP, 0};
   while (::poll(&socket, 1, -1) < 0) {
   }
-  // Not a descriptor at all: receive_frame says so.
+  // If it is no descriptor at all, receive_frame says so.
   if ((socket.revents & POLLNVAL) == 0) ::_exit(kExitDone);
 }
 
-/// The requests' handlers, over a runner that exists from the first `hello` on.
+/// Handles requests. The runner exists from the first `hello` on.
 class Server {
  public:
   explicit Server(int index) : index_(index) {}
 
-  /// The answer to a request; whatever goes wrong is an answer too.
+  /// The answer to a request. If anything goes wrong, that is an answer, too.
   json answer(const json& request) {
     try {
       json result = serve(request);
@@ -107,7 +109,8 @@ class Server {
 int run_worker(int fd, int index) {
   const UniqueFd socket(fd);
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  // A crash is data; writing a core of the driver's mappings would only hold the sweep up.
+  // A crash is an ordinary result here. To write a core of all the driver's mappings would only
+  // delay the sweep.
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   std::thread(watch_parent, fd).detach();
@@ -116,7 +119,7 @@ int run_worker(int fd, int index) {
   FrameReader reader;
   while (const std::optional<std::string> request = receive_frame(fd, reader)) {
     if (!send_frame(fd, message::pack(server.answer(message::unpack(*request))))) break;
-    // Without destructors: every call on a lost context fails, and the driver frees it anyway.
+    // Run no destructors: every call on a lost context fails, and the driver frees it anyway.
     if (server.context_lost()) ::_exit(kExitMachine);
   }
   return kExitDone;

@@ -48,8 +48,8 @@ Outcome WorkerState::guarded(const std::function<Outcome()>& trial) {
     outcome = runtime_outcome(error);
     context_lost = context_lost || is_sticky(error.code());
   }
-  // What a failed trial left on the stream must not run into the next one, and a fault that it
-  // caused there is its own.
+  // Wait for what a failed trial left on the stream. It must not run into the next trial, and a
+  // fault in it belongs to this one.
   const CUresult result = driver.cuCtxSynchronize();
   if (result != CUDA_SUCCESS) {
     context_lost = true;

@@ -16,8 +16,8 @@
 
 namespace assay {
 
-/// What the trials on one GPU share: the harness's own kernels, the timer, the inputs and
-/// references of the current problem, the memory that outputs are laid out in.
+/// What all trials on one GPU share: the harness's own kernels, the timer, the inputs and
+/// references of the current problem, and the memory for outputs.
 struct WorkerState {
   /// Throws Error (the cubin is not readable), CudaError.
   WorkerState(const Driver& cuda, CUstream work_stream, const DeviceInfo& device_info,
@@ -28,17 +28,17 @@ struct WorkerState {
   /// Waits for the stream. Throws CudaError for anything that went wrong on it.
   void synchronise() const;
 
-  /// What two events read around an empty kernel; measured when first asked for.
+  /// The time between two events around an empty kernel. It is measured when first asked for.
   double event_floor_ns();
 
-  /// assay::measure, with the state that the GPU was in at its end.
+  /// assay::measure. It also notes the state that the GPU was in at the end.
   Timing measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns = {});
 
-  /// Runs `trial`; what it throws about a configuration becomes its outcome. Afterwards the stream
-  /// is idle or context_lost is true.
+  /// Runs `trial`. What it throws about a configuration becomes its outcome. Afterwards the stream
+  /// is idle, or context_lost is true.
   Outcome guarded(const std::function<Outcome()>& trial);
 
-  /// Forgets inputs and references when `problem` is not the one they were made for.
+  /// Forgets inputs and references if they were made for a problem other than `problem`.
   void enter_problem(const Problem& problem);
   /// Gives back all memory that can be made again.
   void release_memory();
