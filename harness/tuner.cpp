@@ -32,7 +32,7 @@ void check_interrupt() {
   if (interrupted()) throw Interrupted();
 }
 
-/// Adds its own lifetime to a total, however the scope is left.
+/// Adds the time of its own life to a total, however the scope is left.
 class AddElapsed {
  public:
   explicit AddElapsed(double& total) : total_(total) {}
@@ -115,7 +115,7 @@ void Tuner::run() {
   } catch (...) {
     compiler_.cancel();
     progress_.finish();
-    // The store may be what failed; the first error is the one to report.
+    // The store itself may have failed. The first error is the one to report.
     try {
       store_.end_sweep(sweep_id_, "failed");
     } catch (const std::exception& error) {
@@ -232,7 +232,7 @@ void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
     std::size_t history_index = 0;
     std::future<CompileResult> compiled;
   };
-  // Enough that no compiler thread idles while the device runs one trial.
+  // Enough that no compiler thread is idle while the device runs one trial.
   const std::size_t window_size = 4 * static_cast<std::size_t>(compiler_.num_threads());
   std::vector<Observation> history;
   std::deque<InFlight> window;
@@ -264,7 +264,7 @@ void Tuner::screen(const KernelSpec& kernel, const Problem& problem,
   };
 
   for (fill_window(); !window.empty(); fill_window()) {
-    // The first that is compiled, so that one slow compile does not hold the device up.
+    // Take the first that is compiled, so that one slow compile does not hold the device up.
     const auto ready = std::find_if(window.begin(), window.end(), [](const InFlight& item) {
       return item.compiled.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     });
@@ -389,7 +389,7 @@ void Tuner::warn_of_no_energy() {
           ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by time",
                         device_.info().name)
           : fmt::format("energy was not {}; ranked by time", options_.provenance);
-  // Each problem would say the same.
+  // Say it once: it would be the same for each problem.
   std::vector<std::string>& warnings = report_.warnings;
   if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
     warnings.push_back(warning);

@@ -20,8 +20,10 @@
 namespace assay {
 
 /// The pipeline: space -> search -> compile ahead -> device -> store -> rank, for every problem of
-/// a sweep. Everything a configuration does wrong is a stored status; what it throws is Interrupted
-/// (Ctrl-C) or Error (the device is lost, the disk is full), and what is stored by then stays.
+/// a sweep.
+///
+/// Whatever a configuration does wrong is stored as its status. What this throws is Interrupted
+/// (Ctrl-C) or Error (the device is lost, the disk is full). What was stored before stays.
 class Tuner {
  public:
   struct Options {
@@ -37,7 +39,7 @@ class Tuner {
 
   void run();
 
-  /// What was done so far; complete after run(), and meaningful after it threw.
+  /// What was done so far. Complete after run(), and still right after run() threw.
   const SweepReport& report() const { return report_; }
 
  private:

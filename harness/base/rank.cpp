@@ -31,7 +31,7 @@ std::vector<std::string> objective_words() {
 }
 
 double NoiseFloor::margin_ratio() const {
-  // Fewer than six rounds have no interval; the ratio itself is then all there is.
+  // With fewer than six rounds there is no interval, so take the ratio itself.
   const bool bounded = ratio.low > 0 && std::isfinite(ratio.high);
   const double low = bounded ? ratio.low : ratio.value;
   const double high = bounded ? ratio.high : ratio.value;

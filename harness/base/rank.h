@@ -23,7 +23,8 @@ struct RankEntry {
   bool winner = false;
   bool tied = false;         // cannot be told from the fastest; the winner is one of the tied
   std::string failure = {};  // why it was dropped after the re-rank's own check; empty when fine
-  /// Left after the first rounds, clearly slower or beyond the best few; has only those samples.
+  /// Dropped out after the first rounds: it was clearly slower, or not among the best few. It has
+  /// only the samples of those rounds.
   bool eliminated = false;
   std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown; or none at all
   Interval cycles_ratio_to_best = {};   // as ratio_to_best, of time x clock; zeros when not known
@@ -31,7 +32,7 @@ struct RankEntry {
   double roofline_ns = 0;               // as in Timing
 };
 
-/// What a winner is the best of: time, energy per launch, or their product.
+/// What the winner has least of: time, energy per launch, or their product.
 enum class Objective { time, energy, edp };
 std::string_view to_text(Objective objective);
 std::optional<Objective> parse_objective(std::string_view text);
@@ -39,18 +40,19 @@ inline constexpr std::array kObjectives{Objective::time, Objective::energy, Obje
 /// "time", "energy", "edp": what parse_objective knows.
 std::vector<std::string> objective_words();
 
-/// The leader of the screening entered twice: how far apart the re-rank puts what is the same.
+/// The A/A duplicate: a second entry of the screening's leader, with the same machine code. How far
+/// apart the re-rank puts the two is noise.
 struct NoiseFloor {
   std::string kernel;
   std::string config;
-  std::vector<double> samples_ns;  // of the second entry, one per round
-  Interval ratio;                  // time(second) / time(first), paired
+  std::vector<double> samples_ns;  // of the duplicate, one per round
+  Interval ratio;                  // time(duplicate) / time(leader), paired
 
-  /// The least margin that means anything: the farther end of the interval from 1, as a ratio.
+  /// The least margin that means anything, as a ratio: how far the interval reaches from 1.
   double margin_ratio() const;
 };
 
-/// The verdict for one op, problem and device: the only source of winners.
+/// The verdict for one op, problem and device. Winners come from here and nowhere else.
 struct RankRecord {
   std::string op;
   Problem problem;

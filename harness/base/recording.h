@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// Measured trials of one device as an open text file: what results/recorded/ holds, what a
-/// replay answers from, and what `import` reads.
+/// Measured trials of one device. results/recorded/ holds them as open text files; a replay answers
+/// from them, and `import` reads them.
 struct Recording {
   std::string sweep;  // name of the sweep
   DeviceInfo device;

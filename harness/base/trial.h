@@ -26,10 +26,10 @@ struct CompileReport {
   bool operator==(const CompileReport&) const = default;
 };
 
-/// Why sampling stopped: the interval was as narrow as asked (`precision`), would not become
-/// narrower (`noise`), lay clearly above the best so far (`raced`), or a limit was reached.
-/// Whatever ended it, a clock that never came to rest under load is the reason to remember
-/// (`unsettled`).
+/// Why sampling stopped: the interval was as narrow as asked (`precision`), it would not become
+/// narrower (`noise`), it lay clearly above the best so far (`raced`), or a limit was reached.
+///
+/// `unsettled` takes the place of all but `raced` if the clock never came to rest under load.
 enum class StopReason { precision, noise, raced, time_limit, sample_limit, unsettled };
 std::string_view to_text(StopReason reason);
 std::optional<StopReason> parse_stop_reason(std::string_view text);
@@ -42,8 +42,8 @@ struct GpuState {
   bool operator==(const GpuState&) const = default;
 };
 
-/// The words for the bits of `throttle_reasons` that slow a busy GPU down, such as "power cap,
-/// thermal"; empty for none. An idle GPU's low clock is no such reason.
+/// The words for those bits of `throttle_reasons` that slow a busy GPU down, such as "power cap,
+/// thermal". Empty for none. The low clock of an idle GPU is not among them.
 std::string throttle_text(std::uint64_t throttle_reasons);
 
 /// The times of one configuration under one protocol.
@@ -56,12 +56,12 @@ struct Timing {
   std::vector<double> clocks_mhz = {};  // SM clock of each sample, 0 where unknown; or none at all
   double clock_mhz = 0;                 // median of the known ones; 0 when there is none
   std::optional<GpuState> state = {};   // after the last sample; nothing without NVML
-  /// Samples at a clock so low that something held the GPU down: taken again within a cap, and in
-  /// `samples_ns` only where the cap left no other.
+  /// How many samples were taken at a clock so low that something held the GPU down. Most are taken
+  /// again. `samples_ns` has one only if too many were like that.
   int num_throttled = 0;
   double roofline_ns = 0;  // least time that the device's ceilings allow; 0 when not known
 
-  /// Whether sampling was given up early, so that the median is only known to be no good.
+  /// Whether sampling stopped early, so that the median is known only to be slow.
   bool censored() const { return stop == StopReason::raced; }
 };
 

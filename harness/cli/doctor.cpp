@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 /// Cubins of a full sweep take some hundred MiB.
 constexpr std::uintmax_t kLeastFreeBytes = std::uintmax_t{1} << 30;
-/// What the worker's self test reads cold and hot.
+/// How much the worker's self-test reads, cold and hot.
 constexpr std::int64_t kSelfTestReadBytes = std::int64_t{32} << 20;
 
 struct Options {
@@ -144,7 +144,7 @@ void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) 
   for (Finding& finding : assess(name, measured)) findings.push_back(std::move(finding));
 }
 
-/// The last line, and whether the machine is fit for what it can be asked.
+/// The last line of the report, and whether the machine is fit for what it can do.
 struct Conclusion {
   std::string text;
   bool fit = true;
@@ -198,7 +198,7 @@ int run_doctor(const Options& options) {
                               toolkit));
   Finding nvml = look_for("NVML", "libnvidia-ml.so", {"libnvidia-ml.so.1"}, {},
                           "it comes with the NVIDIA driver");
-  // Sweeps run without it: they then know no throttle reasons.
+  // Sweeps run without NVML. They then do not know why a clock was held down.
   if (nvml.fitness == Fitness::missing) nvml.fitness = Fitness::note;
   findings.push_back(std::move(nvml));
   findings.push_back(look_at_cache());

@@ -13,20 +13,20 @@
 namespace assay {
 namespace {
 
-/// Two events on an H200 lie 2.7 us apart with nothing between, 5.4 us where the host is too slow
-/// to keep the stream fed; beyond this the launches are not held back.
+/// On an H200, two events with nothing between lie 2.7 us apart, or 5.4 us if the host is too slow
+/// to keep the stream fed. Beyond this limit, the stream is not held while launches are enqueued.
 constexpr double kMostEmptyEventNs = 15'000;
 /// A read out of L2 must take clearly less than one from memory; an H200 reads 32 MiB in 11.9 us
 /// cold.
 constexpr double kMostHotOverCold = 0.9;
-/// A cold read faster than the memory's own rate is partly from L2. Small reads end faster than
-/// steady ones only by the timer's grain.
+/// If a cold read is faster than the memory, part of it came from L2. A small read may seem a
+/// little faster than a steady one, because of the timer's grain.
 constexpr double kMostColdRateOverCeiling = 1.1;
 /// Medians of one kernel, measured cold five times over, repeat within 1-2 % on a quiet GPU.
 constexpr double kMostSpread = 0.03;
 
-/// One kernel entered twice into a re-rank differs from itself by up to 0.2-2.2 % on a quiet H200,
-/// the more the shorter it is; the self-test's read takes 12 us.
+/// In a re-rank on a quiet H200, a kernel and its A/A duplicate differ by 0.2 to 2.2 %, the more
+/// the shorter the kernel is. The read of the self-test takes 12 us.
 constexpr double kMostNoiseFloor = 0.03;
 
 bool positive(double value) { return std::isfinite(value) && value > 0; }

@@ -27,7 +27,7 @@ struct Finding {
   std::string advice;  // what to do; empty where nothing is
 };
 
-/// What a GPU measured of itself.
+/// What a GPU measured about itself.
 struct SelfMeasurement {
   std::int64_t l2_bytes = 0;
   std::int64_t read_bytes = 0;  // what the cold and the hot read move

@@ -18,7 +18,7 @@ namespace {
 using TableKey = std::tuple<std::string, std::string, std::string, Objective>;
 /// (problem, provenance): what makes an entry.
 using EntryKey = std::pair<std::string, std::string>;
-/// One (table, entry): rows that agree on it are about the same question.
+/// (table, row): trials and verdicts that agree on it are about the same question.
 using Key = std::pair<TableKey, EntryKey>;
 
 template <class Row>
@@ -89,7 +89,7 @@ TunedRow entry_of(const TrialRow& row) {
   return entry;
 }
 
-/// The fastest trial of each question, of each kernel's newest version only.
+/// The fastest trial of each question, taking only the newest version of each kernel.
 std::map<Key, const TrialRow*> fastest_trials(const std::vector<TrialRow>& trials) {
   std::map<std::pair<Key, std::string>, const TrialRow*> newest;
   for (const TrialRow& row : trials) {
@@ -110,7 +110,7 @@ std::map<Key, const TrialRow*> fastest_trials(const std::vector<TrialRow>& trial
   return fastest;
 }
 
-/// Screening medians by problem and choice.
+/// The screening's medians by problem and configuration.
 std::map<std::string, std::map<std::string, double>> medians_of(
     const TunedTable& table, const std::vector<TrialRow>& trials) {
   std::map<std::string, std::map<std::string, double>> medians;
@@ -190,7 +190,7 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
     if (!added && at->second.finished_at < entry->finished_at) at->second = *entry;
   }
 
-  /// The verdicts on what a trial asked; one an objective.
+  /// The verdicts about the question of a trial, one for each objective.
   const auto verdicts_of = [&tables](Key key) {
     std::vector<TunedRow*> verdicts;
     for (const Objective objective : kObjectives) {
@@ -203,7 +203,7 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
     return verdicts;
   };
 
-  // A rank does not say what its winner was compiled with; the winner's newest trial does.
+  // A verdict does not say what its winner was compiled with. Its newest trial does.
   std::map<const TunedRow*, std::string> newest;
   for (const TrialRow& row : trials) {
     if (!timed(row)) continue;

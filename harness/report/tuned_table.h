@@ -42,34 +42,37 @@ struct TunedRow {
   double roofline_ratio() const { return roofline_ns > 0 ? roofline_ns / time_ns.value : 0; }
 };
 
-/// The tuned table of an op on a device under a protocol and for an objective, problems in numeric
-/// order.
+/// The tuned table of an op on a device, under a protocol and for an objective. Its problems are in
+/// numeric order.
 struct TunedTable {
   std::string op;
   DeviceInfo device;
   std::string protocol;
   Objective objective = Objective::time;
   std::vector<TunedRow> entries;  // at least one
-  /// The entry whose configuration is the best compromise: least geometric-mean loss over the
-  /// problems, by screening medians. 0 when no winner was measured for all of them.
+  /// The row whose configuration is the best compromise: over all problems, its geometric-mean loss
+  /// against each problem's winner is least, by screening medians. 0 when no winner was measured
+  /// for all of them.
   std::size_t fallback = 0;
 };
 
-/// Which entries of the rows become entries of the tables.
+/// Whether a problem that was screened but not re-ranked gets a row.
 enum class Screened { show, hide };
 
-/// "protocol cold", "protocol cold, least energy": what the times and winners of a table are of.
+/// "protocol cold", "protocol cold, least energy": the conditions of a table.
 std::string conditions_text(const TunedTable& table);
 
-/// Tables from what a store's queries return, sorted by op, device, protocol and objective. Results
-/// measured here and recorded elsewhere stay apart: a problem then has one entry for each
-/// provenance. The screening shows only where no re-rank has a verdict, whatever its objective.
+/// Makes tables from what a store's queries return, sorted by op, device, protocol and objective.
+///
+/// Results measured here and results recorded elsewhere stay apart: a problem has one row for each
+/// provenance. A result of the screening is shown only where no re-rank has a verdict, whatever its
+/// objective.
 std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
                                      const std::vector<TrialRow>& trials,
                                      const std::vector<BaselineRow>& baselines, Screened screened);
 
-/// One entry a problem, for software that looks one up: the newest, measured here rather than
-/// recorded.
+/// The table with one row a problem, for software that looks problems up. It takes a row measured
+/// here before a recorded one, and the newest of several.
 TunedTable unique_problems(TunedTable table, const std::vector<TrialRow>& trials);
 
 }  // namespace assay
