@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Data flows one way through harness/, and so do includes: a folder includes itself and what the
-# table allows; what is outside the table (cli/, the files of harness/ itself) may include all of it,
-# and tests may include anything. And each type has one definition: two of one name in two headers,
-# which no file included both of, once shared a destructor in the program. Prints file:line of each
-# that goes against either.
+# Checks two rules of harness/, and prints file:line of everything that breaks one.
+#
+# Data flows one way, and so do includes. A folder includes itself and what the table below allows.
+# Folders outside the table (cli/, harness/ itself) may include everything, and so may tests.
+#
+# A type is defined once. Two headers, never included together, once defined two types of the same
+# name, and in the program both ran the destructor of one of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +21,7 @@ awk '
     allowed["ranking"]  = "base spec space messages ranking"
     allowed["store"]    = core " store"
     allowed["report"]   = core " store report"
-    # The parent of the worker talks to it in messages alone.
+    # The parent of a worker uses only messages to talk to it.
     allowed["device"]   = "base spec space messages device"
     # The stages that build with CUDA headers.
     allowed["compile"]  = "base spec space compile"

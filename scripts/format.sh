@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats the sources in place, new ones too; with --check only says which lines differ.
+# Formats the sources, new ones too. With --check it changes nothing and says which lines differ.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

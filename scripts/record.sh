@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures a sweep on this machine's GPU and writes every trial to results/recorded/<gpu>/<sweep>.jsonl,
-# from which machines without a GPU answer. Usage: scripts/record.sh [SWEEP.yaml]
+# Measures a sweep on this machine's GPU and writes every trial to
+# results/recorded/<gpu>/<sweep>.jsonl. Machines without a GPU then answer from that file.
+# Usage: scripts/record.sh [SWEEP.yaml]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what building and testing need and this machine lacks (Debian 12, as root or with sudo).
+# Installs what building and testing need, if it is missing (Debian 12, as root or with sudo).
 # Silent and quick when nothing is missing. Exits with 3 when there is no CUDA toolkit.
 set -euo pipefail
 
@@ -45,8 +45,8 @@ else
   echo "setup: this is not Debian: install these yourself: ${packages[*]%%=*}" >&2
 fi
 
-# A point release of Debian replaces versions, so a pinned one may be gone; then the machine's own
-# choice is better than none, said aloud.
+# A point release of Debian replaces versions, so a pinned version may be gone. Then the version that
+# the distribution has is better than none. A warning says so.
 if [ ${#missing[@]} -gt 0 ]; then
   echo "setup: installing ${missing[*]}" >&2
   if ! install "${missing[@]}" 2>/dev/null; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change is accepted: format, direction of includes, the tests
-# under sanitizers, the tests. Tests that need a GPU say that they are skipped where there is none.
+# Everything that must pass before a change is accepted: the format, the directions of includes, the
+# tests under sanitizers, the tests. Without a GPU, tests that need one say that they are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,8 @@ run_tests() {
     --no-tests=error "${@:2}"
 }
 
-# The sanitizers see the tests that need neither NVRTC nor a GPU: both come without instrumentation.
+# Only tests that need neither NVRTC nor a GPU run under sanitizers: both come without
+# instrumentation.
 cmake -S . -B build-asan -G Ninja -DASSAY_SANITIZE=ON \
   -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 >/dev/null
 mapfile -t cpu_tests < <(sed -nE 's/^assay_test\((\w+) LABEL cpu.*/\1_test/p' CMakeLists.txt)
