@@ -45,8 +45,8 @@ else
   echo "setup: this is not Debian: install these yourself: ${packages[*]%%=*}" >&2
 fi
 
-# A point release of Debian replaces versions, so a pinned version may be gone. Then the version that
-# the distribution has is better than none. A warning says so.
+# A point release of Debian replaces versions, so a pinned version may be gone. Then the version
+# that the distribution has is better than none. A warning says so.
 if [ ${#missing[@]} -gt 0 ]; then
   echo "setup: installing ${missing[*]}" >&2
   if ! install "${missing[@]}" 2>/dev/null; then

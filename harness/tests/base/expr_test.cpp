@@ -16,7 +16,7 @@ class ExprTest : public testing::Test {
     for (const char* name : {"M", "BLOCK_M", "SCHEDULE", "row", "grouped", "device.cc"}) {
       symbols_.add(name);
     }
-    // The value of a word, and of a parameter that takes words, is the word's slot.
+    // A word, and a parameter that takes words, has the slot of the word as its value.
     values_ = {100, 64, symbols_.find("grouped"), symbols_.find("row"), symbols_.find("grouped"),
                90};
   }
@@ -194,7 +194,7 @@ TEST_F(ExprTest, DepthIsBoundedNotTheStack) {
   for (const char* open : {"(", "!", "-", "min(1,", "1+(", "1?", "0?1:"}) {
     EXPECT_NE(mistake(nested(open, "1", "", 100000)), "none") << open;
   }
-  // A long flat expression is not a deep one.
+  // A long expression that is flat does not count as deeply nested.
   EXPECT_EQ(eval(nested("1+", "0", "", 100000)), 100000);
 }
 

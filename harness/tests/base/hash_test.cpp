@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 TEST(HashTest, KnownText) {
-  // From xxhsum -H128: keys must not change between builds or machines.
+  // From xxhsum -H128. Keys must be the same in every build and on every machine.
   EXPECT_EQ(hash_hex(""), "99aa06d3014798d86001c324468d497f");
   EXPECT_EQ(hash_hex("abc"), "06b05ab6733a618578af5f94892f3950");
 }

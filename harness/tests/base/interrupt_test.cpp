@@ -56,7 +56,7 @@ TEST(InterruptTest, AWaitingPollWakes) {
                 ::kill(parent, SIGINT);
                 ::_exit(0);
               }
-              // The first poll may end with EINTR; the descriptor is readable either way.
+              // The first poll may end with EINTR. The descriptor is readable either way.
               readable(interrupt_fd(), 60000);
               return readable(interrupt_fd(), 0) ? 0 : 1;
             }),

@@ -141,7 +141,7 @@ Repeats repeat(const Bench& bench, const RatioPart& part, int processes) {
     repeats.times_ns.push_back(ours->median_ns);
     repeats.rounds = std::max(repeats.rounds, static_cast<int>(ours->samples_ns.size()));
     if (!rank.noise) continue;
-    // As if the second entry of the cubin were another configuration.
+    // Treat the A/A duplicate as if it were another configuration.
     const auto pair =
         rank_entries({{{"k", "A=1", ours->samples_ns}}, {{"k", "A=2", rank.noise->samples_ns}}});
     ++repeats.pairs;

@@ -1,5 +1,5 @@
-// What the store costs a sweep: a trial's claim and finish, the lookup of one that is done, and the
-// listing of 10^5 trials with the process's peak memory.
+// What the store costs a sweep: to claim and finish a trial, to look up one that is done, and to
+// list 10^5 trials, with the peak memory of the process.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -66,8 +66,8 @@ std::int64_t begin(Store& store) {
   return store.begin_sweep("bench", "", "", device, "");
 }
 
-// Trials as an import adds them, many a transaction; in portions, to keep the peak of memory that
-// of the queries.
+// Adds trials as an import does, many in one transaction. It does so in portions, so that the peak
+// memory is that of the queries.
 void fill(Store& store, std::int64_t num_trials) {
   constexpr std::size_t kPortion = 5000;
   Recording recording;

@@ -31,7 +31,7 @@ extern "C" __global__ void good(float* x) {
 }
 )";
 
-// Seconds in the optimiser, or minutes: it unrolls 128 steps, and gives up on 1024.
+// Takes seconds in the optimiser, or minutes: it unrolls 128 steps, and gives up on 1024.
 constexpr char kSlow[] = R"(
 extern "C" __global__ void slow(const float* a, float* c) {
   float x[32];
@@ -50,7 +50,7 @@ extern "C" __global__ void slow(const float* a, float* c) {
 }
 )";
 
-// Hours in the front end.
+// Takes hours in the front end.
 constexpr char kEndless[] = R"(
 template <int N, int S>
 struct Tree { static constexpr int value = Tree<N - 1, 2 * S>::value + Tree<N - 1, 2 * S + 1>::value; };
@@ -234,7 +234,7 @@ TEST_F(CompilerTest, TheSameJobManyTimesAtOnceCompilesOnce) {
   many.use_cache = false;  // so that each compile is a real one, with a time of its own
   Compiler compiler(many);
   std::vector<std::future<CompileResult>> futures;
-  // All queued before the first can finish.
+  // All are queued before the first can finish.
   const CompileJob same = job(kSlow, 1);  // 8 steps: a second or so
   for (int i = 0; i < 8; ++i) futures.push_back(compiler.submit(same));
   std::vector<double> times;
@@ -288,8 +288,8 @@ TEST_F(CompilerTest, AnUnusableCacheIsTheMachinesFault) {
 }
 
 TEST_F(CompilerTest, ACompileHasALimitAndHoldsUpNobody) {
-  // NVRTC cannot be told to stop in its front end, and holds a lock there that other compiles of
-  // its process need: what follows must not wait for it.
+  // NVRTC cannot be stopped in its front end. There it holds a lock that other compiles in its
+  // process need. What follows must not wait for it.
   for (const CompileJob& endless : {job(kSlow, 16), job(kEndless, 1, "y.cu")}) {
     CompilerOptions impatient = options();
     impatient.num_threads = 1;
@@ -300,7 +300,7 @@ TEST_F(CompilerTest, ACompileHasALimitAndHoldsUpNobody) {
     EXPECT_TRUE(result.timed_out);
     EXPECT_EQ(result.log, "compile took longer than its limit of 0.5 s");
     bool ok = false;
-    // A busy machine may need more than the limit for anything at all.
+    // On a busy machine even a short compile may take longer than the limit.
     for (int i = 0; i < 100 && !ok; ++i) {
       ok = compiler.submit(job("extern \"C\" __global__ void k() {}\n", 1, "z.cu")).get().ok;
     }

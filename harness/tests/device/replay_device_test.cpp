@@ -179,9 +179,9 @@ TEST(ReplayDevice, RerankAnswersWithClocksEnergyAndWhoLeftEarly) {
   EXPECT_FALSE(result.candidates.at(1).eliminated);
 }
 
-// Two recorded medians were equal at the last place of the shortlist. The replay kept the one that
-// the recorded re-rank had left out, found no rank of all its candidates, and the whole problem
-// ended "screened only".
+// Two candidates had equal recorded medians, and only one of them could be re-ranked. The replay
+// kept the one that the recorded re-rank had left out. It then found no rank of all its candidates,
+// and the whole problem ended "screened only".
 TEST(ReplayDevice, RerankAnswersForTheCandidatesThatWereRecorded) {
   ReplayDevice device(make_recording());
   const RerankResult result =

@@ -244,7 +244,8 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream, unsigned) {
   return machine().status();
 }
 
-// Work runs when it is enqueued, captured or not; launching the graph then does nothing.
+// Work runs as soon as it is enqueued, also while it is captured. Launching the graph then does
+// nothing.
 CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) { return machine().status(); }
 
 CUresult cuStreamEndCapture(CUstream, CUgraph* graph) {
@@ -262,7 +263,7 @@ CUresult cuGraphLaunch(CUgraphExec, CUstream) { return machine().status(); }
 CUresult cuGraphExecDestroy(CUgraphExec) { return machine().status(); }
 CUresult cuGraphDestroy(CUgraph) { return machine().status(); }
 
-// Not through cuda.h's macro: the loader asks for this very name.
+// Defined without cuda.h's macro, because the loader asks for this very name.
 #undef cuEventElapsedTime
 CUresult cuEventElapsedTime(float* ms, CUevent begin, CUevent end) {
   *ms = static_cast<float>((*reinterpret_cast<double*>(end) - *reinterpret_cast<double*>(begin)) *

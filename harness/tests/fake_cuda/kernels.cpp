@@ -23,8 +23,8 @@ using assay::kPoisonWord;
 constexpr double kLaunchNs = 1000;
 constexpr double kErrorCap = 1e30;  // support.cu's
 
-// What is larger is no test's input but there to be read: nothing looks at its values, and memory
-// that is not touched costs no time.
+// A larger buffer is only there to be read. Nothing looks at its values, and memory that is not
+// touched costs no time.
 constexpr std::int64_t kMostFilled = std::int64_t{4} << 20;
 
 template <typename T>
@@ -218,7 +218,7 @@ double stamp(void** arguments, unsigned, unsigned) {
   return kLaunchNs;
 }
 
-// Work runs when it is enqueued, so there is nothing to hold back.
+// Work runs as soon as it is enqueued, so there is nothing to hold back.
 double hold(void**, unsigned, unsigned) { return kLaunchNs; }
 
 /// Half the speed of a plain read, and faster the larger its blocks: a sweep has one winner.

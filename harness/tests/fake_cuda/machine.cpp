@@ -143,7 +143,7 @@ CUresult Machine::launch(const std::string& entry, void** arguments, unsigned gr
   return CUDA_SUCCESS;
 }
 
-// As on a GPU, what a kernel does wrong shows in the calls after its launch.
+// As on a GPU, a fault of a kernel shows in the calls after its launch.
 CUresult Machine::misbehave(const std::string& fault) {
   if (fault == "launch_refused") return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   if (fault == "out_of_memory") return CUDA_ERROR_OUT_OF_MEMORY;

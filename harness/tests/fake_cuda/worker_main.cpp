@@ -1,4 +1,5 @@
-// What `assay worker --fd N --device INDEX` is, without the rest of the program.
+// The worker alone: the same as `assay worker --fd N --device INDEX`, without the rest of the
+// program.
 #include <cstdio>
 #include <cstring>
 #include <exception>

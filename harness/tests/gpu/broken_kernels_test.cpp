@@ -1,5 +1,5 @@
-// One kernel per status and detail, each broken in one way and each followed by a good one: the
-// fault must be named, and must cost that one trial.
+// One kernel for each status and kind. Each is broken in one way, and each is followed by a good
+// one. The fault must be named, and it must cost only its own trial.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<std::string> broken_names() {
        fs::directory_iterator(test::source_folder() / "harness/tests/kernels/broken")) {
     if (entry.path().extension() != ".yaml") continue;
     const Expected expected = expected_of(fs::path(entry.path()).replace_extension(".cu"));
-    // What the compiler refuses never reaches a GPU.
+    // What does not compile never reaches a GPU.
     if (expected.status != Status::compile) names.push_back(entry.path().stem());
   }
   std::sort(names.begin(), names.end());

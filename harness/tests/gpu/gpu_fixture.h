@@ -50,8 +50,8 @@ inline std::filesystem::path worker_program() {
 class GpuTest : public testing::Test {
  protected:
   void SetUp() override {
-    // Counted once, before any test makes a CUDA context in this process: the child that counts
-    // is a fork, in which CUDA would not start again.
+    // Count the GPUs once, before any test makes a CUDA context in this process. Counting forks,
+    // and CUDA would not start again in the child.
     static std::string reason;
     static const int num_gpus = count_gpus(reason);
     if (num_gpus == 0) GTEST_SKIP() << "no GPU: " << reason;

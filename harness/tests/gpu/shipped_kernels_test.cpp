@@ -49,7 +49,7 @@ std::vector<Case> cases() {
 
 class ShippedKernels : public test::GpuTest, public testing::WithParamInterface<Case> {
  protected:
-  // Without the count of GPUs, which forks: under compute-sanitizer CUDA does not start in a fork.
+  // Do not count the GPUs, which forks: under compute-sanitizer CUDA does not start in a fork.
   void SetUp() override {
     if (!std::filesystem::exists("/proc/driver/nvidia/version")) GTEST_SKIP() << "no GPU";
     start_compiler();

@@ -28,7 +28,7 @@ class TrialRunnerTest : public test::GpuTest {
   std::unique_ptr<TrialRunner> runner_;
 };
 
-// Four decades.
+// Durations over four decades.
 TEST_F(TrialRunnerTest, ReadsAKnownDuration) {
   const double floor_ns = runner_->self_test().empty_kernel_ns;
   for (const std::int64_t microseconds : {10, 100, 1000, 10000, 100000}) {

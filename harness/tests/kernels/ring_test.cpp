@@ -178,7 +178,8 @@ TEST(RingModel, WithTurnsNobodyTakesAnOldSliceWhateverTheOrder) {
   expect_no_stale_slice<5>();
 }
 
-// Why there are turns: the one that waits is a round ahead, where parities repeat.
+// Why there are turns: without them, the consumer that waits is a round ahead, where parities
+// repeat.
 TEST(RingModel, WithoutTurnsAnOldSliceIsTaken) {
   EXPECT_EQ(RingModel<3>(4, 4, false).explore(), "stale");
 }

@@ -79,8 +79,8 @@ TEST(Ranking, TellsTwoPercentApartAtHalfAPercentOfNoise) {
   }
 }
 
-// A true difference of a tenth of the noise is below what the rounds resolve; the fixed rule, not
-// the luck of the samples, then names the winner.
+// The true difference is a tenth of the noise, less than the rounds resolve. So the fixed rule must
+// name the winner, and not the luck of the samples.
 TEST(Ranking, TiesAreBrokenByRuleAndNotByLuck) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Race race(seed);
@@ -94,8 +94,8 @@ TEST(Ranking, TiesAreBrokenByRuleAndNotByLuck) {
   }
 }
 
-// Eight configurations a tenth of a percent apart, the slower the leaner: with the winner taken
-// from the edge of the tie, the next measurement would often call it slower.
+// Eight configurations are a tenth of a percent apart, and the slower ones use fewer registers. If
+// the winner came from the edge of the tie, the next measurement would often call it slower.
 TEST(Ranking, AWinnerIsAmongTheTiedWhenAllIsMeasuredAgain) {
   const auto measure = [](std::uint64_t seed) {
     Race race(seed);
@@ -129,7 +129,7 @@ TEST(Ranking, TheEliminatedAreComparedOverTheirOwnRounds) {
   EXPECT_NEAR(last.ratio_to_best.value, 1.1, 0.01);
 }
 
-// The clock fell for one of them: in time it is slower, in cycles it is not.
+// The clock fell for one of them. In time it is slower, in cycles it is not.
 TEST(Ranking, CyclesTellASlowClockFromASlowKernel) {
   Race race(1);
   TimedEntry fast = race.entry("k", "A=1", 100);

@@ -48,8 +48,8 @@ TEST(KeepBest, KeepsTheFastestFirst) {
   EXPECT_THAT(kept({candidate(1, 300)}, 8), ElementsAre("add BLOCK=1"));
 }
 
-// Two medians were equal at the last place of the shortlist; which of them was kept depended on the
-// order of the trials, so a replay kept the one that the recorded re-rank had not timed.
+// Two candidates had equal medians, and only one of them could be re-ranked. Which one depended on
+// the order of the trials. So a replay kept the one that the recorded re-rank had not timed.
 TEST(KeepBest, EqualMediansAreInTheOrderOfTheirTextsWhateverTheOrderOfTheTrials) {
   std::vector<Candidate> correct{candidate(1, 100), candidate(2, 200), candidate(3, 200),
                                  candidate(1, 200, "bad"), candidate(4, 200)};

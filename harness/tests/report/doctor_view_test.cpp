@@ -38,7 +38,7 @@ SelfMeasurement sound() {
 
 Fitness verdict_of(const std::string& topic, const SelfMeasurement& measured) {
   for (const Finding& finding : assess("GPU 0", measured)) {
-    // What is not fine says what to do about it; what is fine asks for nothing.
+    // A finding says what to do if, and only if, something is not fine.
     EXPECT_EQ(finding.advice.empty(), finding.fitness == Fitness::ok) << finding.topic;
     if (finding.topic == "GPU 0 " + topic) return finding.fitness;
   }

@@ -49,7 +49,7 @@ int compile(const std::string& header, const std::string& code, bool quiet = fal
       std::filesystem::path(testing::TempDir()) / ("assay_export_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   write_file_atomic(folder / "tuned.h", header);
-  // Twice: a header that cannot be included twice is none.
+  // Included twice, because a header must allow that.
   write_file_atomic(folder / "use.cpp", "#include \"tuned.h\"\n#include \"tuned.h\"\n" + code);
   const std::string command =
       "g++ -std=c++20 -Wall -Wextra -Wconversion -Wshadow -Wpedantic "
@@ -71,11 +71,12 @@ static_assert(exact.config.SCHEDULE.empty());
 static_assert(t::lookup({.M = 4096, .N = 4096}).config.SCHEDULE == "grouped");
 static_assert(t::lookup({.M = 4096, .N = 4096}).config.STAGES == 0);
 
-// 33 is nearer to 64 than to 16 by ratio (1.94 against 2.06), by difference it is not.
+// 33 is nearer to 64 than to 16 by ratio (1.94 against 2.06). By difference it is not.
 constexpr t::Result nearest = t::lookup({.M = 33, .N = 4096});
 static_assert(nearest.match == t::Match::nearest && nearest.tuned_for.M == 64);
 static_assert(t::lookup({.M = 31, .N = 4096}).tuned_for.M == 16);
-// As near to both: the first. A factor is symmetric, so below and above count alike.
+// The problem is as near to both entries, so the first is taken. A factor is symmetric: below
+// counts like above.
 static_assert(t::lookup({.M = 32, .N = 4096}).tuned_for.M == 16);
 static_assert(t::factor({.M = 8, .N = 4}, {.M = 16, .N = 2}) == 4);
 static_assert(t::factor({.M = 16, .N = 2}, {.M = 8, .N = 4}) == 4);

@@ -76,7 +76,8 @@ TEST(TunedTables, ScreenedEntriesComeFromTheFastestTrialAndOnlyWhenAsked) {
   EXPECT_DOUBLE_EQ(entry.speedup.value, 0.5);
 }
 
-// An edited kernel never reuses an old time: what its source was before cannot be the best of now.
+// The times of a kernel before it was edited must not be used: its old source cannot be the best
+// now.
 TEST(TunedTables, ScreeningLooksAtTheNewestVersionOfAKernel) {
   TrialRow old = example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64", 100);
   old.record.kernel.source_hash = "before the edit";
@@ -113,7 +114,8 @@ TEST(TunedTables, ObjectivesAreSeparateTablesAndEachWinnerKnowsItsSource) {
   EXPECT_EQ(conditions_text(tables[1]), "protocol cold, least energy");
 }
 
-// What is best by energy was decided; that the screening was faster elsewhere is no second answer.
+// There is a verdict by energy. That the screening was faster elsewhere must not appear as a second
+// answer.
 TEST(TunedTables, TheScreeningShowsOnlyProblemsWithoutAnyVerdict) {
   RankRow frugal = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
   frugal.record.objective = Objective::energy;
@@ -146,7 +148,7 @@ TEST(TunedTables, AnEntryHasTheWinnersRooflineAndEnergyAndTheBaselinesCycles) {
   EXPECT_EQ(tuned_tables({}, {screened}, {}, kShow)[0].entries[0].roofline_ratio(), 0.5);
 }
 
-// One that left after the first rounds may have nothing to compare.
+// An entry that dropped out after the first rounds may have nothing to compare.
 TEST(TunedTables, AnEntryWithoutARatioIsNoRunnerUp) {
   RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
   row.record.entries.push_back(example::entry("gemm_mma", "BLOCK_M=16", 2000, 2));
@@ -179,7 +181,7 @@ TEST(UniqueProblems, PrefersWhatWasMeasuredHere) {
   EXPECT_EQ(unique.entries[0].provenance, "");
 }
 
-// Each winner is best on its own problem; the second loses least on the other's.
+// Each winner is best on its own problem. The second loses least on the other's.
 TEST(TunedTables, TheFallbackIsTheBestCompromise) {
   const Problem small = problem(16, 64), large = problem(4096, 64);
   const auto tables = tuned_tables({example::rank(small, "gemm_mma", "BLOCK_M=64", 100, 90),

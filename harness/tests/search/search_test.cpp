@@ -73,8 +73,8 @@ TEST(Random, OrderDependsOnTheSeedAndNotOnTheBatch) {
   EXPECT_NE(run_to_end(random_search(5), 100, 1), order);
 }
 
-// A sweep that was interrupted goes on where it would have gone, and one whose store already holds
-// points from elsewhere just leaves them out.
+// A sweep that was interrupted goes on in the same order. If the store already holds points from
+// elsewhere, they are left out.
 TEST(Random, KeepsItsOrderWhateverTheHistory) {
   const auto order = run_to_end(random_search(2), 50, 50);
   const std::vector<Observation> history = {{order[30], 1.0}, {order[2], std::nullopt}};
@@ -84,12 +84,12 @@ TEST(Random, KeepsItsOrderWhateverTheHistory) {
   EXPECT_EQ(propose(random_search(2), 50, history, 50), expected);
 }
 
-// The order is part of what a seed promises, on any machine and with any standard library.
+// A seed promises the same order on any machine and with any standard library.
 TEST(Random, OrderOfASeedNeverChanges) {
   EXPECT_THAT(propose(random_search(1), 10, {}, 10), ElementsAre(1, 2, 5, 3, 6, 9, 7, 4, 0, 8));
 }
 
-// Each candidate is first about equally often: 6000 seeds, 6 candidates, 1000 each +- 5 sigma.
+// Each of 6 candidates is first about equally often: with 6000 seeds, 1000 times +- 5 sigma.
 TEST(Random, IsUniform) {
   std::vector<int> first(6, 0), last(6, 0);
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {

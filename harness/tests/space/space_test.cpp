@@ -95,7 +95,7 @@ TEST(Space, ReadsProblemDeviceAndLets) {
                                 .let("smem", "STAGES * tile_bytes")
                                 .constraint("smem <= device.smem_optin_bytes")
                                 .constraint("M % TILE == 0");
-  // 232448 bytes hold six tiles of 38741 and not seven; 8 is no multiple of 3.
+  // 232448 bytes have room for six tiles of 38741 and not for seven. 8 is no multiple of 3.
   EXPECT_THAT(
       texts(space_of(kernel, {{"M", 8}})),
       ElementsAre("TILE=1,STAGES=1", "TILE=1,STAGES=2", "TILE=1,STAGES=3", "TILE=2,STAGES=1",
@@ -294,12 +294,13 @@ TEST(Space, AgreesWithBruteForceOnRandomSpaces) {
     with_removals += size.valid < raw && size.valid > 0;
     with_survivors += size.valid > 1;
   }
-  // The property means something only if many spaces are neither full nor empty.
+  // The property is worth testing only if many spaces are neither full nor empty.
   EXPECT_GT(with_removals, 200u);
   EXPECT_GT(with_survivors, 500u);
 }
 
-// A constraint of few parameters is answered from a table, one of many is not: both must agree.
+// A constraint of few parameters is answered from a table, one of many is evaluated. Both must
+// agree.
 TEST(Space, TablesDoNotChangeTheAnswer) {
   TestKernel kernel({"M"});
   for (int i = 0; i < 4; ++i) kernel.range("P" + std::to_string(i), 0, 11);

@@ -57,8 +57,8 @@ class Mutator {
   std::mt19937 random_;
 };
 
-// Whatever the text, a load answers or throws UsageError (SpecError is one) with a message that
-// names the file; anything else ends the test.
+// Whatever the text, a load must succeed, or throw UsageError (or SpecError, which is one) with a
+// message that names the file. Anything else ends the test.
 TEST(Fuzz, DamagedFilesOnlyEverThrowUsageError) {
   const TempFolder folder;
   std::vector<std::pair<std::string, std::string>> good;

@@ -206,7 +206,7 @@ TEST(ContractHash, KeepsOldResultsWhenOnlyTheSpaceChanges) {
       {"[80, 86, 89, \"90a\"]", "[90a]"},
       {"M: 256, N: 384", "M: 128, N: 384"},
       {"[cublaslt]", "[]"},
-      // Layout is not meaning.
+      // A change of layout changes no meaning.
       {"STAGES * (BLOCK_M + BLOCK_N)", "STAGES*( BLOCK_M+BLOCK_N )"},
       {"{flops: 2 * M * N * K, ", "{ flops : 2 * M * N * K , "},
       {", transpose_b: true, out: C", ", out: C, transpose_b: true"},

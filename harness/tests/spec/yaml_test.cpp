@@ -110,7 +110,8 @@ TEST_F(YamlTest, DepthIsBounded) {
   }
 }
 
-// Each level doubles the size of what it stands for; only what is read may cost anything.
+// Each level doubles the size of what the aliases stand for. Only what is read may cost time or
+// memory.
 TEST_F(YamlTest, AliasesDoNotMultiply) {
   std::string text = "a0: &a0 [x]\n";
   for (int i = 1; i <= 100; ++i) text += fmt::format("a{0}: &a{0} [*a{1}, *a{1}]\n", i, i - 1);

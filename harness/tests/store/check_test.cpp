@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A database of one timed trial, then changed behind the store's back.
+// A database with one timed trial, which a test then changes by SQL.
 std::vector<std::string> problems_after(const char* sql) {
   TempFolder folder;
   {

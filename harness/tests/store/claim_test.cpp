@@ -141,8 +141,8 @@ TEST(Claim, TwoProcessesShareTheWorkAndRepeatNone) {
   EXPECT_TRUE(store.check().empty());
 }
 
-// kill -9 lands before, in and after the transactions of claim and finish, wherever the child is
-// when it has announced the n-th trial.
+// The child announces each trial. After the n-th it is killed by kill -9, wherever it is: before,
+// in or after the transactions of claim and finish.
 TEST(Claim, KillLosesNothingFinishedAndNothingElse) {
   constexpr std::int64_t kTrials = 60;
   constexpr int kKills = 25;

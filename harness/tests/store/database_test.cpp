@@ -52,7 +52,7 @@ std::string refusal(const std::filesystem::path& path) {
 }
 
 TEST(Migration, TakesEverySchemaToTheNewest) {
-  // The steps to come are simulated; what a step did must still be there after the next.
+  // Simulates later steps. What one step did must still be there after the next.
   const std::array steps = {schema_steps()[0], "CREATE TABLE second(x INTEGER) STRICT",
                             "INSERT INTO second VALUES(1); CREATE TABLE third(x INTEGER) STRICT"};
   for (std::size_t from = 0; from <= steps.size(); ++from) {
@@ -79,7 +79,7 @@ TEST(Migration, AFailedStepLeavesTheSchemaBeforeIt) {
   EXPECT_THAT(Store::open(folder / "x.db").check(), IsEmpty());
 }
 
-// What a file of schema 1 holds of one sweep: a trial, a baseline and a rank.
+// What a file of schema 1 holds after one sweep: a trial, a baseline and a rank.
 constexpr const char* kOldRows = R"sql(
 INSERT INTO device VALUES(1, 'NVIDIA H200', 'GPU-1234', '580.1', '', 90, 132, 232448, 62914560,
                           150754820096);
@@ -129,7 +129,7 @@ TEST(Migration, AFileOfSchemaOneKeepsWhatItHolds) {
   EXPECT_EQ(store.ranks({})[0].record.entries.size(), 1u);
   EXPECT_FALSE(store.ranks({})[0].record.noise);
 
-  // And takes what is new.
+  // It also accepts what the new schema adds.
   const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
   TrialRecord raced = timed_record(key_of(128));
   raced.outcome.timing->stop = StopReason::raced;
@@ -139,7 +139,7 @@ TEST(Migration, AFileOfSchemaOneKeepsWhatItHolds) {
   EXPECT_EQ(describe(store.find(sweep, key_of(128)).value()), describe(raced));
 }
 
-// What a file of schema 2 holds beside that.
+// What a file of schema 2 holds in addition.
 constexpr const char* kInstrumentRows = R"sql(
 UPDATE trial SET clock_mhz = 1755, throttle_reasons = 4, power_w = 699, temperature_c = 61;
 UPDATE samples SET clocks_mhz = x'0000000000006c40';
@@ -177,7 +177,7 @@ TEST(Migration, AFileOfSchemaTwoKeepsWhatItHoldsAndTellsNothingNew) {
   EXPECT_EQ(entry.energy_j, 0);
   EXPECT_EQ(entry.roofline_ns, 0);
 
-  // A verdict on energy is another question: both stay.
+  // A verdict by energy answers another question, so both stay.
   rank.objective = Objective::energy;
   store.add_rank(store.begin_sweep("sweep", "", "", h200(), ""), rank);
   EXPECT_EQ(store.ranks({}).size(), 2u);
@@ -229,7 +229,7 @@ TEST(Refusal, LeavesAnothersFileAsItWas) {
   EXPECT_EQ(read_file(folder / "other.db"), before);
 }
 
-// SQLite runs this for each connection that is opened while it is registered.
+// While this is registered, SQLite runs it for each connection that is opened.
 int limit_pages(sqlite3* handle, char**, const sqlite3_api_routines*) {
   return sqlite3_exec(handle, "PRAGMA max_page_count = 80", nullptr, nullptr, nullptr);
 }
@@ -298,7 +298,7 @@ TEST(ReadOnly, FileIsRefusedForWritingAndReadInAFolderThatCannotBeWritten) {
   fill(folder / "x.db", 3);
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
   std::filesystem::permissions(folder / "x.db", std::filesystem::perms(0444));
-  // Root may write anything, so a process of no rights asks.
+  // Root may write anything, so a process without privileges does the asking.
   const pid_t pid = start_process([&] {
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return 1;
     if (!message_of<Error>([&] { Store::open(folder / "x.db"); }).ends_with("is read-only")) {
@@ -312,7 +312,7 @@ TEST(ReadOnly, FileIsRefusedForWritingAndReadInAFolderThatCannotBeWritten) {
 
 TEST(ReadOnly, RowsThatOnlyTheWalHasAreNotLeftOutSilently) {
   TempFolder folder;
-  // A process killed before a checkpoint leaves its rows in the -wal.
+  // A process that is killed before a checkpoint leaves its rows in the -wal file.
   fill(folder / "y.db", 0);
   const pid_t killed = start_process([&] {
     Store store = Store::open(folder / "y.db");

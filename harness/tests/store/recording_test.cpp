@@ -133,7 +133,7 @@ TEST(Recording, SpeaksT4) {
                               R"([{"name":"time","value":0.0010005,"unit":"ms"}])"));
 }
 
-// Written before samples had clocks and ranks a noise floor, or anything had a roofline.
+// A recording from before samples had clocks, ranks had a noise floor, and anything had a roofline.
 TEST(Recording, AnOlderOneIsReadToo) {
   std::string text = written(sample_recording());
   const auto cut = [&](const std::string& from, const std::string& to) {
@@ -166,7 +166,7 @@ TEST(Recording, AnOlderOneIsReadToo) {
   EXPECT_EQ(entry.roofline_ns, 0);
 }
 
-// What a recording lacks is not made up when it is written again.
+// What a recording lacks must not appear when it is written again.
 TEST(Recording, TheProjectsOwnAreWrittenAsTheyAreRead) {
   const std::filesystem::path root = ASSAY_SOURCE_DIR;
   int num_read = 0;
@@ -259,7 +259,7 @@ TEST(Recording, DamageNamesTheLine) {
             ":2: 'BLOCK' is out of range: 18446744073709551615");
   EXPECT_EQ(changed(R"("registers":128)", R"("registers":4294967296)"),
             ":2: 'registers' is out of range: 4294967296");
-  // Such a name would change the text by which the store knows a configuration.
+  // The store knows a configuration by its text, which such a name would change.
   EXPECT_THAT(changed(R"("BLOCK":64)", R"("A=1,B":64)"), HasSubstr("'configuration' has a name"));
   EXPECT_THAT(changed(R"("SCHEDULE":"row")", R"("SCHEDULE":"12")"),
               HasSubstr("'configuration' has a name"));
@@ -298,7 +298,7 @@ TEST(Recording, MutatedFilesAreReadOrRefused) {
         case 2:
           text.insert(at, pieces[below(pieces.size())]);
           break;
-        // A value for another is damage that is still JSON.
+        // One value in the place of another: damaged, but still JSON.
         default:
           if (const auto colon = text.find(':', at); colon != std::string::npos) {
             const auto end = text.find_first_of(",}", colon);
@@ -335,7 +335,7 @@ TEST(Import, MarksRowsWithTheirOriginAndAddsThemOnce) {
   EXPECT_THAT(store.check(), IsEmpty());
 }
 
-// A reason that the code knows and the schema does not would end a sweep where it first appears.
+// If the schema lacked a reason that the code knows, a sweep would end where it first appears.
 TEST(Import, AndRecordAreInversesForEveryStopReason) {
   Recording recording = sample_recording();
   recording.trials.clear();
