@@ -42,7 +42,8 @@ FillSpec read_fill(const YamlNode& node, DType dtype, const Symbols& symbols) {
     name = node.find("name");
     if (!name) node.fail("expected the key \"name\" in a fill, found none");
   }
-  const auto& generator = row_of(generators(), name->one_of("a generator", names_of(generators())));
+  const auto& generator =
+      row_of(generators(), "generator", name->one_of("a generator", names_of(generators())));
   const bool wrong_type =
       (generator.makes == GeneratorRow::Makes::floating && !is_floating(dtype)) ||
       (generator.makes == GeneratorRow::Makes::integer && is_floating(dtype));

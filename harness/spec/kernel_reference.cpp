@@ -78,7 +78,7 @@ ReferenceSpec read_operation(const YamlNode& node, Operands& operands) {
   }
   const YamlEntry& entry = entries.front();
   const auto& row = row_of(
-      operations(),
+      operations(), "operation",
       YamlNode::scalar(entry.where, entry.key).one_of("an operation", names_of(operations())));
   std::vector<std::string> required = row.inputs;
   required.push_back("out");
@@ -123,7 +123,8 @@ std::vector<std::string> read_baseline(const YamlNode& node,
   std::vector<std::string> names;
   if (node.is_empty_list()) return names;
   for (const YamlPtr& item : node.list("a list of baselines")) {
-    const auto& row = row_of(baselines(), item->one_of("a baseline", names_of(baselines())));
+    const auto& row =
+        row_of(baselines(), "baseline", item->one_of("a baseline", names_of(baselines())));
     const auto computed =
         std::count_if(reference.begin(), reference.end(),
                       [&](const ReferenceSpec& spec) { return spec.operation == row.only; });

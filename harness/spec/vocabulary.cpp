@@ -13,24 +13,32 @@ const std::vector<OperationRow>& operations() {
 const std::vector<GeneratorRow>& generators() {
   using Makes = GeneratorRow::Makes;
   static const std::vector<GeneratorRow> rows = {
-      {"normal", Makes::floating, {}},
-      {"uniform", Makes::any, {{"low", -1}, {"high", 1}}},
-      {"zeros", Makes::any, {}},
-      {"ones", Makes::any, {}},
-      {"iota", Makes::any, {}},
-      {"permutation", Makes::integer, {}},
-      {"routing", Makes::integer, {{"tokens", {}}, {"experts", {}}, {"top", {}}}},
+      {Generator::normal, "normal", Makes::floating, {}},
+      {Generator::uniform, "uniform", Makes::any, {{"low", -1}, {"high", 1}}},
+      {Generator::zeros, "zeros", Makes::any, {}},
+      {Generator::ones, "ones", Makes::any, {}},
+      {Generator::iota, "iota", Makes::any, {}},
+      {Generator::permutation, "permutation", Makes::integer, {}},
+      {Generator::routing,
+       "routing",
+       Makes::integer,
+       {{"tokens", {}}, {"experts", {}}, {"top", {}}}},
   };
   return rows;
 }
 
 const std::vector<BaselineEntry>& baselines() {
-  static const std::vector<BaselineEntry> rows = {{"cublaslt", "gemm"}};
+  static const std::vector<BaselineEntry> rows = {{BaselineId::cublaslt, "cublaslt", "gemm"}};
   return rows;
 }
 
 const std::vector<ProtocolRow>& protocols() {
-  static const std::vector<ProtocolRow> rows = {{"cold"}, {"hot"}, {"sustained"}, {"graph"}};
+  static const std::vector<ProtocolRow> rows = {
+      {Preparation::cold, "cold"},
+      {Preparation::hot, "hot"},
+      {Preparation::sustained, "sustained"},
+      {Preparation::graph, "graph"},
+  };
   return rows;
 }
 

@@ -8,8 +8,14 @@
 #include <string_view>
 #include <vector>
 
-// The words a contract may use, one row each. A new reference operation is a row here and a
-// function of the device; nothing else in spec/ knows the operations by name.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+
+// The words that contracts and sweeps may use, one row each. These tables are the only ones: what
+// runs on the GPU finds its part by a row's `id`, in a switch without default, so that a word
+// without a part does not compile.
 
 namespace assay {
 
@@ -22,6 +28,9 @@ struct OperationRow {
 };
 const std::vector<OperationRow>& operations();
 
+/// What inputs are filled with; support.cu mirrors the order.
+enum class Generator : int { normal, uniform, zeros, ones, iota, permutation, routing };
+
 /// A generator of inputs: `{name: uniform, low: 0, high: 7}`.
 struct GeneratorRow {
   enum class Makes { any, floating, integer };
@@ -29,22 +38,37 @@ struct GeneratorRow {
     std::string name;
     std::optional<std::int64_t> value;  // when the contract gives none; nothing: it must
   };
+  Generator id;
   std::string_view name;
   Makes makes;
   std::vector<Argument> arguments;
 };
 const std::vector<GeneratorRow>& generators();
 
+enum class BaselineId { cublaslt };
+
 /// A baseline: what a user would run instead. `only` is the operation that it computes. The
 /// reference must have exactly one of it.
 struct BaselineEntry {
+  BaselineId id;
   std::string_view name;
   std::string_view only;
 };
 const std::vector<BaselineEntry>& baselines();
 
-/// A way of timing; times of different ones are never compared.
+/// What happens on the GPU before a sample.
+///
+///     cold       L2 is evicted by reading a buffer of twice its size. The GPU is idle between
+///                samples, so that it runs at boost clocks.
+///     hot        The same work runs once, untimed.
+///     sustained  The same work runs back to back for a millisecond, then L2 is evicted. The GPU is
+///                never idle, so power and clocks are those of a busy GPU.
+///     graph      As cold, with eviction, events and work captured in one graph.
+enum class Preparation { cold, hot, sustained, graph };
+
+/// A protocol, a way of timing; times of different ones are never compared.
 struct ProtocolRow {
+  Preparation id;
   std::string_view name;
 };
 const std::vector<ProtocolRow>& protocols();
@@ -61,12 +85,15 @@ std::vector<std::string> names_of(const Rows& rows) {
   return names;
 }
 
-/// The row called `name`, which the table has.
+/// The row called `name`. Throws UsageError listing the rows, which are "generator"s or whatever
+/// `what` says, where there is none.
 template <typename Rows>
-const auto& row_of(const Rows& rows, std::string_view name) {
-  auto row = rows.begin();
-  while (row->name != name) ++row;
-  return *row;
+const auto& row_of(const Rows& rows, std::string_view what, std::string_view name) {
+  for (const auto& row : rows) {
+    if (row.name == name) return row;
+  }
+  throw UsageError(
+      fmt::format("no {} {}; there are {}", what, name, fmt::join(names_of(rows), ", ")));
 }
 
 }  // namespace assay

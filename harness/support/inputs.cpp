@@ -11,17 +11,15 @@ namespace {
 
 Failure refused(const std::string& message) { return {Status::runtime, "launch", message}; }
 
-std::int64_t argument(const BufferPlan& plan, const std::string& name, std::int64_t otherwise) {
-  const auto found = plan.arguments.find(name);
-  return found == plan.arguments.end() ? otherwise : found->second;
-}
-
-void refuse_unknown_arguments(const BufferPlan& plan) {
-  for (const auto& [name, value] : plan.arguments) {
-    if (plan.generator == "uniform" && (name == "low" || name == "high")) continue;
-    throw refused(
-        fmt::format("input {}: generator {} has no argument {}", plan.name, plan.generator, name));
+/// What the contract gives for `name`, or else what the generator's row has for it.
+std::int64_t argument(const BufferPlan& plan, const GeneratorRow& row, const std::string& name) {
+  if (const auto given = plan.arguments.find(name); given != plan.arguments.end()) {
+    return given->second;
   }
+  for (const GeneratorRow::Argument& argument : row.arguments) {
+    if (argument.name == name && argument.value) return *argument.value;
+  }
+  throw refused(fmt::format("input {}: {} needs {}, found none", plan.name, row.name, name));
 }
 
 std::string key_of(const BufferPlan& plan, std::uint64_t seed) {
@@ -40,31 +38,38 @@ std::uint64_t generator_key(std::uint64_t seed, std::string_view name) {
 }
 
 FillRecipe fill_recipe(const BufferPlan& plan) {
-  refuse_unknown_arguments(plan);
-  const std::string& name = plan.generator;
-  if (name == "normal") {
-    if (!is_floating(plan.dtype)) {
-      throw refused(fmt::format("input {}: normal needs a floating-point dtype, not {}", plan.name,
-                                to_text(plan.dtype)));
+  const GeneratorRow& row = row_of(generators(), "generator", plan.generator);
+  switch (row.id) {
+    case Generator::normal:
+    case Generator::zeros:
+    case Generator::ones:
+    case Generator::iota:
+    case Generator::permutation:
+      break;
+    case Generator::uniform: {
+      const std::int64_t low = argument(plan, row, "low"), high = argument(plan, row, "high");
+      if (low >= high) {
+        throw refused(fmt::format("input {}: uniform needs low < high, found {} and {}", plan.name,
+                                  low, high));
+      }
+      return {row.id, static_cast<double>(low), static_cast<double>(high)};
     }
-    return {Generator::normal, 0, 0};
-  }
-  if (name == "uniform") {
-    // [low, high); for an integer dtype the integers in it.
-    const std::int64_t low = argument(plan, "low", -1), high = argument(plan, "high", 1);
-    if (low >= high) {
-      throw refused(
-          fmt::format("input {}: uniform needs low < high, found {} and {}", plan.name, low, high));
+    case Generator::routing: {
+      const std::int64_t tokens = argument(plan, row, "tokens"), top = argument(plan, row, "top");
+      const std::int64_t experts = argument(plan, row, "experts");
+      if (top < 1 || top > experts) {
+        throw refused(fmt::format("input {}: routing needs a top of 1 to {} experts, found {}",
+                                  plan.name, experts, top));
+      }
+      if (plan.elements() % top != 0 || plan.elements() / top != tokens) {
+        throw refused(fmt::format(
+            "input {}: routing of {} tokens to {} experts each does not fit a buffer of [{}]",
+            plan.name, tokens, top, fmt::join(plan.shape, ",")));
+      }
+      return {row.id, static_cast<double>(experts), static_cast<double>(top)};
     }
-    return {Generator::uniform, static_cast<double>(low), static_cast<double>(high)};
   }
-  if (name == "zeros") return {Generator::constant, 0, 0};
-  if (name == "ones") return {Generator::constant, 1, 0};
-  if (name == "iota") return {Generator::iota, 0, 0};
-  if (name == "permutation") return {Generator::permutation, 0, 0};
-  throw refused(fmt::format(
-      "input {}: no generator {}; there are normal, uniform, zeros, ones, iota, permutation{}",
-      plan.name, name, name == "routing" ? " (routing is reserved)" : ""));
+  return {row.id, 0, 0};
 }
 
 Inputs::Inputs(const Driver& driver, CUstream stream, const SupportKernels& support)
@@ -96,7 +101,7 @@ void Inputs::restore(const Input& input) const {
   const FillRecipe recipe = fill_recipe(input.plan);
   poison(*driver_, buffer.begin, buffer.end - buffer.begin, stream_);
   support_->fill(recipe.generator, input.plan.dtype, buffer.data, input.plan.elements(),
-                 generator_key(input.seed, input.plan.name), recipe.low, recipe.high);
+                 generator_key(input.seed, input.plan.name), recipe.first, recipe.second);
 }
 
 }  // namespace assay

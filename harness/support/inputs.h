@@ -28,7 +28,7 @@ class Inputs {
  public:
   Inputs(const Driver& driver, CUstream stream, const SupportKernels& support);
 
-  /// Throws Failure for a generator or argument that does not exist, CudaError.
+  /// Throws like fill_recipe, and CudaError.
   std::shared_ptr<const Input> get(const BufferPlan& plan, std::uint64_t seed);
   /// Restores an input that a kernel has changed, and its guard zones.
   void restore(const Input& input) const;
@@ -45,14 +45,16 @@ class Inputs {
 /// The key from which the random numbers of the argument `name` are made.
 std::uint64_t generator_key(std::uint64_t seed, std::string_view name);
 
-/// A generator with its range.
+/// A generator with the numbers that it needs. For `uniform` they are the ends of the range, for
+/// `routing` the number of experts and the number of them that a token has.
 struct FillRecipe {
   Generator generator = Generator::normal;
-  double low = 0;
-  double high = 0;
+  double first = 0;
+  double second = 0;
 };
 
-/// What the generator of an input makes for its dtype. Throws Failure that lists the generators.
+/// How to fill an input. Throws Failure when the generator's arguments make no sense together,
+/// UsageError for an unknown generator.
 FillRecipe fill_recipe(const BufferPlan& plan);
 
 }  // namespace assay

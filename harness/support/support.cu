@@ -15,7 +15,8 @@ constexpr u32 kPoisonWord = 0x7FA57FA5u;  // a NaN as f32
 
 enum DType { kBf16, kF16, kF32, kF64, kI32, kI64, kU8 };  // the order of assay::DType
 
-enum Generator { kConstant, kNormal, kUniform, kIota, kPermutation };
+// The order of assay::Generator.
+enum Generator { kNormal, kUniform, kZeros, kOnes, kIota, kPermutation, kRouting };
 
 __device__ i64 first_index() { return blockIdx.x * (i64)blockDim.x + threadIdx.x; }
 __device__ i64 stride() { return gridDim.x * (i64)blockDim.x; }
@@ -121,19 +122,38 @@ __device__ u64 permute(u64 key, u64 i, u64 n) {
   return i;
 }
 
-extern "C" __global__ void assay_fill(int generator, int dtype, void* out, i64 n, u64 key,
-                                      double low, double high) {
-  for (i64 i = first_index(); i < n; i += stride()) {
-    const u64 bits = random_bits(key, i);
-    double value = low;
-    if (generator == kNormal) value = normal(bits);
-    if (generator == kUniform) {
-      value = low + (high - low) * ((double)(bits >> 11) * 1.1102230246251565e-16);
-      if (dtype >= kI32) value = floor(value);
+// One element. Uniform numbers lie in [first, second). For routing, `first` is the number of experts
+// and `second` the length of a token's row, in which no expert stands twice.
+__device__ double generated(int generator, int dtype, i64 i, i64 n, u64 key, double first,
+                            double second) {
+  const u64 bits = random_bits(key, i);
+  switch (generator) {
+    case kNormal:
+      return normal(bits);
+    case kUniform: {
+      const double value =
+          first + (second - first) * ((double)(bits >> 11) * 1.1102230246251565e-16);
+      return dtype >= kI32 ? floor(value) : value;
     }
-    if (generator == kIota) value = (double)i;
-    if (generator == kPermutation) value = (double)permute(key, i, n);
-    store(dtype, out, i, value);
+    case kOnes:
+      return 1;
+    case kIota:
+      return (double)i;
+    case kPermutation:
+      return (double)permute(key, i, n);
+    case kRouting: {
+      const i64 top = (i64)second;
+      return (double)permute(random_bits(key, i / top), i % top, (u64)first);
+    }
+    default:
+      return 0;
+  }
+}
+
+extern "C" __global__ void assay_fill(int generator, int dtype, void* out, i64 n, u64 key,
+                                      double first, double second) {
+  for (i64 i = first_index(); i < n; i += stride()) {
+    store(dtype, out, i, generated(generator, dtype, i, n, key, first, second));
   }
 }
 

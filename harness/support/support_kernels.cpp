@@ -57,9 +57,9 @@ void SupportKernels::launch(CUfunction function, std::int64_t threads, Args... a
 }
 
 void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
-                          std::uint64_t key, double low, double high) const {
+                          std::uint64_t key, double first, double second) const {
   launch(fill_, std::max<std::int64_t>(elements, 2), static_cast<int>(generator),
-         static_cast<int>(dtype), out, elements, key, low, high);
+         static_cast<int>(dtype), out, elements, key, first, second);
 }
 
 void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const {

@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "cuda/handles.h"
+#include "spec/vocabulary.h"
 
 namespace assay {
 
@@ -31,17 +32,15 @@ struct Stamp {
 /// NaN as f32, and each half of it is a NaN as bf16 and as f16.
 constexpr std::uint32_t kPoisonWord = 0x7FA57FA5;
 
-/// Mirrors the generators of support.cu.
-enum class Generator : int { constant, normal, uniform, iota, permutation };
-
 /// The kernels of support.cu. Each call enqueues one of them on the stream. Pointers are to device
 /// memory, and results go to device memory. All throw CudaError.
 class SupportKernels {
  public:
   SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin, int sm_count);
 
+  /// `first` and `second` are the generator's own numbers: see FillRecipe.
   void fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
-            std::uint64_t key, double low, double high) const;
+            std::uint64_t key, double first, double second) const;
   /// Adds the hash of `bytes` at `data` (8-byte aligned) to the 64-bit word at `sum`.
   void hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const;
   /// Sets the 64-bit word at `found` (0 before) to ~distance of the changed byte that is nearest to

@@ -32,7 +32,7 @@ void summarise(Timing& timing) {
 
 Timing measure(Timer& timer, const Work& work, const MeasureSpec& spec,
                std::optional<double> best_ns) {
-  const Preparation preparation = preparation_of(spec.protocol);
+  const Preparation preparation = row_of(protocols(), "protocol", spec.protocol).id;
   const StopRule rule(spec, best_ns);
   const bool settled = timer.settle(work, preparation);
   const auto begin = std::chrono::steady_clock::now();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -47,17 +46,6 @@ constexpr double kNeedsRestNs = 50e3;
 
 using Clock = std::chrono::steady_clock;
 
-struct Named {
-  std::string_view protocol;
-  Preparation preparation;
-};
-constexpr std::array kPreparations{
-    Named{"cold", Preparation::cold},
-    Named{"hot", Preparation::hot},
-    Named{"sustained", Preparation::sustained},
-    Named{"graph", Preparation::graph},
-};
-
 /// Rounds to a tenth of a nanosecond. Events count in fractions of a nanosecond that a float of
 /// milliseconds cannot hold, and what is left of them below a tenth is noise.
 double from_milliseconds(float milliseconds) {
@@ -65,14 +53,6 @@ double from_milliseconds(float milliseconds) {
 }
 
 }  // namespace
-
-Preparation preparation_of(std::string_view protocol) {
-  for (const Named& row : kPreparations) {
-    if (row.protocol == protocol) return row.preparation;
-  }
-  throw UsageError(
-      fmt::format("no protocol {}; there are cold, hot, sustained and graph", protocol));
-}
 
 /// Memory through which the host and the kernels around a sample talk.
 struct Timer::Mailbox {

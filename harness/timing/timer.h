@@ -2,28 +2,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
 
 #include "messages/requests.h"
+#include "spec/vocabulary.h"
 #include "support/support_kernels.h"
 
 namespace assay {
 
 /// Enqueues work on the timer's stream without waiting for it.
 using Work = std::function<void()>;
-
-/// What happens on the GPU before a sample, by the name of the protocol.
-///
-///     cold       L2 is evicted by reading a buffer of twice its size. The GPU is idle between
-///                samples, so that it runs at boost clocks.
-///     hot        The same work runs once, untimed.
-///     sustained  The same work runs back to back for a millisecond, then L2 is evicted. The GPU is
-///                never idle, so power and clocks are those of a busy GPU.
-///     graph      As cold, with eviction, events and work captured in one graph.
-enum class Preparation { cold, hot, sustained, graph };
-
-/// Throws UsageError for a protocol that is not timed.
-Preparation preparation_of(std::string_view protocol);
 
 /// One timed run of the work.
 struct Sample {

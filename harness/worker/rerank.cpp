@@ -230,7 +230,8 @@ RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>
   if (candidates.empty()) return result;
   RerankEntries runnables(worker, candidates, baselines, result);
   runnables.add_allocations();
-  Race race(worker, runnables, preparation_of(candidates.front().measure.protocol));
+  Race race(worker, runnables,
+            row_of(protocols(), "protocol", candidates.front().measure.protocol).id);
   race.run(spec, num_workers);
   if (spec.objective != Objective::time) race.measure_energy();
   race.check_candidates();

@@ -94,23 +94,35 @@ double fill(void** arguments, unsigned, unsigned) {
   void* out = argument<void*>(arguments, 2);
   const auto elements = argument<std::int64_t>(arguments, 3);
   const auto key = argument<std::uint64_t>(arguments, 4);
-  const auto low = argument<double>(arguments, 5);
-  const auto high = argument<double>(arguments, 6);
+  const auto first = argument<double>(arguments, 5);
+  const auto second = argument<double>(arguments, 6);
   if (elements > kMostFilled) return kLaunchNs;
   std::mt19937_64 random(key);
   std::normal_distribution<double> normal;
-  std::uniform_real_distribution<double> uniform(low, std::max(low, high));
-  for (std::int64_t i = 0; i < elements; ++i) {
-    double value = low;
-    if (generator == Generator::normal) value = normal(random);
-    if (generator == Generator::uniform) {
-      value = uniform(random);
-      if (dtype >= DType::i32) value = std::floor(value);
+  std::uniform_real_distribution<double> uniform(first, std::max(first, second));
+  const auto value_at = [&](std::int64_t i) -> double {
+    switch (generator) {
+      case Generator::normal:
+        return normal(random);
+      case Generator::uniform:
+        return dtype >= DType::i32 ? std::floor(uniform(random)) : uniform(random);
+      case Generator::zeros:
+        return 0;
+      case Generator::ones:
+        return 1;
+      case Generator::iota:
+        return static_cast<double>(i);
+      case Generator::permutation:
+        return static_cast<double>(elements - 1 - i);
+      case Generator::routing: {
+        const auto experts = static_cast<std::int64_t>(first);
+        const auto top = static_cast<std::int64_t>(second);
+        return static_cast<double>((i / top + i % top) % experts);
+      }
     }
-    if (generator == Generator::iota) value = static_cast<double>(i);
-    if (generator == Generator::permutation) value = static_cast<double>(elements - 1 - i);
-    store(dtype, out, i, value);
-  }
+    return 0;
+  };
+  for (std::int64_t i = 0; i < elements; ++i) store(dtype, out, i, value_at(i));
   return kLaunchNs;
 }
 
