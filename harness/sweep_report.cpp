@@ -23,4 +23,14 @@ double RacingReport::saved_s() const {
   return std::max(0.0, samples * raced_medians_s - raced_sampled_s);
 }
 
+void SweepReport::add(const TrialRecord& record, bool is_kept) {
+  const Outcome& outcome = record.outcome;
+  const bool is_correct = outcome.status == Status::correct;
+  const std::pair<Status, std::string> what{outcome.status, outcome.kind};
+  ++counts[what];
+  if (!is_correct) examples.emplace(what, to_text(record.config) + ": " + outcome.message);
+  ++(is_kept ? kept : measured);
+  if (is_correct && outcome.timing && !is_kept) racing.add(*outcome.timing);
+}
+
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/trial.h"
+#include "base/trial_record.h"
 
 namespace assay {
 
@@ -43,6 +43,9 @@ struct SweepReport {
   double compile_s = 0;        // summed over the threads
   RacingReport racing;
   std::vector<std::string> warnings;
+
+  /// Counts a trial: one stored before when `is_kept`, else one measured now.
+  void add(const TrialRecord& record, bool is_kept);
 };
 
 }  // namespace assay

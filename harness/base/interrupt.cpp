@@ -54,6 +54,10 @@ void catch_interrupts() {
 
 bool interrupted() { return g_interrupted; }
 
+void check_interrupt() {
+  if (interrupted()) throw Interrupted();
+}
+
 int interrupt_fd() { return g_read_end; }
 
 }  // namespace assay

@@ -9,6 +9,9 @@ void catch_interrupts();
 /// Whether a signal has arrived.
 bool interrupted();
 
+/// Throws Interrupted when a signal has arrived.
+void check_interrupt();
+
 /// A descriptor that becomes readable when a signal arrives, for poll(); -1 before
 /// catch_interrupts.
 int interrupt_fd();

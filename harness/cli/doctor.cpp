@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "cli/gpu_setup.h"
 #include "cli/verbs.h"
-#include "compile/compiler.h"
+#include "compile/nvrtc_compiler.h"
 #include "cuda/device_query.h"
 #include "cuda/gpu_count.h"
 #include "cuda/library.h"
@@ -61,7 +61,8 @@ Finding look_for(const std::string& topic, const std::string& stem,
 
 std::unique_ptr<Compiler> look_for_compiler(std::vector<Finding>& findings) {
   try {
-    auto compiler = std::make_unique<Compiler>(CompilerOptions{cache_directory(), 0, 60, true});
+    auto compiler =
+        std::make_unique<NvrtcCompiler>(CompilerOptions{cache_directory(), 0, 60, true});
     findings.push_back({"NVRTC",
                         fmt::format("{}, {}, {} threads", compiler->nvrtc_version(),
                                     loaded_path("libnvrtc.so"), compiler->num_threads()),

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compile/compiler.h"
+#include "compile/source_tree.h"
 
 namespace assay {
 
@@ -30,7 +30,7 @@ std::optional<fs::path> find_recording(const fs::path& project, const std::strin
 
 bool has_changed(const KernelSpec& kernel, const Recording& recording,
                  const std::vector<fs::path>& include_directories) {
-  const std::string hash = Compiler::source_hash(kernel.source_path, include_directories);
+  const std::string hash = SourceTree::read(kernel.source_path, include_directories).hash();
   return std::any_of(
       recording.trials.begin(), recording.trials.end(), [&](const TrialRecord& trial) {
         return trial.kernel.name == kernel.name && !trial.kernel.source_hash.empty() &&

@@ -17,7 +17,7 @@
 #include "cli/recordings.h"
 #include "cli/sweep_summary.h"
 #include "cli/verbs.h"
-#include "compile/compiler.h"
+#include "compile/nvrtc_compiler.h"
 #include "cuda/gpu_count.h"
 #include "device/compile_only_device.h"
 #include "device/gpu_device.h"
@@ -247,7 +247,7 @@ int run_sweep(const SweepOptions& options) {
   }
 
   const std::vector<fs::path> include_directories{kernel_directory};
-  Compiler compiler({cache_directory(), options.threads, 60, !options.no_cache});
+  NvrtcCompiler compiler({cache_directory(), options.threads, 60, !options.no_cache});
   std::string no_gpu_reason;
   const std::vector<int> gpus = choose_gpus(options, no_gpu_reason);
   if (gpus.empty()) {

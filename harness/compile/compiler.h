@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <future>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,47 +27,25 @@ struct CompileResult {
   CompileReport report;
 };
 
-struct CompilerOptions {
-  std::filesystem::path cache_directory;  // cubins live in its `cubin` folder
-  int num_threads = 0;                    // 0: one per core
-  double timeout_s = 60;
-  bool use_cache = true;  // false: compile always (for measuring compile times)
-};
-
-/// A pool of threads that compile ahead of the GPU, each in a child process of its own. Results are
-/// kept in a cache of cubins on disk.
-///
-/// The key of a result covers the source, the content of every header it includes, the options,
-/// NVRTC's version and the architecture. An entry is published by rename and carries its own
-/// checksum. So two processes may share the cache, and a truncated entry is compiled again.
+/// Compiles jobs while the caller does something else.
 class Compiler {
  public:
-  /// Loads NVRTC. Throws Error that says which libraries were tried and what to install.
-  explicit Compiler(CompilerOptions options);
-  /// Cancels what is running or queued.
-  ~Compiler();
+  virtual ~Compiler() = default;
 
   /// Queues a job. Jobs start in the order submitted. A mistake in the kernel is part of the
   /// result. The future holds an exception, an Error, only when the machine fails (disk full).
-  std::future<CompileResult> submit(CompileJob job);
+  virtual std::future<CompileResult> submit(CompileJob job) = 0;
 
   /// Cancels what is running and queued: their futures become ready with ok == false.
-  void cancel();
+  virtual void cancel() = 0;
 
   /// "13.0"
-  const std::string& nvrtc_version() const;
-  int num_threads() const;
+  virtual const std::string& nvrtc_version() const = 0;
   /// NVRTC's options that every job is compiled with, without -D, -I and the architecture. They are
   /// part of the key of a result.
-  const std::string& options() const;
-
-  /// Hash of a source and all the headers it includes, by content: names a kernel's version.
-  static std::string source_hash(const std::filesystem::path& source,
-                                 const std::vector<std::filesystem::path>& include_directories);
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  virtual const std::string& options() const = 0;
+  /// How many jobs run at a time.
+  virtual int num_threads() const = 0;
 };
 
 }  // namespace assay

@@ -24,6 +24,7 @@ struct SourceTree {
   static SourceTree read(const std::filesystem::path& source,
                          const std::vector<std::filesystem::path>& include_directories);
 
+  /// Covers name, text and headers: names a version of a kernel.
   std::string hash() const;
 };
 

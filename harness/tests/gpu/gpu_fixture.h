@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "compile/compiler.h"
+#include "compile/nvrtc_compiler.h"
 #include "cuda/gpu_count.h"
 #include "space/plan.h"
 #include "support/support_source.h"
@@ -59,7 +59,7 @@ class GpuTest : public testing::Test {
   }
 
   void start_compiler() {
-    compiler_ = std::make_unique<Compiler>(CompilerOptions{scratch_.path(), 0, 60, true});
+    compiler_ = std::make_unique<NvrtcCompiler>(CompilerOptions{scratch_.path(), 0, 60, true});
   }
 
   std::future<CompileResult> submit(const std::filesystem::path& source, const Config& config,

@@ -1,4 +1,4 @@
-#include "compile/compiler.h"
+#include "compile/nvrtc_compiler.h"
 
 #include <fmt/format.h>
 
@@ -275,31 +275,27 @@ CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileP
 
 }  // namespace
 
-struct Compiler::Impl {
+struct NvrtcCompiler::Impl {
   explicit Impl(CompilerOptions compiler_options) : pool(std::move(compiler_options)) {}
   Pool pool;
   const std::string options = fmt::format("{}", fmt::join(common_options(), " "));
 };
 
-Compiler::Compiler(CompilerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+NvrtcCompiler::NvrtcCompiler(CompilerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
 
-Compiler::~Compiler() = default;
+NvrtcCompiler::~NvrtcCompiler() = default;
 
-std::future<CompileResult> Compiler::submit(CompileJob job) {
+std::future<CompileResult> NvrtcCompiler::submit(CompileJob job) {
   return impl_->pool.submit(std::move(job));
 }
 
-void Compiler::cancel() { impl_->pool.cancel(); }
+void NvrtcCompiler::cancel() { impl_->pool.cancel(); }
 
-const std::string& Compiler::nvrtc_version() const { return impl_->pool.nvrtc().version(); }
+const std::string& NvrtcCompiler::nvrtc_version() const { return impl_->pool.nvrtc().version(); }
 
-const std::string& Compiler::options() const { return impl_->options; }
+const std::string& NvrtcCompiler::options() const { return impl_->options; }
 
-int Compiler::num_threads() const { return impl_->pool.num_threads(); }
-
-std::string Compiler::source_hash(const std::filesystem::path& source,
-                                  const std::vector<std::filesystem::path>& include_directories) {
-  return SourceTree::read(source, include_directories).hash();
-}
+int NvrtcCompiler::num_threads() const { return impl_->pool.num_threads(); }
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "compile/compiler.h"
+#include "compile/nvrtc_compiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ struct Tree<0, S> { static constexpr int value = S; };
 extern "C" __global__ void endless(int* out) { *out = Tree<30, 1>::value; }
 )";
 
-class CompilerTest : public ::testing::Test {
+class NvrtcCompilerTest : public ::testing::Test {
  protected:
   fs::path write(const fs::path& name, const std::string& text) {
     const fs::path path = folder_.path() / name;
@@ -77,12 +77,14 @@ class CompilerTest : public ::testing::Test {
     return options;
   }
   /// Compiles with a compiler of its own, as a process would.
-  CompileResult compile(CompileJob job) { return Compiler(options()).submit(std::move(job)).get(); }
+  CompileResult compile(CompileJob job) {
+    return NvrtcCompiler(options()).submit(std::move(job)).get();
+  }
 
   TemporaryFolder folder_;
 };
 
-TEST_F(CompilerTest, AGoodKernelIsACubinWithAReport) {
+TEST_F(NvrtcCompilerTest, AGoodKernelIsACubinWithAReport) {
   const CompileResult result = compile(job(kGood));
   ASSERT_TRUE(result.ok) << result.log;
   EXPECT_THAT(result.log, IsEmpty());
@@ -96,7 +98,7 @@ TEST_F(CompilerTest, AGoodKernelIsACubinWithAReport) {
   EXPECT_EQ(result.report.cubin_hash.size(), 32u);
 }
 
-TEST_F(CompilerTest, TheSecondTimeItIsCached) {
+TEST_F(NvrtcCompilerTest, TheSecondTimeItIsCached) {
   const CompileResult first = compile(job(kGood));
   const CompileResult second = compile(job(kGood));
   EXPECT_TRUE(second.report.cached);
@@ -106,16 +108,16 @@ TEST_F(CompilerTest, TheSecondTimeItIsCached) {
   EXPECT_EQ(second.report.registers, first.report.registers);
 }
 
-TEST_F(CompilerTest, WithoutTheCacheItCompilesAgainToTheSameMachineCode) {
+TEST_F(NvrtcCompilerTest, WithoutTheCacheItCompilesAgainToTheSameMachineCode) {
   const CompileResult first = compile(job(kGood));
   CompilerOptions without = options();
   without.use_cache = false;
-  const CompileResult second = Compiler(without).submit(job(kGood)).get();
+  const CompileResult second = NvrtcCompiler(without).submit(job(kGood)).get();
   EXPECT_FALSE(second.report.cached);
   EXPECT_EQ(second.report.cubin_hash, first.report.cubin_hash);
 }
 
-TEST_F(CompilerTest, AnErrorNamesFileAndLine) {
+TEST_F(NvrtcCompilerTest, AnErrorNamesFileAndLine) {
   const CompileResult result =
       compile(job("\nextern \"C\" __global__ void bad() { nothing(); }\n"));
   EXPECT_FALSE(result.ok);
@@ -123,14 +125,14 @@ TEST_F(CompilerTest, AnErrorNamesFileAndLine) {
   EXPECT_THAT(result.log, StartsWith("x.cu(2): error: identifier \"nothing\" is undefined"));
 }
 
-TEST_F(CompilerTest, AnErrorInAHeaderNamesTheHeader) {
+TEST_F(NvrtcCompilerTest, AnErrorInAHeaderNamesTheHeader) {
   write("include/common/h.cuh", "\nstatic_assert(THREADS < 100, \"too many\");\n");
   const CompileResult result = compile(job("#include \"common/h.cuh\"\n"));
   EXPECT_THAT(result.log, StartsWith("common/h.cuh(2): error: static assertion failed"));
   EXPECT_THAT(result.log, Not(HasSubstr(folder_.path().string())));
 }
 
-TEST_F(CompilerTest, AMissingHeaderOrSourceIsNamed) {
+TEST_F(NvrtcCompilerTest, AMissingHeaderOrSourceIsNamed) {
   EXPECT_THAT(compile(job("#include \"missing.cuh\"\n")).log,
               MatchesRegex("x.cu\\(1\\): .*could? ?not open source file \"missing.cuh\"(.|\n)*|"
                            "x.cu\\(1\\): .*cannot open source file \"missing.cuh\"(.|\n)*"));
@@ -141,7 +143,7 @@ TEST_F(CompilerTest, AMissingHeaderOrSourceIsNamed) {
   EXPECT_EQ(result.log, "cannot read " + missing.source.string() + ": No such file or directory");
 }
 
-TEST_F(CompilerTest, AnArchitectureThatIsNoneIsAnError) {
+TEST_F(NvrtcCompilerTest, AnArchitectureThatIsNoneIsAnError) {
   for (const char* arch : {"77", "-G", ""}) {
     CompileJob wrong = job(kGood);
     wrong.arch = arch;
@@ -151,13 +153,13 @@ TEST_F(CompilerTest, AnArchitectureThatIsNoneIsAnError) {
   }
 }
 
-TEST_F(CompilerTest, ASourceWithoutAnEntryCompilesToNothing) {
+TEST_F(NvrtcCompilerTest, ASourceWithoutAnEntryCompilesToNothing) {
   const CompileResult result = compile(job("template <typename T> __global__ void k(T*) {}\n"));
   EXPECT_TRUE(result.ok);
   EXPECT_EQ(result.report.registers, 0);
 }
 
-TEST_F(CompilerTest, HeadersFromNearAndFarTwiceAndOnceCompile) {
+TEST_F(NvrtcCompilerTest, HeadersFromNearAndFarTwiceAndOnceCompile) {
   write("include/common/a.cuh", "#pragma once\n#include \"b.cuh\"\n");
   write("include/common/b.cuh", "#pragma once\n#include \"../up.cuh\"\nstruct B { int x; };\n");
   write("include/up.cuh", "#pragma once\nint two() { return 2; }\n");  // a device function
@@ -167,7 +169,7 @@ TEST_F(CompilerTest, HeadersFromNearAndFarTwiceAndOnceCompile) {
   EXPECT_TRUE(result.ok) << result.log;
 }
 
-TEST_F(CompilerTest, TheWorkingDirectoryDoesNotMatter) {
+TEST_F(NvrtcCompilerTest, TheWorkingDirectoryDoesNotMatter) {
   write("include/h.cuh", "constexpr int kValue = 1;\n");
   write("elsewhere/h.cuh", "constexpr int kValue = nothing;\n");
   write("elsewhere/only_here.cuh", "");
@@ -180,18 +182,18 @@ TEST_F(CompilerTest, TheWorkingDirectoryDoesNotMatter) {
   EXPECT_FALSE(missing.ok);
 }
 
-TEST_F(CompilerTest, TheCubinDoesNotKnowWhereItsSourceWas) {
+TEST_F(NvrtcCompilerTest, TheCubinDoesNotKnowWhereItsSourceWas) {
   const std::string text =
       "static __device__ int hidden;\n"
       "extern \"C\" __global__ void k(int* x) { x[0] = hidden++; }\n";
   CompileJob here = job(text), there = here;
   there.source = write("elsewhere/x.cu", text);
-  Compiler compiler(options());
+  NvrtcCompiler compiler(options());
   EXPECT_EQ(compiler.submit(here).get().report.cubin_hash,
             compiler.submit(there).get().report.cubin_hash);
 }
 
-TEST_F(CompilerTest, TheKeyCoversWhatMattersAndNothingElse) {
+TEST_F(NvrtcCompilerTest, TheKeyCoversWhatMattersAndNothingElse) {
   write("include/h.cuh", "constexpr int kValue = 1;\n");
   const std::string text = std::string("#include \"h.cuh\"\n") + kGood;
   const fs::path before = compile(job(text)).cubin_path;
@@ -209,7 +211,7 @@ TEST_F(CompilerTest, TheKeyCoversWhatMattersAndNothingElse) {
   EXPECT_TRUE(compile(job(text)).report.cached);
 }
 
-TEST_F(CompilerTest, ADamagedEntryIsCompiledAgain) {
+TEST_F(NvrtcCompilerTest, ADamagedEntryIsCompiledAgain) {
   const CompileResult first = compile(job(kGood));
   const std::string cubin = read_file(first.cubin_path);
   const fs::path json = fs::path(first.cubin_path).replace_extension(".json");
@@ -228,11 +230,11 @@ TEST_F(CompilerTest, ADamagedEntryIsCompiledAgain) {
   rebuilt();
 }
 
-TEST_F(CompilerTest, TheSameJobManyTimesAtOnceCompilesOnce) {
+TEST_F(NvrtcCompilerTest, TheSameJobManyTimesAtOnceCompilesOnce) {
   CompilerOptions many = options();
   many.num_threads = 8;
   many.use_cache = false;  // so that each compile is a real one, with a time of its own
-  Compiler compiler(many);
+  NvrtcCompiler compiler(many);
   std::vector<std::future<CompileResult>> futures;
   // All are queued before the first can finish.
   const CompileJob same = job(kSlow, 1);  // 8 steps: a second or so
@@ -242,7 +244,7 @@ TEST_F(CompilerTest, TheSameJobManyTimesAtOnceCompilesOnce) {
   EXPECT_THAT(times, ::testing::Each(times[0]));
 }
 
-TEST_F(CompilerTest, TwoProcessesShareACache) {
+TEST_F(NvrtcCompilerTest, TwoProcessesShareACache) {
   std::vector<pid_t> children;
   const CompileJob same = job(kGood);
   for (int process = 0; process < 3; ++process) {
@@ -250,7 +252,7 @@ TEST_F(CompilerTest, TwoProcessesShareACache) {
     if (child == 0) {
       bool ok = true;
       {
-        Compiler compiler(options());
+        NvrtcCompiler compiler(options());
         std::vector<std::future<CompileResult>> futures;
         for (std::int64_t threads = 32; threads <= 128; threads += 32) {
           CompileJob one = same;
@@ -274,10 +276,10 @@ TEST_F(CompilerTest, TwoProcessesShareACache) {
   }
 }
 
-TEST_F(CompilerTest, AnUnusableCacheIsTheMachinesFault) {
+TEST_F(NvrtcCompilerTest, AnUnusableCacheIsTheMachinesFault) {
   CompilerOptions unusable = options();
   unusable.cache_directory = write("file", "");
-  Compiler compiler(unusable);
+  NvrtcCompiler compiler(unusable);
   std::future<CompileResult> future = compiler.submit(job(kGood));
   try {
     future.get();
@@ -287,14 +289,14 @@ TEST_F(CompilerTest, AnUnusableCacheIsTheMachinesFault) {
   }
 }
 
-TEST_F(CompilerTest, ACompileHasALimitAndHoldsUpNobody) {
+TEST_F(NvrtcCompilerTest, ACompileHasALimitAndHoldsUpNobody) {
   // NVRTC cannot be stopped in its front end. There it holds a lock that other compiles in its
   // process need. What follows must not wait for it.
   for (const CompileJob& endless : {job(kSlow, 16), job(kEndless, 1, "y.cu")}) {
     CompilerOptions impatient = options();
     impatient.num_threads = 1;
     impatient.timeout_s = 0.5;
-    Compiler compiler(impatient);
+    NvrtcCompiler compiler(impatient);
     const CompileResult result = compiler.submit(endless).get();
     EXPECT_FALSE(result.ok);
     EXPECT_TRUE(result.timed_out);
@@ -308,11 +310,11 @@ TEST_F(CompilerTest, ACompileHasALimitAndHoldsUpNobody) {
   }
 }
 
-TEST_F(CompilerTest, CancelAnswersEverybodyAndTheCompilerStaysUsable) {
+TEST_F(NvrtcCompilerTest, CancelAnswersEverybodyAndTheCompilerStaysUsable) {
   for (const char* text : {kSlow, kEndless}) {
     CompilerOptions one_thread = options();
     one_thread.num_threads = 1;
-    Compiler compiler(one_thread);
+    NvrtcCompiler compiler(one_thread);
     std::vector<std::future<CompileResult>> futures;
     const CompileJob slow = job(text);
     for (int i = 0; i < 5; ++i) futures.push_back(compiler.submit(slow));
@@ -328,10 +330,10 @@ TEST_F(CompilerTest, CancelAnswersEverybodyAndTheCompilerStaysUsable) {
   }
 }
 
-TEST_F(CompilerTest, TheDestructorCancelsAndLeavesNoProcess) {
+TEST_F(NvrtcCompilerTest, TheDestructorCancelsAndLeavesNoProcess) {
   std::vector<std::future<CompileResult>> futures;
   {
-    Compiler compiler(options());
+    NvrtcCompiler compiler(options());
     for (std::int64_t threads = 1; threads <= 4; ++threads) {
       futures.push_back(compiler.submit(job(kEndless, threads)));
     }
@@ -341,14 +343,15 @@ TEST_F(CompilerTest, TheDestructorCancelsAndLeavesNoProcess) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);  // no children
 }
 
-TEST_F(CompilerTest, ThreadsVersionAndOptions) {
+TEST_F(NvrtcCompilerTest, ThreadsVersionAndOptions) {
   CompilerOptions any = options();
   any.num_threads = 0;
-  EXPECT_EQ(Compiler(any).num_threads(), static_cast<int>(std::thread::hardware_concurrency()));
-  EXPECT_THAT(Compiler(options()).nvrtc_version(), MatchesRegex("[0-9]+\\.[0-9]+"));
-  EXPECT_THAT(Compiler(options()).options(), StartsWith("--std=c++20 "));
-  EXPECT_THAT(Compiler(options()).options(), Not(HasSubstr("arch")));  // those are the job's
-  EXPECT_THAT(Compiler(options()).options(), Not(HasSubstr("-I")));
+  EXPECT_EQ(NvrtcCompiler(any).num_threads(),
+            static_cast<int>(std::thread::hardware_concurrency()));
+  EXPECT_THAT(NvrtcCompiler(options()).nvrtc_version(), MatchesRegex("[0-9]+\\.[0-9]+"));
+  EXPECT_THAT(NvrtcCompiler(options()).options(), StartsWith("--std=c++20 "));
+  EXPECT_THAT(NvrtcCompiler(options()).options(), Not(HasSubstr("arch")));  // those are the job's
+  EXPECT_THAT(NvrtcCompiler(options()).options(), Not(HasSubstr("-I")));
 }
 
 }  // namespace

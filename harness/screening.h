@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <future>
+#include <optional>
+#include <vector>
+
+#include "ranking/verdict.h"
+#include "search/search.h"
+#include "space/space.h"
+#include "sweep_run.h"
+
+namespace assay {
+
+/// Tries the configurations of one kernel for one problem, each once. The search proposes them, the
+/// compiler works ahead, and each that is compiled is claimed in the store, run and stored.
+class Screening {
+ public:
+  /// `correct` holds what was correct so far for the same op and problem. This kernel's
+  /// configurations race against it and are added to it.
+  Screening(SweepRun& run, const KernelSpec& kernel, const Problem& problem,
+            std::vector<Candidate>& correct);
+
+  /// Goes on until the space or the budget is used up. What is stored already is not run again, and
+  /// what another sweep is running is left to it. Throws Interrupted, after giving back the claim
+  /// at hand, and Error.
+  void run();
+
+ private:
+  /// A configuration on its way through the compiler.
+  struct InFlight {
+    TrialKey key;
+    std::size_t history_index = 0;
+    std::future<CompileResult> compiled;
+  };
+
+  void fill_window();
+  bool out_of_time() const;
+  InFlight take_compiled();
+  void try_claimed(InFlight item);
+  Outcome outcome_of(const Config& config, const CompileResult& compiled);
+  std::optional<double> best_ns() const;
+  void count(const TrialRecord& record, bool kept, std::size_t history_index);
+
+  SweepRun& run_;
+  const KernelSpec& kernel_;
+  const Problem& problem_;
+  std::vector<Candidate>& correct_;
+  const Space space_;
+  std::vector<std::vector<int>> points_;
+  const std::size_t window_size_;
+  std::deque<InFlight> window_;
+  std::vector<Observation> history_;
+  bool exhausted_ = false;  // nothing more is proposed
+};
+
+}  // namespace assay

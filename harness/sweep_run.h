@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compile/compiler.h"
+#include "device/device.h"
+#include "progress.h"
+#include "spec/sweep_spec.h"
+#include "store/store.h"
+#include "sweep_report.h"
+
+namespace assay {
+
+/// One run of a sweep: what the stages of the pipeline share.
+struct SweepRun {
+  struct Options {
+    std::vector<std::filesystem::path> include_directories;  // of the kernels' common headers
+    std::string arch;                                        // "90a"
+    std::string command_line;                                // as kept with the sweep
+    std::string provenance;     // of the results; empty when measured here
+    bool compile_only = false;  // the device is nominal: no times, no ranks
+  };
+
+  const SweepSpec& sweep;
+  Device& device;
+  Compiler& compiler;
+  Store& store;
+  Progress& progress;
+  Options options;
+  SweepReport report = {};
+  std::map<std::string, KernelVersion> versions = {};  // by kernel name
+  std::int64_t id = 0;                                 // the store's
+  std::chrono::steady_clock::time_point started = {};
+
+  TrialKey key_of(const KernelSpec& kernel, const Problem& problem, const Config& config) const;
+  CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;
+  /// Throws PlanError when the contract has no meaning for the configuration.
+  TrialRequest request_of(const KernelSpec& kernel, const Problem& problem, const Config& config,
+                          const CompileResult& compiled) const;
+};
+
+/// UTC, as results are stamped: "2026-11-21T10:00:00Z".
+std::string now_utc();
+
+}  // namespace assay
