@@ -1,0 +1,119 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "compile/compiler.h"
+#include "device/device.h"
+
+namespace assay::test {
+
+inline std::int64_t block_of(const Config& config) {
+  return std::get<std::int64_t>(config[0].second);
+}
+
+inline Outcome timed(double median_ns) {
+  Outcome outcome;
+  outcome.timing.emplace();
+  outcome.timing->samples_ns.assign(7, median_ns);
+  outcome.timing->median_ns = outcome.timing->ci_low_ns = outcome.timing->ci_high_ns = median_ns;
+  outcome.timing->stop = StopReason::precision;
+  return outcome;
+}
+
+/// A device that answers what the test says: without a script, BLOCK=b takes b microseconds, the
+/// baseline one second, and a re-rank of eight rounds says so again.
+class ScriptedDevice : public Device {
+ public:
+  ScriptedDevice() {
+    info_ = {"Scripted GPU", "GPU-1", "580.1", 90, 132, 232448, 62914560, 1 << 30};
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+  const std::string& provenance() const override { return provenance_; }
+
+  Outcome run(const TrialRequest& request) override {
+    ran.push_back(request);
+    return on_run(request);
+  }
+  std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
+                                            const std::vector<std::string>& baselines) override {
+    ++num_baselines;
+    return on_baselines(request, baselines);
+  }
+  RerankResult rerank(const std::vector<TrialRequest>& candidates, const std::vector<std::string>&,
+                      const RerankSpec&) override {
+    reranked.push_back(candidates);
+    return on_rerank(candidates);
+  }
+
+  /// What has been asked, in order.
+  std::vector<TrialRequest> ran;
+  int num_baselines = 0;
+  std::vector<std::vector<TrialRequest>> reranked;
+
+  std::function<Outcome(const TrialRequest&)> on_run = [](const TrialRequest& request) {
+    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+  };
+  std::function<std::vector<BaselineTiming>(const TrialRequest&, const std::vector<std::string>&)>
+      on_baselines = [](const TrialRequest&, const std::vector<std::string>& names) {
+        std::vector<BaselineTiming> timings;
+        for (const std::string& name : names) timings.push_back({name, "", *timed(1e9).timing});
+        return timings;
+      };
+  std::function<RerankResult(const std::vector<TrialRequest>&)> on_rerank =
+      [](const std::vector<TrialRequest>& candidates) {
+        RerankResult result;
+        for (const TrialRequest& candidate : candidates) {
+          RerankEntry& entry = result.candidates.emplace_back();
+          entry.name = to_text(candidate.plan.config);
+          entry.samples_ns.assign(8, 1e3 * static_cast<double>(block_of(candidate.plan.config)));
+        }
+        return result;
+      };
+
+ private:
+  DeviceInfo info_;
+  std::string provenance_;
+};
+
+/// A compiler that is done at once, unless the test says something else.
+class ScriptedCompiler : public Compiler {
+ public:
+  std::future<CompileResult> submit(CompileJob job) override {
+    ++num_submitted;
+    return on_submit(job);
+  }
+  void cancel() override { ++num_cancelled; }
+  const std::string& nvrtc_version() const override { return version_; }
+  const std::string& options() const override { return options_; }
+  int num_threads() const override { return 1; }
+
+  static std::future<CompileResult> ready(CompileResult result) {
+    std::promise<CompileResult> promise;
+    promise.set_value(std::move(result));
+    return promise.get_future();
+  }
+  static CompileResult good(const CompileJob& job) {
+    CompileResult result;
+    result.ok = true;
+    result.cubin_path = to_text(job.config) + ".cubin";
+    result.report.registers = 32;
+    return result;
+  }
+
+  int num_submitted = 0;
+  int num_cancelled = 0;
+  std::function<std::future<CompileResult>(const CompileJob&)> on_submit =
+      [](const CompileJob& job) { return ready(good(job)); };
+
+ private:
+  std::string version_ = "13.0";
+  std::string options_ = "--std=c++20";
+};
+
+}  // namespace assay::test

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "store/database.h"
+#include "temp_folder.h"
+#include "tuner.h"
+#include "tuner/scripted.h"
+
+namespace assay::test {
+
+inline constexpr const char* kAddYaml = R"(kernel: add
+op: add_f32
+arch: [80]
+dims: [N]
+params: {BLOCK: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}
+args:
+  - {name: A, dtype: f32, shape: [N], role: in, fill: normal}
+  - {name: B, dtype: f32, shape: [N], role: out}
+  - {name: N, dtype: i32, value: N}
+launches:
+  - {grid: [cdiv(N, BLOCK)], block: [BLOCK]}
+work: {flops: N, bytes: 8 * N}
+reference: [{add: {a: A, b: A, out: B}}]
+smoke: {N: 1000}
+)";
+
+inline constexpr const char* kSweepYaml = R"(sweep: test
+kernels: [add]
+problems: [{N: 1000}]
+)";
+
+/// A sweep over ten configurations, BLOCK=1 to BLOCK=10, whose results lie in a file.
+class TunerTest : public testing::Test {
+ protected:
+  TunerTest() {
+    folder_.write("kernels/add.yaml", kAddYaml);
+    folder_.write("kernels/add.cu", "extern \"C\" __global__ void add() {}\n");
+    folder_.write("test.yaml", kSweepYaml);
+    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  }
+
+  std::filesystem::path db() const { return folder_ / "x.db"; }
+
+  /// Runs the sweep on `device` to its end, or until it throws.
+  SweepReport run(Device& device, Compiler& compiler) {
+    Store store = Store::open(db());
+    Progress progress(Progress::Mode::silent, "");
+    Tuner tuner(sweep_, device, compiler, store, progress, {{}, "90a", "assay sweep", "", false});
+    try {
+      tuner.run();
+    } catch (...) {
+      report_ = tuner.report();
+      throw;
+    }
+    return report_ = tuner.report();
+  }
+  SweepReport run() { return run(device_, compiler_); }
+
+  /// "done", "interrupted", "failed" or "running": how each run of the sweep ended.
+  std::vector<std::string> sweep_states() const {
+    Database database = Database::open_readonly(db());
+    std::vector<std::string> states;
+    for (Query rows = database.query("SELECT state FROM sweep ORDER BY id"); rows.step();) {
+      states.push_back(rows.text(0));
+    }
+    return states;
+  }
+
+  std::multiset<std::int64_t> stored_blocks() const {
+    std::multiset<std::int64_t> blocks;
+    for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+      blocks.insert(block_of(row.record.config));
+    }
+    return blocks;
+  }
+
+  static std::multiset<std::int64_t> blocks_of(const std::vector<TrialRequest>& requests) {
+    std::multiset<std::int64_t> blocks;
+    for (const TrialRequest& request : requests) blocks.insert(block_of(request.plan.config));
+    return blocks;
+  }
+
+  TempFolder folder_;
+  SweepSpec sweep_;
+  ScriptedDevice device_;
+  ScriptedCompiler compiler_;
+  SweepReport report_;  // of the last run, complete or not
+};
+
+inline const std::multiset<std::int64_t> kAllBlocks{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+
+}  // namespace assay::test

@@ -1,0 +1,83 @@
+// Two runs of a sweep on one database file.
+#include <gmock/gmock.h>
+
+#include <barrier>
+#include <thread>
+
+#include "tuner/tuner_fixture.h"
+
+namespace assay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using Blocks = std::multiset<std::int64_t>;
+
+class TunerSharing : public TunerTest {};
+
+// The second run begins and ends while the first one's device is busy with BLOCK=1.
+TEST_F(TunerSharing, WhatAnotherIsRunningIsLeftToItAndWhatItHasDoneIsKept) {
+  ScriptedDevice other;
+  ScriptedCompiler other_compiler;
+  SweepReport others;
+  device_.on_run = [&](const TrialRequest& request) {
+    if (block_of(request.plan.config) == 1) others = run(other, other_compiler);
+    return timed(1000);
+  };
+  const SweepReport mine = run();
+  EXPECT_EQ(blocks_of(device_.ran), Blocks{1});
+  EXPECT_EQ(mine.measured, 1u);
+  EXPECT_EQ(mine.kept, 9u);
+  EXPECT_EQ(mine.taken, 0u);
+  EXPECT_EQ(blocks_of(other.ran), (Blocks{2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  EXPECT_EQ(others.measured, 9u);
+  EXPECT_EQ(others.taken, 1u);
+  EXPECT_EQ(stored_blocks(), kAllBlocks);
+  EXPECT_THAT(sweep_states(), ElementsAre("done", "done"));
+
+  EXPECT_THAT(other.reranked, SizeIs(1));
+  ASSERT_THAT(device_.reranked, SizeIs(1)) << "the other's verdict does not know BLOCK=1";
+  EXPECT_EQ(blocks_of(device_.reranked[0]).count(1), 1u);
+}
+
+TEST_F(TunerSharing, AtOnceTheyDivideTheWorkAndRepeatNone) {
+  // Each is in its first trial when the other is: neither can have done it all.
+  std::barrier both_busy(2);
+  std::vector<ScriptedDevice> devices(2);
+  for (ScriptedDevice& device : devices) {
+    device.on_run = [&](const TrialRequest& request) {
+      if (device.ran.size() == 1) both_busy.arrive_and_wait();
+      return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+    };
+  }
+  std::vector<SweepReport> reports(2);
+  const auto sweep = [&](std::size_t i) {
+    Store store = Store::open(db());
+    Progress progress(Progress::Mode::silent, "");
+    ScriptedCompiler compiler;
+    Tuner tuner(sweep_, devices[i], compiler, store, progress, {{}, "90a", "", "", false});
+    tuner.run();
+    reports[i] = tuner.report();
+  };
+  std::thread other(sweep, 1);
+  sweep(0);
+  other.join();
+
+  Blocks ran = blocks_of(devices[0].ran);
+  EXPECT_GT(ran.size(), 0u);
+  EXPECT_LT(ran.size(), 10u);
+  ran.merge(blocks_of(devices[1].ran));
+  EXPECT_EQ(ran, kAllBlocks);
+  EXPECT_EQ(stored_blocks(), kAllBlocks);
+  EXPECT_EQ(reports[0].measured + reports[1].measured, 10u);
+  for (const SweepReport& report : reports) {
+    EXPECT_EQ(report.measured + report.kept + report.taken, 10u);
+  }
+  EXPECT_THAT(sweep_states(), ElementsAre("done", "done"));
+  EXPECT_THAT(Store::open_readonly(db()).check(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay::test

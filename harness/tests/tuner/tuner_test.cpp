@@ -1,0 +1,280 @@
+// The pipeline with a device and a compiler that do what the test says.
+#include "tuner.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "tuner/tuner_fixture.h"
+
+namespace assay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using Blocks = std::multiset<std::int64_t>;
+
+/// A second kernel of the same op, with the same configurations.
+void add_kernel(SweepSpec& sweep, const std::string& name) {
+  sweep.kernels.push_back(sweep.kernels.front());
+  sweep.kernels.back().name = name;
+}
+
+TEST_F(TunerTest, TriesEachConfigurationOnceAndRanksTheBest) {
+  const SweepReport report = run();
+  EXPECT_EQ(blocks_of(device_.ran), kAllBlocks);
+  EXPECT_EQ(stored_blocks(), kAllBlocks);
+  EXPECT_EQ(report.total, 10u);
+  EXPECT_EQ(report.measured, 10u);
+  EXPECT_EQ(report.kept + report.taken + report.skipped, 0u);
+  EXPECT_THAT(sweep_states(), ElementsAre("done"));
+
+  ASSERT_THAT(device_.reranked, SizeIs(1));
+  EXPECT_EQ(blocks_of(device_.reranked[0]), (Blocks{1, 2, 3, 4, 5, 6, 7, 8}));
+  for (const TrialRequest& request : device_.reranked[0]) {
+    EXPECT_EQ(request.screened_ns, 1e3 * static_cast<double>(block_of(request.plan.config)));
+    EXPECT_EQ(request.cubin_path, to_text(request.plan.config) + ".cubin");
+  }
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(1));
+  EXPECT_EQ(ranks[0].record.entries.at(0).config, "BLOCK=1");
+  EXPECT_TRUE(ranks[0].record.entries.at(0).winner);
+}
+
+TEST_F(TunerTest, RunAgainItMeasuresNothing) {
+  sweep_.kernels[0].baseline = {"cublaslt"};
+  run();
+  ScriptedDevice idle;
+  ScriptedCompiler unused;
+  const SweepReport report = run(idle, unused);
+  EXPECT_THAT(idle.ran, IsEmpty());
+  EXPECT_EQ(idle.num_baselines, 0);
+  EXPECT_THAT(idle.reranked, IsEmpty());
+  EXPECT_EQ(unused.num_submitted, 0);
+  EXPECT_EQ(report.kept, 10u);
+  EXPECT_EQ(report.measured, 0u);
+  EXPECT_EQ(report.counts, (decltype(report.counts){{{Status::correct, ""}, 10}}));
+}
+
+TEST_F(TunerTest, OneMoreValueMeasuresThatOneAndRanksAnew) {
+  run();
+  sweep_.kernels[0].params[0].values.push_back(std::int64_t{11});
+  ScriptedDevice device;
+  run(device, compiler_);
+  EXPECT_EQ(blocks_of(device.ran), Blocks{11});
+  EXPECT_THAT(device.reranked, SizeIs(1));
+}
+
+TEST_F(TunerTest, WhatAConfigurationDoesWrongIsStored) {
+  sweep_.kernels[0].params[0].values.push_back(std::int64_t{5000});  // no GPU has such a block
+  compiler_.on_submit = [](const CompileJob& job) {
+    CompileResult result = ScriptedCompiler::good(job);
+    result.ok = block_of(job.config) > 2;
+    result.timed_out = block_of(job.config) == 2;
+    if (!result.ok) result.log = "no";
+    return ScriptedCompiler::ready(result);
+  };
+  device_.on_run = [](const TrialRequest& request) {
+    if (block_of(request.plan.config) > 3) return timed(1000);
+    return Outcome{Status::correctness, "mismatch", "C[0] is 1", {}, {}, 0};
+  };
+  const SweepReport report = run();
+  EXPECT_EQ(blocks_of(device_.ran), (Blocks{3, 4, 5, 6, 7, 8, 9, 10}));
+  EXPECT_EQ(report.counts, (decltype(report.counts){{{Status::correct, ""}, 7},
+                                                    {{Status::compile, "error"}, 1},
+                                                    {{Status::compile, "timeout"}, 1},
+                                                    {{Status::correctness, "mismatch"}, 1},
+                                                    {{Status::runtime, "launch"}, 1}}));
+  EXPECT_EQ((report.examples.at({Status::correctness, "mismatch"})), "BLOCK=3: C[0] is 1");
+  EXPECT_EQ(stored_blocks().size(), 11u);
+  EXPECT_EQ(run().kept, 11u) << "a failure is a result";
+}
+
+TEST_F(TunerTest, NothingCorrectIsNotRanked) {
+  device_.on_run = [](const TrialRequest&) {
+    return Outcome{Status::runtime, "trap", "no", {}, {}, 0};
+  };
+  run();
+  EXPECT_THAT(device_.reranked, IsEmpty());
+  EXPECT_THAT(sweep_states(), ElementsAre("done"));
+}
+
+TEST_F(TunerTest, WhatTheRerankDropsIsAWarning) {
+  const auto in_full = device_.on_rerank;
+  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    result.candidates[0].outcome = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
+    return result;
+  };
+  EXPECT_THAT(run().warnings,
+              ElementsAre("N=1000 add BLOCK=1 was dropped by the re-rank: C[7] is 1"));
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(1));
+  EXPECT_EQ(ranks[0].record.entries.at(0).config, "BLOCK=2");
+}
+
+TEST_F(TunerTest, OneSlowCompileDoesNotHoldTheDeviceUp) {
+  std::promise<CompileResult> slow;
+  compiler_.on_submit = [&](const CompileJob& job) {
+    if (block_of(job.config) == 1) return slow.get_future();
+    return ScriptedCompiler::ready(ScriptedCompiler::good(job));
+  };
+  device_.on_run = [&](const TrialRequest& request) {
+    if (block_of(request.plan.config) == 6) {
+      slow.set_value(ScriptedCompiler::good({"", {}, request.plan.config, ""}));
+      compiler_.on_submit = [](const CompileJob& job) {
+        return ScriptedCompiler::ready(ScriptedCompiler::good(job));
+      };
+    }
+    return timed(1000);
+  };
+  run();
+  ASSERT_THAT(device_.ran, SizeIs(10));
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(block_of(device_.ran[i].plan.config), static_cast<std::int64_t>(i + 2));
+  }
+  EXPECT_EQ(block_of(device_.ran[5].plan.config), 1);
+}
+
+TEST_F(TunerTest, ABudgetOfConfigurationsHoldsForEachKernelAndProblem) {
+  sweep_.search.budget_configs = 3;
+  add_kernel(sweep_, "add_too");
+  sweep_.problems.push_back({{"N", 2000}});
+  const SweepReport report = run();
+  EXPECT_EQ(report.total, 12u);
+  EXPECT_EQ(report.measured, 12u);
+  EXPECT_EQ(report.skipped, 0u);
+  std::map<std::pair<std::string, std::string>, int> tried;
+  for (const TrialRequest& request : device_.ran) {
+    ++tried[{request.plan.kernel, to_text(request.plan.problem)}];
+  }
+  EXPECT_THAT(tried, SizeIs(4));
+  for (const auto& [what, count] : tried) EXPECT_EQ(count, 3) << what.first << " " << what.second;
+}
+
+// What is stored counts too: the same command run again is not a further three.
+TEST_F(TunerTest, ABudgetOfConfigurationsCountsWhatIsStored) {
+  sweep_.search.budget_configs = 3;
+  run();
+  ScriptedDevice idle;
+  EXPECT_EQ(run(idle, compiler_).kept, 3u);
+  EXPECT_THAT(idle.ran, IsEmpty());
+  sweep_.search.budget_configs = 5;
+  EXPECT_EQ(run().measured, 2u);
+}
+
+TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {
+  sweep_.search.budget_seconds = 1e-9;
+  const SweepReport report = run();
+  EXPECT_THAT(device_.ran, IsEmpty());
+  EXPECT_EQ(report.total, 10u);
+  EXPECT_EQ(report.skipped, 10u);
+  EXPECT_THAT(sweep_states(), ElementsAre("done"));
+
+  sweep_.search.budget_seconds = 1e9;
+  EXPECT_EQ(run().measured, 10u);
+}
+
+TEST_F(TunerTest, EachConfigurationRacesTheFastestBeforeIt) {
+  device_.on_run = [](const TrialRequest& request) {
+    const std::int64_t block = block_of(request.plan.config);
+    Outcome outcome = timed(static_cast<double>(1000 - block));
+    // One that was given up early is no record to beat.
+    if (block == 2) {
+      outcome.timing->median_ns = 1;
+      outcome.timing->stop = StopReason::raced;
+    }
+    return outcome;
+  };
+  add_kernel(sweep_, "add_too");  // competes with the first
+  run();
+  ASSERT_THAT(device_.ran, SizeIs(20));
+  EXPECT_EQ(device_.ran[0].best_ns, std::nullopt);
+  EXPECT_EQ(device_.ran[1].best_ns, 999);
+  EXPECT_EQ(device_.ran[2].best_ns, 999);
+  EXPECT_EQ(device_.ran[3].best_ns, 997);
+  EXPECT_EQ(device_.ran[9].best_ns, 991);
+  EXPECT_EQ(device_.ran[10].best_ns, 990);
+}
+
+TEST_F(TunerTest, RacesWhatWasStoredBeforeAndNoOtherProblem) {
+  sweep_.search.budget_configs = 1;
+  run();
+  sweep_.search.budget_configs = 2;
+  sweep_.problems.push_back({{"N", 2000}});
+  ScriptedDevice device;
+  run(device, compiler_);
+  ASSERT_THAT(device.ran, SizeIs(3));
+  EXPECT_TRUE(device.ran[0].best_ns.has_value()) << "BLOCK=1 was stored";
+  EXPECT_FALSE(device.ran[1].best_ns.has_value()) << "nothing of N=2000 is known";
+}
+
+TEST_F(TunerTest, BaselinesAreTimedOnceForEachOpAndProblem) {
+  sweep_.kernels[0].baseline = {"cublaslt"};
+  add_kernel(sweep_, "add_too");
+  sweep_.problems.push_back({{"N", 2000}});
+  run();
+  EXPECT_EQ(device_.num_baselines, 2);
+  EXPECT_THAT(Store::open_readonly(db()).baselines({}), SizeIs(2));
+}
+
+TEST_F(TunerTest, AKernelForOtherDevicesIsLeftOutWithAWarning) {
+  add_kernel(sweep_, "add_too");
+  sweep_.kernels[1].arch = {"100"};
+  EXPECT_THAT(run().warnings, ElementsAre(HasSubstr("add_too is left out")));
+  EXPECT_THAT(device_.ran, SizeIs(10));
+
+  sweep_.kernels[0].arch = {"80a"};
+  EXPECT_THROW(run(), UsageError);
+  EXPECT_THAT(sweep_states(), ElementsAre("done", "failed"));
+}
+
+/// The device is lost while it does what the parameter says.
+class LostDevice : public TunerTest, public testing::WithParamInterface<std::string> {
+ protected:
+  LostDevice() {
+    sweep_.kernels[0].baseline = {"cublaslt"};
+    if (GetParam() == "baseline") {
+      device_.on_baselines = [](const TrialRequest&,
+                                const std::vector<std::string>&) -> std::vector<BaselineTiming> {
+        throw Error("GPU 0 is lost");
+      };
+    } else if (GetParam() == "trial") {
+      device_.on_run = [](const TrialRequest& request) {
+        if (block_of(request.plan.config) == 4) throw Error("GPU 0 is lost");
+        return timed(1000);
+      };
+    } else {
+      device_.on_rerank = [](const std::vector<TrialRequest>&) -> RerankResult {
+        throw Error("GPU 0 is lost");
+      };
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(In, LostDevice, testing::Values("baseline", "trial", "rerank"),
+                         [](const auto& test) { return test.param; });
+
+TEST_P(LostDevice, EndsTheSweepAndKeepsWhatIsStored) {
+  EXPECT_THROW(run(), Error);
+  EXPECT_THAT(sweep_states(), ElementsAre("failed"));
+  EXPECT_EQ(compiler_.num_cancelled, 1);
+  const std::map<std::string, Blocks> stored{
+      {"baseline", {}}, {"trial", {1, 2, 3}}, {"rerank", kAllBlocks}};
+  EXPECT_EQ(stored_blocks(), stored.at(GetParam()));
+  EXPECT_EQ(report_.measured, stored.at(GetParam()).size());
+  EXPECT_THAT(Store::open_readonly(db()).ranks({}), IsEmpty());
+
+  ScriptedDevice sound;
+  const SweepReport report = run(sound, compiler_);
+  EXPECT_EQ(report.kept, stored.at(GetParam()).size());
+  EXPECT_EQ(sound.num_baselines, GetParam() == "baseline" ? 1 : 0);
+  EXPECT_EQ(stored_blocks(), kAllBlocks);
+  EXPECT_THAT(Store::open_readonly(db()).ranks({}), SizeIs(1));
+  EXPECT_THAT(sweep_states(), ElementsAre("failed", "done"));
+}
+
+}  // namespace
+}  // namespace assay::test
