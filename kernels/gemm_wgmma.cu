@@ -1,21 +1,23 @@
 // C[M,N] = A[M,K] @ B[N,K]^T, bf16 in and out, fp32 sums, by wgmma (sm_90a). K is a multiple of 8.
 
 #include "common/gemm_wgmma.cuh"
-#include "common/ptx/grid_dependency.cuh"
-#include "common/reduce_fragments.cuh"
 
-extern "C" __global__ void __launch_bounds__(kThreads, 1)
+using G = Geometry<GemmTunables<Bf16>>;
+using Tiles = DenseTiles<G>;
+
+extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
     gemm_wgmma(const Bf16*, const Bf16*, Bf16* c, float* partial,
                const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
                const __grid_constant__ TensorMap c_map, int m, int n, int k, int) {
-  gemm_wgmma_block<Bf16>({a_map, b_map, c_map, c, partial, m, n, k});
+  gemm_block<G, Tiles>({m, n, k}, Boxes<G, Side::m>{&a_map}, Boxes<G, Side::n>{&b_map},
+                       Output<Bf16>{c, n, &c_map, partial});
 }
 
 /// Second launch, when the sums over K were made in parts.
 extern "C" __global__ void __launch_bounds__(128)
-    gemm_wgmma_reduce(const Bf16*, const Bf16*, Bf16* c, const float* partial,
+    gemm_wgmma_reduce(const Bf16*, const Bf16*, Bf16* c, float* partial,
                       const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
                       const __grid_constant__ TensorMap, int m, int n, int k, int workers) {
   grid_wait();
-  reduce_fragments(partial, c, m, n, k, workers);
+  reduce_block<G>({m, n, k}, Output<Bf16>{c, n, nullptr, partial}, workers);
 }

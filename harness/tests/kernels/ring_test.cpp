@@ -1,4 +1,4 @@
-#include "common/ring.cuh"
+#include "common/wgmma/ring.cuh"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ template <int kStages>
 void walk() {
   RingPlace<kStages> place;
   for (int step = 0; step < 100; ++step) {
-    EXPECT_EQ(place.slot, step % kStages);
+    EXPECT_EQ(place.stage, step % kStages);
     EXPECT_EQ(place.parity, static_cast<unsigned>(step / kStages % 2)) << "step " << step;
     place.advance();
   }
@@ -36,13 +36,13 @@ TEST(RingPlace, SkipIsAsManyAdvances) {
       }
       for (int i = 0; i < count; ++i) stepped.advance();
       skipped.skip(count);
-      ASSERT_EQ(skipped.slot, stepped.slot) << start << " + " << count;
+      ASSERT_EQ(skipped.stage, stepped.stage) << start << " + " << count;
       ASSERT_EQ(skipped.parity, stepped.parity) << start << " + " << count;
     }
   }
 }
 
-/// The ring of wgmma_loop.cuh as its barriers see it: a producer, copies that land in any order,
+/// The ring of wgmma/loop.cuh as its barriers see it: a producer, copies that land in any order,
 /// and two warpgroups that take every other tile. explore() tries every interleaving of their
 /// steps.
 template <int kStages>
@@ -82,7 +82,7 @@ class RingModel {
   struct State {
     int produced = 0;                    // slices whose copies have been started
     std::set<int> flying;                // those that have not landed
-    std::array<int, kStages> full = {};  // phases completed, of each slot's barriers
+    std::array<int, kStages> full = {};  // phases completed, of each stage's barriers
     std::array<int, kStages> empty = {};
     std::array<bool, 2> turn = {true, false};
     std::array<Group, 2> groups = {Group{0}, Group{1}};
@@ -106,7 +106,7 @@ class RingModel {
   void produce(State state) {
     const RingPlace<kStages> place = place_of(state.produced);
     if (state.produced == tiles_ * slices_) return;
-    if (!completed(state.empty[place.slot], place.parity ^ 1)) return;
+    if (!completed(state.empty[place.stage], place.parity ^ 1)) return;
     state.flying.insert(state.produced++);
     next_.push_back(state);
   }
@@ -115,7 +115,7 @@ class RingModel {
     for (const int slice : state.flying) {
       State next = state;
       next.flying.erase(slice);
-      ++next.full[place_of(slice).slot];
+      ++next.full[place_of(slice).stage];
       next_.push_back(next);
     }
   }
@@ -127,7 +127,7 @@ class RingModel {
     const RingPlace<kStages> place = place_of(slice);
     const auto sees = [&](int of_slice) {
       const RingPlace<kStages> at = place_of(of_slice);
-      return completed(state.full[at.slot], at.parity);
+      return completed(state.full[at.stage], at.parity);
     };
     switch (group.step) {
       case take:
@@ -137,12 +137,12 @@ class RingModel {
         break;
       case wait:
         if (!group.full && !sees(slice)) return;
-        stale_ = stale_ || state.full[place.slot] != slice / kStages + 1;
+        stale_ = stale_ || state.full[place.stage] != slice / kStages + 1;
         if (group.slice + 1 == slices_) state.turn[1 - index] = true;
         group.step = multiply;
         break;
       case multiply:  // in its middle: lets go of the slice before, looks at the next
-        if (group.slice > 0) ++state.empty[place_of(slice - 1).slot];
+        if (group.slice > 0) ++state.empty[place_of(slice - 1).stage];
         if (group.slice + 1 < slices_) {
           group = {group.tile, group.slice + 1, wait, sees(slice + 1)};
         } else {
@@ -150,7 +150,7 @@ class RingModel {
         }
         break;
       case last_release:
-        ++state.empty[place.slot];
+        ++state.empty[place.stage];
         group = {group.tile + 2};
         break;
     }
@@ -167,7 +167,7 @@ template <int kStages>
 void expect_no_stale_slice() {
   for (const int slices : {1, 2, 3, kStages, kStages + 1, 2 * kStages + 1}) {
     EXPECT_EQ(RingModel<kStages>(4, slices, true).explore(), "")
-        << kStages << " slots, " << slices << " slices";
+        << kStages << " stages, " << slices << " slices";
   }
 }
 

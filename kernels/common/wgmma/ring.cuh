@@ -1,30 +1,30 @@
 #pragma once
 
-// A ring of slots that one side fills and the other empties. Compiled by the host too: the tests
+// A ring of stages that one side fills and the other empties. Compiled by the host too: the tests
 // walk it.
 
 #include "common/types.cuh"
 
-/// The slot a side is at, and the parity of the round it is in: parity flips each time the ring has
-/// been gone around.
+/// The stage a side is at, and the parity of the phase its barriers are in: it flips each time the
+/// ring has been gone around.
 template <int kStages>
 struct RingPlace {
-  static_assert(kStages >= 1, "a ring has a slot");
-  int slot = 0;
+  static_assert(kStages >= 1, "a ring has a stage");
+  int stage = 0;
   unsigned parity = 0;
 
   ASSAY_HD constexpr void advance() {
-    if (++slot == kStages) {
-      slot = 0;
+    if (++stage == kStages) {
+      stage = 0;
       parity ^= 1;
     }
   }
 
   /// advance() `count` times: past the slices that somebody else works on.
   ASSAY_HD constexpr void skip(int count) {
-    const int to = slot + count;
+    const int to = stage + count;
     parity ^= static_cast<unsigned>(to / kStages) & 1u;
-    slot = to % kStages;
+    stage = to % kStages;
   }
 };
 
@@ -32,7 +32,7 @@ struct RingPlace {
 
 #include "common/ptx/mbarrier.cuh"
 
-/// The barriers of a ring in shared memory. `full` completes when a slot's copies have landed,
+/// The barriers of a ring in shared memory. `full` completes when a stage's copies have landed,
 /// `empty` when everyone who reads it has let go of it.
 template <int kStages>
 struct Ring {
@@ -40,31 +40,32 @@ struct Ring {
 
   static constexpr int kBytes = kStages * 16;
 
-  __device__ __forceinline__ unsigned full(int slot) const { return barriers + slot * 8; }
-  __device__ __forceinline__ unsigned empty(int slot) const {
-    return barriers + (kStages + slot) * 8;
+  __device__ __forceinline__ unsigned full(int stage) const { return barriers + stage * 8; }
+  __device__ __forceinline__ unsigned empty(int stage) const {
+    return barriers + (kStages + stage) * 8;
   }
 
   /// By one thread; fence_mbarrier_init and a barrier come between this and all other uses.
   /// Unrolled, as a launch begins with it.
   __device__ __forceinline__ void init(unsigned readers) const {
 #pragma unroll
-    for (int slot = 0; slot < kStages; ++slot) {
-      mbarrier_init(full(slot), 1);
-      mbarrier_init(empty(slot), readers);
+    for (int stage = 0; stage < kStages; ++stage) {
+      mbarrier_init(full(stage), 1);
+      mbarrier_init(empty(stage), readers);
     }
   }
 
   __device__ __forceinline__ bool is_full(const RingPlace<kStages>& place) const {
-    return mbarrier_test_wait(full(place.slot), place.parity);
+    return mbarrier_test_wait(full(place.stage), place.parity);
   }
   __device__ __forceinline__ void wait_full(const RingPlace<kStages>& place) const {
-    while (!mbarrier_try_wait(full(place.slot), place.parity)) {
+    while (!mbarrier_try_wait(full(place.stage), place.parity)) {
     }
   }
-  /// In the first round nobody has used the slots: the parity before a barrier's first is complete.
+  /// In the first phase nobody has used the stages: the parity before a barrier's first is
+  /// complete.
   __device__ __forceinline__ void wait_empty(const RingPlace<kStages>& place) const {
-    while (!mbarrier_try_wait(empty(place.slot), place.parity ^ 1)) {
+    while (!mbarrier_try_wait(empty(place.stage), place.parity ^ 1)) {
     }
   }
 };

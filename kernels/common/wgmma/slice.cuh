@@ -1,15 +1,16 @@
 #pragma once
 
-// A warpgroup's piece of a tile: kLongTiles times 64 rows of the long operand against all kWide
+// A warpgroup's piece of a tile: G::kLongTiles times 64 rows of the long operand against all kWide
 // rows of the wide one. Operands lie in shared memory in panels of 64 columns, 128 bytes a row,
 // swizzled.
 
 #include "common/ptx/wgmma.cuh"
 #include "common/types.cuh"
 
-/// fp32 sums of one thread; of each eight columns it holds four, as wgmma.cuh says.
-template <int kLongTiles, int kWide>
-using WgmmaSums = float[kLongTiles][kWide / 2];
+/// The fp32 sums of one thread, its accumulators: of each eight columns it holds four, as wgmma.cuh
+/// says.
+template <typename G>
+using Accumulators = float[G::kLongTiles][G::kWide / 2];
 
 /// What wgmma takes for an address: rows of 128 bytes, eight of them to a swizzled block of 1024.
 /// This is the half that differs from address to address: it counts 16 bytes, and has the stride
