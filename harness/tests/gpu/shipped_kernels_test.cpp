@@ -1,5 +1,5 @@
-// The kernels that are shipped, a few configurations of each drawn at random, on sizes that no tile
-// divides. Checked without being timed, so that compute-sanitizer can watch:
+// The kernels that are shipped, and those that show what else their main loop can do, a few
+// configurations of each drawn at random, on sizes that no tile divides. Checked without being timed, so that compute-sanitizer can watch:
 //
 //   compute-sanitizer --tool racecheck build/gpu_test --gtest_filter='*ShippedKernels*'
 //
@@ -25,6 +25,7 @@ constexpr std::size_t kDrawn = 12;
 struct Case {
   std::string kernel;
   Problem problem;
+  std::string folder = "kernels";
 };
 
 std::string name_of(const Case& one) {
@@ -44,6 +45,9 @@ std::vector<Case> cases() {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});
+  for (const Problem& problem : ragged) {
+    cases.push_back({"gated_mlp", problem, "harness/tests/kernels/main_loop"});
+  }
   return cases;
 }
 
@@ -79,7 +83,8 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
   const Driver driver;
   const Context context(driver, 0);
   const DeviceInfo info = query_device(driver, context.device());
-  const KernelSpec kernel = shipped_kernel(GetParam().kernel);
+  const KernelSpec kernel =
+      load_kernel(test::source_folder() / GetParam().folder / (GetParam().kernel + ".yaml"));
   if (kernel.arch.front() == "90a" && info.cc != 90) GTEST_SKIP() << "for Hopper only";
   const Stream stream = make_stream(driver);
   WorkerState worker(driver, stream.get(), info, read_file(support_cubin(info)), {});

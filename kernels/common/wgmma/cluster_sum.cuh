@@ -16,8 +16,8 @@ struct ClusterSum {
   static constexpr int kThreads = G::kConsumerThreads;                 // that hold sums
   static constexpr int kGroups = G::kOutputTiles * G::kOutputColumns;  // of a thread
   static constexpr int kShare = cdiv(kGroups, kBlocks);
-  static constexpr int kGroupBytes = kThreads * 16 * G::kProducts;
-  static constexpr int kBytes = (kBlocks - 1) * kShare * kGroupBytes;  // that a block receives
+  static constexpr int kBytes =  // that a block receives
+      (kBlocks - 1) * kShare * G::kProducts * kThreads * 16;
 
   unsigned received;  // kBytes of shared memory that have no other use
   unsigned barrier;   // of one arrival, used once
@@ -31,11 +31,10 @@ struct ClusterSum {
     return {group / G::kOutputColumns, group % G::kOutputColumns};
   }
 
-  /// Where `owner` keeps what another block sent.
-  static __device__ __forceinline__ int offset(int from, int owner, int group, int product) {
-    const int first = slot_of_sender(from, owner) * kShare;
-    return (((first + group) * G::kProducts + product) * kThreads + static_cast<int>(threadIdx.x)) *
-           16;
+  /// Where a block keeps what the sender of slot `slot` sent, for this thread.
+  static __device__ __forceinline__ int offset(int slot, int group, int product) {
+    const int of_all = (slot * kShare + group) * G::kProducts + product;
+    return (of_all * kThreads + static_cast<int>(threadIdx.x)) * 16;
   }
 
   /// Sends the others their shares and keeps its own. All blocks run, and have set their barriers
@@ -45,8 +44,8 @@ struct ClusterSum {
 #pragma unroll
     for (int owner = 0; owner < kBlocks; ++owner) {
       const unsigned rank = static_cast<unsigned>(first_rank + owner * rank_step);
-      const unsigned to =
-          cluster_address(received + static_cast<unsigned>(offset(block, owner, 0, 0)), rank);
+      const unsigned to = cluster_address(
+          received + static_cast<unsigned>(offset(slot_of_sender(block, owner), 0, 0)), rank);
       const unsigned to_barrier = cluster_address(barrier, rank);
 #pragma unroll
       for (int group = 0; group < kShare; ++group) {
@@ -55,7 +54,7 @@ struct ClusterSum {
         take_group<G>(mine, sums, output_of(smaller(owner * kShare + group, kGroups - 1)));
 #pragma unroll
         for (int product = 0; product < G::kProducts; ++product) {
-          const unsigned at = group * kGroupBytes + product * kThreads * 16;
+          const unsigned at = offset(0, group, product) - offset(0, 0, 0);
           if (owner != block) cluster_send(to + at, to_barrier, mine[product]);
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
@@ -74,30 +73,28 @@ struct ClusterSum {
   }
 
   /// Adds this block's share up: `store(group, output)` gets the sums of each of its groups. `base`
-  /// is `received` as a pointer.
+  /// is `received` as a pointer. No branches: loads and sums of all groups mix. Slots are in the
+  /// order of their senders, and this block's own sums come before those of slot `block`; adding -0
+  /// in all other places changes nothing.
   template <typename Store>
   __device__ __forceinline__ void add_up(const unsigned char* base, const Share& own,
                                          const Store& store) const {
 #pragma unroll
     for (int group = 0; group < kShare; ++group) {
       const int of_all = block * kShare + group;
-      if (of_all >= kGroups) break;
+      if (kGroups % kBlocks != 0 && of_all >= kGroups) break;
       SumGroup<G> sums;
 #pragma unroll
       for (int product = 0; product < G::kProducts; ++product) {
-        float sum[4] = {};
+        float sum[4] = {-0.0f, -0.0f, -0.0f, -0.0f};
 #pragma unroll
-        for (int from = 0; from < kBlocks; ++from) {
-          const float(&mine)[4] = own[group][product];
-          float term[4] = {mine[0], mine[1], mine[2], mine[3]};
-          if (from != block) {
-            const float* sent =
-                reinterpret_cast<const float*>(base + offset(from, block, group, product));
+        for (int slot = 0; slot < kBlocks; ++slot) {
 #pragma unroll
-            for (int e = 0; e < 4; ++e) term[e] = sent[e];
-          }
+          for (int e = 0; e < 4; ++e) sum[e] += slot == block ? own[group][product][e] : -0.0f;
+          if (slot == kBlocks - 1) continue;
+          const float* sent = reinterpret_cast<const float*>(base + offset(slot, group, product));
 #pragma unroll
-          for (int e = 0; e < 4; ++e) sum[e] += term[e];
+          for (int e = 0; e < 4; ++e) sum[e] += sent[e];
         }
 #pragma unroll
         for (int e = 0; e < 4; ++e) sums[product][e] = sum[e];

@@ -88,8 +88,20 @@ struct Geometry : Config {
             output.column + (kSwap ? 0 : product * kOutputColumns)};
   }
 
-  /// Rows of a tile's N side that come from one matrix before those of the next follow.
-  static constexpr int kProductRun = kProducts == 1 ? kBlockN : (kSwap ? 64 : kBlockN / kProducts);
+  /// Rows of a tile's N side that come from one matrix before as many of the next follow.
+  static constexpr int kProductRun =
+      kProducts == 1 ? kBlockN : (kSwap ? 64 : kBlockN / kProducts);
+
+  /// Where row `row` of a tile's N side comes from: which product's matrix, and which of the rows
+  /// that the tile has of each.
+  struct Source {
+    int product;
+    int row;
+  };
+  static ASSAY_HD constexpr Source source_of(int row) {
+    return {row / kProductRun % kProducts,
+            row / (kProductRun * kProducts) * kProductRun + row % kProductRun};
+  }
 
   static_assert(kBlockK % kPanelColumns == 0, "slices are made of panels of 64 columns");
   static_assert(kLong % (64 * kSharers) == 0 && kLongTiles > 0,
