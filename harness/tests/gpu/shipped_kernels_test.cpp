@@ -1,5 +1,6 @@
 // The kernels that are shipped, and those that show what else their main loop can do, a few
-// configurations of each drawn at random, on sizes that no tile divides. Checked without being timed, so that compute-sanitizer can watch:
+// configurations of each drawn at random, on sizes that no tile divides. Checked without being
+// timed, so that compute-sanitizer can watch:
 //
 //   compute-sanitizer --tool racecheck build/gpu_test --gtest_filter='*ShippedKernels*'
 //

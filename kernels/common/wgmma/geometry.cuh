@@ -89,8 +89,7 @@ struct Geometry : Config {
   }
 
   /// Rows of a tile's N side that come from one matrix before as many of the next follow.
-  static constexpr int kProductRun =
-      kProducts == 1 ? kBlockN : (kSwap ? 64 : kBlockN / kProducts);
+  static constexpr int kProductRun = kProducts == 1 ? kBlockN : (kSwap ? 64 : kBlockN / kProducts);
 
   /// Where row `row` of a tile's N side comes from: which product's matrix, and which of the rows
   /// that the tile has of each.
@@ -142,10 +141,12 @@ ASSAY_HD constexpr CopyShare copy_share(const ClusterPlace& place) {
             static_cast<unsigned short>(((1u << G::kClusterN) - 1)
                                         << (place.k * G::kLayer + place.m * G::kClusterN))};
   } else {
-    unsigned blocks = 0;
-#pragma unroll
-    for (int m = 0; m < G::kClusterM; ++m) blocks |= 1u << (m * G::kClusterN);
-    return {place.m, static_cast<unsigned short>(blocks << (place.k * G::kLayer + place.n))};
+    constexpr unsigned kColumn = [] {  // of the cluster, its first
+      unsigned blocks = 0;
+      for (int m = 0; m < G::kClusterM; ++m) blocks |= 1u << (m * G::kClusterN);
+      return blocks;
+    }();
+    return {place.m, static_cast<unsigned short>(kColumn << (place.k * G::kLayer + place.n))};
   }
 }
 

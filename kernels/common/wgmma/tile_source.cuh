@@ -55,16 +55,17 @@ struct DenseTiles {
   int rows;   // of A
   Unit only;  // the block's, when it does not stay for more
 
-  ASSAY_HD constexpr DenseTiles(const Problem& problem, const ClusterPlace& place, int worker,
-                                int workers)
+  /// For the block at `in_cluster` of cluster `cluster`, one of `clusters`.
+  ASSAY_HD constexpr DenseTiles(const Problem& problem, const ClusterPlace& in_cluster, int cluster,
+                                int clusters)
       : walk(problem.walk()),
         stream{},
-        place(place),
+        place(in_cluster),
         num_slices(problem.num_slices()),
-        worker(worker),
-        workers(workers),
+        worker(cluster),
+        workers(clusters),
         rows(problem.m),
-        only(G::kPersistent ? Unit{} : walk.at(worker)) {
+        only(G::kPersistent ? Unit{} : walk.at(cluster)) {
     if constexpr (G::kStream) stream = {walk.count(), num_slices, workers};
   }
 

@@ -3,8 +3,8 @@
 // What becomes of sums before they are rounded, on every way out of the main loop.
 //
 // A transform is called with the sums that make one output, G::kProducts of them, and with the
-// output's row and column of C. Both may lie beyond C, where what it returns is not stored; there it
-// must not read.
+// output's row and column of C. Both may lie beyond C, where what it returns is not stored; there
+// it must not read.
 
 /// C is the product.
 struct Identity {
