@@ -3,7 +3,7 @@
 // The body of a kernel that multiplies with wgmma: brings the slices of two operands through a ring
 // of stages, multiplies them, and lets outputs go. A kernel names its tunables (geometry.cuh), its
 // tile source (tile_source.cuh), its operands (operand.cuh) and its output with its transform
-// (stores.cuh, transform.cuh). kernels/README.md tells the story.
+// (stores.cuh, transform.cuh). kernels/common/README.md tells the story.
 
 #include "common/ptx/grid_dependency.cuh"
 #include "common/ptx/setmaxnreg.cuh"

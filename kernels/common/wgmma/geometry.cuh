@@ -121,7 +121,7 @@ struct Geometry : Config {
                 "streaming shares out the last tiles of blocks that stay");
   static_assert(!kOverlap ||
                     (kLongTiles == 2 && kMode != Mode::pingpong && kClusterK == 1 && kStages > 2),
-                "to store 64 rows while others are multiplied takes two times 64, and a slot "
+                "to store 64 rows while others are multiplied takes two times 64, and a stage "
                 "beside the two last slices");
   static_assert(kStaged || kStoreBy == StoreBy::lanes,
                 "the copy engine takes C from shared memory");
