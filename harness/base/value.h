@@ -12,6 +12,9 @@ namespace assay {
 /// A parameter's value: an integer, or a word that becomes an enumerator in the kernel's source.
 using Value = std::variant<std::int64_t, std::string>;
 
+/// What an option of a reference's operation is set to: a flag or a number.
+using OptionValue = std::variant<bool, double>;
+
 /// One value per parameter, in the order the kernel declares them.
 using Config = std::vector<std::pair<std::string, Value>>;
 

@@ -40,8 +40,8 @@ double product_flops_per_s(const Driver& driver, CUstream stream, const SupportK
   OperationCall call;
   call.operands["a"] = {a.get(), dtype, {size, size}};
   call.operands["b"] = {b.get(), dtype, {size, size}};
-  call.options["transpose_b"] = 1;
-  call.out = {c.get(), dtype, {size, size}};
+  call.operands["out"] = {c.get(), dtype, {size, size}};
+  call.options = {{"transpose_a", false}, {"transpose_b", true}};
   const LtMatmul product(driver, stream, cublas, call, compute);
   product.enqueue(0, c.get());
   driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "judge/operations.h"
+#include "judge/operation.h"
 #include "messages/requests.h"
 #include "timing/timer.h"
 

@@ -221,9 +221,7 @@ std::string Checker::element_text(const CheckedOutput& output, std::uint64_t ind
 
 bool Checker::reference_changed(const CheckedOutput& output) const {
   DeviceWord<std::uint64_t> hash(*driver_, stream_);
-  support_->hash(output.reference->operand.data,
-                 static_cast<std::size_t>(output.reference->operand.elements()) * sizeof(float),
-                 hash.pointer());
+  support_->hash(output.reference->operand.data, output.reference->bytes(), hash.pointer());
   return hash.read() != output.reference->hash;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/stats.h"
 #include "judge/cublas_types.h"
+#include "judge/operations/gemm.h"
 
 namespace assay {
 namespace {
@@ -54,7 +55,7 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
                "cublasLtMatmulDescSetAttribute");
   first_ = make_layout(cuda_type(b.dtype), b.shape[1], b.shape[0]);
   second_ = make_layout(cuda_type(a.dtype), a.shape[1], a.shape[0]);
-  out_ = make_layout(cuda_type(call.out.dtype), gemm.n, gemm.m);
+  out_ = make_layout(cuda_type(call.operand("out").dtype), gemm.n, gemm.m);
 
   cublasLtMatmulPreference_t preference = nullptr;
   cublas.check(cublas.cublasLtMatmulPreferenceCreate(&preference),

@@ -6,7 +6,7 @@
 
 #include "cuda/cublas.h"
 #include "cuda/handles.h"
-#include "judge/operations.h"
+#include "judge/operation.h"
 #include "timing/timer.h"
 
 namespace assay {

@@ -4,34 +4,42 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "judge/operations.h"
+#include "judge/operation.h"
 #include "space/plan.h"
 #include "support/inputs.h"
 
 namespace assay {
 
-/// The fp32 values that one output must have.
+/// The fp32 values that an output must have, or that later steps read.
 struct ReferenceOutput {
   DeviceMemory memory;
   Operand operand;
   std::int64_t sum_length = 0;  // over all the steps that lead to it
   double rms = 0;
   std::uint64_t hash = 0;
+
+  std::size_t bytes() const { return static_cast<std::size_t>(operand.elements()) * sizeof(float); }
 };
 
-/// What a plan's outputs must be, by output name.
+/// What the steps of a plan's reference computed, by name.
 struct Reference {
-  std::map<std::string, ReferenceOutput> outputs;
+  std::map<std::string, ReferenceOutput> outputs;  // of every step, also those read by steps alone
+  std::set<std::string> unchecked;                 // the operations that have no check in fp64
 };
+
+/// A sentence for the message of a result that rests on an unchecked operation, else nothing.
+std::string unchecked_note(const Reference& reference);
 
 /// The inputs of a trial by argument name.
 using InputMap = std::map<std::string, std::shared_ptr<const Input>>;
 
-/// The operands of step `index` of the reference of `plan`. Those that an earlier step computed
-/// come from `made`. Throws Failure `oracle` for a name that is neither an input nor in `made`.
+/// The inputs and options of step `index` of the reference of `plan`. Inputs that an earlier step
+/// computed come from `made`. Throws Failure `oracle` for a name that is neither an input nor in
+/// `made`.
 OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap& inputs,
                              const Reference& made);
 
@@ -41,13 +49,13 @@ class References {
   References(const Driver& driver, CUstream stream, const SupportKernels& support,
              OperationEngine& engine);
 
-  /// Throws Failure `oracle` when an operation cannot be done or the result disagrees with the
-  /// host's own computation of a sample of its elements.
+  /// Throws Failure `oracle` when an operation cannot be done, does not make the shape that an
+  /// output has, or disagrees with the host's own computation of a sample of its elements.
   std::shared_ptr<const Reference> get(const Plan& plan, const InputMap& inputs);
   void clear() { kept_.clear(); }
 
  private:
-  void verify(const Operation& operation, const OperationCall& call);
+  void add_step(const Plan& plan, std::size_t index, const InputMap& inputs, Reference& reference);
 
   const Driver* driver_;
   CUstream stream_;

@@ -64,7 +64,7 @@ struct LaunchPlan {
 struct ReferencePlan {
   std::string operation;
   std::map<std::string, std::string> operands;
-  std::map<std::string, std::int64_t> options;
+  std::map<std::string, OptionValue> options;
   bool operator==(const ReferencePlan&) const = default;
 };
 

@@ -126,14 +126,22 @@ LaunchPlan launch_of(const json& value) {
 }
 
 json reference_json(const ReferencePlan& plan) {
-  return {{"operation", plan.operation}, {"operands", plan.operands}, {"options", plan.options}};
+  json result = {{"operation", plan.operation}, {"operands", plan.operands}};
+  json& options = result["options"] = json::object();
+  for (const auto& [name, value] : plan.options) {
+    options[name] = std::visit([](const auto& v) { return json(v); }, value);
+  }
+  return result;
 }
 
 ReferencePlan reference_of(const json& value) {
   ReferencePlan plan;
   value.at("operation").get_to(plan.operation);
   value.at("operands").get_to(plan.operands);
-  value.at("options").get_to(plan.options);
+  for (const auto& [name, option] : value.at("options").items()) {
+    plan.options[name] =
+        option.is_boolean() ? OptionValue(option.get<bool>()) : OptionValue(option.get<double>());
+  }
   return plan;
 }
 

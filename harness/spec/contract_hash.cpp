@@ -22,6 +22,10 @@ class Canonical {
  private:
   static std::string as_text(std::string_view text) { return std::string(text); }
   static std::string as_text(std::int64_t value) { return std::to_string(value); }
+  static std::string as_text(const OptionValue& value) {
+    const bool* flag = std::get_if<bool>(&value);
+    return flag ? as_text(std::int64_t{*flag}) : fmt::format("{}", std::get<double>(value));
+  }
   static std::string as_text(const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : "default";
   }

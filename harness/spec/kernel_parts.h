@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "spec/kernel_spec.h"
+#include "spec/vocabulary.h"
 #include "spec/yaml.h"
 
 // The parts of a kernel's contract, each read from its YAML node; only the loaders include this.
@@ -24,6 +25,9 @@ std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols);
 /// `kernel_name` is the entry of a launch that names none.
 std::vector<LaunchSpec> read_launches(const YamlNode& node, const std::string& kernel_name,
                                       const Symbols& symbols);
+
+/// The value of an option, which has the type of `row.otherwise`.
+OptionValue read_option(const YamlNode& node, const OptionRow& row);
 
 /// Checks that the operations compute every output of `args`.
 std::vector<ReferenceSpec> read_reference(const YamlNode& node, const std::vector<ArgSpec>& args);

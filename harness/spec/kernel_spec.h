@@ -80,12 +80,12 @@ struct LaunchSpec {
   std::optional<ExprSpec> early = {};  // may it begin before the launch ahead has ended
 };
 
-/// One named operation of the reference, its operands (buffers by name; `out` among them) and all
-/// of its flags (1/0).
+/// One named operation of the reference with all of its options. Its operands are the kernel's
+/// buffers, or results that only later operations read, which have names of their own.
 struct ReferenceSpec {
   std::string operation;                        // "gemm"
   std::map<std::string, std::string> operands;  // {"a": "A", "b": "B", "out": "C"}
-  std::map<std::string, std::int64_t> options;  // {"transpose_b": 1}
+  std::map<std::string, OptionValue> options;   // {"transpose_b": true}
   Location where;
 };
 

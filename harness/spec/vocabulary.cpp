@@ -1,11 +1,23 @@
 #include "spec/vocabulary.h"
 
 namespace assay {
+namespace {
+
+// What an output can be compared in, and cuBLAS multiply.
+const std::vector<DType> kFloats = {DType::bf16, DType::f16, DType::f32};
+const std::vector<DType> kNumbers = {DType::bf16, DType::f16, DType::f32, DType::f64,
+                                     DType::i32,  DType::i64, DType::u8};
+
+}  // namespace
 
 const std::vector<OperationRow>& operations() {
   static const std::vector<OperationRow> rows = {
-      {"gemm", {"a", "b"}, {"transpose_a", "transpose_b"}, 2},
-      {"add", {"a", "b"}, {}, 0},
+      {OperationId::gemm,
+       "gemm",
+       {{"a", 2, kFloats}, {"b", 2, kFloats, "a"}},
+       {{"out", 2, kFloats}},
+       {{"transpose_a", false}, {"transpose_b", false}}},
+      {OperationId::add, "add", {{"a", 0, kNumbers}, {"b", 0, kNumbers}}, {{"out", 0, kFloats}}},
   };
   return rows;
 }

@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/dtype.h"
 #include "base/error.h"
+#include "base/value.h"
 
 // The words that contracts and sweeps may use, one row each. These tables are the only ones: what
 // runs on the GPU finds its part by a row's `id`, in a switch without default, so that a word
@@ -19,12 +21,29 @@
 
 namespace assay {
 
-/// An operation of the reference: `{name: {INPUT: buffer, .., out: buffer, OPTION: true}}`.
-struct OperationRow {
+enum class OperationId { gemm, add };
+
+/// A tensor that an operation reads or makes.
+struct OperandRow {
   std::string_view name;
-  std::vector<std::string> inputs;
-  std::vector<std::string> options;  // flags, false unless given
-  std::size_t rank;                  // dimensions of each operand; 0: any, but all the same
+  std::size_t rank;  // how many dimensions; 0: any, but as many as the others with 0
+  std::vector<DType> dtypes;
+  std::string_view same_as = {};  // an input before this one that has the same dtype
+};
+
+struct OptionRow {
+  std::string_view name;
+  OptionValue otherwise;  // when the contract gives none; what is given has its type
+};
+
+/// An operation of the reference: `{name: {INPUT: tensor, .., OUTPUT: tensor, .., OPTION: true}}`.
+/// A result is read by later operations as f32, whatever its buffer's dtype.
+struct OperationRow {
+  OperationId id;
+  std::string_view name;
+  std::vector<OperandRow> inputs;
+  std::vector<OperandRow> outputs;
+  std::vector<OptionRow> options = {};
 };
 const std::vector<OperationRow>& operations();
 
@@ -47,8 +66,8 @@ const std::vector<GeneratorRow>& generators();
 
 enum class BaselineId { cublaslt };
 
-/// A baseline: what a user would run instead. `only` is the operation that it computes. The
-/// reference must have exactly one of it.
+/// A baseline: what a user would run instead. `only` is the operation that it computes, which must
+/// be the whole reference.
 struct BaselineEntry {
   BaselineId id;
   std::string_view name;

@@ -91,6 +91,7 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request)
   const Plan& plan = request.plan;
   const InputMap inputs = make_inputs(worker, plan, request.seed);
   const auto reference = worker.references.get(plan, inputs);
+  reference_note_ = unchecked_note(*reference);
   const std::vector<GuardedBuffer> placed = lay_out(plan, worker.arena.begin());
   for (const auto& [name, input] : inputs) buffers_.inputs.push_back(input);
   for (const ArgPlan& arg : plan.args) {
@@ -128,6 +129,7 @@ Validation PreparedTrial::check_after(const Work& before) {
   if (report.failure) {
     Outcome outcome = report.failure->outcome();
     outcome.validation = report.validation;
+    if (!reference_note_.empty()) outcome.message += "; " + reference_note_;
     throw Failure(std::move(outcome));
   }
   if (!first_hashes_) {

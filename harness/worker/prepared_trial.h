@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "worker/launcher.h"
 #include "worker/worker_state.h"
@@ -27,12 +28,15 @@ class PreparedTrial {
   Validation check();
   /// The same with L2 evicted before the launch. The timing is then different, so races show.
   Validation check_cold();
+  /// See unchecked_note().
+  const std::string& reference_note() const { return reference_note_; }
 
  private:
   Validation check_after(const Work& before);
 
   WorkerState* worker_;
   bool deterministic_;
+  std::string reference_note_;
   CUdeviceptr arena_begin_;
   std::size_t arena_bytes_;
   CheckedBuffers buffers_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "judge/operations/gemm.h"
 #include "spec/vocabulary.h"
 #include "worker/prepared_trial.h"
 
@@ -25,14 +26,15 @@ ProductBaseline::ProductBaseline(WorkerState& worker, const TrialRequest& reques
   const std::string& out_name = plan.reference[0].operands.at("out");
   for (const ArgPlan& arg : plan.args) {
     const auto* buffer = std::get_if<BufferPlan>(&arg);
-    if (buffer != nullptr && buffer->name == out_name) call.out.dtype = buffer->dtype;
+    if (buffer == nullptr || buffer->name != out_name) continue;
+    call.operands["out"] = {0, buffer->dtype, buffer->shape};
   }
   for (const GuardedBuffer& buffer : lay_out(plan, worker.arena.begin())) {
     if (buffer.name == out_name) out = buffer.data;
   }
   const GemmShape gemm = gemm_shape(call);
   key = fmt::format("{}x{}x{} {} {}{}{}", gemm.m, gemm.n, gemm.k, to_text(gemm.dtype),
-                    to_text(call.out.dtype), gemm.transpose_a ? " ta" : "",
+                    to_text(call.operand("out").dtype), gemm.transpose_a ? " ta" : "",
                     gemm.transpose_b ? " tb" : "");
   product = std::make_unique<LtMatmul>(worker.driver, worker.stream, worker.engine.cublas(), call);
 }

@@ -66,6 +66,9 @@ Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
   outcome.timing = worker.measure([&] { trial.enqueue(); }, request.measure, request.best_ns);
   outcome.validation = trial.check();  // what was timed is what was checked
   outcome.message = remark(*outcome.timing, request.measure, worker.event_floor_ns());
+  if (!trial.reference_note().empty()) {
+    outcome.message += (outcome.message.empty() ? "" : "; ") + trial.reference_note();
+  }
   if (worker.ceilings) {
     outcome.timing->roofline_ns = roofline_ns(request.plan, *worker.ceilings);
     auto reason = implausible(request.plan, outcome.timing->median_ns, *worker.ceilings);

@@ -126,7 +126,9 @@ TEST_F(GpuDeviceTest, AMissingCublasIsAnErrorThatNamesIt) {
   for (ArgPlan& arg : request.plan.args) {
     if (auto* buffer = std::get_if<BufferPlan>(&arg)) buffer->shape = {10, 10};
   }
-  request.plan.reference = {ReferencePlan{"gemm", {{"a", "A"}, {"b", "B"}, {"out", "C"}}, {}}};
+  request.plan.reference = {ReferencePlan{"gemm",
+                                          {{"a", "A"}, {"b", "B"}, {"out", "C"}},
+                                          {{"transpose_a", false}, {"transpose_b", false}}}};
   try {
     const Outcome outcome = gpu().run(request);
     FAIL() << outcome.kind << ": " << outcome.message;

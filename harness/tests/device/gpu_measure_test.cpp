@@ -40,6 +40,27 @@ TEST_F(GpuMeasureTest, ARerankWhoseWorkerIsKilledIsDoneAgain) {
   EXPECT_EQ(gpu().num_workers_started(), 2);
 }
 
+TEST_F(GpuMeasureTest, AReferenceMayHaveResultsThatAreNoBuffer) {
+  TrialRequest request = ready();
+  request.plan.args.push_back(BufferPlan{"Z", DType::f32, {1000}, Role::in, "zeros", {}, false});
+  request.plan.reference = {{"add", {{"a", "A"}, {"b", "Z"}, {"out", "between"}}, {}},
+                            {"add", {{"a", "between"}, {"b", "B"}, {"out", "C"}}, {}}};
+  const Outcome right = gpu().run(request);
+  EXPECT_EQ(right.status, Status::correct) << right.kind << ": " << right.message;
+  ASSERT_TRUE(right.validation);
+  EXPECT_EQ(right.validation->elements, 1000);
+  request.plan.reference[0].operands["b"] = "A";
+  EXPECT_EQ(gpu().run(request).kind, "mismatch");
+}
+
+TEST_F(GpuMeasureTest, AReferenceOfAnotherShapeThanTheOutputIsRefused) {
+  TrialRequest request = ready();
+  std::get<BufferPlan>(request.plan.args[2]).shape = {10, 100};
+  const Outcome outcome = gpu().run(request);
+  EXPECT_EQ(outcome.kind, "oracle");
+  EXPECT_EQ(outcome.message, "add: its out is [1000], but C is [10,100]");
+}
+
 TEST_F(GpuMeasureTest, ARerankTimesEveryRound) {
   std::vector<TrialRequest> candidates = {ready("vector_add"), ready("vector_add")};
   candidates[1].plan.launches[0].block = {256, 1, 1};

@@ -43,7 +43,8 @@ TestKernel full_kernel() {
       "reduce", kernel.expr("SPLIT > 1"), kernel.exprs({"cdiv(M, 256)"}), kernel.exprs({"256"}), {},
       {}};
   spec.launches = {main_launch, reduce};
-  spec.reference = {{"row_sum", {{"in", "A"}, {"out", "C"}}, {{"transpose", 1}}, {}}};
+  spec.reference = {
+      {"row_sum", {{"in", "A"}, {"out", "C"}}, {{"transpose", true}, {"epsilon", 1e-5}}, {}}};
   spec.flops = kernel.expr("M * K");
   spec.bytes = kernel.expr("2 * M * K + 4 * M");
   spec.tolerance.relative = 0.1;

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "spec/kernel_spec.h"
+#include "spec/kernel_parts.h"
 #include "temp_folder.h"
 
 namespace assay {
@@ -108,8 +108,8 @@ TEST(LoadKernel, ReadsLaunchesAndReference) {
   EXPECT_EQ(kernel.reference[0].operation, "gemm");
   EXPECT_THAT(kernel.reference[0].operands,
               ElementsAre(Pair("a", "A"), Pair("b", "B"), Pair("out", "C")));
-  EXPECT_THAT(kernel.reference[0].options,
-              ElementsAre(Pair("transpose_a", 0), Pair("transpose_b", 1)));
+  EXPECT_THAT(kernel.reference[0].options, ElementsAre(Pair("transpose_a", OptionValue(false)),
+                                                       Pair("transpose_b", OptionValue(true))));
   EXPECT_THAT(kernel.baseline, ElementsAre("cublaslt"));
   EXPECT_DOUBLE_EQ(*kernel.tolerance.relative, 0.01);
   EXPECT_DOUBLE_EQ(*kernel.tolerance.element, 2.5);
@@ -132,6 +132,27 @@ TEST(LoadKernel, ReadsAnchorsFoldedLinesAndChains) {
   EXPECT_THAT(texts(buffer(kernel, "C").shape), ElementsAre("N"));
   EXPECT_THAT(texts(kernel.launches[0].grid), ElementsAre("N > 1024 ? cdiv(N, 1024) : 1"));
   EXPECT_EQ(kernel.reference.size(), 2u);
+}
+
+TEST(LoadKernel, AResultThatOnlyAnOperationReadsNeedsNoBuffer) {
+  const TempFolder folder;
+  std::string text = read_file(spec_tests() / "kernels/add_chain.yaml");
+  replace_all(text, "  - {name: B, dtype: f32, shape: *shape, role: out}\n", "");
+  folder.write("add_chain.cu", "");
+  const KernelSpec kernel = load_kernel(folder.write("add_chain.yaml", text));
+  ASSERT_EQ(kernel.reference.size(), 2u);
+  EXPECT_EQ(kernel.reference[0].operands.at("out"), "B");
+  EXPECT_EQ(kernel.reference[1].operands.at("b"), "B");
+}
+
+TEST(LoadKernel, AnOptionHasTheTypeOfItsRow) {
+  const auto option = [](const char* text, OptionValue otherwise) {
+    return read_option(YamlNode::scalar({}, text), {"epsilon", otherwise});
+  };
+  EXPECT_EQ(option("true", false), OptionValue(true));
+  EXPECT_EQ(option("0.00001", 1e-6), OptionValue(1e-5));
+  EXPECT_THROW(option("1", false), SpecError);
+  EXPECT_THROW(option("true", 1e-6), SpecError);
 }
 
 // How an evaluator fills the values; see KernelSpec::symbols.

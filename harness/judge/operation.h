@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/value.h"
+#include "cuda/cublas.h"
+#include "spec/vocabulary.h"
+#include "support/failure.h"
+#include "support/support_kernels.h"
+
+namespace assay {
+
+/// A row-major tensor in device memory.
+struct Operand {
+  CUdeviceptr data = 0;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+
+  std::int64_t elements() const;
+};
+
+/// Reads `count` elements of a tensor, `step` apart, into the host's memory.
+using ReadElements = std::function<std::vector<double>(const Operand& operand, std::int64_t first,
+                                                       std::int64_t step, std::int64_t count)>;
+
+/// One step of a reference: its inputs and outputs under the names that the operation gives them,
+/// and its options.
+struct OperationCall {
+  std::map<std::string, Operand> operands;
+  std::map<std::string, OptionValue> options;
+
+  /// Throws Failure `oracle` naming the operand that the contract lacks.
+  const Operand& operand(const std::string& name) const;
+  /// Throws Failure `oracle` naming the option that the contract lacks.
+  bool flag(const std::string& name) const;
+};
+
+/// What operations compute with. cuBLAS is loaded when an operation first needs it.
+class OperationEngine {
+ public:
+  OperationEngine(const Driver& driver, CUstream stream, const SupportKernels& support)
+      : driver_(&driver), stream_(stream), support_(&support) {}
+
+  /// Throws Error when cuBLAS is not there.
+  const Cublas& cublas();
+  const SupportKernels& support() const { return *support_; }
+  CUstream stream() const { return stream_; }
+
+  /// See ReadElements.
+  std::vector<double> read(const Operand& operand, std::int64_t first, std::int64_t step,
+                           std::int64_t count);
+
+ private:
+  const Driver* driver_;
+  CUstream stream_;
+  const SupportKernels* support_;
+  std::unique_ptr<Cublas> cublas_;
+  DeviceMemory staging_;
+  std::int64_t staging_elements_ = 0;
+};
+
+/// An output that an operation makes of its inputs.
+struct OutputShape {
+  std::vector<std::int64_t> extents;
+  std::int64_t sum_length = 1;  // how many terms each element sums
+};
+
+/// One element computed in fp64; `scale` is the root of the sum of its squared terms.
+struct ExactElement {
+  double value = 0;
+  double scale = 0;
+};
+
+/// A named operation of the reference. Its row in operations() says which operands and options it
+/// has, and the contract was checked against that. To add an operation, add its row, its file in
+/// judge/operations/ and its case in operation_of().
+class Operation {
+ public:
+  virtual ~Operation() = default;
+
+  /// What it makes of these inputs and options, in the order of the row's outputs. Throws Failure
+  /// `oracle` saying which shapes do not fit.
+  virtual std::vector<OutputShape> outputs(const OperationCall& call) const = 0;
+  /// Enqueues the computation in fp32 of every element of every output.
+  virtual void compute(const OperationCall& call, OperationEngine& engine) const = 0;
+  /// Computes element `index` of output number `output` in fp64 from the inputs. Nothing: the
+  /// operation has no such rule, and results that rest on it say that it was not checked.
+  virtual std::optional<ExactElement> exact(const OperationCall& call, std::size_t output,
+                                            std::int64_t index, const ReadElements& read) const;
+};
+
+/// The operation of a row.
+const Operation& operation_of(OperationId id);
+
+/// The failure of a reference that cannot be computed: status `runtime`, kind `oracle`.
+Failure oracle_failure(const std::string& message);
+
+namespace operation {
+// One file each.
+const Operation& gemm();
+const Operation& add();
+}  // namespace operation
+
+}  // namespace assay

@@ -1,0 +1,106 @@
+#include "judge/operations/gemm.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "judge/cublas_types.h"
+
+namespace assay {
+namespace {
+
+class Gemm : public Operation {
+ public:
+  std::vector<OutputShape> outputs(const OperationCall& call) const override {
+    const GemmShape gemm = gemm_shape(call);
+    return {{{gemm.m, gemm.n}, gemm.k}};
+  }
+
+  void compute(const OperationCall& call, OperationEngine& engine) const override {
+    const GemmShape gemm = gemm_shape(call);
+    const Cublas& cublas = engine.cublas();
+    // cuBLAS is column-major: it sees each row-major matrix transposed, so it computes
+    // out^T = b^T @ a^T, and the operands swap places.
+    const Operand& a = call.operand("a");
+    const Operand& b = call.operand("b");
+    const Operand& out = call.operand("out");
+    const auto op_a = gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const auto op_b = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const float alpha = 1, beta = 0;
+    const bool f32 = gemm.dtype == DType::f32;
+    cublas.check(cublas.cublasSetStream(cublas.handle(), engine.stream()), "cublasSetStream");
+    cublas.check(cublas.cublasSetMathMode(
+                     cublas.handle(),
+                     static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                               CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+                 "cublasSetMathMode");
+    cublas.check(
+        cublas.gemm_ex(cublas.handle(), op_b, op_a, static_cast<int>(gemm.n),
+                       static_cast<int>(gemm.m), static_cast<int>(gemm.k), &alpha,
+                       reinterpret_cast<const void*>(b.data), cuda_type(b.dtype),
+                       static_cast<int>(b.shape[1]), reinterpret_cast<const void*>(a.data),
+                       cuda_type(a.dtype), static_cast<int>(a.shape[1]), &beta,
+                       reinterpret_cast<void*>(out.data), CUDA_R_32F, static_cast<int>(gemm.n),
+                       f32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        "cublasGemmEx of the reference");
+  }
+
+  std::optional<ExactElement> exact(const OperationCall& call, std::size_t, std::int64_t index,
+                                    const ReadElements& read) const override {
+    const GemmShape gemm = gemm_shape(call);
+    const std::int64_t row = index / gemm.n, column = index % gemm.n;
+    const Operand& a = call.operand("a");
+    const Operand& b = call.operand("b");
+    const auto x =
+        gemm.transpose_a ? read(a, row, gemm.m, gemm.k) : read(a, row * gemm.k, 1, gemm.k);
+    const auto y =
+        gemm.transpose_b ? read(b, column * gemm.k, 1, gemm.k) : read(b, column, gemm.n, gemm.k);
+    ExactElement element;
+    double squares = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double term = x[i] * y[i];
+      element.value += term;
+      squares += term * term;
+    }
+    element.scale = std::sqrt(squares);
+    return element;
+  }
+};
+
+}  // namespace
+
+const Operation& operation::gemm() {
+  static const Gemm gemm;
+  return gemm;
+}
+
+GemmShape gemm_shape(const OperationCall& call) {
+  const Operand& a = call.operand("a");
+  const Operand& b = call.operand("b");
+  GemmShape gemm;
+  gemm.transpose_a = call.flag("transpose_a");
+  gemm.transpose_b = call.flag("transpose_b");
+  gemm.m = a.shape.at(gemm.transpose_a ? 1 : 0);
+  gemm.k = a.shape.at(gemm.transpose_a ? 0 : 1);
+  gemm.n = b.shape.at(gemm.transpose_b ? 0 : 1);
+  gemm.dtype = a.dtype;
+  if (b.shape.at(gemm.transpose_b ? 1 : 0) != gemm.k) {
+    throw oracle_failure(fmt::format("gemm: a [{}] and b [{}] do not fit", fmt::join(a.shape, ","),
+                                     fmt::join(b.shape, ",")));
+  }
+  const auto out = call.operands.find("out");
+  if (out != call.operands.end() && out->second.shape != std::vector{gemm.m, gemm.n}) {
+    throw oracle_failure(fmt::format(
+        "gemm: out is [{}], but the product of a [{}] and b [{}] is not",
+        fmt::join(out->second.shape, ","), fmt::join(a.shape, ","), fmt::join(b.shape, ",")));
+  }
+  if (std::max({gemm.m, gemm.n, gemm.k}) > std::numeric_limits<int>::max()) {
+    throw oracle_failure("gemm: a dimension is larger than 2147483647");
+  }
+  return gemm;
+}
+
+}  // namespace assay
