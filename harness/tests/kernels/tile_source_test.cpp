@@ -31,6 +31,10 @@ struct Swapped : TestTunables {
   static constexpr bool kSwap = true;
   static constexpr int kBlockM = 16, kClusterN = 2;
 };
+struct Staggered : TestTunables {
+  static constexpr bool kSwap = true;
+  static constexpr int kBlockM = 16;
+};
 struct Stream : TestTunables {
   static constexpr bool kPersistent = true, kStream = true;
   static constexpr Schedule kSchedule = Schedule::grouped;
@@ -43,7 +47,7 @@ struct StreamOfClusters : Stream {
 template <typename Config>
 class DenseTilesTest : public testing::Test {};
 using Sources = testing::Types<TestTunables, Persistent, Pingpong, Split, PersistentSplit,
-                               ClusterAlongK, Swapped, Stream, StreamOfClusters>;
+                               ClusterAlongK, Swapped, Staggered, Stream, StreamOfClusters>;
 TYPED_TEST_SUITE(DenseTilesTest, Sources);
 
 /// All that is done, by all blocks: how often each slice of each tile is multiplied, and who makes
@@ -68,7 +72,9 @@ Done walk(const typename DenseTiles<G>::Problem& problem, int workers) {
         EXPECT_EQ(corner.first_wide<G>(), G::kSwap ? corner.m : corner.n);
         EXPECT_EQ(tiles.end_m(work), problem.m);
         for (int i = 0; i < work.slices.count; ++i) {
-          ++done.slices[{corner.m, corner.n, work.slices.at(i, index % 2 != 0)}];
+          const int slice = G::kStaggered ? work.slices.at_from(work.start, i)
+                                          : work.slices.at(i, index % 2 != 0);
+          ++done.slices[{corner.m, corner.n, slice}];
         }
         if (work.partial < 0 || place.k > 0) continue;
         EXPECT_TRUE(done.partials_of_blocks.emplace(work.partial, rank).second)
@@ -107,6 +113,27 @@ TYPED_TEST(DenseTilesTest, MultiplyEverySliceOfEveryTileOnce) {
       }
     }
   }
+}
+
+// Blocks of the same weights (here two, for M = 32) begin at the same slice, so that L2 gives each
+// line to both at once; the others spread over K.
+TEST(DenseTilesStaggered, BeginsEverywhereInKButTogetherForTheSameWeights) {
+  using G = Geometry<Staggered>;
+  static_assert(G::kStaggered);
+  const DenseTiles<G>::Problem problem = {32, 64 * 32, 64 * 16};
+  std::map<int, std::set<int>> starts;  // of the row of B
+  std::set<int> all;
+  const int units = problem.walk().count();
+  for (int worker = 0; worker < units; ++worker) {
+    const DenseTiles<G> tiles(problem, cluster_place(0, 1, 1), worker, units);
+    const Work work = tiles.at(0);
+    starts[tiles.corner(work).n].insert(work.start);
+    all.insert(work.start);
+  }
+  EXPECT_EQ(starts.size(), 32u);
+  for (const auto& [row, of_row] : starts) EXPECT_EQ(of_row.size(), 1u) << "row " << row;
+  EXPECT_EQ(all.size(), 16u);
+  EXPECT_EQ(*all.rbegin(), 15);
 }
 
 }  // namespace

@@ -47,9 +47,9 @@ __device__ __forceinline__ void produce_all(const Tiles& tiles, const ClusterPla
     const Work work = tiles.at(index);
     const Corner corner = tiles.corner(work);
     if constexpr (G::kSwap) {
-      produce<G>(ring, place, stages, b, a, corner.n, corner.m, work.slices, backwards);
+      produce<G>(ring, place, stages, b, a, corner.n, corner.m, work, backwards);
     } else {
-      produce<G>(ring, place, stages, a, b, corner.m, corner.n, work.slices, backwards);
+      produce<G>(ring, place, stages, a, b, corner.m, corner.n, work, backwards);
     }
     backwards = !backwards;  // the slices read last are still in L2, and neighbours need them
   }

@@ -64,6 +64,11 @@ struct Geometry : Config {
   // is no need: the other warpgroup keeps the tensor cores busy.
   static constexpr int kTail = kOverlap ? 2 : 0;
 
+  // Blocks that share weights with no other cluster begin their way through K at different places,
+  // or all would ask for the same columns of different rows at the same time. In a cluster that
+  // does not help.
+  static constexpr bool kStaggered = kSwap && kCluster == 1 && kSplitK == 1 && !kPersistent;
+
   // One warp of producers would do, but only whole warpgroups can give registers away.
   static constexpr int kProducerThreads = kConsumers > 1 ? 128 : 32;
   static constexpr int kConsumerThreads = kConsumers * 128;

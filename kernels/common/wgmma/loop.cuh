@@ -8,6 +8,7 @@
 #include "common/wgmma/geometry.cuh"
 #include "common/wgmma/ring.cuh"
 #include "common/wgmma/slice.cuh"
+#include "common/wgmma/tile_source.cuh"
 
 /// An operand and this block's part in copying it.
 template <typename Operand>
@@ -22,21 +23,23 @@ struct OperandShare {
   }
 };
 
-/// The producer's half, by one thread: fills a stage with each of the slices, the last one first
-/// when `backwards`.
+/// The producer's half, by one thread: fills a stage with each of the work's slices, the last one
+/// first when `backwards`.
 template <typename G, typename LongOperand, typename WideOperand>
 __device__ __forceinline__ void produce(const Ring<G::kStages>& ring, RingPlace<G::kStages>& place,
                                         unsigned stages, const LongOperand& long_operand,
                                         const WideOperand& wide_operand, int long_row, int wide_row,
-                                        SliceRange slices, bool backwards) {
+                                        const Work& work, bool backwards) {
   constexpr int kBytes = LongOperand::kSliceBytes + WideOperand::kSliceBytes;
   static_assert(kBytes == G::kStageBytes, "the operands fill a stage");
 #pragma unroll 1
-  for (int slice = 0; slice < slices.count; ++slice, place.advance()) {
+  for (int slice = 0; slice < work.slices.count; ++slice, place.advance()) {
     ring.wait_empty(place);
     const unsigned barrier = ring.full(place.stage);
     const unsigned stage = stages + place.stage * kBytes;
-    const int column = slices.at(slice, backwards) * G::kBlockK;
+    const int at =
+        G::kStaggered ? work.slices.at_from(work.start, slice) : work.slices.at(slice, backwards);
+    const int column = at * G::kBlockK;
     mbarrier_arrive_expect_bytes(barrier, kBytes);
     long_operand.copy_slice(stage, barrier, long_row, column);
     wide_operand.copy_slice(stage + LongOperand::kSliceBytes, barrier, wide_row, column);

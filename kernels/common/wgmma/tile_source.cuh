@@ -17,6 +17,7 @@ struct Work {
   int unit;
   SliceRange slices;
   int partial;
+  int start = 0;  // the slice of the run that comes first, with G::kStaggered
 };
 
 /// The first row of A and of B of a block's tile.
@@ -82,7 +83,8 @@ struct DenseTiles {
     const int unit = worker + index * workers;
     const int split = G::kPersistent ? walk.split(unit) : only.split;
     return {unit, slices_of(split * G::kClusterK + place.k, G::kSplitK * G::kClusterK, num_slices),
-            G::kSplitK > 1 ? unit : -1};
+            G::kSplitK > 1 ? unit : -1,
+            G::kStaggered ? only.tile.n * num_slices / walk.tiles_n : 0};
   }
   /// Takes a hundred cycles or, along a Hilbert curve, a thousand.
   ASSAY_HD constexpr Corner corner(const Work& work) const {
