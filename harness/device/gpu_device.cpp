@@ -46,6 +46,17 @@ Outcome failure(Status status, std::string kind, std::string text) {
   return outcome;
 }
 
+/// What the entry says that lost the context of a re-rank's worker.
+Outcome lost_context_outcome(const RerankResult& result) {
+  for (const RerankEntry& entry : result.candidates) {
+    if (entry.outcome.status != Status::correct) return entry.outcome;
+  }
+  if (result.duplicate && result.duplicate->outcome.status != Status::correct) {
+    return result.duplicate->outcome;
+  }
+  return failure(Status::runtime, "sticky", "a baseline lost the context");
+}
+
 /// An answer's result. Throws what the worker threw.
 json result_of(json answer) {
   if (answer.contains("error")) {
@@ -77,6 +88,7 @@ struct GpuDevice::Impl {
   bool ready = false;                    // the worker has answered hello and setup
   int num_started = 0;
   std::string start_failure;  // why the last start failed
+  bool context_lost = false;  // the last answer came from a worker that lost its context
   bool refused = false;       // whether it was a live worker that said so
 
   /// Starts a worker and queues its first requests. So the driver starts up while the parent stores
@@ -165,6 +177,7 @@ struct GpuDevice::Impl {
     if (!turns) turns.emplace(info.uuid);
     const GpuTurns::Turn turn = turns->wait();
     const Clock::time_point start = Clock::now();
+    context_lost = false;
     worker->send(message::pack(request));
     const WorkerProcess::Received received = worker->receive(timeout_s);
     std::optional<Outcome> failed;
@@ -199,11 +212,12 @@ struct GpuDevice::Impl {
     json answer;
     try {
       answer = message::unpack(text);
+      if (answer.contains("failed")) return message::decode<Outcome>(answer["failed"]);
       if (!answer.contains("error")) take(answer.at("result"));
     } catch (const std::exception& error) {
       return failure(Status::runtime, "crash", std::string("worker sent garbage: ") + error.what());
     }
-    const bool context_lost = answer.value("context_lost", false);
+    context_lost = answer.value("context_lost", false);
     if (answer.contains("error")) {
       if (context_lost) return failure(Status::runtime, "sticky", answer["error"]);
       result_of(std::move(answer));
@@ -219,19 +233,21 @@ struct GpuDevice::Impl {
     }
   }
 
-  /// Tries once. Returns what went wrong if the worker did not survive it.
+  /// Tries once. Returns what went wrong if the worker, or its context, did not survive it.
   std::optional<Outcome> rerank(const WorkerRerank& part, RerankResult& reranked) {
-    return ask({{"verb", "rerank"},
-                {"candidates", encode_all(part.candidates)},
-                {"baselines", part.baselines},
-                {"spec", message::encode(part.spec)},
-                {"num_workers", part.num_workers}},
-               rerank_timeout_s(part), [&](const json& answer) {
-                 reranked = message::decode<RerankResult>(answer);
-                 if (reranked.candidates.size() != part.candidates.size()) {
-                   throw Error("a re-rank lacks candidates");
-                 }
-               });
+    const std::optional<Outcome> failed =
+        ask({{"verb", "rerank"},
+             {"candidates", encode_all(part.candidates)},
+             {"baselines", part.baselines},
+             {"spec", message::encode(part.spec)},
+             {"num_workers", part.num_workers}},
+            rerank_timeout_s(part), [&](const json& answer) {
+              reranked = message::decode<RerankResult>(answer);
+              if (reranked.candidates.size() != part.candidates.size()) {
+                throw Error("a re-rank lacks candidates");
+              }
+            });
+    return !failed && context_lost ? lost_context_outcome(reranked) : failed;
   }
 
   /// How long a re-rank may take: every sample takes three times its screened time, and there is

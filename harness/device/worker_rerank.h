@@ -17,14 +17,14 @@ struct WorkerRerank {
   int num_workers = 1;  // that share the rounds
 };
 
-/// Makes a worker do its part. If the worker does not survive, returns what went wrong; by then it
-/// has been replaced.
+/// Makes a worker do its part. If the worker or its context does not survive, returns what went
+/// wrong; by then the worker has been replaced.
 using RerankAttempt =
     std::function<std::optional<Outcome>(const WorkerRerank& part, RerankResult& result)>;
 
-/// Device::rerank by worker processes that a candidate may kill. If one is killed, each candidate
-/// is tried alone. Those that kill their worker get that as their outcome, and the others are
-/// re-ranked anew.
+/// Device::rerank by worker processes that a candidate may kill, or whose context it may lose. If
+/// that happens, each candidate is tried alone. Those that do it alone, too, get that as their
+/// outcome, and the others are re-ranked anew.
 ///
 /// Short work is divided over several workers. Between two of them, `replace` ends one and starts
 /// the next. A candidate that has dropped out in one does not take part in the next.

@@ -203,13 +203,8 @@ void Race::check_candidates() {
   // The last is the A/A duplicate. Its code is that of the first, which is checked.
   for (std::size_t i = 0; i + 1 < entries_.candidates.size(); ++i) {
     RunnableEntry& runnable = entries_.candidates[i];
-    if (!runnable.timed()) continue;
-    if (worker_.context_lost) {
-      runnable.entry->outcome =
-          Failure(Status::runtime, "sticky", "not checked: another candidate lost the context")
-              .outcome();
-      continue;
-    }
+    // Once the context is lost, this result is of no use: the parent has the others ranked again.
+    if (!runnable.timed() || worker_.context_lost) continue;
     runnable.entry->outcome = worker_.guarded([&] {
       run_many(worker_, runnable, &runnable == best);
       Outcome outcome;

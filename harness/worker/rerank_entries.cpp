@@ -53,7 +53,10 @@ RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest
   }
   worker.enter_problem(requests.front().plan.problem);
   worker.release_memory();  // all candidates must fit together, and the sweep kept other shapes
-  worker.arena.reserve(arena_bytes_);
+  const Outcome room = worker.guarded([&] {
+    worker.arena.reserve(arena_bytes_);
+    return Outcome{};
+  });
 
   requests_.push_back(requests.front());
   candidates.resize(requests_.size());
@@ -61,6 +64,8 @@ RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest
     RunnableEntry& runnable = candidates[i];
     runnable.entry = i < requests.size() ? &result.candidates[i] : &result.duplicate.emplace();
     runnable.entry->name = to_text(requests_[i].plan.config);
+    runnable.entry->outcome = room;
+    if (!runnable.alive() || worker.context_lost) continue;
     runnable.entry->outcome = worker.guarded([&] {
       enter_candidate(requests_[i], runnable);
       runnable.trials.front()->check();
@@ -125,10 +130,24 @@ void RerankEntries::enter_all() {
   }
 }
 
+/// The time of the first candidate that can be timed, which is the leader unless it fails now; 0
+/// when there is none.
+double RerankEntries::quick_time_ns() {
+  double time_ns = 0;
+  for (RunnableEntry& runnable : candidates) {
+    if (!runnable.alive() || worker_.context_lost) continue;
+    runnable.entry->outcome = worker_.guarded([&] {
+      time_ns = worker_.timer.quick_median_ns(runnable.works.front(), 3);
+      return Outcome{};
+    });
+    if (runnable.alive()) return time_ns;
+  }
+  return 0;
+}
+
 void RerankEntries::add_allocations() {
-  const RunnableEntry& leader = candidates.front();
-  if (!leader.alive()) return;
-  const double time_ns = worker_.timer.quick_median_ns(leader.works.front(), 3);
+  const double time_ns = quick_time_ns();
+  if (time_ns == 0 || worker_.context_lost) return;
   std::size_t free_bytes = 0, total_bytes = 0;
   worker_.driver.check(worker_.driver.cuMemGetInfo(&free_bytes, &total_bytes), "cuMemGetInfo");
   // An allocation also needs inputs and a workspace. All of them together may take a quarter of the

@@ -67,6 +67,7 @@ class RerankEntries {
   void enter_candidate(const TrialRequest& request, RunnableEntry& runnable);
   void enter_baseline(BaselineGroup& baseline);
   void enter_all();
+  double quick_time_ns();
 
   WorkerState& worker_;
   std::vector<TrialRequest> requests_;  // of the candidates

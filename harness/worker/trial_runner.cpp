@@ -131,8 +131,7 @@ SelfTest measure_self(WorkerState& worker) {
   return figures;
 }
 
-/// Runs `task`, whose errors are those of the device and not of a configuration. Notes if the
-/// context is lost.
+/// Runs `task`, whose errors are not those of one configuration. Notes if the context is lost.
 template <typename Task>
 auto noting_loss(WorkerState& worker, Task task) {
   try {
@@ -140,8 +139,6 @@ auto noting_loss(WorkerState& worker, Task task) {
   } catch (const CudaError& error) {
     worker.context_lost = worker.context_lost || is_sticky(error.code());
     throw;
-  } catch (const Failure& failure) {
-    throw Error(failure.what());
   }
 }
 

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "messages/frames.h"
 #include "messages/messages.h"
+#include "support/failure.h"
 #include "worker/trial_runner.h"
 
 namespace assay {
@@ -46,6 +47,10 @@ class Server {
       return {{"result", std::move(result)}, {"context_lost", context_lost()}};
     } catch (const UsageError& error) {
       return {{"error", error.what()}, {"usage", true}};
+    } catch (const CudaError& error) {
+      return failed(runtime_outcome(error));
+    } catch (const Failure& failure) {
+      return failed(failure.outcome());
     } catch (const std::exception& error) {
       return {{"error", error.what()}, {"usage", false}, {"context_lost", context_lost()}};
     }
@@ -54,6 +59,13 @@ class Server {
   bool context_lost() const { return runner_ && runner_->context_lost(); }
 
  private:
+  /// What went wrong may be due to the configurations of the request, which need not end the sweep.
+  json failed(const Outcome& outcome) const {
+    return {{"error", outcome.message},
+            {"failed", message::encode(outcome)},
+            {"context_lost", context_lost()}};
+  }
+
   json serve(const json& request) {
     const auto& verb = request.at("verb").get_ref<const std::string&>();
     if (verb == "hello") {

@@ -22,6 +22,65 @@ TEST_F(GpuMeasureTest, ARerankDropsTheCandidateThatKillsItAndTimesTheOthers) {
   expect_works();
 }
 
+// A launch that was refused while the leader's time was looked at ended the sweep with exit 3.
+TEST_F(GpuMeasureTest, ALaunchRefusedAnywhereInARerankCostsItsCandidateAlone) {
+  for (const int launch : {1, 2, 3, 4, 5, 6, 8, 12, 40, 80, 200}) {
+    for (const unsigned refused : {128u, 256u}) {
+      gpu_.reset();
+      script(fmt::format("launch_refused@{},block={}", launch, refused));
+      std::vector<TrialRequest> candidates = {ready(), ready()};
+      candidates[1].plan.launches[0].block = {256, 1, 1};
+      const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
+      ASSERT_EQ(result.candidates.size(), 2u);
+      const RerankEntry& other = result.candidates[refused == 128 ? 1 : 0];
+      EXPECT_EQ(other.outcome.status, Status::correct)
+          << launch << " of " << refused << ": " << other.outcome.message;
+      EXPECT_GE(other.samples_ns.size(), 6u);
+      EXPECT_EQ(gpu().num_workers_started(), 1);
+    }
+  }
+}
+
+// One lost context made all other candidates "not checked", and the problem had no winner.
+TEST_F(GpuMeasureTest, WhoLosesTheContextOfARerankIsFoundAndTheOthersAreRankedAnew) {
+  for (const int launch : {1, 2, 3, 6, 12, 40, 200}) {
+    for (const unsigned losing : {128u, 256u}) {
+      gpu_.reset();
+      script(fmt::format("illegal_address@{},block={}", launch, losing));
+      std::vector<TrialRequest> candidates = {ready(), ready(), ready()};
+      candidates[1].plan.launches[0].block = {256, 1, 1};
+      candidates[2].plan.launches[0].block = {512, 1, 1};
+      const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
+      ASSERT_EQ(result.candidates.size(), 3u);
+      for (std::size_t i = 0; i < 3; ++i) {
+        const RerankEntry& entry = result.candidates[i];
+        if (candidates[i].plan.launches[0].block[0] == losing) {
+          EXPECT_EQ(entry.outcome.kind, "illegal_address") << entry.outcome.message;
+          EXPECT_TRUE(entry.samples_ns.empty());
+        } else {
+          EXPECT_EQ(entry.outcome.status, Status::correct)
+              << launch << " of " << losing << ": " << entry.outcome.message;
+          EXPECT_GE(entry.samples_ns.size(), 6u);
+        }
+      }
+      ASSERT_TRUE(result.duplicate);
+      EXPECT_EQ(result.duplicate_of, losing == 128 ? 1u : 0u);
+    }
+  }
+}
+
+// Inputs larger than the GPU ended the sweep with exit 3 where the kernel has a baseline.
+TEST_F(GpuMeasureTest, ABaselineThatDoesNotFitIsMissingAndEndsNothing) {
+  TrialRequest request = ready();
+  for (ArgPlan& arg : request.plan.args) {
+    if (auto* buffer = std::get_if<BufferPlan>(&arg)) buffer->shape = {1 << 16, 1 << 16};
+  }
+  request.plan.reference = {ReferencePlan{"gemm", {{"a", "A"}, {"b", "B"}, {"out", "C"}}, {}}};
+  EXPECT_TRUE(gpu().run_baselines(request, {"cublaslt"}).empty());
+  EXPECT_EQ(gpu().run(request).kind, "out_of_memory");
+  expect_works();
+}
+
 TEST_F(GpuMeasureTest, ARerankWhoseWorkerIsKilledIsDoneAgain) {
   script("slow=20000");
   TrialRequest request = ready();

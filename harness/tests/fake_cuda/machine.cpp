@@ -73,6 +73,7 @@ Script Script::parse(const char* text) {
       script.start_fault = name.substr(0, name.find('_'));
       script.good_starts = std::stoul(value);
     }
+    if (name == "block") script.fault_block = static_cast<unsigned>(std::stoul(value));
     if (is_launch_fault(name)) {
       script.launch_fault = name;
       script.fault_at = value.empty() ? 0 : std::stoi(value);
@@ -127,8 +128,10 @@ CUresult Machine::launch(const std::string& entry, void** arguments, unsigned gr
   if (!entry.starts_with("assay_")) {
     ++num_tested_launches_;
     busy_ = true;
-    if (!script_.launch_fault.empty() &&
-        (script_.fault_at == 0 || script_.fault_at == num_tested_launches_)) {
+    const bool may_fail = script_.fault_block == 0 || script_.fault_block == block;
+    if (may_fail) ++num_faulty_launches_;
+    if (!script_.launch_fault.empty() && may_fail &&
+        (script_.fault_at == 0 || script_.fault_at == num_faulty_launches_)) {
       return misbehave(script_.launch_fault);
     }
   }

@@ -30,13 +30,15 @@ inline constexpr double kBytesPerNs = 4000;
 ///   crash, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
 ///                    what the kernel under test does instead of running, on every launch, or,
 ///                    with @N (crash@3), on the process's Nth only
+///   block=B          with one of these: only launches with B threads a block count and fail
 struct Script {
   bool no_device = false;
   std::string start_fault;  // "lost", "dies", "hangs"
   std::size_t good_starts = 0;
   std::string counter;
   std::string launch_fault;
-  int fault_at = 0;  // 0: every launch
+  int fault_at = 0;          // 0: every launch
+  unsigned fault_block = 0;  // 0: whatever the size of the block
   int slow_us = 0;
   int throttled_from = 0;  // 0: never
   int throttled_to = 0;
@@ -79,6 +81,7 @@ class Machine {
   bool hung_ = false;
   bool busy_ = false;            // a kernel under test was launched and not waited for
   int num_tested_launches_ = 0;  // of kernels under test, not of the harness's own
+  int num_faulty_launches_ = 0;  // of them, those that the scripted fault may strike
   double now_ns_ = 0;
   double cycles_ = 0;
   std::size_t used_bytes_ = 0;
