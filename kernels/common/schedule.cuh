@@ -102,12 +102,6 @@ struct SliceRange {
   ASSAY_HD constexpr int at(int index, bool backwards) const {
     return first + (backwards ? count - 1 - index : index);
   }
-  /// The same when the way begins at the `start`th slice, and goes on with the first after the
-  /// last.
-  ASSAY_HD constexpr int at_from(int start, int index) const {
-    const int shifted = start + index;
-    return first + (shifted < count ? shifted : shifted - count);
-  }
 };
 
 /// The slices of K that split `split` of `num_splits` adds up: runs of nearly equal length in

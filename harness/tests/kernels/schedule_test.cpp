@@ -233,15 +233,6 @@ TEST(SliceRange, BackwardsVisitsTheSameSlicesInReverse) {
   }
 }
 
-TEST(SliceRange, FromAnyStartVisitsEverySliceOnceAndGoesRound) {
-  const SliceRange range = {5, 4};
-  for (int start = 0; start < range.count; ++start) {
-    for (int index = 0; index < range.count; ++index) {
-      EXPECT_EQ(range.at_from(start, index), 5 + (start + index) % 4);
-    }
-  }
-}
-
 /// How often each tile of each split is visited when `workers` clusters walk the units.
 std::vector<int> visits(const UnitWalk& walk, int cluster_m, int cluster_n, int workers,
                         int tiles_m, int tiles_n) {

@@ -72,8 +72,7 @@ Done walk(const typename DenseTiles<G>::Problem& problem, int workers) {
         EXPECT_EQ(corner.first_wide<G>(), G::kSwap ? corner.m : corner.n);
         EXPECT_EQ(tiles.end_m(work), problem.m);
         for (int i = 0; i < work.slices.count; ++i) {
-          const int slice = G::kStaggered ? work.slices.at_from(work.start, i)
-                                          : work.slices.at(i, index % 2 != 0);
+          const int slice = G::kStaggered ? work.staggered(i) : work.slices.at(i, index % 2 != 0);
           ++done.slices[{corner.m, corner.n, slice}];
         }
         if (work.partial < 0 || place.k > 0) continue;
@@ -111,6 +110,15 @@ TYPED_TEST(DenseTilesTest, MultiplyEverySliceOfEveryTileOnce) {
           }
         }
       }
+    }
+  }
+}
+
+TEST(Work, StaggeredVisitsEverySliceOnceAndGoesRound) {
+  for (int start = 0; start < 4; ++start) {
+    const Work work = {0, {5, 4}, -1, start};
+    for (int index = 0; index < 4; ++index) {
+      EXPECT_EQ(work.staggered(index), 5 + (start + index) % 4);
     }
   }
 }

@@ -37,8 +37,7 @@ __device__ __forceinline__ void produce(const Ring<G::kStages>& ring, RingPlace<
     ring.wait_empty(place);
     const unsigned barrier = ring.full(place.stage);
     const unsigned stage = stages + place.stage * kBytes;
-    const int at =
-        G::kStaggered ? work.slices.at_from(work.start, slice) : work.slices.at(slice, backwards);
+    const int at = G::kStaggered ? work.staggered(slice) : work.slices.at(slice, backwards);
     const int column = at * G::kBlockK;
     mbarrier_arrive_expect_bytes(barrier, kBytes);
     long_operand.copy_slice(stage, barrier, long_row, column);

@@ -18,6 +18,12 @@ struct Work {
   SliceRange slices;
   int partial;
   int start = 0;  // the slice of the run that comes first, with G::kStaggered
+
+  /// The `index`th slice when `start` comes first and the run's first follows its last.
+  ASSAY_HD constexpr int staggered(int index) const {
+    const int shifted = start + index;
+    return slices.first + (shifted < slices.count ? shifted : shifted - slices.count);
+  }
 };
 
 /// The first row of A and of B of a block's tile.
