@@ -1,7 +1,10 @@
 #include "screening.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "base/elapsed.h"
 #include "base/error.h"
@@ -12,13 +15,10 @@ namespace {
 
 constexpr auto kPollPeriod = std::chrono::microseconds(200);
 
-Outcome compile_failure(const CompileResult& compiled) {
-  Outcome outcome;
-  outcome.status = Status::compile;
-  outcome.kind = compiled.timed_out ? "timeout" : "error";
-  outcome.message = compiled.log;
-  return outcome;
-}
+// How often a trial that another sweep runs is looked at.
+constexpr auto kTakenPeriod = std::chrono::milliseconds(20);
+// What recordings and databases that do not say were measured with: MeasureSpec's default.
+constexpr double kUnsaidTimeLimit = 2;
 
 }  // namespace
 
@@ -40,6 +40,7 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
 void Screening::run() {
   const AddElapsed screening(run_.report.screening_s);
   for (fill_window(); !window_.empty(); fill_window()) try_claimed(take_compiled());
+  await_taken();
 }
 
 /// Has the compiler make what the search proposes next, as far as the budget goes.
@@ -53,20 +54,34 @@ void Screening::fill_window() {
     const std::vector<std::size_t> proposed =
         propose(run_.sweep.search, points_.size(), history_, window_size_);
     exhausted_ = proposed.empty();
+    std::vector<TrialKey> keys;
     for (const std::size_t index : proposed) {
-      history_.push_back({index, std::nullopt});
+      keys.push_back(run_.key_of(kernel_, problem_, space_.config(points_[index])));
+    }
+    const std::vector<std::optional<TrialRecord>> stored = run_.store.reuse(run_.id, keys);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      history_.push_back({proposed[i], std::nullopt});
       const std::size_t history_index = history_.size() - 1;
-      TrialKey key = run_.key_of(kernel_, problem_, space_.config(points_[index]));
-      if (const std::optional<TrialRecord> stored = run_.store.find(run_.id, key)) {
-        count(*stored, true, history_index);
+      if (stored[i] && answers(*stored[i])) {
+        count(*stored[i], true, history_index);
         continue;
       }
       std::future<CompileResult> compiled =
-          run_.compiler.submit(run_.compile_job(kernel_, key.config));
-      window_.push_back({std::move(key), history_index, std::move(compiled)});
+          run_.compiler.submit(run_.compile_job(kernel_, keys[i].config));
+      window_.push_back(
+          {std::move(keys[i]), history_index, std::move(compiled), stored[i].has_value()});
     }
     check_interrupt();
   }
+}
+
+/// Whether a stored trial says what this sweep would find: its median may be of few samples because
+/// it was allowed less time.
+bool Screening::answers(const TrialRecord& stored) const {
+  const std::optional<Timing>& timing = stored.outcome.timing;
+  if (!timing || timing->stop != StopReason::time_limit) return true;
+  const double limit_s = timing->time_limit_s > 0 ? timing->time_limit_s : kUnsaidTimeLimit;
+  return limit_s >= run_.sweep.measure.max_seconds_per_config;
 }
 
 bool Screening::out_of_time() const {
@@ -95,10 +110,15 @@ void Screening::try_claimed(InFlight item) {
   const CompileResult compiled = item.compiled.get();
   check_interrupt();
   run_.report.compile_s += compiled.report.compile_ms / 1e3;
+  if (item.replaces) {
+    const TrialRecord record = run_.try_config(kernel_, item.key, compiled, best_ns());
+    run_.store.replace(run_.id, record);
+    count(record, false, item.history_index);
+    return;
+  }
   switch (run_.store.claim(run_.id, item.key)) {
     case Claim::taken:
-      ++run_.report.taken;
-      run_.progress.count(true, true, std::nullopt);
+      taken_.push_back({std::move(item.key), item.history_index, {}, false});
       return;
     case Claim::done:
       if (const auto stored = run_.store.find(run_.id, item.key)) {
@@ -106,31 +126,44 @@ void Screening::try_claimed(InFlight item) {
       }
       return;
     case Claim::fresh:
-      break;
+      run_claimed(item.key, item.history_index, compiled);
+      return;
   }
+}
+
+void Screening::run_claimed(const TrialKey& key, std::size_t history_index,
+                            const CompileResult& compiled) {
   try {
-    const auto& [kernel, toolchain, protocol, problem, config] = item.key;
-    Outcome outcome = outcome_of(config, compiled);
-    const TrialRecord record{kernel, toolchain,       protocol,           problem,
-                             config, compiled.report, std::move(outcome), now_utc()};
+    const TrialRecord record = run_.try_config(kernel_, key, compiled, best_ns());
     run_.store.finish(run_.id, record);
-    count(record, false, item.history_index);
+    count(record, false, history_index);
   } catch (const Interrupted&) {
-    run_.store.release(run_.id, item.key);
+    run_.store.release(run_.id, key);
     throw;
   }
 }
 
-Outcome Screening::outcome_of(const Config& config, const CompileResult& compiled) {
-  if (!compiled.ok) return compile_failure(compiled);
-  const AddElapsed busy(run_.report.device_s);
-  try {
-    TrialRequest request = run_.request_of(kernel_, problem_, config, compiled);
-    request.best_ns = best_ns();
-    return run_.device.run(request);
-  } catch (const PlanError& error) {
-    return {Status::runtime, "launch", error.what(), {}, {}, 0};
+/// Without the trials that other sweeps are running, the candidates would be fewer than the sweep's
+/// own, and no verdict would be of all of them.
+void Screening::await_taken() {
+  if (!taken_.empty()) {
+    run_.progress.stage(fmt::format("waiting for another sweep's {} trials", taken_.size()));
   }
+  for (const InFlight& item : taken_) {
+    Claim claim = run_.store.claim(run_.id, item.key);
+    while (claim == Claim::taken) {
+      check_interrupt();
+      std::this_thread::sleep_for(kTakenPeriod);
+      claim = run_.store.claim(run_.id, item.key);
+    }
+    if (claim == Claim::fresh) {  // the other sweep has given it up
+      run_claimed(item.key, item.history_index, run_.compile(kernel_, item.key.config));
+    } else if (const auto stored = run_.store.find(run_.id, item.key)) {
+      ++run_.report.taken;
+      count(*stored, true, item.history_index);
+    }
+  }
+  taken_.clear();
 }
 
 /// The median of the fastest so far that was timed to the end.
@@ -151,7 +184,7 @@ void Screening::count(const TrialRecord& record, bool kept, std::size_t history_
   if (outcome.status == Status::correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
     correct_.push_back({&kernel_, record.config, *time_ns, outcome.timing->censored(),
-                        record.compile, outcome.timing->roofline_ns});
+                        record.compile, outcome.timing->roofline_ns, outcome.timing->ci_low_ns});
   }
   run_.progress.count(kept, outcome.status == Status::correct, time_ns);
 }

@@ -22,9 +22,10 @@ class Screening {
   Screening(SweepRun& run, const KernelSpec& kernel, const Problem& problem,
             std::vector<Candidate>& correct);
 
-  /// Goes on until the space or the budget is used up. What is stored already is not run again, and
-  /// what another sweep is running is left to it. Throws Interrupted, after giving back the claim
-  /// at hand, and Error.
+  /// Goes on until the space or the budget is used up. What is stored already is not run again,
+  /// unless it was given up at a time limit below this sweep's. What another sweep is running is
+  /// left to it, and waited for at the end. Throws Interrupted, after giving back the claim at
+  /// hand, and Error.
   void run();
 
  private:
@@ -33,13 +34,16 @@ class Screening {
     TrialKey key;
     std::size_t history_index = 0;
     std::future<CompileResult> compiled;
+    bool replaces = false;  // a stored trial that does not answer what is asked
   };
 
   void fill_window();
   bool out_of_time() const;
   InFlight take_compiled();
   void try_claimed(InFlight item);
-  Outcome outcome_of(const Config& config, const CompileResult& compiled);
+  void run_claimed(const TrialKey& key, std::size_t history_index, const CompileResult& compiled);
+  void await_taken();
+  bool answers(const TrialRecord& stored) const;
   std::optional<double> best_ns() const;
   void count(const TrialRecord& record, bool kept, std::size_t history_index);
 
@@ -51,6 +55,7 @@ class Screening {
   std::vector<std::vector<int>> points_;
   const std::size_t window_size_;
   std::deque<InFlight> window_;
+  std::vector<InFlight> taken_;  // by another sweep
   std::vector<Observation> history_;
   bool exhausted_ = false;  // nothing more is proposed
 };

@@ -1,8 +1,23 @@
 #include "sweep_run.h"
 
 #include <ctime>
+#include <future>
+
+#include "base/elapsed.h"
+#include "base/interrupt.h"
 
 namespace assay {
+namespace {
+
+Outcome compile_failure(const CompileResult& compiled) {
+  Outcome outcome;
+  outcome.status = Status::compile;
+  outcome.kind = compiled.timed_out ? "timeout" : "error";
+  outcome.message = compiled.log;
+  return outcome;
+}
+
+}  // namespace
 
 TrialKey SweepRun::key_of(const KernelSpec& kernel, const Problem& problem,
                           const Config& config) const {
@@ -21,6 +36,34 @@ CompileJob SweepRun::compile_job(const KernelSpec& kernel, const Config& config)
 TrialRequest SweepRun::request_of(const KernelSpec& kernel, const Problem& problem,
                                   const Config& config, const CompileResult& compiled) const {
   return {make_plan(kernel, problem, config, device.info()), compiled.cubin_path, sweep.measure};
+}
+
+CompileResult SweepRun::compile(const KernelSpec& kernel, const Config& config) {
+  constexpr auto kPollPeriod = std::chrono::microseconds(200);
+  std::future<CompileResult> future = compiler.submit(compile_job(kernel, config));
+  while (future.wait_for(kPollPeriod) != std::future_status::ready) check_interrupt();
+  return future.get();
+}
+
+TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
+                                 const CompileResult& compiled, std::optional<double> best_ns) {
+  TrialRecord record{key.kernel, key.toolchain,   key.protocol, key.problem,
+                     key.config, compiled.report, {},           {},
+                     {}};
+  if (!compiled.ok) {
+    record.outcome = compile_failure(compiled);
+  } else {
+    const AddElapsed busy(report.device_s);
+    try {
+      TrialRequest request = request_of(kernel, key.problem, key.config, compiled);
+      request.best_ns = best_ns;
+      record.outcome = device.run(request);
+    } catch (const PlanError& error) {
+      record.outcome = {Status::runtime, "launch", error.what(), {}, {}, 0};
+    }
+  }
+  record.finished_at = now_utc();
+  return record;
 }
 
 std::string now_utc() {

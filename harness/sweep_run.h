@@ -22,8 +22,9 @@ struct SweepRun {
     std::vector<std::filesystem::path> include_directories;  // of the kernels' common headers
     std::string arch;                                        // "90a"
     std::string command_line;                                // as kept with the sweep
-    std::string provenance;     // of the results; empty when measured here
-    bool compile_only = false;  // the device is nominal: no times, no ranks
+    std::filesystem::path kernel_directory;  // of kernels that other sweeps have tried
+    std::string provenance;                  // of the results; empty when measured here
+    bool compile_only = false;               // the device is nominal: no times, no ranks
   };
 
   const SweepSpec& sweep;
@@ -42,6 +43,12 @@ struct SweepRun {
   /// Throws PlanError when the contract has no meaning for the configuration.
   TrialRequest request_of(const KernelSpec& kernel, const Problem& problem, const Config& config,
                           const CompileResult& compiled) const;
+  /// Waits for the compiler. Throws Interrupted.
+  CompileResult compile(const KernelSpec& kernel, const Config& config);
+  /// Runs one configuration, with the detail of whatever goes wrong as its outcome. `best_ns` is as
+  /// in TrialRequest.
+  TrialRecord try_config(const KernelSpec& kernel, const TrialKey& key,
+                         const CompileResult& compiled, std::optional<double> best_ns);
 };
 
 /// UTC, as results are stamped: "2026-11-21T10:00:00Z".

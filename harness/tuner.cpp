@@ -10,13 +10,12 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "compile/source_tree.h"
+#include "ranking/candidate_set.h"
 #include "screening.h"
 #include "space/space.h"
 
 namespace assay {
 namespace {
-
-constexpr auto kPollPeriod = std::chrono::microseconds(200);
 
 /// Whether the kernel is written for the architecture: "80" runs on it and on all later ones, "90a"
 /// on compute capability 9.0 alone.
@@ -27,26 +26,21 @@ bool runs_on(const KernelSpec& kernel, int cc) {
   });
 }
 
-CompileResult wait_for(std::future<CompileResult> future) {
-  while (future.wait_for(kPollPeriod) != std::future_status::ready) check_interrupt();
-  return future.get();
+KernelVersion version_of(const KernelSpec& kernel, const SweepRun::Options& options) {
+  return {kernel.name, kernel.op,
+          SourceTree::read(kernel.source_path, options.include_directories).hash(),
+          kernel.contract_hash};
 }
 
-/// Whether the store has a verdict with a winner for the op, problem, protocol and objective of
-/// `asked`, of this device and provenance.
-bool is_ranked(const Store& store, const RankRecord& asked, const DeviceInfo& device,
-               const std::string& provenance) {
-  Filter filter;
-  filter.op = asked.op;
-  filter.problem = to_text(asked.problem);
-  const std::vector<RankRow> rows = store.ranks(filter);
-  return std::any_of(rows.begin(), rows.end(), [&](const RankRow& row) {
-    const bool has_winner = std::any_of(row.record.entries.begin(), row.record.entries.end(),
-                                        [](const RankEntry& entry) { return entry.winner; });
-    return has_winner && row.device.uuid == device.uuid && row.provenance == provenance &&
-           row.record.protocol.name == asked.protocol.name &&
-           row.record.objective == asked.objective;
-  });
+/// What the kernels' contracts name as baselines, each once.
+std::vector<std::string> baselines_of(const std::vector<const KernelSpec*>& kernels) {
+  std::vector<std::string> names;
+  for (const KernelSpec* kernel : kernels) {
+    for (const std::string& name : kernel->baseline) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
 }
 
 }  // namespace
@@ -55,10 +49,7 @@ Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& 
              Progress& progress, SweepRun::Options options)
     : run_{sweep, device, compiler, store, progress, std::move(options)} {
   for (const KernelSpec& kernel : sweep.kernels) {
-    run_.versions[kernel.name] = {
-        kernel.name, kernel.op,
-        SourceTree::read(kernel.source_path, run_.options.include_directories).hash(),
-        kernel.contract_hash};
+    run_.versions[kernel.name] = version_of(kernel, run_.options);
   }
 }
 
@@ -125,34 +116,85 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem) {
 
 void Tuner::run_problem(const std::string& op, const Problem& problem) {
   std::vector<Candidate> correct;
-  const std::size_t measured_before = run_.report.measured;
-  for (const KernelSpec& kernel : run_.sweep.kernels) {
-    if (kernel.op != op || !runs_on(kernel, run_.device.info().cc)) continue;
-    const std::optional<double> baseline_ns = measure_baselines(kernel, problem);
-    run_.progress.start_problem(kernel.name, to_text(problem), baseline_ns);
-    Screening(run_, kernel, problem, correct).run();
+  const std::optional<double> baseline_ns = measure_baselines(op, problem);
+  for (const KernelSpec* kernel : kernels_of(op)) {
+    run_.progress.start_problem(kernel->name, to_text(problem), baseline_ns);
+    Screening(run_, *kernel, problem, correct).run();
   }
-  const bool measured_now = run_.report.measured > measured_before;
-  if (!run_.options.compile_only) rank(op, problem, std::move(correct), measured_now);
+  time_the_raced_again(problem, correct);
+  run_.store.end_screening(run_.id, op, problem);
+  if (run_.options.compile_only || correct.empty()) return;
+  rank(op, problem, correct);
+  rank_all_stored(op, problem, correct);
 }
 
-std::optional<double> Tuner::measure_baselines(const KernelSpec& kernel, const Problem& problem) {
-  if (kernel.baseline.empty() || run_.options.compile_only) return std::nullopt;
+/// Those of the sweep's that run on the device.
+std::vector<const KernelSpec*> Tuner::kernels_of(const std::string& op) const {
+  std::vector<const KernelSpec*> kernels;
+  for (const KernelSpec& kernel : run_.sweep.kernels) {
+    if (kernel.op == op && runs_on(kernel, run_.device.info().cc)) kernels.push_back(&kernel);
+  }
+  return kernels;
+}
+
+/// A configuration that was given up because others were clearly faster has a bound for a time. In
+/// another space, where those others are not, it might win: it is timed again unless something here
+/// is faster than it can be.
+void Tuner::time_the_raced_again(const Problem& problem, std::vector<Candidate>& correct) {
+  const auto by_median = [](const Candidate& a, const Candidate& b) {
+    return a.median_ns < b.median_ns;
+  };
+  std::sort(correct.begin(), correct.end(), by_median);
+  for (Candidate& candidate : correct) {
+    if (!candidate.censored) continue;
+    std::optional<double> best_ns;
+    for (const Candidate& other : correct) {
+      if (other.censored) continue;
+      best_ns = std::min(best_ns.value_or(other.median_ns), other.median_ns);
+    }
+    if (best_ns && candidate.ci_low_ns > *best_ns) continue;
+    check_interrupt();
+    const KernelSpec& kernel = *candidate.kernel;
+    const TrialRecord record =
+        run_.try_config(kernel, run_.key_of(kernel, problem, candidate.config),
+                        run_.compile(kernel, candidate.config), best_ns);
+    run_.store.replace(run_.id, record);
+    const std::optional<Timing>& timing = record.outcome.timing;
+    if (record.outcome.status != Status::correct || !timing) {
+      candidate.kernel = nullptr;  // it fails now
+      continue;
+    }
+    candidate.median_ns = timing->median_ns;
+    candidate.ci_low_ns = timing->ci_low_ns;
+    candidate.censored = timing->censored();
+  }
+  std::erase_if(correct, [](const Candidate& candidate) { return candidate.kernel == nullptr; });
+}
+
+std::optional<double> Tuner::measure_baselines(const std::string& op, const Problem& problem) {
+  const std::vector<const KernelSpec*> kernels = kernels_of(op);
+  const std::vector<std::string> names = baselines_of(kernels);
+  if (names.empty() || run_.options.compile_only) return std::nullopt;
+  // Any kernel of the op gives inputs and shapes; the first that has a baseline does.
+  const KernelSpec& kernel = **std::find_if(
+      kernels.begin(), kernels.end(), [](const KernelSpec* one) { return !one->baseline.empty(); });
+  if (!cublas_version_) cublas_version_ = run_.device.cublas_version();
   const auto fastest = [](std::optional<double> best, double time_ns) {
     return best ? std::min(*best, time_ns) : time_ns;
   };
   std::optional<double> best_ns;
   Filter filter;
-  filter.op = kernel.op;
+  filter.op = op;
   filter.problem = to_text(problem);
   for (const BaselineRow& row : run_.store.baselines(filter)) {
-    if (row.device.uuid != run_.device.info().uuid || row.device.name != run_.device.info().name ||
-        row.provenance != run_.options.provenance ||
-        row.record.toolchain.driver != run_.device.info().driver ||
-        row.record.protocol.name != run_.sweep.measure.protocol) {
+    const BaselineRecord& record = row.record;
+    if (row.device != run_.device.info() || row.provenance != run_.options.provenance ||
+        record.protocol.name != run_.sweep.measure.protocol ||
+        record.protocol.precision_ratio != run_.sweep.measure.precision_ratio ||
+        record.cublas != *cublas_version_ || record.contract_hash != kernel.contract_hash) {
       continue;
     }
-    best_ns = fastest(best_ns, row.record.timing.median_ns);
+    best_ns = fastest(best_ns, record.timing.median_ns);
   }
   if (best_ns) return best_ns;
 
@@ -174,52 +216,133 @@ std::optional<double> Tuner::measure_baselines(const KernelSpec& kernel, const P
     return std::nullopt;  // the trials of this problem will each say what is wrong
   }
   const TrialKey key = run_.key_of(kernel, problem, *first);
-  for (const BaselineTiming& baseline : run_.device.run_baselines(request, kernel.baseline)) {
-    run_.store.add_baseline(run_.id, {kernel.op, problem, key.protocol, key.toolchain,
-                                      baseline.name, baseline.detail, baseline.timing, now_utc()});
+  for (const BaselineTiming& baseline : run_.device.run_baselines(request, names)) {
+    run_.store.add_baseline(
+        run_.id, {op, problem, key.protocol, key.toolchain, baseline.name, baseline.detail,
+                  baseline.timing, now_utc(), *cublas_version_, kernel.contract_hash});
     best_ns = fastest(best_ns, baseline.timing.median_ns);
   }
   return best_ns;
 }
 
-void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct,
-                 bool measured_now) {
-  if (correct.empty()) return;
-  check_interrupt();
-  const TrialKey key = run_.key_of(*correct.front().kernel, problem, correct.front().config);
-  RankRecord asked{op, problem, key.protocol, 0, {}, "", {}, run_.sweep.rerank.objective};
-  if (!measured_now && is_ranked(run_.store, asked, run_.device.info(), run_.options.provenance)) {
-    return;
+/// What a verdict on these candidates is of.
+RankRecord Tuner::question(const std::string& op, const Problem& problem,
+                           const std::vector<Candidate>& correct) {
+  RankRecord asked;
+  asked.op = op;
+  asked.problem = problem;
+  CandidateSet candidates;
+  std::vector<const KernelSpec*> kernels;
+  for (const Candidate& candidate : correct) {
+    const TrialKey key = run_.key_of(*candidate.kernel, problem, candidate.config);
+    candidates.add(key.kernel, key.toolchain, key.config);
+    asked.protocol = key.protocol;
+    asked.toolchain = key.toolchain;
+    if (std::find(kernels.begin(), kernels.end(), candidate.kernel) != kernels.end()) continue;
+    kernels.push_back(candidate.kernel);
+    asked.kernels.push_back(key.kernel);
   }
+  const RerankSpec& spec = run_.sweep.rerank;
+  asked.objective = spec.objective;
+  asked.identity = {candidates.hash(),
+                    static_cast<std::int64_t>(candidates.size()),
+                    spec.top,
+                    spec.rounds,
+                    spec.objective,
+                    baselines_of(kernels),
+                    ""};
+  if (!asked.identity.baselines.empty()) {
+    if (!cublas_version_) cublas_version_ = run_.device.cublas_version();
+    asked.identity.cublas = *cublas_version_;
+  }
+  return asked;
+}
+
+void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct) {
+  check_interrupt();
+  RankRecord asked = question(op, problem, correct);
+  if (run_.store.is_ranked(run_.id, asked)) return;
+  const std::vector<std::string> baselines = asked.identity.baselines;
   keep_best(correct, run_.sweep.rerank.top);
   run_.progress.stage(fmt::format("re-ranking the best {}", correct.size()));
   const std::vector<TrialRequest> requests = requests_of(correct, problem);
   RerankResult result;
   {
     const AddElapsed busy(run_.report.device_s);
-    result = run_.device.rerank(requests, correct.front().kernel->baseline, run_.sweep.rerank);
+    result = run_.device.rerank(requests, baselines, run_.sweep.rerank);
   }
   asked.finished_at = now_utc();
   const RankRecord record = verdict_of(std::move(asked), result, correct, requests);
   if (record.entries.empty()) return;  // a replay of a recording that was never re-ranked
-  if (record.objective != run_.sweep.rerank.objective) warn_of_no_energy();
+  if (record.objective != run_.sweep.rerank.objective) {
+    warn(run_.options.provenance.empty()
+             ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by time",
+                           run_.device.info().name)
+             : fmt::format("energy was not {}; ranked by time", run_.options.provenance));
+  }
   for (const RankEntry& entry : record.entries) {
-    if (!entry.failure.empty()) {
-      run_.report.warnings.push_back(fmt::format("{} {} {} was dropped by the re-rank: {}",
-                                                 to_text(problem), entry.kernel, entry.config,
-                                                 entry.failure));
-    }
+    if (entry.failure.empty()) continue;
+    warn(fmt::format("{} {} {} was dropped by the re-rank: {}", to_text(problem), entry.kernel,
+                     entry.config, entry.failure));
   }
   run_.store.add_rank(run_.id, record);
 }
 
-void Tuner::warn_of_no_energy() {
-  const std::string warning =
-      run_.options.provenance.empty()
-          ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by time",
-                        run_.device.info().name)
-          : fmt::format("energy was not {}; ranked by time", run_.options.provenance);
-  // Say it once: it would be the same for each problem.
+/// Other sweeps may have tried more for the same question. Who asks the database without naming a
+/// sweep asks about all of it, so these are ranked together, too.
+void Tuner::rank_all_stored(const std::string& op, const Problem& problem,
+                            const std::vector<Candidate>& correct) {
+  if (!run_.options.provenance.empty()) return;  // what was never timed in turn cannot be replayed
+  Filter filter;
+  filter.op = op;
+  filter.problem = to_text(problem);
+  filter.status = to_text(Status::correct);
+  std::vector<Candidate> all;
+  for (const TrialRow& row : run_.store.results(filter).trials) {
+    const TrialRecord& trial = row.record;
+    if (row.device != run_.device.info() || !row.provenance.empty() || !trial.outcome.timing ||
+        trial.protocol.name != run_.sweep.measure.protocol || trial.problem != problem) {
+      continue;
+    }
+    const KernelSpec* kernel = kernel_of_version(trial.kernel);
+    if (kernel == nullptr) {
+      warn(fmt::format(
+          "{} also has trials of {} as it was before it changed or moved: `assay best` cannot "
+          "rank those with this sweep's; name the sweep: `assay best --sweep {}`",
+          run_.store.path().string(), trial.kernel.name, run_.sweep.name));
+      return;
+    }
+    const Timing& timing = *trial.outcome.timing;
+    all.push_back({kernel, trial.config, timing.median_ns, timing.censored(), trial.compile,
+                   timing.roofline_ns, timing.ci_low_ns});
+  }
+  if (all.size() <= correct.size()) return;
+  time_the_raced_again(problem, all);
+  rank(op, problem, std::move(all));
+}
+
+/// The sweep's own kernel, or one from the folder of kernels, if it is still of this version.
+const KernelSpec* Tuner::kernel_of_version(const KernelVersion& version) {
+  const std::string& name = version.name;
+  for (const KernelSpec& kernel : run_.sweep.kernels) {
+    if (kernel.name == name) return run_.versions.at(name) == version ? &kernel : nullptr;
+  }
+  if (!other_kernels_.contains(name)) {
+    auto& kernel = other_kernels_[name];
+    try {
+      kernel = std::make_unique<KernelSpec>(
+          load_kernel(run_.options.kernel_directory / (name + ".yaml")));
+      run_.versions[name] = version_of(*kernel, run_.options);
+    } catch (const UsageError&) {  // gone, or being edited
+      kernel.reset();
+    }
+  }
+  const KernelSpec* kernel = other_kernels_.at(name).get();
+  return kernel != nullptr && run_.versions.at(name) == version ? kernel : nullptr;
+}
+
+/// Says it once.
+void Tuner::warn(const std::string& warning) {
   std::vector<std::string>& warnings = run_.report.warnings;
   if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
     warnings.push_back(warning);
@@ -230,8 +353,7 @@ std::vector<TrialRequest> Tuner::requests_of(const std::vector<Candidate>& best,
                                              const Problem& problem) {
   std::vector<TrialRequest> requests;
   for (const Candidate& candidate : best) {
-    const CompileResult compiled =
-        wait_for(run_.compiler.submit(run_.compile_job(*candidate.kernel, candidate.config)));
+    const CompileResult compiled = run_.compile(*candidate.kernel, candidate.config);
     if (!compiled.ok) {
       throw Error("a cubin of the best configurations cannot be made again: " +
                   to_text(candidate.config) + ": " + compiled.log);

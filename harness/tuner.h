@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,13 +30,21 @@ class Tuner {
   void run_all();
   void count_space(const KernelSpec& kernel, const Problem& problem);
   void run_problem(const std::string& op, const Problem& problem);
-  std::optional<double> measure_baselines(const KernelSpec& kernel, const Problem& problem);
-  void rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct,
-            bool measured_now);
-  void warn_of_no_energy();
+  std::vector<const KernelSpec*> kernels_of(const std::string& op) const;
+  std::optional<double> measure_baselines(const std::string& op, const Problem& problem);
+  void time_the_raced_again(const Problem& problem, std::vector<Candidate>& correct);
+  void rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
+  void rank_all_stored(const std::string& op, const Problem& problem,
+                       const std::vector<Candidate>& correct);
+  void warn(const std::string& warning);
   std::vector<TrialRequest> requests_of(const std::vector<Candidate>& best, const Problem& problem);
+  RankRecord question(const std::string& op, const Problem& problem,
+                      const std::vector<Candidate>& correct);
+  const KernelSpec* kernel_of_version(const KernelVersion& version);
 
   SweepRun run_;
+  std::optional<std::string> cublas_version_;                         // once it was asked for
+  std::map<std::string, std::unique_ptr<KernelSpec>> other_kernels_;  // null: it cannot be loaded
 };
 
 }  // namespace assay

@@ -18,6 +18,8 @@ struct DeviceInfo {
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
 
+  bool operator==(const DeviceInfo&) const = default;
+
   /// Folder name of results for this device: "nvidia_h200".
   std::string slug() const;
 };

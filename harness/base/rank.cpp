@@ -38,4 +38,11 @@ double NoiseFloor::margin_ratio() const {
   return std::max({high - 1, 1 / low - 1, 0.0});
 }
 
+KernelVersion RankRecord::version_of(const std::string& kernel) const {
+  const auto found =
+      std::find_if(kernels.begin(), kernels.end(),
+                   [&](const KernelVersion& version) { return version.name == kernel; });
+  return found == kernels.end() ? KernelVersion{} : *found;
+}
+
 }  // namespace assay

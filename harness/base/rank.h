@@ -52,6 +52,19 @@ struct NoiseFloor {
   double margin_ratio() const;
 };
 
+/// What a verdict is of, beside its op, problem, protocol and device: two verdicts of one identity
+/// answer the same question about the same candidates.
+struct RankIdentity {
+  std::string candidates;                 // candidate_set() of the correct trials; empty: not known
+  std::int64_t num_candidates = 0;        // how many they are
+  int top = 0;                            // RerankSpec's, as asked
+  int least_rounds = 0;                   // likewise
+  Objective objective = Objective::time;  // likewise
+  std::vector<std::string> baselines = {};  // what they were compared with, as contracts name it
+  std::string cublas = {};                  // version that ran these; empty when not known
+  bool operator==(const RankIdentity&) const = default;
+};
+
 /// The verdict for one op, problem and device. Winners come from here and nowhere else.
 struct RankRecord {
   std::string op;
@@ -61,7 +74,13 @@ struct RankRecord {
   std::vector<RankEntry> entries;  // fastest first, baselines included
   std::string finished_at;
   std::optional<NoiseFloor> noise = {};
-  Objective objective = Objective::time;
+  Objective objective = Objective::time;  // of the winner: time where no energy was measured
+  RankIdentity identity = {};
+  Toolchain toolchain = {};                 // what the entries were compiled with
+  std::vector<KernelVersion> kernels = {};  // the versions of the entries' kernels
+
+  /// The version of an entry's kernel; an empty one when it is not known.
+  KernelVersion version_of(const std::string& kernel) const;
 };
 
 }  // namespace assay

@@ -59,6 +59,9 @@ struct Timing {
   /// How many samples were taken at a clock so low that something held the GPU down. Most are taken
   /// again. `samples_ns` has one only if too many were like that.
   int num_throttled = 0;
+  /// How long sampling was allowed to take; 0 when not known. A median that this limit ended is
+  /// asked for again when more is allowed.
+  double time_limit_s = 0;
   double roofline_ns = 0;  // least time that the device's ceilings allow; 0 when not known
 
   /// Whether sampling stopped early, so that the median is known only to be slow.

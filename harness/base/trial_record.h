@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/trial.h"
 #include "base/value.h"
@@ -32,6 +33,14 @@ struct Protocol {
   bool operator==(const Protocol&) const = default;
 };
 
+/// A figure of a trial beside its time, such as a hardware counter. `unit` is empty for a count.
+struct Measurement {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  bool operator==(const Measurement&) const = default;
+};
+
 /// One finished trial with everything that identifies it.
 struct TrialRecord {
   KernelVersion kernel;
@@ -42,6 +51,7 @@ struct TrialRecord {
   CompileReport compile;
   Outcome outcome;
   std::string finished_at;  // UTC, "2026-11-21T10:00:00Z"
+  std::vector<Measurement> measurements = {};
 };
 
 /// A baseline's time for one op and problem.
@@ -54,6 +64,8 @@ struct BaselineRecord {
   std::string detail;  // "algorithm 2 of 8"
   Timing timing;
   std::string finished_at;
+  std::string cublas = {};         // version, "13.1.0.3"; empty when not known
+  std::string contract_hash = {};  // of the kernel whose contract gave inputs and shapes
 };
 
 }  // namespace assay

@@ -23,11 +23,8 @@ struct Options {
 int run_best(const Options& options) {
   const Store store = open_results(options.results);
   Filter filter = options.results.filter();
-  const std::vector<RankRow> ranks = store.ranks(filter);
-  const std::vector<BaselineRow> baselines = store.baselines(filter);
   filter.status = to_text(Status::correct);
-  const std::vector<TunedTable> tables =
-      tuned_tables(ranks, store.trials(filter), baselines, Screened::show);
+  const std::vector<TunedTable> tables = tuned_tables(store.results(filter), Screened::show);
   if (options.json) fmt::print("{}", best_json(tables));
   if (tables.empty()) {
     fmt::print(stderr, "no timed result of {} in {}; assay show counts what is there\n",

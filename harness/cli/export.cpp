@@ -27,15 +27,14 @@ struct Options {
 
 std::vector<TunedTable> load_tables(const Options& options, const Store& store) {
   Filter filter = options.results.filter();
-  const std::vector<RankRow> ranks = store.ranks(filter);
   filter.status = to_text(Status::correct);
-  const std::vector<TrialRow> trials = store.trials(filter);
-  std::vector<TunedTable> tables = tuned_tables(ranks, trials, {}, Screened::hide);
+  const Results results = store.results(filter);
+  std::vector<TunedTable> tables = tuned_tables(results, Screened::hide);
   std::erase_if(tables, [&](const TunedTable& table) {
     return (!options.protocol.empty() && table.protocol != options.protocol) ||
            (!options.objective.empty() && to_text(table.objective) != options.objective);
   });
-  for (TunedTable& table : tables) table = unique_problems(std::move(table), trials);
+  for (TunedTable& table : tables) table = unique_problems(std::move(table), results.trials);
   return tables;
 }
 

@@ -215,8 +215,8 @@ int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, C
   Store store = Store::open(options.db);
   Progress progress(options.json ? Progress::Mode::silent : Progress::detect(), target.provenance);
   Tuner tuner(sweep, *target.device, compiler, store, progress,
-              {include_directories, target.arch, "assay sweep " + options.file, target.provenance,
-               target.compile_only});
+              {include_directories, target.arch, "assay sweep " + options.file,
+               include_directories.front(), target.provenance, target.compile_only});
   const SweepSummary summary{sweep, target.device->info(), target.provenance, target.compile_only};
   try {
     tuner.run();

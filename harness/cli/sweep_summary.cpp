@@ -44,14 +44,15 @@ void print_counts(const SweepReport& report) {
 std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store) {
   Filter filter;
   filter.sweep = summary.sweep.name;
-  const auto of_this_run = [&](auto rows) {
-    std::erase_if(rows, [&](const auto& row) {
-      return row.provenance != summary.provenance || row.device.uuid != summary.device.uuid;
-    });
-    return rows;
+  filter.status = to_text(Status::correct);
+  Results results = store.results(filter);
+  const auto is_other = [&](const auto& row) {
+    return row.provenance != summary.provenance || row.device.uuid != summary.device.uuid;
   };
-  return tuned_tables(of_this_run(store.ranks(filter)), of_this_run(store.trials(filter)),
-                      of_this_run(store.baselines(filter)), Screened::show);
+  std::erase_if(results.ranks, is_other);
+  std::erase_if(results.trials, is_other);
+  std::erase_if(results.baselines, is_other);
+  return tuned_tables(results, Screened::show);
 }
 
 nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& report,
@@ -98,7 +99,8 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
   print_counts(report);
   std::string line = fmt::format("\n{} of {} trials", report.measured + report.kept, report.total);
   line += fmt::format(": {} now, {} kept from before", report.measured, report.kept);
-  if (report.taken > 0) line += fmt::format(", {} claimed by another sweep", report.taken);
+  if (report.taken > 0)
+    line += fmt::format(", {} of them by another sweep at the same time", report.taken);
   if (report.skipped > 0) line += fmt::format(", {} skipped (budget used up)", report.skipped);
   fmt::print("{}\n", line);
   std::uint64_t removed = 0;

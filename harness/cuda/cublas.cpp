@@ -40,4 +40,9 @@ void Cublas::check(cublasStatus_t status, const char* call) const {
   throw Error(fmt::format("{}: {}", call, cublasGetStatusName(status)));
 }
 
+std::string Cublas::version() const {
+  const std::size_t number = cublasLtGetVersion();  // 10000 x major + 100 x minor + patch
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
+
 }  // namespace assay

@@ -3,6 +3,8 @@
 #include <cublasLt.h>
 #include <cublas_v2.h>
 
+#include <string>
+
 #include "base/error.h"
 #include "cuda/library.h"
 
@@ -17,6 +19,7 @@
 #define ASSAY_CUBLASLT_FUNCTIONS(X)       \
   X(cublasLtCreate)                       \
   X(cublasLtDestroy)                      \
+  X(cublasLtGetVersion)                   \
   X(cublasLtMatmul)                       \
   X(cublasLtMatmulDescCreate)             \
   X(cublasLtMatmulDescDestroy)            \
@@ -41,6 +44,9 @@ class Cublas {
 
   cublasHandle_t handle() const { return handle_; }
   cublasLtHandle_t lt_handle() const { return lt_handle_; }
+
+  /// "13.1.0", of cuBLASLt.
+  std::string version() const;
 
   /// Throws Error "CALL: CUBLAS_STATUS_NAME" unless `status` is success.
   void check(cublasStatus_t status, const char* call) const;

@@ -6,6 +6,8 @@ namespace assay {
 
 CompileOnlyDevice::CompileOnlyDevice(DeviceInfo info) : info_(std::move(info)) {}
 
+std::string CompileOnlyDevice::cublas_version() { return ""; }
+
 Outcome CompileOnlyDevice::run(const TrialRequest&) {
   Outcome outcome;
   outcome.kind = "compiled";

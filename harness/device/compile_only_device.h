@@ -12,6 +12,7 @@ class CompileOnlyDevice : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   const std::string& provenance() const override { return provenance_; }
+  std::string cublas_version() override;
   Outcome run(const TrialRequest& request) override;
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines) override;

@@ -21,6 +21,10 @@ class Device {
   /// line that shows a time.
   virtual const std::string& provenance() const = 0;
 
+  /// The version of cuBLAS that runs baselines, "13.1.0"; empty when there is none, or for a replay
+  /// of a recording that does not say. Slow the first time on a GPU, where it loads the library.
+  virtual std::string cublas_version() = 0;
+
   virtual Outcome run(const TrialRequest& request) = 0;
 
   /// Times each of the kernel's baselines for the problem of `request` (its configuration is used

@@ -298,6 +298,13 @@ const DeviceInfo& GpuDevice::info() const { return impl_->info; }
 const std::string& GpuDevice::provenance() const { return impl_->provenance; }
 int GpuDevice::num_workers_started() const { return impl_->num_started; }
 
+std::string GpuDevice::cublas_version() {
+  std::string version;
+  impl_->demand({{"verb", "cublas_version"}}, kInstrumentTimeoutS,
+                [&](const json& result) { version = result.get<std::string>(); });
+  return version;
+}
+
 Outcome GpuDevice::run(const TrialRequest& request) {
   Outcome outcome;
   const std::optional<Outcome> failed = impl_->ask(

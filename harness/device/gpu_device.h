@@ -35,6 +35,7 @@ class GpuDevice : public Device {
 
   const DeviceInfo& info() const override;
   const std::string& provenance() const override;
+  std::string cublas_version() override;
   Outcome run(const TrialRequest& request) override;
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines) override;

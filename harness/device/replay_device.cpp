@@ -121,6 +121,11 @@ const DeviceInfo& ReplayDevice::info() const { return impl_->recording.device; }
 const std::string& ReplayDevice::provenance() const { return impl_->provenance; }
 const Recording& ReplayDevice::recording() const { return impl_->recording; }
 
+std::string ReplayDevice::cublas_version() {
+  const auto& baselines = impl_->recording.baselines;
+  return baselines.empty() ? "" : baselines.back().cublas;
+}
+
 Outcome ReplayDevice::run(const TrialRequest& request) {
   const Plan& plan = request.plan;
   auto found = impl_->trials.find(

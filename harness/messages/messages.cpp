@@ -119,11 +119,11 @@ json encode(const DeviceInfo& info) {
 }
 
 json encode(const Timing& timing) {
-  json object = {{"samples_ns", timing.samples_ns},  {"clocks_mhz", timing.clocks_mhz},
-                 {"median_ns", timing.median_ns},    {"ci_low_ns", timing.ci_low_ns},
-                 {"ci_high_ns", timing.ci_high_ns},  {"clock_mhz", timing.clock_mhz},
-                 {"stop", to_text(timing.stop)},     {"num_throttled", timing.num_throttled},
-                 {"roofline_ns", timing.roofline_ns}};
+  json object = {{"samples_ns", timing.samples_ns},   {"clocks_mhz", timing.clocks_mhz},
+                 {"median_ns", timing.median_ns},     {"ci_low_ns", timing.ci_low_ns},
+                 {"ci_high_ns", timing.ci_high_ns},   {"clock_mhz", timing.clock_mhz},
+                 {"stop", to_text(timing.stop)},      {"num_throttled", timing.num_throttled},
+                 {"roofline_ns", timing.roofline_ns}, {"time_limit_s", timing.time_limit_s}};
   if (timing.state) object["state"] = encode_state(*timing.state);
   return object;
 }
@@ -217,6 +217,7 @@ Timing decode(const json& source) {
     source.at("clock_mhz").get_to(timing.clock_mhz);
     source.at("num_throttled").get_to(timing.num_throttled);
     source.at("roofline_ns").get_to(timing.roofline_ns);
+    source.at("time_limit_s").get_to(timing.time_limit_s);
     if (source.contains("state")) timing.state = decode_state(source["state"]);
     return timing;
   });

@@ -17,6 +17,7 @@ struct Candidate {
   bool censored = false;
   CompileReport compile;
   double roofline_ns = 0;  // as in Timing
+  double ci_low_ns = 0;    // likewise: what a censored one takes at least
 };
 
 /// Keeps the configurations that may still prove best, fastest first, and by text where medians are

@@ -31,11 +31,6 @@ bool timed(const TrialRow& row) {
   return row.record.outcome.status == Status::correct && row.record.outcome.timing.has_value();
 }
 
-void describe_version(TunedRow& entry, const TrialRecord& trial) {
-  entry.version = trial.kernel;
-  entry.toolchain = trial.toolchain;
-}
-
 /// Nothing when every candidate failed its last check.
 std::optional<TunedRow> entry_of(const RankRow& row) {
   const auto& entries = row.record.entries;
@@ -53,6 +48,8 @@ std::optional<TunedRow> entry_of(const RankRow& row) {
   entry.speedup = winner->speedup_over_baseline;
   entry.roofline_ns = winner->roofline_ns;
   entry.energy_j = winner->energy_j;
+  entry.version = row.record.version_of(winner->kernel);
+  entry.toolchain = row.record.toolchain;
   entry.precision_ratio = row.record.protocol.precision_ratio;
   entry.provenance = row.provenance;
   entry.finished_at = row.record.finished_at;
@@ -85,24 +82,17 @@ TunedRow entry_of(const TrialRow& row) {
   entry.precision_ratio = row.record.protocol.precision_ratio;
   entry.provenance = row.provenance;
   entry.finished_at = row.record.finished_at;
-  describe_version(entry, row.record);
+  entry.version = row.record.kernel;
+  entry.toolchain = row.record.toolchain;
   return entry;
 }
 
-/// The fastest trial of each question, taking only the newest version of each kernel.
+/// The fastest trial of each question.
 std::map<Key, const TrialRow*> fastest_trials(const std::vector<TrialRow>& trials) {
-  std::map<std::pair<Key, std::string>, const TrialRow*> newest;
-  for (const TrialRow& row : trials) {
-    if (!timed(row)) continue;
-    const TrialRow*& seen = newest[{key_of(row, row.record.kernel.op), row.record.kernel.name}];
-    if (!seen || seen->record.finished_at < row.record.finished_at) seen = &row;
-  }
   std::map<Key, const TrialRow*> fastest;
   for (const TrialRow& row : trials) {
     if (!timed(row)) continue;
-    const Key key = key_of(row, row.record.kernel.op);
-    if (newest.at({key, row.record.kernel.name})->record.kernel != row.record.kernel) continue;
-    const TrialRow*& seen = fastest[key];
+    const TrialRow*& seen = fastest[key_of(row, row.record.kernel.op)];
     if (!seen || row.record.outcome.timing->median_ns < seen->record.outcome.timing->median_ns) {
       seen = &row;
     }
@@ -175,12 +165,10 @@ std::string conditions_text(const TunedTable& table) {
   return protocol;
 }
 
-std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
-                                     const std::vector<TrialRow>& trials,
-                                     const std::vector<BaselineRow>& baselines, Screened screened) {
+std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) {
   std::map<TableKey, std::map<EntryKey, TunedRow>> tables;
   std::map<TableKey, DeviceInfo> devices;
-  for (const RankRow& row : ranks) {
+  for (const RankRow& row : results.ranks) {
     std::optional<TunedRow> entry = entry_of(row);
     if (!entry) continue;
     const auto [table, question] = key_of(row, row.record.op, row.record.objective);
@@ -190,42 +178,21 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
     if (!added && at->second.finished_at < entry->finished_at) at->second = *entry;
   }
 
-  /// The verdicts about the question of a trial, one for each objective.
-  const auto verdicts_of = [&tables](Key key) {
-    std::vector<TunedRow*> verdicts;
-    for (const Objective objective : kObjectives) {
+  const auto has_verdict = [&tables](Key key) {
+    return std::any_of(kObjectives.begin(), kObjectives.end(), [&](Objective objective) {
       std::get<Objective>(key.first) = objective;
       const auto entries = tables.find(key.first);
-      if (entries == tables.end()) continue;
-      const auto found = entries->second.find(key.second);
-      if (found != entries->second.end()) verdicts.push_back(&found->second);
-    }
-    return verdicts;
+      return entries != tables.end() && entries->second.contains(key.second);
+    });
   };
-
-  // A verdict does not say what its winner was compiled with. Its newest trial does.
-  std::map<const TunedRow*, std::string> newest;
-  for (const TrialRow& row : trials) {
-    if (!timed(row)) continue;
-    for (TunedRow* entry : verdicts_of(key_of(row, row.record.kernel.op))) {
-      if (entry->best.kernel != row.record.kernel.name || entry->best.config != row.record.config) {
-        continue;
-      }
-      std::string& seen = newest[entry];
-      if (seen > row.record.finished_at) continue;
-      seen = row.record.finished_at;
-      describe_version(*entry, row.record);
-    }
-  }
-
   if (screened == Screened::show) {
-    for (const auto& [key, row] : fastest_trials(trials)) {
-      if (!verdicts_of(key).empty()) continue;
+    for (const auto& [key, row] : fastest_trials(results.trials)) {
+      if (has_verdict(key)) continue;
       if (tables[key.first].emplace(key.second, entry_of(*row)).second) {
         devices.emplace(key.first, row->device);
       }
     }
-    for (const BaselineRow& row : baselines) {
+    for (const BaselineRow& row : results.baselines) {
       const auto [table, question] = key_of(row, row.record.op);
       const auto entries = tables.find(table);
       if (entries == tables.end()) continue;
@@ -246,7 +213,7 @@ std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
     TunedTable table{op, devices.at(key), protocol, objective, {}, 0};
     for (auto& [question, entry] : entries) table.entries.push_back(std::move(entry));
     sort_entries(table.entries);
-    table.fallback = best_compromise(table, trials);
+    table.fallback = best_compromise(table, results.trials);
     result.push_back(std::move(table));
   }
   return result;

@@ -62,14 +62,12 @@ enum class Screened { show, hide };
 /// "protocol cold", "protocol cold, least energy": the conditions of a table.
 std::string conditions_text(const TunedTable& table);
 
-/// Makes tables from what a store's queries return, sorted by op, device, protocol and objective.
+/// Makes tables from what a store holds, sorted by op, device, protocol and objective.
 ///
 /// Results measured here and results recorded elsewhere stay apart: a problem has one row for each
 /// provenance. A result of the screening is shown only where no re-rank has a verdict, whatever its
 /// objective.
-std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
-                                     const std::vector<TrialRow>& trials,
-                                     const std::vector<BaselineRow>& baselines, Screened screened);
+std::vector<TunedTable> tuned_tables(const Results& results, Screened screened);
 
 /// The table with one row a problem, for software that looks problems up. It takes a row measured
 /// here before a recorded one, and the newest of several.

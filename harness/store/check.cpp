@@ -44,24 +44,32 @@ void check_samples(Database& database, Problems& problems) {
   // A recording keeps medians and samples to a tenth of a nanosecond each.
   constexpr double kToleranceNs = 0.1001;
   for (Query row = database.query(
-           "SELECT trial.id, median_ns, times_ns, length(times_ns) FROM trial LEFT JOIN samples "
-           "ON trial_id = trial.id WHERE stop IS NOT NULL OR times_ns IS NOT NULL");
+           "SELECT trial.id, median_ns, times_ns, length(times_ns) FROM trial JOIN timing "
+           "ON timing.id = timing_id");
        row.step();) {
     const std::int64_t id = row.integer(0);
-    if (row.is_null(2)) {
-      problems.push_back(fmt::format("trial {} has a time but no samples", id));
-      continue;
-    }
     const std::vector<double> samples = row.reals(2);
-    if (row.integer(3) % static_cast<std::int64_t>(sizeof(double)) != 0) {
+    if (row.integer(3) == 0) {
+      problems.push_back(fmt::format("trial {} has a time but no samples", id));
+    } else if (row.integer(3) % static_cast<std::int64_t>(sizeof(double)) != 0) {
       problems.push_back(fmt::format("the samples of trial {} end in the middle of a number", id));
     } else if (row.is_null(1)) {
       problems.push_back(fmt::format("trial {} has samples but no median", id));
-    } else if (!samples.empty() && std::abs(median(samples) - row.real(1)) > kToleranceNs) {
+    } else if (std::abs(median(samples) - row.real(1)) > kToleranceNs) {
       problems.push_back(
           fmt::format("trial {} says its median is {:.1f} ns, its samples say {:.1f}", id,
                       row.real(1), median(samples)));
     }
+  }
+}
+
+void check_timings(Database& database, Problems& problems) {
+  for (Query row = database.query(
+           "SELECT id FROM timing WHERE id NOT IN (SELECT timing_id FROM trial WHERE timing_id IS "
+           "NOT NULL) AND id NOT IN (SELECT timing_id FROM baseline WHERE timing_id IS NOT NULL)");
+       row.step();) {
+    problems.push_back(
+        fmt::format("timing {} belongs to no trial and no baseline", row.integer(0)));
   }
 }
 
@@ -78,6 +86,7 @@ std::vector<std::string> Store::check() const {
     check_references(database, problems);
     check_claims(database, problems);
     check_samples(database, problems);
+    check_timings(database, problems);
     return problems;
   });
 }

@@ -116,6 +116,26 @@ Database Database::in_memory() {
   return Database(":memory:", SQLite::Database(":memory:", SQLite::OPEN_READWRITE));
 }
 
+std::string_view Database::kept(std::string sql) { return *texts_.insert(std::move(sql)).first; }
+
+std::int64_t Database::insert(std::string_view table, const std::vector<Cell>& cells) {
+  std::string columns, marks;
+  for (const Cell& cell : cells) {
+    columns.append(columns.empty() ? "" : ", ").append(cell.column);
+    marks += marks.empty() ? "?" : ", ?";
+  }
+  query(kept(fmt::format("INSERT INTO {}({}) VALUES({})", table, columns, marks)), cells).run();
+  return handle_.getLastInsertRowid();
+}
+
+void Database::update(std::string_view table, std::int64_t id, const std::vector<Cell>& cells) {
+  std::string columns;
+  for (const Cell& cell : cells) {
+    columns.append(columns.empty() ? "" : ", ").append(cell.column).append(" = ?");
+  }
+  query(kept(fmt::format("UPDATE {} SET {} WHERE id = ?", table, columns)), cells, id).run();
+}
+
 SQLite::Statement& Database::prepared(std::string_view sql) {
   const auto found = statements_.find(sql);
   if (found != statements_.end()) return found->second;

@@ -8,15 +8,41 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
+#include "base/stats.h"
 
 namespace assay {
+
+/// A column of a new row and what it holds.
+struct Cell {
+  using Value =
+      std::variant<std::nullptr_t, std::int64_t, double, std::string, std::span<const double>>;
+
+  Cell(std::string_view name, std::nullptr_t) : column(name), value(nullptr) {}
+  Cell(std::string_view name, bool held) : column(name), value(std::int64_t{held}) {}
+  Cell(std::string_view name, int held) : column(name), value(std::int64_t{held}) {}
+  Cell(std::string_view name, std::int64_t held) : column(name), value(held) {}
+  Cell(std::string_view name, double held) : column(name), value(held) {}
+  Cell(std::string_view name, const char* held) : Cell(name, std::string_view(held)) {}
+  Cell(std::string_view name, std::string_view held) : column(name), value(std::string(held)) {}
+  /// Kept by reference.
+  Cell(std::string_view name, const std::vector<double>& held)
+      : column(name), value(std::span<const double>(held)) {}
+  template <class Held>
+  Cell(std::string_view name, const std::optional<Held>& held)
+      : column(name), value(held ? Cell(name, *held).value : Value(nullptr)) {}
+
+  std::string_view column;
+  Value value;
+};
 
 /// One run of a prepared statement: binds its parameters in order, steps through the rows, and
 /// makes the statement ready for the next run when it goes out of scope.
@@ -63,8 +89,37 @@ class Query {
     value ? bind(index, *value) : bind(index, nullptr);
   }
 
+  void bind(int index, const std::vector<Cell>& cells) {
+    --num_bound_;
+    for (const Cell& cell : cells) {
+      std::visit([&](const auto& held) { bind(index, held); }, cell.value);
+      index = ++num_bound_ + 1;
+    }
+  }
+
   SQLite::Statement& statement_;
   int num_bound_ = 0;
+};
+
+/// Reads a row's columns one after another, in the order that the query selects them.
+class RowReader {
+ public:
+  explicit RowReader(const Query& row) : row_(row) {}
+  std::int64_t integer() { return row_.integer(next_++); }
+  int small() { return row_.small(next_++); }
+  bool flag() { return row_.flag(next_++); }
+  std::string text() { return row_.text(next_++); }
+  double real() { return row_.real(next_++); }
+  double real_or_zero() { return row_.real_or_zero(next_++); }
+  std::vector<double> reals() { return row_.reals(next_++); }
+  Interval interval() { return {real(), real(), real()}; }
+  /// Whether the next column is NULL; stays before it.
+  bool is_null() const { return row_.is_null(next_); }
+  void skip(int count = 1) { next_ += count; }
+
+ private:
+  const Query& row_;
+  int next_ = 0;
 };
 
 /// One connection to a database file, with a cache of prepared statements.
@@ -90,6 +145,11 @@ class Database {
     return Query(prepared(sql), values...);
   }
 
+  /// Adds a row and returns its number.
+  std::int64_t insert(std::string_view table, const std::vector<Cell>& cells);
+  /// Overwrites columns of the row `id`.
+  void update(std::string_view table, std::int64_t id, const std::vector<Cell>& cells);
+
   /// Runs `action`, turning SQLite's exceptions into an Error that says what happened to this file.
   template <class Action>
   auto guarded(Action&& action) const {
@@ -104,10 +164,13 @@ class Database {
  private:
   Database(const std::filesystem::path& path, SQLite::Database handle);
   SQLite::Statement& prepared(std::string_view sql);
+  /// The text where it stays for as long as the statements.
+  std::string_view kept(std::string sql);
 
   std::filesystem::path path_;
   SQLite::Database handle_;
   std::unordered_map<std::string_view, SQLite::Statement> statements_;
+  std::set<std::string> texts_;  // of the statements whose text was put together
 };
 
 /// A transaction that rolls back unless committed.

@@ -1,53 +1,42 @@
 #include "store/impl.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <ctime>
+
+#include "ranking/candidate_set.h"
 #include "store/owner.h"
 #include "store/rows.h"
+#include "store/trial_rows.h"
 
 namespace assay {
 namespace {
 
-// The outcome's columns, in the order that put_trial binds them.
-constexpr std::string_view kPutTrial =
-    "INSERT INTO trial(device_id, kernel_id, toolchain_id, protocol_id, problem_id, config_id, "
-    "sweep_id, status, kind, message, compile_ms, cached, registers, spill_bytes, stack_bytes, "
-    "static_smem_bytes, cubin_hash, device_ms, median_ns, ci_low_ns, ci_high_ns, stop, "
-    "clock_mhz, throttle_reasons, power_w, temperature_c, num_throttled, roofline_ns, finished_at, "
-    "attempts, claimed_at) "
-    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-    "coalesce(nullif(?, ''), strftime('%Y-%m-%dT%H:%M:%SZ')), 1, unixepoch()) "
-    "ON CONFLICT(device_id, kernel_id, toolchain_id, protocol_id, problem_id, config_id) "
-    "DO UPDATE SET sweep_id = excluded.sweep_id, status = excluded.status, kind = excluded.kind, "
-    "message = excluded.message, compile_ms = excluded.compile_ms, cached = excluded.cached, "
-    "registers = excluded.registers, spill_bytes = excluded.spill_bytes, "
-    "stack_bytes = excluded.stack_bytes, static_smem_bytes = excluded.static_smem_bytes, "
-    "cubin_hash = excluded.cubin_hash, device_ms = excluded.device_ms, "
-    "median_ns = excluded.median_ns, ci_low_ns = excluded.ci_low_ns, "
-    "ci_high_ns = excluded.ci_high_ns, stop = excluded.stop, clock_mhz = excluded.clock_mhz, "
-    "throttle_reasons = excluded.throttle_reasons, power_w = excluded.power_w, "
-    "temperature_c = excluded.temperature_c, num_throttled = excluded.num_throttled, "
-    "roofline_ns = excluded.roofline_ns, finished_at = excluded.finished_at "
-    "WHERE trial.status = 'running' RETURNING id";
-
-/// A figure that is 0 where it is not known, as a column that is then NULL.
-std::optional<double> known(double value) {
-  return value == 0 ? std::nullopt : std::optional(value);
+std::string now_unless(Database& database, const std::string& finished_at) {
+  if (!finished_at.empty()) return finished_at;
+  Query row = database.query("SELECT strftime('%Y-%m-%dT%H:%M:%SZ')");
+  row.step();
+  return row.text(0);
 }
 
-/// The state's columns; all NULL without one.
-struct StateColumns {
-  std::optional<std::int64_t> throttle_reasons;
-  std::optional<double> power_w;
-  std::optional<double> temperature_c;
+/// "cublaslt,mine": names have no commas.
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ","));
+}
 
-  explicit StateColumns(const std::optional<GpuState>& state) {
-    if (!state) return;
-    throttle_reasons = static_cast<std::int64_t>(state->throttle_reasons);
-    power_w = state->power_w;
-    temperature_c = state->temperature_c;
-  }
-};
+/// The trial behind an entry of a verdict; nothing for a baseline, and for a trial that is not
+/// stored.
+std::optional<std::int64_t> trial_of(Database& database, std::int64_t device,
+                                     const RankRecord& rank, const RankEntry& entry) {
+  if (entry.kernel.empty()) return std::nullopt;
+  const KeyIds ids = key_ids(database,
+                             {rank.version_of(entry.kernel), rank.toolchain, rank.protocol,
+                              rank.problem, parse_config(entry.config)},
+                             IfNew::leave);
+  const auto state = trial_state(database, device, ids);
+  return state ? std::optional(state->id) : std::nullopt;
+}
 
 }  // namespace
 
@@ -78,123 +67,235 @@ void Store::Impl::link(std::int64_t sweep_id, std::int64_t trial_id) {
       .run();
 }
 
-void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const TrialRecord& record) {
+void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const TrialRecord& record,
+                            IfDone if_done) {
   const KeyIds ids = key_ids(
       database, {record.kernel, record.toolchain, record.protocol, record.problem, record.config},
       IfNew::add);
-  const Outcome& outcome = record.outcome;
-  const CompileReport& compile = record.compile;
-  const auto put = [&](const auto&... times) {
-    Query row =
-        database.query(kPutTrial, device, ids.kernel, ids.toolchain, ids.protocol, ids.problem,
-                       ids.config, sweep_id, to_text(outcome.status), outcome.kind, outcome.message,
-                       compile.compile_ms, compile.cached, compile.registers, compile.spill_bytes,
-                       compile.stack_bytes, compile.static_smem_bytes, compile.cubin_hash,
-                       outcome.device_ms, times..., record.finished_at);
-    return row.step() ? row.integer(0) : 0;
-  };
-  const auto put_timed = [&](const Timing& timing) {
-    const StateColumns state(timing.state);
-    return put(timing.median_ns, timing.ci_low_ns, timing.ci_high_ns, to_text(timing.stop),
-               timing.clock_mhz, state.throttle_reasons, state.power_w, state.temperature_c,
-               timing.num_throttled, known(timing.roofline_ns));
-  };
-  const std::int64_t trial_id = outcome.timing ? put_timed(*outcome.timing)
-                                               : put(nullptr, nullptr, nullptr, nullptr, nullptr,
-                                                     nullptr, nullptr, nullptr, nullptr, nullptr);
-  if (trial_id == 0) {  // done already: the first result stays, as a result of this sweep too
-    link(sweep_id, trial_state(database, device, ids).value().id);
+  const auto stored = trial_state(database, device, ids);
+  if (stored && stored->done() && if_done == IfDone::keep) {
+    link(sweep_id, stored->id);
     return;
   }
 
-  if (outcome.timing) {
-    database
-        .query("INSERT INTO samples(trial_id, times_ns, clocks_mhz) VALUES(?, ?, ?)", trial_id,
-               outcome.timing->samples_ns, outcome.timing->clocks_mhz)
-        .run();
+  const Outcome& outcome = record.outcome;
+  const CompileReport& compile = record.compile;
+  std::vector<Cell> cells = {
+      {"sweep_id", sweep_id},
+      {"status", to_text(outcome.status)},
+      {"kind", outcome.kind},
+      {"message", outcome.message},
+      {"compile_ms", compile.compile_ms},
+      {"cached", compile.cached},
+      {"registers", compile.registers},
+      {"spill_bytes", compile.spill_bytes},
+      {"stack_bytes", compile.stack_bytes},
+      {"static_smem_bytes", compile.static_smem_bytes},
+      {"cubin_hash", compile.cubin_hash},
+      {"device_ms", outcome.device_ms},
+      {"finished_at", now_unless(database, record.finished_at)},
+      {"timing_id",
+       outcome.timing ? std::optional(put_timing(database, *outcome.timing)) : std::nullopt}};
+  std::int64_t trial_id = 0;
+  if (stored) {
+    trial_id = stored->id;
+    forget_figures(trial_id);
+    database.update("trial", trial_id, cells);
+  } else {
+    const std::vector<Cell> key = {{"device_id", device},
+                                   {"kernel_id", ids.kernel},
+                                   {"toolchain_id", ids.toolchain},
+                                   {"protocol_id", ids.protocol},
+                                   {"problem_id", ids.problem},
+                                   {"config_id", ids.config},
+                                   {"attempts", 1},
+                                   {"claimed_at", std::int64_t{std::time(nullptr)}}};
+    cells.insert(cells.end(), key.begin(), key.end());
+    trial_id = database.insert("trial", cells);
   }
   if (const auto& validation = outcome.validation) {
-    database
-        .query(
-            "INSERT INTO validation(trial_id, relative_error, relative_limit, "
-            "worst_element_ratio, elements) VALUES(?, ?, ?, ?, ?)",
-            trial_id, validation->relative_error, validation->relative_limit,
-            validation->worst_element_ratio, validation->elements)
-        .run();
+    database.insert("validation", {{"trial_id", trial_id},
+                                   {"relative_error", validation->relative_error},
+                                   {"relative_limit", validation->relative_limit},
+                                   {"worst_element_ratio", validation->worst_element_ratio},
+                                   {"elements", validation->elements}});
+  }
+  for (const Measurement& measurement : record.measurements) {
+    database.insert("measurement", {{"trial_id", trial_id},
+                                    {"name", measurement.name},
+                                    {"value", measurement.value},
+                                    {"unit", measurement.unit}});
   }
   link(sweep_id, trial_id);
 }
 
+void Store::Impl::forget_figures(std::int64_t trial_id) {
+  database.query("DELETE FROM validation WHERE trial_id = ?", trial_id).run();
+  database.query("DELETE FROM measurement WHERE trial_id = ?", trial_id).run();
+  std::int64_t timing_id = 0;
+  {
+    Query row = database.query("SELECT coalesce(timing_id, 0) FROM trial WHERE id = ?", trial_id);
+    if (row.step()) timing_id = row.integer(0);
+  }
+  if (timing_id == 0) return;
+  database.query("UPDATE trial SET timing_id = NULL WHERE id = ?", trial_id).run();
+  database.query("DELETE FROM timing WHERE id = ?", timing_id).run();
+}
+
+bool Store::Impl::has_baseline(std::int64_t device, const BaselineRecord& record) {
+  return database
+      .query(
+          "SELECT 1 FROM baseline JOIN timing ON timing.id = timing_id WHERE device_id = ? AND "
+          "op = ? AND problem_id = ? AND protocol_id = ? AND toolchain_id = ? AND name = ? AND "
+          "cublas = ? AND contract_hash = ? AND finished_at = ? AND times_ns = ?",
+          device, record.op, problem_id(database, record.problem, IfNew::leave),
+          protocol_id(database, record.protocol, IfNew::leave),
+          toolchain_id(database, record.toolchain, IfNew::leave), record.name, record.cublas,
+          record.contract_hash, record.finished_at, record.timing.samples_ns)
+      .step();
+}
+
 void Store::Impl::put_baseline(std::int64_t sweep_id, std::int64_t device,
                                const BaselineRecord& record) {
-  const StateColumns state(record.timing.state);
-  // Every measurement is kept; the same one, imported twice, is not.
-  database
+  database.insert("baseline",
+                  {{"sweep_id", sweep_id},
+                   {"device_id", device},
+                   {"op", record.op},
+                   {"problem_id", problem_id(database, record.problem, IfNew::add)},
+                   {"protocol_id", protocol_id(database, record.protocol, IfNew::add)},
+                   {"toolchain_id", toolchain_id(database, record.toolchain, IfNew::add)},
+                   {"name", record.name},
+                   {"detail", record.detail},
+                   {"finished_at", record.finished_at},
+                   {"cublas", record.cublas},
+                   {"contract_hash", record.contract_hash},
+                   {"timing_id", put_timing(database, record.timing)}});
+}
+
+bool Store::Impl::has_rank(std::int64_t device, const RankRecord& record) {
+  const RankEntry* first = record.entries.empty() ? nullptr : &record.entries.front();
+  return database
       .query(
-          "INSERT INTO baseline(sweep_id, device_id, op, problem_id, protocol_id, "
-          "toolchain_id, name, detail, median_ns, ci_low_ns, ci_high_ns, stop, times_ns, "
-          "finished_at, clock_mhz, throttle_reasons, power_w, temperature_c, clocks_mhz, "
-          "num_throttled, roofline_ns) "
-          "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
-          "?19, ?20, ?21 WHERE NOT EXISTS("
-          "SELECT 1 FROM baseline WHERE device_id = ?2 AND op = ?3 AND problem_id = ?4 AND "
-          "protocol_id = ?5 AND toolchain_id = ?6 AND name = ?7 AND finished_at = ?14 AND "
-          "times_ns = ?13)",
-          sweep_id, device, record.op, problem_id(database, record.problem, IfNew::add),
-          protocol_id(database, record.protocol, IfNew::add),
-          toolchain_id(database, record.toolchain, IfNew::add), record.name, record.detail,
-          record.timing.median_ns, record.timing.ci_low_ns, record.timing.ci_high_ns,
-          to_text(record.timing.stop), record.timing.samples_ns, record.finished_at,
-          record.timing.clock_mhz, state.throttle_reasons, state.power_w, state.temperature_c,
-          record.timing.clocks_mhz, record.timing.num_throttled, known(record.timing.roofline_ns))
-      .run();
+          "SELECT 1 FROM rank LEFT JOIN rank_entry ON rank_id = rank.id AND position = 0 WHERE "
+          "device_id = ? AND op = ? AND problem_id = ? AND protocol_id = ? AND rounds = ? AND "
+          "finished_at = ? AND objective = ? AND candidates = ? AND times_ns IS ?",
+          device, record.op, problem_id(database, record.problem, IfNew::leave),
+          protocol_id(database, record.protocol, IfNew::leave), record.rounds, record.finished_at,
+          to_text(record.objective), record.identity.candidates,
+          first ? std::optional(first->samples_ns) : std::nullopt)
+      .step();
 }
 
 void Store::Impl::put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record) {
-  const std::int64_t problem = problem_id(database, record.problem, IfNew::add);
-  const std::int64_t protocol = protocol_id(database, record.protocol, IfNew::add);
-  std::int64_t rank_id = 0;
-  {
-    Query row = database.query(
-        "INSERT INTO rank(sweep_id, device_id, op, problem_id, protocol_id, rounds, finished_at, "
-        "objective) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS(SELECT 1 FROM rank "
-        "WHERE sweep_id <> ?1 AND device_id = ?2 AND op = ?3 AND problem_id = ?4 AND "
-        "protocol_id = ?5 AND rounds = ?6 AND finished_at = ?7 AND objective = ?8) RETURNING id",
-        sweep_id, device, record.op, problem, protocol, record.rounds, record.finished_at,
-        to_text(record.objective));
-    if (!row.step()) return;
-    rank_id = row.integer(0);
-  }
+  const RankIdentity& identity = record.identity;
+  const std::int64_t rank_id = database.insert(
+      "rank", {{"sweep_id", sweep_id},
+               {"device_id", device},
+               {"op", record.op},
+               {"problem_id", problem_id(database, record.problem, IfNew::add)},
+               {"protocol_id", protocol_id(database, record.protocol, IfNew::add)},
+               {"toolchain_id", toolchain_id(database, record.toolchain, IfNew::add)},
+               {"rounds", record.rounds},
+               {"finished_at", record.finished_at},
+               {"objective", to_text(record.objective)},
+               {"candidates", identity.candidates},
+               {"num_candidates", identity.num_candidates},
+               {"top", identity.top},
+               {"least_rounds", identity.least_rounds},
+               {"asked_objective", to_text(identity.objective)},
+               {"baselines", joined(identity.baselines)},
+               {"cublas", identity.cublas}});
   int position = 0;
   for (const RankEntry& entry : record.entries) {
     const Interval& cycles = entry.cycles_ratio_to_best;
     const bool has_cycles = cycles.value != 0;
-    database
-        .query(
-            "INSERT INTO rank_entry(rank_id, position, kernel, config, median_ns, "
-            "ratio_to_best, ratio_low, ratio_high, speedup, speedup_low, speedup_high, winner, "
-            "tied, failure, times_ns, eliminated, clocks_mhz, cycles_ratio_to_best, "
-            "cycles_ratio_low, cycles_ratio_high, energy_j, roofline_ns) "
-            "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            rank_id, position++, entry.kernel, entry.config, entry.median_ns,
-            entry.ratio_to_best.value, entry.ratio_to_best.low, entry.ratio_to_best.high,
-            entry.speedup_over_baseline.value, entry.speedup_over_baseline.low,
-            entry.speedup_over_baseline.high, entry.winner, entry.tied, entry.failure,
-            entry.samples_ns, entry.eliminated, entry.clocks_mhz, known(cycles.value),
-            has_cycles ? std::optional(cycles.low) : std::nullopt,
-            has_cycles ? std::optional(cycles.high) : std::nullopt, known(entry.energy_j),
-            known(entry.roofline_ns))
-        .run();
+    database.insert("rank_entry",
+                    {{"rank_id", rank_id},
+                     {"position", position++},
+                     {"trial_id", trial_of(database, device, record, entry)},
+                     {"kernel", entry.kernel},
+                     {"config", entry.config},
+                     {"median_ns", entry.median_ns},
+                     {"ratio_to_best", entry.ratio_to_best.value},
+                     {"ratio_low", entry.ratio_to_best.low},
+                     {"ratio_high", entry.ratio_to_best.high},
+                     {"speedup", entry.speedup_over_baseline.value},
+                     {"speedup_low", entry.speedup_over_baseline.low},
+                     {"speedup_high", entry.speedup_over_baseline.high},
+                     {"winner", entry.winner},
+                     {"tied", entry.tied},
+                     {"failure", entry.failure},
+                     {"times_ns", entry.samples_ns},
+                     {"eliminated", entry.eliminated},
+                     {"clocks_mhz", entry.clocks_mhz},
+                     {"cycles_ratio_to_best", known(cycles.value)},
+                     {"cycles_ratio_low", has_cycles ? std::optional(cycles.low) : std::nullopt},
+                     {"cycles_ratio_high", has_cycles ? std::optional(cycles.high) : std::nullopt},
+                     {"energy_j", known(entry.energy_j)},
+                     {"roofline_ns", known(entry.roofline_ns)}});
   }
   if (const auto& noise = record.noise) {
-    database
-        .query(
-            "INSERT INTO rank_noise(rank_id, kernel, config, ratio, ratio_low, ratio_high, "
-            "times_ns) VALUES(?, ?, ?, ?, ?, ?, ?)",
-            rank_id, noise->kernel, noise->config, noise->ratio.value, noise->ratio.low,
-            noise->ratio.high, noise->samples_ns)
-        .run();
+    database.insert("rank_noise", {{"rank_id", rank_id},
+                                   {"kernel", noise->kernel},
+                                   {"config", noise->config},
+                                   {"ratio", noise->ratio.value},
+                                   {"ratio_low", noise->ratio.low},
+                                   {"ratio_high", noise->ratio.high},
+                                   {"times_ns", noise->samples_ns}});
   }
+}
+
+void Store::Impl::complete_ranks() {
+  // A verdict whose candidates cannot be found has this instead of a hash, which none is equal to.
+  constexpr const char* kUnknown = "unknown";
+  const auto count = "SELECT count(*) FROM rank WHERE candidates = ''";
+  if (database.integer(count) == 0) return;
+  Transaction transaction(database, Transaction::Mode::write);
+  const Dimensions dimensions(database);
+  for (RankHead& head : read_rank_heads(database, dimensions, Matcher({}, dimensions), "")) {
+    RankRecord& rank = head.row.record;
+    if (!rank.identity.candidates.empty()) continue;
+    static const std::string sql = select_trials(
+        "''", "",
+        "device_id = ?1 AND problem_id = ?2 AND EXISTS(SELECT 1 FROM sweep_trial AS link "
+        "JOIN sweep ON sweep.id = link.sweep_id WHERE link.trial_id = trial.id AND sweep.name = "
+        "(SELECT name FROM rank JOIN sweep ON sweep.id = sweep_id WHERE rank.id = ?3))");
+    std::vector<TrialRow> rows;
+    for (Query query = database.query(sql, head.device, head.problem, head.id); query.step();) {
+      RowReader row(query);
+      TrialIds ids;
+      rows.push_back(read_trial(row, dimensions, ids));
+    }
+    std::vector<const TrialRecord*> trials;
+    for (const TrialRow& row : rows) trials.push_back(&row.record);
+    complete_identity(rank, trials);
+    const bool found = !rank.identity.candidates.empty();
+    database.update("rank", head.id,
+                    {{"candidates", found ? rank.identity.candidates : std::string(kUnknown)},
+                     {"num_candidates", rank.identity.num_candidates},
+                     {"toolchain_id", toolchain_id(database, rank.toolchain, IfNew::add)}});
+    std::vector<std::pair<std::int64_t, std::int64_t>> trial_of_position;
+    for (Query query = database.query(
+             "SELECT position, kernel, config FROM rank_entry WHERE rank_id = ?", head.id);
+         query.step();) {
+      for (const TrialRow& row : rows) {
+        const TrialRecord& trial = row.record;
+        if (trial.kernel.name != query.text(1) || to_text(trial.config) != query.text(2) ||
+            trial.kernel != rank.version_of(trial.kernel.name) ||
+            trial.toolchain != rank.toolchain || trial.protocol != rank.protocol) {
+          continue;
+        }
+        trial_of_position.emplace_back(query.integer(0), row.id);
+      }
+    }
+    for (const auto& [position, trial] : trial_of_position) {
+      database
+          .query("UPDATE rank_entry SET trial_id = ? WHERE rank_id = ? AND position = ?", trial,
+                 head.id, position)
+          .run();
+    }
+  }
+  transaction.commit();
 }
 
 }  // namespace assay

@@ -19,10 +19,20 @@ struct Store::Impl {
   std::int64_t add_sweep(const std::string& name, const std::string& yaml,
                          const std::string& command_line, std::int64_t device,
                          const std::string& state);
-  /// Stores an outcome unless the trial is done already.
-  void put_trial(std::int64_t sweep_id, std::int64_t device, const TrialRecord& record);
+  /// What becomes of a trial that is done already when another outcome of it comes.
+  enum class IfDone { keep, replace };
+  /// Stores an outcome as one of the sweep.
+  void put_trial(std::int64_t sweep_id, std::int64_t device, const TrialRecord& record,
+                 IfDone if_done = IfDone::keep);
   void put_baseline(std::int64_t sweep_id, std::int64_t device, const BaselineRecord& record);
+  /// Whether the very same verdict, or measurement, is stored: an import may bring it again.
+  bool has_rank(std::int64_t device, const RankRecord& record);
+  bool has_baseline(std::int64_t device, const BaselineRecord& record);
+  /// Gives the verdicts of files before schema 4 what tells one from another (complete_identity).
+  void complete_ranks();
   void put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record);
+  /// Deletes what belongs to a trial's outcome, whose next one is about to be stored.
+  void forget_figures(std::int64_t trial_id);
   void link(std::int64_t sweep_id, std::int64_t trial_id);
 };
 

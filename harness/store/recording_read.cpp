@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -116,6 +117,9 @@ std::vector<double> read_runtimes(const Json& object) {
   samples_ns.reserve(list.size());
   for (const Json& ms : list) {
     samples_ns.push_back(nanoseconds(number(ms, "runtimes")));
+    if (!std::isfinite(samples_ns.back())) {
+      throw Damage(fmt::format("'runtimes' has {}, which is no time", ms.dump()));
+    }
   }
   return samples_ns;
 }
@@ -162,6 +166,7 @@ Timing read_timing(const Json& line) {
   timing.clocks_mhz = read_clocks(line, timing.samples_ns.size());
   timing.clock_mhz = median_of_known(timing.clocks_mhz);
   read(line, "num_throttled", timing.num_throttled);
+  timing.time_limit_s = number_or_zero(line, "time_limit_s");
   timing.roofline_ns = nanoseconds(number_or_zero(line, "roofline"));
   if (line.contains("gpu_state")) {
     const Json& state = object_member(line, "gpu_state");
@@ -176,6 +181,44 @@ Timing read_timing(const Json& line) {
     }
   }
   return timing;
+}
+
+// Those beside the time.
+std::vector<Measurement> read_measurements(const Json& line) {
+  std::vector<Measurement> measurements;
+  for (const Json& json : member(line, "measurements")) {
+    if (!json.is_object()) throw Damage("'measurements' is not a list of objects");
+    Measurement measurement{text(json, "name"), number_or_zero(json, "value"), ""};
+    read(json, "unit", measurement.unit);
+    const auto has_name = [&](const Measurement& other) { return other.name == measurement.name; };
+    if (measurement.name == "time") continue;
+    if (std::any_of(measurements.begin(), measurements.end(), has_name)) {
+      throw Damage(fmt::format("'measurements' has two of the name '{}'", measurement.name));
+    }
+    measurements.push_back(std::move(measurement));
+  }
+  return measurements;
+}
+
+Objective read_objective(const Json& object) {
+  const auto objective = parse_objective(text(object, "objective"));
+  if (!objective) throw Damage("'objective' is not time, energy or edp");
+  return *objective;
+}
+
+RankIdentity read_identity(const Json& json) {
+  RankIdentity identity;
+  identity.candidates = text(json, "candidates");
+  read(json, "num_candidates", identity.num_candidates);
+  read(json, "top", identity.top);
+  read(json, "least_rounds", identity.least_rounds);
+  identity.objective = read_objective(json);
+  for (const Json& name : member(json, "baselines")) {
+    if (!name.is_string()) throw Damage("'baselines' is not a list of names");
+    identity.baselines.push_back(name.get<std::string>());
+  }
+  read(json, "cublas", identity.cublas);
+  return identity;
 }
 
 KernelVersion read_kernel(const Json& json) {
@@ -281,6 +324,7 @@ class Reader {
     read(line, "message", outcome.message);
     outcome.device_ms = number_or_zero(line, "device_ms");
     if (times.contains("runtimes")) outcome.timing = read_timing(line);
+    if (line.contains("measurements")) trial.measurements = read_measurements(line);
     if (line.contains("validation")) {
       const Json& json = object_member(line, "validation");
       Validation& validation = outcome.validation.emplace();
@@ -302,6 +346,8 @@ class Reader {
     read(line, "detail", baseline.detail);
     baseline.timing = read_timing(line);
     read(line, "timestamp", baseline.finished_at);
+    read(line, "cublas", baseline.cublas);
+    read(line, "contract_hash", baseline.contract_hash);
     return baseline;
   }
 
@@ -332,10 +378,13 @@ class Reader {
       entry.energy_j = number_or_zero(json, "energy_j");
       entry.roofline_ns = nanoseconds(number_or_zero(json, "roofline"));
     }
-    if (line.contains("objective")) {
-      const auto objective = parse_objective(text(line, "objective"));
-      if (!objective) throw Damage("'objective' is not time, energy or edp");
-      rank.objective = *objective;
+    if (line.contains("objective")) rank.objective = read_objective(line);
+    if (line.contains("identity")) {
+      rank.identity = read_identity(object_member(line, "identity"));
+      rank.toolchain = resolve(line, "toolchain", toolchains_, read_toolchain);
+      for (const Json& index : member(line, "kernels")) {
+        rank.kernels.push_back(resolve(Json{{"kernel", index}}, "kernel", kernels_, read_kernel));
+      }
     }
     if (line.contains("noise")) {
       const Json& json = object_member(line, "noise");

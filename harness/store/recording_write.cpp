@@ -104,6 +104,17 @@ Json to_json(const Validation& validation) {
           {"elements", validation.elements}};
 }
 
+Json to_json(const RankIdentity& identity) {
+  Json json = {{"candidates", identity.candidates},
+               {"num_candidates", identity.num_candidates},
+               {"top", identity.top},
+               {"least_rounds", identity.least_rounds},
+               {"objective", to_text(identity.objective)},
+               {"baselines", identity.baselines}};
+  put_unless_empty(json, "cublas", identity.cublas);
+  return json;
+}
+
 void put_roofline(Json& object, double roofline_ns) {
   if (roofline_ns != 0) object["roofline"] = milliseconds(roofline_ns);
 }
@@ -121,6 +132,7 @@ void put_summary(Json& line, const Timing& timing) {
                          {"temperature_c", significant(state->temperature_c)}};
   }
   put_unless_empty(line, "num_throttled", timing.num_throttled);
+  if (timing.time_limit_s != 0) line["time_limit_s"] = significant(timing.time_limit_s);
   put_roofline(line, timing.roofline_ns);
 }
 
@@ -143,6 +155,11 @@ Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json prot
   put_unless_empty(line, "detail", outcome.kind);
   put_unless_empty(line, "message", outcome.message);
   if (outcome.timing) put_summary(line, *outcome.timing);
+  for (const Measurement& measurement : trial.measurements) {
+    line["measurements"].push_back({{"name", measurement.name},
+                                    {"value", real(measurement.value)},
+                                    {"unit", measurement.unit}});
+  }
   if (outcome.validation) line["validation"] = to_json(*outcome.validation);
   if (Json report = to_json(trial.compile); !report.empty()) line["compile"] = std::move(report);
   if (outcome.device_ms != 0) line["device_ms"] = real(to_microseconds(outcome.device_ms));
@@ -217,6 +234,8 @@ class Writer {
                  {"problem", object_of(baseline.problem)},
                  {"detail", baseline.detail},
                  {"times", {{"runtimes", runtimes(baseline.timing.samples_ns)}}}};
+    put_unless_empty(line, "cublas", baseline.cublas);
+    put_unless_empty(line, "contract_hash", baseline.contract_hash);
     put_summary(line, baseline.timing);
     add(line);
   }
@@ -229,6 +248,15 @@ class Writer {
                  {"protocol", protocol},          {"problem", object_of(rank.problem)},
                  {"rounds", rank.rounds},         {"rank", std::move(entries)}};
     if (rank.objective != Objective::time) line["objective"] = to_text(rank.objective);
+    if (!rank.identity.candidates.empty()) {
+      line["identity"] = to_json(rank.identity);
+      line["toolchain"] = number("define_toolchain", rank.toolchain, toolchains_);
+      Json kernels = Json::array();
+      for (const KernelVersion& kernel : rank.kernels) {
+        kernels.push_back(number("define_kernel", kernel, kernels_));
+      }
+      line["kernels"] = std::move(kernels);
+    }
     if (const auto& noise = rank.noise) {
       line["noise"] = {{"kernel", noise->kernel},
                        {"config", noise->config},

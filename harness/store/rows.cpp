@@ -116,20 +116,53 @@ Dimensions::Dimensions(Database& database) {
   }
 }
 
-Timing read_timing(const Query& row, int first_column) {
+Timing read_timing(RowReader& row) {
   Timing timing;
-  timing.median_ns = row.real(first_column);
-  timing.ci_low_ns = row.real(first_column + 1);
-  timing.ci_high_ns = row.real(first_column + 2);
-  timing.stop = parse_stop_reason(row.text(first_column + 3)).value_or(StopReason::sample_limit);
-  timing.clock_mhz = row.real_or_zero(first_column + 4);
-  if (!row.is_null(first_column + 5)) {
-    timing.state = {static_cast<std::uint64_t>(row.integer(first_column + 5)),
-                    row.real(first_column + 6), row.real(first_column + 7)};
+  timing.median_ns = row.real();
+  timing.ci_low_ns = row.real();
+  timing.ci_high_ns = row.real();
+  timing.stop = parse_stop_reason(row.text()).value_or(StopReason::sample_limit);
+  timing.clock_mhz = row.real_or_zero();
+  if (row.is_null()) {
+    row.skip(3);
+  } else {
+    timing.state = {static_cast<std::uint64_t>(row.integer()), row.real(), row.real()};
   }
-  timing.num_throttled = row.small(first_column + 8);
-  timing.roofline_ns = row.real_or_zero(first_column + 9);
+  timing.num_throttled = row.small();
+  timing.roofline_ns = row.real_or_zero();
+  timing.time_limit_s = row.real_or_zero();
   return timing;
+}
+
+void read_samples(RowReader& row, Timing& timing) {
+  timing.samples_ns = row.reals();
+  timing.clocks_mhz = row.reals();
+}
+
+std::int64_t put_timing(Database& database, const Timing& timing) {
+  const auto of_state = [&](auto member) {
+    return timing.state ? std::optional((*timing.state).*member) : std::nullopt;
+  };
+  const auto reasons = of_state(&GpuState::throttle_reasons);
+  return database.insert(
+      "timing", {{"median_ns", timing.median_ns},
+                 {"ci_low_ns", timing.ci_low_ns},
+                 {"ci_high_ns", timing.ci_high_ns},
+                 {"stop", to_text(timing.stop)},
+                 {"clock_mhz", timing.clock_mhz},
+                 {"throttle_reasons",
+                  reasons ? std::optional(static_cast<std::int64_t>(*reasons)) : std::nullopt},
+                 {"power_w", of_state(&GpuState::power_w)},
+                 {"temperature_c", of_state(&GpuState::temperature_c)},
+                 {"num_throttled", timing.num_throttled},
+                 {"roofline_ns", known(timing.roofline_ns)},
+                 {"time_limit_s", known(timing.time_limit_s)},
+                 {"times_ns", timing.samples_ns},
+                 {"clocks_mhz", timing.clocks_mhz}});
+}
+
+std::optional<double> known(double value) {
+  return value == 0 ? std::nullopt : std::optional(value);
 }
 
 }  // namespace assay

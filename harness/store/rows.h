@@ -57,8 +57,20 @@ struct Dimensions {
   std::unordered_map<std::int64_t, Problem> problems;
 };
 
-/// A Timing from ten adjacent columns: median, interval, stop reason, clock, state, throttled
-/// samples, roofline. Without its samples.
-Timing read_timing(const Query& row, int first_column);
+/// The columns of table `timing` that read_timing reads, for a SELECT.
+inline constexpr std::string_view kTimingColumns =
+    "timing.median_ns, timing.ci_low_ns, timing.ci_high_ns, timing.stop, timing.clock_mhz, "
+    "timing.throttle_reasons, timing.power_w, timing.temperature_c, timing.num_throttled, "
+    "timing.roofline_ns, timing.time_limit_s";
+/// Its samples, which read_samples reads.
+inline constexpr std::string_view kSampleColumns = "timing.times_ns, timing.clocks_mhz";
+/// A Timing without its samples.
+Timing read_timing(RowReader& row);
+void read_samples(RowReader& row, Timing& timing);
+/// Adds a row to `timing` and returns its number.
+std::int64_t put_timing(Database& database, const Timing& timing);
+
+/// A figure that is 0 where it is not known, as a column that is then NULL.
+std::optional<double> known(double value);
 
 }  // namespace assay

@@ -173,7 +173,79 @@ ALTER TABLE rank_entry ADD COLUMN energy_j REAL;
 ALTER TABLE rank_entry ADD COLUMN roofline_ns REAL;
 )sql";
 
-constexpr std::array kSteps = {kCreate, kAddInstrument, kAddObjective};
+// Timings of trials and baselines in one table, further figures of a trial in another; a verdict
+// with what it is of; and which sweeps came to the end of a problem. A timing of an older file has
+// its trial's number, or follows them.
+constexpr const char* kAddIdentity = R"sql(
+CREATE TABLE timing(
+  id INTEGER PRIMARY KEY,
+  median_ns REAL, ci_low_ns REAL, ci_high_ns REAL,
+  stop TEXT NOT NULL CHECK(stop IN ('precision', 'noise', 'raced', 'time_limit', 'sample_limit',
+                                    'unsettled')),
+  clock_mhz REAL, throttle_reasons INTEGER, power_w REAL, temperature_c REAL,
+  num_throttled INTEGER, roofline_ns REAL, time_limit_s REAL,
+  times_ns BLOB NOT NULL, clocks_mhz BLOB) STRICT;
+INSERT INTO timing SELECT trial.id, median_ns, ci_low_ns, ci_high_ns, stop, clock_mhz,
+  throttle_reasons, power_w, temperature_c, num_throttled, roofline_ns, NULL,
+  coalesce(times_ns, x''), clocks_mhz
+  FROM trial LEFT JOIN samples ON trial_id = trial.id WHERE stop IS NOT NULL;
+ALTER TABLE trial ADD COLUMN timing_id INTEGER REFERENCES timing;
+UPDATE trial SET timing_id = id WHERE stop IS NOT NULL;
+DROP TABLE samples;
+ALTER TABLE trial DROP COLUMN median_ns;
+ALTER TABLE trial DROP COLUMN ci_low_ns;
+ALTER TABLE trial DROP COLUMN ci_high_ns;
+ALTER TABLE trial DROP COLUMN stop;
+ALTER TABLE trial DROP COLUMN clock_mhz;
+ALTER TABLE trial DROP COLUMN throttle_reasons;
+ALTER TABLE trial DROP COLUMN power_w;
+ALTER TABLE trial DROP COLUMN temperature_c;
+ALTER TABLE trial DROP COLUMN num_throttled;
+ALTER TABLE trial DROP COLUMN roofline_ns;
+CREATE TABLE measurement(
+  trial_id INTEGER NOT NULL REFERENCES trial ON DELETE CASCADE,
+  name TEXT NOT NULL, value REAL, unit TEXT NOT NULL,
+  PRIMARY KEY(trial_id, name)) STRICT, WITHOUT ROWID;
+
+INSERT INTO timing SELECT (SELECT coalesce(max(id), 0) FROM trial) + baseline.id, median_ns,
+  ci_low_ns, ci_high_ns, stop, clock_mhz, throttle_reasons, power_w, temperature_c, num_throttled,
+  roofline_ns, NULL, times_ns, clocks_mhz FROM baseline;
+ALTER TABLE baseline ADD COLUMN timing_id INTEGER REFERENCES timing;
+UPDATE baseline SET timing_id = (SELECT coalesce(max(id), 0) FROM trial) + id;
+ALTER TABLE baseline ADD COLUMN cublas TEXT NOT NULL DEFAULT '';
+ALTER TABLE baseline ADD COLUMN contract_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE baseline DROP COLUMN median_ns;
+ALTER TABLE baseline DROP COLUMN ci_low_ns;
+ALTER TABLE baseline DROP COLUMN ci_high_ns;
+ALTER TABLE baseline DROP COLUMN stop;
+ALTER TABLE baseline DROP COLUMN times_ns;
+ALTER TABLE baseline DROP COLUMN clock_mhz;
+ALTER TABLE baseline DROP COLUMN throttle_reasons;
+ALTER TABLE baseline DROP COLUMN power_w;
+ALTER TABLE baseline DROP COLUMN temperature_c;
+ALTER TABLE baseline DROP COLUMN clocks_mhz;
+ALTER TABLE baseline DROP COLUMN num_throttled;
+ALTER TABLE baseline DROP COLUMN roofline_ns;
+
+ALTER TABLE rank ADD COLUMN candidates TEXT NOT NULL DEFAULT '';
+ALTER TABLE rank ADD COLUMN num_candidates INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rank ADD COLUMN top INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rank ADD COLUMN least_rounds INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rank ADD COLUMN asked_objective TEXT NOT NULL DEFAULT 'time'
+  CHECK(asked_objective IN ('time', 'energy', 'edp'));
+UPDATE rank SET asked_objective = objective;
+ALTER TABLE rank ADD COLUMN baselines TEXT NOT NULL DEFAULT '';
+ALTER TABLE rank ADD COLUMN cublas TEXT NOT NULL DEFAULT '';
+ALTER TABLE rank ADD COLUMN toolchain_id INTEGER REFERENCES toolchain;
+ALTER TABLE rank_entry ADD COLUMN trial_id INTEGER REFERENCES trial;
+CREATE TABLE screened(
+  sweep_id INTEGER NOT NULL REFERENCES sweep,
+  op TEXT NOT NULL,
+  problem_id INTEGER NOT NULL REFERENCES problem,
+  PRIMARY KEY(sweep_id, op, problem_id)) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array kSteps = {kCreate, kAddInstrument, kAddObjective, kAddIdentity};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

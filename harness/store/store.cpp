@@ -5,10 +5,12 @@
 
 #include <thread>
 
+#include "ranking/candidate_set.h"
 #include "store/impl.h"
 #include "store/owner.h"
 #include "store/rows.h"
 #include "store/schema.h"
+#include "store/trial_rows.h"
 
 namespace assay {
 namespace {
@@ -53,12 +55,9 @@ bool is_running(Database& database, const TrialState& trial) {
   return is_alive({row.text(0), row.text(1), row.integer(2), row.integer(3)}, trial.age_seconds);
 }
 
-bool is_listed(Database& database, std::int64_t sweep_id, std::int64_t trial_id) {
+bool is_linked(Database& database, std::int64_t sweep_id, std::int64_t trial_id) {
   return database
-      .query(
-          "SELECT 1 FROM sweep_trial JOIN sweep ON sweep.id = sweep_trial.sweep_id WHERE "
-          "trial_id = ? AND sweep.name = (SELECT name FROM sweep WHERE id = ?)",
-          trial_id, sweep_id)
+      .query("SELECT 1 FROM sweep_trial WHERE trial_id = ? AND sweep_id = ?", trial_id, sweep_id)
       .step();
 }
 
@@ -78,6 +77,7 @@ Store Store::open(const std::filesystem::path& path, std::chrono::milliseconds l
     prepare(database);
     migrate(database);
     use_wal(database, lock_timeout);
+    impl->complete_ranks();
   });
   return Store(std::move(impl));
 }
@@ -145,7 +145,7 @@ Claim Store::claim(std::int64_t sweep_id, const TrialKey& key) {
     const std::int64_t device = impl_->device_of(sweep_id);
     // When a sweep is run again, most of its trials are done. They cost no write.
     const auto known = trial_state(database, device, key_ids(database, key, IfNew::leave));
-    if (known && known->done() && is_listed(database, sweep_id, known->id)) {
+    if (known && known->done() && is_linked(database, sweep_id, known->id)) {
       return Claim::done;
     }
 
@@ -210,6 +210,79 @@ void Store::release(std::int64_t sweep_id, const TrialKey& key) {
   });
 }
 
+std::vector<std::optional<TrialRecord>> Store::reuse(std::int64_t sweep_id,
+                                                     std::span<const TrialKey> keys) {
+  static const std::string sql = select_trials("substr(message, 1, 2000)", "", "trial.id = ?");
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    std::vector<std::optional<TrialRecord>> found(keys.size());
+    std::vector<std::int64_t> unlisted;
+    const std::int64_t device = impl_->device_of(sweep_id);
+    {
+      const Transaction transaction(database, Transaction::Mode::read);
+      std::optional<Dimensions> dimensions;
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto state = trial_state(database, device, key_ids(database, keys[i], IfNew::leave));
+        if (!state || !state->done()) continue;
+        if (!dimensions) dimensions.emplace(database);
+        Query query = database.query(sql, state->id);
+        if (!query.step()) continue;
+        RowReader row(query);
+        TrialIds ids;
+        found[i] = read_trial(row, *dimensions, ids).record;
+        if (!is_linked(database, sweep_id, state->id)) unlisted.push_back(state->id);
+      }
+    }
+    if (unlisted.empty()) return found;
+    Transaction transaction(database, Transaction::Mode::write);
+    for (const std::int64_t id : unlisted) impl_->link(sweep_id, id);
+    transaction.commit();
+    return found;
+  });
+}
+
+void Store::replace(std::int64_t sweep_id, const TrialRecord& record) {
+  Database& database = impl_->database;
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), record, Impl::IfDone::replace);
+    transaction.commit();
+  });
+}
+
+void Store::end_screening(std::int64_t sweep_id, const std::string& op, const Problem& problem) {
+  Database& database = impl_->database;
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    database
+        .query("INSERT OR IGNORE INTO screened(sweep_id, op, problem_id) VALUES(?, ?, ?)", sweep_id,
+               op, problem_id(database, problem, IfNew::add))
+        .run();
+    transaction.commit();
+  });
+}
+
+bool Store::is_ranked(std::int64_t sweep_id, const RankRecord& asked) const {
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    const Transaction transaction(database, Transaction::Mode::read);
+    const Dimensions dimensions(database);
+    const std::int64_t device = impl_->device_of(sweep_id);
+    for (const RankHead& head :
+         read_rank_heads(database, dimensions, Matcher({}, dimensions), "")) {
+      const RankRecord& record = head.row.record;
+      if (head.device != device || record.op != asked.op || record.problem != asked.problem ||
+          record.protocol != asked.protocol || record.identity != asked.identity) {
+        continue;
+      }
+      if (database.query("SELECT 1 FROM rank_entry WHERE rank_id = ? AND winner", head.id).step()) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
 void Store::add_baseline(std::int64_t sweep_id, const BaselineRecord& record) {
   Database& database = impl_->database;
   database.guarded([&] {
@@ -238,9 +311,14 @@ void Store::import(const Recording& recording) {
     const std::int64_t sweep = impl_->add_sweep(recording.sweep, "", "", device, "done");
     for (const TrialRecord& trial : recording.trials) impl_->put_trial(sweep, device, trial);
     for (const BaselineRecord& baseline : recording.baselines) {
-      impl_->put_baseline(sweep, device, baseline);
+      if (!impl_->has_baseline(device, baseline)) impl_->put_baseline(sweep, device, baseline);
     }
-    for (const RankRecord& rank : recording.ranks) impl_->put_rank(sweep, device, rank);
+    std::vector<const TrialRecord*> trials;
+    for (const TrialRecord& trial : recording.trials) trials.push_back(&trial);
+    for (RankRecord rank : recording.ranks) {
+      if (rank.identity.candidates.empty()) complete_identity(rank, trials);
+      if (!impl_->has_rank(device, rank)) impl_->put_rank(sweep, device, rank);
+    }
     transaction.commit();
   });
 }

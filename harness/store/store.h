@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,18 @@ struct RankRow {
   RankRecord record;
 };
 
+/// What a filter asks about, and what is known of it. A question is an op, a problem, a device and
+/// a protocol.
+struct Results {
+  /// Of each question what may win it, and what failed beside: see store/results.cpp. Without
+  /// samples, as from Store::trials; oldest first within a question.
+  std::vector<TrialRow> trials;
+  std::vector<BaselineRow> baselines;
+  /// The newest verdict, of each objective, on exactly the correct ones among these trials. A
+  /// question whose candidates were never ranked together has none.
+  std::vector<RankRow> ranks;
+};
+
 /// The results database. One connection is for one thread. Several processes may share the file
 /// (WAL, busy timeout).
 ///
@@ -97,8 +110,20 @@ class Store {
   /// Gives a claim back unmeasured (Ctrl-C).
   void release(std::int64_t sweep_id, const TrialKey& key);
 
-  /// The stored trial of a key on the sweep's device, if it is done.
+  /// The stored trial of a key on the sweep's device, with its samples, if it is done.
   std::optional<TrialRecord> find(std::int64_t sweep_id, const TrialKey& key) const;
+  /// The stored trials of these keys on the sweep's device, each in its key's place, without
+  /// samples; nothing for those that are not done. What is found becomes a result of this sweep,
+  /// too.
+  std::vector<std::optional<TrialRecord>> reuse(std::int64_t sweep_id,
+                                                std::span<const TrialKey> keys);
+  /// Stores an outcome in the place of the one that is stored: that one was given up early, and
+  /// does not answer what is asked now.
+  void replace(std::int64_t sweep_id, const TrialRecord& record);
+  /// Notes that the sweep has tried all that it will of this op and problem.
+  void end_screening(std::int64_t sweep_id, const std::string& op, const Problem& problem);
+  /// Whether there is a verdict of this identity on the sweep's device, with a winner.
+  bool is_ranked(std::int64_t sweep_id, const RankRecord& asked) const;
 
   void add_baseline(std::int64_t sweep_id, const BaselineRecord& record);
   void add_rank(std::int64_t sweep_id, const RankRecord& record);
@@ -109,12 +134,13 @@ class Store {
   std::optional<TrialRow> trial(std::int64_t id) const;
   /// The newest of each (op, problem, device, provenance, protocol, name), with its samples.
   std::vector<BaselineRow> baselines(const Filter& filter) const;
-  /// The newest rank of each (op, problem, device, provenance, protocol, objective).
+  /// Every verdict that was ever stored, oldest first. Which of them holds is for results() to say.
   std::vector<RankRow> ranks(const Filter& filter) const;
 
-  /// The results of all sweeps named `sweep_name` on one device: the one that ran such a sweep
-  /// last. A device measured here comes before a replayed one. Where a kernel has several versions,
-  /// only the newest result for each configuration is in it. Throws UsageError when there is no
+  /// `filter.status` leaves trials out; with any but "correct" and "" there are no verdicts.
+  Results results(const Filter& filter) const;
+  /// The results of the sweeps named `sweep_name` on one device: the one that ran such a sweep
+  /// last. A device measured here comes before a replayed one. Throws UsageError when there is no
   /// such sweep.
   Recording record(const std::string& sweep_name) const;
   /// Adds a recording's rows as replayed results; rows already there are left alone.

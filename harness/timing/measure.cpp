@@ -55,6 +55,7 @@ Timing measure(Timer& timer, const Work& work, const MeasureSpec& spec,
     timing.clocks_mhz.push_back(taken.clock_mhz);
     stop = rule.decide(timing.samples_ns, seconds_since(begin));
   }
+  timing.time_limit_s = spec.max_seconds_per_config;
   timing.stop = settled || *stop == StopReason::raced ? *stop : StopReason::unsettled;
   summarise(timing);
   return timing;

@@ -194,6 +194,14 @@ Vitals TrialRunner::vitals() {
   });
 }
 
+std::string TrialRunner::cublas_version() {
+  try {
+    return impl_->ready().engine.cublas().version();
+  } catch (const Error&) {  // not there, or unfit: whoever needs it will say so
+    return "";
+  }
+}
+
 Outcome TrialRunner::run(const TrialRequest& request) {
   WorkerState& worker = impl_->ready();
   const auto begin = std::chrono::steady_clock::now();

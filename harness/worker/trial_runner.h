@@ -31,6 +31,8 @@ class TrialRunner {
   Ceilings measure_ceilings();
   Vitals vitals();
 
+  /// As Device::cublas_version.
+  std::string cublas_version();
   Outcome run(const TrialRequest& request);
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines);

@@ -78,6 +78,7 @@ class Server {
       return message::encode(runner_->run(message::decode<TrialRequest>(request.at("trial"))));
     }
     if (verb == "baselines") return baselines(request);
+    if (verb == "cublas_version") return runner_->cublas_version();
     if (verb == "rerank") return rerank(request);
     if (verb == "ceilings") return message::encode(runner_->measure_ceilings());
     if (verb == "vitals") return message::encode(runner_->vitals());

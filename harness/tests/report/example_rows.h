@@ -3,7 +3,19 @@
 #include <string>
 #include <vector>
 
-#include "store/store.h"
+#include "report/tuned_table.h"
+
+namespace assay {
+
+/// The tables of what a store would hold if it held these.
+inline std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
+                                            const std::vector<TrialRow>& trials,
+                                            const std::vector<BaselineRow>& baselines,
+                                            Screened screened) {
+  return tuned_tables(Results{trials, baselines, ranks}, screened);
+}
+
+}  // namespace assay
 
 // Rows as a store's queries would return them, for the tests of the reports.
 namespace assay::example {
@@ -77,6 +89,10 @@ inline RankRow rank(const Problem& problem, const std::string& kernel, const std
   winner.winner = true;
   winner.tied = true;
   RankEntry baseline = entry("", "cublaslt_best", baseline_ns, baseline_ns / median_ns);
+  row.record.toolchain = {"13.0", "90a", "-std=c++20", "580.159.04"};
+  for (const std::string name : {"gemm_mma", "gemm_wgmma"}) {
+    row.record.kernels.push_back({name, "gemm_bf16", "source-" + name, "contract-" + name});
+  }
   row.record.entries = {winner, entry("gemm_mma", "BLOCK_M=32,STAGES=9", median_ns * 1.05, 1.05),
                         baseline};
   return row;

@@ -76,17 +76,6 @@ TEST(TunedTables, ScreenedEntriesComeFromTheFastestTrialAndOnlyWhenAsked) {
   EXPECT_DOUBLE_EQ(entry.speedup.value, 0.5);
 }
 
-// The times of a kernel before it was edited must not be used: its old source cannot be the best
-// now.
-TEST(TunedTables, ScreeningLooksAtTheNewestVersionOfAKernel) {
-  TrialRow old = example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64", 100);
-  old.record.kernel.source_hash = "before the edit";
-  old.record.finished_at = "2026-11-20T10:00:00Z";
-  const auto tables = tuned_tables(
-      {}, {old, example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128", 800)}, {}, kShow);
-  EXPECT_EQ(to_text(tables[0].entries[0].best.config), "BLOCK_M=128");
-}
-
 TEST(TunedTables, ProtocolsAndDevicesAreNeverMixed) {
   RankRow cold = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64", 1000, 900);
   RankRow sustained = cold;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "ranking/candidate_set.h"
 #include "store/store_fixture.h"
 
 namespace assay {
@@ -25,7 +26,7 @@ Recording sample_recording() {
   recording.recorded_at = "2026-11-21";
   recording.trials.push_back(timed_record(key_of(1)));
   TrialKey edited = key_of(2);
-  edited.kernel.source_hash = "edited";
+  edited.kernel = {"gemm_edited", "gemm_bf16", "edited", "contract"};
   edited.config = {{"SCHEDULE", "grouped"}, {"BLOCK", -9007199254740993}};
   Outcome failed;
   failed.status = Status::correctness;
@@ -41,10 +42,11 @@ Recording sample_recording() {
   const TrialKey key = key_of(1);
   recording.baselines.push_back({"gemm_bf16", key.problem, key.protocol, key.toolchain, "cublaslt",
                                  "algorithm 2 of 8", timing_of({1, 2, 3, 4, 5, 6, 7}),
-                                 "2026-11-21T10:00:00Z"});
+                                 "2026-11-21T10:00:00Z", "13.1.0.3", "contract"});
   recording.baselines.back().timing.num_throttled = 1;
   recording.baselines.back().timing.roofline_ns = 3.5;
-  RankEntry winner{"gemm", "BLOCK=1", {5.1, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
+  RankEntry winner{
+      "gemm", to_text(key.config), {5.1, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
   winner.clocks_mhz = {1980, 0, 1755};
   winner.cycles_ratio_to_best = {1, 1, 1};
   winner.energy_j = 0.00312;
@@ -56,8 +58,15 @@ Recording sample_recording() {
   recording.ranks.push_back(
       {"gemm_bf16", key.problem, key.protocol, 3, {winner, slow, loser}, "2026-11-21T11:00:00Z"});
   recording.ranks.back().noise = NoiseFloor{"gemm", "BLOCK=1", {5.2, 6, 7}, {1.001, 0, kInfinity}};
+  CandidateSet candidates;
+  for (const TrialRecord& trial : recording.trials) candidates.add(trial);
+  RankRecord& rank = recording.ranks.back();
+  rank.identity = {candidates.hash(), 2, 8, 30, Objective::time, {"cublaslt"}, "13.1.0.3"};
+  rank.toolchain = key.toolchain;
+  rank.kernels = {key.kernel};
   recording.ranks.push_back(recording.ranks.back());
   recording.ranks.back().objective = Objective::edp;
+  recording.ranks.back().identity.objective = Objective::edp;
   return recording;
 }
 
@@ -130,7 +139,7 @@ TEST(Recording, SpeaksT4) {
   EXPECT_THAT(line,
               HasSubstr(R"("times":{"compilation_time":12.5,"runtimes":[0.0010001,0.0010102)"));
   EXPECT_THAT(line, HasSubstr(R"("invalidity":"correct","correctness":1,"measurements":)"
-                              R"([{"name":"time","value":0.0010005,"unit":"ms"}])"));
+                              R"([{"name":"time","value":0.0010005,"unit":"ms"})"));
 }
 
 // A recording from before samples had clocks, ranks had a noise floor, and anything had a roofline.
@@ -223,6 +232,7 @@ TEST(Recording, FourThousandTrialsFitInFiveMegabytes) {
       ns = 176'000.0 + 32.0 * std::uniform_int_distribution(0, 40)(random);
     }
     trial.outcome.timing = timing_of(samples);
+    trial.measurements.clear();
     for (std::size_t i_sample = 0; i_sample < samples.size(); ++i_sample) {
       trial.outcome.timing->clocks_mhz.push_back(std::uniform_int_distribution(1965, 1980)(random));
     }
@@ -350,6 +360,9 @@ TEST(Import, AndRecordAreInversesForEveryStopReason) {
     recording.baselines.push_back(baseline);
   }
   EXPECT_GE(recording.trials.size(), 5u);
+  CandidateSet candidates;
+  for (const TrialRecord& trial : recording.trials) candidates.add(trial);
+  for (RankRecord& rank : recording.ranks) rank.identity.candidates = candidates.hash();
   Store store = Store::in_memory();
   store.import(recording);
   EXPECT_EQ(describe(store.record("gemm_h200")), describe(recording));

@@ -59,10 +59,15 @@ inline Timing timing_of(std::vector<double> samples_ns) {
 }
 
 inline TrialRecord record_of(const TrialKey& key, Outcome outcome = {}) {
-  return {key.kernel,         key.toolchain,
-          key.protocol,       key.problem,
-          key.config,         {12.5, false, 128, 4, 8, 1024, "cubin"},
-          std::move(outcome), "2026-11-21T10:00:00Z"};
+  return {key.kernel,
+          key.toolchain,
+          key.protocol,
+          key.problem,
+          key.config,
+          {12.5, false, 128, 4, 8, 1024, "cubin"},
+          std::move(outcome),
+          "2026-11-21T10:00:00Z",
+          {}};
 }
 
 inline TrialRecord timed_record(const TrialKey& key) {
@@ -74,18 +79,22 @@ inline TrialRecord timed_record(const TrialKey& key) {
   outcome.timing->state = GpuState{0x5, 312.5, 61};
   outcome.timing->num_throttled = 2;
   outcome.timing->roofline_ns = 800.3;
+  outcome.timing->time_limit_s = 2.5;
   outcome.device_ms = 3.25;
-  return record_of(key, outcome);
+  TrialRecord record = record_of(key, outcome);
+  record.measurements = {{"dram_bytes", 1048576, "B"}, {"l2_hit_ratio", 0.25, ""}};
+  return record;
 }
 
 /// Every field with every digit: equal texts are equal values.
 inline std::string describe(const Timing& timing) {
   const GpuState state = timing.state.value_or(GpuState{});
-  return fmt::format("[{}] {} ({}, {}) {} [{}] {} {} {} {} {} {} {}",
+  return fmt::format("[{}] {} ({}, {}) {} [{}] {} {} {} {} {} {} {} {}",
                      fmt::join(timing.samples_ns, " "), timing.median_ns, timing.ci_low_ns,
                      timing.ci_high_ns, to_text(timing.stop), fmt::join(timing.clocks_mhz, " "),
                      timing.clock_mhz, timing.state.has_value(), state.throttle_reasons,
-                     state.power_w, state.temperature_c, timing.num_throttled, timing.roofline_ns);
+                     state.power_w, state.temperature_c, timing.num_throttled, timing.roofline_ns,
+                     timing.time_limit_s);
 }
 
 inline std::string describe(const Toolchain& toolchain, const Protocol& protocol,
@@ -95,8 +104,8 @@ inline std::string describe(const Toolchain& toolchain, const Protocol& protocol
 }
 
 inline std::string describe(const TrialRecord& record) {
-  const auto& [kernel, toolchain, protocol, problem, config, compile, outcome, finished_at] =
-      record;
+  const auto& [kernel, toolchain, protocol, problem, config, compile, outcome, finished_at,
+               measurements] = record;
   std::string text = fmt::format(
       "{}/{}/{}/{} {} {}\ncompile {} {} {} {} {} {} {}\noutcome {}/{}/{} {} at {}\n", kernel.name,
       kernel.op, kernel.source_hash, kernel.contract_hash, describe(toolchain, protocol, problem),
@@ -109,19 +118,32 @@ inline std::string describe(const TrialRecord& record) {
                         validation->elements);
   }
   if (outcome.timing) text += "timing " + describe(*outcome.timing);
+  for (const Measurement& measurement : measurements) {
+    text += fmt::format("\n{} {} {}", measurement.name, measurement.value, measurement.unit);
+  }
   return text;
 }
 
 inline std::string describe(const BaselineRecord& record) {
-  return fmt::format("{} {} {} {} {} at {}", record.op,
+  return fmt::format("{} {} {} {} {} at {} {} {}", record.op,
                      describe(record.toolchain, record.protocol, record.problem), record.name,
-                     record.detail, describe(record.timing), record.finished_at);
+                     record.detail, describe(record.timing), record.finished_at, record.cublas,
+                     record.contract_hash);
 }
 
 inline std::string describe(const RankRecord& record) {
   std::string text = fmt::format("{} {} {} at {} least {}\n", record.op,
                                  describe({}, record.protocol, record.problem), record.rounds,
                                  record.finished_at, to_text(record.objective));
+  const RankIdentity& identity = record.identity;
+  text += fmt::format("of {} {} {} {} {} [{}] {} with {}\n", identity.candidates,
+                      identity.num_candidates, identity.top, identity.least_rounds,
+                      to_text(identity.objective), fmt::join(identity.baselines, " "),
+                      identity.cublas, describe(record.toolchain, {}, {}));
+  for (const KernelVersion& kernel : record.kernels) {
+    text += fmt::format("{} {} {} {}\n", kernel.name, kernel.op, kernel.source_hash,
+                        kernel.contract_hash);
+  }
   for (const RankEntry& entry : record.entries) {
     const Interval& ratio = entry.ratio_to_best;
     const Interval& speedup = entry.speedup_over_baseline;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "ranking/candidate_set.h"
 #include "store/store_fixture.h"
 
 namespace assay {
@@ -206,7 +207,7 @@ RankRecord rank_of(const std::string& finished_at) {
           noise};
 }
 
-TEST(Store, NewestBaselineAndRankAreTheAnswer) {
+TEST(Store, TheNewestBaselineIsTheAnswerAndEveryVerdictIsKept) {
   Store store = Store::in_memory();
   const std::int64_t sweep = begin(store);
   const BaselineRecord best = baseline_of("cublaslt_best", "2026-11-21T10:00:00Z");
@@ -222,8 +223,8 @@ TEST(Store, NewestBaselineAndRankAreTheAnswer) {
   EXPECT_EQ(describe(baselines[0].record), describe(first));
   EXPECT_EQ(describe(baselines[1].record), describe(best));
   const auto ranks = store.ranks({});
-  ASSERT_EQ(ranks.size(), 1u);
-  EXPECT_EQ(describe(ranks[0].record), describe(rank_of("2026-11-21T10:00:00Z")));
+  ASSERT_EQ(ranks.size(), 2u) << "every verdict stays";
+  EXPECT_EQ(describe(ranks[1].record), describe(rank_of("2026-11-21T10:00:00Z")));
 
   Filter filter;
   filter.op = "another";
@@ -260,6 +261,160 @@ TEST(Store, RecordKeepsOnlyTheNewestVersionOfAKernel) {
   EXPECT_EQ(describe(recording.trials[0]), describe(timed_record(key_of(1))));
   EXPECT_EQ(recording.recorded_at, "2026-11-21");
   EXPECT_EQ(recording.device.uuid, h200().uuid);
+}
+
+// What `results` says: the blocks that may win, and whether a verdict is of exactly these.
+struct Asked {
+  std::vector<std::int64_t> blocks;
+  std::size_t num_verdicts = 0;
+};
+
+Asked ask(const Store& store, const std::string& sweep = "") {
+  Filter filter;
+  filter.sweep = sweep;
+  const Results results = store.results(filter);
+  Asked asked{{}, results.ranks.size()};
+  for (const TrialRow& row : results.trials) {
+    asked.blocks.push_back(std::get<std::int64_t>(row.record.config[0].second));
+  }
+  std::sort(asked.blocks.begin(), asked.blocks.end());
+  return asked;
+}
+
+/// A run of a sweep that screens these blocks of a kernel and, perhaps, ranks them.
+class SweepOf {
+ public:
+  SweepOf(Store& store, const std::string& name, const std::vector<std::int64_t>& blocks,
+          const std::string& source = "source")
+      : store_(store), id_(begin(store, name)) {
+    for (const std::int64_t block : blocks) {
+      TrialKey key = key_of(block);
+      key.kernel.source_hash = source;
+      if (store.reuse(id_, std::vector{key})[0]) continue;
+      store.finish(id_, timed_record(key));
+    }
+    for (const std::int64_t block : blocks) {
+      TrialKey key = key_of(block);
+      key.kernel.source_hash = source;
+      set_.add(timed_record(key));
+    }
+  }
+  SweepOf& screened() {
+    store_.end_screening(id_, "gemm_bf16", key_of(1).problem);
+    return *this;
+  }
+  SweepOf& ranked() {
+    store_.add_rank(id_, asked());
+    return *this;
+  }
+  RankRecord asked() const {
+    RankRecord rank = rank_of("2026-11-21T10:00:00Z");
+    rank.identity.candidates = set_.hash();
+    rank.identity.num_candidates = static_cast<std::int64_t>(set_.size());
+    return rank;
+  }
+  bool is_ranked() const { return store_.is_ranked(id_, asked()); }
+  bool is_ranked(const RankRecord& rank) const { return store_.is_ranked(id_, rank); }
+
+ private:
+  Store& store_;
+  std::int64_t id_;
+  CandidateSet set_;
+};
+
+TEST(Results, ASweepOwnsWhatItReused) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2, 3}).screened().ranked();
+  SweepOf(store, "b", {1, 2}).screened();
+  EXPECT_THAT(ask(store, "b").blocks, ElementsAre(1, 2));
+  EXPECT_EQ(ask(store, "b").num_verdicts, 0u) << "a's verdict is of other candidates";
+  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2, 3));
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_EQ(ask(store).num_verdicts, 1u) << "all that is stored are a's candidates";
+}
+
+TEST(Results, ANarrowedSweepHasWhatItsLastRunScreened) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2, 3}).screened().ranked();
+  SweepOf(store, "a", {1, 2}).screened().ranked();
+  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2));
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_THAT(ask(store).blocks, ElementsAre(1, 2, 3));
+  EXPECT_EQ(ask(store).num_verdicts, 1u);
+}
+
+TEST(Results, ARunThatWasInterruptedTakesNothingAway) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2, 3}).screened().ranked();
+  SweepOf(store, "a", {1});
+  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2, 3));
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+}
+
+TEST(Results, AVerdictEndsWithItsKernel) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2}).screened().ranked();
+  SweepOf(store, "a", {1, 2}, "edited").screened();
+  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2)) << "those of the edited kernel";
+  EXPECT_EQ(ask(store, "a").num_verdicts, 0u);
+  EXPECT_EQ(ask(store).num_verdicts, 0u);
+  // The edit taken back: the last run says which version counts, not the newest time.
+  SweepOf(store, "a", {1, 2}).screened();
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_EQ(ask(store).num_verdicts, 1u);
+}
+
+TEST(Results, OfTwoSweepsNeitherVerdictIsOfTheUnion) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2}).screened().ranked();
+  SweepOf(store, "b", {2, 3}).screened().ranked();
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_EQ(ask(store, "b").num_verdicts, 1u);
+  EXPECT_THAT(ask(store).blocks, ElementsAre(1, 2, 3));
+  EXPECT_EQ(ask(store).num_verdicts, 0u);
+  SweepOf(store, "c", {1, 2, 3}).screened().ranked();
+  EXPECT_EQ(ask(store).num_verdicts, 1u);
+}
+
+TEST(IsRanked, WhenAllThatTellsVerdictsApartAgrees) {
+  Store store = Store::in_memory();
+  SweepOf run(store, "a", {1, 2});
+  EXPECT_FALSE(run.is_ranked());
+  RankRecord no_winner = run.asked();
+  for (RankEntry& entry : no_winner.entries) entry.winner = false;
+  store.add_rank(begin(store, "a"), no_winner);
+  EXPECT_FALSE(run.is_ranked()) << "it has no winner";
+  run.ranked();
+  EXPECT_TRUE(run.is_ranked());
+  EXPECT_FALSE(SweepOf(store, "a", {1}).is_ranked());
+  EXPECT_FALSE(SweepOf(store, "a", {1, 2}, "edited").is_ranked());
+  const auto differs = [&](auto change) {
+    RankRecord rank = run.asked();
+    change(rank);
+    return !run.is_ranked(rank);
+  };
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.op = "gemm_f16"; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.problem = {{"M", 1}, {"N", 1}}; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.protocol.name = "hot"; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.top = 9; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.least_rounds = 9; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.objective = Objective::edp; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.baselines = {"cublaslt"}; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.cublas = "14.0.0"; }));
+}
+
+TEST(Replace, PutsAnotherOutcomeInThePlaceOfOneGivenUp) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  TrialRecord raced = timed_record(key_of(1));
+  raced.outcome.timing->stop = StopReason::raced;
+  store.finish(sweep, raced);
+  store.finish(sweep, timed_record(key_of(1)));
+  EXPECT_EQ(describe(store.find(sweep, key_of(1)).value()), describe(raced)) << "the first stays";
+  store.replace(sweep, timed_record(key_of(1)));
+  EXPECT_EQ(describe(store.find(sweep, key_of(1)).value()), describe(timed_record(key_of(1))));
+  EXPECT_EQ(store.trials({}).size(), 1u);
+  EXPECT_TRUE(store.check().empty());
 }
 
 TEST(Store, RecordOfAnUnknownSweepIsTheUsersMistake) {

@@ -36,6 +36,8 @@ class ScriptedDevice : public Device {
   const DeviceInfo& info() const override { return info_; }
   const std::string& provenance() const override { return provenance_; }
 
+  std::string cublas_version() override { return cublas; }
+
   Outcome run(const TrialRequest& request) override {
     ran.push_back(request);
     return on_run(request);
@@ -50,6 +52,8 @@ class ScriptedDevice : public Device {
     reranked.push_back(candidates);
     return on_rerank(candidates);
   }
+
+  std::string cublas = "13.1.0";
 
   /// What has been asked, in order.
   std::vector<TrialRequest> ran;

@@ -50,7 +50,8 @@ class TunerTest : public testing::Test {
   SweepReport run(Device& device, Compiler& compiler) {
     Store store = Store::open(db());
     Progress progress(Progress::Mode::silent, "");
-    Tuner tuner(sweep_, device, compiler, store, progress, {{}, "90a", "assay sweep", "", false});
+    Tuner tuner(sweep_, device, compiler, store, progress,
+                {{}, "90a", "assay sweep", {}, "", false});
     try {
       tuner.run();
     } catch (...) {

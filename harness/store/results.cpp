@@ -1,0 +1,210 @@
+// What a filter's results are: for each question (an op, a problem, a device, a protocol) the
+// trials that may win it, and the verdicts on exactly these.
+//
+// The trials are those of the last sweep that came to the end of the question, where the filter
+// names a sweep. Else they are all that were measured under the conditions of the last sweep (GPU,
+// driver, compiler, precision), of each kernel in the version that the last sweep of it ran: an
+// edited kernel or another driver leaves the old ones behind.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "ranking/candidate_set.h"
+#include "store/impl.h"
+#include "store/trial_rows.h"
+
+namespace assay {
+namespace {
+
+/// op, problem, device with its provenance, protocol
+using Question = std::tuple<std::string, std::int64_t, std::string, std::string>;
+
+std::string name_of(const DeviceInfo& device, const std::string& provenance) {
+  return device.uuid + '/' + device.name + '/' + provenance;
+}
+
+struct Found {
+  TrialRow row;
+  TrialIds ids;
+  std::int64_t last_sweep = 0;  // that it is a result of
+
+  /// What all that compete must agree in.
+  auto conditions() const { return std::tuple(ids.toolchain, ids.protocol, ids.device); }
+};
+
+Question question_of(const Found& found) {
+  return {found.row.record.kernel.op, found.ids.problem,
+          name_of(found.row.device, found.row.provenance), found.row.record.protocol.name};
+}
+
+Question question_of(const RankHead& head) {
+  return {head.row.record.op, head.problem, name_of(head.row.device, head.row.provenance),
+          head.row.record.protocol.name};
+}
+
+std::map<Question, std::vector<Found>> find_all(Database& database, const Dimensions& dimensions,
+                                                const Matcher& matches, const Filter& filter) {
+  static const std::string sql = select_trials(
+      "substr(message, 1, 2000)", ", last_sweep",
+      "last_sweep IS NOT NULL AND (?2 = '' OR status = ?2) ORDER BY finished_at, trial.id");
+  // The sweep of each trial comes from a table that select_trials knows nothing of.
+  static const std::string with =
+      "WITH link AS (SELECT trial_id AS linked, max(sweep_id) AS last_sweep FROM sweep_trial "
+      "JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 GROUP BY trial_id) ";
+  static const std::string whole = [] {
+    std::string text = with + sql;
+    const std::string join = "LEFT JOIN validation";
+    return text.insert(text.find(join), "JOIN link ON linked = trial.id ");
+  }();
+  std::map<Question, std::vector<Found>> all;
+  for (Query query = database.query(whole, filter.sweep, filter.status); query.step();) {
+    if (!matches.device(query.integer(1)) || !matches.kernel(query.integer(2)) ||
+        !matches.problem(query.integer(5))) {
+      continue;
+    }
+    RowReader row(query);
+    Found found;
+    found.row = read_trial(row, dimensions, found.ids);
+    found.last_sweep = row.integer();
+    all[question_of(found)].push_back(std::move(found));
+  }
+  return all;
+}
+
+/// The sweeps that came to the end of an op and problem.
+std::set<std::tuple<std::int64_t, std::string, std::int64_t>> read_screened(Database& database) {
+  std::set<std::tuple<std::int64_t, std::string, std::int64_t>> screened;
+  for (Query query = database.query("SELECT sweep_id, op, problem_id FROM screened");
+       query.step();) {
+    screened.emplace(query.integer(0), query.text(1), query.integer(2));
+  }
+  return screened;
+}
+
+/// The one that the last sweep found; the newest where it found several.
+const Found& last_of(const std::vector<Found>& trials) {
+  return *std::max_element(trials.begin(), trials.end(), [](const Found& a, const Found& b) {
+    return a.last_sweep < b.last_sweep;
+  });
+}
+
+void keep_current(std::vector<Found>& trials) {
+  const auto conditions = last_of(trials).conditions();
+  std::erase_if(trials, [&](const Found& trial) { return trial.conditions() != conditions; });
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> current;  // last sweep, version
+  for (const Found& trial : trials) {                                    // oldest first
+    auto& seen = current[trial.row.record.kernel.name];
+    if (seen.first <= trial.last_sweep) seen = {trial.last_sweep, trial.ids.kernel};
+  }
+  std::erase_if(trials, [&](const Found& trial) {
+    return trial.ids.kernel != current.at(trial.row.record.kernel.name).second;
+  });
+}
+
+}  // namespace
+
+Results Store::results(const Filter& filter) const {
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    const Transaction transaction(database, Transaction::Mode::read);
+    const Dimensions dimensions(database);
+    const Matcher matches(filter, dimensions);
+    const auto screened = read_screened(database);
+    Results results;
+    std::map<Question, std::string> candidates;
+    for (auto& [question, trials] : find_all(database, dimensions, matches, filter)) {
+      const std::int64_t last = last_of(trials).last_sweep;
+      const auto& [op, problem, device, protocol] = question;
+      if (!filter.sweep.empty() && screened.contains({last, op, problem})) {
+        std::erase_if(trials, [&](const Found& trial) { return trial.last_sweep != last; });
+      } else {
+        keep_current(trials);
+      }
+      CandidateSet set;
+      for (Found& trial : trials) {
+        set.add(trial.row.record);
+        results.trials.push_back(std::move(trial.row));
+      }
+      candidates[question] = set.hash();
+    }
+
+    std::map<std::pair<Question, Objective>, RankHead> newest;
+    for (RankHead& head : read_rank_heads(database, dimensions, matches, "")) {
+      const Question question = question_of(head);
+      const auto asked = candidates.find(question);
+      const std::string& hash = head.row.record.identity.candidates;
+      if (hash.empty() || asked == candidates.end() || asked->second != hash) continue;
+      newest.insert_or_assign({question, head.row.record.objective}, std::move(head));
+    }
+    std::vector<RankHead*> in_order;
+    for (auto& [key, head] : newest) in_order.push_back(&head);
+    std::sort(in_order.begin(), in_order.end(),
+              [](const RankHead* a, const RankHead* b) { return a->id < b->id; });
+    for (RankHead* head : in_order) {
+      read_entries(database, dimensions, *head);
+      results.ranks.push_back(std::move(head->row));
+    }
+    results.baselines = read_baselines(database, dimensions, matches, "");
+    std::erase_if(results.baselines, [&](const BaselineRow& row) {
+      const auto is_asked = [&](const auto& item) {
+        const auto& [op, problem, device, protocol] = item.first;
+        return op == row.record.op && dimensions.problems.at(problem) == row.record.problem &&
+               device == name_of(row.device, row.provenance) &&
+               protocol == row.record.protocol.name;
+      };
+      return std::none_of(candidates.begin(), candidates.end(), is_asked);
+    });
+    return results;
+  });
+}
+
+Recording Store::record(const std::string& sweep_name) const {
+  Database& database = impl_->database;
+  Filter filter;
+  filter.sweep = sweep_name;
+  // The device of the last sweep of this name, a measured one before a replayed one.
+  DeviceInfo device;
+  std::string provenance;
+  database.guarded([&] {
+    const Transaction transaction(database, Transaction::Mode::read);
+    Query row = database.query(
+        "SELECT device_id FROM sweep JOIN device ON device.id = device_id WHERE sweep.name = ? "
+        "ORDER BY provenance <> '', sweep.id DESC LIMIT 1",
+        sweep_name);
+    if (!row.step()) {
+      throw UsageError(fmt::format("{} has no sweep named '{}'", path().string(), sweep_name));
+    }
+    const StoredDevice stored = Dimensions(database).devices.at(row.integer(0));
+    device = stored.info;
+    provenance = stored.provenance;
+  });
+  const auto is_recorded = [&](const auto& row) {
+    return row.device.uuid == device.uuid && row.device.name == device.name &&
+           row.provenance == provenance;
+  };
+  Results results = this->results(filter);
+  Recording recording;
+  recording.sweep = sweep_name;
+  recording.device = device;
+  for (TrialRow& row : results.trials) {
+    if (!is_recorded(row)) continue;
+    database.guarded([&] { read_figures(database, row); });
+    const std::string date = row.record.finished_at.substr(0, 10);
+    recording.recorded_at = std::max(recording.recorded_at, date);
+    recording.trials.push_back(std::move(row.record));
+  }
+  std::stable_sort(
+      recording.trials.begin(), recording.trials.end(),
+      [](const TrialRecord& a, const TrialRecord& b) { return a.finished_at < b.finished_at; });
+  for (BaselineRow& row : results.baselines) {
+    if (is_recorded(row)) recording.baselines.push_back(std::move(row.record));
+  }
+  for (RankRow& row : results.ranks) {
+    if (is_recorded(row)) recording.ranks.push_back(std::move(row.record));
+  }
+  return recording;
+}
+
+}  // namespace assay

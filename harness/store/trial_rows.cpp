@@ -1,0 +1,264 @@
+#include "store/trial_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+namespace assay {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream stream(text);
+  for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
+  return names;
+}
+
+RankEntry read_entry(RowReader& row) {
+  RankEntry entry;
+  entry.kernel = row.text();
+  entry.config = row.text();
+  entry.samples_ns = row.reals();
+  entry.median_ns = row.real();
+  entry.ratio_to_best = row.interval();
+  entry.speedup_over_baseline = row.interval();
+  entry.winner = row.flag();
+  entry.tied = row.flag();
+  entry.failure = row.text();
+  entry.eliminated = row.flag();
+  entry.clocks_mhz = row.reals();
+  entry.cycles_ratio_to_best = {row.real_or_zero(), row.real_or_zero(), row.real_or_zero()};
+  entry.energy_j = row.real_or_zero();
+  entry.roofline_ns = row.real_or_zero();
+  return entry;
+}
+
+std::optional<NoiseFloor> read_noise(Database& database, std::int64_t rank_id) {
+  Query query = database.query(
+      "SELECT kernel, config, times_ns, ratio, ratio_low, ratio_high FROM rank_noise "
+      "WHERE rank_id = ?",
+      rank_id);
+  if (!query.step()) return std::nullopt;
+  RowReader row(query);
+  return NoiseFloor{row.text(), row.text(), row.reals(), row.interval()};
+}
+
+}  // namespace
+
+Matcher::Matcher(const Filter& filter, const Dimensions& dimensions) : filter_(filter) {
+  if (!filter.status.empty() && !parse_status(filter.status)) {
+    throw UsageError(fmt::format(
+        "unknown status '{}': correct, constraints, compile, runtime, timeout or correctness",
+        filter.status));
+  }
+  const Problem wanted = parse_problem(filter.problem);
+  for (const auto& [id, device] : dimensions.devices) {
+    if (filter.device.empty() || filter.device == device.info.name ||
+        filter.device == device.info.slug()) {
+      devices_.insert(id);
+    }
+  }
+  for (const auto& [id, problem] : dimensions.problems) {
+    const auto has = [&problem = problem](const auto& dim) {
+      return std::find(problem.begin(), problem.end(), dim) != problem.end();
+    };
+    if (std::all_of(wanted.begin(), wanted.end(), has)) problems_.insert(id);
+  }
+  for (const auto& [id, kernel] : dimensions.kernels) {
+    if ((filter.op.empty() || filter.op == kernel.op) &&
+        (filter.kernel.empty() || filter.kernel == kernel.name)) {
+      kernels_.insert(id);
+      ops_.insert(kernel.op);
+    }
+  }
+}
+
+bool Matcher::op(const std::string& op) const {
+  if (!filter_.op.empty() && filter_.op != op) return false;
+  return filter_.kernel.empty() || ops_.contains(op);
+}
+
+std::string select_trials(std::string_view message, std::string_view more, std::string_view where) {
+  return fmt::format(
+      "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
+      "status, kind, {}, compile_ms, cached, registers, spill_bytes, stack_bytes, "
+      "static_smem_bytes, cubin_hash, device_ms, finished_at, elements, relative_error, "
+      "relative_limit, worst_element_ratio, timing_id, {}{} FROM trial "
+      "JOIN config ON config.id = config_id LEFT JOIN validation ON trial_id = trial.id "
+      "LEFT JOIN timing ON timing.id = timing_id WHERE status <> 'running' AND {}",
+      message, kTimingColumns, more, where);
+}
+
+TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids) {
+  TrialRow trial;
+  trial.id = row.integer();
+  ids = {row.integer(), row.integer(), row.integer(), row.integer(), row.integer()};
+  const StoredDevice& device = dimensions.devices.at(ids.device);
+  trial.device = device.info;
+  trial.provenance = device.provenance;
+  TrialRecord& record = trial.record;
+  record.kernel = dimensions.kernels.at(ids.kernel);
+  record.toolchain = dimensions.toolchains.at(ids.toolchain);
+  record.protocol = dimensions.protocols.at(ids.protocol);
+  record.problem = dimensions.problems.at(ids.problem);
+  record.config = parse_config(row.text());
+  Outcome& outcome = record.outcome;
+  outcome.status = parse_status(row.text()).value_or(Status::runtime);
+  outcome.kind = row.text();
+  outcome.message = row.text();
+  CompileReport& compile = record.compile;
+  compile.compile_ms = row.real();
+  compile.cached = row.flag();
+  compile.registers = row.small();
+  compile.spill_bytes = row.small();
+  compile.stack_bytes = row.small();
+  compile.static_smem_bytes = row.small();
+  compile.cubin_hash = row.text();
+  outcome.device_ms = row.real();
+  record.finished_at = row.text();
+  if (row.is_null()) {
+    row.skip(4);
+  } else {
+    Validation& validation = outcome.validation.emplace();
+    validation.elements = row.integer();
+    validation.relative_error = row.real();
+    validation.relative_limit = row.real();
+    validation.worst_element_ratio = row.real();
+  }
+  const bool timed = !row.is_null();
+  row.skip();
+  const Timing timing = read_timing(row);
+  if (timed) outcome.timing = timing;
+  return trial;
+}
+
+void read_figures(Database& database, TrialRow& trial) {
+  {
+    Query query = database.query("SELECT message FROM trial WHERE id = ?", trial.id);
+    if (query.step()) trial.record.outcome.message = query.text(0);
+  }
+  if (auto& timing = trial.record.outcome.timing) {
+    static const std::string sql =
+        fmt::format("SELECT {} FROM trial JOIN timing ON timing.id = timing_id WHERE trial.id = ?",
+                    kSampleColumns);
+    Query query = database.query(sql, trial.id);
+    if (query.step()) {
+      RowReader row(query);
+      read_samples(row, *timing);
+    }
+  }
+  for (Query query = database.query(
+           "SELECT name, value, unit FROM measurement WHERE trial_id = ? ORDER BY name", trial.id);
+       query.step();) {
+    RowReader row(query);
+    trial.record.measurements.push_back({row.text(), row.real(), row.text()});
+  }
+}
+
+std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,
+                                      const Matcher& matches, const std::string& sweep) {
+  std::vector<RankHead> heads;
+  for (Query query = database.query(
+           "SELECT rank.id, rank.device_id, problem_id, op, protocol_id, toolchain_id, rounds, "
+           "finished_at, objective, candidates, num_candidates, top, least_rounds, "
+           "asked_objective, baselines, cublas FROM rank JOIN sweep ON sweep.id = sweep_id "
+           "WHERE ?1 = '' OR sweep.name = ?1 ORDER BY rank.id",
+           sweep);
+       query.step();) {
+    RowReader row(query);
+    RankHead head{row.integer(), row.integer(), row.integer(), {}};
+    RankRecord& record = head.row.record;
+    record.op = row.text();
+    if (!matches.device(head.device) || !matches.op(record.op) || !matches.problem(head.problem)) {
+      continue;
+    }
+    record.problem = dimensions.problems.at(head.problem);
+    record.protocol = dimensions.protocols.at(row.integer());
+    if (row.is_null()) {
+      row.skip();
+    } else {
+      record.toolchain = dimensions.toolchains.at(row.integer());
+    }
+    record.rounds = row.small();
+    record.finished_at = row.text();
+    record.objective = parse_objective(row.text()).value_or(Objective::time);
+    RankIdentity& identity = record.identity;
+    identity.candidates = row.text();
+    identity.num_candidates = row.integer();
+    identity.top = row.small();
+    identity.least_rounds = row.small();
+    identity.objective = parse_objective(row.text()).value_or(Objective::time);
+    identity.baselines = split(row.text());
+    identity.cublas = row.text();
+    const StoredDevice& device = dimensions.devices.at(head.device);
+    head.row.device = device.info;
+    head.row.provenance = device.provenance;
+    heads.push_back(std::move(head));
+  }
+  return heads;
+}
+
+void read_entries(Database& database, const Dimensions& dimensions, RankHead& head) {
+  RankRecord& record = head.row.record;
+  std::set<std::int64_t> kernels;
+  for (Query query = database.query(
+           "SELECT kernel_id, kernel, config, times_ns, median_ns, ratio_to_best, ratio_low, "
+           "ratio_high, speedup, speedup_low, speedup_high, winner, tied, failure, eliminated, "
+           "clocks_mhz, cycles_ratio_to_best, cycles_ratio_low, cycles_ratio_high, energy_j, "
+           "roofline_ns FROM rank_entry LEFT JOIN trial ON trial.id = trial_id "
+           "WHERE rank_id = ? ORDER BY position",
+           head.id);
+       query.step();) {
+    RowReader row(query);
+    if (row.is_null()) {
+      row.skip();
+    } else {
+      kernels.insert(row.integer());
+    }
+    record.entries.push_back(read_entry(row));
+  }
+  for (const std::int64_t id : kernels) record.kernels.push_back(dimensions.kernels.at(id));
+  record.noise = read_noise(database, head.id);
+}
+
+std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& dimensions,
+                                        const Matcher& matches, const std::string& sweep) {
+  static const std::string sql = fmt::format(
+      "SELECT baseline.device_id, problem_id, op, protocol_id, toolchain_id, baseline.name, "
+      "detail, finished_at, cublas, contract_hash, row_number() OVER("
+      "PARTITION BY op, problem_id, baseline.device_id, protocol_id, baseline.name "
+      "ORDER BY finished_at DESC, baseline.id DESC), {}, {} "
+      "FROM baseline JOIN timing ON timing.id = timing_id JOIN sweep ON sweep.id = sweep_id "
+      "WHERE ?1 = '' OR sweep.name = ?1 ORDER BY baseline.id",
+      kTimingColumns, kSampleColumns);
+  std::vector<BaselineRow> baselines;
+  for (Query query = database.query(sql, sweep); query.step();) {
+    RowReader row(query);
+    const std::int64_t device_id = row.integer();
+    const std::int64_t problem_id = row.integer();
+    BaselineRecord record;
+    record.op = row.text();
+    if (!matches.device(device_id) || !matches.op(record.op) || !matches.problem(problem_id)) {
+      continue;
+    }
+    record.problem = dimensions.problems.at(problem_id);
+    record.protocol = dimensions.protocols.at(row.integer());
+    record.toolchain = dimensions.toolchains.at(row.integer());
+    record.name = row.text();
+    record.detail = row.text();
+    record.finished_at = row.text();
+    record.cublas = row.text();
+    record.contract_hash = row.text();
+    const std::int64_t age = row.integer();
+    if (age > 1) continue;
+    record.timing = read_timing(row);
+    read_samples(row, record.timing);
+    const StoredDevice& device = dimensions.devices.at(device_id);
+    baselines.push_back({device.info, device.provenance, std::move(record)});
+  }
+  return baselines;
+}
+
+}  // namespace assay

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "store/rows.h"
+
+// What the queries of trials, verdicts and baselines share.
+
+namespace assay {
+
+/// Which rows a Filter means, decided once for the small tables, of which a trial row has the ids.
+class Matcher {
+ public:
+  /// Throws UsageError for a status or a problem that cannot be.
+  Matcher(const Filter& filter, const Dimensions& dimensions);
+
+  void only_device(std::int64_t id) { devices_ = {id}; }
+
+  bool device(std::int64_t id) const { return devices_.contains(id); }
+  bool problem(std::int64_t id) const { return problems_.contains(id); }
+  bool kernel(std::int64_t id) const { return kernels_.contains(id); }
+  /// Whether a row that names only an op can concern the wanted kernel.
+  bool op(const std::string& op) const;
+
+ private:
+  Filter filter_;
+  std::unordered_set<std::int64_t> devices_, problems_, kernels_;
+  std::unordered_set<std::string> ops_;
+};
+
+/// The rows of small tables that a trial refers to.
+struct TrialIds {
+  std::int64_t device = 0, kernel = 0, toolchain = 0, protocol = 0, problem = 0;
+};
+
+/// A SELECT of finished trials whose rows read_trial reads. Behind its columns come `more`, such as
+/// ", sweep_id"; `message` is the message or a part of it.
+std::string select_trials(std::string_view message, std::string_view more, std::string_view where);
+
+/// Leaves the reader at the columns of `more`.
+TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids);
+
+/// Fills in what read_trial leaves out: the whole message, samples and further measurements.
+void read_figures(Database& database, TrialRow& trial);
+
+/// A stored verdict without its entries.
+struct RankHead {
+  std::int64_t id = 0;
+  std::int64_t device = 0;
+  std::int64_t problem = 0;
+  RankRow row;
+};
+
+/// Every verdict that matches, oldest first.
+std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,
+                                      const Matcher& matches, const std::string& sweep);
+/// Fills in entries, kernels and noise.
+void read_entries(Database& database, const Dimensions& dimensions, RankHead& head);
+
+/// The newest of each (op, problem, device, protocol, name) that matches.
+std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& dimensions,
+                                        const Matcher& matches, const std::string& sweep);
+
+}  // namespace assay
