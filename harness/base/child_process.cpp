@@ -1,35 +1,74 @@
 #include "base/child_process.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <thread>
 
+#include "base/interrupt.h"
+
 namespace assay {
+namespace {
 
 using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
 
-std::string describe_end(int wait_status) {
-  if (WIFSIGNALED(wait_status)) {
-    const int number = WTERMSIG(wait_status);
-    return fmt::format("signal {} ({})", number, ::strsignal(number));
-  }
-  return fmt::format("exit code {}", WEXITSTATUS(wait_status));
-}
+// How long to wait for a killed process. While a kernel runs it ends only when the driver has
+// stopped the kernel.
+constexpr double kReapPatienceS = 5;
+// The same after Ctrl-C, when the whole program must end within a second.
+constexpr double kInterruptedReapPatienceS = 0.3;
 
-bool reap(pid_t pid, double patience_s, int& wait_status) {
-  const Clock::time_point deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(patience_s));
+/// Waits for the end of a process. False when it still runs at the deadline.
+bool wait_for_end(pid_t pid, siginfo_t& info, int options, Clock::time_point deadline) {
   for (;;) {
-    const pid_t ended = ::waitpid(pid, &wait_status, WNOHANG);
-    if (ended == pid || (ended < 0 && errno != EINTR)) return true;
+    info = {};
+    const int code = ::waitid(P_PID, static_cast<id_t>(pid), &info, options | WEXITED | WNOHANG);
+    // Any error but a signal means that there is no such child, so nothing to wait for.
+    if (code == 0 ? info.si_pid == pid : errno != EINTR) return true;
     if (Clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+}
+
+}  // namespace
+
+ChildProcess::~ChildProcess() {
+  kill();
+  siginfo_t info;
+  const double patience_s = interrupted() ? kInterruptedReapPatienceS : kReapPatienceS;
+  wait_for_end(pid_, info, 0, deadline_after(patience_s));
+}
+
+void ChildProcess::kill() const noexcept { ::kill(pid_, SIGKILL); }
+
+std::optional<std::string> ChildProcess::end(double patience_s) const {
+  siginfo_t info;
+  // WNOWAIT leaves the process's id taken.
+  if (!wait_for_end(pid_, info, WNOWAIT, deadline_after(patience_s))) return std::nullopt;
+  if (info.si_code == CLD_EXITED) return fmt::format("exit code {}", info.si_status);
+  return fmt::format("signal {} ({})", info.si_status, ::strsignal(info.si_status));
+}
+
+int poll_until(std::span<pollfd> waits, Clock::time_point deadline) {
+  for (;;) {
+    int timeout_ms = -1;
+    if (deadline != Clock::time_point::max()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+      timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30));
+    }
+    const int ready = ::poll(waits.data(), waits.size(), timeout_ms);
+    if (ready >= 0 || errno != EINTR) return ready;
+  }
+}
+
+Clock::time_point deadline_after(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
 }  // namespace assay

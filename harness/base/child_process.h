@@ -1,15 +1,41 @@
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
+#include <chrono>
+#include <optional>
+#include <span>
 #include <string>
 
 namespace assay {
 
-/// A child's end as waitpid reports it: "signal 11 (Segmentation fault)", "exit code 3".
-std::string describe_end(int wait_status);
+/// A child process. The destructor kills and reaps it.
+class ChildProcess {
+ public:
+  /// Takes over a process that fork or posix_spawn has started.
+  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  /// Waits for the end at most five seconds, or 0.3 after Ctrl-C. What is slower is left to init.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
 
-/// Waits at most `patience_s` for a child to end and reaps it. False when it still runs.
-bool reap(pid_t pid, double patience_s, int& wait_status);
+  /// Kills it and does not wait for its end. May be called from any thread: the process's id stays
+  /// taken until the destructor, so that no other process is hit.
+  void kill() const noexcept;
+  /// Waits at most `patience_s` for its end and describes it: "signal 11 (Segmentation fault)",
+  /// "exit code 3". Nothing while it still runs.
+  std::optional<std::string> end(double patience_s) const;
+
+ private:
+  pid_t pid_;
+};
+
+/// poll() that goes on after a signal. Returns how many are ready, 0 at the deadline, or -1 on an
+/// error. With time_point::max() there is no deadline.
+int poll_until(std::span<pollfd> waits, std::chrono::steady_clock::time_point deadline);
+
+/// The time `seconds` from now.
+std::chrono::steady_clock::time_point deadline_after(double seconds);
 
 }  // namespace assay

@@ -1,140 +1,39 @@
-// Request and reply are each one message: the number of fields, then each field's size and bytes.
-// Numbers are 64 bits, in the order of the machine.
-//
-// A request is a name, a text, the number of headers, each header's spelling and text, then the
-// options. A reply is "ok", "failed" or "unfit", then the log (or why NVRTC is unfit), then the
-// cubin.
+// A request is a unit to compile, a reply NVRTC's output or {"unfit": why}, each in CBOR in a
+// frame.
 
 #include "compile/compile_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdint>
-#include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
-#include <vector>
 
 #include "base/error.h"
 
 namespace assay {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Unit, name, text, headers, options)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Output, ok, log, cubin)
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Message = std::vector<std::string>;
+using nlohmann::json;
 
-std::string pack(const Message& message) {
+// A child that has closed its socket is about to end.
+constexpr double kEndPatienceS = 5;
+
+std::string pack(const json& message) {
   std::string bytes;
-  const auto add_number = [&bytes](std::uint64_t number) {
-    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-  };
-  add_number(message.size());
-  for (const std::string& field : message) {
-    add_number(field.size());
-    bytes += field;
-  }
+  json::to_cbor(message, bytes);
   return bytes;
-}
-
-/// False when the other side is gone.
-bool send_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
-/// Reads messages until a deadline. Both ends are this program's, so sizes are trusted.
-class Receiver {
- public:
-  Receiver(int fd, Clock::time_point deadline) : fd_(fd), deadline_(deadline) {}
-
-  /// Nothing when the other side is gone or the time is up; timed_out() says which.
-  std::optional<Message> receive() {
-    const std::optional<std::uint64_t> num_fields = number();
-    if (!num_fields) return std::nullopt;
-    Message message;
-    while (message.size() < *num_fields) {
-      const std::optional<std::uint64_t> size = number();
-      if (!size) return std::nullopt;
-      std::string& field = message.emplace_back(*size, '\0');
-      if (!read(field.data(), field.size())) return std::nullopt;
-    }
-    return message;
-  }
-
-  bool timed_out() const { return timed_out_; }
-
- private:
-  std::optional<std::uint64_t> number() {
-    std::uint64_t value = 0;
-    if (!read(reinterpret_cast<char*>(&value), sizeof value)) return std::nullopt;
-    return value;
-  }
-
-  bool read(char* bytes, std::size_t size) {
-    while (size > 0) {
-      if (!wait()) return false;
-      const ssize_t count = ::recv(fd_, bytes, size, 0);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return false;
-      bytes += count;
-      size -= static_cast<std::size_t>(count);
-    }
-    return true;
-  }
-
-  bool wait() {
-    for (;;) {
-      int timeout_ms = -1;
-      if (deadline_ != Clock::time_point::max()) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
-        timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30));
-      }
-      pollfd entry{fd_, POLLIN, 0};
-      const int count = ::poll(&entry, 1, timeout_ms);
-      if (count > 0) return true;
-      if (count < 0 && errno == EINTR) continue;
-      timed_out_ = count == 0;
-      return false;
-    }
-  }
-
-  int fd_;
-  Clock::time_point deadline_;
-  bool timed_out_ = false;
-};
-
-Message to_message(const Nvrtc::Unit& unit) {
-  Message message{unit.name, unit.text, std::to_string(unit.headers.size())};
-  for (const auto& [spelling, text] : unit.headers) {
-    message.push_back(spelling);
-    message.push_back(text);
-  }
-  message.insert(message.end(), unit.options.begin(), unit.options.end());
-  return message;
-}
-
-Nvrtc::Unit to_unit(const Message& message) {
-  Nvrtc::Unit unit{message.at(0), message.at(1), {}, {}};
-  std::size_t next = 3;
-  for (std::size_t i = 0, count = std::stoull(message.at(2)); i < count; ++i, next += 2) {
-    unit.headers.emplace_back(message.at(next), message.at(next + 1));
-  }
-  unit.options.assign(message.begin() + static_cast<std::ptrdiff_t>(next), message.end());
-  return unit;
 }
 
 [[noreturn]] void run_child(const Nvrtc& nvrtc, int fd, pid_t parent) {
@@ -155,18 +54,23 @@ Nvrtc::Unit to_unit(const Message& message) {
   if (const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score) {
     [[maybe_unused]] const ssize_t count = ::write(score.get(), "1000", 4);
   }
-  Receiver receiver(fd, Clock::time_point::max());
-  while (const std::optional<Message> request = receiver.receive()) {
-    Message reply;
-    try {
-      Nvrtc::Output output = nvrtc.compile(to_unit(*request));
-      reply = {output.ok ? "ok" : "failed", std::move(output.log), std::move(output.cubin)};
-    } catch (const std::exception& error) {
-      reply = {"unfit", error.what(), ""};
+  try {
+    FrameReader reader;
+    while (const std::optional<std::string> request = receive_frame(fd, reader)) {
+      json reply;
+      try {
+        reply = nvrtc.compile(json::from_cbor(*request).get<Nvrtc::Unit>());
+      } catch (const std::exception& error) {
+        reply = {{"unfit", error.what()}};
+      }
+      if (!send_frame(fd, pack(reply))) break;
     }
-    if (!send_all(fd, pack(reply))) break;
+  } catch (const std::exception&) {
+    // The parent died in the middle of a request, or the reply is too large. An exception that left
+    // this function would go on in a copy of the parent.
+    ::_exit(kExitMachine);
   }
-  ::_exit(0);
+  ::_exit(kExitDone);
 }
 
 [[noreturn]] void fail(const char* what) {
@@ -182,42 +86,34 @@ CompileProcess::CompileProcess(const Nvrtc& nvrtc) {
   socket_ = UniqueFd(ends[0]);
   const UniqueFd child_end(ends[1]);
   const pid_t parent = ::getpid();
-  pid_ = ::fork();
-  if (pid_ < 0) fail("fork");
-  if (pid_ == 0) run_child(nvrtc, child_end.get(), parent);
+  const pid_t pid = ::fork();
+  if (pid < 0) fail("fork");
+  if (pid == 0) run_child(nvrtc, child_end.get(), parent);
+  child_.emplace(pid);
 }
 
-CompileProcess::~CompileProcess() {
-  kill();
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
-void CompileProcess::kill() const { ::kill(pid_, SIGKILL); }
-
-std::string CompileProcess::cause_of_death() const {
-  // WNOWAIT: only the destructor may free the process's id, which kill() uses.
-  siginfo_t info = {};
-  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
-  }
-  if (info.si_code == CLD_EXITED) return fmt::format("exit code {}", info.si_status);
-  return fmt::format("signal {} ({})", info.si_status, ::strsignal(info.si_status));
-}
+void CompileProcess::kill() const { child_->kill(); }
 
 CompileProcess::Result CompileProcess::compile(const Nvrtc::Unit& unit,
                                                Clock::time_point deadline) {
   Result result;
-  Receiver receiver(socket_.get(), deadline);
-  std::optional<Message> reply;
-  if (send_all(socket_.get(), pack(to_message(unit)))) reply = receiver.receive();
-  if (reply && reply->at(0) == "unfit") throw Error(reply->at(1));
+  std::optional<std::string> reply;
+  if (send_frame(socket_.get(), pack(unit))) {
+    try {
+      reply = receive_frame(socket_.get(), reader_, deadline);
+    } catch (const Error&) {
+      // The reply was cut off: the child died while it wrote.
+    }
+  }
   if (reply) {
-    result.output = {reply->at(0) == "ok", std::move(reply->at(1)), std::move(reply->at(2))};
-  } else if (receiver.timed_out()) {
+    const json message = json::from_cbor(*reply);
+    if (message.contains("unfit")) throw Error(message["unfit"].get<std::string>());
+    message.get_to(result.output);
+  } else if (Clock::now() >= deadline) {
     result.end = End::timeout;
   } else {
     result.end = End::death;
-    result.cause_of_death = cause_of_death();
+    result.cause_of_death = child_->end(kEndPatienceS).value_or("it closed its connection");
   }
   return result;
 }

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
+#include <optional>
 #include <string>
 
+#include "base/child_process.h"
 #include "base/file.h"
+#include "base/frames.h"
 #include "compile/nvrtc.h"
 
 namespace assay {
@@ -21,8 +22,6 @@ class CompileProcess {
   /// Forks. The child ends when the thread that called this ends, for whatever reason. Throws
   /// Error.
   explicit CompileProcess(const Nvrtc& nvrtc);
-  /// Kills the child.
-  ~CompileProcess();
   CompileProcess(const CompileProcess&) = delete;
   CompileProcess& operator=(const CompileProcess&) = delete;
 
@@ -41,10 +40,9 @@ class CompileProcess {
   void kill() const;
 
  private:
-  std::string cause_of_death() const;
-
-  pid_t pid_ = -1;
   UniqueFd socket_;
+  FrameReader reader_;
+  std::optional<ChildProcess> child_;
 };
 
 }  // namespace assay

@@ -1,13 +1,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <optional>
 #include <string>
 
 #include "cuda/gpu_count.h"
@@ -21,7 +20,7 @@
 namespace assay {
 namespace {
 
-constexpr int kTimeoutMs = 60'000;
+constexpr int kTimeoutS = 60;
 
 /// The child's whole life: writes "2", or a sentence, and ends without running the parent's exit
 /// handlers.
@@ -41,11 +40,10 @@ constexpr int kTimeoutMs = 60'000;
 
 /// Everything the child writes until it ends; false when it takes too long.
 bool read_answer(int fd, std::string& text) {
+  const auto deadline = deadline_after(kTimeoutS);
   for (;;) {
     std::array<pollfd, 2> waits = {pollfd{fd, POLLIN, 0}, pollfd{interrupt_fd(), POLLIN, 0}};
-    const int ready = ::poll(waits.data(), waits.size(), kTimeoutMs);
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
+    if (poll_until(waits, deadline) <= 0) return false;
     if (waits[0].revents == 0) throw Interrupted();
     std::array<char, 4096> buffer;
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -54,29 +52,6 @@ bool read_answer(int fd, std::string& text) {
     text.append(buffer.data(), static_cast<std::size_t>(count));
   }
 }
-
-/// Kills and reaps a child at the end of the scope.
-class Child {
- public:
-  explicit Child(pid_t pid) : pid_(pid) {}
-  ~Child() { end(0); }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  /// How it ended, after waiting for that and then killing it.
-  int end(double patience_s) {
-    int status = 0;
-    if (pid_ > 0 && !reap(pid_, patience_s, status)) {
-      ::kill(pid_, SIGKILL);
-      reap(pid_, 1, status);
-    }
-    pid_ = -1;
-    return status;
-  }
-
- private:
-  pid_t pid_;
-};
 
 }  // namespace
 
@@ -89,22 +64,23 @@ int count_gpus(std::string& reason) {
   const pid_t pid = ::fork();
   if (pid < 0) throw Error("cannot start a process to count the GPUs");
   if (pid == 0) answer(write_end.get());
-  Child child(pid);
+  const ChildProcess child(pid);
   write_end.reset();
 
   std::string text;
   if (!read_answer(read_end.get(), text)) {
-    reason = fmt::format("the NVIDIA driver did not answer within {} seconds", kTimeoutMs / 1000);
+    reason = fmt::format("the NVIDIA driver did not answer within {} seconds", kTimeoutS);
     return 0;
   }
-  const int status = child.end(1);
+  const std::optional<std::string> child_end = child.end(1);
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error == std::errc() && end == text.data() + text.size()) {
     if (count == 0) reason = "the NVIDIA driver finds no GPU";
     return count;
   }
-  reason = text.empty() ? "the NVIDIA driver fails: " + describe_end(status) : text;
+  reason =
+      text.empty() ? "the NVIDIA driver fails: " + child_end.value_or("it says nothing") : text;
   return 0;
 }
 

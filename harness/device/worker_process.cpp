@@ -6,17 +6,12 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <cmath>
-#include <cstring>
 #include <system_error>
-#include <thread>
 
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -24,46 +19,29 @@
 namespace assay {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
-
 constexpr int kWorkerFd = 3;
-
-// How long to wait for a killed process. While a kernel runs it ends only when the driver has
-// stopped the kernel.
-constexpr double kReapPatienceS = 5;
-// The same after Ctrl-C, when the whole program must end within a second. What is slower is left to
-// init.
-constexpr double kInterruptedReapPatienceS = 0.3;
 
 [[noreturn]] void fail(const char* what, int code) {
   throw Error(
       fmt::format("cannot start a worker: {}: {}", what, std::generic_category().message(code)));
 }
 
-class FileActions {
+/// One of posix_spawn's parts, from its initialisation to its destruction.
+template <typename T, auto kInitialise, auto kDestroy>
+class SpawnPart {
  public:
-  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  posix_spawn_file_actions_t* get() { return &actions_; }
+  SpawnPart() { kInitialise(&part_); }
+  ~SpawnPart() { kDestroy(&part_); }
+  SpawnPart(const SpawnPart&) = delete;
+  SpawnPart& operator=(const SpawnPart&) = delete;
+  T* get() { return &part_; }
 
  private:
-  posix_spawn_file_actions_t actions_;
+  T part_;
 };
-
-class Attributes {
- public:
-  Attributes() { ::posix_spawnattr_init(&attributes_); }
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  posix_spawnattr_t* get() { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_;
-};
+using FileActions = SpawnPart<posix_spawn_file_actions_t, ::posix_spawn_file_actions_init,
+                              ::posix_spawn_file_actions_destroy>;
+using Attributes = SpawnPart<posix_spawnattr_t, ::posix_spawnattr_init, ::posix_spawnattr_destroy>;
 
 pid_t spawn(const std::filesystem::path& program, int index, int socket) {
   FileActions actions;
@@ -112,19 +90,10 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, int index) {
     if (!theirs) fail("fcntl", errno);
   }
   if (::fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl", errno);
-  pid_ = spawn(program, index, theirs.get());
+  child_.emplace(spawn(program, index, theirs.get()));
 }
 
-WorkerProcess::~WorkerProcess() {
-  if (pid_ < 0) return;
-  kill();
-  int status = 0;
-  reap(pid_, interrupted() ? kInterruptedReapPatienceS : kReapPatienceS, status);
-}
-
-void WorkerProcess::kill() noexcept {
-  if (pid_ >= 0) ::kill(pid_, SIGKILL);
-}
+void WorkerProcess::kill() noexcept { child_->kill(); }
 
 bool WorkerProcess::connected() const {
   pollfd socket{socket_.get(), POLLRDHUP, 0};
@@ -151,8 +120,7 @@ void WorkerProcess::flush() {
 }
 
 WorkerProcess::Received WorkerProcess::receive(double timeout_s) {
-  const Clock::time_point deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(timeout_s));
+  const auto deadline = deadline_after(timeout_s);
   std::array<char, 65536> buffer;
   for (;;) {
     try {
@@ -163,10 +131,7 @@ WorkerProcess::Received WorkerProcess::receive(double timeout_s) {
     std::array<pollfd, 2> waits = {pollfd{socket_.get(), POLLIN, 0},
                                    pollfd{interrupt_fd(), POLLIN, 0}};
     if (!outgoing_.empty()) waits[0].events |= POLLOUT;
-    const double left_ms = Seconds(deadline - Clock::now()).count() * 1e3;
-    const int ready = ::poll(waits.data(), waits.size(),
-                             static_cast<int>(std::clamp(std::ceil(left_ms), 0.0, 1e9)));
-    if (ready < 0 && errno == EINTR) continue;
+    const int ready = poll_until(waits, deadline);
     if (ready < 0) fail("poll", errno);
     if (ready == 0) return {Event::timed_out, {}};
     if ((waits[0].revents & POLLOUT) != 0) flush();
@@ -183,13 +148,11 @@ WorkerProcess::Received WorkerProcess::receive(double timeout_s) {
 }
 
 WorkerProcess::Received WorkerProcess::receive_end() {
-  int status = 0;
-  if (!reap(pid_, 1, status)) {
-    kill();
-    return {Event::ended, "worker closed its connection"};
+  if (const std::optional<std::string> end = child_->end(1)) {
+    return {Event::ended, "worker died: " + *end};
   }
-  pid_ = -1;
-  return {Event::ended, "worker died: " + describe_end(status)};
+  kill();
+  return {Event::ended, "worker closed its connection"};
 }
 
 }  // namespace assay

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/child_process.h"
 #include "base/file.h"
-#include "messages/frames.h"
+#include "base/frames.h"
 
 namespace assay {
 
@@ -17,8 +16,6 @@ class WorkerProcess {
  public:
   /// Starts `PROGRAM worker --fd N --device INDEX`. Throws Error when it cannot be started.
   WorkerProcess(const std::filesystem::path& program, int index);
-  /// Kills and reaps it.
-  ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
@@ -44,7 +41,7 @@ class WorkerProcess {
   Received receive_end();
 
   UniqueFd socket_;
-  pid_t pid_ = -1;
+  std::optional<ChildProcess> child_;
   std::string outgoing_;
   FrameReader reader_;
 };

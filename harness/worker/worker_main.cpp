@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "messages/frames.h"
+#include "base/frames.h"
 #include "messages/messages.h"
 #include "support/failure.h"
 #include "worker/trial_runner.h"

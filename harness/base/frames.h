@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -7,9 +8,8 @@
 
 namespace assay {
 
-/// A frame is its length (4 bytes, little-endian) and that many bytes. The largest message is that
-/// of a re-rank: 10 entries x 1000 rounds are 90 KB. A frame that is longer than this limit is
-/// garbage.
+/// A frame is its length (4 bytes, little-endian) and that many bytes. The largest messages are a
+/// source with its headers, and a cubin: a few MB. A frame longer than this limit is garbage.
 inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} << 20;
 
 /// The text with its length in front. Throws Error when it is too long.
@@ -31,8 +31,10 @@ class FrameReader {
 /// Writes a whole frame to a blocking socket; false when the other side is gone.
 bool send_frame(int fd, std::string_view text);
 
-/// Waits for the next frame on a blocking socket. Nothing when the other side closed it between two
-/// frames. Throws Error on garbage and on a frame that was cut off.
-std::optional<std::string> receive_frame(int fd, FrameReader& reader);
+/// Waits for the next frame on a blocking socket. Nothing when the other side closed it between
+/// frames, or at the deadline. Throws Error on garbage and on a frame that was cut off.
+std::optional<std::string> receive_frame(
+    int fd, FrameReader& reader,
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max());
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "messages/frames.h"
+#include "base/frames.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "base/child_process.h"
 #include "base/error.h"
 
 namespace assay {
@@ -58,10 +59,13 @@ bool send_frame(int fd, std::string_view text) {
   return true;
 }
 
-std::optional<std::string> receive_frame(int fd, FrameReader& reader) {
+std::optional<std::string> receive_frame(int fd, FrameReader& reader,
+                                         std::chrono::steady_clock::time_point deadline) {
   std::array<char, 65536> buffer;
   for (;;) {
     if (std::optional<std::string> text = reader.next()) return text;
+    pollfd socket{fd, POLLIN, 0};
+    if (poll_until({&socket, 1}, deadline) == 0) return std::nullopt;
     const ssize_t count = ::recv(fd, buffer.data(), buffer.size(), 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno != ECONNRESET) {

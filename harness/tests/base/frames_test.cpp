@@ -1,10 +1,11 @@
-#include "messages/frames.h"
+#include "base/frames.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <thread>
 
 #include "base/error.h"
@@ -79,6 +80,18 @@ TEST(Frames, TellAnEndBetweenFramesFromOneWithin) {
   clean.left.reset();
   FrameReader fresh;
   EXPECT_EQ(receive_frame(clean.right.get(), fresh), std::nullopt);
+}
+
+TEST(Frames, ADeadlineEndsTheWaitAndKeepsWhatHasArrived) {
+  Pair pair;
+  FrameReader reader;
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_EQ(receive_frame(pair.right.get(), reader, now), std::nullopt);
+  ASSERT_EQ(::send(pair.left.get(), "\x03\0\0\0a", 5, 0), 5);
+  EXPECT_EQ(receive_frame(pair.right.get(), reader, now), std::nullopt);
+  EXPECT_TRUE(reader.partial());
+  ASSERT_EQ(::send(pair.left.get(), "bc", 2, 0), 2);
+  EXPECT_EQ(receive_frame(pair.right.get(), reader, now), "abc");
 }
 
 TEST(Frames, SendingToNobodyIsFalseAndNotASignal) {
