@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/expr_code.h"
+#include "base/identifier.h"
 
 // Recursive descent that emits code as it reads; binary operators by precedence climbing.
 
@@ -53,8 +54,6 @@ constexpr Function kFunctions[] = {
     {"max", Code::maximum, true},
 };
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_part(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 
 class Parser {

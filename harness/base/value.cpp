@@ -1,23 +1,16 @@
 #include "base/value.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/identifier.h"
 
 namespace assay {
 namespace {
-
-bool is_word(std::string_view text) {
-  const auto letter = [](unsigned char c) { return std::isalpha(c) || c == '_'; };
-  const auto letter_or_digit = [&](unsigned char c) { return letter(c) || std::isdigit(c); };
-  return !text.empty() && letter(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(), letter_or_digit);
-}
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
@@ -28,7 +21,7 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 
 std::optional<Value> parse_value(std::string_view text) {
   if (const auto integer = parse_integer(text)) return *integer;
-  if (is_word(text)) return std::string(text);
+  if (is_identifier(text)) return std::string(text);
   return std::nullopt;
 }
 
@@ -46,7 +39,7 @@ std::vector<std::pair<std::string, T>> parse_pairs(std::string_view text, std::s
     const std::string_view name = part.substr(0, equals);
     const auto value =
         equals == std::string_view::npos ? std::nullopt : parse(part.substr(equals + 1));
-    if (!is_word(name) || !value) {
+    if (!is_identifier(name) || !value) {
       throw UsageError(fmt::format("expected {}, found \"{}\" in \"{}\"", what, part, text));
     }
     const auto same = [&](const auto& pair) { return pair.first == name; };

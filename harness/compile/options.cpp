@@ -6,18 +6,10 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/identifier.h"
 
 namespace assay {
 namespace {
-
-// Not <cctype>: the answer must not depend on the locale.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-bool is_identifier(std::string_view text) {
-  return !text.empty() && is_letter(text[0]) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
-}
 
 bool is_arch(std::string_view text) {
   if (text.ends_with('a') || text.ends_with('f')) text.remove_suffix(1);

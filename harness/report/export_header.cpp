@@ -5,8 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -14,6 +12,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/identifier.h"
 #include "report/export.h"
 
 namespace assay {
@@ -79,20 +78,6 @@ constexpr Result lookup(const Problem& problem) {
   return {entry.kernel, entry.config, is_near ? Match::nearest : Match::fallback, entry.problem};
 }
 )";
-
-constexpr std::string_view kKeywords[] = {
-    "alignas",   "alignof",    "and",       "asm",       "auto",         "bitand",   "bitor",
-    "bool",      "break",      "case",      "catch",     "char",         "char16_t", "char32_t",
-    "char8_t",   "class",      "co_await",  "co_return", "co_yield",     "compl",    "concept",
-    "const",     "const_cast", "consteval", "constexpr", "constinit",    "continue", "decltype",
-    "default",   "delete",     "do",        "double",    "dynamic_cast", "else",     "enum",
-    "explicit",  "export",     "extern",    "false",     "float",        "for",      "friend",
-    "goto",      "if",         "inline",    "int",       "long",         "mutable",  "namespace",
-    "new",       "noexcept",   "not",       "nullptr",   "operator",     "or",       "private",
-    "protected", "public",     "register",  "requires",  "return",       "short",    "signed",
-    "sizeof",    "static",     "struct",    "switch",    "template",     "this",     "throw",
-    "true",      "try",        "typedef",   "typeid",    "typename",     "union",    "unsigned",
-    "using",     "virtual",    "void",      "volatile",  "wchar_t",      "while",    "xor"};
 
 std::string literal(const std::string& text) {
   std::string out = "\"";
@@ -265,7 +250,7 @@ void check_namespace(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find("::", begin), text.size());
     const std::string part = text.substr(begin, end - begin);
-    if (part.empty() || identifier(part) != part) {
+    if (!is_identifier(part) || is_reserved(part)) {
       throw UsageError(fmt::format(
           "namespace \"{}\" is not a C++ name; expected identifiers joined by ::", text));
     }
@@ -292,10 +277,9 @@ void check_one_table_an_op(const std::vector<TunedTable>& tables) {
 std::string identifier(const std::string& text) {
   std::string out = text;
   std::replace_if(
-      out.begin(), out.end(),
-      [](char c) { return !(std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'); }, '_');
-  if (out.empty() || std::isdigit(static_cast<unsigned char>(out.front())) != 0) out = '_' + out;
-  if (std::find(std::begin(kKeywords), std::end(kKeywords), out) != std::end(kKeywords)) out += '_';
+      out.begin(), out.end(), [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
+  if (!is_identifier(out)) out = '_' + out;
+  if (is_reserved(out)) out += '_';
   return out;
 }
 

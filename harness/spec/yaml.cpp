@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
-#include "spec/identifier.h"
+#include "base/identifier.h"
 
 namespace assay {
 namespace {

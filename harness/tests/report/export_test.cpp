@@ -232,6 +232,7 @@ TEST(Identifier, IsAlwaysOne) {
   EXPECT_EQ(identifier("gemm-mma.v2"), "gemm_mma_v2");
   EXPECT_EQ(identifier("2d"), "_2d");
   EXPECT_EQ(identifier("class"), "class_");
+  EXPECT_EQ(identifier("static_assert"), "static_assert_");  // a list of its own lacked this one
   EXPECT_EQ(identifier(""), "_");
 }
 

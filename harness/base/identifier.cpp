@@ -1,7 +1,6 @@
-#include "spec/identifier.h"
+#include "base/identifier.h"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
 namespace assay {
@@ -30,9 +29,8 @@ static_assert(std::is_sorted(std::begin(kReserved), std::end(kReserved)));
 }  // namespace
 
 bool is_identifier(std::string_view text) {
-  const auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(), is_part);
+  return !text.empty() && is_letter(text[0]) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return is_letter(c) || is_digit(c); });
 }
 
 bool is_reserved(std::string_view text) {
