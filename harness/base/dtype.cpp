@@ -33,6 +33,12 @@ const Row& row(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
 
 std::string_view to_text(DType dtype) { return row(dtype).text; }
 
+std::vector<std::string> dtype_names() {
+  std::vector<std::string> names;
+  for (const Row& candidate : kRows) names.emplace_back(candidate.text);
+  return names;
+}
+
 std::optional<DType> parse_dtype(std::string_view text) {
   for (const Row& candidate : kRows) {
     if (candidate.text == text) return candidate.dtype;

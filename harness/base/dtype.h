@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace assay {
 
@@ -10,6 +12,8 @@ namespace assay {
 enum class DType { bf16, f16, f32, f64, i32, i64, u8 };
 
 std::string_view to_text(DType dtype);
+/// The texts of all of them.
+std::vector<std::string> dtype_names();
 std::optional<DType> parse_dtype(std::string_view text);
 std::int64_t size_bytes(DType dtype);
 bool is_floating(DType dtype);

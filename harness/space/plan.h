@@ -9,8 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "base/device_info.h"
 #include "base/dtype.h"
 #include "base/value.h"
@@ -94,10 +92,5 @@ struct PlanError : std::runtime_error {
 /// what is allowed; UsageError when `problem` or `config` lacks a name or knows one too many.
 Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
                const DeviceInfo& device);
-
-/// A plan as the parent sends it to the worker. from_json throws what nlohmann throws, or Error,
-/// for anything that to_json did not write.
-void to_json(nlohmann::json& json, const Plan& plan);
-void from_json(const nlohmann::json& json, Plan& plan);
 
 }  // namespace assay

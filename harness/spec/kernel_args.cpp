@@ -25,13 +25,11 @@ std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, s
 }
 
 DType read_dtype(const YamlNode& node) {
-  static const std::vector<std::string> kNames = {"bf16", "f16", "f32", "f64", "i32", "i64", "u8"};
-  return *parse_dtype(node.one_of("a dtype", kNames));
+  return *parse_dtype(node.one_of("a dtype", dtype_names()));
 }
 
 Role read_role(const YamlNode& node) {
-  const std::string& role = node.one_of("a role", {"in", "out", "scratch"});
-  return role == "in" ? Role::in : role == "out" ? Role::out : Role::scratch;
+  return row_of(roles(), "role", node.one_of("a role", names_of(roles()))).id;
 }
 
 /// `normal`, or `{name: uniform, low: 0, high: 7}`.

@@ -11,6 +11,7 @@
 #include "base/expr.h"
 #include "base/value.h"
 #include "spec/source_text.h"
+#include "spec/vocabulary.h"
 
 namespace assay {
 
@@ -31,8 +32,6 @@ struct LetSpec {
   std::string name;
   ExprSpec value;
 };
-
-enum class Role { in, out, scratch };
 
 /// How an input is made: a named generator and its integer arguments ({name: uniform, low: 0}),
 /// all of them, with the defaults filled in.

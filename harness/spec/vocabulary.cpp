@@ -10,6 +10,12 @@ const std::vector<DType> kNumbers = {DType::bf16, DType::f16, DType::f32, DType:
 
 }  // namespace
 
+const std::vector<RoleRow>& roles() {
+  static const std::vector<RoleRow> rows = {
+      {Role::in, "in"}, {Role::out, "out"}, {Role::scratch, "scratch"}};
+  return rows;
+}
+
 const std::vector<OperationRow>& operations() {
   static const std::vector<OperationRow> rows = {
       {OperationId::gemm,

@@ -21,6 +21,15 @@
 
 namespace assay {
 
+enum class Role { in, out, scratch };
+
+/// What a kernel does with a buffer.
+struct RoleRow {
+  Role id;
+  std::string_view name;
+};
+const std::vector<RoleRow>& roles();
+
 enum class OperationId { gemm, add };
 
 /// A tensor that an operation reads or makes.
@@ -102,6 +111,15 @@ std::vector<std::string> names_of(const Rows& rows) {
   std::vector<std::string> names;
   for (const auto& row : rows) names.emplace_back(row.name);
   return names;
+}
+
+/// The name of the row with this id.
+template <typename Rows, typename Id>
+std::string_view name_of(const Rows& rows, Id id) {
+  for (const auto& row : rows) {
+    if (row.id == id) return row.name;
+  }
+  return "";
 }
 
 /// The row called `name`. Throws UsageError listing the rows, which are "generator"s or whatever

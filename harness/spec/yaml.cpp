@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/nearest.h"
 #include "base/identifier.h"
+#include "base/nearest.h"
 
 namespace assay {
 namespace {

@@ -97,6 +97,8 @@ TEST(Messages, ATrialKeepsItsPlanAndItsMeasure) {
   EXPECT_EQ(copy.best_ns, std::nullopt);
   request.best_ns = 1.5;
   EXPECT_EQ(sent(request).best_ns, 1.5);
+  request.screened_ns = 2.5;
+  EXPECT_EQ(sent(request).screened_ns, 2.5);
 }
 
 TEST(Messages, ARerankKeepsItsOrder) {

@@ -1,4 +1,5 @@
 #include "space/plan.h"
+#include "space/plan_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
