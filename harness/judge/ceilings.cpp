@@ -52,9 +52,9 @@ double product_flops_per_s(const Driver& driver, CUstream stream, const SupportK
 }
 
 bool only_f32(const Plan& plan) {
-  return std::all_of(plan.args.begin(), plan.args.end(), [](const ArgPlan& arg) {
-    const auto* buffer = std::get_if<BufferPlan>(&arg);
-    return buffer == nullptr || !is_floating(buffer->dtype) || buffer->dtype == DType::f32 ||
+  const std::vector<const BufferPlan*> buffers = plan.buffers();
+  return std::all_of(buffers.begin(), buffers.end(), [](const BufferPlan* buffer) {
+    return !is_floating(buffer->dtype) || buffer->dtype == DType::f32 ||
            buffer->dtype == DType::f64;
   });
 }
@@ -111,9 +111,8 @@ std::optional<std::string> implausible(const Plan& plan, double time_ns, const C
   }
   // Outputs may still be in L2 when the last event fires. So only what must be read counts.
   std::int64_t written = 0;
-  for (const ArgPlan& arg : plan.args) {
-    const auto* buffer = std::get_if<BufferPlan>(&arg);
-    if (buffer != nullptr && buffer->role == Role::out) written += buffer->bytes();
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (buffer->role == Role::out) written += buffer->bytes();
   }
   const auto bytes = static_cast<double>(plan.bytes - written);
   const double bytes_per_s = std::max(ceilings.read_bytes_per_s, ceilings.copy_bytes_per_s);

@@ -15,12 +15,6 @@ Failure incorrect(const char* kind, std::string message) {
   return {Status::correctness, kind, std::move(message)};
 }
 
-std::int64_t element_count(const std::vector<std::int64_t>& shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  return count;
-}
-
 /// Which changed byte is nearest to the buffer, from the two words that assay_guard left.
 std::optional<Failure> guard_failure(const GuardedBuffer& buffer, std::uint64_t before,
                                      std::uint64_t after) {

@@ -16,12 +16,6 @@ const Operation& operation_of(OperationId id) {
 
 Failure oracle_failure(const std::string& message) { return {Status::runtime, "oracle", message}; }
 
-std::int64_t Operand::elements() const {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
-  return count;
-}
-
 const Operand& OperationCall::operand(const std::string& name) const {
   const auto found = operands.find(name);
   if (found == operands.end()) {

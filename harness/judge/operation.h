@@ -10,6 +10,7 @@
 
 #include "base/value.h"
 #include "cuda/cublas.h"
+#include "space/plan.h"
 #include "spec/vocabulary.h"
 #include "support/failure.h"
 #include "support/support_kernels.h"
@@ -22,7 +23,7 @@ struct Operand {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
 
-  std::int64_t elements() const;
+  std::int64_t elements() const { return element_count(shape); }
 };
 
 /// Reads `count` elements of a tensor, `step` apart, into the host's memory.

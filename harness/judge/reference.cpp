@@ -11,14 +11,6 @@
 namespace assay {
 namespace {
 
-const BufferPlan* find_buffer(const Plan& plan, const std::string& name) {
-  for (const ArgPlan& arg : plan.args) {
-    const auto* buffer = std::get_if<BufferPlan>(&arg);
-    if (buffer != nullptr && buffer->name == name) return buffer;
-  }
-  return nullptr;
-}
-
 std::string key_of(const Plan& plan, const InputMap& inputs) {
   std::string key;
   for (const ReferencePlan& step : plan.reference) {
@@ -27,7 +19,7 @@ std::string key_of(const Plan& plan, const InputMap& inputs) {
       key += fmt::format(" {}={}", role, name);
       if (const auto input = inputs.find(name); input != inputs.end()) {
         key += fmt::format("({})", input->second->key);
-      } else if (const BufferPlan* buffer = find_buffer(plan, name)) {
+      } else if (const BufferPlan* buffer = plan.find_buffer(name)) {
         key += fmt::format("[{}]", fmt::join(buffer->shape, ","));
       }
     }
@@ -102,7 +94,7 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
   for (std::size_t i = 0; i < row.outputs.size(); ++i) {
     const std::string role(row.outputs[i].name);
     const std::string& name = step.operands.at(role);
-    const BufferPlan* buffer = find_buffer(plan, name);
+    const BufferPlan* buffer = plan.find_buffer(name);
     if (buffer != nullptr && buffer->shape != made[i].extents) {
       throw oracle_failure(fmt::format("{}: its {} is [{}], but {} is [{}]", step.operation, role,
                                        fmt::join(made[i].extents, ","), name,

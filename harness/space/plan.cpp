@@ -162,13 +162,26 @@ LaunchPlan plan_launch(const LaunchSpec& spec, const Evaluator& evaluator) {
 
 }  // namespace
 
-std::int64_t BufferPlan::elements() const {
+std::int64_t element_count(const std::vector<std::int64_t>& shape) {
   std::int64_t product = 1;
   for (const std::int64_t side : shape) product *= side;
   return product;
 }
 
-std::int64_t BufferPlan::bytes() const { return elements() * size_bytes(dtype); }
+std::vector<const BufferPlan*> Plan::buffers() const {
+  std::vector<const BufferPlan*> buffers;
+  for (const ArgPlan& arg : args) {
+    if (const auto* buffer = std::get_if<BufferPlan>(&arg)) buffers.push_back(buffer);
+  }
+  return buffers;
+}
+
+const BufferPlan* Plan::find_buffer(std::string_view name) const {
+  for (const BufferPlan* buffer : buffers()) {
+    if (buffer->name == name) return buffer;
+  }
+  return nullptr;
+}
 
 Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
                const DeviceInfo& device) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,6 +16,9 @@
 #include "spec/kernel_spec.h"
 
 namespace assay {
+
+/// How many elements a tensor of this shape has.
+std::int64_t element_count(const std::vector<std::int64_t>& shape);
 
 /// A kernel's contract with every expression evaluated for one configuration, problem and device:
 /// what a worker needs to run a trial, in plain integers.
@@ -27,8 +31,8 @@ struct BufferPlan {
   std::map<std::string, std::int64_t> arguments;  // of the generator
   bool zeroed = false;
 
-  std::int64_t elements() const;
-  std::int64_t bytes() const;
+  std::int64_t elements() const { return element_count(shape); }
+  std::int64_t bytes() const { return elements() * size_bytes(dtype); }
   bool operator==(const BufferPlan&) const = default;
 };
 
@@ -78,6 +82,11 @@ struct Plan {
   bool deterministic = true;
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
+
+  /// The buffers among the arguments, in their order. The pointers are into `args`.
+  std::vector<const BufferPlan*> buffers() const;
+  /// The buffer of this name, or null.
+  const BufferPlan* find_buffer(std::string_view name) const;
   bool operator==(const Plan&) const = default;
 };
 

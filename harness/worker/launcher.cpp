@@ -149,11 +149,7 @@ void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& add
       write_scalar(*scalar, slot);
     } else if (const auto* map = std::get_if<TensorMapPlan>(&plan.args[i])) {
       if (map->box.empty()) continue;  // no descriptor: the argument stays zero
-      for (const ArgPlan& arg : plan.args) {
-        const auto* buffer = std::get_if<BufferPlan>(&arg);
-        if (buffer == nullptr || buffer->name != map->of) continue;
-        write_tensor_map(driver, *map, *buffer, address_of(map->of), slot);
-      }
+      write_tensor_map(driver, *map, *plan.find_buffer(map->of), address_of(map->of), slot);
     } else {
       const auto& buffer = std::get<BufferPlan>(plan.args[i]);
       const CUdeviceptr data = address_of(buffer.name);

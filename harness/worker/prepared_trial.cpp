@@ -63,9 +63,8 @@ CheckedOutput checked_output(const Plan& plan, const BufferPlan& buffer,
 
 std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin) {
   std::vector<GuardedBuffer> placed;
-  for (const ArgPlan& arg : plan.args) {
-    const auto* buffer = std::get_if<BufferPlan>(&arg);
-    if (buffer == nullptr || buffer->role == Role::in) continue;
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (buffer->role == Role::in) continue;
     placed.push_back(place_buffer(buffer->name, static_cast<std::size_t>(buffer->bytes()), begin));
     begin = placed.back().end;
   }
@@ -74,9 +73,8 @@ std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin) {
 
 InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed) {
   InputMap inputs;
-  for (const ArgPlan& arg : plan.args) {
-    const auto* buffer = std::get_if<BufferPlan>(&arg);
-    if (buffer == nullptr || buffer->role != Role::in) continue;
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (buffer->role != Role::in) continue;
     inputs[buffer->name] = worker.inputs.get(*buffer, seed);
   }
   return inputs;
@@ -94,9 +92,8 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request)
   reference_note_ = unchecked_note(*reference);
   const std::vector<GuardedBuffer> placed = lay_out(plan, worker.arena.begin());
   for (const auto& [name, input] : inputs) buffers_.inputs.push_back(input);
-  for (const ArgPlan& arg : plan.args) {
-    const auto* buffer = std::get_if<BufferPlan>(&arg);
-    if (buffer == nullptr || buffer->role == Role::in) continue;
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (buffer->role == Role::in) continue;
     const GuardedBuffer& place = *find_placed(placed, buffer->name);
     if (buffer->role == Role::scratch) {
       buffers_.scratch.push_back(place);

@@ -24,11 +24,8 @@ ProductBaseline::ProductBaseline(WorkerState& worker, const TrialRequest& reques
   inputs = make_inputs(worker, plan, request.seed);
   OperationCall call = reference_call(plan, 0, inputs, {});
   const std::string& out_name = plan.reference[0].operands.at("out");
-  for (const ArgPlan& arg : plan.args) {
-    const auto* buffer = std::get_if<BufferPlan>(&arg);
-    if (buffer == nullptr || buffer->name != out_name) continue;
-    call.operands["out"] = {0, buffer->dtype, buffer->shape};
-  }
+  const BufferPlan& out_buffer = *plan.find_buffer(out_name);
+  call.operands["out"] = {0, out_buffer.dtype, out_buffer.shape};
   for (const GuardedBuffer& buffer : lay_out(plan, worker.arena.begin())) {
     if (buffer.name == out_name) out = buffer.data;
   }
