@@ -21,6 +21,12 @@ struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
+/// Thrown with the failure nested inside (std::throw_with_nested): the JSON document on stdout has
+/// been written and tells of it, so that main writes no second one.
+struct Reported : std::runtime_error {
+  Reported() : std::runtime_error("reported") {}
+};
+
 enum ExitCode : int {
   kExitDone = 0,
   kExitNo = 1,

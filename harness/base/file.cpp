@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace assay {
 namespace {
@@ -35,6 +38,31 @@ int write_all(int fd, std::string_view content) {
   throw Error(fmt::format("cannot write {}: {}", path.string(), reason(code)));
 }
 
+/// Until there are bytes or their end. Throws Interrupted.
+void wait_for_bytes(int fd) {
+  pollfd waits[] = {{fd, POLLIN, 0}, {interrupt_fd(), POLLIN, 0}};
+  while (::poll(waits, 2, -1) < 0 && errno == EINTR) {
+  }
+  if (waits[0].revents == 0 && waits[1].revents != 0) throw Interrupted();
+}
+
+/// `path`, made if it is missing, as a folder that only this user can write to: in a folder that
+/// all may write to, anybody may have made it first, with kernels of theirs in it.
+fs::path private_folder(const fs::path& path) {
+  ::mkdir(path.c_str(), 0700);
+  struct stat info = {};
+  if (::lstat(path.c_str(), &info) != 0) {
+    throw Error(fmt::format("cannot create {}: {}", path.string(), reason(errno)));
+  }
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 0022) != 0) {
+    throw Error(fmt::format(
+        "{} is not a folder that this user alone can write to, so that it cannot be trusted to "
+        "hold compiled kernels; remove it, or set HOME or XDG_CACHE_HOME",
+        path.string()));
+  }
+  return path;
+}
+
 // A random name. A counter or the process's id would not do: containers and hosts that share a
 // folder can have the same ids.
 fs::path temporary_beside(const fs::path& path) {
@@ -47,20 +75,28 @@ fs::path temporary_beside(const fs::path& path) {
 
 }  // namespace
 
-std::string read_file(const fs::path& path) {
+std::string read_file(const fs::path& path, std::size_t max_bytes) {
   const auto fail = [&path](int code) -> void {
     throw UsageError(fmt::format("cannot read {}: {}", path.string(), reason(code)));
   };
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Not blocking: to open a pipe that nobody writes to would wait, and Ctrl-C would not end that.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) fail(errno);
+  struct stat info = {};
+  if (::fstat(fd.get(), &info) != 0) fail(errno);
   std::string content;
   char buffer[16384];
   for (;;) {
+    if (!S_ISREG(info.st_mode)) wait_for_bytes(fd.get());
     const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) fail(errno);
     if (count == 0) return content;
     content.append(buffer, static_cast<std::size_t>(count));
+    if (content.size() > max_bytes) {
+      throw UsageError(
+          fmt::format("{}: expected at most {} bytes, found more", path.string(), max_bytes));
+    }
   }
 }
 
@@ -100,7 +136,26 @@ fs::path cache_directory() {
   }
   fs::path temporary = fs::temp_directory_path(ignored);
   if (temporary.empty()) temporary = "/tmp";
-  return temporary / fmt::format("assay-{}", ::getuid());
+  return private_folder(temporary / fmt::format("assay-{}", ::geteuid()));
+}
+
+void create_folder_of(const fs::path& file) {
+  if (file.empty()) throw UsageError("expected the path of a file, found an empty one");
+  const fs::path folder = file.parent_path();
+  if (folder.empty()) return;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return;
+  const std::string message = fmt::format("cannot create {}: {}", folder.string(), error.message());
+  if (is_mistake(error)) throw UsageError(message);
+  throw Error(message);
+}
+
+bool is_mistake(const std::error_code& error) {
+  return error == std::errc::not_a_directory || error == std::errc::is_a_directory ||
+         error == std::errc::too_many_symbolic_link_levels ||
+         error == std::errc::filename_too_long || error == std::errc::file_exists ||
+         error == std::errc::invalid_argument;
 }
 
 UniqueFd::UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

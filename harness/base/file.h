@@ -3,19 +3,31 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
+
+#include "base/limits.h"
 
 namespace assay {
 
-/// The whole file. Throws UsageError "cannot read PATH: reason".
-std::string read_file(const std::filesystem::path& path);
+/// The whole file. It may be a pipe, which is waited for. Throws UsageError "cannot read PATH:
+/// reason", or when it has more than `max_bytes` (/dev/zero has no end); Interrupted while waiting.
+std::string read_file(const std::filesystem::path& path, std::size_t max_bytes = kMaxFileBytes);
 
 /// Publishes `content` at `path` by writing a temporary file beside it and renaming, so that a
 /// reader sees the old file, the new one, or none, never a part. Throws Error on failure.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
 /// Where compiled kernels and measured ceilings are kept: $XDG_CACHE_HOME/assay, else
-/// ~/.cache/assay, else a folder under the system's temporary directory.
+/// ~/.cache/assay, else a folder under the system's temporary directory, which is made, and must be
+/// writable by this user alone: else throws Error.
 std::filesystem::path cache_directory();
+
+/// Makes the folder of `file` and those above it, where they are missing. Throws UsageError where
+/// the path cannot be a file's, Error where the machine refuses.
+void create_folder_of(const std::filesystem::path& file);
+
+/// Whether an error of the file system lies in the path that was given, not in the machine.
+bool is_mistake(const std::error_code& error);
 
 /// An owned file descriptor.
 class UniqueFd {

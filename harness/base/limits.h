@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace assay {
+
+// How much of a file somebody else wrote is taken in before it is refused with a sentence. Each is
+// far above what is real and far below what a machine cannot bear. Kernels and sweeps are bounded
+// by their size, too: spec/source_text.cpp.
+
+/// A file read whole: a source, a header, a cubin. The largest real ones have a few megabytes.
+inline constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
+
+/// A recording or another tuner's file, unpacked. The largest recorded sweep has 3.2 MB.
+inline constexpr std::size_t kMaxRecordingBytes = std::size_t{256} << 20;
+
+/// One JSON text: a line of a recording or a whole file. Trials nest four levels deep;
+/// nlohmann-json copies and prints by recursion, which 80,000 levels crashed.
+inline constexpr int kMaxJsonDepth = 64;
+/// Values in one JSON text. A value takes 16 to 100 bytes of memory, so text of 2 bytes a value
+/// would fill 50 times its size.
+inline constexpr std::size_t kMaxJsonValues = std::size_t{1} << 25;
+
+/// A YAML file with each alias written out: aliases of aliases grow without bound.
+inline constexpr std::size_t kMaxYamlBytes = std::size_t{4} << 20;
+
+/// Dimensions and parameters of a kernel; each is looked up among the others.
+inline constexpr std::size_t kMaxDims = 64;
+inline constexpr std::size_t kMaxParams = 1024;
+/// Each constraint keeps a list of the lets that it reads.
+inline constexpr std::size_t kMaxLets = 4096;
+inline constexpr std::size_t kMaxConstraints = 4096;
+
+/// Headers that one source includes, directly or not.
+inline constexpr std::size_t kMaxHeaders = 4096;
+
+/// Partial configurations that are looked at while a space is enumerated, at 20 to 100 ns each.
+inline constexpr std::uint64_t kMaxSpaceSteps = 1'000'000'000;
+/// Configurations of one kernel that satisfy all constraints. A sweep holds them in memory, at
+/// about 100 bytes each.
+inline constexpr std::uint64_t kMaxConfigs = 10'000'000;
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+#include "base/terminal.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace assay {
+namespace {
+
+// A recording's kernel was called "\x1b]0;...\a": a table of results set the terminal's title.
+TEST(Terminal, NothingCommandsIt) {
+  EXPECT_EQ(printable("\x1b[31mred\x1b[0m\a\b\r\x7f"), "?[31mred?[0m????");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a?b");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J"),
+            "?2J");  // U+009B opens an escape sequence, too
+  EXPECT_EQ(printable("\x9b\xff\xc3"), "???");
+}
+
+TEST(Terminal, TextStays) {
+  const std::string text = "two\n\tlines, \xc2\xa0 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\r\n";
+  EXPECT_EQ(printable(text), text);
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(Terminal, ALineIsOne) {
+  EXPECT_EQ(printable_line("a\nb\tc\r\nd \xc3\xa9"), "a?b?c??d \xc3\xa9");
+}
+
+}  // namespace
+}  // namespace assay
