@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/stats.h"
 #include "store/gzip.h"
@@ -415,6 +416,7 @@ Recording read_recording(const std::filesystem::path& path) {
     ++line_number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     try {
+      check_json(line, fmt::format("{}:{}", path.string(), line_number));
       reader.read_line(Json::parse(line));
     } catch (const Json::exception&) {
       throw UsageError(fmt::format("{}:{}: not a line of JSON", path.string(), line_number));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/stats.h"
 #include "store/gzip.h"
@@ -145,6 +146,7 @@ void read_result(const Json& result, const std::string& file_unit, TrialRecord& 
 
 /// Parses the document. A cachefile whose tuner was stopped lacks its end, which is added first.
 Json parse(std::string text, const std::filesystem::path& path) {
+  check_json(text, path.string());
   Json document = Json::parse(text, nullptr, false);
   if (document.is_discarded()) {
     text.erase(text.find_last_not_of(" \t\r\n,") + 1);
