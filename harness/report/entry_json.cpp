@@ -41,7 +41,9 @@ Json device_json(const DeviceInfo& device) {
 }
 
 std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  // In ASCII, because JSON lets control characters stand that some terminals obey (U+0080 to
+  // U+009F).
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 
 Json entry_json(const TunedRow& entry) {

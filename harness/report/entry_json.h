@@ -12,8 +12,8 @@ nlohmann::ordered_json config_json(const Config& config);
 nlohmann::ordered_json problem_json(const Problem& problem);
 nlohmann::ordered_json device_json(const DeviceInfo& device);
 
-/// Indented by two, with a final newline; bytes that are not UTF-8 (a compiler's log may hold any)
-/// become U+FFFD.
+/// Indented by two, in ASCII, with a final newline; bytes that are not UTF-8 (a compiler's log may
+/// hold any) become U+FFFD.
 std::string dump(const nlohmann::ordered_json& json);
 
 /// An entry of a tuned table as `best --json` and `export --format json` write it; a field that is

@@ -16,7 +16,7 @@ namespace assay {
 std::string export_json(const std::vector<TunedTable>& tables);
 
 /// RFC 4180: a header line, then one record a problem; CRLF at the ends of lines; a field that is
-/// not known is empty.
+/// not known is empty; one that a spreadsheet would compute (`=...`) begins with an apostrophe.
 std::string export_csv(const std::vector<TunedTable>& tables);
 
 /// One C++20 header that includes nothing of ours: `NAMESPACE::OP::lookup({.M = 16, ...})` gives a
@@ -25,8 +25,8 @@ std::string export_csv(const std::vector<TunedTable>& tables);
 /// `name_space` is not a namespace's name.
 std::string export_header(const std::vector<TunedTable>& tables, const std::string& name_space);
 
-/// `text` as a C++ identifier: other characters become '_'; a keyword or a leading digit gets a
-/// '_'.
+/// `text` as a C++ identifier: other characters become '_'; a keyword, `std`, a name with two
+/// leading underscores or a leading digit gets a '_'.
 std::string identifier(const std::string& text);
 
 }  // namespace assay

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string_view>
 
+#include "base/terminal.h"
 #include "report/export.h"
 
 namespace assay {
@@ -12,9 +14,15 @@ std::string number(double value) { return std::isfinite(value) ? fmt::format("{}
 /// A figure that is 0 where it is not known.
 std::string known(double value) { return value > 0 ? number(value) : ""; }
 
-/// RFC 4180: a field with a comma, a quote or a line end stands in quotes, quotes doubled.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+/// RFC 4180: a field with a comma or a quote stands in quotes, quotes doubled. A spreadsheet
+/// computes what begins with one of `=+-@`; an apostrophe makes it text there. None of our numbers
+/// is negative.
+std::string field(const std::string& content) {
+  std::string text = printable_line(content);
+  if (!text.empty() && std::string_view("=+-@").find(text[0]) != std::string_view::npos) {
+    text.insert(0, 1, '\'');
+  }
+  if (text.find_first_of(",\"") == std::string::npos) return text;
   std::string out = "\"";
   for (char c : text) {
     out += c;

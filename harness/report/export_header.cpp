@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/identifier.h"
+#include "base/terminal.h"
 #include "report/export.h"
 
 namespace assay {
@@ -79,21 +80,44 @@ constexpr Result lookup(const Problem& problem) {
 }
 )";
 
+/// What the header's own text and macros of the standard headers mean.
+constexpr std::string_view kTaken[] = {"NULL", "linux", "offsetof", "std", "unix"};
+
 std::string literal(const std::string& text) {
   std::string out = "\"";
-  for (char c : text) {
+  for (char c : printable_line(text)) {
     if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    out += c;
   }
   return out + '"';
 }
 
 /// Text for a // comment, which a line end or a last backslash would let out into the code.
-std::string comment(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\\'; }, ' ');
-  return text;
+std::string comment(const std::string& text) {
+  std::string line = printable_line(text);
+  std::replace(line.begin(), line.end(), '\\', ' ');
+  return line;
+}
+
+/// What each of some names is called in the header.
+using Identifiers = std::map<std::string, std::string>;
+
+/// Two names that would be called alike (`a-b`, `a_b`) are told apart by underscores; none is
+/// called `scope`, as no member may be called like its struct.
+Identifiers identifiers(const std::vector<std::string>& names, const std::string& scope) {
+  std::set<std::string> taken{scope};
+  Identifiers result;
+  // What may keep its name keeps it.
+  for (const bool unchanged : {true, false}) {
+    for (const std::string& name : names) {
+      std::string text = identifier(name);
+      if ((text == name && text != scope) != unchanged) continue;
+      while (taken.contains(text)) text += '_';
+      taken.insert(text);
+      result.emplace(name, text);
+    }
+  }
+  return result;
 }
 
 /// The type of a parameter's field: text where any entry has a word, else the smallest of int and
@@ -140,23 +164,25 @@ std::vector<std::string> kernels_of(const TunedTable& table) {
   return {kernels.begin(), kernels.end()};
 }
 
-std::string problem_text(const Problem& problem, const std::vector<std::string>& dims) {
+std::string problem_text(const Problem& problem, const std::vector<std::string>& dims,
+                         const Identifiers& names) {
   std::vector<std::string> parts;
   for (const std::string& dim : dims) {
     for (const auto& [name, value] : problem) {
-      if (name == dim) parts.push_back(fmt::format(".{} = {}", identifier(dim), value));
+      if (name == dim) parts.push_back(fmt::format(".{} = {}", names.at(dim), value));
     }
   }
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
-std::string config_text(const Config& config, const std::vector<Field>& fields) {
+std::string config_text(const Config& config, const std::vector<Field>& fields,
+                        const Identifiers& names) {
   std::vector<std::string> parts;
   for (const Field& field : fields) {
     for (const auto& [name, value] : config) {
       if (name != field.name) continue;
       const std::string text = to_text(value);
-      parts.push_back(fmt::format(".{} = {}", identifier(name),
+      parts.push_back(fmt::format(".{} = {}", names.at(name),
                                   field.type == FieldType::word ? literal(text) : text));
     }
   }
@@ -178,9 +204,14 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
   const std::vector<std::string> dims = dims_of(table);
   const std::vector<std::string> kernels = kernels_of(table);
   const std::vector<Field> fields = fields_of(table);
+  std::vector<std::string> params;
+  for (const Field& field : fields) params.push_back(field.name);
+  const Identifiers dim_names = identifiers(dims, "Problem");
+  const Identifiers kernel_names = identifiers(kernels, "");
+  const Identifiers param_names = identifiers(params, "Config");
   const Toolchain& toolchain = table.entries.front().toolchain;
 
-  std::string out = fmt::format("\nnamespace {}::{} {{\n\n", name_space, identifier(table.op));
+  std::string out = fmt::format("\nnamespace {} {{\n\n", name_space);
   out += comment(fmt::format("// {} on {}, driver {}, NVRTC {}, {}.", table.op, table.device.name,
                              toolchain.driver.empty() ? "unknown" : toolchain.driver,
                              toolchain.nvrtc.empty() ? "unknown" : toolchain.nvrtc,
@@ -193,24 +224,24 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
 
   out += "struct Problem {\n";
   for (const std::string& dim : dims) {
-    out += fmt::format("  std::int64_t {} = 0;\n", identifier(dim));
+    out += fmt::format("  std::int64_t {} = 0;\n", dim_names.at(dim));
   }
   out += "  friend constexpr bool operator==(const Problem&, const Problem&) = default;\n};\n\n";
 
   out += "enum class Kernel {";
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    out += fmt::format("{} {}", i > 0 ? "," : "", identifier(kernels[i]));
+    out += fmt::format("{} {}", i > 0 ? "," : "", kernel_names.at(kernels[i]));
   }
   out += " };\n\nconstexpr std::string_view name(Kernel kernel) {\n  switch (kernel) {\n";
   for (const std::string& kernel : kernels) {
-    out += fmt::format("    case Kernel::{}:\n      return {};\n", identifier(kernel),
+    out += fmt::format("    case Kernel::{}:\n      return {};\n", kernel_names.at(kernel),
                        literal(kernel));
   }
   out += "  }\n  return {};\n}\n\n";
 
   out += "/// A parameter that the kernel does not have is 0, or empty.\nstruct Config {\n";
   for (const Field& field : fields) {
-    const std::string name = identifier(field.name);
+    const std::string& name = param_names.at(field.name);
     switch (field.type) {
       case FieldType::integer:
         out += fmt::format("  int {} = 0;\n", name);
@@ -229,21 +260,20 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
   out += "  double time_ns;  // median\n};\n\ninline constexpr Entry kEntries[] = {\n";
   for (const TunedRow& entry : table.entries) {
     out += fmt::format("    // {}\n    {{{},\n     Kernel::{},\n     {},\n     {}}},\n",
-                       comment(margin_text(entry)), problem_text(entry.problem, dims),
-                       identifier(entry.best.kernel), config_text(entry.best.config, fields),
-                       entry.time_ns.value);
+                       comment(margin_text(entry)), problem_text(entry.problem, dims, dim_names),
+                       kernel_names.at(entry.best.kernel),
+                       config_text(entry.best.config, fields, param_names), entry.time_ns.value);
   }
   out += fmt::format("}};\ninline constexpr std::size_t kFallback = {};\n", table.fallback);
   out += "inline constexpr double kMaxFactor = 16;\n";
 
   std::string adds;
   for (const std::string& dim : dims) {
-    adds += fmt::format("  add(a.{0}, b.{0});\n", identifier(dim));
+    adds += fmt::format("  add(a.{0}, b.{0});\n", dim_names.at(dim));
   }
   std::string lookup(kLookup);
   lookup.replace(lookup.find("$ADDS$"), 6, adds);
-  return out + lookup +
-         fmt::format("\n}}  // namespace {}::{}\n", name_space, identifier(table.op));
+  return out + lookup + fmt::format("\n}}  // namespace {}\n", name_space);
 }
 
 void check_namespace(const std::string& text) {
@@ -261,7 +291,7 @@ void check_namespace(const std::string& text) {
 void check_one_table_an_op(const std::vector<TunedTable>& tables) {
   std::map<std::string, const TunedTable*> seen;
   for (const TunedTable& table : tables) {
-    const auto [at, added] = seen.emplace(identifier(table.op), &table);
+    const auto [at, added] = seen.emplace(table.op, &table);
     if (added) continue;
     const TunedTable& other = *at->second;
     throw UsageError(fmt::format(
@@ -279,7 +309,9 @@ std::string identifier(const std::string& text) {
   std::replace_if(
       out.begin(), out.end(), [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
   if (!is_identifier(out)) out = '_' + out;
-  if (is_reserved(out)) out += '_';
+  // Names with two underscores are macros of the compiler's, such as __LINE__.
+  const bool taken = std::find(std::begin(kTaken), std::end(kTaken), out) != std::end(kTaken);
+  if (taken || is_reserved(out) || out.starts_with("__")) out += '_';
   return out;
 }
 
@@ -287,7 +319,12 @@ std::string export_header(const std::vector<TunedTable>& tables, const std::stri
   check_namespace(name_space);
   check_one_table_an_op(tables);
   std::string text(kProlog);
-  for (const TunedTable& table : tables) text += op_text(table, name_space);
+  std::vector<std::string> ops;
+  for (const TunedTable& table : tables) ops.push_back(table.op);
+  const Identifiers op_names = identifiers(ops, "");
+  for (const TunedTable& table : tables) {
+    text += op_text(table, name_space + "::" + op_names.at(table.op));
+  }
   return text;
 }
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/terminal.h"
+
 namespace assay {
 namespace {
 
@@ -43,6 +45,8 @@ Table::Table(std::vector<std::string> headers) : headers_(std::move(headers)) {
 
 void Table::add_row(std::vector<std::string> cells) {
   cells.resize(headers_.size());
+  // A line end in a name would forge a row.
+  for (std::string& cell : cells) cell = printable_line(cell);
   rows_.push_back(std::move(cells));
 }
 

@@ -11,6 +11,7 @@ class Table {
  public:
   /// A header starting with '>' right-aligns its column (the mark is not printed).
   explicit Table(std::vector<std::string> headers);
+  /// Control characters, line ends included, become '?'.
   void add_row(std::vector<std::string> cells);
   std::string text() const;
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -171,8 +173,15 @@ Json trial_object(const TrialRow& row) {
 }  // namespace
 
 std::string histogram(const std::vector<double>& samples_ns, std::size_t bins) {
-  if (samples_ns.empty() || bins == 0) return "";
-  std::vector<double> sorted = samples_ns;
+  // NaN has no place in an order or a bin; a recording or a database may hold any number.
+  std::vector<double> sorted;
+  std::copy_if(samples_ns.begin(), samples_ns.end(), std::back_inserter(sorted),
+               [](double sample) { return std::isfinite(sample); });
+  const std::size_t num_left_out = samples_ns.size() - sorted.size();
+  const std::string note = num_left_out > 0 ? fmt::format("{} of {} samples are no numbers\n",
+                                                          num_left_out, samples_ns.size())
+                                            : "";
+  if (sorted.empty() || bins == 0) return note;
   std::sort(sorted.begin(), sorted.end());
   const double low = sorted.front();
   const double high = sorted[(sorted.size() - 1) * 99 / 100];
@@ -195,7 +204,7 @@ std::string histogram(const std::vector<double>& samples_ns, std::size_t bins) {
     text +=
         fmt::format("the last line holds the slowest too, up to {}\n", format_time(sorted.back()));
   }
-  return text;
+  return text + note;
 }
 
 std::string trial_text(const TrialRow& row) {
@@ -287,7 +296,9 @@ std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows) {
     if (a.record.kernel.op != b.record.kernel.op) return a.record.kernel.op < b.record.kernel.op;
     if (problem_less(a.record.problem, b.record.problem)) return true;
     if (problem_less(b.record.problem, a.record.problem)) return false;
-    return a.record.outcome.timing->median_ns < b.record.outcome.timing->median_ns;
+    // strong_order has a place for NaN, without which this were no order.
+    return std::strong_order(a.record.outcome.timing->median_ns,
+                             b.record.outcome.timing->median_ns) < 0;
   });
   return rows;
 }

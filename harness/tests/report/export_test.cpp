@@ -137,6 +137,41 @@ TEST(ExportHeader, NothingInARowGetsOutOfItsName) {
             0);
 }
 
+// None of these compiled: an op's namespace hid ::std, members were called like their struct, and
+// two kernels became one enumerator.
+TEST(ExportHeader, NoNameMeetsAnotherOrOneOfTheHeaders) {
+  auto tables = example_tables();
+  tables[0].op = "std";
+  auto& entries = tables[0].entries;
+  ASSERT_EQ(entries.size(), 3U);
+  for (TunedRow& entry : entries) {
+    entry.problem[0].first = "Problem";
+    entry.problem[1].first = "Problem_";
+    entry.best.config = {{"Config", std::int64_t{1}},   {"std", std::int64_t{2}},
+                         {"__LINE__", std::int64_t{3}}, {"NULL", std::string("w")},
+                         {"x-y", std::int64_t{4}},      {"x_y", std::int64_t{5}}};
+  }
+  entries[0].best.kernel = "a-b";
+  entries[1].best.kernel = "a_b";
+  entries[2].best.kernel = "Kernel";
+  tables.push_back(tables[0]);
+  tables[1].op = "std_";
+  tables.push_back(tables[0]);
+  tables[2].op = "Match";
+  const char* uses = R"(
+namespace t = tuned::std__;
+static_assert(t::lookup({.Problem__ = 16, .Problem_ = 4096}).match == t::Match::exact);
+static_assert(t::name(t::Kernel::a_b) == "a_b" && t::name(t::Kernel::a_b_) == "a-b");
+static_assert(t::name(t::Kernel::Kernel) == "Kernel");
+constexpr t::Config config = t::kEntries[0].config;
+static_assert(config.Config_ == 1 && config.std_ == 2 && config.__LINE___ == 3);
+static_assert(config.NULL_ == "w" && config.x_y == 5 && config.x_y_ == 4);
+static_assert(tuned::std_::lookup({.Problem_ = 4096}).match == tuned::std_::Match::fallback);
+static_assert(tuned::Match::lookup({.Problem_ = 4096}).match == tuned::Match::Match::fallback);
+)";
+  EXPECT_EQ(compile(export_header(tables, "tuned"), uses), 0);
+}
+
 TEST(ExportHeader, AParameterThatIsAWordAnywhereIsTextEverywhere) {
   auto tables = example_tables();
   tables[0].entries[0].best.config = {{"MODE", std::int64_t{3}}};
@@ -160,7 +195,7 @@ TEST(ExportHeader, RefusesTwoTablesOfOneOpAndSaysHowToChoose) {
 }
 
 TEST(ExportHeader, RefusesWhatIsNoNamespace) {
-  for (const char* name : {"", "1a", "a::", "::a", "a b", "class", "a:b"}) {
+  for (const char* name : {"", "1a", "a::", "::a", "a b", "class", "a:b", "std"}) {
     EXPECT_THROW(export_header(example_tables(), name), UsageError) << name;
   }
 }
@@ -207,8 +242,18 @@ TEST(ExportCsv, MatchesGolden) { expect_golden("tuned.csv", export_csv(example_t
 TEST(ExportCsv, QuotesWhatWouldBreakARecord) {
   auto tables = example_tables();
   tables[0].device.name = "a \"b\", c\nd";
-  EXPECT_THAT(export_csv(tables),
-              HasSubstr("gemm_bf16,\"a \"\"b\"\", c\nd\",cold,\"M=16,N=4096\""));
+  EXPECT_THAT(export_csv(tables), HasSubstr("gemm_bf16,\"a \"\"b\"\", c?d\",cold,\"M=16,N=4096\""));
+}
+
+// A spreadsheet would run what a recording's author wrote.
+TEST(ExportCsv, NoFieldIsAFormula) {
+  for (const char* first : {"=", "+", "-", "@"}) {
+    auto tables = example_tables();
+    tables[0].device.name = std::string(first) + "cmd|' /C calc'!A0";
+    EXPECT_THAT(export_csv(tables), HasSubstr(std::string("gemm_bf16,'") + first + "cmd|"));
+    tables[0].device.name = std::string("\t") + first + "1";
+    EXPECT_THAT(export_csv(tables), HasSubstr(std::string("gemm_bf16,?") + first + "1,"));
+  }
 }
 
 TEST(ExportCsv, EveryRecordHasTheHeadersFields) {

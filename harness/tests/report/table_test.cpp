@@ -39,6 +39,15 @@ TEST(Table, PadsShortRowsAndLeavesNoSpacesAtLineEnds) {
 
 TEST(Table, WithoutRowsIsItsHeader) { EXPECT_EQ(Table({"a", ">b"}).text(), "a  b\n----\n"); }
 
+TEST(Table, NoCellForgesARowOrCommandsTheTerminal) {
+  Table table({"name", ">value"});
+  table.add_row({"a\nb\x1b[2J", "1\t2"});
+  EXPECT_EQ(table.text(),
+            "name     value\n"
+            "--------------\n"
+            "a?b?[2J    1?2\n");
+}
+
 TEST(FormatTime, ChoosesTheUnitSoThatDigitsStayFew) {
   EXPECT_EQ(format_time(0), "0.00 ns");
   EXPECT_EQ(format_time(999.9), "999.9 ns");

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
@@ -160,6 +163,33 @@ TEST(Histogram, CountsEverySampleOnce) {
   EXPECT_EQ(total, samples.size());
   EXPECT_EQ(bins, 10);
   EXPECT_THAT(line, HasSubstr("1.000 ms"));
+}
+
+// A NaN became a negative index, and `show ID` wrote outside the heap.
+TEST(Histogram, NumbersThatAreNoneAreCountedAndLeftOut) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double largest = std::numeric_limits<double>::max();
+  const std::string text = histogram({nan, 1, 2, nan, infinity, -infinity, 3}, 10);
+  EXPECT_THAT(text, HasSubstr("4 of 7 samples are no numbers"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '#'), 25 + 50);
+  EXPECT_EQ(histogram({nan, nan}, 10), "2 of 2 samples are no numbers\n");
+  std::vector<double> many(1000, nan);
+  for (std::size_t i = 0; i < many.size(); i += 3) many[i] = largest / 1e3 * static_cast<double>(i);
+  many[1] = -largest;
+  EXPECT_THAT(histogram(many, 10), HasSubstr("665 of 1000 samples are no numbers"));
+}
+
+TEST(Times, ATimeThatIsNoNumberComesLast) {
+  std::vector<TrialRow> unordered;
+  for (int i = 0; i < 40; ++i) unordered.push_back(rows().back());
+  for (std::size_t i = 0; i < unordered.size(); ++i) {
+    unordered[i].record.outcome.timing.emplace().median_ns =
+        i % 3 == 0 ? std::numeric_limits<double>::quiet_NaN() : 100.0 - static_cast<double>(i);
+  }
+  const std::vector<TrialRow> timed = timed_trials(unordered);
+  EXPECT_EQ(timed.front().record.outcome.timing->median_ns, 62);
+  EXPECT_TRUE(std::isnan(timed.back().record.outcome.timing->median_ns));
 }
 
 TEST(Histogram, EqualSamplesAreOneBar) {
