@@ -10,7 +10,7 @@
 namespace assay {
 
 Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
-    : symbols_(kernel.symbols), values_(kernel.symbols.size()) {
+    : symbols_(kernel.symbols), values_(kernel.symbols.size()), unanswered_(kernel.symbols.size()) {
   // A word's value is its own slot; all other names overwrite theirs.
   std::iota(values_.begin(), values_.end(), std::int64_t{0});
   const auto set_name = [&](std::string_view name, std::int64_t value) {
@@ -32,17 +32,21 @@ Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const Devic
 }
 
 void Bindings::set_let(int slot, const Expr& expr) {
-  std::erase(unanswered_, slot);
+  bool answered = true;
   try {
     set(slot, eval(expr));
   } catch (const EvalError&) {
-    unanswered_.push_back(slot);
+    answered = false;
   }
+  std::uint8_t& unanswered = unanswered_[static_cast<std::size_t>(slot)];
+  num_unanswered_ += (answered ? 0 : 1) - unanswered;
+  unanswered = answered ? 0 : 1;
 }
 
 std::int64_t Bindings::eval(const Expr& expr) const {
-  for (const int slot : unanswered_) {
-    if (std::binary_search(expr.slots().begin(), expr.slots().end(), slot)) {
+  if (num_unanswered_ > 0) {
+    for (const int slot : expr.slots()) {
+      if (unanswered_[static_cast<std::size_t>(slot)] == 0) continue;
       throw EvalError(
           fmt::format("\"{}\" reads {}, which has no value", expr.text(), symbols_.name(slot)));
     }

@@ -31,7 +31,8 @@ class Bindings {
  private:
   const Symbols& symbols_;
   std::vector<std::int64_t> values_;
-  std::vector<int> unanswered_;  // slots of lets without an answer: nearly always none
+  std::vector<std::uint8_t> unanswered_;  // by slot: 1 for a let without an answer
+  int num_unanswered_ = 0;                // nearly always 0
 };
 
 /// What the slot of a parameter holds: the integer, or the slot of the word. Throws UsageError for

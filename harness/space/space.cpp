@@ -18,6 +18,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "space/bindings.h"
 
 namespace assay {
@@ -39,11 +40,13 @@ std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
 struct Let {
   int slot;
   Expr expr;
+  std::size_t level;  // where all that it reads is bound, directly or not
+  bool is_read;       // by a constraint without a table
 };
 
 struct Constraint {
   Expr expr;
-  std::vector<std::size_t> lets;    // what it reads, directly or not, in the order of the lets
+  std::vector<std::size_t> lets;    // what its table needs evaluated, in the order of the lets
   std::vector<std::size_t> params;  // what it depends on, ascending
   std::size_t table_entries = 0;    // 0: its answers are not kept
 };
@@ -69,42 +72,36 @@ struct Space::Impl {
   std::vector<Param> params;
   std::vector<Let> lets;
   std::vector<Constraint> constraints;
+  std::vector<int> param_of_slot, let_of_slot;  // -1: the slot is of something else
   std::vector<Level> levels;  // [0]: only problem and device are bound; [i + 1]: param i, too
 
   Impl(const KernelSpec& kernel_spec, const Problem& the_problem, const DeviceInfo& device_info);
 
-  void trace(const Expr& expr, Constraint& constraint) const;
+  std::size_t level_of(const Expr& expr) const;
+  void trace(Constraint& constraint) const;
   void place(std::size_t index);
   bool holds(const Constraint& constraint, Bindings& bindings) const;
 };
 
-namespace {
-
-/// Inserts `value` and says whether it was new.
-bool insert_sorted(std::vector<std::size_t>& sorted, std::size_t value) {
-  const auto at = std::lower_bound(sorted.begin(), sorted.end(), value);
-  if (at != sorted.end() && *at == value) return false;
-  sorted.insert(at, value);
-  return true;
-}
-
-std::size_t level_of(const std::vector<std::size_t>& params) {
-  return params.empty() ? 0 : params.back() + 1;
-}
-
-}  // namespace
-
 Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
                   const DeviceInfo& device_info)
-    : kernel(kernel_spec), problem(the_problem), device(device_info) {
+    : kernel(kernel_spec),
+      problem(the_problem),
+      device(device_info),
+      param_of_slot(kernel.symbols.size(), -1),
+      let_of_slot(kernel.symbols.size(), -1) {
   const Bindings check_dims(kernel, problem, device);
   for (const ParamSpec& spec : kernel.params) {
     Param param{kernel.symbols.find(spec.name), {}};
     for (const Value& value : spec.values) param.values.push_back(slot_value(kernel, value));
+    param_of_slot[static_cast<std::size_t>(param.slot)] = static_cast<int>(params.size());
     params.push_back(std::move(param));
   }
+  // A let reads only lets before it.
   for (const LetSpec& spec : kernel.lets) {
-    lets.push_back({kernel.symbols.find(spec.name), spec.value.expr});
+    const int slot = kernel.symbols.find(spec.name);
+    lets.push_back({slot, spec.value.expr, level_of(spec.value.expr), false});
+    let_of_slot[static_cast<std::size_t>(slot)] = static_cast<int>(lets.size()) - 1;
   }
   levels.resize(params.size() + 1);
   const bool empty = std::any_of(params.begin(), params.end(),
@@ -115,29 +112,54 @@ Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
   }
   for (std::size_t i = 0; i < kernel.constraints.size(); ++i) {
     constraints.push_back({kernel.constraints[i].expr, {}, {}, 0});
-    trace(constraints[i].expr, constraints[i]);
+    trace(constraints[i]);
     place(i);
+  }
+  for (std::size_t i = 0; i < lets.size(); ++i) {
+    if (lets[i].is_read) levels[lets[i].level].lets.push_back(i);
   }
 }
 
-/// Adds all that `expr` reads to the constraint's lets and params.
-void Space::Impl::trace(const Expr& expr, Constraint& constraint) const {
+/// How many parameters are bound once all that `expr` reads is.
+std::size_t Space::Impl::level_of(const Expr& expr) const {
+  std::size_t level = 0;
   for (const int slot : expr.slots()) {
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      if (params[i].slot == slot) insert_sorted(constraint.params, i);
+    const int param = param_of_slot[static_cast<std::size_t>(slot)];
+    const int let = let_of_slot[static_cast<std::size_t>(slot)];
+    if (param >= 0) level = std::max(level, static_cast<std::size_t>(param) + 1);
+    if (let >= 0) level = std::max(level, lets[static_cast<std::size_t>(let)].level);
+  }
+  return level;
+}
+
+/// Finds all that the constraint reads, through lets too.
+void Space::Impl::trace(Constraint& constraint) const {
+  std::vector<bool> reads_param(params.size()), reads_let(lets.size());
+  const auto mark = [&](const Expr& expr) {
+    for (const int slot : expr.slots()) {
+      const int param = param_of_slot[static_cast<std::size_t>(slot)];
+      const int let = let_of_slot[static_cast<std::size_t>(slot)];
+      if (param >= 0) reads_param[static_cast<std::size_t>(param)] = true;
+      if (let >= 0) reads_let[static_cast<std::size_t>(let)] = true;
     }
-    for (std::size_t i = 0; i < lets.size(); ++i) {
-      if (lets[i].slot == slot && insert_sorted(constraint.lets, i)) {
-        trace(lets[i].expr, constraint);
-      }
-    }
+  };
+  mark(constraint.expr);
+  // From the last let to the first, as each reads only those before it.
+  for (std::size_t i = lets.size(); i-- > 0;) {
+    if (reads_let[i]) mark(lets[i].expr);
+  }
+  for (std::size_t i = 0; i < lets.size(); ++i) {
+    if (reads_let[i]) constraint.lets.push_back(i);
+  }
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (reads_param[i]) constraint.params.push_back(i);
   }
 }
 
 /// Chooses the level of a constraint and whether it has a table; without one, its lets get levels.
 void Space::Impl::place(std::size_t index) {
   Constraint& constraint = constraints[index];
-  const std::size_t level = level_of(constraint.params);
+  const std::size_t level = constraint.params.empty() ? 0 : constraint.params.back() + 1;
   levels[level].constraints.push_back(index);
   std::uint64_t combinations = 1;
   for (const std::size_t param : constraint.params) {
@@ -148,11 +170,8 @@ void Space::Impl::place(std::size_t index) {
     constraint.table_entries = combinations;
     return;
   }
-  for (const std::size_t let : constraint.lets) {
-    Constraint reads;
-    trace(lets[let].expr, reads);
-    insert_sorted(levels[level_of(reads.params)].lets, let);
-  }
+  for (const std::size_t let : constraint.lets) lets[let].is_read = true;
+  constraint.lets.clear();
 }
 
 bool Space::Impl::holds(const Constraint& constraint, Bindings& bindings) const {
@@ -165,6 +184,9 @@ bool Space::Impl::holds(const Constraint& constraint, Bindings& bindings) const 
 
 namespace {
 
+// A step takes 20 to 100 ns, with many lets more.
+constexpr std::uint64_t kStepsBetweenChecks = 256;
+
 enum class Answer : std::uint8_t { unknown, holds, fails };
 
 }  // namespace
@@ -174,9 +196,10 @@ class Space::Walk {
  public:
   using Visit = std::function<bool(const std::vector<int>&)>;
 
-  Walk(const Impl& space, const Visit& visit)
+  Walk(const Impl& space, const Visit& visit, std::uint64_t max_steps)
       : space_(space),
         visit_(visit),
+        max_steps_(max_steps),
         bindings_(space.kernel, space.problem, space.device),
         point_(space.params.size()),
         removed_(space.constraints.size()) {
@@ -206,6 +229,7 @@ class Space::Walk {
   }
 
   bool survives(std::size_t index) {
+    if (++num_steps_ % kStepsBetweenChecks == 0) check_patience();
     const Level& level = space_.levels[index];
     for (const std::size_t let : level.lets) {
       bindings_.set_let(space_.lets[let].slot, space_.lets[let].expr);
@@ -216,6 +240,16 @@ class Space::Walk {
       return false;
     }
     return true;
+  }
+
+  /// A space can have more points than anybody has time.
+  void check_patience() const {
+    if (interrupted()) throw Interrupted();
+    if (num_steps_ <= max_steps_) return;
+    throw UsageError(fmt::format(
+        "kernel {}: after {} partial configurations the end of the space is not near; give the "
+        "parameters fewer values, or declare those first that constraints remove most of",
+        space_.kernel.name, max_steps_));
   }
 
   bool holds(std::size_t index) {
@@ -237,17 +271,28 @@ class Space::Walk {
 
   const Impl& space_;
   const Visit& visit_;
+  const std::uint64_t max_steps_;
   Bindings bindings_;
   std::vector<int> point_;
   std::vector<std::uint64_t> removed_;
+  std::uint64_t num_steps_ = 0;
   std::vector<std::vector<Answer>> tables_;  // of each constraint, by its parameters' indices
 };
 
 Space::Space(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
     : impl_(std::make_shared<const Impl>(kernel, problem, device)) {}
 
-void Space::for_each(const std::function<bool(const std::vector<int>&)>& visit) const {
-  Walk(*impl_, visit).run();
+void Space::for_each(const std::function<bool(const std::vector<int>&)>& visit,
+                     std::uint64_t max_steps) const {
+  std::uint64_t num_visited = 0;
+  const Walk::Visit counted = [&](const std::vector<int>& point) {
+    if (++num_visited > kMaxConfigs) {
+      throw UsageError(fmt::format("kernel {}: expected at most {} configurations, found more",
+                                   impl_->kernel.name, kMaxConfigs));
+    }
+    return visit(point);
+  };
+  Walk(*impl_, counted, max_steps).run();
 }
 
 Config Space::config(const std::vector<int>& point) const {
@@ -259,14 +304,14 @@ Config Space::config(const std::vector<int>& point) const {
   return config;
 }
 
-Space::Size Space::size() const {
+Space::Size Space::size(std::uint64_t max_steps) const {
   Size size;
   size.raw = impl_->levels[0].points;
   const Walk::Visit count = [&](const std::vector<int>&) {
     ++size.valid;
     return true;
   };
-  Walk walk(*impl_, count);
+  Walk walk(*impl_, count, max_steps);
   walk.run();
   for (std::size_t i = 0; i < impl_->constraints.size(); ++i) {
     size.removed.push_back({impl_->constraints[i].expr.text(), walk.removed()[i]});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/device_info.h"
+#include "base/limits.h"
 #include "base/value.h"
 #include "spec/kernel_spec.h"
 
@@ -30,18 +31,22 @@ class Space {
 
   /// Calls `visit` with each valid configuration (as one value index per parameter) until it
   /// returns false. Constraint arithmetic that has no answer (division by zero) counts as removed.
-  void for_each(const std::function<bool(const std::vector<int>&)>& visit) const;
+  /// Throws Interrupted after a signal, and UsageError after kMaxConfigs configurations or
+  /// `max_steps` partial ones.
+  void for_each(const std::function<bool(const std::vector<int>&)>& visit,
+                std::uint64_t max_steps = kMaxSpaceSteps) const;
 
   /// The configuration of a point given by value indices.
   Config config(const std::vector<int>& point) const;
 
-  /// Counts valid points and what each constraint removed; walks the space once.
+  /// Counts valid points and what each constraint removed; walks the space once. Throws as for_each
+  /// does, but any number of configurations is counted.
   struct Size {
     std::uint64_t raw = 0;
     std::uint64_t valid = 0;
     std::vector<Removal> removed;  // in the order of the constraints
   };
-  Size size() const;
+  Size size(std::uint64_t max_steps = kMaxSpaceSteps) const;
 
   /// The first constraint that `config` breaks, or nothing. Throws UsageError when a name or a
   /// value of `config` is not in the space.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/limits.h"
 #include "spec/kernel_parts.h"
 
 namespace assay {
@@ -52,7 +53,12 @@ KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
   spec.arch = read_arch(map["arch"]);
   read_names(map, spec);
   if (const YamlNode* constraints = map.find("constraints")) {
-    for (const YamlPtr& item : constraints->list("a list of constraints")) {
+    const auto& items = constraints->list("a list of constraints");
+    if (items.size() > kMaxConstraints) {
+      constraints->fail(
+          fmt::format("expected at most {} constraints, found {}", kMaxConstraints, items.size()));
+    }
+    for (const YamlPtr& item : items) {
       spec.constraints.push_back(read_expr(*item, spec.symbols));
     }
   }

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "base/limits.h"
 #include "spec/kernel_parts.h"
 #include "spec/vocabulary.h"
 
@@ -37,8 +39,15 @@ void check_identifier(const YamlEntry& entry, std::string_view what) {
   YamlNode::scalar(entry.where, entry.key).identifier(what);
 }
 
+void check_count(const YamlNode& node, std::size_t count, std::size_t most, std::string_view what) {
+  if (count <= most) return;
+  node.fail(fmt::format("expected at most {} {}, found {}", most, what, count));
+}
+
 void read_dims(const YamlNode& node, Names& names, KernelSpec& spec) {
-  for (const YamlPtr& item : node.list("a list of dims")) {
+  const auto& items = node.list("a list of dims");
+  check_count(node, items.size(), kMaxDims, "dims");
+  for (const YamlPtr& item : items) {
     const std::string& name = item->identifier("the name of a dim");
     names.claim(item->where(), name, "a dim");
     spec.dims.push_back(name);
@@ -48,6 +57,7 @@ void read_dims(const YamlNode& node, Names& names, KernelSpec& spec) {
 
 void read_params(const YamlNode& node, Names& names, KernelSpec& spec) {
   const auto& entries = node.map("a map of parameters");
+  check_count(node, entries.size(), kMaxParams, "parameters");
   for (const YamlEntry& entry : entries) {
     check_identifier(entry, "the name of a parameter");
     names.claim(entry.where, entry.key, "a parameter");
@@ -67,7 +77,9 @@ void read_params(const YamlNode& node, Names& names, KernelSpec& spec) {
 }
 
 void read_lets(const YamlNode& node, Names& names, KernelSpec& spec) {
-  for (const YamlEntry& entry : node.map("a map of names to expressions")) {
+  const auto& entries = node.map("a map of names to expressions");
+  check_count(node, entries.size(), kMaxLets, "lets");
+  for (const YamlEntry& entry : entries) {
     check_identifier(entry, "a name");
     names.claim(entry.where, entry.key, "a let");
     // The expression is parsed before its own name is known, so that it can use only earlier names.
@@ -94,6 +106,7 @@ std::int64_t read_size(const YamlNode& node) { return node.integer("an integer",
 
 std::vector<Value> read_values(const YamlNode& node) {
   std::vector<Value> values;
+  std::set<Value> seen;
   for (const YamlPtr& item : node.list("a list of values")) {
     Value value;
     if (item->looks_integer()) {
@@ -105,7 +118,7 @@ std::vector<Value> read_values(const YamlNode& node) {
       item->fail_expected(value.index() == 0 ? "a word like the values before"
                                              : "an integer like the values before");
     }
-    if (std::find(values.begin(), values.end(), value) != values.end()) {
+    if (!seen.insert(value).second) {
       item->fail(fmt::format("duplicate value {}", to_text(value)));
     }
     values.push_back(std::move(value));

@@ -104,11 +104,7 @@ void check_text(const std::shared_ptr<const SourceText>& source) {
 }  // namespace
 
 std::shared_ptr<const SourceText> load_source(const std::filesystem::path& path) {
-  std::string text = read_file(path);
-  if (text.size() > kMaxBytes) {
-    throw UsageError(fmt::format("{}: expected at most {} bytes, found {}", path.generic_string(),
-                                 kMaxBytes, text.size()));
-  }
+  std::string text = read_file(path, kMaxBytes);
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   std::string::size_type kept = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -1,6 +1,7 @@
 #include "spec/sweep_spec.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -57,16 +58,14 @@ std::vector<std::string> all_dims(const std::vector<KernelSpec>& kernels) {
 void narrow(const YamlEntry& entry, std::vector<KernelSpec>& kernels) {
   std::vector<std::pair<const KernelSpec*, ParamSpec*>> owners;
   std::vector<std::string> known_params, known_values;
-  std::vector<Value> known;
+  std::set<Value> known;
   for (KernelSpec& kernel : kernels) {
     for (ParamSpec& param : kernel.params) {
       known_params.push_back(param.name);
       if (param.name != entry.key) continue;
       owners.emplace_back(&kernel, &param);
       for (const Value& value : param.values) {
-        if (std::find(known.begin(), known.end(), value) != known.end()) continue;
-        known.push_back(value);
-        known_values.push_back(to_text(value));
+        if (known.insert(value).second) known_values.push_back(to_text(value));
       }
     }
   }
@@ -76,15 +75,14 @@ void narrow(const YamlEntry& entry, std::vector<KernelSpec>& kernels) {
   }
   const std::vector<Value> asked = read_values(*entry.value);
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (std::find(known.begin(), known.end(), asked[i]) == known.end()) {
+    if (!known.contains(asked[i])) {
       entry.value->list("values")[i]->fail_expected(
           fmt::format("a value of {} ({})", entry.key, fmt::join(known_values, ", ")));
     }
   }
+  const std::set<Value> kept(asked.begin(), asked.end());
   for (const auto& [kernel, param] : owners) {
-    std::erase_if(param->values, [&](const Value& value) {
-      return std::find(asked.begin(), asked.end(), value) == asked.end();
-    });
+    std::erase_if(param->values, [&](const Value& value) { return !kept.contains(value); });
     if (param->values.empty()) {
       entry.value->fail(fmt::format("expected a value of {} that the kernel {} has, found none",
                                     entry.key, kernel->name));

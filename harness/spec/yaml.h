@@ -76,6 +76,7 @@ class YamlNode {
   bool quoted_ = false;
   Location where_;
   std::string text_;
+  std::size_t num_bytes_ = 1;  // of the file's text, with aliases written out
   std::vector<YamlPtr> items_;
   std::vector<YamlEntry> entries_;
 };

@@ -8,6 +8,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include "base/limits.h"
 #include "spec/yaml.h"
 
 // yaml-cpp's own tree keeps duplicate keys, converts `on` and `010` and forgets where an alias
@@ -96,6 +97,7 @@ class YamlBuilder : public YAML::EventHandler {
     const auto node = make(YamlNode::Kind::scalar, mark);
     node->quoted_ = tag == "!";  // a plain scalar has "?"
     node->text_ = unmask(value);
+    node->num_bytes_ = value.size() + 1;
     add(node, anchor);
   }
 
@@ -141,6 +143,7 @@ class YamlBuilder : public YAML::EventHandler {
 
   void add(const YamlPtr& node, YAML::anchor_t anchor) {
     if (anchor != YAML::NullAnchor) anchors_[anchor] = node;
+    if (!open_.empty()) count_bytes(*node);
     if (open_.empty()) {
       root_ = node;
     } else if (Open& parent = open_.back(); parent.node->kind() == YamlNode::Kind::list) {
@@ -151,6 +154,17 @@ class YamlBuilder : public YAML::EventHandler {
     } else {
       parent.node->entries_.push_back({parent.key->text_, parent.key->where(), node});
       parent.key = nullptr;
+    }
+  }
+
+  /// Adds a node to the size of what it stands in. An alias of aliases costs a few bytes in the
+  /// file and may stand for billions.
+  void count_bytes(const YamlNode& node) {
+    std::size_t& total = open_.back().node->num_bytes_;
+    total += node.num_bytes_;
+    if (total > kMaxYamlBytes) {
+      node.fail(fmt::format("expected at most {} bytes with every alias written out, found more",
+                            kMaxYamlBytes));
     }
   }
 

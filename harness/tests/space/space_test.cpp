@@ -314,5 +314,45 @@ TEST(Space, TablesDoNotChangeTheAnswer) {
   EXPECT_EQ(space.size().valid + total_removed(space.size()), raw);
 }
 
+// 10^18 points, and the constraint that removes them reads the last parameter: it never ended.
+TEST(Space, TooManyStepsAreRefused) {
+  TestKernel kernel;
+  std::string sum = "0";
+  for (int i = 0; i < 18; ++i) {
+    const std::string name = "P" + std::to_string(i);
+    kernel.range(name, 0, 9);
+    sum += " + " + name;
+  }
+  kernel.constraint(sum + " < 0");
+  const Space space = space_of(kernel);
+  const std::string message =
+      "kernel test_kernel: after 1000000 partial configurations the end of the space is not near";
+  EXPECT_THAT(usage_error([&] { space.size(1'000'000); }), HasSubstr(message));
+  EXPECT_THAT(usage_error([&] { space.for_each([](const auto&) { return true; }, 1'000'000); }),
+              HasSubstr(message));
+}
+
+// Tracing a chain of lets took the cube of its length, and recursion.
+TEST(Space, ManyLetsAndConstraintsAreNoBurden) {
+  TestKernel kernel;
+  kernel.range("A", 1, 3).range("B", 1, 3);
+  kernel.let("x0", "A");
+  for (std::size_t i = 1; i < kMaxLets; ++i) {
+    kernel.let("x" + std::to_string(i), "x" + std::to_string(i - 1) + " + 1");
+  }
+  const std::string last = "x" + std::to_string(kMaxLets - 1);
+  for (int i = 0; i < 32; ++i) kernel.constraint(last + " > 0");
+  kernel.constraint(last + " + B < " + std::to_string(kMaxLets - 1 + 4));
+  EXPECT_THAT(texts(space_of(kernel)), ElementsAre("A=1,B=1", "A=1,B=2", "A=2,B=1"));
+}
+
+TEST(Space, LetsWithoutAnAnswerAreCountedAsTheyComeAndGo) {
+  TestKernel kernel;
+  kernel.range("A", 0, 2).range("B", 0, 2);
+  kernel.let("x", "6 / A").let("y", "x / B");
+  kernel.constraint("B == 0 || y > 2").constraint("A == 0 || x > 2");
+  EXPECT_THAT(texts(space_of(kernel)), ElementsAre("A=1,B=1", "A=1,B=2", "A=2,B=1"));
+}
+
 }  // namespace
 }  // namespace assay
