@@ -7,13 +7,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <exception>
+#include <filesystem>
 #include <functional>
+#include <new>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/nearest.h"
+#include "base/terminal.h"
 #include "cli/verbs.h"
+#include "report/entry_json.h"
 #include "worker/worker_main.h"
 
 namespace {
@@ -76,26 +83,65 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? assay::kExitDone : assay::kExitUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version
+    throw assay::UsageError(std::string(error.what()) + "; --help says more");
   }
   assay::catch_interrupts();
   return verb();
+}
+
+/// The sentence that goes with an exception, and the exit code.
+struct Failure {
+  std::string message;
+  assay::ExitCode code;
+};
+
+Failure describe(const std::exception& error) {
+  if (dynamic_cast<const assay::UsageError*>(&error)) return {error.what(), assay::kExitUsage};
+  if (dynamic_cast<const assay::Interrupted*>(&error)) {
+    return {error.what(), assay::kExitInterrupted};
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&error)) {
+    return {"out of memory", assay::kExitMachine};
+  }
+  if (const auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error)) {
+    return {fmt::format("{}: {}", file->path1().string(), file->code().message()),
+            assay::is_mistake(file->code()) ? assay::kExitUsage : assay::kExitMachine};
+  }
+  return {error.what(), assay::kExitMachine};
+}
+
+/// Says what went wrong. Whoever asked for JSON gets a document also then.
+int fail(const std::exception& error, bool json) {
+  if (dynamic_cast<const assay::Reported*>(&error)) {
+    try {
+      std::rethrow_if_nested(error);
+    } catch (const std::exception& cause) {
+      return fail(cause, false);
+    }
+  }
+  const Failure failure = describe(error);
+  assay::print_err("assay: {}\n", failure.message);
+  if (json) assay::write_out(assay::dump({{"error", failure.message}}));
+  return failure.code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   open_closed_streams();
+  const bool json =
+      std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--json"; });
   try {
-    return run(argc, argv);
-  } catch (const assay::UsageError& error) {
-    fmt::print(stderr, "assay: {}\n", error.what());
-    return assay::kExitUsage;
-  } catch (const assay::Interrupted&) {
-    fmt::print(stderr, "assay: interrupted\n");
-    return assay::kExitInterrupted;
+    try {
+      const int code = run(argc, argv);
+      // The library that parses the command line prints its help by itself.
+      assay::check_out();
+      return code;
+    } catch (const std::exception& error) {
+      return fail(error, json);
+    }
   } catch (const std::exception& error) {
-    fmt::print(stderr, "assay: {}\n", error.what());
-    return assay::kExitMachine;
+    return fail(error, false);
   }
 }

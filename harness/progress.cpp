@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/terminal.h"
 #include "report/table.h"
 
 namespace assay {
@@ -71,13 +72,12 @@ void Progress::stage(const std::string& text) {
 void Progress::note(const std::string& text) {
   if (mode_ == Mode::silent) return;
   finish();
-  fmt::print(stderr, "{}\n", text);
+  print_err("{}\n", text);
 }
 
 void Progress::finish() {
   if (!line_shown_) return;
   std::fputs("\r\033[K", stderr);
-  std::fflush(stderr);
   line_shown_ = false;
 }
 
@@ -109,14 +109,14 @@ void Progress::draw(bool now) {
   if (mode_ == Mode::plain) {
     if (!now && time - drawn_ < kPlainPeriod) return;
     drawn_ = time;
-    fmt::print(stderr, "{}\n", line());
+    print_err("{}\n", line());
     return;
   }
   if (!now && time - drawn_ < kRedrawPeriod) return;
   drawn_ = time;
   // A line longer than the terminal would wrap, and only its last row would be rewritten.
-  fmt::print(stderr, "\r\033[K{}", line().substr(0, terminal_columns() - 1));
-  std::fflush(stderr);
+  const std::string text = printable_line(line().substr(0, terminal_columns() - 1));
+  std::fputs(("\r\033[K" + text).c_str(), stderr);
   line_shown_ = true;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/tuned_table.h"
@@ -25,13 +26,13 @@ int run_best(const Options& options) {
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);
   const std::vector<TunedTable> tables = tuned_tables(store.results(filter), Screened::show);
-  if (options.json) fmt::print("{}", best_json(tables));
+  if (options.json) print_out("{}", best_json(tables));
   if (tables.empty()) {
-    fmt::print(stderr, "no timed result of {} in {}; assay show counts what is there\n",
-               asked_for(options.results), store.path().string());
+    print_err("no timed result of {} in {}; assay show counts what is there\n",
+              asked_for(options.results), store.path().string());
     return kExitNo;
   }
-  if (!options.json) fmt::print("{}", best_text(tables, options.text));
+  if (!options.json) print_out("{}", best_text(tables, options.text));
   return kExitDone;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -37,7 +38,9 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return std::nullopt;
   try {
-    const auto json = nlohmann::json::parse(read_file(file));
+    const std::string text = read_file(file);
+    check_json(text, file.string());
+    const auto json = nlohmann::json::parse(text);
     Ceilings ceilings;
     ceilings.copy_bytes_per_s = json.at("copy_bytes_per_s").get<double>();
     ceilings.read_bytes_per_s = json.at("read_bytes_per_s").get<double>();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "cli/verbs.h"
 #include "report/table.h"
 #include "store/store.h"
@@ -24,15 +25,15 @@ void require_file(const fs::path& path) {
 int check(const fs::path& path) {
   require_file(path);
   const std::vector<std::string> problems = Store::open_readonly(path).check();
-  for (const std::string& problem : problems) fmt::print("{}: {}\n", path.string(), problem);
-  if (problems.empty()) fmt::print("{}: ok\n", path.string());
+  for (const std::string& problem : problems) print_out("{}: {}\n", path.string(), problem);
+  if (problems.empty()) print_out("{}: ok\n", path.string());
   return problems.empty() ? kExitDone : kExitNo;
 }
 
 int migrate(const fs::path& path) {
   require_file(path);
   Store::open(path);
-  fmt::print("{}: up to date\n", path.string());
+  print_out("{}: up to date\n", path.string());
   return kExitDone;
 }
 
@@ -40,8 +41,8 @@ int vacuum(const fs::path& path) {
   require_file(path);
   const auto before = fs::file_size(path);
   Store::open(path).vacuum();
-  fmt::print("{}: {} before, {} now\n", path.string(), format_bytes(static_cast<double>(before)),
-             format_bytes(static_cast<double>(fs::file_size(path))));
+  print_out("{}: {} before, {} now\n", path.string(), format_bytes(static_cast<double>(before)),
+            format_bytes(static_cast<double>(fs::file_size(path))));
   return kExitDone;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "cli/gpu_setup.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
@@ -219,8 +220,8 @@ int run_doctor(const Options& options) {
     }
   }
   const Conclusion conclusion = conclude(compiler != nullptr, num_gpus > 0, findings);
-  fmt::print("{}", options.json ? doctor_json(findings, conclusion.text, conclusion.fit)
-                                : doctor_text(findings, conclusion.text));
+  print_out("{}", options.json ? doctor_json(findings, conclusion.text, conclusion.fit)
+                               : doctor_text(findings, conclusion.text));
   return conclusion.fit ? kExitDone : kExitMachine;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
 
@@ -48,10 +49,10 @@ int export_recording(const Options& options, const Store& store) {
       options.output.empty() ? std::filesystem::path("results/recorded") / recording.device.slug() /
                                    (recording.sweep + ".jsonl")
                              : std::filesystem::path(options.output);
-  if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path());
+  create_folder_of(output);
   write_recording(recording, output);
-  fmt::print("{}: {} trials of {} on {}\n", output.string(), recording.trials.size(),
-             recording.sweep, recording.device.name);
+  print_out("{}: {} trials of {} on {}\n", output.string(), recording.trials.size(),
+            recording.sweep, recording.device.name);
   return kExitDone;
 }
 
@@ -63,19 +64,19 @@ int run_export(const Options& options) {
   if (options.format == "recording") return export_recording(options, store);
   const std::vector<TunedTable> tables = load_tables(options, store);
   if (tables.empty()) {
-    fmt::print(stderr, "no re-ranked result of {} in {}; only re-ranked winners are exported\n",
-               asked_for(options.results), store.path().string());
+    print_err("no re-ranked result of {} in {}; only re-ranked winners are exported\n",
+              asked_for(options.results), store.path().string());
     return kExitNo;
   }
   const std::string text = options.format == "csv"    ? export_csv(tables)
                            : options.format == "json" ? export_json(tables)
                                                       : export_header(tables, options.name_space);
   if (options.output.empty()) {
-    fmt::print("{}", text);
+    print_out("{}", text);
     return kExitDone;
   }
   const std::filesystem::path output(options.output);
-  if (output.has_parent_path()) std::filesystem::create_directories(output.parent_path());
+  create_folder_of(output);
   write_file_atomic(output, text);
   return kExitDone;
 }

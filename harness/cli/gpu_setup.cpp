@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/terminal.h"
 #include "cli/ceilings_cache.h"
 #include "support/support_source.h"
 
@@ -26,10 +27,10 @@ Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
   gpu.setup(support.cubin_path, std::nullopt);
   const Vitals vitals = gpu.vitals();
   if (vitals.num_processes.value_or(1) > 1) {
-    fmt::print(stderr,
-               "warning: other processes ({}) use {}: times may be too long, and nothing else will "
-               "say so; see nvidia-smi\n",
-               *vitals.num_processes - 1, gpu.info().name);
+    print_err(
+        "warning: other processes ({}) use {}: times may be too long, and nothing else will "
+        "say so; see nvidia-smi\n",
+        *vitals.num_processes - 1, gpu.info().name);
   }
   const Ceilings ceilings = ensure_ceilings(gpu, vitals);
   gpu.setup(support.cubin_path, ceilings);

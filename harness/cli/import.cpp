@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/terminal.h"
 #include "cli/verbs.h"
 #include "store/store.h"
 
@@ -20,11 +22,11 @@ struct Options {
 int run_import(const Options& options) {
   const Recording recording = read_recording(options.file);
   const std::filesystem::path db(options.db);
-  if (db.has_parent_path()) std::filesystem::create_directories(db.parent_path());
+  create_folder_of(db);
   Store store = Store::open(db);
   store.import(recording);
-  fmt::print("{}: {} trials of {}, recorded on {}\n", options.db, recording.trials.size(),
-             recording.sweep, recording.device.name);
+  print_out("{}: {} trials of {}, recorded on {}\n", options.db, recording.trials.size(),
+            recording.sweep, recording.device.name);
   return kExitDone;
 }
 

@@ -12,8 +12,10 @@
 
 #include "base/device_info.h"
 #include "base/error.h"
+#include "base/terminal.h"
 #include "cli/recordings.h"
 #include "cli/verbs.h"
+#include "report/entry_json.h"
 #include "report/space_view.h"
 #include "report/table.h"
 #include "space/space.h"
@@ -138,11 +140,11 @@ int list_recordings(const Options& options) {
                     {"stale", stale}});
   }
   if (options.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"recordings", rows}}.dump(2));
+    write_out(dump({{"recordings", rows}}));
   } else if (rows.empty()) {
-    fmt::print("no recordings in results/recorded\n");
+    print_out("no recordings in results/recorded\n");
   } else {
-    fmt::print("{}", table.text());
+    print_out("{}", table.text());
   }
   return any_stale ? kExitNo : kExitDone;
 }
@@ -166,18 +168,18 @@ int run_list(const Options& options) {
     } catch (const UsageError& error) {
       // A file with a mistake does not keep the others from being listed.
       ++mistakes;
-      fmt::print(stderr, "assay: {}\n", error.what());
+      print_err("assay: {}\n", error.what());
     }
   }
   if (options.json) {
-    fmt::print("{}", list_json(kernels, sweeps, device.name));
+    print_out("{}", list_json(kernels, sweeps, device.name));
   } else if (single) {
     for (const SweepRow& sweep : sweeps) {
       kernels.insert(kernels.end(), sweep.kernels.begin(), sweep.kernels.end());
     }
-    fmt::print("{}", spaces_text(kernels, device.name));
+    print_out("{}", spaces_text(kernels, device.name));
   } else {
-    fmt::print("{}", list_text(kernels, sweeps, device.name));
+    print_out("{}", list_text(kernels, sweeps, device.name));
   }
   return mistakes == 0 ? kExitDone : kExitUsage;
 }

@@ -3,11 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
+#include "report/entry_json.h"
 #include "report/trials_view.h"
 
 namespace assay {
@@ -25,11 +28,14 @@ struct Options {
 int show_one(const Options& options, const Store& store) {
   const std::optional<TrialRow> row = store.trial(*options.id);
   if (!row) {
-    fmt::print(stderr, "no trial {} in {}; assay show --times and --failures list ids\n",
-               *options.id, store.path().string());
+    const std::string none =
+        fmt::format("no trial {} in {}; assay show --times and --failures list ids", *options.id,
+                    store.path().string());
+    if (options.json) write_out(dump({{"error", none}}));
+    print_err("{}\n", none);
     return kExitNo;
   }
-  fmt::print("{}", options.json ? trial_json(*row) : trial_text(*row));
+  print_out("{}", options.json ? trial_json(*row) : trial_text(*row));
   return kExitDone;
 }
 
@@ -47,18 +53,17 @@ int run_show(const Options& options) {
   }
   const bool listed = options.failures || options.times;
   if (options.json) {
-    fmt::print("{}", listed ? trials_json(rows, options.limit) : counts_json(rows));
+    print_out("{}", listed ? trials_json(rows, options.limit) : counts_json(rows));
   }
   if (rows.empty()) {
-    fmt::print(stderr, "no {}trial of {} in {}\n", kind, asked_for(options.results),
-               store.path().string());
+    print_err("no {}trial of {} in {}\n", kind, asked_for(options.results), store.path().string());
     // That nothing failed is good news, and so exit code 0.
     return options.failures ? kExitDone : kExitNo;
   }
   if (!options.json) {
-    fmt::print("{}", options.failures ? failures_text(rows, options.limit)
-                     : options.times  ? times_text(rows, options.limit)
-                                      : counts_text(rows));
+    print_out("{}", options.failures ? failures_text(rows, options.limit)
+                    : options.times  ? times_text(rows, options.limit)
+                                     : counts_text(rows));
   }
   return kExitDone;
 }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal.h"
 #include "cli/gpu_setup.h"
 #include "cli/recordings.h"
 #include "cli/sweep_summary.h"
@@ -202,16 +204,14 @@ Target target_without_gpu(const SweepOptions& options, const SweepSpec& sweep,
                     no_gpu_reason, sweep.name));
   }
   Target target = replay_target(*file, sweep, include_directories);
-  fmt::print(stderr, "{}: times are not measured but answered from {}, {}\n", no_gpu_reason,
-             fs::proximate(*file).string(), target.provenance);
+  print_err("{}: times are not measured but answered from {}, {}\n", no_gpu_reason,
+            fs::proximate(*file).string(), target.provenance);
   return target;
 }
 
 int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, Compiler& compiler,
            const std::vector<fs::path>& include_directories) {
-  if (fs::path(options.db).has_parent_path()) {
-    fs::create_directories(fs::path(options.db).parent_path());
-  }
+  create_folder_of(options.db);
   Store store = Store::open(options.db);
   Progress progress(options.json ? Progress::Mode::silent : Progress::detect(), target.provenance);
   Tuner tuner(sweep, *target.device, compiler, store, progress,
@@ -220,9 +220,11 @@ int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, C
   const SweepSummary summary{sweep, target.device->info(), target.provenance, target.compile_only};
   try {
     tuner.run();
-  } catch (...) {
+  } catch (const std::exception& error) {
     // What was measured is stored. Say so before the error ends the program.
-    if (tuner.report().total > 0) print_summary(summary, tuner.report(), store, options.json);
+    if (tuner.report().total == 0) throw;
+    print_summary(summary, tuner.report(), store, options.json, error.what());
+    if (options.json) std::throw_with_nested(Reported());
     throw;
   }
   print_summary(summary, tuner.report(), store, options.json);

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/terminal.h"
 #include "report/best.h"
+#include "report/entry_json.h"
 #include "report/table.h"
 #include "report/tuned_table.h"
 
@@ -37,7 +39,7 @@ void print_counts(const SweepReport& report) {
     table.add_row({status_text(what), std::to_string(count),
                    example == report.examples.end() ? "" : first_line(example->second)});
   }
-  fmt::print("{}", table.text());
+  print_out("{}", table.text());
 }
 
 /// The winners of this sweep on this device, without those of other devices in the same database.
@@ -56,12 +58,13 @@ std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store)
 }
 
 nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& report,
-                            const Store& store) {
+                            const Store& store, const std::string& error) {
   nlohmann::json counts = nlohmann::json::array();
   for (const auto& [what, count] : report.counts) {
     counts.push_back({{"status", to_text(what.first)}, {"kind", what.second}, {"trials", count}});
   }
-  return {{"sweep", summary.sweep.name},
+  return {{"error", error.empty() ? nlohmann::json(nullptr) : nlohmann::json(error)},
+          {"sweep", summary.sweep.name},
           {"device", summary.device.name},
           {"provenance", summary.provenance},
           {"database", store.path().string()},
@@ -90,41 +93,41 @@ nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& repo
 }  // namespace
 
 void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store,
-                   bool json) {
+                   bool json, const std::string& error) {
   if (json) {
-    fmt::print("{}\n", summary_json(summary, report, store).dump(2));
+    write_out(dump(summary_json(summary, report, store, error)));
     return;
   }
-  if (!summary.compile_only) fmt::print("{}\n", best_text(winners(summary, store), {}));
+  if (!summary.compile_only) print_out("{}\n", best_text(winners(summary, store), {}));
   print_counts(report);
   std::string line = fmt::format("\n{} of {} trials", report.measured + report.kept, report.total);
   line += fmt::format(": {} now, {} kept from before", report.measured, report.kept);
   if (report.taken > 0)
     line += fmt::format(", {} of them by another sweep at the same time", report.taken);
   if (report.skipped > 0) line += fmt::format(", {} skipped (budget used up)", report.skipped);
-  fmt::print("{}\n", line);
+  print_out("{}\n", line);
   std::uint64_t removed = 0;
   for (const auto& [constraint, points] : report.removed) removed += points;
   if (removed > 0) {
-    fmt::print(
+    print_out(
         "constraints left out {} configurations; `assay list {}` says which removed how many\n",
         removed, std::filesystem::proximate(summary.sweep.yaml_path).string());
   }
   if (report.measured > 0) {
-    fmt::print(
+    print_out(
         "{:.1f} s: {} configurations in {:.1f} s ({:.1f}/s), baselines and re-ranks {:.1f} s\n",
         report.wall_s, report.measured, report.screening_s,
         static_cast<double>(report.measured) / report.screening_s,
         report.wall_s - report.screening_s);
-    fmt::print("compiled for {:.1f} s of thread time\n", report.compile_s);
+    print_out("compiled for {:.1f} s of thread time\n", report.compile_s);
   }
   if (!summary.compile_only && summary.provenance.empty() && report.measured > 0) {
-    fmt::print("the GPU worked {:.1f} s and waited {:.1f} s for the compiler\n", report.device_s,
-               report.compiler_wait_s);
+    print_out("the GPU worked {:.1f} s and waited {:.1f} s for the compiler\n", report.device_s,
+              report.compiler_wait_s);
   }
   if (const RacingReport& racing = report.racing;
       racing.raced > 0 && racing.finished > 0 && summary.provenance.empty()) {
-    fmt::print(
+    print_out(
         "{} clearly slower configurations were stopped early, after {:.1f} samples each; the "
         "others "
         "took {:.1f}; this saved {:.1f} s\n",
@@ -132,10 +135,10 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
         mean(racing.finished_samples, racing.finished), racing.saved_s());
   }
   if (!summary.provenance.empty()) {
-    fmt::print("every time above is {}; none was measured here\n", summary.provenance);
+    print_out("every time above is {}; none was measured here\n", summary.provenance);
   }
-  for (const std::string& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  fmt::print("database: {}\n", store.path().string());
+  for (const std::string& warning : report.warnings) print_err("warning: {}\n", warning);
+  print_out("database: {}\n", store.path().string());
 }
 
 }  // namespace assay

@@ -18,8 +18,9 @@ struct SweepSummary {
 };
 
 /// Prints the winners per problem, what failed and why, and where the results are: tables on
-/// stdout, or one JSON object.
+/// stdout, or one JSON object. `error` is why the sweep ended early, for the JSON object; else
+/// empty.
 void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store,
-                   bool json);
+                   bool json, const std::string& error = "");
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "device/gpu_turn.h"
 #include "device/worker_process.h"
 #include "device/worker_rerank.h"
@@ -323,8 +324,8 @@ std::vector<BaselineTiming> GpuDevice::run_baselines(const TrialRequest& request
         for (const json& item : result) timings.push_back(message::decode<BaselineTiming>(item));
       });
   if (failed) {
-    fmt::print(stderr, "warning: {} {}: the baselines are missing: {}\n", request.plan.kernel,
-               to_text(request.plan.problem), failed->message);
+    print_err("warning: {} {}: the baselines are missing: {}\n", request.plan.kernel,
+              to_text(request.plan.problem), failed->message);
     timings.clear();
   }
   return timings;

@@ -26,12 +26,15 @@ constexpr int kRetryMs = 1;
 }  // namespace
 
 GpuTurns::GpuTurns(const std::string& uuid) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / fmt::format("assay-turn-{}.lock", uuid)).string();
+  std::error_code ignored;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(ignored);
+  if (folder.empty()) folder = "/tmp";
+  const std::string path = (folder / fmt::format("assay-turn-{}.lock", uuid)).string();
   // Open it for reading: that is enough for a lock, and all that another user's file in a sticky
-  // folder allows.
-  fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd_) fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644));
+  // folder allows. A link could name any file, and a pipe would wait for a writer.
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  fd_ = UniqueFd(::open(path.c_str(), kFlags));
+  if (!fd_) fd_ = UniqueFd(::open(path.c_str(), kFlags | O_CREAT, 0644));
   if (!fd_) fail(("open " + path).c_str(), errno);
 }
 

@@ -13,7 +13,7 @@ class GpuTurns {
  public:
   /// The lock is the file assay-turn-UUID.lock in the system's temporary folder. It is never
   /// removed, because then two processes could lock two files of the same name. Throws Error when
-  /// it cannot be made.
+  /// it cannot be made, or is a link.
   explicit GpuTurns(const std::string& uuid);
 
   /// A turn. It lasts as long as this object.

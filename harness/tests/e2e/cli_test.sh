@@ -115,6 +115,102 @@ expect 0 '31.00 us' "$assay" best --db imported.db
 echo '{"tables": []}' >other.json
 expect 2 'other.json: neither a Kernel Tuner cachefile' "$assay" best --db other.json
 
+# Lost output is a failure, whatever the verb; a lost warning or progress is none.
+for verb in 'list' 'list --json' 'best' 'best --json' 'show' 'show 1' 'export --format csv' 'doctor' '--help'; do
+  db=
+  [[ $verb =~ best|show|export ]] && db='--db imported.db'
+  [[ $verb =~ export ]] && db="--db $tree/results/recorded/nvidia_h200/gemm.jsonl"
+  expect 3 'cannot write to stdout: No space left' bash -c \
+    "cd '$tree'; exec '$assay' $verb ${db/imported/$work/imported} >/dev/full"
+done
+expect 0 'correct/compiled' bash -c \
+  "exec '$assay' sweep '$vector_add' --device none --problem N=78 --db full.db 2>/dev/full"
+expect 2 '^$' bash -c "exec '$assay' sweep nowhere.yaml 2>/dev/full"
+
+# JSON that was asked for is one document, also when there is nothing but an error to tell.
+json_error() {
+  local output type
+  output=$("$@" 2>/dev/null </dev/null)
+  type=$(sqlite3 :memory: "SELECT json_type('${output//\'/\'\'}', '$.error')" 2>&1)
+  if [[ $type != text ]]; then
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n  expected one JSON document with an error, got:\n%s\n' "$*" "$output"
+  fi
+}
+json_error "$assay" best --json --db missing.db
+json_error "$assay" best --json --no-such-option
+json_error "$assay" show 999 --json --db imported.db
+json_error "$assay" sweep nowhere.yaml --json
+json_error "$assay" sweep "$vector_add" --device none --json --db text.db
+json_error "$assay" nonsense --json
+
+# Files that somebody else wrote.
+deep=$(printf '[%.0s' {1..80000})
+echo "{\"recording\":$deep" >deep.jsonl
+echo "{\"results\":$deep" >deep.json
+head -c 300M /dev/zero | tr '\0' ' ' | gzip -1 >bomb.jsonl.gz
+expect 2 'deep.jsonl:1: nested more than 64 levels deep' "$assay" show --db deep.jsonl
+expect 2 'deep.json: nested more than 64 levels deep' "$assay" show --db deep.json
+expect 2 'bomb.jsonl.gz: unpacks to more than [0-9]+ bytes' "$assay" show --db bomb.jsonl.gz
+ln -s /dev/zero zero.jsonl
+ln -s /dev/zero zero.json
+for zero in zero.jsonl zero.json; do
+  expect 2 "$zero: expected at most [0-9]+ bytes" "$assay" show --db $zero
+done
+expect 2 '/dev/zero: expected at most' "$assay" sweep /dev/zero
+
+# What is written in a file commands no terminal.
+escape=$(printf '\033]0;pwned\007')
+sed "s/NVIDIA A100-PCIE-40GB/A100 \\\\u001b[2J/" kernel_tuner.json >escape.json
+for verb in best show 'show --times' 'show 1' 'export --format csv'; do
+  if "$assay" $verb --db escape.json 2>&1 | grep -q "$(printf '\033')"; then
+    failures=$((failures + 1))
+    echo "FAILED: assay $verb writes an escape sequence from a file"
+  fi
+done
+expect 2 'nowhere\?]0;pwned' "$assay" sweep "nowhere$escape.yaml"
+
+# Paths that are none, sentences instead of the library's words.
+expect 2 'expected the path of a file' "$assay" sweep "$vector_add" --device none --db ''
+expect 2 'cannot create a.db: ' "$assay" sweep "$vector_add" --device none --db a.db/x.db
+expect 2 'cannot create a.db: ' "$assay" import kernel_tuner.json --db a.db/x.db
+ln -s loop loop
+expect 2 'loop.*Too many levels of symbolic links' "$assay" list loop
+expect 2 'loop.*Too many levels of symbolic links' "$assay" sweep "$vector_add" --device none --db loop/x.db
+not_utf8=$(printf 'caf\351')
+mkdir "$not_utf8"
+cp "$tree/sweeps/vector_add.yaml" "$not_utf8/"
+expect 0 'vector_add' "$assay" list "$not_utf8/vector_add.yaml" --kernels "$tree/kernels" --json
+expect 0 'correct/compiled' env -u HOME -u XDG_CACHE_HOME TMPDIR="$work/nowhere" \
+  "$assay" sweep "$vector_add" --device none --problem N=79 --db a.db
+
+# Ctrl-C ends what has no end: a pipe that nobody writes to, a space of 10^18 points.
+mkfifo pipe.yaml
+cp "$tree/kernels/vector_add.cu" huge.cu
+{
+  sed -e 's/^kernel: .*/kernel: huge/' -e '/^args:/i constraints: [P1 + P2 + P3 + P4 + P5 + P6 < 0]' \
+    -e "/^params:/a \\  P1: [$(seq -s, 1000)]" "$vector_add"
+} >huge.yaml
+for i in 2 3 4 5 6; do sed -i "/^  P1:/a \\  P$i: [$(seq -s, 1000)]" huge.yaml; done
+for file in pipe.yaml huge.yaml; do
+  "$assay" list $file >endless.log 2>&1 &
+  pid=$!
+  sleep 0.5
+  kill -INT $pid
+  for _ in {1..50}; do
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.1
+  done
+  kill -KILL $pid 2>/dev/null
+  wait $pid
+  code=$?
+  if [[ $code -ne 130 ]]; then
+    failures=$((failures + 1))
+    echo "FAILED: Ctrl-C during assay list $file: exit $code"
+    cat endless.log
+  fi
+done
+
 # Ctrl-C: within a second, exit 130, and what was compiled is kept.
 "$assay" sweep "$tree/kernels/gemm_mma.yaml" --device none --db c.db >c.log 2>&1 &
 pid=$!
