@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -53,6 +54,33 @@ TEST(FileTest, ReadingNamesThePathAndTheReason) {
             "cannot read " + missing.string() + ": No such file or directory");
   EXPECT_EQ(message_of<UsageError>([&] { read_file(folder.path()); }),
             "cannot read " + folder.path().string() + ": Is a directory");
+}
+
+// /dev/zero filled the memory.
+TEST(FileTest, ReadingEndsAtALimit) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "file";
+  write_file_atomic(path, std::string(20'000, 'x'));
+  EXPECT_EQ(read_file(path, 20'000).size(), 20'000u);
+  EXPECT_EQ(message_of<UsageError>([&] { read_file(path, 19'999); }),
+            path.string() + ": expected at most 19999 bytes, found more");
+  EXPECT_EQ(message_of<UsageError>([] { read_file("/dev/zero"); }),
+            "/dev/zero: expected at most 67108864 bytes, found more");
+}
+
+TEST(FileTest, APipeIsWaitedForAndReadToItsEnd) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] {
+    const UniqueFd fd(::open(path.c_str(), O_WRONLY));
+    for (const char* part : {"one ", "two"}) {
+      ASSERT_GT(::write(fd.get(), part, 4), 0);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+  EXPECT_EQ(read_file(path), std::string("one two\0", 8));
+  writer.join();
 }
 
 TEST(FileTest, WritingNamesThePathAndTheReasonAndLeavesNothing) {
@@ -150,6 +178,23 @@ TEST_F(CacheDirectoryTest, WithoutAHomeItIsTemporary) {
   EXPECT_EQ(cache_directory().parent_path(), folder_.path());
   ::setenv("TMPDIR", "/missing", 1);
   EXPECT_EQ(cache_directory().parent_path(), "/tmp");
+}
+
+// In a folder that all may write to, anybody may have made ours first, with their kernels in it.
+TEST_F(CacheDirectoryTest, ATemporaryOneIsOursAlone) {
+  ::setenv("TMPDIR", folder_.path().c_str(), 1);
+  const fs::path cache = cache_directory();
+  EXPECT_EQ(fs::status(cache).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(cache_directory(), cache);  // the second time it is there
+  fs::permissions(cache, fs::perms::all);
+  EXPECT_THAT(message_of<Error>([] { cache_directory(); }),
+              HasSubstr("is not a folder that this user alone can write to"));
+  fs::remove(cache);
+  fs::create_directory_symlink(folder_.path(), cache);
+  EXPECT_THROW(cache_directory(), Error);
+  fs::remove(cache);
+  write_file_atomic(cache, "");
+  EXPECT_THROW(cache_directory(), Error);
 }
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
