@@ -47,7 +47,7 @@ void Screening::run() {
 void Screening::fill_window() {
   while (!exhausted_ && window_.size() < window_size_) {
     if (out_of_time()) {
-      run_.report.skipped += points_.size() - history_.size();
+      run_.report.skipped += num_to_try() - history_.size();
       exhausted_ = true;
       return;
     }
@@ -82,6 +82,11 @@ bool Screening::answers(const TrialRecord& stored) const {
   if (!timing || timing->stop != StopReason::time_limit) return true;
   const double limit_s = timing->time_limit_s > 0 ? timing->time_limit_s : kUnsaidTimeLimit;
   return limit_s >= run_.sweep.measure.max_seconds_per_config;
+}
+
+std::size_t Screening::num_to_try() const {
+  const std::optional<std::int64_t>& budget = run_.sweep.search.budget_configs;
+  return budget ? std::min(points_.size(), static_cast<std::size_t>(*budget)) : points_.size();
 }
 
 bool Screening::out_of_time() const {

@@ -38,6 +38,7 @@ class Screening {
   };
 
   void fill_window();
+  std::size_t num_to_try() const;
   bool out_of_time() const;
   InFlight take_compiled();
   void try_claimed(InFlight item);

@@ -59,16 +59,13 @@ std::vector<std::size_t> propose(const SearchSpec& search, std::size_t num_candi
   for (const Observation& tried : history) {
     if (tried.index < num_candidates) seen[tried.index] = true;
   }
-  switch (search.strategy) {
-    case Strategy::exhaustive:
-      return first_unseen(num_candidates, count, seen, [](std::size_t i) { return i; });
-    case Strategy::random: {
-      Permutation permutation(search.seed, num_candidates);
-      return first_unseen(num_candidates, count, seen,
-                          [&](std::size_t) { return permutation.next(); });
-    }
+  // The first of the space in its own order are one corner of it, so what may end early is drawn.
+  const bool may_end_early = search.budget_configs || search.budget_seconds;
+  if (search.strategy == Strategy::exhaustive && !may_end_early) {
+    return first_unseen(num_candidates, count, seen, [](std::size_t i) { return i; });
   }
-  return {};
+  Permutation permutation(search.seed, num_candidates);
+  return first_unseen(num_candidates, count, seen, [&](std::size_t) { return permutation.next(); });
 }
 
 }  // namespace assay

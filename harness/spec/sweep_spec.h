@@ -13,9 +13,10 @@ namespace assay {
 
 enum class Strategy { exhaustive, random };
 
+/// In which order configurations are tried, and when to stop.
 struct SearchSpec {
   Strategy strategy = Strategy::exhaustive;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;  // of a random search, and of one that a budget may end
   std::optional<std::int64_t> budget_configs;  // per kernel and problem
   std::optional<double> budget_seconds;        // for the whole sweep
 };

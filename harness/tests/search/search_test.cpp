@@ -101,6 +101,47 @@ TEST(Random, IsUniform) {
   for (int times : last) EXPECT_NEAR(times, 1000, 145);
 }
 
+SearchSpec with_configs(SearchSpec search, std::int64_t configs) {
+  search.budget_configs = configs;
+  return search;
+}
+
+// An exhaustive search with a budget tried the first of the space: of most parameters one value.
+TEST(Budget, OfAnExhaustiveSearchIsSpentOnEveryRegionOfTheSpace) {
+  constexpr std::size_t kValues = 4, kParams = 6, kPoints = 4096;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SearchSpec seconds = random_search(seed);
+    seconds.strategy = Strategy::exhaustive;
+    seconds.budget_seconds = 60;
+    SearchSpec configs = seconds;
+    configs.budget_seconds.reset();
+    configs.budget_configs = 60;
+    for (const SearchSpec& search : {configs, seconds}) {
+      const auto order = propose(search, kPoints, {}, 60);
+      ASSERT_EQ(order.size(), 60u);
+      std::set<std::pair<std::size_t, std::size_t>> tried;  // parameter, value
+      for (std::size_t point : order) {
+        for (std::size_t param = 0; param < kParams; ++param, point /= kValues) {
+          tried.emplace(param, point % kValues);
+        }
+      }
+      EXPECT_EQ(tried.size(), kParams * kValues) << "seed " << seed;
+    }
+  }
+}
+
+TEST(Budget, OfAnExhaustiveSearchHasTheOrderOfItsSeed) {
+  SearchSpec search = with_configs(exhaustive(), 20);
+  const auto order = run_to_end(search, 100, 7);
+  EXPECT_EQ(run_to_end(search, 100, 1), order);
+  search.seed = 2;
+  EXPECT_NE(run_to_end(search, 100, 7), order);
+  // A larger budget goes on where a smaller one ended.
+  const auto longer = run_to_end(with_configs(exhaustive(), 30), 100, 7);
+  ASSERT_EQ(longer.size(), 30u);
+  EXPECT_TRUE(std::equal(order.begin(), order.end(), longer.begin()));
+}
+
 TEST(Budget, CountsWhatWasTriedBefore) {
   SearchSpec search = random_search(1);
   search.budget_configs = 5;
@@ -119,9 +160,11 @@ TEST(Budget, OfNothingProposesNothing) {
 }
 
 TEST(Budget, LargerThanTheSpaceEndsWithTheSpace) {
-  SearchSpec search = random_search(1);
-  search.budget_configs = 1000;
-  EXPECT_EQ(run_to_end(search, 10, 3).size(), 10u);
+  for (const SearchSpec& search : {random_search(1), exhaustive()}) {
+    auto order = run_to_end(with_configs(search, 1000), 10, 3);
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, in_order(10));
+  }
 }
 
 TEST(Propose, HasNothingToSayOfAnEmptySpaceOrAnEmptyRequest) {

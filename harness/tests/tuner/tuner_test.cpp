@@ -177,6 +177,15 @@ TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {
   EXPECT_EQ(run().measured, 10u);
 }
 
+// With both budgets, those that the other one leaves out were counted as skipped, too.
+TEST_F(TunerTest, WhatIsSkippedIsWhatTheOtherBudgetWouldHaveTried) {
+  sweep_.search.budget_seconds = 1e-9;
+  sweep_.search.budget_configs = 3;
+  const SweepReport report = run();
+  EXPECT_EQ(report.total, 3u);
+  EXPECT_EQ(report.skipped, 3u);
+}
+
 TEST_F(TunerTest, EachConfigurationRacesTheFastestBeforeIt) {
   device_.on_run = [](const TrialRequest& request) {
     const std::int64_t block = block_of(request.plan.config);
@@ -207,7 +216,7 @@ TEST_F(TunerTest, RacesWhatWasStoredBeforeAndNoOtherProblem) {
   ScriptedDevice device;
   run(device, compiler_);
   ASSERT_THAT(device.ran, SizeIs(3));
-  EXPECT_TRUE(device.ran[0].best_ns.has_value()) << "BLOCK=1 was stored";
+  EXPECT_TRUE(device.ran[0].best_ns.has_value()) << "one of N=1000 was stored";
   EXPECT_FALSE(device.ran[1].best_ns.has_value()) << "nothing of N=2000 is known";
 }
 
