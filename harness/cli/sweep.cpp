@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -32,6 +33,33 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Refuses anything but an integer of at least `low`, as a sweep's file does.
+CLI::Validator integer_from(std::int64_t low) {
+  return CLI::Validator(
+      [low](const std::string& text) {
+        std::int64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, value);
+        if (read.ec == std::errc() && read.ptr == end && value >= low) return std::string();
+        return fmt::format("expected an integer of at least {}, found \"{}\"", low, text);
+      },
+      "");
+}
+
+CLI::Validator positive_seconds() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double value = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, value);
+        if (read.ec == std::errc() && read.ptr == end && std::isfinite(value) && value > 0) {
+          return std::string();
+        }
+        return fmt::format("expected a positive number of seconds, found \"{}\"", text);
+      },
+      "");
+}
 
 struct SweepOptions {
   std::string file;
@@ -293,13 +321,18 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
       ->option_text("time|energy|edp")
       ->check(CLI::IsMember(objective_words()));
   verb->add_option("--budget-seconds", options->budget_seconds,
-                   "start no more configurations after so long")
-      ->option_text("SECONDS");
+                   "start no more configurations after so long; they are tried in a random order")
+      ->option_text("SECONDS")
+      ->check(positive_seconds());
   verb->add_option("--budget-configs", options->budget_configs,
-                   "try at most so many configurations of each kernel for each problem")
-      ->option_text("COUNT");
-  verb->add_option("--seed", options->seed, "seed of a random search; default: the sweep's")
-      ->option_text("NUMBER");
+                   "try at most so many configurations of each kernel for each problem, drawn at "
+                   "random from all of them")
+      ->option_text("COUNT")
+      ->check(integer_from(1));
+  verb->add_option("--seed", options->seed,
+                   "seed of the random order; default: the sweep's, else 1")
+      ->option_text("NUMBER")
+      ->check(integer_from(0));
   verb->add_option("--arch", options->arch,
                    "with --device none or a replay of another tuner: what to compile for")
       ->option_text("80|86|89|90|90a");
