@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <set>
+#include <thread>
 
 #include "base/file.h"
 #include "store/database.h"
@@ -119,6 +120,7 @@ TEST(Claim, TwoProcessesShareTheWorkAndRepeatNone) {
   constexpr std::int64_t kTrials = 500;
   TempFolder folder;
   Shared<std::array<std::atomic<int>, kTrials>> times_claimed;
+  Shared<std::atomic<int>> num_busy;
   const auto sweep = [&] {
     Store store = Store::open(folder / "x.db");
     const std::int64_t id = begin(store);
@@ -126,11 +128,14 @@ TEST(Claim, TwoProcessesShareTheWorkAndRepeatNone) {
     for (std::int64_t i = 0; i < kTrials; ++i) {
       if (store.claim(id, key_of(i)) != Claim::fresh) continue;
       ++(*times_claimed)[static_cast<std::size_t>(i)];
-      ++num_mine;
+      // Neither goes on before both have claimed one, so that neither can have done it all.
+      if (num_mine++ == 0) {
+        for (++*num_busy; *num_busy < 2;) std::this_thread::yield();
+      }
       store.finish(id, timed_record(key_of(i)));
     }
     store.end_sweep(id, "done");
-    return num_mine >= 0 ? 0 : 1;
+    return num_mine > 0 && num_mine < kTrials ? 0 : 1;
   };
   const pid_t one = start_process(sweep), two = start_process(sweep);
   EXPECT_EQ(wait_for(one), 0);
