@@ -12,4 +12,7 @@ trap 'rm -rf "$work"' EXIT
 
 scripts/build.sh
 build/assay sweep "$sweep" --device 0 --db "$work/record.db"
-build/assay export --format recording --sweep "$name" --db "$work/record.db"
+exported=$(build/assay export --format recording --sweep "$name" --db "$work/record.db")
+echo "$exported"
+# "PATH: so many trials ...": this recording is current now.
+if [[ -f results/recorded/STALE ]]; then sed -i "\|^${exported%%: *}|d" results/recorded/STALE; fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # scripts/record.sh on the stand-in GPU: the recording lies where a machine without a GPU looks for
-# it. It once named a folder where the program wants a file, and a long sweep ended without one.
+# it. It once named a folder where the program wants a file, and a long sweep ended without one. And
+# a recording that a change of its kernel makes stale is noticed.
 # Arguments: the program, the tree, the folder of the stand-in for libcuda.
 set -uo pipefail
 
@@ -14,7 +15,7 @@ cp "$tree/scripts/record.sh" scripts/
 printf '#!/bin/sh\n' >scripts/build.sh
 chmod +x scripts/build.sh
 ln -s "$assay" build/assay
-ln -s "$tree/kernels" kernels
+cp -r "$tree/kernels" kernels
 cat >sweeps/small.yaml <<YAML
 sweep: small
 kernels: [vector_add]
@@ -28,6 +29,22 @@ recording=$(echo results/recorded/*/small.jsonl)
 build/assay sweep sweeps/small.yaml --device "replay:$recording" --db replay.db >output 2>&1 ||
   fail "the recording cannot be replayed: exit $?"
 grep -q 'recorded on Fake GPU' output || fail "a replayed time does not say whose it is"
+
+# Stale recordings were skipped by their test, and nobody saw them.
+are_as_git_says() { "$tree/harness/tests/e2e/recordings_test.sh" "$assay" "$work" >output 2>&1; }
+are_as_git_says || fail "a new recording is not current"
+echo "// changed" >>kernels/vector_add.cu
+are_as_git_says && fail "a stale recording is not noticed"
+grep -q "FAILED: $recording is stale" output || fail "the stale recording is not named"
+echo "$recording  # the kernel has changed" >results/recorded/STALE
+are_as_git_says || fail "a stale recording that is named fails the test"
+grep -q "$recording is stale, as results/recorded/STALE says" output ||
+  fail "a stale recording that is named is not mentioned"
+echo "results/recorded/another/sweep.jsonl" >>results/recorded/STALE
+are_as_git_says && fail "a recording that is not there may be named"
+sed -i '/another/d; s/ *#.*//' results/recorded/STALE
+scripts/record.sh sweeps/small.yaml >output 2>&1 || fail "record.sh does not record again: exit $?"
+are_as_git_says || fail "what was recorded again is not current, or is still named"
 
 build/assay export --format recording --sweep small --db replay.db --output results >output 2>&1
 [[ $? -eq 2 ]] || fail "a folder is taken for a file"

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Whether each recording in results/recorded is as git says it is: current, or named in
+# results/recorded/STALE. Only a GPU can measure a stale one again, so a change of a kernel may leave
+# one behind, but not unnoticed. Arguments: the program, the tree.
+set -uo pipefail
+
+assay=$1
+cd "$2" || exit 1
+list=results/recorded/STALE
+
+"$assay" list --recordings
+[[ $? -le 1 ]] || exit 1
+stale=$("$assay" list --recordings | awk '/^results\/recorded\/.* stale: / {print $1}' | sort)
+named=$(sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' $list 2>/dev/null | sort)
+
+failures=0
+for recording in $(comm -23 <(echo "$stale") <(echo "$named")); do
+  failures=$((failures + 1))
+  echo "FAILED: $recording is stale: measure it again on a GPU with scripts/record.sh, or name it in $list"
+done
+for recording in $(comm -13 <(echo "$stale") <(echo "$named")); do
+  failures=$((failures + 1))
+  echo "FAILED: $recording is named in $list, but it is not a stale recording"
+done
+for recording in $(comm -12 <(echo "$stale") <(echo "$named")); do
+  echo "$recording is stale, as $list says"
+done
+[[ $failures -eq 0 ]]
