@@ -83,6 +83,10 @@ constexpr Result lookup(const Problem& problem) {
 /// What the header's own text and macros of the standard headers mean.
 constexpr std::string_view kTaken[] = {"NULL", "linux", "offsetof", "std", "unix"};
 
+bool is_taken(std::string_view name) {
+  return std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken);
+}
+
 std::string literal(const std::string& text) {
   std::string out = "\"";
   for (char c : printable_line(text)) {
@@ -280,7 +284,7 @@ void check_namespace(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find("::", begin), text.size());
     const std::string part = text.substr(begin, end - begin);
-    if (!is_identifier(part) || is_reserved(part)) {
+    if (!is_identifier(part) || is_reserved(part) || is_taken(part)) {
       throw UsageError(fmt::format(
           "namespace \"{}\" is not a C++ name; expected identifiers joined by ::", text));
     }
@@ -310,8 +314,7 @@ std::string identifier(const std::string& text) {
       out.begin(), out.end(), [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
   if (!is_identifier(out)) out = '_' + out;
   // Names with two underscores are macros of the compiler's, such as __LINE__.
-  const bool taken = std::find(std::begin(kTaken), std::end(kTaken), out) != std::end(kTaken);
-  if (taken || is_reserved(out) || out.starts_with("__")) out += '_';
+  if (is_taken(out) || is_reserved(out) || out.starts_with("__")) out += '_';
   return out;
 }
 
