@@ -2,15 +2,14 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nvrtc.h>
 
-#include <cstdlib>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/library.h"
 
 namespace assay {
 
@@ -36,43 +35,6 @@ struct Nvrtc::Api {
 
 namespace {
 
-std::vector<std::string> toolkit_roots() {
-  std::vector<std::string> roots;
-  const char* home = std::getenv("CUDA_HOME");
-  if (home != nullptr && *home != '\0') roots.emplace_back(home);
-  roots.emplace_back("/usr/local/cuda");
-  return roots;
-}
-
-std::vector<std::string> library_candidates() {
-  const std::vector<std::string> names{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-  std::vector<std::string> candidates = names;
-  for (const std::string& root : toolkit_roots()) {
-    for (const std::string& name : names) candidates.push_back(root + "/lib64/" + name);
-  }
-  return candidates;
-}
-
-// Never closed: several may exist, and nothing is gained.
-void* open_library() {
-  const std::vector<std::string> candidates = library_candidates();
-  for (const std::string& candidate : candidates) {
-    if (void* library = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  throw Error(
-      fmt::format("no NVRTC: looked for {}; install the CUDA toolkit 12.8 or later (or its "
-                  "cuda-nvrtc package), or set CUDA_HOME",
-                  fmt::join(candidates, ", ")));
-}
-
-template <typename Function>
-void need_symbol(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
-  if (function == nullptr) {
-    throw Error(fmt::format("NVRTC lacks {}; install the CUDA toolkit 12.8 or later", name));
-  }
-}
-
 fs::path path_of_library(void* symbol) {
   Dl_info info = {};
   if (::dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return {};
@@ -83,17 +45,20 @@ fs::path path_of_library(void* symbol) {
 }  // namespace
 
 Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
-  void* library = open_library();
-  need_symbol(library, "nvrtcVersion", api_->version);
-  need_symbol(library, "nvrtcGetNumSupportedArchs", api_->num_supported_archs);
-  need_symbol(library, "nvrtcGetErrorString", api_->error_string);
-  need_symbol(library, "nvrtcCreateProgram", api_->create_program);
-  need_symbol(library, "nvrtcDestroyProgram", api_->destroy_program);
-  need_symbol(library, "nvrtcCompileProgram", api_->compile_program);
-  need_symbol(library, "nvrtcGetProgramLogSize", api_->program_log_size);
-  need_symbol(library, "nvrtcGetProgramLog", api_->program_log);
-  need_symbol(library, "nvrtcGetCUBINSize", api_->cubin_size);
-  need_symbol(library, "nvrtcGetCUBIN", api_->cubin);
+  const Library library("NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+                        toolkit_directories(),
+                        "install the CUDA toolkit 12.8 or later (or its cuda-nvrtc package), or "
+                        "set CUDA_HOME");
+  library.load(api_->version, "nvrtcVersion");
+  library.load(api_->num_supported_archs, "nvrtcGetNumSupportedArchs");
+  library.load(api_->error_string, "nvrtcGetErrorString");
+  library.load(api_->create_program, "nvrtcCreateProgram");
+  library.load(api_->destroy_program, "nvrtcDestroyProgram");
+  library.load(api_->compile_program, "nvrtcCompileProgram");
+  library.load(api_->program_log_size, "nvrtcGetProgramLogSize");
+  library.load(api_->program_log, "nvrtcGetProgramLog");
+  library.load(api_->cubin_size, "nvrtcGetCUBINSize");
+  library.load(api_->cubin, "nvrtcGetCUBIN");
 
   int major = 0, minor = 0, num_archs = 0;
   api_->check(api_->version(&major, &minor), "nvrtcVersion");

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "cuda/library.h"
+#include "base/library.h"
 
 // Spelled as in the headers, see driver.h.
 #define ASSAY_CUBLAS_FUNCTIONS(X) \

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "cuda/library.h"
+#include "base/library.h"
 
 // Every driver function in use. The names are spelled as in cuda.h, whose macros turn cuMemAlloc
 // into the exported cuMemAlloc_v2. The macros rename the members below and their uses alike, and

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/gpu_health.h"
-#include "cuda/library.h"
+#include "base/library.h"
 
 namespace assay {
 

@@ -32,7 +32,9 @@ class Library {
   void* handle_ = nullptr;
 };
 
-/// Where a CUDA toolkit keeps its libraries: $CUDA_HOME/lib64 when set, /usr/local/cuda/lib64.
+/// Where a CUDA toolkit may be installed: $CUDA_HOME when set, then /usr/local/cuda.
+std::vector<std::string> toolkit_roots();
+/// Where it keeps its libraries: `lib64` in each root.
 std::vector<std::string> toolkit_directories();
 
 }  // namespace assay

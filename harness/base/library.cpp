@@ -1,4 +1,4 @@
-#include "cuda/library.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -40,12 +40,17 @@ void* Library::symbol(const char* name) const {
   return address;
 }
 
+std::vector<std::string> toolkit_roots() {
+  std::vector<std::string> roots;
+  const char* home = std::getenv("CUDA_HOME");
+  if (home != nullptr && *home != '\0') roots.emplace_back(home);
+  roots.emplace_back("/usr/local/cuda");
+  return roots;
+}
+
 std::vector<std::string> toolkit_directories() {
-  std::vector<std::string> directories;
-  if (const char* home = std::getenv("CUDA_HOME")) {
-    directories.push_back(std::string(home) + "/lib64");
-  }
-  directories.emplace_back("/usr/local/cuda/lib64");
+  std::vector<std::string> directories = toolkit_roots();
+  for (std::string& directory : directories) directory += "/lib64";
   return directories;
 }
 
