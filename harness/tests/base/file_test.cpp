@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/temporary_folder.h"
+#include "temp_folder.h"
 
 namespace assay {
 namespace {
@@ -37,7 +37,7 @@ std::size_t num_files(const fs::path& folder) {
 }
 
 TEST(FileTest, ContentSurvivesARoundTrip) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const fs::path path = folder.path() / "a file";
   for (const std::size_t size : {0, 1, 16383, 16384, 16385, 100000}) {
     std::string content(size, 'x');
@@ -48,7 +48,7 @@ TEST(FileTest, ContentSurvivesARoundTrip) {
 }
 
 TEST(FileTest, ReadingNamesThePathAndTheReason) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const fs::path missing = folder.path() / "missing";
   EXPECT_EQ(message_of<UsageError>([&] { read_file(missing); }),
             "cannot read " + missing.string() + ": No such file or directory");
@@ -58,7 +58,7 @@ TEST(FileTest, ReadingNamesThePathAndTheReason) {
 
 // /dev/zero filled the memory.
 TEST(FileTest, ReadingEndsAtALimit) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const fs::path path = folder.path() / "file";
   write_file_atomic(path, std::string(20'000, 'x'));
   EXPECT_EQ(read_file(path, 20'000).size(), 20'000u);
@@ -69,7 +69,7 @@ TEST(FileTest, ReadingEndsAtALimit) {
 }
 
 TEST(FileTest, APipeIsWaitedForAndReadToItsEnd) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const fs::path path = folder.path() / "pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] {
@@ -84,7 +84,7 @@ TEST(FileTest, APipeIsWaitedForAndReadToItsEnd) {
 }
 
 TEST(FileTest, WritingNamesThePathAndTheReasonAndLeavesNothing) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const fs::path nowhere = folder.path() / "missing" / "file";
   EXPECT_EQ(message_of<Error>([&] { write_file_atomic(nowhere, "x"); }),
             "cannot write " + nowhere.string() + ": No such file or directory");
@@ -107,7 +107,7 @@ TEST(FileTest, ADeviceStaysADevice) {
 }
 
 TEST(FileTest, ALinkStaysALink) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const fs::path target = folder.path() / "target", link = folder.path() / "link";
   write_file_atomic(target, "old");
   fs::create_symlink(target, link);
@@ -117,7 +117,7 @@ TEST(FileTest, ALinkStaysALink) {
 }
 
 TEST(FileTest, AReaderNeverSeesAPart) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const fs::path path = folder.path() / "file";
   const std::string a(200000, 'a'), b(100000, 'b');
   write_file_atomic(path, a);
@@ -157,7 +157,7 @@ class CacheDirectoryTest : public ::testing::Test {
     }
   }
 
-  TemporaryFolder folder_;
+  TempFolder folder_;
   std::vector<std::pair<std::string, std::string>> saved_;
 };
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/temporary_folder.h"
+#include "temp_folder.h"
 
 namespace assay {
 namespace {
@@ -25,7 +25,7 @@ class CubinCacheTest : public ::testing::Test {
     json_ = fs::path(result_.cubin_path).replace_extension(".json");
   }
 
-  TemporaryFolder folder_;
+  TempFolder folder_;
   CubinCache cache_{folder_.path()};
   const std::string cubin_ = std::string(
       "\x7f"

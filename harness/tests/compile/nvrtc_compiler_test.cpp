@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/temporary_folder.h"
+#include "temp_folder.h"
 
 namespace assay {
 namespace {
@@ -81,7 +81,7 @@ class NvrtcCompilerTest : public ::testing::Test {
     return NvrtcCompiler(options()).submit(std::move(job)).get();
   }
 
-  TemporaryFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(NvrtcCompilerTest, AGoodKernelIsACubinWithAReport) {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/temporary_folder.h"
+#include "temp_folder.h"
 
 namespace assay {
 namespace {
@@ -29,7 +29,7 @@ class SourceTreeTest : public ::testing::Test {
   }
   std::string hash(const std::string& source) { return read(source).hash(); }
 
-  TemporaryFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(SourceTreeTest, FindsHeadersRecursively) {

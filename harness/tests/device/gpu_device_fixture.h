@@ -20,6 +20,7 @@
 #include "base/interrupt.h"
 #include "device/gpu_device.h"
 #include "fixtures.h"
+#include "temp_folder.h"
 
 namespace assay {
 using test::request_of;
@@ -113,7 +114,7 @@ class GpuDeviceTest : public testing::Test {
     EXPECT_NEAR(outcome.timing->median_ns, 2000 + 6 + 1920, 1);
   }
 
-  test::TemporaryFolder folder_;
+  TempFolder folder_;
   test::ScopedVariable path_{"LD_LIBRARY_PATH", ASSAY_FAKE_CUDA_FOLDER};
   // The file by which sweeps take turns: tests that run side by side each have a GPU of their own.
   test::ScopedVariable temporary_{"TMPDIR", folder_.path().string()};

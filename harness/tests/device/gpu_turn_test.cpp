@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "device/fixtures.h"
+#include "temp_folder.h"
 
 namespace assay {
 namespace {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 
 // All may write to the folder: whoever made a link there chose a file of this user's to open.
 TEST(GpuTurns, FollowNoLink) {
-  const test::TemporaryFolder folder;
+  const TempFolder folder;
   const test::ScopedVariable temporary("TMPDIR", folder.path().string());
   const fs::path target = folder.path() / "target";
   fs::create_symlink(target, folder.path() / "assay-turn-U.lock");

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,27 +12,10 @@
 #include "cuda/gpu_count.h"
 #include "space/plan.h"
 #include "support/support_source.h"
+#include "temp_folder.h"
 #include "worker/trial_runner.h"
 
 namespace assay::test {
-
-/// A folder of the test program's own, removed at its end.
-class ScratchFolder {
- public:
-  ScratchFolder()
-      : path_(std::filesystem::temp_directory_path() /
-              ("assay_gpu_test_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::filesystem::path source_folder() { return ASSAY_SOURCE_DIR; }
 
@@ -107,7 +89,7 @@ class GpuTest : public testing::Test {
   }
 
  private:
-  ScratchFolder scratch_;
+  TempFolder scratch_;
   std::unique_ptr<Compiler> compiler_;
 };
 

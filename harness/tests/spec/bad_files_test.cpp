@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "spec/spec_files.h"
 #include "spec/sweep_spec.h"
-#include "temp_folder.h"
 
 namespace assay {
 namespace {

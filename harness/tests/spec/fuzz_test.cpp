@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "spec/spec_files.h"
 #include "spec/sweep_spec.h"
 #include "temp_folder.h"
 

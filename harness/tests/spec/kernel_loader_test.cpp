@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "spec/kernel_parts.h"
+#include "spec/spec_files.h"
 #include "temp_folder.h"
 
 namespace assay {

@@ -14,26 +14,9 @@
 #include "base/trial.h"
 #include "base/value.h"
 #include "store/store.h"
+#include "temp_folder.h"
 
 namespace assay {
-
-/// A folder that goes when the test ends.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "assay_store_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) std::abort();
-    path_ = pattern;
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline DeviceInfo h200() {
   return {"NVIDIA H200", "GPU-1234", "580.1", 90, 132, 232448, 62914560, 150754820096};
