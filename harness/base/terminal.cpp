@@ -7,11 +7,10 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace assay {
 namespace {
-
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 /// Whether the character at the start of `text`, `length` bytes long, is a control character: of
 /// ASCII, or U+0080 to U+009F, which some terminals obey, too.
@@ -45,18 +44,6 @@ std::string without_controls(std::string_view text, std::string_view kept) {
 }
 
 }  // namespace
-
-std::size_t character_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xC2 && lead < 0xE0 ? 2
-                             : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  const std::string_view rest = text.substr(1, length - 1);
-  return std::all_of(rest.begin(), rest.end(), continues_character) ? length : 0;
-}
 
 std::string printable(std::string_view text) { return without_controls(text, "\n\t"); }
 

@@ -2,16 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace assay {
-
-/// The length of the UTF-8 character that `text`, which is not empty, starts with, or 0 when it
-/// starts with none.
-std::size_t character_length(std::string_view text);
 
 /// `text` without what could command a terminal: control characters, with which escape sequences
 /// begin, and bytes that are not UTF-8 become '?'. Line ends and tabs stay.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/terminal.h"
+#include "base/utf8.h"
 
 namespace assay {
 namespace {
@@ -18,9 +19,8 @@ constexpr std::string_view kGap = "  ";
 
 /// Columns that UTF-8 text takes on a terminal, counting every code point as one.
 std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
 }
 
 /// Four significant digits below 1000, whole numbers above.

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/utf8.h"
 #include "report/config_text.h"
 #include "report/entry_json.h"
 #include "report/table.h"
@@ -42,7 +43,7 @@ std::string first_line(const std::string& message, std::size_t columns) {
   std::string line = message.substr(begin, message.find_first_of("\r\n", begin) - begin);
   if (line.size() <= columns) return line;
   std::size_t end = columns - 3;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
+  while (end > 0 && continues_character(line[end])) --end;
   return line.substr(0, end) + "...";
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/utf8.h"
 
 namespace assay {
 namespace {
@@ -17,8 +18,6 @@ constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::size_t kMaxQuoted = 160;
 constexpr std::size_t kQuotedBefore = 60;
 
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
 std::string_view line_of(const SourceText& source, int line) {
   std::string_view rest = source.text;
   for (int i = 1; i < line; ++i) {
@@ -27,19 +26,6 @@ std::string_view line_of(const SourceText& source, int line) {
     rest.remove_prefix(end + 1);
   }
   return rest.substr(0, rest.find('\n'));
-}
-
-/// The length of the UTF-8 character that `text` starts with, or 0 when it starts with none.
-std::size_t character_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xC2 && lead < 0xE0 ? 2
-                             : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                           : 0;
-  if (length == 0 || length > text.size()) return 0;
-  const std::string_view rest = text.substr(1, length - 1);
-  return std::all_of(rest.begin(), rest.end(), continues_character) ? length : 0;
 }
 
 /// Other control characters have no place in a contract. Also, yaml-cpp takes byte 4 for the end.
