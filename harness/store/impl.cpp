@@ -256,7 +256,7 @@ void Store::Impl::complete_ranks() {
     RankRecord& rank = head.row.record;
     if (!rank.identity.candidates.empty()) continue;
     static const std::string sql = select_trials(
-        "''", "",
+        "''",
         "device_id = ?1 AND problem_id = ?2 AND EXISTS(SELECT 1 FROM sweep_trial AS link "
         "JOIN sweep ON sweep.id = link.sweep_id WHERE link.trial_id = trial.id AND sweep.name = "
         "(SELECT name FROM rank JOIN sweep ON sweep.id = sweep_id WHERE rank.id = ?3))");

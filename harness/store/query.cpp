@@ -5,7 +5,7 @@ namespace assay {
 
 std::vector<TrialRow> Store::trials(const Filter& filter) const {
   static const std::string sql = select_trials(
-      "substr(message, 1, 2000)", "",
+      "substr(message, 1, 2000)",
       "(?1 = '' OR status = ?1) AND (?2 = '' OR EXISTS(SELECT 1 FROM sweep_trial AS link "
       "JOIN sweep ON sweep.id = link.sweep_id WHERE link.trial_id = trial.id AND "
       "sweep.name = ?2)) ORDER BY trial.id");
@@ -30,7 +30,7 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
 }
 
 std::optional<TrialRow> Store::trial(std::int64_t id) const {
-  static const std::string sql = select_trials("''", "", "trial.id = ?");
+  static const std::string sql = select_trials("''", "trial.id = ?");
   Database& database = impl_->database;
   return database.guarded([&]() -> std::optional<TrialRow> {
     const Transaction transaction(database, Transaction::Mode::read);

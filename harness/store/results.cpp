@@ -44,22 +44,17 @@ Question question_of(const RankHead& head) {
           head.row.record.protocol.name};
 }
 
+/// The trials of the sweeps of this name, or of all. Those that failed are among them: a kernel
+/// that fails now is no longer what it was when it won.
 std::map<Question, std::vector<Found>> find_all(Database& database, const Dimensions& dimensions,
-                                                const Matcher& matches, const Filter& filter) {
-  static const std::string sql = select_trials(
-      "substr(message, 1, 2000)", ", last_sweep",
-      "last_sweep IS NOT NULL AND (?2 = '' OR status = ?2) ORDER BY finished_at, trial.id");
-  // The sweep of each trial comes from a table that select_trials knows nothing of.
-  static const std::string with =
+                                                const Matcher& matches, const std::string& sweep) {
+  static const std::string sql =
       "WITH link AS (SELECT trial_id AS linked, max(sweep_id) AS last_sweep FROM sweep_trial "
-      "JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 GROUP BY trial_id) ";
-  static const std::string whole = [] {
-    std::string text = with + sql;
-    const std::string join = "LEFT JOIN validation";
-    return text.insert(text.find(join), "JOIN link ON linked = trial.id ");
-  }();
+      "JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 GROUP BY trial_id) " +
+      select_trials("substr(message, 1, 2000)", "true ORDER BY finished_at, trial.id",
+                    ", last_sweep", "JOIN link ON linked = trial.id");
   std::map<Question, std::vector<Found>> all;
-  for (Query query = database.query(whole, filter.sweep, filter.status); query.step();) {
+  for (Query query = database.query(sql, sweep); query.step();) {
     if (!matches.device(query.integer(1)) || !matches.kernel(query.integer(2)) ||
         !matches.problem(query.integer(5))) {
       continue;
@@ -103,6 +98,29 @@ void keep_current(std::vector<Found>& trials) {
   });
 }
 
+/// What may win a question.
+class Candidates {
+ public:
+  void add(const TrialRecord& trial) {
+    set_.add(trial);
+    if (trial.outcome.status == Status::correct && trial.outcome.timing) {
+      configs_.emplace(trial.kernel.name, to_text(trial.config));
+    }
+  }
+  std::string hash() const { return set_.hash(); }
+  /// Whether those that the verdict puts first are candidates. A file that somebody wrote by hand
+  /// may say otherwise.
+  bool have_best_of(const RankRecord& rank) const {
+    return std::all_of(rank.entries.begin(), rank.entries.end(), [&](const RankEntry& entry) {
+      return !(entry.winner || entry.tied) || configs_.contains({entry.kernel, entry.config});
+    });
+  }
+
+ private:
+  CandidateSet set_;
+  std::set<std::pair<std::string, std::string>> configs_;  // kernel, configuration
+};
+
 }  // namespace
 
 Results Store::results(const Filter& filter) const {
@@ -113,8 +131,8 @@ Results Store::results(const Filter& filter) const {
     const Matcher matches(filter, dimensions);
     const auto screened = read_screened(database);
     Results results;
-    std::map<Question, std::string> candidates;
-    for (auto& [question, trials] : find_all(database, dimensions, matches, filter)) {
+    std::map<Question, Candidates> candidates;
+    for (auto& [question, trials] : find_all(database, dimensions, matches, filter.sweep)) {
       const std::int64_t last = last_of(trials).last_sweep;
       const auto& [op, problem, device, protocol] = question;
       if (!filter.sweep.empty() && screened.contains({last, op, problem})) {
@@ -122,12 +140,13 @@ Results Store::results(const Filter& filter) const {
       } else {
         keep_current(trials);
       }
-      CandidateSet set;
       for (Found& trial : trials) {
-        set.add(trial.row.record);
-        results.trials.push_back(std::move(trial.row));
+        const TrialRecord& record = trial.row.record;
+        candidates[question].add(record);
+        if (filter.status.empty() || filter.status == to_text(record.outcome.status)) {
+          results.trials.push_back(std::move(trial.row));
+        }
       }
-      candidates[question] = set.hash();
     }
 
     std::map<std::pair<Question, Objective>, RankHead> newest;
@@ -135,17 +154,16 @@ Results Store::results(const Filter& filter) const {
       const Question question = question_of(head);
       const auto asked = candidates.find(question);
       const std::string& hash = head.row.record.identity.candidates;
-      if (hash.empty() || asked == candidates.end() || asked->second != hash) continue;
+      if (hash.empty() || asked == candidates.end() || asked->second.hash() != hash) continue;
+      read_entries(database, dimensions, head);
+      if (!asked->second.have_best_of(head.row.record)) continue;
       newest.insert_or_assign({question, head.row.record.objective}, std::move(head));
     }
     std::vector<RankHead*> in_order;
     for (auto& [key, head] : newest) in_order.push_back(&head);
     std::sort(in_order.begin(), in_order.end(),
               [](const RankHead* a, const RankHead* b) { return a->id < b->id; });
-    for (RankHead* head : in_order) {
-      read_entries(database, dimensions, *head);
-      results.ranks.push_back(std::move(head->row));
-    }
+    for (RankHead* head : in_order) results.ranks.push_back(std::move(head->row));
     results.baselines = read_baselines(database, dimensions, matches, "");
     std::erase_if(results.baselines, [&](const BaselineRow& row) {
       const auto is_asked = [&](const auto& item) {

@@ -212,7 +212,7 @@ void Store::release(std::int64_t sweep_id, const TrialKey& key) {
 
 std::vector<std::optional<TrialRecord>> Store::reuse(std::int64_t sweep_id,
                                                      std::span<const TrialKey> keys) {
-  static const std::string sql = select_trials("substr(message, 1, 2000)", "", "trial.id = ?");
+  static const std::string sql = select_trials("substr(message, 1, 2000)", "trial.id = ?");
   Database& database = impl_->database;
   return database.guarded([&] {
     std::vector<std::optional<TrialRecord>> found(keys.size());

@@ -137,7 +137,8 @@ class Store {
   /// Every verdict that was ever stored, oldest first. Which of them holds is for results() to say.
   std::vector<RankRow> ranks(const Filter& filter) const;
 
-  /// `filter.status` leaves trials out; with any but "correct" and "" there are no verdicts.
+  /// What a filter asks about. `filter.status` only leaves trials out of the answer: which trials
+  /// are current, and which verdicts hold, does not depend on it.
   Results results(const Filter& filter) const;
   /// The results of the sweeps named `sweep_name` on one device: the one that ran such a sweep
   /// last. A device measured here comes before a replayed one. Throws UsageError when there is no

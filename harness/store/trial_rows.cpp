@@ -80,15 +80,16 @@ bool Matcher::op(const std::string& op) const {
   return filter_.kernel.empty() || ops_.contains(op);
 }
 
-std::string select_trials(std::string_view message, std::string_view more, std::string_view where) {
+std::string select_trials(std::string_view message, std::string_view where, std::string_view more,
+                          std::string_view join) {
   return fmt::format(
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
       "status, kind, {}, compile_ms, cached, registers, spill_bytes, stack_bytes, "
       "static_smem_bytes, cubin_hash, device_ms, finished_at, elements, relative_error, "
       "relative_limit, worst_element_ratio, timing_id, {}{} FROM trial "
-      "JOIN config ON config.id = config_id LEFT JOIN validation ON trial_id = trial.id "
+      "JOIN config ON config.id = config_id {} LEFT JOIN validation ON trial_id = trial.id "
       "LEFT JOIN timing ON timing.id = timing_id WHERE status <> 'running' AND {}",
-      message, kTimingColumns, more, where);
+      message, kTimingColumns, more, join, where);
 }
 
 TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids) {

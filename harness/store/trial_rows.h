@@ -35,9 +35,10 @@ struct TrialIds {
   std::int64_t device = 0, kernel = 0, toolchain = 0, protocol = 0, problem = 0;
 };
 
-/// A SELECT of finished trials whose rows read_trial reads. Behind its columns come `more`, such as
-/// ", sweep_id"; `message` is the message or a part of it.
-std::string select_trials(std::string_view message, std::string_view more, std::string_view where);
+/// A SELECT of finished trials whose rows read_trial reads. `message` is the message or a part of
+/// it. Behind the columns come `more`, such as ", sweep_id", of the table that `join` brings.
+std::string select_trials(std::string_view message, std::string_view where,
+                          std::string_view more = "", std::string_view join = "");
 
 /// Leaves the reader at the columns of `more`.
 TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids);

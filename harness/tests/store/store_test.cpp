@@ -297,6 +297,7 @@ class SweepOf {
       TrialKey key = key_of(block);
       key.kernel.source_hash = source;
       set_.add(timed_record(key));
+      best_ = to_text(key.config);
     }
   }
   SweepOf& screened() {
@@ -311,6 +312,7 @@ class SweepOf {
     RankRecord rank = rank_of("2026-11-21T10:00:00Z");
     rank.identity.candidates = set_.hash();
     rank.identity.num_candidates = static_cast<std::int64_t>(set_.size());
+    rank.entries[0].config = best_;
     return rank;
   }
   bool is_ranked() const { return store_.is_ranked(id_, asked()); }
@@ -320,6 +322,7 @@ class SweepOf {
   Store& store_;
   std::int64_t id_;
   CandidateSet set_;
+  std::string best_;  // the last block's configuration
 };
 
 TEST(Results, ASweepOwnsWhatItReused) {
@@ -362,6 +365,57 @@ TEST(Results, AVerdictEndsWithItsKernel) {
   SweepOf(store, "a", {1, 2}).screened();
   EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
   EXPECT_EQ(ask(store).num_verdicts, 1u);
+}
+
+// An edit made the kernel wrong. Its trials of before the edit were all that the filter for correct
+// ones left, so the old verdict and the old winner were shown.
+TEST(Results, AKernelThatIsWrongNowDoesNotWinByWhatItWas) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1}).screened().ranked();
+  const std::int64_t rerun = begin(store, "a");
+  TrialRecord wrong = timed_record(key_of(1));
+  wrong.kernel.source_hash = "edited";
+  wrong.outcome = {};
+  wrong.outcome.status = Status::correctness;
+  wrong.outcome.kind = "mismatch";
+  store.finish(rerun, wrong);
+  const auto expect_nothing = [&] {
+    for (const std::string sweep : {"", "a"}) {
+      Filter filter;
+      filter.sweep = sweep;
+      filter.status = "correct";
+      EXPECT_TRUE(store.results(filter).trials.empty()) << sweep;
+      EXPECT_TRUE(store.results(filter).ranks.empty()) << sweep;
+      filter.status = "correctness";
+      EXPECT_EQ(store.results(filter).trials.size(), 1u) << sweep;
+    }
+  };
+  expect_nothing();
+  store.end_screening(rerun, "gemm_bf16", key_of(1).problem);
+  expect_nothing();
+}
+
+// A recording, or a database, can be written by hand.
+TEST(Results, AVerdictWhoseWinnerIsNoCorrectTrialIsNotBelieved) {
+  Store store = Store::in_memory();
+  SweepOf run(store, "a", {1, 2});
+  run.screened().ranked();
+  ASSERT_EQ(ask(store).num_verdicts, 1u);
+  const auto believed = [&](auto change) {
+    Store forged = Store::in_memory();
+    SweepOf sweep(forged, "a", {1, 2});
+    RankRecord rank = sweep.asked();
+    change(rank.entries);
+    forged.add_rank(begin(forged, "a"), rank);
+    return ask(forged).num_verdicts == 1;
+  };
+  EXPECT_TRUE(believed([](auto&) {}));
+  EXPECT_FALSE(believed([](auto& entries) { entries[0].config = to_text(key_of(3).config); }));
+  EXPECT_FALSE(believed([](auto& entries) { entries[0].kernel = "another"; }));
+  EXPECT_FALSE(believed([](auto& entries) {
+    entries[0].winner = false;
+    entries[1].tied = true;  // a baseline
+  })) << "a baseline is no candidate";
 }
 
 TEST(Results, OfTwoSweepsNeitherVerdictIsOfTheUnion) {
