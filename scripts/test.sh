@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything that must pass before a change is accepted: the format, the directions of includes, the
-# tests under sanitizers, the tests. Without a GPU, tests that need one say that they are skipped.
+# tests under sanitizers, the tests, some damaged input and some faults. Without a GPU, tests that
+# need one say that they are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,3 +24,6 @@ ninja -C build-asan "${cpu_tests[@]}"
 run_tests build-asan --label-regex cpu
 
 run_tests build
+
+scripts/fuzz.sh 10
+scripts/torture.sh 8

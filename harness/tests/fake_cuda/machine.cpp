@@ -47,6 +47,13 @@ std::size_t count_start(const std::string& path) {
   return static_cast<std::size_t>(status.st_size);
 }
 
+/// Whether the file was not there; it is now.
+bool make_first(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
+
 }  // namespace
 
 bool is_launch_fault(const std::string& name) {
@@ -62,6 +69,7 @@ Script Script::parse(const char* text) {
     const std::string value = cut == std::string::npos ? "" : word.substr(cut + 1);
     if (name == "no_device") script.no_device = true;
     if (name == "counter") script.counter = value;
+    if (name == "once") script.once = value;
     if (name == "slow") script.slow_us = std::stoi(value);
     if (name == "drifting") script.drifting = true;
     if (name == "no_capture") script.no_capture = true;
@@ -131,7 +139,8 @@ CUresult Machine::launch(const std::string& entry, void** arguments, unsigned gr
     const bool may_fail = script_.fault_block == 0 || script_.fault_block == block;
     if (may_fail) ++num_faulty_launches_;
     if (!script_.launch_fault.empty() && may_fail &&
-        (script_.fault_at == 0 || script_.fault_at == num_faulty_launches_)) {
+        (script_.fault_at == 0 || script_.fault_at == num_faulty_launches_) &&
+        (script_.once.empty() || make_first(script_.once))) {
       return misbehave(script_.launch_fault);
     }
   }

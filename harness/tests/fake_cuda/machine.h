@@ -30,6 +30,7 @@ inline constexpr double kBytesPerNs = 4000;
 ///   crash, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
 ///                    what the kernel under test does instead of running, on every launch, or,
 ///                    with @N (crash@3), on the process's Nth only
+///   once=PATH        with one of these: strikes only if there is no such file yet, and makes it
 ///   block=B          with one of these: only launches with B threads a block count and fail
 struct Script {
   bool no_device = false;
@@ -37,6 +38,7 @@ struct Script {
   std::size_t good_starts = 0;
   std::string counter;
   std::string launch_fault;
+  std::string once;          // a path, or empty
   int fault_at = 0;          // 0: every launch
   unsigned fault_block = 0;  // 0: whatever the size of the block
   int slow_us = 0;

@@ -1,0 +1,13 @@
+// The log of a compiler.
+
+#include "compile/ptxas_report.h"
+#include "fuzz_target.h"
+
+namespace assay {
+
+void read_input(std::string_view text) {
+  CompileReport report;
+  take_ptxas_report(text, report);
+}
+
+}  // namespace assay

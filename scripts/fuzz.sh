@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Feeds damaged input to all that reads what somebody else wrote: kernels, sweeps, expressions,
+# recordings, other tuners' files, a compiler's log, messages. Prints a line for each target.
+# Usage: scripts/fuzz.sh [SECONDS [TARGET...]]    SECONDS for each target: 3600 by default
+#
+# A target fails on a crash, on an exception that its reader is not documented to throw, on an input
+# that takes 5 s or 1 GB. The input is then kept under build-fuzz/findings/, and the exit is 1. Add
+# it to harness/tests/fuzz/corpus/TARGET/, where every run begins. What reaches new code is kept
+# under build-fuzz/corpus/ for the next run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=${1:-3600}
+[[ $seconds =~ ^[0-9]+$ ]] || { sed -n '4s/# //p' "$0" >&2; exit 2; }
+mapfile -t all < <(sed -nE 's/^assay_fuzz\((\w+) .*/\1/p' CMakeLists.txt)
+targets=("${@:2}")
+[ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
+for target in "${targets[@]}"; do
+  [[ " ${all[*]} " == *" $target "* ]] ||
+    { echo "fuzz: no target '$target'; there are ${all[*]}" >&2; exit 2; }
+done
+
+scripts/setup.sh --fuzz
+cmake -S . -B build-fuzz -G Ninja -DASSAY_FUZZ=ON -DCMAKE_C_COMPILER=clang-19 \
+  -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS='-O1 -g1' >/dev/null
+ninja -C build-fuzz "${targets[@]/%/_fuzz}"
+
+# The files of this repository are what mutation begins with.
+seeds=build-fuzz/seeds
+rm -rf $seeds
+for target in "${all[@]}"; do
+  mkdir -p $seeds/"$target" build-fuzz/corpus/"$target" build-fuzz/findings
+  if [ -d harness/tests/fuzz/corpus/"$target" ]; then
+    cp harness/tests/fuzz/corpus/"$target"/* $seeds/"$target"
+  fi
+done
+for path in kernels/*.yaml harness/tests/spec/{kernels,bad}/*.yaml; do
+  sed 's/^kernel: .*/kernel: fuzz/' "$path" >"$seeds/kernel_file/$(basename "$path")"
+  sed -nE 's/^ *(grid|if|flops|bytes|[a-z_]+): *"?(.*[-+*/(<>].*)"?$/\2/p' "$path" |
+    split -l 1 - "$seeds/expression/$(basename "$path" .yaml)_"
+done
+for path in sweeps/*.yaml harness/tests/spec/good/*.yaml; do
+  cp "$path" "$seeds/sweep_file/${path//\//_}"
+done
+for path in results/recorded/*/*.jsonl; do
+  name=$(basename "$(dirname "$path")")_$(basename "$path")
+  { head -n 12 "$path"; grep -m 1 '"rank"' "$path"; } >"$seeds/recording/$name"
+  head -n 12 "$path" | gzip >"$seeds/recording/$name.gz"
+done
+
+run() {
+  local target=$1 log=build-fuzz/$1.log failed=0
+  TMPDIR=/dev/shm ASAN_OPTIONS=quarantine_size_mb=16 build-fuzz/"$target"_fuzz \
+    -max_total_time="$2" -timeout=5 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
+    -verbosity=1 -artifact_prefix=build-fuzz/findings/"$target"- \
+    build-fuzz/corpus/"$target" build-fuzz/seeds/"$target" >"$log" 2>&1 || failed=$?
+  stat() { sed -nE "s/^stat::$1: *//p" "$log"; }
+  local verdict='no finding'
+  [ $failed -eq 0 ] || verdict="FOUND: $(grep -m 1 -E 'ERROR|SUMMARY|runtime error|terminate' "$log")"
+  printf '%-14s %12s runs %6s MB  %s\n' "$target" "$(stat number_of_executed_units)" \
+    "$(stat peak_rss_mb)" "$verdict"
+  return $failed
+}
+export -f run
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c "run {} $seconds" || {
+  echo "fuzz: the inputs are under build-fuzz/findings, the logs in build-fuzz/*.log" >&2
+  exit 1
+}
