@@ -34,6 +34,8 @@ inline constexpr std::size_t kMaxConstraints = 4096;
 
 /// Headers that one source includes, directly or not.
 inline constexpr std::size_t kMaxHeaders = 4096;
+/// A source with these headers. They are sent to the compiler's process in one message.
+inline constexpr std::size_t kMaxSourceBytes = std::size_t{32} << 20;
 
 /// Partial configurations that are looked at while a space is enumerated, at 20 to 100 ns each.
 inline constexpr std::uint64_t kMaxSpaceSteps = 1'000'000'000;

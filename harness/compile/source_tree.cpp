@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/limits.h"
 
 namespace assay {
 namespace {
@@ -19,6 +21,7 @@ namespace fs = std::filesystem;
 struct Include {
   std::string spelling;
   bool quoted = false;
+  int line = 0;
 };
 
 std::string_view trim_left(std::string_view text) {
@@ -37,18 +40,33 @@ std::optional<Include> parse_include(std::string_view line) {
   const bool quoted = line[0] == '"';
   const std::size_t end = line.find(quoted ? '"' : '>', 1);
   if (end == std::string_view::npos || end == 1) return std::nullopt;
-  return Include{std::string(line.substr(1, end - 1)), quoted};
+  return Include{std::string(line.substr(1, end - 1)), quoted, 0};
 }
 
 std::vector<Include> find_includes(std::string_view text) {
   std::vector<Include> includes;
-  while (!text.empty()) {
+  for (int line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
-    if (auto include = parse_include(text.substr(0, end))) includes.push_back(std::move(*include));
+    if (auto include = parse_include(text.substr(0, end))) {
+      include->line = line;
+      includes.push_back(std::move(*include));
+    }
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
   return includes;
+}
+
+/// What stands at `path`. NVRTC would take the text for done at its first NUL.
+std::string read_text(const fs::path& path) {
+  std::string text = read_file(path, kMaxSourceBytes);
+  const std::size_t nul = text.find('\0');
+  if (nul == std::string::npos) return text;
+  const std::string_view before = std::string_view(text).substr(0, nul);
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  throw UsageError(fmt::format("{}:{}:{}: found a NUL byte; expected text", path.string(),
+                               std::count(before.begin(), before.end(), '\n') + 1,
+                               nul - line_start + 1));
 }
 
 class Reader {
@@ -56,15 +74,29 @@ class Reader {
   Reader(fs::path source_directory, const std::vector<fs::path>& include_directories)
       : source_directory_(std::move(source_directory)), include_directories_(include_directories) {}
 
-  /// Adds what `text`, a file of `directory`, includes.
-  void add_includes(const std::string& text, const fs::path& directory, SourceTree& tree) {
-    for (const Include& include : find_includes(text)) {
-      const std::optional<fs::path> path = resolve(include, directory);
+  /// Adds what the source, and all that it includes, includes. It goes depth first, and keeps on
+  /// `open` the files that it is in the middle of.
+  void add_headers(const fs::path& source, SourceTree& tree) {
+    std::vector<File> open;
+    open.push_back({source, find_includes(tree.text)});
+    std::size_t num_bytes = tree.text.size();
+    while (!open.empty()) {
+      File& file = open.back();
+      if (file.num_done == file.includes.size()) {
+        open.pop_back();
+        continue;
+      }
+      const Include include = std::move(file.includes[file.num_done++]);
+      const std::optional<fs::path> path = resolve(include, file.path.parent_path());
       if (!path) continue;
       const auto [known, is_new] = path_of_.emplace(include.spelling, *path);
       if (!is_new) {
-        check_same(include.spelling, known->second, *path);
+        check_same(file, include, known->second, *path);
         continue;
+      }
+      if (tree.headers.size() == kMaxHeaders) {
+        throw UsageError(fmt::format("{}: {} includes more than {} headers", at(file, include),
+                                     tree.name, kMaxHeaders));
       }
       const auto [first, is_first] = spelling_of_.emplace(*path, include.spelling);
       if (!is_first) {
@@ -74,12 +106,28 @@ class Reader {
         continue;
       }
       std::string& header = tree.headers[include.spelling];
-      header = read_file(*path);
-      add_includes(header, path->parent_path(), tree);
+      header = read_text(*path);
+      num_bytes += header.size();
+      if (num_bytes > kMaxSourceBytes) {
+        throw UsageError(fmt::format("{}: {} and its headers have more than {} bytes",
+                                     at(file, include), tree.name, kMaxSourceBytes));
+      }
+      open.push_back({*path, find_includes(header)});
     }
   }
 
  private:
+  /// A file whose includes are being followed.
+  struct File {
+    fs::path path;
+    std::vector<Include> includes;
+    std::size_t num_done = 0;
+  };
+
+  static std::string at(const File& file, const Include& include) {
+    return fmt::format("{}:{}", file.path.string(), include.line);
+  }
+
   std::optional<fs::path> resolve(const Include& include, const fs::path& directory) const {
     const auto found_in = [&include](const fs::path& folder) -> std::optional<fs::path> {
       fs::path path = (folder / include.spelling).lexically_normal();
@@ -98,12 +146,13 @@ class Reader {
   }
 
   // NVRTC knows a header by its spelling alone.
-  static void check_same(const std::string& spelling, const fs::path& known, const fs::path& path) {
+  static void check_same(const File& file, const Include& include, const fs::path& known,
+                         const fs::path& path) {
     std::error_code ignored;
     if (known == path || fs::equivalent(known, path, ignored)) return;
     throw UsageError(
-        fmt::format("#include \"{}\" means both {} and {}; spell one of them otherwise", spelling,
-                    known.string(), path.string()));
+        fmt::format("{}: #include \"{}\" means both {} and {}; spell one of them otherwise",
+                    at(file, include), include.spelling, known.string(), path.string()));
   }
 
   fs::path source_directory_;
@@ -116,9 +165,8 @@ class Reader {
 
 SourceTree SourceTree::read(const fs::path& source,
                             const std::vector<fs::path>& include_directories) {
-  SourceTree tree{source.filename().string(), read_file(source), {}};
-  Reader(source.parent_path(), include_directories)
-      .add_includes(tree.text, source.parent_path(), tree);
+  SourceTree tree{source.filename().string(), read_text(source), {}};
+  Reader(source.parent_path(), include_directories).add_headers(source, tree);
   return tree;
 }
 

@@ -20,7 +20,8 @@ struct SourceTree {
   std::string text;
   std::map<std::string, std::string> headers;  // as spelled in the #include -> text
 
-  /// Throws UsageError when the source cannot be read, or one spelling means two files.
+  /// Throws UsageError when the source cannot be read, one spelling means two files, a file has a
+  /// NUL byte, or there is more than base/limits.h allows.
   static SourceTree read(const std::filesystem::path& source,
                          const std::vector<std::filesystem::path>& include_directories);
 

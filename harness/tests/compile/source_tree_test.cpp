@@ -1,10 +1,15 @@
 #include "compile/source_tree.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <functional>
+
 #include "base/error.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "temp_folder.h"
 
 namespace assay {
@@ -109,6 +114,50 @@ TEST_F(SourceTreeTest, TheHashDoesNotKnowWhereTheFilesAre) {
   const std::string here = hash(source);
   write("elsewhere/src/a.cuh", "1");
   EXPECT_EQ(SourceTree::read(write("elsewhere/src/x.cu", source), {}).hash(), here);
+}
+
+/// What is said about a tree that is refused.
+std::string mistake(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+// Each header of a chain took a call of its own, until 30,000 of them had filled the stack.
+TEST_F(SourceTreeTest, ALongChainOfHeadersIsRefused) {
+  const auto header = [](std::size_t i) { return fmt::format("include/{}.cuh", i); };
+  fs::create_directories(folder_.path() / "include");
+  for (std::size_t i = 0; i < kMaxHeaders; ++i) {
+    std::ofstream(folder_.path() / header(i)) << fmt::format("\n#include \"{}.cuh\"\n", i + 1);
+  }
+  EXPECT_EQ(read("#include \"0.cuh\"\n").headers.size(), kMaxHeaders);
+  write(header(kMaxHeaders), "");
+  EXPECT_EQ(mistake([&] { read("#include \"0.cuh\"\n"); }),
+            fmt::format("{}:2: x.cu includes more than 4096 headers",
+                        (folder_.path() / header(kMaxHeaders - 1)).string()));
+}
+
+TEST_F(SourceTreeTest, HeadersThatAreTooLargeTogetherAreRefused) {
+  const std::string spaces(12 << 20, ' ');
+  for (const char* name : {"a", "b", "c"}) write(fmt::format("include/{}.cuh", name), spaces);
+  const std::string two = "#include \"a.cuh\"\n#include \"b.cuh\"\n";
+  EXPECT_EQ(read(two).headers.size(), 2u);
+  EXPECT_EQ(
+      mistake([&] { read(two + "#include \"c.cuh\"\n"); }),
+      (folder_.path() / "src/x.cu:3: x.cu and its headers have more than 33554432 bytes").string());
+}
+
+// The compiler was given what stands before the NUL, and the rest was dropped without a word.
+TEST_F(SourceTreeTest, ANulByteIsRefused) {
+  using namespace std::string_literals;
+  EXPECT_EQ(mistake([&] { read("int a;\nint b\0;\n"s); }),
+            (folder_.path() / "src/x.cu:2:6: found a NUL byte; expected text").string());
+  write("include/h.cuh", "\0"s);
+  EXPECT_EQ(mistake([&] { read("#include \"h.cuh\"\n"); }),
+            (folder_.path() / "include/h.cuh:1:1: found a NUL byte; expected text").string());
 }
 
 TEST_F(SourceTreeTest, AMissingSourceIsNamed) {
