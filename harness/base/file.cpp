@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -149,6 +150,11 @@ void create_folder_of(const fs::path& file) {
   const std::string message = fmt::format("cannot create {}: {}", folder.string(), error.message());
   if (is_mistake(error)) throw UsageError(message);
   throw Error(message);
+}
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
 }
 
 bool is_mistake(const std::error_code& error) {

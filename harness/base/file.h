@@ -26,6 +26,9 @@ std::filesystem::path cache_directory();
 /// the path cannot be a file's, Error where the machine refuses.
 void create_folder_of(const std::filesystem::path& file);
 
+/// Whether `path` names `folder` or something in it. Looks at the names alone.
+bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 /// Whether an error of the file system lies in the path that was given, not in the machine.
 bool is_mistake(const std::error_code& error);
 

@@ -66,6 +66,7 @@ struct SweepOptions {
   std::string db = "results/assay.db";
   std::string device;
   std::string kernels;
+  std::vector<std::string> include;
   std::string problem;
   std::string objective;
   std::optional<double> budget_seconds;
@@ -276,7 +277,9 @@ int run_sweep(const SweepOptions& options) {
     throw UsageError("--arch goes with --device none; a device has its own");
   }
 
-  const std::vector<fs::path> include_directories{kernel_directory};
+  std::vector<fs::path> include_directories{kernel_directory};
+  include_directories.insert(include_directories.end(), options.include.begin(),
+                             options.include.end());
   NvrtcCompiler compiler({cache_directory(), options.threads, 60, !options.no_cache});
   std::string no_gpu_reason;
   const std::vector<int> gpus = choose_gpus(options, no_gpu_reason);
@@ -310,6 +313,10 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
   verb->add_option("--kernels", options->kernels,
                    "where the sweep's kernels are; default: the folder kernels beside sweeps")
       ->option_text("DIR");
+  verb->add_option("--include", options->include,
+                   "a further folder that kernels may include headers from; may be repeated")
+      ->option_text("DIR")
+      ->check(CLI::ExistingDirectory);
   verb->add_option(
           "--problem", options->problem,
           "only the problems with these sizes; name every dimension to run a problem that the "

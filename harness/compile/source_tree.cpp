@@ -71,14 +71,32 @@ std::string read_text(const fs::path& path) {
 
 class Reader {
  public:
-  Reader(fs::path source_directory, const std::vector<fs::path>& include_directories)
-      : source_directory_(std::move(source_directory)), include_directories_(include_directories) {}
+  Reader(const fs::path& source, const std::vector<fs::path>& include_directories)
+      : source_(source), include_directories_(include_directories) {
+    add_root(source.parent_path());
+    for (const fs::path& folder : include_directories) add_root(folder);
+  }
+
+  SourceTree read() {
+    check_inside(source_, source_.string());
+    SourceTree tree{source_.filename().string(), read_text(source_), {}};
+    add_headers(tree);
+    return tree;
+  }
+
+ private:
+  /// A file whose includes are being followed.
+  struct File {
+    fs::path path;
+    std::vector<Include> includes;
+    std::size_t num_done = 0;
+  };
 
   /// Adds what the source, and all that it includes, includes. It goes depth first, and keeps on
   /// `open` the files that it is in the middle of.
-  void add_headers(const fs::path& source, SourceTree& tree) {
+  void add_headers(SourceTree& tree) {
     std::vector<File> open;
-    open.push_back({source, find_includes(tree.text)});
+    open.push_back({source_, find_includes(tree.text)});
     std::size_t num_bytes = tree.text.size();
     while (!open.empty()) {
       File& file = open.back();
@@ -94,6 +112,7 @@ class Reader {
         check_same(file, include, known->second, *path);
         continue;
       }
+      check_inside(*path, fmt::format("{}: #include \"{}\"", at(file, include), include.spelling));
       if (tree.headers.size() == kMaxHeaders) {
         throw UsageError(fmt::format("{}: {} includes more than {} headers", at(file, include),
                                      tree.name, kMaxHeaders));
@@ -116,14 +135,6 @@ class Reader {
     }
   }
 
- private:
-  /// A file whose includes are being followed.
-  struct File {
-    fs::path path;
-    std::vector<Include> includes;
-    std::size_t num_done = 0;
-  };
-
   static std::string at(const File& file, const Include& include) {
     return fmt::format("{}:{}", file.path.string(), include.line);
   }
@@ -137,12 +148,33 @@ class Reader {
     };
     if (include.quoted) {
       if (auto path = found_in(directory)) return path;
-      if (auto path = found_in(source_directory_)) return path;
+      if (auto path = found_in(source_.parent_path())) return path;
     }
     for (const fs::path& folder : include_directories_) {
       if (auto path = found_in(folder)) return path;
     }
     return std::nullopt;
+  }
+
+  void add_root(const fs::path& folder) {
+    std::error_code ignored;
+    const fs::path root = fs::canonical(folder.empty() ? "." : folder, ignored);
+    if (root.empty() || std::find(roots_.begin(), roots_.end(), root) != roots_.end()) return;
+    roots_.push_back(root);
+  }
+
+  // The compiler quotes what it reads in its log, which people show to each other. A kernel of
+  // somebody else must not put there what it is not given.
+  void check_inside(const fs::path& path, const std::string& what) const {
+    std::error_code ignored;
+    const fs::path target = fs::canonical(path, ignored);
+    for (const fs::path& root : roots_) {
+      if (target.empty() || is_inside(target, root)) return;
+    }
+    std::string folders;
+    for (const fs::path& root : roots_) folders += (folders.empty() ? "" : ", ") + root.string();
+    throw UsageError(fmt::format("{} leads to {}, outside of {}; name its folder with --include",
+                                 what, target.string(), folders));
   }
 
   // NVRTC knows a header by its spelling alone.
@@ -155,8 +187,9 @@ class Reader {
                     at(file, include), include.spelling, known.string(), path.string()));
   }
 
-  fs::path source_directory_;
+  const fs::path& source_;
   const std::vector<fs::path>& include_directories_;
+  std::vector<fs::path> roots_;
   std::map<std::string, fs::path> path_of_;
   std::map<fs::path, std::string> spelling_of_;
 };
@@ -165,9 +198,7 @@ class Reader {
 
 SourceTree SourceTree::read(const fs::path& source,
                             const std::vector<fs::path>& include_directories) {
-  SourceTree tree{source.filename().string(), read_text(source), {}};
-  Reader(source.parent_path(), include_directories).add_headers(source, tree);
-  return tree;
+  return Reader(source, include_directories).read();
 }
 
 std::string SourceTree::hash() const {
