@@ -12,7 +12,7 @@ namespace {
 Outcome compile_failure(const CompileResult& compiled) {
   Outcome outcome;
   outcome.status = Status::compile;
-  outcome.kind = compiled.timed_out ? "timeout" : "error";
+  outcome.kind = compiled.kind;
   outcome.message = compiled.log;
   return outcome;
 }

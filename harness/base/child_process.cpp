@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "base/interrupt.h"
@@ -52,6 +55,28 @@ std::optional<std::string> ChildProcess::end(double patience_s) const {
   if (!wait_for_end(pid_, info, WNOWAIT, deadline_after(patience_s))) return std::nullopt;
   if (info.si_code == CLD_EXITED) return fmt::format("exit code {}", info.si_status);
   return fmt::format("signal {} ({})", info.si_status, ::strsignal(info.si_status));
+}
+
+std::optional<ChildProcess::Usage> ChildProcess::usage() const {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid_));
+  std::string line;
+  std::getline(file, line);
+  // The program's name, the second field, stands in parentheses and may hold anything.
+  const std::size_t name_end = line.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(line.substr(name_end + 1));
+  char state = 0;
+  std::string skipped;
+  double user_ticks = 0, system_ticks = 0, pages = 0;
+  fields >> state;
+  for (int field = 4; field < 14; ++field) fields >> skipped;
+  fields >> user_ticks >> system_ticks;
+  for (int field = 16; field < 24; ++field) fields >> skipped;
+  if (!(fields >> pages)) return std::nullopt;
+  const double ticks_per_s = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const double page_bytes = static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return Usage{state == 'S' || state == 'D', (user_ticks + system_ticks) / ticks_per_s,
+               static_cast<std::uint64_t>(pages * page_bytes)};
 }
 
 int poll_until(std::span<pollfd> waits, Clock::time_point deadline) {

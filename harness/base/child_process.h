@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,15 @@ class ChildProcess {
   /// Waits at most `patience_s` for its end and describes it: "signal 11 (Segmentation fault)",
   /// "exit code 3". Nothing while it still runs.
   std::optional<std::string> end(double patience_s) const;
+
+  /// What the system says of the process at one moment.
+  struct Usage {
+    bool waiting = false;  // for something else than a processor: a disk, a lock, a message
+    double cpu_s = 0;
+    std::uint64_t memory_bytes = 0;  // in use, not only reserved
+  };
+  /// Nothing where there is no such process, or the system does not say.
+  std::optional<Usage> usage() const;
 
  private:
   pid_t pid_;

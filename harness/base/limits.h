@@ -36,6 +36,13 @@ inline constexpr std::size_t kMaxConstraints = 4096;
 inline constexpr std::size_t kMaxHeaders = 4096;
 /// A source with these headers. They are sent to the compiler's process in one message.
 inline constexpr std::size_t kMaxSourceBytes = std::size_t{32} << 20;
+/// Machine code of one configuration. It is sent back in one message.
+inline constexpr std::size_t kMaxCubinBytes = std::size_t{32} << 20;
+
+/// What all compiles together may take of the machine's memory. Each has an equal share, but no
+/// less than kMinCompileBytes: a kernel that includes much needs some 300 MB.
+inline constexpr double kCompileMemoryRatio = 0.75;
+inline constexpr std::uint64_t kMinCompileBytes = std::uint64_t{1} << 30;
 
 /// Partial configurations that are looked at while a space is enumerated, at 20 to 100 ns each.
 inline constexpr std::uint64_t kMaxSpaceSteps = 1'000'000'000;

@@ -1,21 +1,33 @@
 // A request is a unit to compile, a reply NVRTC's output or {"unfit": why}, each in CBOR in a
 // frame.
+//
+// NVRTC does not say which headers it read, but its front end can list them on stderr, which in the
+// child is a file in memory.
 
 #include "compile/compile_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <system_error>
+#include <utility>
 
+#include "base/elapsed.h"
 #include "base/error.h"
+#include "base/limits.h"
 
 namespace assay {
 
@@ -29,6 +41,62 @@ using nlohmann::json;
 
 // A child that has closed its socket is about to end.
 constexpr double kEndPatienceS = 5;
+// How often a child is looked at. It fills at most a gigabyte in a second.
+constexpr double kLookPeriodS = 0.05;
+
+// A reply has to fit into a frame. The list names a header as often as it is included, and twenty
+// headers that each include the next one twice do that a million times.
+constexpr rlim_t kMaxListBytes = 4 << 20;
+constexpr std::size_t kMaxLogBytes = 8 << 20;
+
+[[noreturn]] void fail(const char* what) {
+  throw Error(fmt::format("cannot start a process to compile in: {}: {}", what,
+                          std::generic_category().message(errno)));
+}
+
+/// Reads and clears what stands on stderr.
+std::string take_list() {
+  std::string list(static_cast<std::size_t>(::lseek(STDERR_FILENO, 0, SEEK_CUR)), '\0');
+  const ssize_t size = ::pread(STDERR_FILENO, list.data(), list.size(), 0);
+  list.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  [[maybe_unused]] const int code = ::ftruncate(STDERR_FILENO, 0);
+  ::lseek(STDERR_FILENO, 0, SEEK_SET);
+  return list;
+}
+
+/// The list has a line for each header, behind a space for each header that it is inside of.
+std::vector<std::string> parse_list(const std::string& list) {
+  std::set<std::string> headers;
+  std::istringstream lines(list);
+  for (std::string line; std::getline(lines, line);) {
+    headers.insert(line.substr(std::min(line.find_first_not_of(' '), line.size())));
+  }
+  return {headers.begin(), headers.end()};
+}
+
+json compile_in_child(const Nvrtc& nvrtc, Nvrtc::Unit unit) {
+  unit.options.insert(unit.options.end(), {"-Xcudafe", "--trace_includes"});
+  Nvrtc::Output output = nvrtc.compile(unit);
+  const std::string list = take_list();
+  if (list.size() >= kMaxListBytes) {
+    output = {false,
+              fmt::format("{}: headers are included too often: their list has more than {} "
+                          "bytes",
+                          unit.name, kMaxListBytes),
+              {}};
+  } else if (output.cubin.size() > kMaxCubinBytes) {
+    output = {false,
+              fmt::format("{}: expected at most {} bytes of machine code, found {}", unit.name,
+                          kMaxCubinBytes, output.cubin.size()),
+              {}};
+  } else if (output.log.size() > kMaxLogBytes) {
+    // The report of resources stands at the end.
+    output.log.replace(kMaxLogBytes / 2, output.log.size() - kMaxLogBytes, "\n...\n");
+  }
+  json reply = output;
+  reply["headers"] = parse_list(list);
+  return reply;
+}
 
 std::string pack(const json& message) {
   std::string bytes;
@@ -36,7 +104,12 @@ std::string pack(const json& message) {
   return bytes;
 }
 
-[[noreturn]] void run_child(const Nvrtc& nvrtc, int fd, pid_t parent) {
+void set_limit(__rlimit_resource resource, rlim_t value) {
+  const rlimit limit{value, value};
+  ::setrlimit(resource, &limit);
+}
+
+[[noreturn]] void run_child(const Nvrtc& nvrtc, int fd, int list, pid_t parent) {
   // Ctrl-C reaches every process of the terminal. The parent decides when this one ends.
   ::signal(SIGINT, SIG_IGN);
   ::signal(SIGTERM, SIG_IGN);
@@ -45,11 +118,15 @@ std::string pack(const json& message) {
   // of short kernels ran at 31 to 50 configurations/s from a cold cache on 16 cores.
   static_cast<void>(::nice(10));
   if (::getppid() != parent) ::_exit(0);
+  if (::dup2(list, STDERR_FILENO) < 0) ::_exit(kExitMachine);
   // Close the parent's other descriptors, above all the socket of the GPU's worker. They must be
   // closed when the parent closes them.
   const auto own = static_cast<unsigned>(fd);
   if (own > 3) ::close_range(3, own - 1, 0);
   ::close_range(own + 1, ~0u, 0);
+  set_limit(RLIMIT_CORE, 0);
+  set_limit(RLIMIT_FSIZE, kMaxListBytes);
+  ::signal(SIGXFSZ, SIG_IGN);
   // When memory runs out, this is the process to kill.
   if (const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score) {
     [[maybe_unused]] const ssize_t count = ::write(score.get(), "1000", 4);
@@ -59,7 +136,7 @@ std::string pack(const json& message) {
     while (const std::optional<std::string> request = receive_frame(fd, reader)) {
       json reply;
       try {
-        reply = nvrtc.compile(json::from_cbor(*request).get<Nvrtc::Unit>());
+        reply = compile_in_child(nvrtc, json::from_cbor(*request).get<Nvrtc::Unit>());
       } catch (const std::exception& error) {
         reply = {{"unfit", error.what()}};
       }
@@ -73,11 +150,6 @@ std::string pack(const json& message) {
   ::_exit(kExitDone);
 }
 
-[[noreturn]] void fail(const char* what) {
-  throw Error(fmt::format("cannot start a process to compile in: {}: {}", what,
-                          std::generic_category().message(errno)));
-}
-
 }  // namespace
 
 CompileProcess::CompileProcess(const Nvrtc& nvrtc) {
@@ -85,37 +157,70 @@ CompileProcess::CompileProcess(const Nvrtc& nvrtc) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
   socket_ = UniqueFd(ends[0]);
   const UniqueFd child_end(ends[1]);
+  const UniqueFd list(::memfd_create("headers", MFD_CLOEXEC));
+  if (!list) fail("memfd_create");
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) fail("fork");
-  if (pid == 0) run_child(nvrtc, child_end.get(), parent);
+  if (pid == 0) run_child(nvrtc, child_end.get(), list.get(), parent);
   child_.emplace(pid);
+  shared_bytes_ = child_->usage().value_or(ChildProcess::Usage{}).memory_bytes;
 }
 
 void CompileProcess::kill() const { child_->kill(); }
 
-CompileProcess::Result CompileProcess::compile(const Nvrtc::Unit& unit,
-                                               Clock::time_point deadline) {
+CompileProcess::Result CompileProcess::compile(const Nvrtc::Unit& unit, const Limits& limits) {
   Result result;
-  std::optional<std::string> reply;
-  if (send_frame(socket_.get(), pack(unit))) {
+  std::string reply;
+  result.end = send_frame(socket_.get(), pack(unit)) ? receive(limits, reply) : End::death;
+  if (result.end == End::done) {
     try {
-      reply = receive_frame(socket_.get(), reader_, deadline);
-    } catch (const Error&) {
-      // The reply was cut off: the child died while it wrote.
+      const json message = json::from_cbor(reply);
+      if (message.contains("unfit")) throw Error(message["unfit"].get<std::string>());
+      message.get_to(result.output);
+      message.at("headers").get_to(result.headers);
+    } catch (const json::exception&) {
+      result.end = End::death;  // what it compiled broke it
     }
   }
-  if (reply) {
-    const json message = json::from_cbor(*reply);
-    if (message.contains("unfit")) throw Error(message["unfit"].get<std::string>());
-    message.get_to(result.output);
-  } else if (Clock::now() >= deadline) {
-    result.end = End::timeout;
-  } else {
-    result.end = End::death;
+  if (result.end == End::death) {
     result.cause_of_death = child_->end(kEndPatienceS).value_or("it closed its connection");
+    result.killed = result.cause_of_death.starts_with("signal 9 ");
   }
   return result;
+}
+
+/// The time of a child that computes is that of the processor: it lies idle for minutes where many
+/// others compute, or after Ctrl-Z. A child that waits is charged for the time that passes.
+CompileProcess::End CompileProcess::receive(const Limits& limits, std::string& reply) {
+  double left_s = limits.running_s;
+  double cpu_s = child_->usage().value_or(ChildProcess::Usage{}).cpu_s;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    try {
+      if (std::optional<std::string> text = reader_.next()) {
+        reply = std::move(*text);
+        return End::done;
+      }
+    } catch (const Error&) {
+      return End::death;  // garbage
+    }
+    const Clock::time_point start = Clock::now();
+    pollfd socket{socket_.get(), POLLIN, 0};
+    if (poll_until({&socket, 1}, deadline_after(std::min(left_s, kLookPeriodS))) == 0) {
+      const auto usage = child_->usage().value_or(ChildProcess::Usage{true, cpu_s, 0});
+      // Only if this process was stopped, too, is it more than a period.
+      left_s -= usage.waiting ? std::min(seconds_since(start), kLookPeriodS) : usage.cpu_s - cpu_s;
+      cpu_s = usage.cpu_s;
+      if (left_s <= 0) return End::timeout;
+      if (usage.memory_bytes > shared_bytes_ + limits.memory_bytes) return End::memory;
+      continue;
+    }
+    const ssize_t count = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return End::death;
+    reader_.append({buffer.data(), static_cast<std::size_t>(count)});
+  }
 }
 
 }  // namespace assay

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/child_process.h"
 #include "base/file.h"
@@ -25,24 +26,33 @@ class CompileProcess {
   CompileProcess(const CompileProcess&) = delete;
   CompileProcess& operator=(const CompileProcess&) = delete;
 
-  enum class End { done, timeout, death };
+  struct Limits {
+    double running_s = 0;  // while the child runs or waits; not while it is stopped or queues
+    std::uint64_t memory_bytes = 0;  // besides what it shares with its parent
+  };
+  enum class End { done, timeout, memory, death };
   struct Result {
     End end = End::done;
     Nvrtc::Output output;
-    std::string cause_of_death;  // "signal 11 (Segmentation fault)"
+    std::vector<std::string> headers;  // what NVRTC read besides the unit's text, as it names them
+    std::string cause_of_death;        // "signal 11 (Segmentation fault)"
+    bool killed = false;               // by SIGKILL, which no fault of its own raises
   };
 
   /// If it ends in anything but `done`, the object can only be destroyed. Throws Error when NVRTC
   /// is unfit.
-  Result compile(const Nvrtc::Unit& unit, std::chrono::steady_clock::time_point deadline);
+  Result compile(const Nvrtc::Unit& unit, const Limits& limits);
 
   /// Makes a running compile() return `death`. May be called from another thread.
   void kill() const;
 
  private:
+  End receive(const Limits& limits, std::string& reply);
+
   UniqueFd socket_;
   FrameReader reader_;
   std::optional<ChildProcess> child_;
+  std::uint64_t shared_bytes_ = 0;  // memory that the child was born with
 };
 
 }  // namespace assay

@@ -21,7 +21,9 @@ struct CompileJob {
 /// The result of a job: a cubin on disk, or why there is none.
 struct CompileResult {
   bool ok = false;
-  bool timed_out = false;
+  /// What went wrong when not ok, the detail of Status::compile: "error", "timeout", "memory" (it
+  /// took more than its share), or "killed" (by the system or by somebody: is_machine_fault).
+  std::string kind = "error";
   std::string log;                   // NVRTC's, without the resource report
   std::filesystem::path cubin_path;  // in the cache; valid when ok
   CompileReport report;

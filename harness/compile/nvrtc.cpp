@@ -82,10 +82,18 @@ void Nvrtc::find_toolkit(const fs::path& library) {
   for (const fs::path& include : candidates) {
     std::error_code ignored;
     if (!fs::is_regular_file(include / "cuda.h", ignored)) continue;
-    toolkit_options_ = {"-I" + include.string(), "-I" + (include / "cccl").string()};
+    toolkit_include_ = fs::absolute(include).lexically_normal();
+    toolkit_options_ = {"-I" + toolkit_include_.string(),
+                        "-I" + (toolkit_include_ / "cccl").string()};
     identity_ += " headers " + hash_hex(read_file(include / "cuda.h"));
     return;
   }
+}
+
+bool Nvrtc::owns_header(const std::string& name) const {
+  const fs::path path = fs::path(name).lexically_normal();
+  // Files are looked for by absolute paths alone. Other headers are in NVRTC itself.
+  return path.is_relative() || (!toolkit_include_.empty() && is_inside(path, toolkit_include_));
 }
 
 Nvrtc::Output Nvrtc::compile(const Unit& unit) const {

@@ -15,7 +15,8 @@ class Nvrtc {
   Nvrtc();
   ~Nvrtc();
 
-  /// Everything the compiler may see. It opens no file but the toolkit's own headers.
+  /// What to compile. What it includes besides `headers` NVRTC looks for on the disk, in the
+  /// toolkit's folder and, where a path is absolute, anywhere.
   struct Unit {
     std::string name;  // as messages and the cubin's symbols show it
     std::string text;
@@ -41,6 +42,9 @@ class Nvrtc {
   /// -I options that make `<cuda_bf16.h>` and `<cuda/std/...>` found; empty without a toolkit.
   const std::vector<std::string>& toolkit_options() const { return toolkit_options_; }
 
+  /// Whether a header that NVRTC read is the toolkit's or NVRTC's own.
+  bool owns_header(const std::string& name) const;
+
  private:
   struct Api;
 
@@ -49,6 +53,7 @@ class Nvrtc {
   std::unique_ptr<Api> api_;
   std::string version_;
   std::string identity_;
+  std::filesystem::path toolkit_include_;  // empty without a toolkit
   std::vector<std::string> toolkit_options_;
 };
 

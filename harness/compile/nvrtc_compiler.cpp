@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "compile/compile_process.h"
 #include "compile/cubin_cache.h"
+#include "compile/memory_share.h"
 #include "compile/nvrtc.h"
 #include "compile/options.h"
 #include "compile/ptxas_report.h"
@@ -36,6 +37,16 @@ CompileResult failure(std::string log) {
   CompileResult result;
   result.log = std::move(log);
   return result;
+}
+
+int num_threads_of(const CompilerOptions& options) {
+  if (options.num_threads > 0) return options.num_threads;
+  return std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
+}
+
+CompileProcess::Limits limits_of(const CompilerOptions& options) {
+  if (options.memory_bytes > 0) return {options.timeout_s, options.memory_bytes};
+  return {options.timeout_s, compile_memory_bytes(machine_memory_bytes(), num_threads_of(options))};
 }
 
 void limit_size(std::string& log) {
@@ -57,12 +68,23 @@ Work prepare(const CompileJob& job, const Nvrtc& nvrtc) {
             compile_options(job.config, job.arch),
             {}};
   Hasher hasher;
-  hasher.add("cubin 1").add(nvrtc.identity()).add(work.source.hash());
+  hasher.add("cubin 2").add(nvrtc.identity()).add(work.source.hash());
   for (const std::string& option : work.options) hasher.add(option);
   work.key = hasher.hex();
   const auto& toolkit = nvrtc.toolkit_options();
   work.options.insert(work.options.end(), toolkit.begin(), toolkit.end());
   return work;
+}
+
+/// A header that NVRTC read from the disk and that is not the toolkit's. The key does not know of
+/// it, and it may be any file at all.
+std::optional<std::string> find_foreign(const std::vector<std::string>& headers,
+                                        const SourceTree& source, const Nvrtc& nvrtc) {
+  for (const std::string& header : headers) {
+    if (header == source.name || source.headers.contains(header)) continue;
+    if (!nvrtc.owns_header(header)) return header;
+  }
+  return std::nullopt;
 }
 
 /// A job that a thread has taken. Guarded by the pool's mutex.
@@ -106,9 +128,13 @@ class Pool {
   void run_thread();
   CompileResult run(const CompileJob& job, Task& task, std::optional<CompileProcess>& process);
   CompileResult compile(const Work& work, Task& task, std::optional<CompileProcess>& process);
+  CompileProcess::Result compile_once(const Work& work, Task& task,
+                                      std::optional<CompileProcess>& process);
+  CompileResult to_result(CompileProcess::Result compiled, const Work& work) const;
   bool join_same(Task& task, const std::string& key);
 
   const CompilerOptions options_;
+  const CompileProcess::Limits limits_;
   const CubinCache cache_;
   const Nvrtc nvrtc_;
   std::mutex mutex_;
@@ -120,11 +146,9 @@ class Pool {
 };
 
 Pool::Pool(CompilerOptions options)
-    : options_(std::move(options)), cache_(options_.cache_directory) {
-  int num_threads = options_.num_threads;
-  if (num_threads <= 0) num_threads = static_cast<int>(std::thread::hardware_concurrency());
+    : options_(std::move(options)), limits_(limits_of(options_)), cache_(options_.cache_directory) {
   try {
-    for (int i = 0; i < std::max(num_threads, 1); ++i) {
+    for (int i = 0; i < num_threads_of(options_); ++i) {
       threads_.emplace_back([this] { run_thread(); });
     }
   } catch (const std::system_error& error) {
@@ -231,40 +255,71 @@ bool Pool::join_same(Task& task, const std::string& key) {
 }
 
 CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileProcess>& process) {
+  const Clock::time_point start = Clock::now();
+  const bool is_used = process.has_value();
+  CompileProcess::Result compiled = compile_once(work, task, process);
+  // What it compiled before may have broken it or filled it, and who kills it may do so once.
+  const bool died = compiled.end == CompileProcess::End::death;
+  const bool filled = compiled.end == CompileProcess::End::memory;
+  if (compiled.killed || (is_used && (died || filled)))
+    compiled = compile_once(work, task, process);
+  const std::chrono::duration<double, std::milli> time = Clock::now() - start;
+
+  CompileResult result = to_result(std::move(compiled), work);
+  result.report.compile_ms = time.count();
+  return result;
+}
+
+/// Afterwards there is a process only if it is fit for the next job.
+CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
+                                          std::optional<CompileProcess>& process) {
   if (!process) process.emplace(nvrtc_);
   {
     const Lock lock(mutex_);
     if (task.cancelled) return {};
     task.process = &*process;
   }
-  const Clock::time_point start = Clock::now();
-  // Capped: a clock counts nanoseconds in 64 bits.
-  const std::chrono::duration<double> timeout(std::min(options_.timeout_s, 1e9));
   CompileProcess::Result compiled =
       process->compile({work.source.name,
                         work.source.text,
                         {work.source.headers.begin(), work.source.headers.end()},
                         work.options},
-                       start + std::chrono::duration_cast<Clock::duration>(timeout));
-  const std::chrono::duration<double, std::milli> time = Clock::now() - start;
-  {
-    const Lock lock(mutex_);
-    task.process = nullptr;
-    // cancel() may have killed the process even after it answered, so do not use it again.
-    if (compiled.end != CompileProcess::End::done || task.cancelled) process.reset();
-  }
+                       limits_);
+  const Lock lock(mutex_);
+  task.process = nullptr;
+  // cancel() may have killed the process even after it answered, so do not use it again.
+  if (compiled.end != CompileProcess::End::done || task.cancelled) process.reset();
+  return compiled;
+}
+
+CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work) const {
   CompileResult result;
-  result.report.compile_ms = time.count();
   switch (compiled.end) {
     case CompileProcess::End::timeout:
-      result.timed_out = true;
-      result.log = fmt::format("compile took longer than its limit of {} s", options_.timeout_s);
+      result.kind = "timeout";
+      result.log = fmt::format("compile took longer than its limit of {} s", limits_.running_s);
+      return result;
+    case CompileProcess::End::memory:
+      result.kind = "memory";
+      result.log = fmt::format(
+          "compile took more memory than its limit of {} MiB, a share of the machine's; fewer "
+          "--threads have more each",
+          limits_.memory_bytes >> 20);
       return result;
     case CompileProcess::End::death:
+      if (compiled.killed) result.kind = "killed";
       result.log = fmt::format("the compiler died of {}", compiled.cause_of_death);
       return result;
     case CompileProcess::End::done:
       break;
+  }
+  if (const auto header = find_foreign(compiled.headers, work.source, nvrtc_)) {
+    // The log is left out: it quotes the file.
+    result.log = fmt::format(
+        "{}: includes {} in a way that hides it; write #include \"...\" on a line of its own, with "
+        "a path that is relative to this file or to an include directory",
+        work.source.name, *header);
+    return result;
   }
   result.log = take_ptxas_report(compiled.output.log, result.report);
   limit_size(result.log);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -10,8 +11,9 @@ namespace assay {
 struct CompilerOptions {
   std::filesystem::path cache_directory;  // cubins live in its `cubin` folder
   int num_threads = 0;                    // 0: one per core
-  double timeout_s = 60;
-  bool use_cache = true;  // false: compile always (for measuring compile times)
+  double timeout_s = 60;                  // of running time, see CompileProcess::Limits
+  bool use_cache = true;                  // false: compile always (for measuring compile times)
+  std::uint64_t memory_bytes = 0;         // of one compile; 0: its share of the machine's
 };
 
 /// A pool of threads that compile ahead of the GPU, each in a child process of its own. Results are

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <thread>
 
 #include "base/file.h"
 
@@ -34,6 +36,23 @@ TEST(ChildProcess, WhileItRunsThereIsNoEnd) {
   EXPECT_EQ(child.end(0), std::nullopt);
   child.kill();
   EXPECT_EQ(child.end(kLong), "signal 9 (Killed)");
+}
+
+TEST(ChildProcess, ItsUsageIsWhatItDoes) {
+  const ChildProcess idle(sleeper());
+  const pid_t pid = ::fork();
+  for (volatile int i = 0; pid == 0;) i = 1 - i;
+  const ChildProcess busy(pid);
+  double cpu_s = 0;
+  for (int i = 0; i < 6000 && cpu_s < 0.05; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    cpu_s = busy.usage().value().cpu_s;
+  }
+  EXPECT_GE(cpu_s, 0.05);
+  EXPECT_FALSE(busy.usage()->waiting);
+  EXPECT_TRUE(idle.usage().value().waiting);
+  EXPECT_LT(idle.usage()->cpu_s, 0.05);
+  EXPECT_GT(idle.usage()->memory_bytes, 1u << 16);
 }
 
 // kill() may come from another thread after the end. It would hit a stranger if the process's id

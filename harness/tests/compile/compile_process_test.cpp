@@ -7,14 +7,22 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <fstream>
+#include <thread>
 
 namespace assay {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using End = CompileProcess::End;
 
-constexpr auto kNever = Clock::time_point::max();
+constexpr CompileProcess::Limits kNever{1e9, std::uint64_t{1} << 40};
+
+/// The process that this one has started.
+pid_t only_child() {
+  pid_t child = 0;
+  std::ifstream("/proc/self/task/" + std::to_string(::getpid()) + "/children") >> child;
+  return child;
+}
 
 Nvrtc::Unit unit(std::string text) { return {"x.cu", std::move(text), {}, {}}; }
 
@@ -45,10 +53,26 @@ TEST(CompileProcessTest, AMessageLargerThanAnyBufferArrives) {
   EXPECT_THAT(result.output.log, ::testing::StartsWith("x.cu(2): error"));
 }
 
-TEST(CompileProcessTest, ADeadlineThatHasPassedIsATimeout) {
+TEST(CompileProcessTest, NoTimeIsATimeout) {
   const Nvrtc nvrtc;
   CompileProcess process(nvrtc);
-  EXPECT_EQ(process.compile(unit(""), Clock::now()).end, End::timeout);
+  EXPECT_EQ(process.compile(unit(""), {0, kNever.memory_bytes}).end, End::timeout);
+}
+
+// Ctrl-Z for a minute was a timeout, for good.
+TEST(CompileProcessTest, WhileItIsStoppedNoTimePasses) {
+  const Nvrtc nvrtc;
+  CompileProcess process(nvrtc);
+  ASSERT_EQ(process.compile(unit(""), kNever).end, End::done);
+  const pid_t child = only_child();
+  ::kill(child, SIGSTOP);
+  std::jthread resume([child] {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    ::kill(child, SIGCONT);
+  });
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(process.compile(unit(""), {0.9, kNever.memory_bytes}).end, End::done);
+  EXPECT_GT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(900));
 }
 
 TEST(CompileProcessTest, DeathIsNamed) {
@@ -58,6 +82,7 @@ TEST(CompileProcessTest, DeathIsNamed) {
   const auto result = process.compile(unit(""), kNever);
   EXPECT_EQ(result.end, End::death);
   EXPECT_EQ(result.cause_of_death, "signal 9 (Killed)");
+  EXPECT_TRUE(result.killed);
 }
 
 TEST(CompileProcessTest, CtrlCIsTheParentsToHandle) {
