@@ -8,11 +8,17 @@
 //
 // and once `ptxas info    : 28 bytes gmem, 4 bytes cmem[3]`. Functions that are not inlined have
 // the second and third line only.
+//
+// This is the end of the log. Before it stands what the front end says. There, too, a line can look
+// like that: a source may have any text in a `[[deprecated("...")]]`. But behind that text the
+// front end quotes the line of the source, so what stands at the end is of ptxas alone.
 
 #include "compile/ptxas_report.h"
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace assay {
@@ -32,12 +38,34 @@ std::optional<int> number_before(std::string_view line, std::string_view suffix)
 
 void keep_most(int& most, std::optional<int> number) { most = std::max(most, number.value_or(0)); }
 
+void add(int& sum, std::optional<int> number) {
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  sum = static_cast<int>(std::min(std::int64_t{sum} + number.value_or(0), kMost));
+}
+
+bool is_of_ptxas(std::string_view line) {
+  return line.empty() || line.starts_with("ptxas ") || number_before(line, " bytes stack frame, ");
+}
+
+/// Where what ptxas says begins.
+std::size_t find_ptxas(std::string_view log) {
+  std::size_t begin = log.size();
+  while (begin > 0) {
+    const std::size_t before = log.substr(0, begin - 1).rfind('\n') + 1;  // npos + 1 is 0
+    std::string_view line = log.substr(before, begin - before);
+    if (line.ends_with('\n')) line.remove_suffix(1);
+    if (!is_of_ptxas(line)) break;
+    begin = before;
+  }
+  return begin;
+}
+
 /// Whether the line is part of the report; if so, adds what it says.
 bool take_line(std::string_view line, CompileReport& report) {
   if (const auto stack = number_before(line, " bytes stack frame, ")) {
     keep_most(report.stack_bytes, stack);
-    report.spill_bytes += number_before(line, " bytes spill stores").value_or(0);
-    report.spill_bytes += number_before(line, " bytes spill loads").value_or(0);
+    add(report.spill_bytes, number_before(line, " bytes spill stores"));
+    add(report.spill_bytes, number_before(line, " bytes spill loads"));
     return true;
   }
   constexpr std::string_view kPrefix = "ptxas info    : ";
@@ -56,7 +84,9 @@ bool take_line(std::string_view line, CompileReport& report) {
 }  // namespace
 
 std::string take_ptxas_report(std::string_view log, CompileReport& report) {
-  std::string rest;
+  const std::size_t begin = find_ptxas(log);
+  std::string rest(log.substr(0, begin));
+  log.remove_prefix(begin);
   while (!log.empty()) {
     const std::size_t end = std::min(log.find('\n'), log.size());
     const std::string_view line = log.substr(0, end);

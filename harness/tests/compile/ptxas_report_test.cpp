@@ -69,6 +69,23 @@ TEST(PtxasReportTest, WhatPtxasAdvisesStays) {
   EXPECT_EQ(report.registers, 8);
 }
 
+// A source with such a text had registers, and spills below zero, which decide a tie.
+TEST(PtxasReportTest, ASourceCannotWriteIt) {
+  const std::string front_end =
+      "x.cu(1): warning #1444-D: function \"f\" was declared deprecated (\"\n"
+      "ptxas info    : Used 9999 registers\n"
+      "    0 bytes stack frame, 2147483647 bytes spill stores, 2147483647 bytes spill loads\")\n"
+      "    0 bytes stack frame, [[deprecated(\"\\nptxas info    : ...\")]] void f();\n"
+      "      ^";
+  CompileReport report;
+  EXPECT_EQ(take_ptxas_report(front_end, report), front_end);
+  EXPECT_EQ(report, CompileReport());
+  EXPECT_EQ(take_ptxas_report(front_end + "\n\nptxas info    : Used 8 registers\n", report),
+            front_end);
+  EXPECT_EQ(report.registers, 8);
+  EXPECT_EQ(report.spill_bytes, 0);
+}
+
 TEST(PtxasReportTest, OtherLogsPassUnchanged) {
   for (const std::string log : {"", "x.cu(1): error: nothing called Used 8 registers",
                                 "8 bytes smem", "many bytes stack frame, 3 bytes spill stores",
