@@ -16,15 +16,18 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string to_json(const std::string& cubin, const CompileResult& result) {
+json to_json(const std::string& cubin, const CompileResult& result) {
   const CompileReport& report = result.report;
-  const json entry = {{"cubin_bytes", cubin.size()},
-                      {"cubin_hash", report.cubin_hash},
-                      {"registers", report.registers},
-                      {"spill_bytes", report.spill_bytes},
-                      {"stack_bytes", report.stack_bytes},
-                      {"static_smem_bytes", report.static_smem_bytes},
-                      {"log", result.log}};
+  return {{"cubin_bytes", cubin.size()},
+          {"cubin_hash", report.cubin_hash},
+          {"registers", report.registers},
+          {"spill_bytes", report.spill_bytes},
+          {"stack_bytes", report.stack_bytes},
+          {"static_smem_bytes", report.static_smem_bytes},
+          {"log", result.log}};
+}
+
+std::string to_text(const json& entry) {
   // A log quotes the source, which may be in any encoding.
   return entry.dump(1, ' ', false, json::error_handler_t::replace);
 }
@@ -41,7 +44,10 @@ std::optional<CompileResult> CubinCache::find(const std::string& key) const {
   CompileResult result;
   result.cubin_path = path(key, ".cubin");
   try {
-    const json entry = json::parse(read_file(path(key, ".json")));
+    json entry = json::parse(read_file(path(key, ".json")));
+    const auto hash = entry.at("hash").get<std::string>();
+    entry.erase("hash");
+    if (hash != hash_hex(to_text(entry))) return std::nullopt;
     const std::string cubin = read_file(result.cubin_path);
     entry.at("cubin_hash").get_to(result.report.cubin_hash);
     if (entry.at("cubin_bytes").get<std::size_t>() != cubin.size()) return std::nullopt;
@@ -70,7 +76,9 @@ void CubinCache::store(const std::string& key, const std::string& cubin,
   fs::create_directories(folder, error);
   if (error) throw Error(fmt::format("cannot create {}: {}", folder.string(), error.message()));
   write_file_atomic(result.cubin_path, cubin);
-  write_file_atomic(path(key, ".json"), to_json(cubin, result));
+  json entry = to_json(cubin, result);
+  entry["hash"] = hash_hex(to_text(entry));
+  write_file_atomic(path(key, ".json"), to_text(entry));
 }
 
 }  // namespace assay

@@ -9,10 +9,10 @@
 namespace assay {
 
 /// Cubins on disk by key. `cubin/<2 digits>/<key>.cubin` is what the worker loads. Beside it
-/// `<key>.json` holds the report, the log, and the size and hash of the cubin.
+/// `<key>.json` holds the report, the log, the size and hash of the cubin, and a hash of all these.
 ///
-/// Each file is published by rename, the JSON last, and an entry counts only if the two agree. So
-/// neither a crash nor another process nor a damaged disk can make a wrong entry.
+/// Each file is published by rename, the JSON last, and an entry counts only if the hashes agree.
+/// So neither a crash nor another process nor a damaged disk can make a wrong entry.
 class CubinCache {
  public:
   explicit CubinCache(std::filesystem::path directory);

@@ -72,6 +72,17 @@ TEST_F(CubinCacheTest, AnyFlippedBitOfTheCubinIsNoEntry) {
   }
 }
 
+// It said 65 registers for 64.
+TEST_F(CubinCacheTest, AnyFlippedBitOfTheReportIsNoEntry) {
+  const std::string json = read_file(json_);
+  for (std::size_t bit = 0; bit < json.size() * 8; ++bit) {
+    std::string damaged = json;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    write_file_atomic(json_, damaged);
+    EXPECT_FALSE(cache_.find(kKey)) << bit;
+  }
+}
+
 TEST_F(CubinCacheTest, AnEntryOfAnotherShapeIsNoEntry) {
   for (const char* json : {"[]", "null", "{}", "3", "{\"cubin_hash\": 3}"}) {
     write_file_atomic(json_, json);
