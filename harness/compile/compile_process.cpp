@@ -25,6 +25,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/bounded_json.h"
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/limits.h"
@@ -174,14 +175,18 @@ CompileProcess::Result CompileProcess::compile(const Nvrtc::Unit& unit, const Li
   std::string reply;
   result.end = send_frame(socket_.get(), pack(unit)) ? receive(limits, reply) : End::death;
   if (result.end == End::done) {
+    json message;
     try {
-      const json message = json::from_cbor(reply);
-      if (message.contains("unfit")) throw Error(message["unfit"].get<std::string>());
-      message.get_to(result.output);
-      message.at("headers").get_to(result.headers);
-    } catch (const json::exception&) {
+      check_cbor(reply, "the compiler's reply");
+      message = json::from_cbor(reply);
+      if (!message.contains("unfit")) {
+        message.get_to(result.output);
+        message.at("headers").get_to(result.headers);
+      }
+    } catch (const std::exception&) {
       result.end = End::death;  // what it compiled broke it
     }
+    if (message.contains("unfit")) throw Error(message["unfit"].get<std::string>());
   }
   if (result.end == End::death) {
     result.cause_of_death = child_->end(kEndPatienceS).value_or("it closed its connection");
