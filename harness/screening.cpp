@@ -75,10 +75,14 @@ void Screening::fill_window() {
   }
 }
 
-/// Whether a stored trial says what this sweep would find: its median may be of few samples because
-/// it was allowed less time.
+/// Whether a stored trial says what this sweep would find. It may have failed because the machine
+/// did, or its median may be of few samples because it was allowed less time.
 bool Screening::answers(const TrialRecord& stored) const {
-  const std::optional<Timing>& timing = stored.outcome.timing;
+  const Outcome& outcome = stored.outcome;
+  if (run_.options.retry_failed && outcome.status != Status::correct) return false;
+  // A recording would only say the same again.
+  if (is_machine_fault(outcome.status, outcome.kind)) return !run_.options.provenance.empty();
+  const std::optional<Timing>& timing = outcome.timing;
   if (!timing || timing->stop != StopReason::time_limit) return true;
   const double limit_s = timing->time_limit_s > 0 ? timing->time_limit_s : kUnsaidTimeLimit;
   return limit_s >= run_.sweep.measure.max_seconds_per_config;

@@ -23,7 +23,8 @@ class Screening {
             std::vector<Candidate>& correct);
 
   /// Goes on until the space or the budget is used up. What is stored already is not run again,
-  /// unless it was given up at a time limit below this sweep's. What another sweep is running is
+  /// unless the machine failed in it, it was given up at a time limit below this sweep's, or all
+  /// that failed is to be tried again. What another sweep is running is
   /// left to it, and waited for at the end. Throws Interrupted, after giving back the claim at
   /// hand, and Error.
   void run();

@@ -25,6 +25,7 @@ struct SweepRun {
     std::filesystem::path kernel_directory;  // of kernels that other sweeps have tried
     std::string provenance;                  // of the results; empty when measured here
     bool compile_only = false;               // the device is nominal: no times, no ranks
+    bool retry_failed = false;               // tries every stored trial that failed again
   };
 
   const SweepSpec& sweep;

@@ -159,8 +159,10 @@ void Tuner::time_the_raced_again(const Problem& problem, std::vector<Candidate>&
         run_.try_config(kernel, run_.key_of(kernel, problem, candidate.config),
                         run_.compile(kernel, candidate.config), best_ns);
     run_.store.replace(run_.id, record);
-    const std::optional<Timing>& timing = record.outcome.timing;
-    if (record.outcome.status != Status::correct || !timing) {
+    const Outcome& outcome = record.outcome;
+    if (is_machine_fault(outcome.status, outcome.kind)) continue;  // what was known still holds
+    const std::optional<Timing>& timing = outcome.timing;
+    if (outcome.status != Status::correct || !timing) {
       candidate.kernel = nullptr;  // it fails now
       continue;
     }

@@ -6,13 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "base/elapsed.h"
 #include "base/interrupt.h"
 
 namespace assay {
@@ -25,6 +28,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kReapPatienceS = 5;
 // The same after Ctrl-C, when the whole program must end within a second.
 constexpr double kInterruptedReapPatienceS = 0.3;
+// A wait for a child is measured in parts of at most this length.
+constexpr double kSliceS = 0.1;
 
 /// Waits for the end of a process. False when it still runs at the deadline.
 bool wait_for_end(pid_t pid, siginfo_t& info, int options, Clock::time_point deadline) {
@@ -49,12 +54,30 @@ ChildProcess::~ChildProcess() {
 
 void ChildProcess::kill() const noexcept { ::kill(pid_, SIGKILL); }
 
-std::optional<std::string> ChildProcess::end(double patience_s) const {
+std::optional<ChildProcess::End> ChildProcess::end(double patience_s) const {
   siginfo_t info;
   // WNOWAIT leaves the process's id taken.
   if (!wait_for_end(pid_, info, WNOWAIT, deadline_after(patience_s))) return std::nullopt;
-  if (info.si_code == CLD_EXITED) return fmt::format("exit code {}", info.si_status);
-  return fmt::format("signal {} ({})", info.si_status, ::strsignal(info.si_status));
+  if (info.si_code == CLD_EXITED) return End{fmt::format("exit code {}", info.si_status)};
+  // Signals that no fault of a program's own raises.
+  constexpr std::array kFromOutside = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+  return End{
+      fmt::format("signal {} ({})", info.si_status, ::strsignal(info.si_status)),
+      std::find(kFromOutside.begin(), kFromOutside.end(), info.si_status) != kFromOutside.end()};
+}
+
+int ChildProcess::poll(std::span<pollfd> waits, double& left_s) const {
+  for (;;) {
+    const double slice_s = std::clamp(left_s, 0.0, kSliceS);
+    const auto start = Clock::now();
+    const int ready =
+        ::poll(waits.data(), waits.size(), static_cast<int>(std::ceil(slice_s * 1e3)));
+    // More than a slice passes only while this process does not run.
+    const auto now = ready > 0 ? std::nullopt : usage();
+    if (!now || !now->stopped) left_s -= std::min(seconds_since(start), slice_s);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return ready;
+    if (ready == 0 && left_s <= 0) return 0;
+  }
 }
 
 std::optional<ChildProcess::Usage> ChildProcess::usage() const {
@@ -75,7 +98,8 @@ std::optional<ChildProcess::Usage> ChildProcess::usage() const {
   if (!(fields >> pages)) return std::nullopt;
   const double ticks_per_s = static_cast<double>(::sysconf(_SC_CLK_TCK));
   const double page_bytes = static_cast<double>(::sysconf(_SC_PAGESIZE));
-  return Usage{state == 'S' || state == 'D', (user_ticks + system_ticks) / ticks_per_s,
+  return Usage{state == 'S' || state == 'D', state == 'T' || state == 't',
+               (user_ticks + system_ticks) / ticks_per_s,
                static_cast<std::uint64_t>(pages * page_bytes)};
 }
 

@@ -24,13 +24,21 @@ class ChildProcess {
   /// Kills it and does not wait for its end. May be called from any thread: the process's id stays
   /// taken until the destructor, so that no other process is hit.
   void kill() const noexcept;
-  /// Waits at most `patience_s` for its end and describes it: "signal 11 (Segmentation fault)",
-  /// "exit code 3". Nothing while it still runs.
-  std::optional<std::string> end(double patience_s) const;
+  struct End {
+    std::string text;     // "signal 11 (Segmentation fault)", "exit code 3"
+    bool killed = false;  // from outside: by the system when memory was short, or by somebody
+  };
+  /// Waits at most `patience_s` for its end. Nothing while it still runs.
+  std::optional<End> end(double patience_s) const;
+  /// poll() that goes on after a signal. Returns how many are ready, 0 after `left_s`, or -1 on an
+  /// error. Takes off `left_s` what it waited, but not the time in which this process or the child
+  /// was stopped (Ctrl-Z, a paused container, a sleeping machine).
+  int poll(std::span<pollfd> waits, double& left_s) const;
 
   /// What the system says of the process at one moment.
   struct Usage {
     bool waiting = false;  // for something else than a processor: a disk, a lock, a message
+    bool stopped = false;  // by a signal, or a debugger
     double cpu_s = 0;
     std::uint64_t memory_bytes = 0;  // in use, not only reserved
   };

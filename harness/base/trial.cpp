@@ -59,6 +59,17 @@ std::optional<T> value_of(const std::array<Named<T>, N>& names, std::string_view
 std::string_view to_text(Status status) { return text_of(kStatuses, status); }
 std::optional<Status> parse_status(std::string_view text) { return value_of(kStatuses, text); }
 
+bool is_machine_fault(Status status, std::string_view kind) {
+  switch (status) {
+    case Status::compile:
+      return kind == "killed";
+    case Status::runtime:
+      return kind == "killed" || kind == "out_of_memory";
+    default:
+      return false;
+  }
+}
+
 std::string_view to_text(StopReason reason) { return text_of(kStopReasons, reason); }
 std::optional<StopReason> parse_stop_reason(std::string_view text) {
   return value_of(kStopReasons, text);

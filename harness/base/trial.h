@@ -14,6 +14,11 @@ enum class Status { correct, constraints, compile, runtime, timeout, correctness
 std::string_view to_text(Status status);
 std::optional<Status> parse_status(std::string_view text);
 
+/// Whether what failed is the machine and not the configuration: its process was killed, or the
+/// GPU's memory was full. `kind` is the status's detail, see Outcome. Such a trial says nothing of
+/// its configuration, and is tried again.
+bool is_machine_fault(Status status, std::string_view kind);
+
 /// What the compiler reported for one configuration.
 struct CompileReport {
   double compile_ms = 0;  // wall time of NVRTC; 0 when the cubin came from the cache

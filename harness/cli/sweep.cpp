@@ -75,6 +75,7 @@ struct SweepOptions {
   std::string arch;
   int threads = 0;
   bool no_cache = false;
+  bool retry_failed = false;
   bool json = false;
 };
 
@@ -243,9 +244,10 @@ int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, C
   create_folder_of(options.db);
   Store store = Store::open(options.db);
   Progress progress(options.json ? Progress::Mode::silent : Progress::detect(), target.provenance);
-  Tuner tuner(sweep, *target.device, compiler, store, progress,
-              {include_directories, target.arch, "assay sweep " + options.file,
-               include_directories.front(), target.provenance, target.compile_only});
+  Tuner tuner(
+      sweep, *target.device, compiler, store, progress,
+      {include_directories, target.arch, "assay sweep " + options.file, include_directories.front(),
+       target.provenance, target.compile_only, options.retry_failed});
   const SweepSummary summary{sweep, target.device->info(), target.provenance, target.compile_only};
   try {
     tuner.run();
@@ -346,7 +348,12 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
   verb->add_option("--threads", options->threads, "compiler threads; default: one for each core")
       ->option_text("COUNT");
   verb->add_flag("--no-cache", options->no_cache, "compile every configuration anew");
-  verb->add_flag("--json", options->json, "print the summary as JSON, and no progress");
+  verb->add_flag("--retry-failed", options->retry_failed,
+                 "try again every stored trial that failed; what failed because the machine did is "
+                 "always tried again");
+  verb->add_flag("--json", options->json,
+                 "print the summary as JSON, and no progress; with --device all or a list of GPUs "
+                 "as {\"error\": ..., \"devices\": [a summary each]}");
   verb->footer("example: assay sweep sweeps/gemm.yaml --problem M=4096 --budget-seconds 60");
   verb->callback([options, &run] { run = [options] { return run_sweep(*options); }; });
 }

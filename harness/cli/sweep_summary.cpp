@@ -106,6 +106,16 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
     line += fmt::format(", {} of them by another sweep at the same time", report.taken);
   if (report.skipped > 0) line += fmt::format(", {} skipped (budget used up)", report.skipped);
   print_out("{}\n", line);
+  std::size_t faults = 0;
+  for (const auto& [what, count] : report.counts) {
+    if (is_machine_fault(what.first, what.second)) faults += count;
+  }
+  if (faults > 0 && summary.provenance.empty()) {
+    print_out(
+        "{} failed because the machine did, not the configuration; the same command tries them "
+        "again\n",
+        faults);
+  }
   std::uint64_t removed = 0;
   for (const auto& [constraint, points] : report.removed) removed += points;
   if (removed > 0) {

@@ -189,8 +189,9 @@ CompileProcess::Result CompileProcess::compile(const Nvrtc::Unit& unit, const Li
     if (message.contains("unfit")) throw Error(message["unfit"].get<std::string>());
   }
   if (result.end == End::death) {
-    result.cause_of_death = child_->end(kEndPatienceS).value_or("it closed its connection");
-    result.killed = result.cause_of_death.starts_with("signal 9 ");
+    const auto end = child_->end(kEndPatienceS);
+    result.cause_of_death = end ? end->text : "it closed its connection";
+    result.killed = end && end->killed;
   }
   return result;
 }
@@ -213,7 +214,7 @@ CompileProcess::End CompileProcess::receive(const Limits& limits, std::string& r
     const Clock::time_point start = Clock::now();
     pollfd socket{socket_.get(), POLLIN, 0};
     if (poll_until({&socket, 1}, deadline_after(std::min(left_s, kLookPeriodS))) == 0) {
-      const auto usage = child_->usage().value_or(ChildProcess::Usage{true, cpu_s, 0});
+      const auto usage = child_->usage().value_or(ChildProcess::Usage{true, false, cpu_s, 0});
       // Only if this process was stopped, too, is it more than a period.
       left_s -= usage.waiting ? std::min(seconds_since(start), kLookPeriodS) : usage.cpu_s - cpu_s;
       cpu_s = usage.cpu_s;

@@ -36,7 +36,7 @@ class CompileProcess {
     Nvrtc::Output output;
     std::vector<std::string> headers;  // what NVRTC read besides the unit's text, as it names them
     std::string cause_of_death;        // "signal 11 (Segmentation fault)"
-    bool killed = false;               // by SIGKILL, which no fault of its own raises
+    bool killed = false;               // from outside, see ChildProcess::End
   };
 
   /// If it ends in anything but `done`, the object can only be destroyed. Throws Error when NVRTC

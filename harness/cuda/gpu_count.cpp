@@ -72,15 +72,16 @@ int count_gpus(std::string& reason) {
     reason = fmt::format("the NVIDIA driver did not answer within {} seconds", kTimeoutS);
     return 0;
   }
-  const std::optional<std::string> child_end = child.end(1);
+  const auto child_end = child.end(1);
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error == std::errc() && end == text.data() + text.size()) {
     if (count == 0) reason = "the NVIDIA driver finds no GPU";
     return count;
   }
-  reason =
-      text.empty() ? "the NVIDIA driver fails: " + child_end.value_or("it says nothing") : text;
+  reason = text.empty()
+               ? "the NVIDIA driver fails: " + (child_end ? child_end->text : "it says nothing")
+               : text;
   return 0;
 }
 

@@ -32,6 +32,8 @@ constexpr int kAlgorithmsPerBaseline = 16;
 constexpr double kAroundSampleSeconds = 0.005;
 constexpr int kRoundsOfShortWork = 64;
 constexpr double kRerankSlackSeconds = 60;
+// The kind of a trial whose workers were killed from outside, see is_machine_fault.
+constexpr const char* kKilled = "killed";
 
 json encode_all(const std::vector<TrialRequest>& requests) {
   json array = json::array();
@@ -155,6 +157,7 @@ struct GpuDevice::Impl {
       case Event::timed_out:
         throw Error(fmt::format("worker did not start within {} seconds", kStartTimeoutS));
       case Event::ended:
+      case Event::killed:
       case Event::garbage:
         break;
     }
@@ -170,10 +173,19 @@ struct GpuDevice::Impl {
   }
 
   /// Sends a request and hands its result to `take`. If the worker hung, died, sent garbage or lost
-  /// its context, returns what went wrong; the worker is then being replaced. Throws what the
-  /// worker threw.
+  /// its context, returns what went wrong; the worker is then being replaced. Where the worker was
+  /// killed the request is sent once more. Throws what the worker threw.
   std::optional<Outcome> ask(const json& request, double timeout_s,
                              const std::function<void(const json&)>& take) {
+    std::optional<Outcome> failed = ask_once(request, timeout_s, take);
+    if (!failed || failed->kind != kKilled) return failed;
+    failed = ask_once(request, timeout_s, take);
+    if (failed && failed->kind == kKilled) failed->message += ", as did the one before it";
+    return failed;
+  }
+
+  std::optional<Outcome> ask_once(const json& request, double timeout_s,
+                                  const std::function<void(const json&)>& take) {
     await_ready();
     if (!turns) turns.emplace(info.uuid);
     const GpuTurns::Turn turn = turns->wait();
@@ -196,6 +208,9 @@ struct GpuDevice::Impl {
         break;
       case Event::ended:
         failed = failure(Status::runtime, "crash", received.text);
+        break;
+      case Event::killed:
+        failed = failure(Status::runtime, kKilled, received.text);
         break;
       case Event::garbage:
         failed = failure(Status::runtime, "crash", "worker sent garbage: " + received.text);

@@ -23,7 +23,8 @@ struct GpuOptions {
 /// socketpair.
 ///
 /// A watchdog kills the worker when it hangs. It dies when its parent dies. After a hang, a crash
-/// or a sticky error it is replaced, which costs only the trial that caused it.
+/// or a sticky error it is replaced, which costs only the trial that caused it. If somebody else
+/// kills it, the trial is run once more.
 class GpuDevice : public Device {
  public:
   /// Starts the worker and reads what GPU it has. Throws Error (no driver, no GPU).

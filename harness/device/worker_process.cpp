@@ -120,7 +120,6 @@ void WorkerProcess::flush() {
 }
 
 WorkerProcess::Received WorkerProcess::receive(double timeout_s) {
-  const auto deadline = deadline_after(timeout_s);
   std::array<char, 65536> buffer;
   for (;;) {
     try {
@@ -131,7 +130,7 @@ WorkerProcess::Received WorkerProcess::receive(double timeout_s) {
     std::array<pollfd, 2> waits = {pollfd{socket_.get(), POLLIN, 0},
                                    pollfd{interrupt_fd(), POLLIN, 0}};
     if (!outgoing_.empty()) waits[0].events |= POLLOUT;
-    const int ready = poll_until(waits, deadline);
+    const int ready = child_->poll(waits, timeout_s);
     if (ready < 0) fail("poll", errno);
     if (ready == 0) return {Event::timed_out, {}};
     if ((waits[0].revents & POLLOUT) != 0) flush();
@@ -148,8 +147,8 @@ WorkerProcess::Received WorkerProcess::receive(double timeout_s) {
 }
 
 WorkerProcess::Received WorkerProcess::receive_end() {
-  if (const std::optional<std::string> end = child_->end(1)) {
-    return {Event::ended, "worker died: " + *end};
+  if (const auto end = child_->end(1)) {
+    return {end->killed ? Event::killed : Event::ended, "worker died: " + end->text};
   }
   kill();
   return {Event::ended, "worker closed its connection"};

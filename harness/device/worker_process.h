@@ -19,16 +19,17 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  enum class Event { answer, ended, garbage, timed_out, interrupted };
+  enum class Event { answer, ended, killed, garbage, timed_out, interrupted };
   struct Received {
     Event event = Event::answer;
-    std::string text;  // the answer; for `ended` and `garbage`, a sentence that says what happened
+    std::string text;  // the answer, or a sentence that says how it ended or what garbage it sent
   };
 
   /// Sends as much of a request as the socket takes. receive() sends the rest.
   void send(std::string_view text);
-  /// Waits at most `timeout_s` for the next answer. If anything but an answer comes, the process
-  /// cannot be used any more.
+  /// Waits at most `timeout_s` for the next answer, without the time in which this process or the
+  /// worker was stopped. `killed` is an end from outside, for which the request is not to blame. If
+  /// anything but an answer comes, the process cannot be used any more.
   Received receive(double timeout_s);
 
   /// Whether it still holds its end of the socket.

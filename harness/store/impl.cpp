@@ -73,12 +73,14 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Tr
       database, {record.kernel, record.toolchain, record.protocol, record.problem, record.config},
       IfNew::add);
   const auto stored = trial_state(database, device, ids);
-  if (stored && stored->done() && if_done == IfDone::keep) {
+  const Outcome& outcome = record.outcome;
+  // A fault of the machine says less than any result.
+  const bool says_nothing = is_machine_fault(outcome.status, outcome.kind);
+  if (stored && stored->done() && (if_done == IfDone::keep || says_nothing)) {
     link(sweep_id, stored->id);
     return;
   }
 
-  const Outcome& outcome = record.outcome;
   const CompileReport& compile = record.compile;
   std::vector<Cell> cells = {
       {"sweep_id", sweep_id},

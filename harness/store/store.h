@@ -117,8 +117,8 @@ class Store {
   /// too.
   std::vector<std::optional<TrialRecord>> reuse(std::int64_t sweep_id,
                                                 std::span<const TrialKey> keys);
-  /// Stores an outcome in the place of the one that is stored: that one was given up early, and
-  /// does not answer what is asked now.
+  /// Stores an outcome in the place of the one that is stored, which does not answer what is asked
+  /// now. A fault of the machine takes no other outcome's place.
   void replace(std::int64_t sweep_id, const TrialRecord& record);
   /// Notes that the sweep has tried all that it will of this op and problem.
   void end_screening(std::int64_t sweep_id, const std::string& op, const Problem& problem);

@@ -30,6 +30,16 @@ TEST(Trial, WordsParseBackToThemselves) {
   EXPECT_EQ(words.size(), 3u);
 }
 
+TEST(Trial, AKilledProcessAndFullMemoryAreTheMachinesFault) {
+  EXPECT_TRUE(is_machine_fault(Status::compile, "killed"));
+  EXPECT_TRUE(is_machine_fault(Status::runtime, "killed"));
+  EXPECT_TRUE(is_machine_fault(Status::runtime, "out_of_memory"));
+  EXPECT_FALSE(is_machine_fault(Status::runtime, "crash"));
+  EXPECT_FALSE(is_machine_fault(Status::compile, "error"));
+  EXPECT_FALSE(is_machine_fault(Status::timeout, "hang"));
+  EXPECT_FALSE(is_machine_fault(Status::correct, ""));
+}
+
 TEST(Trial, UnknownWordsAreNoStatus) {
   for (const char* text : {"", "Correct", "correct ", "correctnes", "precision"}) {
     EXPECT_EQ(parse_status(text), std::nullopt) << text;

@@ -1,6 +1,7 @@
 // The worker's process against the stand-in for libcuda: every way to fail costs one trial, and
 // leaves neither a process nor a descriptor behind.
 #include "cuda/gpu_count.h"
+#include "device/worker_process.h"
 #include "gpu_device_fixture.h"
 
 namespace assay {
@@ -42,6 +43,8 @@ INSTANTIATE_TEST_SUITE_P(
     Each, FaultTest,
     testing::Values(
         Fault{"crash", Status::runtime, "crash", "worker died: signal 11 (Segmentation fault)", 2},
+        Fault{"killed", Status::runtime, "killed",
+              "worker died: signal 9 (Killed), as did the one before it", 3},
         Fault{"exit", Status::runtime, "crash", "worker died: exit code 7", 2},
         Fault{"garbage", Status::runtime, "crash", "worker sent garbage: ", 2},
         Fault{"hang", Status::timeout, "hang", "within 3.1 seconds", 2},
@@ -66,17 +69,27 @@ TEST_F(GpuDeviceTest, FaultAfterFaultNeverEndsTheSweep) {
   EXPECT_EQ(gpu().num_workers_started(), 11);
 }
 
-TEST_F(GpuDeviceTest, AWorkerKilledInTheMiddleCostsTheTrialThatRan) {
-  expect_works();
-  const pid_t worker = *children().begin();
-  std::thread killer([worker] {
+// The system kills whom it likes when memory is short. That is no fault of the configuration.
+TEST_F(GpuDeviceTest, AWorkerKilledOnceInTheMiddleCostsNothing) {
+  script("slow=60000");
+  gpu();
+  const std::jthread killer([] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    ::kill(worker, SIGKILL);
+    ::kill(*children().begin(), SIGKILL);
   });
-  const Outcome outcome = run("hang");
-  killer.join();
-  EXPECT_EQ(outcome.kind, "crash");
-  EXPECT_EQ(outcome.message, "worker died: signal 9 (Killed)");
+  expect_works();
+  EXPECT_EQ(gpu().num_workers_started(), 2);
+}
+
+TEST_F(GpuDeviceTest, AWorkerKilledInSetUpIsReplaced) {
+  gpu_.emplace(options());
+  const pid_t first = *children().begin();
+  ::kill(first, SIGSTOP);
+  const std::jthread killer([first] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ::kill(first, SIGKILL);
+  });
+  gpu().setup(cubin(), std::nullopt);
   expect_works();
 }
 
@@ -89,14 +102,26 @@ TEST_F(GpuDeviceTest, AWorkerKilledBetweenTrialsCostsNone) {
   EXPECT_EQ(gpu().num_workers_started(), 2);
 }
 
+// Ctrl-Z for a minute must not cost a trial.
+TEST_F(GpuDeviceTest, AStoppedWorkerIsNoHang) {
+  expect_works();
+  const pid_t worker = *children().begin();
+  ::kill(worker, SIGSTOP);
+  const std::jthread waker([worker] {
+    std::this_thread::sleep_for(std::chrono::seconds(4));  // longer than a hang
+    ::kill(worker, SIGCONT);
+  });
+  expect_works();
+  EXPECT_EQ(gpu().num_workers_started(), 1);
+}
+
 // The watchdog must also end one that no longer reads, whatever fills the socket.
-TEST_F(GpuDeviceTest, AStoppedWorkerIsAHang) {
-  expect_works();
-  ::kill(*children().begin(), SIGSTOP);
-  TrialRequest request = ready();
-  request.plan.kernel = std::string(std::size_t{4} << 20, 'x');
-  EXPECT_EQ(gpu().run(request).status, Status::timeout);
-  expect_works();
+TEST_F(GpuDeviceTest, AWorkerThatDoesNotReadIsAHang) {
+  const fs::path deaf = folder_.write("deaf", "#!/bin/sh\nexec sleep 100\n");
+  fs::permissions(deaf, fs::perms::owner_all);
+  WorkerProcess worker(deaf, 0);
+  worker.send(std::string(std::size_t{4} << 20, 'x'));
+  EXPECT_EQ(worker.receive(0.3).event, WorkerProcess::Event::timed_out);
 }
 
 TEST_F(GpuDeviceTest, TheWorkerOfAnEndedThreadLives) {

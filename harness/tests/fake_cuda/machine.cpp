@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::size_t kMemoryBytes = std::size_t{512} << 20;
 
-constexpr std::array kLaunchFaults = {"crash",           "exit", "hang",           "garbage",
-                                      "illegal_address", "trap", "launch_refused", "out_of_memory"};
+constexpr std::array kLaunchFaults = {"crash", "killed",         "exit",
+                                      "hang",  "garbage",        "illegal_address",
+                                      "trap",  "launch_refused", "out_of_memory"};
 
 [[noreturn]] void wait_for_ever() {
   for (;;) ::pause();
@@ -163,6 +164,7 @@ CUresult Machine::misbehave(const std::string& fault) {
   if (fault == "trap") sticky_ = CUDA_ERROR_LAUNCH_FAILED;
   if (fault == "hang") hung_ = true;
   if (fault == "exit") ::_exit(7);
+  if (fault == "killed") ::raise(SIGKILL);
   if (fault == "crash") {
     ::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would turn it into an exit
     ::raise(SIGSEGV);

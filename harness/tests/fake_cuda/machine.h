@@ -27,7 +27,7 @@ inline constexpr double kBytesPerNs = 4000;
 ///   drifting         every launch of a kernel under test takes 1 % longer than the one before
 ///   no_capture       a stream cannot be captured in a graph
 ///   counter=PATH     the file, one byte a process, that these count with
-///   crash, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
+///   crash, killed, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
 ///                    what the kernel under test does instead of running, on every launch, or,
 ///                    with @N (crash@3), on the process's Nth only
 ///   once=PATH        with one of these: strikes only if there is no such file yet, and makes it

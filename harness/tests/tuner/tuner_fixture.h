@@ -50,8 +50,7 @@ class TunerTest : public testing::Test {
   SweepReport run(Device& device, Compiler& compiler) {
     Store store = Store::open(db());
     Progress progress(Progress::Mode::silent, "");
-    Tuner tuner(sweep_, device, compiler, store, progress,
-                {{}, "90a", "assay sweep", {}, "", false});
+    Tuner tuner(sweep_, device, compiler, store, progress, options_);
     try {
       tuner.run();
     } catch (...) {
@@ -90,6 +89,7 @@ class TunerTest : public testing::Test {
   SweepSpec sweep_;
   ScriptedDevice device_;
   ScriptedCompiler compiler_;
+  SweepRun::Options options_{{}, "90a", "assay sweep", {}, "", false, false};
   SweepReport report_;  // of the last run, complete or not
 };
 

@@ -58,6 +58,62 @@ TEST_F(TunerTest, RunAgainItMeasuresNothing) {
   EXPECT_EQ(report.counts, (decltype(report.counts){{{Status::correct, ""}, 10}}));
 }
 
+// The process was killed, or a neighbour had taken the GPU's memory: the next run tries again.
+TEST_F(TunerTest, RunAgainItTriesWhatTheMachineFailedIn) {
+  device_.on_run = [](const TrialRequest& request) {
+    switch (block_of(request.plan.config)) {
+      case 3:
+        return Outcome{Status::runtime, "killed", "no", {}, {}, 0};
+      case 4:
+        return Outcome{Status::runtime, "out_of_memory", "no", {}, {}, 0};
+      case 5:
+        return Outcome{Status::runtime, "crash", "no", {}, {}, 0};
+      default:
+        return timed(1000);
+    }
+  };
+  EXPECT_EQ(run().measured, 10u);
+  ScriptedDevice mended;
+  const SweepReport report = run(mended, compiler_);
+  EXPECT_EQ(blocks_of(mended.ran), (Blocks{3, 4}));
+  EXPECT_EQ(report.counts.at({Status::correct, ""}), 9u);
+  EXPECT_EQ(report.counts.at({Status::runtime, "crash"}), 1u);
+  ScriptedDevice idle;
+  EXPECT_EQ(run(idle, compiler_).kept, 10u);
+}
+
+TEST_F(TunerTest, AsksForAllThatFailedWhenToldTo) {
+  device_.on_run = [](const TrialRequest& request) {
+    if (block_of(request.plan.config) > 2) return timed(1000);
+    return Outcome{Status::timeout, "hang", "no", {}, {}, 0};
+  };
+  run();
+  options_.retry_failed = true;
+  ScriptedDevice mended;
+  EXPECT_EQ(run(mended, compiler_).counts.at({Status::correct, ""}), 10u);
+  EXPECT_EQ(blocks_of(mended.ran), (Blocks{1, 2}));
+}
+
+// It was stopped at a time limit, and is to be timed for longer when its worker is killed.
+TEST_F(TunerTest, AFaultOfTheMachineTakesNoResultsPlace) {
+  device_.on_run = [](const TrialRequest&) {
+    Outcome outcome = timed(1000);
+    outcome.timing->stop = StopReason::time_limit;
+    outcome.timing->time_limit_s = 1;
+    return outcome;
+  };
+  sweep_.measure.max_seconds_per_config = 1;
+  run();
+  sweep_.measure.max_seconds_per_config = 2;
+  device_.on_run = [](const TrialRequest&) {
+    return Outcome{Status::runtime, "killed", "no", {}, {}, 0};
+  };
+  run();
+  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+    EXPECT_EQ(row.record.outcome.status, Status::correct) << to_text(row.record.config);
+  }
+}
+
 TEST_F(TunerTest, OneMoreValueMeasuresThatOneAndRanksAnew) {
   run();
   sweep_.kernels[0].params[0].values.push_back(std::int64_t{11});

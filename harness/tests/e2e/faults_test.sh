@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Faults of the machine are tried again. On the stand-in GPU. Arguments: the program, the tree, the
+# folder of the stand-in for libcuda.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+
+cat >sweep.yaml <<YAML
+sweep: faults
+kernels: [vector_add]
+problems: [{N: 1000}]
+params: {BLOCK: [128, 256, 512], VECTOR: [1], ITEMS: [1]}
+rerank: {rounds: 6}
+YAML
+sweep() { "$assay" sweep sweep.yaml --kernels "$tree/kernels" "$@" >output 2>&1; }
+
+# A full memory and a killed worker are the machine's: said, and tried again by the same command.
+for fault in out_of_memory killed; do
+  ASSAY_FAKE_CUDA=$fault,block=256 sweep --device 0 --db $fault.db || fail "$fault: exit $?"
+  grep -q "runtime/$fault *1" output || fail "$fault is not stored as such"
+  grep -q '1 failed because the machine did' output || fail "$fault: the summary does not say so"
+  sweep --device 0 --db $fault.db || fail "$fault: the second run ends with exit $?"
+  grep -q ' 1 now, 2 kept' output || fail "$fault is not tried again"
+  grep -q 'correct *3' output || fail "$fault stays"
+  sweep --device 0 --db $fault.db || fail "$fault: the third run ends with exit $?"
+  grep -q ' 0 now, 3 kept' output || fail "$fault: the third run measures something"
+done
+
+# A crash is the configuration's, and tried again only when asked for.
+ASSAY_FAKE_CUDA=crash,block=256 sweep --device 0 --db crash.db || fail "a crash: exit $?"
+sweep --device 0 --db crash.db || fail "after a crash: exit $?"
+grep -q ' 0 now, 3 kept' output || fail "a crash is tried again unasked"
+sweep --device 0 --db crash.db --retry-failed || fail "--retry-failed: exit $?"
+grep -q ' 1 now, 2 kept' output || fail "--retry-failed tries something else than what failed"
+grep -q 'correct *3' output || fail "--retry-failed does not store what it found"
+
+echo ok
