@@ -38,22 +38,28 @@ std::optional<std::int64_t> process_start(std::int64_t pid) {
   return value;
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+// The host's name and the PID namespace: containers may have one name, but each counts its
+// processes for itself.
+std::string host() {
+  std::array<char, 256> name{}, pid_namespace{};
+  if (gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
+  if (readlink("/proc/self/ns/pid", pid_namespace.data(), pid_namespace.size() - 1) < 0) {
+    pid_namespace[0] = '\0';
+  }
+  return fmt::format("{} {}", name.data(), pid_namespace.data());
 }
 
 }  // namespace
 
 Owner this_process() {
   const std::int64_t pid = getpid();
-  return {host_name(), boot_id(), pid, process_start(pid).value_or(0)};
+  return {host(), boot_id(), pid, process_start(pid).value_or(0)};
 }
 
 bool is_alive(const Owner& owner, std::int64_t age_seconds) {
   // A WAL database cannot be shared between machines, so another boot is a past one.
   if (owner.boot_id != boot_id()) return false;
-  if (owner.host != host_name()) return age_seconds < kUnseenClaimLifetimeSeconds;
+  if (owner.host != host()) return age_seconds < kUnseenClaimLifetimeSeconds;
   return process_start(owner.pid) == owner.process_start;
 }
 

@@ -7,7 +7,7 @@ namespace assay {
 
 /// A process, named so that it cannot be mistaken for a later one with the same number.
 struct Owner {
-  std::string host;
+  std::string host;     // with the PID namespace: "box pid:[4026531836]"
   std::string boot_id;  // of the kernel that runs it
   std::int64_t pid = 0;
   std::int64_t process_start = 0;  // in clock ticks since that boot

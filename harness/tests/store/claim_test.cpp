@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -80,6 +81,40 @@ TEST(Claim, FromAnotherContainerHoldsForALimitedTime) {
   owner.pid = 0;
   EXPECT_TRUE(is_alive(owner, kUnseenClaimLifetimeSeconds - 1));
   EXPECT_FALSE(is_alive(owner, kUnseenClaimLifetimeSeconds));
+}
+
+// Two containers that share a database may have one host name. What is process 1 there is another
+// process here.
+TEST(Claim, OfALiveProcessInAnotherPidNamespaceHolds) {
+  TempFolder folder;
+  std::array<int, 2> up{}, down{};
+  ASSERT_EQ(pipe(up.data()), 0);
+  ASSERT_EQ(pipe(down.data()), 0);
+  const UniqueFd heard(up[0]), said(up[1]), awaited(down[0]), end(down[1]);
+  const auto say = [&](char word) { return write(said.get(), &word, 1) == 1; };
+  const pid_t container = start_process([&] {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return say('n') ? 0 : 1;
+    return wait_for(start_process([&] {
+      Store store = Store::open(folder / "x.db");
+      const bool claimed = store.claim(begin(store), key_of(1)) == Claim::fresh;
+      char word = claimed ? 'y' : 'x';
+      return say(word) && read(awaited.get(), &word, 1) == 1 ? 0 : 1;
+    }));
+  });
+  char word = 0;
+  ASSERT_EQ(read(heard.get(), &word, 1), 1);
+  if (word == 'n') {
+    wait_for(container);
+    GTEST_SKIP() << "this system lets nobody make a PID namespace";
+  }
+  EXPECT_EQ(word, 'y');
+  {
+    Store store = Store::open(folder / "x.db");
+    EXPECT_EQ(store.claim(begin(store), key_of(1)), Claim::taken);
+    EXPECT_TRUE(store.check().empty());
+  }
+  EXPECT_EQ(write(end.get(), &word, 1), 1);
+  EXPECT_EQ(wait_for(container), 0);
 }
 
 TEST(Claim, OfAProcessThatIsOnlyWaitedForIsDead) {
