@@ -1,4 +1,4 @@
-// `assay db check|migrate|vacuum PATH`: looks after the database file, not after the results in it.
+// `assay db check|migrate|vacuum`: looks after the database file, not after the results in it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -49,28 +49,31 @@ int vacuum(const fs::path& path) {
 }  // namespace
 
 void add_db(CLI::App& app, Verb& run) {
-  auto path = std::make_shared<std::string>();
+  auto path = std::make_shared<std::string>("results/assay.db");
+  const auto add_path = [path](CLI::App* verb) {
+    verb->add_option("--db,PATH", *path, "the database; default: results/assay.db");
+  };
   CLI::App* verb =
       app.add_subcommand("db", "check a database of results, bring it up to date, or shrink it");
   verb->require_subcommand(1);
-  verb->footer("example: assay db check results/assay.db");
+  verb->footer("example: assay db check --db results/assay.db");
 
   CLI::App* check_verb = verb->add_subcommand(
       "check", "look for damage, broken references and trials that nothing will finish");
-  check_verb->add_option("PATH", *path, "the database")->required();
+  add_path(check_verb);
   check_verb->footer(
-      "example: assay db check results/assay.db\nexit code 1 when anything is wrong");
+      "example: assay db check --db results/assay.db\nexit code 1 when anything is wrong");
   check_verb->callback([path, &run] { run = [path] { return check(*path); }; });
 
   CLI::App* migrate_verb =
       verb->add_subcommand("migrate", "bring a database of an older assay to the newest schema");
-  migrate_verb->add_option("PATH", *path, "the database")->required();
-  migrate_verb->footer("example: assay db migrate results/assay.db");
+  add_path(migrate_verb);
+  migrate_verb->footer("example: assay db migrate --db results/assay.db");
   migrate_verb->callback([path, &run] { run = [path] { return migrate(*path); }; });
 
   CLI::App* vacuum_verb = verb->add_subcommand("vacuum", "give free pages back to the disk");
-  vacuum_verb->add_option("PATH", *path, "the database")->required();
-  vacuum_verb->footer("example: assay db vacuum results/assay.db");
+  add_path(vacuum_verb);
+  vacuum_verb->footer("example: assay db vacuum --db results/assay.db");
   vacuum_verb->callback([path, &run] { run = [path] { return vacuum(*path); }; });
 }
 

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "base/stats.h"
 #include "store/impl.h"
 #include "store/owner.h"
 #include "store/rows.h"
+#include "store/schema.h"
 
 namespace assay {
 namespace {
@@ -15,6 +18,47 @@ using Problems = std::vector<std::string>;
 void check_pages(Database& database, Problems& problems) {
   for (Query row = database.query("PRAGMA integrity_check"); row.step();) {
     if (row.text(0) != "ok") problems.push_back("damaged file: " + row.text(0));
+  }
+}
+
+using Columns = std::set<std::pair<std::string, std::string>>;
+
+Columns columns_of(Database& database) {
+  Columns columns;
+  for (Query row =
+           database.query("SELECT part.name, info.name FROM sqlite_schema AS part "
+                          "JOIN pragma_table_info(part.name) AS info WHERE part.type = 'table'");
+       row.step();) {
+    columns.emplace(row.text(0), row.text(1));
+  }
+  return columns;
+}
+
+void check_schema(Database& database, Problems& problems) {
+  Database sound = Database::in_memory();
+  migrate(sound);
+  const Columns found = columns_of(database);
+  for (const auto& [table, column] : columns_of(sound)) {
+    const auto any = found.lower_bound({table, ""});
+    if (any == found.end() || any->first != table) {
+      const std::string lost = fmt::format("table {} is missing", table);
+      if (problems.empty() || problems.back() != lost) problems.push_back(lost);
+    } else if (!found.contains({table, column})) {
+      problems.push_back(fmt::format("table {} has no column {}", table, column));
+    }
+  }
+}
+
+/// Whether every text of a table can be read.
+template <class Parse>
+void check_texts(Query rows, const char* table, Parse parse, Problems& problems) {
+  while (rows.step()) {
+    try {
+      parse(rows.text(1));
+    } catch (const DamagedRow& error) {
+      problems.push_back(
+          fmt::format("row {} of table {}: {}", rows.integer(0), table, error.what()));
+    }
   }
 }
 
@@ -81,8 +125,14 @@ std::vector<std::string> Store::check() const {
     const Transaction transaction(database, Transaction::Mode::read);
     Problems problems;
     check_pages(database, problems);
-    // On damaged pages the other questions have no trustworthy answer.
+    // On damaged pages the other questions have no trustworthy answer, and without a table none.
+    if (problems.empty()) check_schema(database, problems);
     if (!problems.empty()) return problems;
+    check_texts(database.query("SELECT id, text FROM config"), "config", stored_config, problems);
+    check_texts(database.query("SELECT id, text FROM problem"), "problem", stored_problem,
+                problems);
+    check_texts(database.query("SELECT rank_id, config FROM rank_entry WHERE kernel <> ''"),
+                "rank_entry", stored_config, problems);
     check_references(database, problems);
     check_claims(database, problems);
     check_samples(database, problems);

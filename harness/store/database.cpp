@@ -158,14 +158,19 @@ std::string Database::explain(const std::filesystem::path& path, const SQLite::E
     case SQLITE_NOTADB:
       return fmt::format("{} is not an assay database", name);
     case SQLITE_CORRUPT:
-      return fmt::format("{} is damaged ({}); `assay db check` says what is lost", name,
-                         error.what());
+    case SQLITE_ERROR:  // the statements are right, so a table or a column is not there
+      return damaged(path, error.what());
     case SQLITE_IOERR:
       return fmt::format("cannot read or write {}: {} (code {})", name, error.what(),
                          error.getExtendedErrorCode());
     default:
       return fmt::format("{}: {} (code {})", name, error.what(), error.getExtendedErrorCode());
   }
+}
+
+std::string Database::damaged(const std::filesystem::path& path, std::string_view how) {
+  return fmt::format("{0} is damaged ({1}); `assay db check --db {0}` says what is lost",
+                     path.string(), how);
 }
 
 Transaction::Transaction(Database& database, Mode mode) : database_(database) {

@@ -122,6 +122,11 @@ class RowReader {
   int next_ = 0;
 };
 
+/// A row that no assay has written. guarded() adds the file's name.
+struct DamagedRow : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// One connection to a database file, with a cache of prepared statements.
 class Database {
  public:
@@ -157,9 +162,12 @@ class Database {
       return action();
     } catch (const SQLite::Exception& error) {
       throw Error(explain(path_, error));
+    } catch (const DamagedRow& error) {
+      throw Error(damaged(path_, error.what()));
     }
   }
   static std::string explain(const std::filesystem::path& path, const SQLite::Exception& error);
+  static std::string damaged(const std::filesystem::path& path, std::string_view how);
 
  private:
   Database(const std::filesystem::path& path, SQLite::Database handle);

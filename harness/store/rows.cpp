@@ -30,6 +30,15 @@ std::int64_t config_id(Database& database, const Config& config, IfNew if_new) {
                "INSERT INTO config(text) VALUES(?) RETURNING id", to_text(config));
 }
 
+template <class Parse>
+auto stored(const std::string& text, Parse parse) {
+  try {
+    return parse(text);
+  } catch (const UsageError& error) {
+    throw DamagedRow(error.what());
+  }
+}
+
 }  // namespace
 
 std::int64_t device_id(Database& database, const DeviceInfo& device,
@@ -112,9 +121,12 @@ Dimensions::Dimensions(Database& database) {
     protocols[row.integer(0)] = {row.text(1), row.real(2)};
   }
   for (Query row = database.query("SELECT id, text FROM problem"); row.step();) {
-    problems[row.integer(0)] = parse_problem(row.text(1));
+    problems[row.integer(0)] = stored_problem(row.text(1));
   }
 }
+
+Config stored_config(const std::string& text) { return stored(text, parse_config); }
+Problem stored_problem(const std::string& text) { return stored(text, parse_problem); }
 
 Timing read_timing(RowReader& row) {
   Timing timing;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,15 +49,35 @@ struct StoredDevice {
   std::string provenance;
 };
 
-/// The small tables that trials refer to, read whole.
+/// The rows of a small table, by number.
+template <class Row>
+class SmallTable : public std::unordered_map<std::int64_t, Row> {
+ public:
+  explicit SmallTable(const char* name) : name_(name) {}
+  /// Throws DamagedRow when there is no such row.
+  const Row& at(std::int64_t id) const {
+    const auto found = this->find(id);
+    if (found != this->end()) return found->second;
+    throw DamagedRow(fmt::format("row {} of table {} is missing", id, name_));
+  }
+
+ private:
+  const char* name_;
+};
+
+/// The small tables that trials refer to, read whole. Throws DamagedRow.
 struct Dimensions {
   explicit Dimensions(Database& database);
-  std::unordered_map<std::int64_t, StoredDevice> devices;
-  std::unordered_map<std::int64_t, KernelVersion> kernels;
-  std::unordered_map<std::int64_t, Toolchain> toolchains;
-  std::unordered_map<std::int64_t, Protocol> protocols;
-  std::unordered_map<std::int64_t, Problem> problems;
+  SmallTable<StoredDevice> devices{"device"};
+  SmallTable<KernelVersion> kernels{"kernel"};
+  SmallTable<Toolchain> toolchains{"toolchain"};
+  SmallTable<Protocol> protocols{"protocol"};
+  SmallTable<Problem> problems{"problem"};
 };
+
+/// A stored text as what it stands for. Throws DamagedRow when it is no such text.
+Config stored_config(const std::string& text);
+Problem stored_problem(const std::string& text);
 
 /// The columns of table `timing` that read_timing reads, for a SELECT.
 inline constexpr std::string_view kTimingColumns =

@@ -147,7 +147,8 @@ class Store {
   /// Adds a recording's rows as replayed results; rows already there are left alone.
   void import(const Recording& recording);
 
-  /// Integrity, foreign keys, rows that no process will finish: one sentence per problem found.
+  /// Pages, tables and columns, references, texts, rows that no process will finish: one sentence
+  /// per problem found.
   std::vector<std::string> check() const;
   /// Rewrites the file without the space that deleted rows left.
   void vacuum();

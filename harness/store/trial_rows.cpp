@@ -20,6 +20,7 @@ RankEntry read_entry(RowReader& row) {
   RankEntry entry;
   entry.kernel = row.text();
   entry.config = row.text();
+  if (!entry.kernel.empty()) stored_config(entry.config);
   entry.samples_ns = row.reals();
   entry.median_ns = row.real();
   entry.ratio_to_best = row.interval();
@@ -104,7 +105,7 @@ TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids)
   record.toolchain = dimensions.toolchains.at(ids.toolchain);
   record.protocol = dimensions.protocols.at(ids.protocol);
   record.problem = dimensions.problems.at(ids.problem);
-  record.config = parse_config(row.text());
+  record.config = stored_config(row.text());
   Outcome& outcome = record.outcome;
   outcome.status = parse_status(row.text()).value_or(Status::runtime);
   outcome.kind = row.text();

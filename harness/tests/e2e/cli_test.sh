@@ -107,6 +107,20 @@ expect 3 'newer.db was written by a newer assay' "$assay" sweep "$vector_add" --
 cp a.db damaged.db
 dd if=/dev/urandom of=damaged.db bs=1024 seek=6 count=30 conv=notrunc status=none
 expect 3 'damaged.db is damaged' "$assay" sweep "$vector_add" --device none --db damaged.db
+# Damage that only `db check` names in full, and that every other verb says to ask it about.
+damage() {
+  cp a.db $1.db
+  sqlite3 $1.db "$2"
+  expect 1 "$3" "$assay" db check --db $1.db
+  for verb in best 'show --times' 'export --format csv'; do
+    expect 3 "$1.db is damaged .*\`assay db check --db $1.db\` says" "$assay" $verb --db $1.db
+  done
+}
+damage table 'DROP TABLE validation' 'table validation is missing'
+damage column 'ALTER TABLE timing DROP COLUMN power_w' 'table timing has no column power_w'
+damage config "UPDATE config SET text = 'BLOCK' WHERE id = (SELECT min(config_id) FROM trial)" \
+  'row [0-9]+ of table config: expected'
+damage toolchain 'DELETE FROM toolchain' 'belongs to a toolchain that does not exist'
 expect 3 'cannot create .*/proc/no/such' "$assay" sweep "$vector_add" --device none --db /proc/no/such/a.db
 expect 2 'missing.db' "$assay" best --db missing.db
 
@@ -251,7 +265,7 @@ if [[ $code -ne 130 || $elapsed_ms -gt 1500 ]]; then
   echo "FAILED: Ctrl-C ended with exit $code after $elapsed_ms ms"
   cat c.log
 fi
-expect 0 '^c.db: ok$' "$assay" db check c.db
+expect 0 '^c.db: ok$' "$assay" db check --db c.db
 expect 0 'correct +compiled +[1-9]' "$assay" show --db c.db
 
 if [[ $failures -gt 0 ]]; then

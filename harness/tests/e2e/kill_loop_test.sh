@@ -87,7 +87,7 @@ echo "$lost of them were lost to a kill"
   fail "a kill was taken for something else"
 [[ $(sqlite3 a.db 'SELECT count(DISTINCT problem_id) FROM rank JOIN rank_entry ON rank_id = rank.id
                    WHERE winner') -eq 2 ]] || fail "a problem has no winner"
-"$assay" db check a.db >output 2>&1 || fail "the database is not sound"
+"$assay" db check --db a.db >output 2>&1 || fail "the database is not sound"
 
 "${sweep[@]}" >output 2>&1 || fail "the ended sweep cannot be run again: exit $?"
 finished | cmp -s after - || fail "the ended sweep measured something again"

@@ -48,7 +48,7 @@ grep -qE ' 0 now, [1-9][0-9]* kept' output || fail "another objective measured t
   fail "another objective did not rank again"
 "$assay" show --times --db a.db >output 2>&1 || fail "the times cannot be shown"
 grep -q 'correct, censored' output || fail "no time is marked censored"
-"$assay" db check a.db >output 2>&1 || fail "the database is not sound"
+"$assay" db check --db a.db >output 2>&1 || fail "the database is not sound"
 # A parent without standard streams once gave its socket the number of one, and no worker started.
 "$assay" sweep sweep.yaml --kernels "$tree/kernels" --db closed.db --device 0 <&- >&- 2>&- ||
   fail "without standard streams the sweep ends with exit $?"

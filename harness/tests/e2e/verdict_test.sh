@@ -111,5 +111,5 @@ wait $! || fail "the first of two sweeps ends with exit $?"
 is "the winners of two sweeps at once" "$(best --db both.db)" "1000 1024 2000 1024 3000 1024 4000 1024"
 sweep both both.db
 grep -q ' 0 now, 20 kept' output || fail "two sweeps at once left something to measure"
-"$assay" db check both.db >output 2>&1 || fail "the database is not sound"
+"$assay" db check --db both.db >output 2>&1 || fail "the database is not sound"
 echo ok

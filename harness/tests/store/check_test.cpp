@@ -11,17 +11,21 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A database with one timed trial, which a test then changes by SQL.
-std::vector<std::string> problems_after(const char* sql) {
-  TempFolder folder;
+// A database with one timed trial, changed by SQL.
+void make_database(const std::filesystem::path& path, const char* sql) {
   {
-    Store store = Store::open(folder / "x.db");
+    Store store = Store::open(path);
     const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
     store.finish(sweep, timed_record(key_of(1)));
     store.end_sweep(sweep, "done");
   }
-  Database::open(folder / "x.db", std::chrono::milliseconds(20))
+  Database::open(path, std::chrono::milliseconds(20))
       .exec(std::string("PRAGMA foreign_keys = OFF; ") + sql);
+}
+
+std::vector<std::string> problems_after(const char* sql) {
+  TempFolder folder;
+  make_database(folder / "x.db", sql);
   return Store::open_readonly(folder / "x.db").check();
 }
 
@@ -47,6 +51,40 @@ TEST(Check, FindsAMedianThatItsSamplesDoNotHave) {
 TEST(Check, FindsSamplesCutShort) {
   EXPECT_THAT(problems_after("UPDATE timing SET times_ns = x'0011223344'"),
               ElementsAre("the samples of trial 1 end in the middle of a number"));
+}
+
+TEST(Check, FindsAMissingTableAndAMissingColumn) {
+  EXPECT_THAT(problems_after("DROP TABLE rank_noise; DROP TABLE screened"),
+              ElementsAre("table rank_noise is missing", "table screened is missing"));
+  EXPECT_THAT(problems_after("ALTER TABLE timing DROP COLUMN roofline_ns"),
+              ElementsAre("table timing has no column roofline_ns"));
+}
+
+TEST(Check, FindsTextsThatCannotBeRead) {
+  EXPECT_THAT(problems_after("UPDATE config SET text = 'BLOCK'"),
+              ElementsAre(HasSubstr("row 1 of table config: expected ")));
+  EXPECT_THAT(problems_after("UPDATE problem SET text = 'M=many'"),
+              ElementsAre(HasSubstr("row 1 of table problem: expected ")));
+}
+
+/// What Store::results says of a database that was changed by SQL.
+std::string refusal_after(const char* sql) {
+  TempFolder folder;
+  make_database(folder / "x.db", sql);
+  return message_of<Error>([&] { Store::open_readonly(folder / "x.db").results({}); });
+}
+
+// Whoever reads a damaged database is told by which command to look at it.
+TEST(Check, IsAdvisedToWhoeverMeetsTheDamage) {
+  for (const char* sql : {"DROP TABLE config", "ALTER TABLE timing DROP COLUMN roofline_ns",
+                          "UPDATE config SET text = 'BLOCK'", "UPDATE problem SET text = 'M=many'",
+                          "DELETE FROM toolchain"}) {
+    const std::string refusal = refusal_after(sql);
+    EXPECT_THAT(refusal, HasSubstr("x.db is damaged (")) << sql;
+    EXPECT_THAT(refusal, HasSubstr("`assay db check --db ")) << sql;
+  }
+  EXPECT_THAT(refusal_after("DELETE FROM toolchain"),
+              HasSubstr("row 1 of table toolchain is missing"));
 }
 
 TEST(Check, FindsAClaimThatNobodyWillFinish) {
