@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "base/error.h"
 #include "base/value.h"
@@ -21,6 +23,17 @@ inline const nlohmann::ordered_json& member(const nlohmann::ordered_json& object
   const auto found = object.find(key);
   if (found == object.end()) throw Damage(fmt::format("'{}' is missing", key));
   return *found;
+}
+
+/// The integer that `key` names. Throws Damage when it is none, or too large.
+template <class Integer>
+Integer integer(const nlohmann::ordered_json& value, const char* key) {
+  if (!value.is_number_integer()) throw Damage(fmt::format("'{}' is not an integer", key));
+  // The library would read 2^64 - 1 as -1.
+  const bool fits = value.is_number_unsigned() ? std::in_range<Integer>(value.get<std::uint64_t>())
+                                               : std::in_range<Integer>(value.get<std::int64_t>());
+  if (!fits) throw Damage(fmt::format("'{}' is out of range: {}", key, value.dump()));
+  return value.get<Integer>();
 }
 
 /// Whether `parse` turns the text of a configuration or problem back into it. The store keeps only

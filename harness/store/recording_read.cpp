@@ -16,6 +16,7 @@ namespace assay {
 namespace {
 
 using json_row::Damage;
+using json_row::integer;
 using json_row::member;
 using Json = nlohmann::ordered_json;
 
@@ -43,19 +44,6 @@ double number_or_zero(const Json& object, const char* key) {
 
 // Turns milliseconds of the file into nanoseconds: exactly the tenths that were written.
 double nanoseconds(double ms) { return std::round(ms * 1e7) / 10; }
-
-template <class Integer>
-Integer integer(const Json& value, const char* key) {
-  if (!value.is_number_integer()) throw Damage(fmt::format("'{}' is not an integer", key));
-  const bool too_big = value.is_number_unsigned() &&
-                       value.get<std::uint64_t>() >
-                           static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  const auto wide = too_big ? 0 : value.get<std::int64_t>();
-  if (too_big || !std::in_range<Integer>(wide)) {
-    throw Damage(fmt::format("'{}' is out of range: {}", key, value.dump()));
-  }
-  return static_cast<Integer>(wide);
-}
 
 template <class Integer>
 void read(const Json& object, const char* key, Integer& into) {

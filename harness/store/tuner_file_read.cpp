@@ -14,6 +14,7 @@ namespace assay {
 namespace {
 
 using json_row::Damage;
+using json_row::integer;
 using json_row::member;
 using Json = nlohmann::ordered_json;
 
@@ -34,7 +35,7 @@ std::string text_or_empty(const Json& object, const char* key) {
 
 /// Parameters are integers and words here; Python's True is 1.
 Value read_value(const std::string& name, const Json& value) {
-  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number_integer()) return integer<std::int64_t>(value, name.c_str());
   if (value.is_boolean()) return std::int64_t{value.get<bool>()};
   if (value.is_string()) return value.get<std::string>();
   throw Damage(
@@ -144,13 +145,36 @@ void read_result(const Json& result, const std::string& file_unit, TrialRecord& 
   }
 }
 
+using Row = std::pair<std::string, Json>;
+
+/// Parses a document. The rows of a cachefile go to `rows` and not into the document: an object
+/// that keeps its order looks each new key up among all others, which takes minutes for 10^5 rows.
+Json parse(const std::string& text, std::vector<Row>& rows) {
+  rows.clear();
+  bool in_cache = false;
+  std::string key;
+  const auto take = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::key) {
+      if (depth == 1) in_cache = parsed == "cache";
+      if (depth == 2) key = parsed.get<std::string>();
+    }
+    const bool is_row =
+        in_cache && depth == 2 &&
+        (event == Json::parse_event_t::object_end || event == Json::parse_event_t::array_end ||
+         event == Json::parse_event_t::value);
+    if (is_row) rows.emplace_back(key, std::move(parsed));
+    return !is_row;
+  };
+  return Json::parse(text, take, false);
+}
+
 /// Parses the document. A cachefile whose tuner was stopped lacks its end, which is added first.
-Json parse(std::string text, const std::filesystem::path& path) {
+Json parse(std::string text, const std::filesystem::path& path, std::vector<Row>& rows) {
   check_json(text, path.string());
-  Json document = Json::parse(text, nullptr, false);
+  Json document = parse(text, rows);
   if (document.is_discarded()) {
     text.erase(text.find_last_not_of(" \t\r\n,") + 1);
-    document = Json::parse(text + "}}", nullptr, false);
+    document = parse(text + "}}", rows);
   }
   if (!document.is_object()) {
     throw UsageError(fmt::format("{}: expected JSON, of Kernel Tuner or T4", path.string()));
@@ -159,15 +183,18 @@ Json parse(std::string text, const std::filesystem::path& path) {
 }
 
 /// x, y and z of a Kernel Tuner problem; nothing when the problem is computed in Python.
-Problem read_problem(const Json& document) {
+Problem read_problem(const Json& document, const std::filesystem::path& path) try {
   Json sizes = document.value("problem_size", Json());
   if (!sizes.is_array()) sizes = Json::array({sizes});
   Problem problem;
   for (const Json& size : sizes) {
     if (!size.is_number_integer() || problem.size() == 3) return {};
-    problem.emplace_back(std::string(1, "XYZ"[problem.size()]), size.get<std::int64_t>());
+    problem.emplace_back(std::string(1, "XYZ"[problem.size()]),
+                         integer<std::int64_t>(size, "problem_size"));
   }
   return problem;
+} catch (const Damage& damage) {
+  throw UsageError(fmt::format("{}: {}", path.string(), damage.what()));
 }
 
 /// "convolution_A100" of "convolution_A100.json.gz".
@@ -184,7 +211,8 @@ bool is_tuner_file(const std::filesystem::path& path) {
 }
 
 Recording read_tuner_file(const std::filesystem::path& path) {
-  const Json document = parse(read_maybe_gzip(path), path);
+  std::vector<Row> rows;
+  Json document = parse(read_maybe_gzip(path), path, rows);
   const bool is_cachefile = document.contains("cache") && document.contains("tune_params_keys");
   if (!is_cachefile && !document.contains("results")) {
     throw UsageError(fmt::format(
@@ -199,9 +227,13 @@ Recording read_tuner_file(const std::filesystem::path& path) {
   const std::string kernel = text_or_empty(document, "kernel_name");
   blank.kernel.name = blank.kernel.op = kernel.empty() ? stem(path) : kernel;
   blank.protocol = {"hot", 0};  // Kernel Tuner launches back to back and flushes nothing by default
-  blank.problem = read_problem(document);
+  blank.problem = read_problem(document, path);
   const std::string unit = text_or_empty(document.value("metadata", Json::object()), "timeunit");
-  for (const auto& [key, row] : document[is_cachefile ? "cache" : "results"].items()) {
+  if (!is_cachefile) {
+    rows.clear();
+    for (auto& [key, row] : document["results"].items()) rows.emplace_back(key, std::move(row));
+  }
+  for (const auto& [key, row] : rows) {
     TrialRecord trial = blank;
     try {
       if (is_cachefile) {

@@ -153,6 +153,28 @@ TEST(TunerFile, NamesTheRowThatIsDamaged) {
               HasSubstr("result 0: 'invalidity' is 'slow', which T4 does not know"));
 }
 
+// The JSON library reads 2^64 - 1 as -1.
+TEST(TunerFile, RefusesIntegersThatAreTooLarge) {
+  const std::string row = R"({"a": 18446744073709551615, "time": 1})";
+  EXPECT_THAT(mistake_in(R"({"tune_params_keys": ["a"], "cache": {"x": )" + row + "}}"),
+              HasSubstr("json: row x: 'a' is out of range: 18446744073709551615"));
+  EXPECT_THAT(mistake_in(R"({"problem_size": 9223372036854775808, "tune_params_keys": [],)"
+                         R"( "cache": {}})"),
+              HasSubstr("json: 'problem_size' is out of range: 9223372036854775808"));
+  EXPECT_THAT(mistake_in(results(R"({"configuration": {"a": 18446744073709551615},)"
+                                 R"( "invalidity": "compile", "times": {}})")),
+              HasSubstr("json: result 0: 'a' is out of range: 18446744073709551615"));
+}
+
+TEST(TunerFile, ReadsRowsInTheirOrderWhereverTheyStand) {
+  const Recording recording =
+      read(R"({"cache": {"2": {"a": 2, "time": 1}, "1": {"a": 1, "time": 1}},)"
+           R"( "tune_params_keys": ["a"], "other": {"3": {"a": 3, "time": 1}}})");
+  ASSERT_EQ(recording.trials.size(), 2u);
+  EXPECT_EQ(to_text(recording.trials[0].config), "a=2");
+  EXPECT_EQ(to_text(recording.trials[1].config), "a=1");
+}
+
 TEST(TunerFile, SaysWhatAFileIsNot) {
   EXPECT_THAT(mistake_in("BLOCK=128"), HasSubstr("expected JSON, of Kernel Tuner or T4"));
   EXPECT_THAT(mistake_in("[1]"), HasSubstr("expected JSON"));
