@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@
 #include "device/gpu_device.h"
 #include "device/replay_device.h"
 #include "progress.h"
+#include "report/entry_json.h"
 #include "store/store.h"
 #include "tuner.h"
 
@@ -33,6 +35,7 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 /// Refuses anything but an integer of at least `low`, as a sweep's file does.
 CLI::Validator integer_from(std::int64_t low) {
@@ -191,13 +194,16 @@ std::vector<int> parse_device_list(const std::string& text) {
   std::vector<int> indices;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
-    int index = 0;
+    int index = -1;
     const char* end = text.data() + comma;
-    if (std::from_chars(text.data() + start, end, index).ptr != end || comma == start) {
+    if (std::from_chars(text.data() + start, end, index).ptr != end || index < 0) {
       throw UsageError(
           "--device: expected a GPU's index, a list such as 0,1, all, none or "
           "replay:FILE, found \"" +
           text + "\"");
+    }
+    if (std::find(indices.begin(), indices.end(), index) != indices.end()) {
+      throw UsageError(fmt::format("--device {}: GPU {} is named twice", text, index));
     }
     indices.push_back(index);
     start = comma + 1;
@@ -205,10 +211,30 @@ std::vector<int> parse_device_list(const std::string& text) {
   return indices;
 }
 
-/// The GPUs that `--device` names; none when the sweep runs elsewhere.
+/// Whether `--device` may name several GPUs. Then the JSON has a list of devices, however many
+/// there are.
+bool names_several(const std::string& device) {
+  return device == "all" ||
+         (replayed_file(device).empty() && device.find(',') != std::string::npos);
+}
+
+/// The GPUs that `--device` names; none when the sweep runs elsewhere. Throws Error when one of
+/// several is not there: none of them is then swept.
 std::vector<int> choose_gpus(const SweepOptions& options, std::string& no_gpu_reason) {
   if (options.device == "none" || !replayed_file(options.device).empty()) return {};
-  if (!options.device.empty() && options.device != "all") return parse_device_list(options.device);
+  if (!options.device.empty() && options.device != "all") {
+    const std::vector<int> indices = parse_device_list(options.device);
+    if (indices.size() == 1) return indices;  // its worker says whether it is there
+    const int num_gpus = count_gpus(no_gpu_reason);
+    if (num_gpus == 0) throw Error(fmt::format("--device {}: {}", options.device, no_gpu_reason));
+    for (const int index : indices) {
+      if (index < num_gpus) continue;
+      throw Error(
+          fmt::format("--device {}: no GPU {}: the driver reports {} of them, counted from 0",
+                      options.device, index, num_gpus));
+    }
+    return indices;
+  }
   const int num_gpus = count_gpus(no_gpu_reason);
   if (num_gpus == 0 && options.device == "all") throw Error("--device all: " + no_gpu_reason);
   std::vector<int> indices;
@@ -239,8 +265,9 @@ Target target_without_gpu(const SweepOptions& options, const SweepSpec& sweep,
   return target;
 }
 
+/// Runs the sweep on one device. With `--json` its summary is added to `summaries`, else printed.
 int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, Compiler& compiler,
-           const std::vector<fs::path>& include_directories) {
+           const std::vector<fs::path>& include_directories, Json& summaries) {
   create_folder_of(options.db);
   Store store = Store::open(options.db);
   Progress progress(options.json ? Progress::Mode::silent : Progress::detect(), target.provenance);
@@ -249,22 +276,27 @@ int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, C
       {include_directories, target.arch, "assay sweep " + options.file, include_directories.front(),
        target.provenance, target.compile_only, options.retry_failed});
   const SweepSummary summary{sweep, target.device->info(), target.provenance, target.compile_only};
+  const auto tell = [&](const char* error) {
+    if (options.json) {
+      summaries.push_back(summary_json(summary, tuner.report(), store, error));
+    } else {
+      print_summary(summary, tuner.report(), store);
+    }
+  };
   try {
     tuner.run();
   } catch (const std::exception& error) {
     // What was measured is stored. Say so before the error ends the program.
-    if (tuner.report().total == 0) throw;
-    print_summary(summary, tuner.report(), store, options.json, error.what());
-    if (options.json) std::throw_with_nested(Reported());
+    if (tuner.report().total > 0) tell(error.what());
     throw;
   }
-  print_summary(summary, tuner.report(), store, options.json);
+  tell(nullptr);
   return tuner.report().counts.contains({Status::correct, target.compile_only ? "compiled" : ""})
              ? kExitDone
              : kExitNo;
 }
 
-int run_sweep(const SweepOptions& options) {
+int run_on_all(const SweepOptions& options, Json& summaries) {
   const fs::path kernel_directory = kernel_directory_of(options);
   SweepSpec sweep = load_sweep(options.file, kernel_directory);
   if (!options.problem.empty()) choose_problems(options.problem, sweep);
@@ -287,14 +319,34 @@ int run_sweep(const SweepOptions& options) {
   const std::vector<int> gpus = choose_gpus(options, no_gpu_reason);
   if (gpus.empty()) {
     return run_on(target_without_gpu(options, sweep, include_directories, no_gpu_reason), options,
-                  sweep, compiler, include_directories);
+                  sweep, compiler, include_directories, summaries);
   }
   int worst = kExitDone;
   for (const int index : gpus) {
-    worst = std::max(
-        worst, run_on(gpu_target(index, compiler), options, sweep, compiler, include_directories));
+    worst = std::max(worst, run_on(gpu_target(index, compiler), options, sweep, compiler,
+                                   include_directories, summaries));
   }
   return worst;
+}
+
+/// What `--json` prints: the summary of the one device, or a list of them and why it ended early.
+std::string document(const std::string& device, const Json& summaries, const char* error) {
+  if (!names_several(device)) return dump(summaries.front());
+  return dump({{"error", error == nullptr ? Json(nullptr) : Json(error)}, {"devices", summaries}});
+}
+
+int run_sweep(const SweepOptions& options) {
+  Json summaries = Json::array();
+  int code = kExitDone;
+  try {
+    code = run_on_all(options, summaries);
+  } catch (const std::exception& error) {
+    if (summaries.empty()) throw;
+    write_out(document(options.device, summaries, error.what()));
+    std::throw_with_nested(Reported());
+  }
+  if (options.json) write_out(document(options.device, summaries, nullptr));
+  return code;
 }
 
 }  // namespace

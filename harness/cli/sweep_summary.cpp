@@ -57,13 +57,16 @@ std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store)
   return tuned_tables(results, Screened::show);
 }
 
-nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& report,
-                            const Store& store, const std::string& error) {
-  nlohmann::json counts = nlohmann::json::array();
+}  // namespace
+
+nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepReport& report,
+                                    const Store& store, const char* error) {
+  using nlohmann::ordered_json;
+  ordered_json counts = ordered_json::array();
   for (const auto& [what, count] : report.counts) {
     counts.push_back({{"status", to_text(what.first)}, {"kind", what.second}, {"trials", count}});
   }
-  return {{"error", error.empty() ? nlohmann::json(nullptr) : nlohmann::json(error)},
+  return {{"error", error == nullptr ? ordered_json(nullptr) : ordered_json(error)},
           {"sweep", summary.sweep.name},
           {"device", summary.device.name},
           {"provenance", summary.provenance},
@@ -86,18 +89,11 @@ nlohmann::json summary_json(const SweepSummary& summary, const SweepReport& repo
             {"finished", report.racing.finished},
             {"finished_samples", report.racing.finished_samples},
             {"saved_s", report.racing.saved_s()}}},
-          {"best", nlohmann::json::parse(best_json(winners(summary, store))).at("best")},
+          {"best", ordered_json::parse(best_json(winners(summary, store))).at("best")},
           {"warnings", report.warnings}};
 }
 
-}  // namespace
-
-void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store,
-                   bool json, const std::string& error) {
-  if (json) {
-    write_out(dump(summary_json(summary, report, store, error)));
-    return;
-  }
+void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store) {
   if (!summary.compile_only) print_out("{}\n", best_text(winners(summary, store), {}));
   print_counts(report);
   std::string line = fmt::format("\n{} of {} trials", report.measured + report.kept, report.total);

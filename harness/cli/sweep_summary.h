@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/device_info.h"
 #include "spec/sweep_spec.h"
@@ -17,10 +17,11 @@ struct SweepSummary {
   bool compile_only = false;
 };
 
-/// Prints the winners per problem, what failed and why, and where the results are: tables on
-/// stdout, or one JSON object. `error` is why the sweep ended early, for the JSON object; else
-/// empty.
-void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store,
-                   bool json, const std::string& error = "");
+/// Prints the winners per problem, what failed and why, and where the results are.
+void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store);
+
+/// The same as JSON. `error` is why the sweep ended early, or null.
+nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepReport& report,
+                                    const Store& store, const char* error);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Faults of the machine are tried again. On the stand-in GPU. Arguments: the program, the tree, the
-# folder of the stand-in for libcuda.
+# Faults of the machine are tried again, and several GPUs are swept together or not at all. On the
+# stand-in GPU. Arguments: the program, the tree, the folder of the stand-in for libcuda.
 set -uo pipefail
 
 assay=$1
@@ -15,6 +15,7 @@ params: {BLOCK: [128, 256, 512], VECTOR: [1], ITEMS: [1]}
 rerank: {rounds: 6}
 YAML
 sweep() { "$assay" sweep sweep.yaml --kernels "$tree/kernels" "$@" >output 2>&1; }
+json() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '$1')"; }
 
 # A full memory and a killed worker are the machine's: said, and tried again by the same command.
 for fault in out_of_memory killed; do
@@ -36,4 +37,20 @@ sweep --device 0 --db crash.db --retry-failed || fail "--retry-failed: exit $?"
 grep -q ' 1 now, 2 kept' output || fail "--retry-failed tries something else than what failed"
 grep -q 'correct *3' output || fail "--retry-failed does not store what it found"
 
+# Several GPUs: one JSON document, and none is swept where one of them is not there.
+export ASSAY_FAKE_CUDA=gpus=2
+for device in all 0,1; do
+  sweep --device $device --db gpus.db --json || fail "--device $device: exit $?"
+  [[ $(json '$.error') == '' && $(json '$.devices[0].trials') == 3 &&
+    $(json '$.devices[1].trials') == 3 ]] || fail "--device $device --json is no document of two"
+done
+sweep --device 1 --db gpus.db --json || fail "--device 1: exit $?"
+[[ $(json '$.trials') == 3 ]] || fail "--device 1 --json is no document of one"
+sweep --device 0,99 --db none.db
+[[ $? -eq 3 ]] || fail "GPU 99 was found"
+grep -q 'no GPU 99: the driver reports 2 of them' output || fail "GPU 99: no sentence"
+[[ ! -e none.db ]] || fail "GPU 0 was swept before GPU 99 was refused"
+sweep --device 0,0 --db none.db
+[[ $? -eq 2 ]] || fail "GPU 0 twice: exit $?"
+grep -q 'GPU 0 is named twice' output || fail "GPU 0 twice: no sentence"
 echo ok

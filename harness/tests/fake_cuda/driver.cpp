@@ -70,13 +70,13 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = Machine::get().num_gpus();
   return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   *device = ordinal;
-  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  return ordinal < Machine::get().num_gpus() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
@@ -84,8 +84,8 @@ CUresult cuDeviceGetName(char* name, int size, CUdevice) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
-  std::memset(uuid->bytes, 0xfa, sizeof uuid->bytes);
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  std::memset(uuid->bytes, 0xfa - device, sizeof uuid->bytes);
   return CUDA_SUCCESS;
 }
 

@@ -69,6 +69,7 @@ Script Script::parse(const char* text) {
     const std::string name = word.substr(0, cut);
     const std::string value = cut == std::string::npos ? "" : word.substr(cut + 1);
     if (name == "no_device") script.no_device = true;
+    if (name == "gpus") script.num_gpus = std::stoi(value);
     if (name == "counter") script.counter = value;
     if (name == "once") script.once = value;
     if (name == "slow") script.slow_us = std::stoi(value);

@@ -19,6 +19,7 @@ inline constexpr double kBytesPerNs = 4000;
 
 /// What ASSAY_FAKE_CUDA asks to go wrong: words separated by commas.
 ///   no_device        cuInit finds no GPU
+///   gpus=N           there are so many of them, else one
 ///   lost_after=N     the first N processes that start are fine, cuInit fails in all later ones
 ///   dies_after=N     the same, but the process ends
 ///   hangs_after=N    the same, but cuInit does not return
@@ -34,6 +35,7 @@ inline constexpr double kBytesPerNs = 4000;
 ///   block=B          with one of these: only launches with B threads a block count and fail
 struct Script {
   bool no_device = false;
+  int num_gpus = 1;
   std::string start_fault;  // "lost", "dies", "hangs"
   std::size_t good_starts = 0;
   std::string counter;
@@ -56,6 +58,7 @@ class Machine {
   static Machine& get();
 
   CUresult init();
+  int num_gpus() const { return script_.num_gpus; }
   bool can_capture() const { return !script_.no_capture; }
   CUresult status() const { return sticky_; }
   CUresult allocate(std::size_t bytes, void** memory);
