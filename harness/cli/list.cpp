@@ -156,7 +156,7 @@ int run_list(const Options& options) {
   const std::vector<fs::path> files = files_of(options, single);
   std::vector<KernelRow> kernels;
   std::vector<SweepRow> sweeps;
-  std::size_t mistakes = 0;
+  std::vector<std::string> mistakes;
   for (const fs::path& file : files) {
     try {
       if (is_kernel_file(file)) {
@@ -167,12 +167,12 @@ int run_list(const Options& options) {
       }
     } catch (const UsageError& error) {
       // A file with a mistake does not keep the others from being listed.
-      ++mistakes;
+      mistakes.emplace_back(error.what());
       print_err("assay: {}\n", error.what());
     }
   }
   if (options.json) {
-    print_out("{}", list_json(kernels, sweeps, device.name));
+    print_out("{}", list_json(kernels, sweeps, device.name, mistakes));
   } else if (single) {
     for (const SweepRow& sweep : sweeps) {
       kernels.insert(kernels.end(), sweep.kernels.begin(), sweep.kernels.end());
@@ -181,7 +181,7 @@ int run_list(const Options& options) {
   } else {
     print_out("{}", list_text(kernels, sweeps, device.name));
   }
-  return mistakes == 0 ? kExitDone : kExitUsage;
+  return mistakes.empty() ? kExitDone : kExitUsage;
 }
 
 }  // namespace

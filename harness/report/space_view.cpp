@@ -98,7 +98,7 @@ std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string
 }
 
 std::string list_json(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
-                      const std::string& device) {
+                      const std::string& device, const std::vector<std::string>& mistakes) {
   Json kernel_list = Json::array(), sweep_list = Json::array();
   for (const KernelRow& kernel : kernels) kernel_list.push_back(kernel_json(kernel));
   for (const SweepRow& sweep : sweeps) {
@@ -114,8 +114,11 @@ std::string list_json(const std::vector<KernelRow>& kernels, const std::vector<S
                           {"valid", valid},
                           {"kernels", std::move(of_sweep)}});
   }
-  return dump(
-      {{"device", device}, {"kernels", std::move(kernel_list)}, {"sweeps", std::move(sweep_list)}});
+  return dump({{"error", mistakes.empty() ? Json(nullptr)
+                                          : Json(fmt::format("{}", fmt::join(mistakes, "\n")))},
+               {"device", device},
+               {"kernels", std::move(kernel_list)},
+               {"sweeps", std::move(sweep_list)}});
 }
 
 }  // namespace assay

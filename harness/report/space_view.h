@@ -42,8 +42,9 @@ std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<S
 /// Kernels one by one: for each problem, how many configurations each constraint removed.
 std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string& device);
 
-/// {"device": ..., "kernels": [...], "sweeps": [...]}, everything of both texts.
+/// {"error": ..., "device": ..., "kernels": [...], "sweeps": [...]}, everything of both texts.
+/// "error" has what is wrong with the other files, a mistake a line, or is null.
 std::string list_json(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
-                      const std::string& device);
+                      const std::string& device, const std::vector<std::string>& mistakes);
 
 }  // namespace assay

@@ -90,6 +90,13 @@ void check_text(const std::shared_ptr<const SourceText>& source) {
 }  // namespace
 
 std::shared_ptr<const SourceText> load_source(const std::filesystem::path& path) {
+  std::error_code missing;  // read_file says so
+  if (std::filesystem::is_fifo(path, missing)) {
+    throw UsageError(
+        fmt::format("{}: expected a file, found a pipe: it is read more than once, "
+                    "and a kernel's source lies beside it",
+                    path.string()));
+  }
   std::string text = read_file(path, kMaxBytes);
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   std::string::size_type kept = 0;

@@ -192,7 +192,11 @@ Recording Store::record(const std::string& sweep_name) const {
         "ORDER BY provenance <> '', sweep.id DESC LIMIT 1",
         sweep_name);
     if (!row.step()) {
-      throw UsageError(fmt::format("{} has no sweep named '{}'", path().string(), sweep_name));
+      Query names = database.query(
+          "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM sweep ORDER BY name)");
+      names.step();
+      throw UsageError(fmt::format("{} has no sweep named '{}'; it holds {}", path().string(),
+                                   sweep_name, names.is_null(0) ? "none" : names.text(0)));
     }
     const StoredDevice stored = Dimensions(database).devices.at(row.integer(0));
     device = stored.info;

@@ -71,6 +71,11 @@ Store::~Store() = default;
 const std::filesystem::path& Store::path() const { return impl_->path; }
 
 Store Store::open(const std::filesystem::path& path, std::chrono::milliseconds lock_timeout) {
+  if (is_recording(path)) {
+    throw UsageError(fmt::format(
+        "{}: expected the name of a database, such as results/assay.db, found that of a recording",
+        path.string()));
+  }
   auto impl = std::make_unique<Impl>(Impl{Database::open(path, lock_timeout), path});
   Database& database = impl->database;
   database.guarded([&] {

@@ -79,7 +79,8 @@ struct Results {
 class Store {
  public:
   /// Opens or creates the database and migrates it. Throws Error when the file is not SQLite, is
-  /// another program's (application_id), or comes from a newer Assay (user_version).
+  /// another program's (application_id), or comes from a newer Assay (user_version); UsageError
+  /// when open_readonly would take the name for a recording's.
   /// `lock_timeout` is how long any method waits for another process's transaction.
   static Store open(const std::filesystem::path& path,
                     std::chrono::milliseconds lock_timeout = std::chrono::seconds(30));

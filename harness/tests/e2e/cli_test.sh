@@ -49,6 +49,8 @@ expect 2 'empty.yaml:1:1: ' "$assay" sweep empty.yaml
 head -c 4096 /dev/urandom >noise.yaml
 expect 2 'noise.yaml:[0-9]+:[0-9]+: ' "$assay" sweep noise.yaml
 expect 2 'nowhere.jsonl' "$assay" sweep "$vector_add" --device replay:nowhere.jsonl
+expect 2 "/gemm.jsonl has no sweep named 'vector_add'; it holds gemm" "$assay" sweep "$vector_add" \
+  --device "replay:$tree/results/recorded/nvidia_h200/gemm.jsonl"
 expect 3 'noise.yaml is not an assay database' "$assay" best --db noise.yaml --json
 
 # Budgets and seeds that mean nothing, on the command line and in a file.
@@ -80,9 +82,11 @@ expect 2 'unknown arch "12"' "$assay" sweep "$vector_add" --device none --arch 1
 expect 2 'dimension' "$assay" sweep "$vector_add" --device none --problem Q=3 --db a.db
 expect 2 'at least 1' "$assay" sweep "$vector_add" --device none --problem N=0 --db a.db
 expect 0 'correct/compiled' "$assay" sweep "$vector_add" --device none --problem N=77 --db a.db
-expect 0 '^a.db: ok$' "$assay" db check a.db
-expect 0 'a.db: up to date' "$assay" db migrate a.db
-expect 2 'missing.db' "$assay" db migrate missing.db
+expect 0 '^a.db: ok$' "$assay" db check --db a.db
+expect 0 'a.db: up to date' "$assay" db migrate --db a.db
+expect 2 'missing.db' "$assay" db migrate --db missing.db
+expect 2 'results/assay.db: no such database' "$assay" db check
+expect 2 'a.jsonl: expected the name of a database' "$assay" sweep "$vector_add" --device none --db a.jsonl
 expect 2 '--device: .*found "twelve"' "$assay" sweep "$vector_add" --device twelve --db a.db
 
 # Kernels that do not compile, all of it or in part: a status each, never the end of the sweep.
@@ -179,6 +183,8 @@ json_error "$assay" show 999 --json --db imported.db
 json_error "$assay" sweep nowhere.yaml --json
 json_error "$assay" sweep "$vector_add" --device none --json --db text.db
 json_error "$assay" nonsense --json
+json_error "$assay" list --json malformed.yaml
+json_error "$assay" list --json "$vector_add" malformed.yaml
 
 # Files that somebody else wrote.
 deep=$(printf '[%.0s' {1..80000})
@@ -220,16 +226,19 @@ expect 0 'vector_add' "$assay" list "$not_utf8/vector_add.yaml" --kernels "$tree
 expect 0 'correct/compiled' env -u HOME -u XDG_CACHE_HOME TMPDIR="$work/nowhere" \
   "$assay" sweep "$vector_add" --device none --problem N=79 --db a.db
 
+# A pipe can be read once only.
+expect 2 '/dev/fd/[0-9]+: expected a file, found a pipe' bash -c "'$assay' list <(cat '$vector_add')"
+
 # Ctrl-C ends what has no end: a pipe that nobody writes to, a space of 10^18 points.
-mkfifo pipe.yaml
+mkfifo pipe.jsonl
 cp "$tree/kernels/vector_add.cu" huge.cu
 {
   sed -e 's/^kernel: .*/kernel: huge/' -e '/^args:/i constraints: [P1 + P2 + P3 + P4 + P5 + P6 < 0]' \
     -e "/^params:/a \\  P1: [$(seq -s, 1000)]" "$vector_add"
 } >huge.yaml
 for i in 2 3 4 5 6; do sed -i "/^  P1:/a \\  P$i: [$(seq -s, 1000)]" huge.yaml; done
-for file in pipe.yaml huge.yaml; do
-  "$assay" list $file >endless.log 2>&1 &
+for command in 'show --db pipe.jsonl' 'list huge.yaml'; do
+  "$assay" $command >endless.log 2>&1 &
   pid=$!
   sleep 0.5
   kill -INT $pid
@@ -242,7 +251,7 @@ for file in pipe.yaml huge.yaml; do
   code=$?
   if [[ $code -ne 130 ]]; then
     failures=$((failures + 1))
-    echo "FAILED: Ctrl-C during assay list $file: exit $code"
+    echo "FAILED: Ctrl-C during assay $command: exit $code"
     cat endless.log
   fi
 done

@@ -47,7 +47,7 @@ TEST(ListText, ShowsAKernelsFirstSpace) {
 
 TEST(ListJson, EverySpaceAddsUp) {
   const auto json = nlohmann::json::parse(list_json(
-      {kernel("gemm_mma")}, {{"s", "s.yaml", "random", "hot", 2, {kernel("a")}}}, "H100"));
+      {kernel("gemm_mma")}, {{"s", "s.yaml", "random", "hot", 2, {kernel("a")}}}, "H100", {}));
   for (const auto& space : json["kernels"][0]["spaces"]) {
     int sum = space["valid"].get<int>();
     for (const auto& removal : space["removed"]) sum += removal["configurations"].get<int>();
@@ -55,6 +55,12 @@ TEST(ListJson, EverySpaceAddsUp) {
   }
   EXPECT_EQ(json["sweeps"][0]["valid"], 190);
   EXPECT_EQ(json["device"], "H100");
+  EXPECT_EQ(json["error"], nullptr);
+}
+
+TEST(ListJson, SaysWhatIsWrongWithTheOtherFiles) {
+  const auto json = nlohmann::json::parse(list_json({}, {}, "H100", {"a:1:1: no", "b:1:1: no"}));
+  EXPECT_EQ(json["error"], "a:1:1: no\nb:1:1: no");
 }
 
 }  // namespace

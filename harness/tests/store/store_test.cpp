@@ -472,8 +472,12 @@ TEST(Replace, PutsAnotherOutcomeInThePlaceOfOneGivenUp) {
 }
 
 TEST(Store, RecordOfAnUnknownSweepIsTheUsersMistake) {
-  EXPECT_EQ(message_of<UsageError>([] { Store::in_memory().record("gemm"); }),
-            ":memory: has no sweep named 'gemm'");
+  Store store = Store::in_memory();
+  EXPECT_EQ(message_of<UsageError>([&] { store.record("gemm"); }),
+            ":memory: has no sweep named 'gemm'; it holds none");
+  for (const char* name : {"b", "a", "b"}) store.begin_sweep(name, "", "", h200(), "");
+  EXPECT_EQ(message_of<UsageError>([&] { store.record("gemm"); }),
+            ":memory: has no sweep named 'gemm'; it holds a, b");
 }
 
 TEST(Store, AnUnknownSweepIsRefused) {
