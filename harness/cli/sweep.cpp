@@ -398,7 +398,8 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
                    "with --device none or a replay of another tuner: what to compile for")
       ->option_text("80|86|89|90|90a");
   verb->add_option("--threads", options->threads, "compiler threads; default: one for each core")
-      ->option_text("COUNT");
+      ->option_text("COUNT")
+      ->check(integer_from(1));
   verb->add_flag("--no-cache", options->no_cache, "compile every configuration anew");
   verb->add_flag("--retry-failed", options->retry_failed,
                  "try again every stored trial that failed; what failed because the machine did is "

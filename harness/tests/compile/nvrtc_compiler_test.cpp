@@ -61,6 +61,15 @@ struct Tree<0, S> { static constexpr int value = S; };
 extern "C" __global__ void endless(int* out) { *out = Tree<30, 1>::value; }
 )";
 
+/// Machine code of that size, which only ptxas sees: the optimiser takes minutes for it.
+std::string large_kernel(std::int64_t num_bytes) {
+  return "extern \"C\" __global__ void k(long long* x) {\n"
+         "  asm volatile(\"{.global .b8 large[" +
+         std::to_string(num_bytes) +
+         "] = {1}; mov.u64 %0, large;}\" : \"=l\"(*x));\n"
+         "}\n";
+}
+
 class NvrtcCompilerTest : public ::testing::Test {
  protected:
   fs::path write(const fs::path& name, const std::string& text) {
@@ -196,6 +205,14 @@ TEST_F(NvrtcCompilerTest, HeadersThatAreIncludedTooOftenAreRefused) {
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.log,
             "x.cu: headers are included too often: their list has more than 4194304 bytes");
+}
+
+// The compiler's process could not send it, and was said to have died.
+TEST_F(NvrtcCompilerTest, MachineCodeThatIsTooLargeIsRefused) {
+  const CompileResult result = compile(job(large_kernel(65 << 20)));
+  EXPECT_FALSE(result.ok);
+  EXPECT_THAT(result.log,
+              StartsWith("x.cu: expected at most 33554432 bytes of machine code, found "));
 }
 
 TEST_F(NvrtcCompilerTest, ASourceWithoutAnEntryCompilesToNothing) {
@@ -389,8 +406,7 @@ TEST_F(NvrtcCompilerTest, ACompilerThatIsKilledTwiceIsNoErrorOfTheKernel) {
 TEST_F(NvrtcCompilerTest, ACompileThatFillsTheMemoryIsStopped) {
   CompilerOptions small = options();
   small.memory_bytes = 200 << 20;
-  const CompileResult result =
-      NvrtcCompiler(small).submit(job("__device__ char x[1u << 30] = {1};\n")).get();
+  const CompileResult result = NvrtcCompiler(small).submit(job(large_kernel(1 << 30))).get();
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.kind, "memory");
   EXPECT_THAT(result.log, StartsWith("compile took more memory than its limit of 200 MiB, "));

@@ -87,11 +87,22 @@ expect 0 'a.db: up to date' "$assay" db migrate --db a.db
 expect 2 'missing.db' "$assay" db migrate --db missing.db
 expect 2 'results/assay.db: no such database' "$assay" db check
 expect 2 'a.jsonl: expected the name of a database' "$assay" sweep "$vector_add" --device none --db a.jsonl
+expect 2 '--threads: .*at least 1, found "-3"' "$assay" sweep "$vector_add" --threads -3 --db a.db
 expect 2 '--device: .*found "twelve"' "$assay" sweep "$vector_add" --device twelve --db a.db
 
 # Kernels that do not compile, all of it or in part: a status each, never the end of the sweep.
 expect 1 'compile/error' "$assay" sweep "$broken/fails_to_compile.yaml" --device none --db a.db
 expect 0 'compile/error' "$assay" sweep "$broken/compiles_partly.yaml" --device none --db a.db
+# A kernel of somebody else may not have the compiler quote files of this machine.
+mkdir mine library
+sed 's/^kernel: .*/kernel: reader/' "$vector_add" > mine/reader.yaml
+{ echo '#include "../library/h.cuh"'; sed 's/vector_add/reader/' "${vector_add%.yaml}.cu"; } \
+  > mine/reader.cu
+touch library/h.cuh
+expect 2 'reader.cu:1: #include "../library/h.cuh" leads to /.*/library/h.cuh, outside of /' \
+  "$assay" sweep mine/reader.yaml --device none --db a.db
+expect 0 'correct/compiled' "$assay" sweep mine/reader.yaml --device none --db a.db \
+  --include library --budget-configs 1
 
 # No GPU: a clear sentence and exit 3, when no recording can stand in.
 if [[ ! -e /dev/nvidiactl ]]; then
