@@ -25,7 +25,7 @@ double copy_bytes_per_s(const Driver& driver, CUstream stream, Timer& timer, CUd
   const Work copy = [&] {
     driver.check(driver.cuMemcpyDtoDAsync(data + half, data, half, stream), "cuMemcpyDtoDAsync");
   };
-  return 2.0 * static_cast<double>(half) / (timer.quick_median_ns(copy, kSamples) * 1e-9);
+  return 2.0 * static_cast<double>(half) / (timer.quick_median_ns({copy}, kSamples) * 1e-9);
 }
 
 double product_flops_per_s(const Driver& driver, CUstream stream, const SupportKernels& support,
@@ -46,7 +46,7 @@ double product_flops_per_s(const Driver& driver, CUstream stream, const SupportK
   product.enqueue(0, c.get());
   driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
   const double time_ns =
-      timer.quick_median_ns([&] { product.enqueue(0, c.get()); }, kProductSamples);
+      timer.quick_median_ns({[&] { product.enqueue(0, c.get()); }}, kProductSamples);
   const auto n = static_cast<double>(size);
   return 2 * n * n * n / (time_ns * 1e-9);
 }
@@ -75,7 +75,7 @@ Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKe
     ceilings.copy_bytes_per_s = copy_bytes_per_s(driver, stream, timer, data.get(), bytes);
     ceilings.read_bytes_per_s =
         static_cast<double>(bytes) /
-        (timer.quick_median_ns([&] { support.read(data.get(), bytes); }, kSamples) * 1e-9);
+        (timer.quick_median_ns({[&] { support.read(data.get(), bytes); }}, kSamples) * 1e-9);
   }
   const Cublas* cublas = nullptr;
   try {

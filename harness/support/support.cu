@@ -280,6 +280,10 @@ extern "C" __global__ void assay_add(int a_dtype, const void* a, int b_dtype, co
   }
 }
 
+extern "C" __global__ void assay_poison(u32* words, i64 n) {
+  for (i64 i = first_index(); i < n; i += stride()) words[i] = kPoisonWord;
+}
+
 // Reads everything and writes nothing. This evicts L2 and leaves only clean lines in it. Each
 // thread has four loads in flight. To keep the compiler from removing the loads, the sum is stored
 // if it hits one value in 2^32.

@@ -28,6 +28,7 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       sum_squares_(function("assay_sum_squares")),
       gather_(function("assay_gather")),
       add_(function("assay_add")),
+      poison_(function("assay_poison")),
       read_(function("assay_read")),
       hold_(function("assay_hold")),
       stamp_(function("assay_stamp")),
@@ -95,6 +96,11 @@ void SupportKernels::add(DType a_dtype, CUdeviceptr a, DType b_dtype, CUdevicept
                          CUdeviceptr out, std::int64_t elements) const {
   launch(add_, std::max(elements, kThreads), static_cast<int>(a_dtype), a,
          static_cast<int>(b_dtype), b, out, elements);
+}
+
+void SupportKernels::poison(CUdeviceptr begin, std::size_t bytes) const {
+  const auto words = static_cast<std::int64_t>(bytes / sizeof kPoisonWord);
+  launch(poison_, std::max<std::int64_t>(words, 2), begin, words);
 }
 
 void SupportKernels::read(CUdeviceptr data, std::size_t bytes) const {

@@ -30,7 +30,7 @@ void summarise(Timing& timing) {
 
 }  // namespace
 
-Timing measure(Timer& timer, const Work& work, const MeasureSpec& spec,
+Timing measure(Timer& timer, const TimedWork& work, const MeasureSpec& spec,
                std::optional<double> best_ns) {
   const Preparation preparation = row_of(protocols(), "protocol", spec.protocol).id;
   const StopRule rule(spec, best_ns);

@@ -128,20 +128,11 @@ void Timer::load(const Work& work, double seconds) const {
   }
 }
 
-void Timer::prepare(const Work& work, Preparation preparation) const {
-  switch (preparation) {
-    case Preparation::hot:
-      work();
-      return;
-    case Preparation::sustained:
-      load(work, kLoadSeconds);
-      flush();
-      return;
-    case Preparation::cold:
-    case Preparation::graph:
-      flush();
-      return;
-  }
+void Timer::prepare(const TimedWork& work, Preparation preparation) const {
+  if (preparation == Preparation::hot) work.launch();
+  if (preparation == Preparation::sustained) load(work.launch, kLoadSeconds);
+  if (work.before) work.before();
+  if (preparation != Preparation::hot) flush();
 }
 
 /// Enqueues a stamp, an event, the work, an event and a stamp.
@@ -168,13 +159,13 @@ void Timer::run_held(const Work& work) {
 
 /// Captures everything in a graph and launches it. If something cannot be captured, that is the
 /// fault of the work.
-void Timer::run_graph(const Work& work) const {
+void Timer::run_graph(const TimedWork& work) const {
   CUgraph captured = nullptr;
   driver_->check(driver_->cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
                  "cuStreamBeginCapture");
   try {
     prepare(work, Preparation::graph);
-    enqueue_timed(work, CU_EVENT_RECORD_EXTERNAL);
+    enqueue_timed(work.launch, CU_EVENT_RECORD_EXTERNAL);
     driver_->check(driver_->cuStreamEndCapture(stream_, &captured), "cuStreamEndCapture");
   } catch (const Error& error) {
     if (captured == nullptr) static_cast<void>(driver_->cuStreamEndCapture(stream_, &captured));
@@ -210,13 +201,17 @@ void Timer::forget_stamps() const {
                  "cuMemsetD8Async");
 }
 
-Sample Timer::sample(const Work& work, Preparation preparation) {
-  if (preparation != Preparation::graph) {
-    return sample_after([&] { prepare(work, preparation); }, work);
+Sample Timer::sample(const TimedWork& work, Preparation preparation) {
+  Sample sample;
+  if (preparation == Preparation::graph) {
+    forget_stamps();
+    run_graph(work);
+    sample = read_sample();
+  } else {
+    sample = sample_after([&] { prepare(work, preparation); }, work.launch);
   }
-  forget_stamps();
-  run_graph(work);
-  return read_sample();
+  if (work.after) work.after();
+  return sample;
 }
 
 Sample Timer::sample_after(const Work& before, const Work& work) {
@@ -232,13 +227,13 @@ Sample Timer::sample_after(const Work& before, const Work& work) {
   return read_sample();
 }
 
-bool Timer::settle(const Work& work, Preparation preparation) {
+bool Timer::settle(const TimedWork& work, Preparation preparation) {
   // Throw one sample away: after a check its clock is that of a busy GPU.
   sample(work, preparation);
   if (preparation != Preparation::sustained) return true;
   double older_ns = 0;
   for (const auto begin = Clock::now(); seconds_since(begin) < kLongestSettleSeconds;) {
-    load(work, kSettleLoadSeconds);
+    load(work.launch, kSettleLoadSeconds);
     std::vector<double> times_ns;
     for (int i = 0; i < kSettledSamples; ++i) {
       times_ns.push_back(sample(work, preparation).time_ns);
@@ -257,8 +252,8 @@ void Timer::rest(double time_ns) {
 }
 
 double Timer::boost_clock_mhz() {
-  const Work read = [this] { flush(); };
-  load(read, kWakeSeconds);
+  const TimedWork read = {[this] { flush(); }};
+  load(read.launch, kWakeSeconds);
   synchronise();
   std::vector<double> clocks_mhz;
   for (int i = 0; i < kSettledSamples; ++i) {
@@ -268,7 +263,7 @@ double Timer::boost_clock_mhz() {
   return clocks_mhz.empty() ? 0 : median(clocks_mhz);
 }
 
-double Timer::quick_median_ns(const Work& work, int samples) {
+double Timer::quick_median_ns(const TimedWork& work, int samples) {
   rest(sample(work, Preparation::cold).time_ns);
   std::vector<double> times_ns;
   for (int i = 0; i < samples; ++i) {

@@ -12,6 +12,13 @@ namespace assay {
 /// Enqueues work on the timer's stream without waiting for it.
 using Work = std::function<void()>;
 
+/// What a sample times, and what belongs to it outside of the timed region. Either may be empty.
+struct TimedWork {
+  Work launch;
+  Work before = {};  // enqueued ahead of it: under all protocols but `hot`, ahead of the flush, too
+  Work after = {};   // run when the sample has been taken; may throw a Failure
+};
+
 /// One timed run of the work.
 struct Sample {
   double time_ns = 0;
@@ -38,10 +45,10 @@ class Timer {
   /// Brings the GPU into the state in which samples of the protocol are taken. Under `sustained` it
   /// runs the work until samples of it repeat. False when they still do not after three seconds.
   /// Throws like sample().
-  bool settle(const Work& work, Preparation preparation);
+  bool settle(const TimedWork& work, Preparation preparation);
   /// Takes one sample. Waits. Throws CudaError, and Failure when the launches wait for the device
-  /// or cannot be captured in a graph.
-  Sample sample(const Work& work, Preparation preparation);
+  /// or cannot be captured in a graph; also what `work.after` throws.
+  Sample sample(const TimedWork& work, Preparation preparation);
   /// Takes one sample of the work, with only `before` ahead of it.
   Sample sample_after(const Work& before, const Work& work);
   /// Leaves the GPU idle after a sample of `time_ns`. Otherwise the next sample would start with
@@ -51,7 +58,7 @@ class Timer {
   double boost_clock_mhz();
   /// The median of `samples` cold samples, with a rest after each. One more before them is thrown
   /// away.
-  double quick_median_ns(const Work& work, int samples);
+  double quick_median_ns(const TimedWork& work, int samples);
 
  private:
   class Release;
@@ -60,10 +67,10 @@ class Timer {
   Mailbox& mailbox() const;
   CUdeviceptr in_mailbox(std::size_t offset) const;
   void load(const Work& work, double seconds) const;
-  void prepare(const Work& work, Preparation preparation) const;
+  void prepare(const TimedWork& work, Preparation preparation) const;
   void enqueue_timed(const Work& work, unsigned event_flags) const;
   void run_held(const Work& work);
-  void run_graph(const Work& work) const;
+  void run_graph(const TimedWork& work) const;
   void forget_stamps() const;
   Sample read_sample() const;
   void synchronise() const;

@@ -2,10 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/file.h"
 
 namespace assay {
 namespace {
+
+// One sample in so many is checked: a check takes about as long as a short sample. A kernel that
+// cheats over numbers in all timed launches gets through 64 rounds of a re-rank with a probability
+// of (1 - 3/4 * 1/4)^64, once in half a million times.
+constexpr std::uint64_t kSamplesPerCheck = 4;
+// Outputs are poisoned ahead of one sample in so many.
+constexpr std::uint64_t kDrawsPerPoison = 4;
 
 const GuardedBuffer* find_placed(const std::vector<GuardedBuffer>& placed,
                                  const std::string& name) {
@@ -116,10 +125,57 @@ Validation PreparedTrial::check_cold() {
   return check_after([this] { worker_->timer.flush(); });
 }
 
+Validation PreparedTrial::check_over_numbers() {
+  return check_after([this] {
+    draw_numbers();
+    worker_->timer.flush();
+  });
+}
+
 Validation PreparedTrial::check_after(const Work& before) {
-  poison(worker_->driver, arena_begin_, arena_bytes_, worker_->stream);
+  worker_->support.poison(arena_begin_, arena_bytes_);
   before();
   enqueue();
+  return judge();
+}
+
+TimedWork PreparedTrial::timed() {
+  return {[this] { enqueue(); }, [this] { redraw(); },
+          [this] {
+            if (worker_->secret() % kSamplesPerCheck != 0) return;
+            try {
+              judge();
+            } catch (const Failure& failure) {
+              Outcome outcome = failure.outcome();
+              outcome.message += "; this was a timed launch";
+              throw Failure(std::move(outcome));
+            }
+          }};
+}
+
+void PreparedTrial::redraw() {
+  worker_->support.poison(arena_begin_, arena_bytes_);
+  if (worker_->secret() % kDrawsPerPoison != 0) draw_numbers();
+}
+
+/// Leaves the poison in the guard zones alone.
+void PreparedTrial::draw_numbers() {
+  const auto draw = [&](const GuardedBuffer& buffer, DType dtype, std::size_t elements,
+                        double rms) {
+    const double most = rms * std::sqrt(3.0);  // a uniform number's standard deviation is rms
+    worker_->support.fill(Generator::uniform, dtype, buffer.data,
+                          static_cast<std::int64_t>(elements), worker_->secret(), -most, most);
+  };
+  for (const CheckedOutput& output : buffers_.outputs) {
+    draw(output.buffer, output.dtype, output.buffer.bytes / size_bytes(output.dtype),
+         output.reference->rms);
+  }
+  for (const GuardedBuffer& buffer : buffers_.scratch) {
+    draw(buffer, DType::f32, buffer.bytes / sizeof(float), 1);
+  }
+}
+
+Validation PreparedTrial::judge() {
   CheckReport report = worker_->checker.check(buffers_);
   for (const auto& input : report.damaged_inputs) worker_->inputs.restore(*input);
   if (report.damaged_reference) worker_->references.clear();

@@ -22,17 +22,30 @@ class PreparedTrial {
   /// Enqueues the memsets and launches that are timed.
   void enqueue() const { launcher_.enqueue(worker_->stream); }
 
+  /// The trial as it is timed, so that no launch can tell whether it is checked. Ahead of each,
+  /// what outputs and scratch hold is drawn anew: poison, or numbers like the right ones. Now and
+  /// then, which no kernel can foresee, what the timed launch left is checked. Valid as long as
+  /// this.
+  TimedWork timed();
+
   /// Poisons outputs and scratch, launches once, and checks everything the launch did. If the
   /// contract says deterministic, the outputs must also equal those of the first check, bit for
   /// bit. Throws Failure, CudaError.
   Validation check();
   /// The same with L2 evicted before the launch. The timing is then different, so races show.
   Validation check_cold();
+  /// The same where outputs and scratch hold numbers like the right ones, as ahead of most timed
+  /// launches. A kernel that does nothing where its work seems done shows.
+  Validation check_over_numbers();
   /// See unchecked_note().
   const std::string& reference_note() const { return reference_note_; }
 
  private:
   Validation check_after(const Work& before);
+  void redraw();
+  void draw_numbers();
+  /// What the last launch left.
+  Validation judge();
 
   WorkerState* worker_;
   bool deterministic_;

@@ -61,7 +61,7 @@ std::vector<BaselineTiming> time_baselines(WorkerState& worker, const TrialReque
     const auto time = [&](int algorithm) {
       baseline.enqueue(algorithm);  // loads its kernel
       worker.synchronise();
-      return worker.measure([&] { baseline.enqueue(algorithm); }, request.measure);
+      return worker.measure({[&] { baseline.enqueue(algorithm); }}, request.measure);
     };
     const Timing first = time(0);
     timings.push_back({name + "_first", baseline.product->describe(0), first});

@@ -86,7 +86,7 @@ void Race::run_round(int round, bool keep) {
     if (!runnable.alive() || worker_.context_lost) continue;
     runnable.entry->outcome = entry_outcome(worker_, [&] {
       // Use one allocation after another, so that the first elimination has seen eight.
-      const Work& work =
+      const TimedWork& work =
           runnable.works[static_cast<std::size_t>(round) % entries_.num_allocations()];
       const Sample sample = worker_.timer.sample(work, preparation_);
       if (preparation_ != Preparation::sustained) Timer::rest(sample.time_ns);
@@ -179,7 +179,7 @@ void Race::measure_energy() {
       if (!runnable.timed() || worker_.context_lost) continue;
       runnable.entry->outcome = entry_outcome(worker_, [&] {
         const auto energy_j = joules_per_launch(worker_.driver, worker_.stream, *worker_.nvml,
-                                                runnable.works.front(), kEnergySeconds);
+                                                runnable.works.front().launch, kEnergySeconds);
         if (energy_j) joules[i].push_back(*energy_j);
       });
     }

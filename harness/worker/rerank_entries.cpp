@@ -90,9 +90,8 @@ RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest
 /// Loads the code once more, for the newest allocation.
 void RerankEntries::enter_candidate(const TrialRequest& request, RunnableEntry& runnable) {
   runnable.trials.push_back(std::make_unique<PreparedTrial>(worker_, request));
-  const PreparedTrial* trial = runnable.trials.back().get();
-  runnable.works.push_back([trial] { trial->enqueue(); });
-  runnable.works.back()();  // the first launch loads what is loaded lazily
+  runnable.works.push_back(runnable.trials.back()->timed());
+  runnable.works.back().launch();  // the first launch loads what is loaded lazily
   worker_.synchronise();
 }
 
@@ -107,8 +106,8 @@ void RerankEntries::enter_baseline(BaselineGroup& baseline) {
   }
   for (std::size_t i = 0; i < baseline.algorithms.size(); ++i) {
     baseline.runnables[i].works.push_back(
-        [&product, algorithm = baseline.algorithms[i]] { product.enqueue(algorithm); });
-    baseline.runnables[i].works.back()();
+        {[&product, algorithm = baseline.algorithms[i]] { product.enqueue(algorithm); }});
+    baseline.runnables[i].works.back().launch();
   }
   worker_.synchronise();
 }

@@ -14,9 +14,9 @@ namespace assay {
 struct RunnableEntry {
   RerankEntry* entry = nullptr;
   std::vector<std::unique_ptr<PreparedTrial>>
-      trials;               // one for each allocation; none for a baseline
-  std::vector<Work> works;  // one for each allocation
-  bool stays = false;       // never drops out: others are compared with it
+      trials;                    // one for each allocation; none for a baseline
+  std::vector<TimedWork> works;  // one for each allocation
+  bool stays = false;            // never drops out: others are compared with it
 
   bool alive() const { return entry->outcome.status == Status::correct && !entry->eliminated; }
   bool timed() const { return alive() && !entry->samples_ns.empty(); }

@@ -63,8 +63,8 @@ Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
     trial.check();
     trial.check_cold();
   }
-  outcome.timing = worker.measure([&] { trial.enqueue(); }, request.measure, request.best_ns);
-  outcome.validation = trial.check();  // what was timed is what was checked
+  outcome.timing = worker.measure(trial.timed(), request.measure, request.best_ns);
+  outcome.validation = trial.check_over_numbers();
   outcome.message = remark(*outcome.timing, request.measure, worker.event_floor_ns());
   if (!trial.reference_note().empty()) {
     outcome.message += (outcome.message.empty() ? "" : "; ") + trial.reference_note();
@@ -88,7 +88,7 @@ double noise_floor_ratio(WorkerState& worker, const Work& work) {
   for (int round = 0; round < kSelfTestRounds; ++round) {
     const bool backwards = round % 2 != 0;
     for (const bool second : {backwards, !backwards}) {
-      const double time_ns = worker.timer.sample(work, Preparation::cold).time_ns;
+      const double time_ns = worker.timer.sample({work}, Preparation::cold).time_ns;
       (second ? second_ns : first_ns).push_back(time_ns);
     }
   }
@@ -104,7 +104,7 @@ SelfTest measure_self(WorkerState& worker) {
   worker.synchronise();
   const Work read = [&] { worker.support.read(data.get(), kSelfTestBytes); };
   const auto cold_ns = [&](const Work& work) {
-    return worker.timer.quick_median_ns(work, kSelfTestSamples);
+    return worker.timer.quick_median_ns({work}, kSelfTestSamples);
   };
 
   SelfTest figures;
@@ -119,7 +119,7 @@ SelfTest measure_self(WorkerState& worker) {
   const Work dirty = [&] { worker.timer.flush_by_memset(); };
   for (int i = 0; i < kSelfTestSamples; ++i) {
     dirty_ns.push_back(worker.timer.sample_after(dirty, read).time_ns);
-    const Sample sample = worker.timer.sample(read, Preparation::hot);
+    const Sample sample = worker.timer.sample({read}, Preparation::hot);
     hot_ns.push_back(sample.time_ns);
     clocks_mhz.push_back(sample.clock_mhz);
   }

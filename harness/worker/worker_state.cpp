@@ -26,12 +26,12 @@ void WorkerState::synchronise() const {
 
 double WorkerState::event_floor_ns() {
   if (known_event_floor_ns == 0) {
-    known_event_floor_ns = timer.quick_median_ns([&] { support.empty(); }, 9);
+    known_event_floor_ns = timer.quick_median_ns({[&] { support.empty(); }}, 9);
   }
   return known_event_floor_ns;
 }
 
-Timing WorkerState::measure(const Work& work, const MeasureSpec& spec,
+Timing WorkerState::measure(const TimedWork& work, const MeasureSpec& spec,
                             std::optional<double> best_ns) {
   Timing timing = assay::measure(timer, work, spec, best_ns);
   if (nvml) timing.state = nvml->state();

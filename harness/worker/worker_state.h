@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <random>
 #include <string>
 
 #include "base/device_info.h"
@@ -32,7 +33,8 @@ struct WorkerState {
   double event_floor_ns();
 
   /// assay::measure. It also notes the state that the GPU was in at the end.
-  Timing measure(const Work& work, const MeasureSpec& spec, std::optional<double> best_ns = {});
+  Timing measure(const TimedWork& work, const MeasureSpec& spec,
+                 std::optional<double> best_ns = {});
 
   /// Runs `trial`. What it throws about a configuration becomes its outcome. Afterwards the stream
   /// is idle, or context_lost is true.
@@ -53,6 +55,8 @@ struct WorkerState {
   References references;
   Checker checker;
   Arena arena;
+  /// What no kernel may foresee.
+  std::mt19937_64 secret{std::random_device{}()};
   std::optional<Ceilings> ceilings;
   std::optional<Nvml> nvml;                                 // nothing where it is not installed
   std::map<std::string, std::vector<int>> best_algorithms;  // of cuBLASLt, by problem and reference

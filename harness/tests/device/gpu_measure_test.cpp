@@ -216,6 +216,19 @@ TEST_F(GpuMeasureTest, WhatIsClearlySlowerThanTheBestIsGivenUpAndStillChecked) {
   EXPECT_FALSE(gpu().run(request).timing->censored());
 }
 
+// Whatever it does in a launch over poison or in the last one: of a re-rank's timed launches some
+// are checked, and no kernel can know which.
+TEST_F(GpuMeasureTest, AKernelThatWorksInSomeLaunchesOnlyIsFoundInTheTimedOnes) {
+  TrialRequest cheat = ready("skips_every_second");
+  cheat.plan.deterministic = false;
+  const RerankResult result = gpu().rerank({ready(), cheat}, {}, {.top = 2, .rounds = 100});
+  EXPECT_EQ(result.candidates.at(0).outcome.status, Status::correct);
+  const Outcome& outcome = result.candidates.at(1).outcome;
+  EXPECT_EQ(outcome.status, Status::correctness);
+  EXPECT_EQ(outcome.kind, "mismatch");
+  EXPECT_NE(outcome.message.find("this was a timed launch"), std::string::npos) << outcome.message;
+}
+
 // To the stand-in larger blocks are faster, by 3 % and more.
 TEST_F(GpuMeasureTest, TheClearlySlowerLeaveARerankAfterItsFirstRounds) {
   std::vector<TrialRequest> candidates;

@@ -217,6 +217,12 @@ double add(void** arguments, unsigned, unsigned) {
   return kLaunchNs;
 }
 
+double poison(void** arguments, unsigned, unsigned) {
+  auto* words = argument<std::uint32_t*>(arguments, 0);
+  std::fill_n(words, argument<std::int64_t>(arguments, 1), kPoisonWord);
+  return kLaunchNs;
+}
+
 double read(void** arguments, unsigned, unsigned) {
   return kLaunchNs + 16.0 * static_cast<double>(argument<std::int64_t>(arguments, 1)) / kBytesPerNs;
 }
@@ -261,6 +267,19 @@ void skips_last(float*, float* c, std::int32_t n) { std::memcpy(c + n - 1, &kPoi
 void writes_outside(float*, float* c, std::int32_t n) { c[n] = 0; }
 void changes_input(float* a, float*, std::int32_t) { a[0] += 1; }
 
+/// vector_add where C does not look done.
+double skips_over_numbers(void** arguments, unsigned grid, unsigned block) {
+  if (std::isfinite(*argument<const float*>(arguments, 2))) return kLaunchNs;
+  return vector_add(arguments, grid, block);
+}
+
+/// The same for every second launch alone, so that some launches over numbers are right.
+double skips_every_second(void** arguments, unsigned grid, unsigned block) {
+  static bool second = false;
+  second = !second;
+  return second ? vector_add(arguments, grid, block) : skips_over_numbers(arguments, grid, block);
+}
+
 }  // namespace
 
 Kernel find_kernel(const std::string& entry) {
@@ -272,6 +291,7 @@ Kernel find_kernel(const std::string& entry) {
       {"assay_sum_squares", sum_squares},
       {"assay_gather", gather},
       {"assay_add", add},
+      {"assay_poison", poison},
       {"assay_read", read},
       {"assay_hold", hold},
       {"assay_stamp", stamp},
@@ -281,6 +301,8 @@ Kernel find_kernel(const std::string& entry) {
       {"skips_last", mistaken<skips_last>},
       {"writes_outside", mistaken<writes_outside>},
       {"changes_input", mistaken<changes_input>},
+      {"skips_over_numbers", skips_over_numbers},
+      {"skips_every_second", skips_every_second},
   };
   const auto found = kernels.find(entry);
   return found == kernels.end() ? nullptr : found->second;
