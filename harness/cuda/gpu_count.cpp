@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-constexpr int kTimeoutS = 60;
+constexpr double kTimeoutS = 60;
 
 /// The child's whole life: writes "2", or a sentence, and ends without running the parent's exit
 /// handlers.
@@ -39,11 +39,10 @@ constexpr int kTimeoutS = 60;
 }
 
 /// Everything the child writes until it ends; false when it takes too long.
-bool read_answer(int fd, std::string& text) {
-  const auto deadline = deadline_after(kTimeoutS);
-  for (;;) {
+bool read_answer(const ChildProcess& child, int fd, std::string& text) {
+  for (double left_s = kTimeoutS;;) {
     std::array<pollfd, 2> waits = {pollfd{fd, POLLIN, 0}, pollfd{interrupt_fd(), POLLIN, 0}};
-    if (poll_until(waits, deadline) <= 0) return false;
+    if (child.poll(waits, left_s) <= 0) return false;
     if (waits[0].revents == 0) throw Interrupted();
     std::array<char, 4096> buffer;
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -68,7 +67,7 @@ int count_gpus(std::string& reason) {
   write_end.reset();
 
   std::string text;
-  if (!read_answer(read_end.get(), text)) {
+  if (!read_answer(child, read_end.get(), text)) {
     reason = fmt::format("the NVIDIA driver did not answer within {} seconds", kTimeoutS);
     return 0;
   }
