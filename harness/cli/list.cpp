@@ -31,6 +31,7 @@ struct Options {
   std::vector<std::string> paths;
   std::string arch = "90a";
   std::string kernels;
+  std::vector<std::string> include;
   bool recordings = false;
   bool json = false;
 };
@@ -101,13 +102,14 @@ SweepRow sweep_row(const fs::path& file, const Options& options, const DeviceInf
 }
 
 /// The kernels of a recording that have changed since it was measured.
-std::vector<std::string> stale_kernels(const Recording& recording, const fs::path& kernels) {
+std::vector<std::string> stale_kernels(const Recording& recording, const fs::path& kernels,
+                                       const std::vector<fs::path>& include_directories) {
   std::set<std::string> names;
   for (const TrialRecord& trial : recording.trials) names.insert(trial.kernel.name);
   std::vector<std::string> stale;
   for (const std::string& name : names) {
     const fs::path file = kernels / (name + ".yaml");
-    if (!fs::exists(file) || has_changed(load_kernel(file), recording, {kernels})) {
+    if (!fs::exists(file) || has_changed(load_kernel(file), recording, include_directories)) {
       stale.push_back(name);
     }
   }
@@ -117,12 +119,15 @@ std::vector<std::string> stale_kernels(const Recording& recording, const fs::pat
 /// The recordings of this project; exit code 1 when one is stale.
 int list_recordings(const Options& options) {
   const fs::path kernels = options.kernels.empty() ? "kernels" : options.kernels;
+  std::vector<fs::path> include_directories{kernels};
+  include_directories.insert(include_directories.end(), options.include.begin(),
+                             options.include.end());
   Table table({"recording", "sweep", "device", "recorded", ">trials", "state"});
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   bool any_stale = false;
   for (const fs::path& file : find_recordings(".")) {
     const Recording recording = read_recording(file);
-    const std::vector<std::string> stale = stale_kernels(recording, kernels);
+    const std::vector<std::string> stale = stale_kernels(recording, kernels, include_directories);
     any_stale = any_stale || !stale.empty();
     const std::string name = file.lexically_normal().string();
     const std::string state =
@@ -198,6 +203,10 @@ void add_list(CLI::App& app, Verb& run) {
   verb->add_option("--kernels", options->kernels,
                    "where the kernels of sweeps are; default: the folder kernels beside sweeps")
       ->option_text("DIR");
+  verb->add_option("--include", options->include,
+                   "with --recordings: as in sweep, a further folder of headers; may be repeated")
+      ->option_text("DIR")
+      ->check(CLI::ExistingDirectory);
   verb->add_flag("--recordings", options->recordings,
                  "list the recordings in results/recorded; exit code 1 if any is stale");
   verb->add_flag("--json", options->json, "print JSON instead of tables");

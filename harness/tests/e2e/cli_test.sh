@@ -103,6 +103,11 @@ expect 2 'reader.cu:1: #include "../library/h.cuh" leads to /.*/library/h.cuh, o
   "$assay" sweep mine/reader.yaml --device none --db a.db
 expect 0 'correct/compiled' "$assay" sweep mine/reader.yaml --device none --db a.db \
   --include library --budget-configs 1
+mkdir -p there/results/recorded
+expect 0 '' "$assay" export --format recording --sweep reader --db a.db \
+  --output there/results/recorded/reader.jsonl
+expect 2 '--include' env -C there "$assay" list --recordings --kernels ../mine
+expect 0 'current' env -C there "$assay" list --recordings --kernels ../mine --include ../library
 
 # No GPU: a clear sentence and exit 3, when no recording can stand in.
 if [[ ! -e /dev/nvidiactl ]]; then
