@@ -78,6 +78,11 @@ std::vector<std::string> parse_list(const std::string& list) {
 json compile_in_child(const Nvrtc& nvrtc, Nvrtc::Unit unit) {
   unit.options.insert(unit.options.end(), {"-Xcudafe", "--trace_includes"});
   Nvrtc::Output output = nvrtc.compile(unit);
+  if (!output.knows_options) {
+    // NVRTC 13.0 knows the two, which are in no manual. Another may not, and then lists nothing.
+    unit.options.resize(unit.options.size() - 2);
+    output = nvrtc.compile(unit);
+  }
   const std::string list = take_list();
   if (list.size() >= kMaxListBytes) {
     output = {false,

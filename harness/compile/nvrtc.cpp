@@ -118,6 +118,7 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
   }
   Output output;
   output.ok = result == NVRTC_SUCCESS;
+  output.knows_options = result != NVRTC_ERROR_INVALID_OPTION;
   std::size_t size = 0;
   api_->check(api_->program_log_size(handle, &size), "nvrtcGetProgramLogSize");
   output.log.resize(size);

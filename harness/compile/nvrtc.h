@@ -28,6 +28,7 @@ class Nvrtc {
     bool ok = false;
     std::string log;
     std::string cubin;
+    bool knows_options = true;  // false: nothing was compiled, NVRTC does not know an option
   };
 
   /// Throws Error when NVRTC is unfit; what is wrong with the unit is in the log.
