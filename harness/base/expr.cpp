@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -76,22 +78,59 @@ std::int64_t apply(Code code, std::int64_t a, std::int64_t b) {
   }
 }
 
-std::int64_t run(std::span<const Expr::Op> code, std::span<const std::int64_t> values) {
-  std::array<std::int64_t, kMaxExprDepth + 1> stack;
-  std::int64_t* top = stack.data();  // stack[0] is never read
+double apply(Code code, double a, double b) {
+  switch (code) {
+    case Code::add:
+      return a + b;
+    case Code::subtract:
+      return a - b;
+    case Code::multiply:
+      return a * b;
+    case Code::divide:
+    case Code::remainder:
+    case Code::ceil_divide:
+      if (b == 0) throw DivisionByZero();
+      if (code == Code::remainder) return std::fmod(a, b);
+      return code == Code::divide ? a / b : std::ceil(a / b);
+    case Code::minimum:
+      return std::min(a, b);
+    case Code::maximum:
+      return std::max(a, b);
+    case Code::equal:
+      return a == b;
+    case Code::not_equal:
+      return a != b;
+    case Code::less:
+      return a < b;
+    case Code::less_equal:
+      return a <= b;
+    case Code::greater:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+std::int64_t constant(std::int64_t number, std::int64_t) { return number; }
+double constant(std::int64_t number, double) { return std::bit_cast<double>(number); }
+
+template <typename Number>
+Number run(std::span<const Expr::Op> code, std::span<const std::int64_t> values) {
+  std::array<Number, kMaxExprDepth + 1> stack;
+  Number* top = stack.data();  // stack[0] is never read
   for (std::size_t at = 0; at < code.size(); ++at) {
     const Expr::Op& op = code[at];
     // A jump lands where `at` points after the loop's increment.
     const std::size_t before_target = static_cast<std::size_t>(op.target) - 1;
     switch (op.code) {
       case Code::constant:
-        *++top = op.number;
+        *++top = constant(op.number, Number{});
         break;
       case Code::load:
-        *++top = values[static_cast<std::size_t>(op.target)];
+        *++top = static_cast<Number>(values[static_cast<std::size_t>(op.target)]);
         break;
       case Code::negate:
-        *top = apply(Code::subtract, 0, *top);
+        *top = apply(Code::subtract, Number{0}, *top);
         break;
       case Code::logical_not:
         *top = *top == 0;
@@ -120,6 +159,9 @@ std::int64_t run(std::span<const Expr::Op> code, std::span<const std::int64_t> v
       case Code::jump:
         at = before_target;
         break;
+      case Code::square_root:
+        *top = static_cast<Number>(std::sqrt(static_cast<double>(*top)));
+        break;
       default:
         --top;
         *top = apply(op.code, top[0], top[1]);
@@ -132,9 +174,16 @@ std::int64_t run(std::span<const Expr::Op> code, std::span<const std::int64_t> v
 }  // namespace
 
 Expr Expr::parse(std::string_view text, const Symbols& symbols) {
+  return compiled(text, compile_expr(text, symbols, false));
+}
+
+Expr Expr::parse_real(std::string_view text, const Symbols& symbols) {
+  return compiled(text, compile_expr(text, symbols, true));
+}
+
+Expr Expr::compiled(std::string_view text, std::vector<Op> code) {
   Expr expr;
   expr.text_ = text;
-  std::vector<Op> code = compile_expr(text, symbols);
   for (const Op& op : code) {
     if (op.code == Code::load) expr.slots_.push_back(op.target);
   }
@@ -154,12 +203,24 @@ Expr Expr::constant(std::int64_t value) {
 std::int64_t Expr::eval(std::span<const std::int64_t> values) const {
   if (!code_) throw EvalError("nothing to evaluate");
   try {
-    return run(*code_, values);
+    return run<std::int64_t>(*code_, values);
   } catch (const Overflow&) {
     throw EvalError(fmt::format("\"{}\" does not fit in 64 bits", text_));
   } catch (const DivisionByZero&) {
     throw EvalError(fmt::format("\"{}\" divides by zero", text_));
   }
+}
+
+double Expr::eval_real(std::span<const std::int64_t> values) const {
+  if (!code_) throw EvalError("nothing to evaluate");
+  double value = 0;
+  try {
+    value = run<double>(*code_, values);
+  } catch (const DivisionByZero&) {
+    throw EvalError(fmt::format("\"{}\" divides by zero", text_));
+  }
+  if (!std::isfinite(value)) throw EvalError(fmt::format("\"{}\" is no finite number", text_));
+  return value;
 }
 
 }  // namespace assay

@@ -50,10 +50,14 @@ class Expr {
   Expr() = default;
   /// Throws ExprError at the first thing that is not an expression over `symbols`.
   static Expr parse(std::string_view text, const Symbols& symbols);
+  /// The same of real numbers: also 1.75, 1e-6 and sqrt(x), and 7 / 4 is 1.75. For eval_real().
+  static Expr parse_real(std::string_view text, const Symbols& symbols);
   static Expr constant(std::int64_t value);
 
   /// `values` has one entry per slot of the symbols it was parsed with. Throws EvalError.
   std::int64_t eval(std::span<const std::int64_t> values) const;
+  /// Of an expression from parse_real(). Throws EvalError also for what is not finite.
+  double eval_real(std::span<const std::int64_t> values) const;
 
   /// The slots it reads, ascending, without repeats.
   const std::vector<int>& slots() const { return slots_; }
@@ -62,6 +66,8 @@ class Expr {
   struct Op;  // one instruction of the compiled form
 
  private:
+  static Expr compiled(std::string_view text, std::vector<Op> code);
+
   std::string text_;
   std::vector<int> slots_;
   std::shared_ptr<const std::vector<Op>> code_;

@@ -39,17 +39,18 @@ struct Expr::Op {
     or_jump,       // not 0 on top: becomes 1, jump; else popped
     jump_if_zero,  // pops
     jump,
+    square_root,  // of real expressions alone
   };
 
   Code code;
   int target;           // slot of a load, destination of a jump
-  std::int64_t number;  // of a constant
+  std::int64_t number;  // of a constant; in a real expression the bits of a double
 };
 
 /// The most operands that may wait on the evaluator's stack; the parser refuses to need more.
 inline constexpr int kMaxExprDepth = 64;
 
-/// Throws ExprError.
-std::vector<Expr::Op> compile_expr(std::string_view text, const Symbols& symbols);
+/// `real`: see Expr::parse_real. Throws ExprError.
+std::vector<Expr::Op> compile_expr(std::string_view text, const Symbols& symbols, bool real);
 
 }  // namespace assay

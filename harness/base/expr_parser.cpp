@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <charconv>
 
@@ -58,7 +59,8 @@ bool is_name_part(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 
 class Parser {
  public:
-  Parser(std::string_view text, const Symbols& symbols) : text_(text), symbols_(symbols) {}
+  Parser(std::string_view text, const Symbols& symbols, bool real)
+      : text_(text), symbols_(symbols), real_(real) {}
 
   std::vector<Expr::Op> parse() {
     conditional();
@@ -137,6 +139,10 @@ class Parser {
   }
 
   void number() {
+    if (real_) {
+      real_number();
+      return;
+    }
     const std::string_view digits = take_while(is_name_part);
     const std::size_t column = at_ - digits.size();
     if (!std::all_of(digits.begin(), digits.end(), is_digit) ||
@@ -148,6 +154,20 @@ class Parser {
       throw ExprError(column, fmt::format("{} does not fit in 64 bits", digits));
     }
     push({Code::constant, 0, value});
+  }
+
+  void real_number() {
+    const std::size_t column = at_;
+    double value = 0;
+    const char* const begin = text_.data() + at_;
+    const auto read = std::from_chars(begin, text_.data() + text_.size(), value);
+    at_ += static_cast<std::size_t>(read.ptr - begin);
+    const std::string_view rest = take_while(is_name_part);
+    if (read.ec != std::errc() || !rest.empty()) {
+      throw ExprError(column, fmt::format("expected a decimal number, found \"{}\"",
+                                          text_.substr(column, at_ - column)));
+    }
+    push({Code::constant, 0, std::bit_cast<std::int64_t>(value)});
   }
 
   void name() {
@@ -167,12 +187,23 @@ class Parser {
     push({Code::load, slot, 0});
   }
 
+  void square_root() {
+    ++at_;
+    conditional();
+    expect_close();
+    emit(Code::square_root);
+  }
+
   void call(std::string_view word, std::size_t column) {
+    if (real_ && word == "sqrt") {
+      square_root();
+      return;
+    }
     const auto* function = std::find_if(std::begin(kFunctions), std::end(kFunctions),
                                         [&](const Function& f) { return f.name == word; });
     if (function == std::end(kFunctions)) {
-      throw ExprError(column,
-                      fmt::format("unknown function \"{}\"; known are cdiv, min, max", word));
+      throw ExprError(column, fmt::format("unknown function \"{}\"; known are cdiv, min, max{}",
+                                          word, real_ ? ", sqrt" : ""));
     }
     ++at_;
     conditional();
@@ -273,6 +304,7 @@ class Parser {
 
   std::string_view text_;
   const Symbols& symbols_;
+  const bool real_;
   std::size_t at_ = 0;
   int nesting_ = 0;
   int depth_ = 0;  // operands on the evaluator's stack at this point of the code
@@ -281,8 +313,8 @@ class Parser {
 
 }  // namespace
 
-std::vector<Expr::Op> compile_expr(std::string_view text, const Symbols& symbols) {
-  return Parser(text, symbols).parse();
+std::vector<Expr::Op> compile_expr(std::string_view text, const Symbols& symbols, bool real) {
+  return Parser(text, symbols, real).parse();
 }
 
 }  // namespace assay

@@ -48,6 +48,27 @@ class ExprTest : public testing::Test {
   std::vector<std::int64_t> values_;
 };
 
+TEST_F(ExprTest, RealExpressionsDivideExactly) {
+  const auto real = [&](std::string_view text) {
+    return Expr::parse_real(text, symbols_).eval_real(values_);
+  };
+  EXPECT_EQ(real("7 / 4"), 1.75);
+  EXPECT_EQ(real("1.5e3 + 1e-3"), 1500.001);
+  EXPECT_EQ(real("-M / 8"), -12.5);
+  EXPECT_EQ(real("1 / sqrt(BLOCK_M)"), 0.125);
+  EXPECT_EQ(real("cdiv(M, 64) + min(0.5, 2) + 7 % 4"), 5.5);
+  EXPECT_EQ(real("M > 99.5 ? 0.25 : 4"), 0.25);
+  EXPECT_EQ(real("SCHEDULE == grouped"), 1);
+  EXPECT_EQ(real("9007199254740993 * 0 + 010"), 10);
+  EXPECT_THROW(real("1 / (M - 100)"), EvalError);
+  EXPECT_THROW(real("sqrt(0 - M)"), EvalError);
+  EXPECT_THROW(real("1e300 * 1e300"), EvalError);
+  for (const char* text : {"1.5.2", "0x10", "1e", "sqrt(1, 2)", "sqrt()", "cdiv(1)", "1.5M"}) {
+    EXPECT_THROW(real(text), ExprError) << text;
+  }
+  EXPECT_EQ(mistake("sqrt(4)"), "0: unknown function \"sqrt\"; known are cdiv, min, max");
+}
+
 TEST_F(ExprTest, BindsLikeC) {
   EXPECT_EQ(eval("2 + 3 * 4"), 14);
   EXPECT_EQ(eval("(2 + 3) * 4"), 20);
