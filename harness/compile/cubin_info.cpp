@@ -1,0 +1,76 @@
+// A cubin is an ELF file. The code of entry E is in the section .text.E, and .nv.info.E describes
+// it by a list of attributes. A byte says how an attribute's value is stored, the next one which it
+// is. Form 4 has a 16-bit size and that many bytes; any other form has 16 bits in all. Attribute
+// 0x17 describes one parameter in 12 bytes: 4 of no interest, its number and its offset in 16 bits
+// each, and a word whose upper 14 bits are its size.
+#include "compile/cubin_info.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kCode = ".text.", kInfo = ".nv.info.";
+constexpr unsigned char kSizedForm = 4, kParameter = 0x17;
+constexpr std::size_t kParameterBytes = 12;
+
+/// The T at `offset`; nothing beyond the end.
+template <typename T>
+std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+std::string_view part(std::string_view bytes, std::uint64_t offset, std::uint64_t size) {
+  if (offset > bytes.size()) return {};
+  return bytes.substr(offset, size);
+}
+
+std::vector<std::int64_t> parameter_sizes(std::string_view info) {
+  std::map<std::uint16_t, std::int64_t> sizes;  // by number
+  while (info.size() >= 4) {
+    const auto form = static_cast<unsigned char>(info[0]);
+    const auto attribute = static_cast<unsigned char>(info[1]);
+    const std::size_t size = form == kSizedForm ? *read<std::uint16_t>(info, 2) : 0;
+    const std::string_view value = part(info, 4, size);
+    if (attribute == kParameter && value.size() == kParameterBytes) {
+      sizes[*read<std::uint16_t>(value, 4)] = *read<std::uint32_t>(value, 8) >> 18;
+    }
+    info.remove_prefix(std::min(info.size(), 4 + size));
+  }
+  std::vector<std::int64_t> list;
+  for (const auto& [number, size] : sizes) list.push_back(size);
+  return list;
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cubin) {
+  std::map<std::string, std::vector<std::int64_t>> entries;
+  const auto header = read<Elf64_Ehdr>(cubin, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return entries;
+  const auto section = [&](std::uint64_t index) {
+    return read<Elf64_Shdr>(cubin, header->e_shoff + index * sizeof(Elf64_Shdr));
+  };
+  const auto names = section(header->e_shstrndx);
+  if (!names) return entries;
+  for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
+    const auto each = section(i);
+    if (!each) break;
+    const std::string_view text = part(cubin, names->sh_offset + each->sh_name, cubin.size());
+    const std::string_view name = text.substr(0, text.find('\0'));
+    if (name.starts_with(kCode)) entries.try_emplace(std::string(name.substr(kCode.size())));
+    if (!name.starts_with(kInfo)) continue;
+    entries[std::string(name.substr(kInfo.size()))] =
+        parameter_sizes(part(cubin, each->sh_offset, each->sh_size));
+  }
+  return entries;
+}
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+#include "compile/cubin_info.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "compile/nvrtc_compiler.h"
+#include "temp_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+constexpr char kEntries[] = R"(
+struct Pair { double low, high; };
+extern "C" __global__ void none() {}
+extern "C" __global__ void some(const float* a, Pair pair, unsigned char c, int unused, float* b) {
+  b[threadIdx.x] = a[threadIdx.x] * c + pair.low + pair.high;
+}
+)";
+
+std::string cubin_of(const TempFolder& folder, const std::string& arch) {
+  CompilerOptions options;
+  options.cache_directory = folder.path() / "cache";
+  NvrtcCompiler compiler(options);
+  const CompileResult result =
+      compiler.submit({folder.write("x.cu", kEntries), {folder.path()}, {}, arch}).get();
+  EXPECT_TRUE(result.ok) << result.log;
+  return read_file(result.cubin_path);
+}
+
+TEST(CubinInfo, KnowsEveryEntryAndTheSizesOfItsParameters) {
+  const TempFolder folder;
+  for (const char* arch : {"80", "90a"}) {
+    EXPECT_THAT(entries_of(cubin_of(folder, arch)),
+                ElementsAre(Pair("none", IsEmpty()), Pair("some", ElementsAre(8, 16, 1, 4, 8))))
+        << arch;
+  }
+}
+
+TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
+  const TempFolder folder;
+  const std::string cubin = cubin_of(folder, "80");
+  EXPECT_THAT(entries_of(""), IsEmpty());
+  EXPECT_THAT(entries_of("\x7f"
+                         "ELF"),
+              IsEmpty());
+  EXPECT_THAT(entries_of(std::string(4096, 'x')), IsEmpty());
+  // Wherever it is cut, or a byte of it is another, nothing beyond its end is read.
+  for (std::size_t i = 0; i < cubin.size(); i += 7) {
+    entries_of(cubin.substr(0, i));
+    std::string damaged = cubin;
+    damaged[i] = static_cast<char>(~damaged[i]);
+    entries_of(damaged);
+  }
+}
+
+}  // namespace
+}  // namespace assay
