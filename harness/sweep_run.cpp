@@ -1,10 +1,16 @@
 #include "sweep_run.h"
 
+#include <algorithm>
 #include <ctime>
 #include <future>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/elapsed.h"
+#include "base/file.h"
 #include "base/interrupt.h"
+#include "compile/cubin_info.h"
 
 namespace assay {
 namespace {
@@ -15,6 +21,64 @@ Outcome compile_failure(const CompileResult& compiled) {
   outcome.kind = compiled.kind;
   outcome.message = compiled.log;
   return outcome;
+}
+
+bool is_scalar(const KernelSpec& kernel, const std::string& name) {
+  return std::any_of(kernel.args.begin(), kernel.args.end(), [&](const ArgSpec& arg) {
+    return arg.name == name && std::holds_alternative<ScalarSpec>(arg.form);
+  });
+}
+
+/// The bytes of each argument of a reference's kernel.
+std::vector<std::int64_t> argument_sizes(const KernelSpec& kernel,
+                                         const ReferenceKernelSpec& reference) {
+  constexpr std::int64_t kPointerBytes = 8;
+  std::vector<std::int64_t> sizes;
+  for (const ReferenceKernelSpec::Arg& arg : reference.args) {
+    sizes.push_back(is_scalar(kernel, arg.name) ? size_bytes(arg.dtype) : kPointerBytes);
+  }
+  return sizes;
+}
+
+/// Compiles the kernel of a step of the reference for the sizes of a problem, which are macros. The
+/// ones that it takes as arguments are none. Throws SpecError at what in the contract is wrong.
+std::string compile_reference(SweepRun& run, const KernelSpec& kernel, std::size_t step,
+                              const Problem& problem) {
+  const ReferenceKernelSpec& reference = *kernel.reference[step].kernel;
+  CompileJob job{reference.source, run.options.include_directories, {}, run.options.arch};
+  const auto is_dim = [&](const auto& entry) {
+    return std::find(kernel.dims.begin(), kernel.dims.end(), entry.first) != kernel.dims.end();
+  };
+  const auto is_argument = [&](const auto& entry) {
+    return std::any_of(reference.args.begin(), reference.args.end(),
+                       [&](const auto& arg) { return arg.name == entry.first; });
+  };
+  for (const auto& entry : problem) {
+    if (is_dim(entry) && !is_argument(entry)) job.config.emplace_back(entry.first, entry.second);
+  }
+  const CompileResult compiled = run.compile(std::move(job));
+  if (!compiled.ok) {
+    throw SpecError(reference.source_where,
+                    fmt::format("expected a source that compiles, found\n{}", compiled.log));
+  }
+  const auto entries = entries_of(read_file(compiled.cubin_path));
+  const auto entry = entries.find(reference.entry);
+  if (entry == entries.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, sizes] : entries) names.push_back(name);
+    throw SpecError(
+        reference.entry_where,
+        fmt::format("expected an extern \"C\" entry of {}, found \"{}\"; it has {}",
+                    reference.source.filename().string(), reference.entry, fmt::join(names, ", ")));
+  }
+  const std::vector<std::int64_t> sizes = argument_sizes(kernel, reference);
+  if (entry->second != sizes) {
+    throw SpecError(
+        reference.args_where,
+        fmt::format("expected arguments of {} bytes, the parameters of {}, found {}",
+                    fmt::join(entry->second, ", "), reference.entry, fmt::join(sizes, ", ")));
+  }
+  return compiled.cubin_path.string();
 }
 
 }  // namespace
@@ -34,13 +98,27 @@ CompileJob SweepRun::compile_job(const KernelSpec& kernel, const Config& config)
 }
 
 TrialRequest SweepRun::request_of(const KernelSpec& kernel, const Problem& problem,
-                                  const Config& config, const CompileResult& compiled) const {
-  return {make_plan(kernel, problem, config, device.info()), compiled.cubin_path, sweep.measure};
+                                  const Config& config, const CompileResult& compiled) {
+  TrialRequest request{make_plan(kernel, problem, config, device.info()), compiled.cubin_path,
+                       sweep.measure};
+  const auto [known, is_new] =
+      reference_cubins.try_emplace({kernel.name, to_text(problem)}, kernel.reference.size());
+  std::vector<std::string>& cubins = known->second;
+  for (std::size_t i = 0; i < cubins.size(); ++i) {
+    if (!request.plan.reference[i].kernel) continue;
+    if (is_new) cubins[i] = compile_reference(*this, kernel, i, problem);
+    request.plan.reference[i].kernel->cubin_path = cubins[i];
+  }
+  return request;
 }
 
 CompileResult SweepRun::compile(const KernelSpec& kernel, const Config& config) {
+  return compile(compile_job(kernel, config));
+}
+
+CompileResult SweepRun::compile(CompileJob job) {
   constexpr auto kPollPeriod = std::chrono::microseconds(200);
-  std::future<CompileResult> future = compiler.submit(compile_job(kernel, config));
+  std::future<CompileResult> future = compiler.submit(std::move(job));
   while (future.wait_for(kPollPeriod) != std::future_status::ready) check_interrupt();
   return future.get();
 }

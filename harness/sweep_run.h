@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compile/compiler.h"
@@ -38,14 +39,19 @@ struct SweepRun {
   std::map<std::string, KernelVersion> versions = {};  // by kernel name
   std::int64_t id = 0;                                 // the store's
   std::chrono::steady_clock::time_point started = {};
+  /// The compiled kernels of references, by kernel name and problem: a path for each step, empty
+  /// for an operation.
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> reference_cubins = {};
 
   TrialKey key_of(const KernelSpec& kernel, const Problem& problem, const Config& config) const;
   CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;
-  /// Throws PlanError when the contract has no meaning for the configuration.
+  /// Throws PlanError when the contract has no meaning for the configuration, SpecError when a
+  /// kernel of its reference does not compile or has other parameters.
   TrialRequest request_of(const KernelSpec& kernel, const Problem& problem, const Config& config,
-                          const CompileResult& compiled) const;
+                          const CompileResult& compiled);
   /// Waits for the compiler. Throws Interrupted.
   CompileResult compile(const KernelSpec& kernel, const Config& config);
+  CompileResult compile(CompileJob job);
   /// Runs one configuration, with the detail of whatever goes wrong as its outcome. `best_ns` is as
   /// in TrialRequest.
   TrialRecord try_config(const KernelSpec& kernel, const TrialKey& key,

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "compile/source_tree.h"
+#include "kernel_version.h"
 #include "ranking/candidate_set.h"
 #include "screening.h"
 #include "space/space.h"
@@ -24,12 +24,6 @@ bool runs_on(const KernelSpec& kernel, int cc) {
     const int number = std::stoi(arch);
     return arch.back() == 'a' ? number == cc : number <= cc;
   });
-}
-
-KernelVersion version_of(const KernelSpec& kernel, const SweepRun::Options& options) {
-  return {kernel.name, kernel.op,
-          SourceTree::read(kernel.source_path, options.include_directories).hash(),
-          kernel.contract_hash};
 }
 
 /// What the kernels' contracts name as baselines, each once.
@@ -49,7 +43,7 @@ Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& 
              Progress& progress, SweepRun::Options options)
     : run_{sweep, device, compiler, store, progress, std::move(options)} {
   for (const KernelSpec& kernel : sweep.kernels) {
-    run_.versions[kernel.name] = version_of(kernel, run_.options);
+    run_.versions[kernel.name] = version_of(kernel, run_.options.include_directories);
   }
 }
 
@@ -334,7 +328,7 @@ const KernelSpec* Tuner::kernel_of_version(const KernelVersion& version) {
     try {
       kernel = std::make_unique<KernelSpec>(
           load_kernel(run_.options.kernel_directory / (name + ".yaml")));
-      run_.versions[name] = version_of(*kernel, run_.options);
+      run_.versions[name] = version_of(*kernel, run_.options.include_directories);
     } catch (const UsageError&) {  // gone, or being edited
       kernel.reset();
     }

@@ -1,6 +1,9 @@
 #include "base/dtype.h"
 
 #include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
 
 namespace assay {
 namespace {
@@ -15,7 +18,8 @@ struct Row {
 constexpr Row kRows[] = {
     {DType::bf16, "bf16", 2, 8}, {DType::f16, "f16", 2, 11}, {DType::f32, "f32", 4, 24},
     {DType::f64, "f64", 8, 53},  {DType::i32, "i32", 4, 0},  {DType::i64, "i64", 8, 0},
-    {DType::u8, "u8", 1, 0},
+    {DType::u8, "u8", 1, 0},     {DType::i8, "i8", 1, 0},    {DType::i16, "i16", 2, 0},
+    {DType::u16, "u16", 2, 0},   {DType::u32, "u32", 4, 0},  {DType::u64, "u64", 8, 0},
 };
 
 // Rows are found by the enumerator's number.
@@ -28,6 +32,37 @@ constexpr bool rows_in_order() {
 static_assert(rows_in_order());
 
 const Row& row(DType dtype) { return kRows[static_cast<std::size_t>(dtype)]; }
+
+/// The integers of a type, as far as 64 bits with a sign can name them.
+struct Range {
+  std::int64_t low, high;
+};
+
+Range range_of(DType dtype) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t bits = 8 * size_bytes(dtype);
+  if (!is_signed(dtype)) return {0, bits == 64 ? kMost : (std::int64_t{1} << bits) - 1};
+  const std::int64_t high = kMost >> (64 - bits);
+  return {-high - 1, high};
+}
+
+/// The largest number and the smallest one that is not 0.
+struct Extremes {
+  double largest, smallest;
+};
+
+Extremes extremes_of(DType dtype) {
+  switch (dtype) {
+    case DType::bf16:
+      return {0x1.FEp127, 0x1p-133};
+    case DType::f16:
+      return {65504, 0x1p-24};
+    case DType::f32:
+      return {std::numeric_limits<float>::max(), std::numeric_limits<float>::denorm_min()};
+    default:
+      return {std::numeric_limits<double>::max(), std::numeric_limits<double>::denorm_min()};
+  }
+}
 
 }  // namespace
 
@@ -49,6 +84,26 @@ std::optional<DType> parse_dtype(std::string_view text) {
 std::int64_t size_bytes(DType dtype) { return row(dtype).bytes; }
 
 bool is_floating(DType dtype) { return row(dtype).significand_bits > 0; }
+
+bool is_signed(DType dtype) { return to_text(dtype).front() == 'i'; }
+
+bool holds(DType dtype, std::int64_t value) {
+  if (is_floating(dtype)) return holds(dtype, static_cast<double>(value));
+  const Range range = range_of(dtype);
+  return value >= range.low && value <= range.high;
+}
+
+bool holds(DType dtype, double value) {
+  const Extremes extremes = extremes_of(dtype);
+  const double size = std::abs(value);
+  return size == 0 || (size >= extremes.smallest && size <= extremes.largest);
+}
+
+std::string range_text(DType dtype) {
+  if (is_floating(dtype)) return fmt::format("numbers up to {:.6g}", extremes_of(dtype).largest);
+  const Range range = range_of(dtype);
+  return fmt::format("{} to {}", range.low, range.high);
+}
 
 double unit_roundoff(DType dtype) {
   return is_floating(dtype) ? std::ldexp(1.0, -row(dtype).significand_bits) : 0.0;

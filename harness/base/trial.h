@@ -79,6 +79,7 @@ struct Validation {
   double relative_limit = 0;
   double worst_element_ratio = 0;  // max |out - ref| / bound; at most 1 when correct
   std::int64_t elements = 0;       // how many were compared
+  std::string reference = {};      // what with: "gemm", "kernel naive of ref.cu"; empty: not known
 };
 
 /// What became of one configuration. `kind` is the one-word detail of the status

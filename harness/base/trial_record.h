@@ -12,7 +12,7 @@ namespace assay {
 struct KernelVersion {
   std::string name;
   std::string op;
-  std::string source_hash;    // the .cu and every header it includes
+  std::string source_hash;    // the .cu and every header it includes; also the reference's own
   std::string contract_hash;  // KernelSpec::contract_hash
   bool operator==(const KernelVersion&) const = default;
 };

@@ -12,6 +12,9 @@ namespace assay {
 /// A parameter's value: an integer, or a word that becomes an enumerator in the kernel's source.
 using Value = std::variant<std::int64_t, std::string>;
 
+/// What a scalar argument is: exact for integers, a double for real numbers.
+using Number = std::variant<std::int64_t, double>;
+
 /// What an option of a reference's operation is set to: a flag or a number.
 using OptionValue = std::variant<bool, double>;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compile/source_tree.h"
+#include "kernel_version.h"
 
 namespace assay {
 
@@ -30,12 +30,12 @@ std::optional<fs::path> find_recording(const fs::path& project, const std::strin
 
 bool has_changed(const KernelSpec& kernel, const Recording& recording,
                  const std::vector<fs::path>& include_directories) {
-  const std::string hash = SourceTree::read(kernel.source_path, include_directories).hash();
+  const KernelVersion version = version_of(kernel, include_directories);
   return std::any_of(
       recording.trials.begin(), recording.trials.end(), [&](const TrialRecord& trial) {
         return trial.kernel.name == kernel.name && !trial.kernel.source_hash.empty() &&
-               (trial.kernel.source_hash != hash ||
-                trial.kernel.contract_hash != kernel.contract_hash);
+               (trial.kernel.source_hash != version.source_hash ||
+                trial.kernel.contract_hash != version.contract_hash);
       });
 }
 

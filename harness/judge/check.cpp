@@ -139,7 +139,8 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
   }
   for (std::size_t i = 0; i < slots.num_outputs; ++i) {
     const CheckedOutput& output = buffers.outputs[i];
-    support_->compare(output.dtype, output.buffer.data, output.reference->operand.data,
+    const Operand& reference = output.reference->operand;
+    support_->compare(output.dtype, output.buffer.data, reference.dtype, reference.data,
                       element_count(output.shape), output.tolerance.element_factor,
                       output.tolerance.element_floor, results + slots.comparison(i));
   }
@@ -204,13 +205,16 @@ std::string Checker::element_text(const CheckedOutput& output, std::uint64_t ind
   const auto first = static_cast<std::int64_t>(index);
   support_->gather(output.dtype, output.buffer.data, first, 1, 1, word.pointer());
   const double found = word.read();
-  support_->gather(DType::f32, output.reference->operand.data, first, 1, 1, word.pointer());
+  const Operand& reference = output.reference->operand;
+  support_->gather(reference.dtype, reference.data, first, 1, 1, word.pointer());
   const double expected = word.read();
+  const std::string place = coordinate_text(output.buffer.name, output.shape, index);
+  if (!is_floating(output.dtype)) {
+    return fmt::format("{} is {:.20g}, expected {:.20g}", place, found, expected);
+  }
   const double bound =
       output.tolerance.element_factor * std::abs(expected) + output.tolerance.element_floor;
-  return fmt::format("{} is {:.6g}, expected {:.6g} within {:.3g}",
-                     coordinate_text(output.buffer.name, output.shape, index), found, expected,
-                     bound);
+  return fmt::format("{} is {:.6g}, expected {:.6g} within {:.3g}", place, found, expected, bound);
 }
 
 bool Checker::reference_changed(const CheckedOutput& output) const {

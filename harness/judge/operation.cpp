@@ -8,8 +8,38 @@ const Operation& operation_of(OperationId id) {
   switch (id) {
     case OperationId::gemm:
       return operation::gemm();
+    case OperationId::grouped_gemm:
+      return operation::grouped_gemm();
     case OperationId::add:
       return operation::add();
+    case OperationId::mul:
+      return operation::mul();
+    case OperationId::bias:
+      return operation::bias();
+    case OperationId::relu:
+      return operation::relu();
+    case OperationId::silu:
+      return operation::silu();
+    case OperationId::gelu:
+      return operation::gelu();
+    case OperationId::swiglu:
+      return operation::swiglu();
+    case OperationId::layer_norm:
+      return operation::layer_norm();
+    case OperationId::rms_norm:
+      return operation::rms_norm();
+    case OperationId::softmax:
+      return operation::softmax();
+    case OperationId::sum:
+      return operation::sum();
+    case OperationId::transpose:
+      return operation::transpose();
+    case OperationId::gather_rows:
+      return operation::gather_rows();
+    case OperationId::scatter_add:
+      return operation::scatter_add();
+    case OperationId::topk_sum:
+      return operation::topk_sum();
   }
   throw oracle_failure("an operation without code");
 }
@@ -22,6 +52,43 @@ const Operand& OperationCall::operand(const std::string& name) const {
     throw oracle_failure(fmt::format("the reference lacks operand {}", name));
   }
   return found->second;
+}
+
+const Operand* OperationCall::find(const std::string& name) const {
+  const auto found = operands.find(name);
+  return found == operands.end() ? nullptr : &found->second;
+}
+
+double OperationCall::number(const std::string& name) const {
+  const auto found = options.find(name);
+  const double* value = found == options.end() ? nullptr : std::get_if<double>(&found->second);
+  if (value == nullptr) throw oracle_failure(fmt::format("the reference lacks number {}", name));
+  return *value;
+}
+
+const std::vector<std::int64_t>& OperationCall::declared(const std::string& output) const {
+  const auto found = declared_shapes.find(output);
+  if (found == declared_shapes.end()) {
+    throw oracle_failure(
+        fmt::format("{} must be an output of the kernel, since only its shape says how much there "
+                    "is to make",
+                    output));
+  }
+  return found->second;
+}
+
+Rows rows_of(const Operand& operand) {
+  const std::int64_t columns = operand.shape.back();
+  return {operand.elements() / columns, columns};
+}
+
+Strided dense(const Operand& operand) {
+  return {operand.data, 0, rows_of(operand).columns, 1, operand.dtype};
+}
+
+Strided per_column(const Operand* operand) {
+  if (operand == nullptr) return {};
+  return {operand->data, 0, 0, 1, operand->dtype};
 }
 
 bool OperationCall::flag(const std::string& name) const {

@@ -10,6 +10,7 @@
 
 #include "base/value.h"
 #include "cuda/cublas.h"
+#include "judge/tolerance.h"
 #include "space/plan.h"
 #include "spec/vocabulary.h"
 #include "support/failure.h"
@@ -38,9 +39,24 @@ struct OperationCall {
 
   /// Throws Failure `oracle` naming the operand that the contract lacks.
   const Operand& operand(const std::string& name) const;
+  /// Null for an operand that the contract leaves out.
+  const Operand* find(const std::string& name) const;
   /// Throws Failure `oracle` naming the option that the contract lacks.
   bool flag(const std::string& name) const;
+  double number(const std::string& name) const;
+  /// The shape that a buffer of the kernel has which takes an output. Throws Failure `oracle` for a
+  /// result that has none.
+  const std::vector<std::int64_t>& declared(const std::string& output) const;
+
+  std::map<std::string, std::vector<std::int64_t>> declared_shapes = {};
 };
+
+/// All dimensions but the last are rows.
+Rows rows_of(const Operand& operand);
+/// A row-major operand whose elements stand as those of the output do.
+Strided dense(const Operand& operand);
+/// One value for each column of the output; left out if null.
+Strided per_column(const Operand* operand);
 
 /// What operations compute with. cuBLAS is loaded when an operation first needs it.
 class OperationEngine {
@@ -69,7 +85,7 @@ class OperationEngine {
 /// An output that an operation makes of its inputs.
 struct OutputShape {
   std::vector<std::int64_t> extents;
-  std::int64_t sum_length = 1;  // how many terms each element sums
+  Arithmetic arithmetic = {};  // of a kernel that makes the same
 };
 
 /// One element computed in fp64; `scale` is the root of the sum of its squared terms.
@@ -88,7 +104,7 @@ class Operation {
   /// What it makes of these inputs and options, in the order of the row's outputs. Throws Failure
   /// `oracle` saying which shapes do not fit.
   virtual std::vector<OutputShape> outputs(const OperationCall& call) const = 0;
-  /// Enqueues the computation in fp32 of every element of every output.
+  /// Enqueues the computation in fp32 or better of every element of every output.
   virtual void compute(const OperationCall& call, OperationEngine& engine) const = 0;
   /// Computes element `index` of output number `output` in fp64 from the inputs. Nothing: the
   /// operation has no such rule, and results that rest on it say that it was not checked.
@@ -105,7 +121,22 @@ Failure oracle_failure(const std::string& message);
 namespace operation {
 // One file each.
 const Operation& gemm();
+const Operation& grouped_gemm();
 const Operation& add();
+const Operation& mul();
+const Operation& bias();
+const Operation& relu();
+const Operation& silu();
+const Operation& gelu();
+const Operation& swiglu();
+const Operation& layer_norm();
+const Operation& rms_norm();
+const Operation& softmax();
+const Operation& sum();
+const Operation& transpose();
+const Operation& gather_rows();
+const Operation& scatter_add();
+const Operation& topk_sum();
 }  // namespace operation
 
 }  // namespace assay

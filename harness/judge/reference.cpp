@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "judge/reference_kernel.h"
 #include "judge/spot_check.h"
 #include "support/device_word.h"
 
@@ -13,22 +14,49 @@ namespace {
 
 std::string key_of(const Plan& plan, const InputMap& inputs) {
   std::string key;
+  const auto add_buffer = [&](const std::string& name) {
+    if (const auto input = inputs.find(name); input != inputs.end()) {
+      key += fmt::format("({})", input->second->key);
+    } else if (const BufferPlan* buffer = plan.find_buffer(name)) {
+      key += fmt::format("[{}]", fmt::join(buffer->shape, ","));
+    }
+  };
   for (const ReferencePlan& step : plan.reference) {
     key += step.operation;
-    for (const auto& [role, name] : step.operands) {
-      key += fmt::format(" {}={}", role, name);
-      if (const auto input = inputs.find(name); input != inputs.end()) {
-        key += fmt::format("({})", input->second->key);
-      } else if (const BufferPlan* buffer = plan.find_buffer(name)) {
-        key += fmt::format("[{}]", fmt::join(buffer->shape, ","));
+    if (step.kernel) {
+      const LaunchPlan& launch = step.kernel->launch;
+      key += fmt::format(" {} {} [{}] [{}]", step.kernel->cubin_path, launch.entry,
+                         fmt::join(launch.grid, ","), fmt::join(launch.block, ","));
+      for (const ArgPlan& arg : step.kernel->args) {
+        const auto* buffer = std::get_if<BufferPlan>(&arg);
+        if (buffer == nullptr) continue;
+        key += fmt::format(" {} {}", buffer->name, to_text(buffer->dtype));
+        add_buffer(buffer->name);
       }
     }
+    for (const auto& [role, name] : step.operands) {
+      key += fmt::format(" {}={}", role, name);
+      add_buffer(name);
+    }
+    if (step.round) key += fmt::format(" round={}", to_text(*step.round));
     for (const auto& [name, value] : step.options) {
       std::visit([&](auto option) { key += fmt::format(" {}={}", name, option); }, value);
     }
     key += ';';
   }
   return key;
+}
+
+/// What an operation makes is kept in f32, unless the output that is compared with it needs more.
+DType kept_in(const BufferPlan* buffer, bool wide) {
+  if (buffer == nullptr) return wide ? DType::f64 : DType::f32;
+  if (buffer->dtype == DType::f64 || !is_floating(buffer->dtype)) return buffer->dtype;
+  return DType::f32;
+}
+
+std::string text_of(const ReferencePlan& step) {
+  if (!step.kernel) return step.operation;
+  return fmt::format("kernel {} of {}", step.kernel->launch.entry, step.kernel->source);
 }
 
 }  // namespace
@@ -48,6 +76,7 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
     const std::string role(row.name);
     const auto named = step.operands.find(role);
     if (named == step.operands.end()) {
+      if (row.optional) continue;
       throw oracle_failure(fmt::format("{}: the reference names no {}", step.operation, role));
     }
     const std::string& name = named->second;
@@ -74,7 +103,15 @@ std::shared_ptr<const Reference> References::get(const Plan& plan, const InputMa
   if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
 
   auto reference = std::make_shared<Reference>();
-  for (std::size_t i = 0; i < plan.reference.size(); ++i) add_step(plan, i, inputs, *reference);
+  for (std::size_t i = 0; i < plan.reference.size(); ++i) {
+    const ReferencePlan& step = plan.reference[i];
+    reference->text += (i == 0 ? "" : ", ") + text_of(step);
+    if (step.kernel) {
+      add_kernel(*step.kernel, inputs, *reference);
+    } else {
+      add_step(plan, i, inputs, *reference);
+    }
+  }
   kept_.emplace(std::move(key), reference);
   return reference;
 }
@@ -85,10 +122,19 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
   const OperationRow& row = row_of(operations(), "operation", step.operation);
   const Operation& operation = operation_of(row.id);
   OperationCall call = reference_call(plan, index, inputs, reference);
-  std::int64_t earlier_length = 0;
+  Arithmetic before;
+  bool wide = false;
   for (const OperandRow& input : row.inputs) {
-    const auto earlier = reference.outputs.find(step.operands.at(std::string(input.name)));
-    if (earlier != reference.outputs.end()) earlier_length += earlier->second.sum_length;
+    const auto named = step.operands.find(std::string(input.name));
+    if (named == step.operands.end()) continue;
+    wide = wide || call.operand(named->first).dtype == DType::f64;
+    const auto earlier = reference.outputs.find(named->second);
+    if (earlier != reference.outputs.end()) before += earlier->second.arithmetic;
+  }
+  for (const OperandRow& output : row.outputs) {
+    const std::string role(output.name);
+    const BufferPlan* buffer = plan.find_buffer(step.operands.at(role));
+    if (buffer != nullptr) call.declared_shapes[role] = buffer->shape;
   }
   std::vector<OutputShape> made = operation.outputs(call);
   for (std::size_t i = 0; i < row.outputs.size(); ++i) {
@@ -101,8 +147,9 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
                                        fmt::join(buffer->shape, ",")));
     }
     ReferenceOutput& output = reference.outputs[name];
-    output.sum_length = made[i].sum_length + earlier_length;
-    output.operand = {0, DType::f32, made[i].extents};
+    output.arithmetic = made[i].arithmetic;
+    output.arithmetic += before;
+    output.operand = {0, kept_in(buffer, wide), made[i].extents};
     output.memory = allocate(*driver_, output.bytes());
     output.operand.data = output.memory.get();
     call.operands[role] = output.operand;
@@ -115,15 +162,79 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
   if (!checked) reference.unchecked.insert(step.operation);
 
   for (const OperandRow& row_output : row.outputs) {
-    ReferenceOutput& output = reference.outputs[step.operands.at(std::string(row_output.name))];
-    const std::int64_t elements = output.operand.elements();
-    DeviceWord<double> squares(*driver_, stream_);
-    support_->sum_squares(output.operand.data, elements, squares.pointer());
-    output.rms = std::sqrt(squares.read() / static_cast<double>(elements));
-    DeviceWord<std::uint64_t> hash(*driver_, stream_);
-    support_->hash(output.operand.data, output.bytes(), hash.pointer());
-    output.hash = hash.read();
+    const std::string& name = step.operands.at(std::string(row_output.name));
+    ReferenceOutput& output = reference.outputs[name];
+    if (step.round) {
+      support_->round(*step.round, output.operand.dtype, output.operand.data,
+                      output.operand.elements());
+      output.arithmetic.rounding += unit_roundoff(*step.round);
+    }
+    describe(name, output);
   }
+}
+
+void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& inputs,
+                            Reference& reference) {
+  const auto address_of = [&](const std::string& name) {
+    const auto input = inputs.find(name);
+    return input != inputs.end() ? input->second->buffer.data
+                                 : reference.outputs.at(name).operand.data;
+  };
+  const auto check_inputs = [&] {
+    for (const ArgPlan& arg : kernel.args) {
+      const auto* buffer = std::get_if<BufferPlan>(&arg);
+      if (buffer == nullptr || buffer->role != Role::in) continue;
+      if (is_unchanged(buffer->name, inputs, reference)) continue;
+      throw oracle_failure(fmt::format("the reference {} of {} changed {}, which it was to read",
+                                       kernel.launch.entry, kernel.source, buffer->name));
+    }
+  };
+  Arithmetic before;
+  for (const ArgPlan& arg : kernel.args) {
+    const auto* buffer = std::get_if<BufferPlan>(&arg);
+    const auto earlier = reference.outputs.find(buffer == nullptr ? "" : buffer->name);
+    if (earlier != reference.outputs.end()) before += earlier->second.arithmetic;
+  }
+  std::map<std::string, ReferenceOutput> made;
+  try {
+    made = run_reference_kernel(*driver_, stream_, *support_, kernel, address_of, check_inputs);
+  } catch (const CudaError& error) {
+    throw oracle_failure(fmt::format("the reference {} of {} cannot run: {}", kernel.launch.entry,
+                                     kernel.source, error.what()));
+  }
+  for (auto& [name, output] : made) {
+    output.arithmetic += before;
+    describe(name, output);
+    reference.outputs[name] = std::move(output);
+  }
+}
+
+bool References::is_unchanged(const std::string& name, const InputMap& inputs,
+                              const Reference& reference) const {
+  if (const auto input = inputs.find(name); input != inputs.end()) {
+    const GuardedBuffer& buffer = input->second->buffer;
+    return hash_of(buffer.data, buffer.bytes) == input->second->hash;
+  }
+  const ReferenceOutput& earlier = reference.outputs.at(name);
+  return hash_of(earlier.operand.data, earlier.bytes()) == earlier.hash;
+}
+
+/// Notes the size and the hash of what was made.
+void References::describe(const std::string& name, ReferenceOutput& output) const {
+  const std::int64_t elements = output.operand.elements();
+  DeviceWord<double> squares(*driver_, stream_);
+  support_->sum_squares(output.operand.dtype, output.operand.data, elements, squares.pointer());
+  output.rms = std::sqrt(squares.read() / static_cast<double>(elements));
+  if (!std::isfinite(output.rms)) {
+    throw oracle_failure(fmt::format("the reference made a NaN or an infinity in {}", name));
+  }
+  output.hash = hash_of(output.operand.data, output.bytes());
+}
+
+std::uint64_t References::hash_of(CUdeviceptr data, std::size_t bytes) const {
+  DeviceWord<std::uint64_t> hash(*driver_, stream_);
+  support_->hash(data, bytes, hash.pointer());
+  return hash.read();
 }
 
 }  // namespace assay

@@ -14,20 +14,23 @@
 
 namespace assay {
 
-/// The fp32 values that an output must have, or that later steps read.
+/// The values that an output must have, or that later steps read.
 struct ReferenceOutput {
   DeviceMemory memory;
   Operand operand;
-  std::int64_t sum_length = 0;  // over all the steps that lead to it
+  Arithmetic arithmetic;  // of all the steps that lead to it
   double rms = 0;
   std::uint64_t hash = 0;
 
-  std::size_t bytes() const { return static_cast<std::size_t>(operand.elements()) * sizeof(float); }
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(operand.elements() * size_bytes(operand.dtype));
+  }
 };
 
 /// What the steps of a plan's reference computed, by name.
 struct Reference {
   std::map<std::string, ReferenceOutput> outputs;  // of every step, also those read by steps alone
+  std::string text;                                // "gemm, kernel naive of ref.cu"
   std::set<std::string> unchecked;                 // the operations that have no check in fp64
 };
 
@@ -56,6 +59,11 @@ class References {
 
  private:
   void add_step(const Plan& plan, std::size_t index, const InputMap& inputs, Reference& reference);
+  void add_kernel(const ReferenceKernelPlan& kernel, const InputMap& inputs, Reference& reference);
+  bool is_unchanged(const std::string& name, const InputMap& inputs,
+                    const Reference& reference) const;
+  void describe(const std::string& name, ReferenceOutput& output) const;
+  std::uint64_t hash_of(CUdeviceptr data, std::size_t bytes) const;
 
   const Driver* driver_;
   CUstream stream_;

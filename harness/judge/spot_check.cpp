@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "judge/tolerance.h"
@@ -33,7 +34,8 @@ bool spot_check(const OperationRow& row, const Operation& operation, const Opera
       const std::optional<ExactElement> exact = operation.exact(call, output, index, read);
       if (!exact) return false;
       const double found = read(out, index, 1, 1)[0];
-      const double bound = accumulation_bound(made[output].sum_length, exact->value, exact->scale);
+      const double bound = exactness_bound(made[output].arithmetic, exact->value, exact->scale) +
+                           std::numeric_limits<float>::denorm_min();
       if (!(std::abs(found - exact->value) <= bound)) {
         throw oracle_failure(fmt::format(
             "the reference itself is wrong: {} made {} at element {}, the host {} (bound {:.3g})",

@@ -16,6 +16,22 @@
 // to 2^-9 of the partial sum at every step, which the elements near zero cannot hide: their bound
 // has no 2u|ref| to speak of. Where u is 2^-24, tf32 products (2.8e-4 in the norm) fail as well up
 // to K = 16384.
+//
+// Above K = 32768 the limits grow with the root of K, as a random walk does, and end at 2^-5 in the
+// norm. Nothing is known that is right and further off: a chain of tensor-core steps would be at
+// K = 4,000,000, where each sum has lost a hundredth of itself. So zeros, which are off by 1 in the
+// norm, are never within a derived limit.
+//
+// Plain sums take no tensor cores. Their errors walk at random from the first term on: one by one
+// in fp32, 0.3 * 2^-24 * sqrt(K) of the rms, whether or not the terms have a mean. The limit is
+// three times that in the norm and four times as much for an element.
+//
+// Functions: the fast exp of a GPU is off by 2 + |x| units of 2^-23; 2^-18 covers |x| <= 28.
+//
+// A result that a chain of kernels rounds to bf16 may fall to the other side of a rounding when its
+// last bit differs. That moves an element by 2u, and by no more than 1.13 times as much after any
+// activation. A kernel that fuses the chain does not round at all. Hence u in the norm and, for
+// elements of up to four times the rms, 8u of the rms.
 #include "judge/tolerance.h"
 
 #include <algorithm>
@@ -24,8 +40,11 @@
 namespace assay {
 namespace {
 
-double element_floor_ratio(std::int64_t sum_length) {
-  return std::max(std::ldexp(1.0, -19), static_cast<double>(sum_length) * std::ldexp(1.0, -24));
+constexpr double kLongestChain = 32768;  // of products, up to which errors add up
+
+/// fp32's least error of a sum whose parts cancel, for an element.
+double element_ratio(const Arithmetic& arithmetic) {
+  return std::max(std::ldexp(1.0, -19), 4 * arithmetic.sums);
 }
 
 /// Half the distance of subnormal numbers: below the normal range rounding errors stop shrinking.
@@ -33,21 +52,46 @@ double subnormal_rounding(DType dtype) { return dtype == DType::f16 ? std::ldexp
 
 }  // namespace
 
-Tolerance derive_tolerance(DType dtype, std::int64_t sum_length, double rms,
+Arithmetic& Arithmetic::operator+=(const Arithmetic& other) {
+  sums += other.sums;
+  functions += other.functions;
+  rounding += other.rounding;
+  return *this;
+}
+
+Arithmetic sum_of_products(std::int64_t length) {
+  const auto k = static_cast<double>(length);
+  return {std::ldexp(std::min(k, std::sqrt(k * kLongestChain)), -26), 0, 0};
+}
+
+Arithmetic sum_of_terms(std::int64_t length) {
+  return {std::ldexp(std::sqrt(static_cast<double>(length)), -24), 0, 0};
+}
+
+Arithmetic of_functions() { return {0, std::ldexp(1.0, -18), 0}; }
+
+Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms,
                            std::optional<double> relative, std::optional<double> element) {
+  if (!is_floating(dtype)) return {};
   const double u = unit_roundoff(dtype);
-  const double k = static_cast<double>(sum_length);
   const double scale = element.value_or(1.0);
+  // Bits that f64 has and fp32 has not.
+  const double finer =
+      dtype == DType::f64 ? unit_roundoff(DType::f64) / unit_roundoff(DType::f32) : 1;
+  const double functions = finer * arithmetic.functions;
   Tolerance tolerance;
-  tolerance.relative_limit = relative.value_or(u + std::ldexp(1.0, -21) + k * std::ldexp(1.0, -26));
-  tolerance.element_factor = scale * 2 * u;
+  tolerance.relative_limit = relative.value_or(std::min(
+      std::ldexp(1.0, -5),
+      u + finer * (std::ldexp(1.0, -21) + arithmetic.sums) + functions + arithmetic.rounding));
+  tolerance.element_factor = scale * (2 * u + functions);
   tolerance.element_floor =
-      scale * (rms * element_floor_ratio(sum_length) + subnormal_rounding(dtype));
+      scale * (rms * (finer * element_ratio(arithmetic) + 8 * arithmetic.rounding) +
+               subnormal_rounding(dtype));
   return tolerance;
 }
 
-double accumulation_bound(std::int64_t sum_length, double value, double scale) {
-  return element_floor_ratio(sum_length) * std::max(std::abs(value), scale);
+double exactness_bound(const Arithmetic& arithmetic, double value, double scale) {
+  return element_ratio(arithmetic) * std::max(std::abs(value), scale);
 }
 
 }  // namespace assay

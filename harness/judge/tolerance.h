@@ -16,14 +16,31 @@ struct Tolerance {
   double element_floor = 0;
 };
 
-/// The tolerance of an output of `dtype` whose elements are sums of `sum_length` products and whose
-/// reference has the root mean square `rms`. `relative` replaces the limit of the norm, `element`
-/// multiplies the bound of an element (a contract's `tolerance`).
-Tolerance derive_tolerance(DType dtype, std::int64_t sum_length, double rms,
+/// What the arithmetic of a good kernel may add to the error of an output, beside the rounding of
+/// its type. It is of kernels that compute in fp32; those of f64 have as many more bits.
+struct Arithmetic {
+  double sums = 0;       // of the order of sums, in ratio to the rms of the output
+  double functions = 0;  // of functions such as exp, in ratio to each element
+  double rounding = 0;   // the roundoffs of the types that results in between were rounded to
+  Arithmetic& operator+=(const Arithmetic& other);
+  bool operator==(const Arithmetic&) const = default;
+};
+
+/// Of sums of so many products, which tensor cores may add.
+Arithmetic sum_of_products(std::int64_t length);
+/// Of plain sums of so many terms.
+Arithmetic sum_of_terms(std::int64_t length);
+/// Of functions that GPUs approximate.
+Arithmetic of_functions();
+
+/// The tolerance of an output of `dtype` that is made with `arithmetic` and whose reference has the
+/// root mean square `rms`. `relative` replaces the limit of the norm, `element` multiplies the
+/// bound of an element (a contract's `tolerance`). Integers must be equal.
+Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms,
                            std::optional<double> relative = {}, std::optional<double> element = {});
 
-/// How far an fp32 sum of `sum_length` products may be from the exact value, where `scale` is the
-/// root of the sum of the squared products.
-double accumulation_bound(std::int64_t sum_length, double value, double scale);
+/// How far what is made with `arithmetic` may be from the exact value, where `scale` is the root of
+/// the sum of the squared terms.
+double exactness_bound(const Arithmetic& arithmetic, double value, double scale);
 
 }  // namespace assay

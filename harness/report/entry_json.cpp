@@ -77,6 +77,7 @@ Json entry_json(const TunedRow& entry) {
           {"runner_up_ratio", known(entry.runner_up_ratio)},
           {"roofline_ratio", known(entry.roofline_ratio())},
           {"energy_j", known(entry.energy_j)},
+          {"reference", text(entry.reference)},
           {"source_hash", text(entry.version.source_hash)},
           {"contract_hash", text(entry.version.contract_hash)},
           {"toolchain",

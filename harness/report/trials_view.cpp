@@ -123,7 +123,8 @@ Json trial_object(const TrialRow& row) {
     validation = {{"relative_error", v->relative_error},
                   {"relative_limit", v->relative_limit},
                   {"worst_element_ratio", v->worst_element_ratio},
-                  {"elements", v->elements}};
+                  {"elements", v->elements},
+                  {"reference", v->reference.empty() ? Json(nullptr) : Json(v->reference)}};
   }
   if (const auto& t = outcome.timing) {
     timing = {{"median_ns", t->median_ns},
@@ -240,6 +241,7 @@ std::string trial_text(const TrialRow& row) {
          fmt::format("{} elements; relative error {:.3g} of {:.3g} allowed; worst element "
                      "at {:.3g} of its bound",
                      v->elements, v->relative_error, v->relative_limit, v->worst_element_ratio));
+    line("reference", v->reference);
   }
   if (const auto& t = outcome.timing) {
     line("time", fmt::format("{}, 95 % interval {} .. {}, {} samples, stopped by {}",

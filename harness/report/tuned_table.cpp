@@ -27,6 +27,10 @@ Key key_of(const Row& row, const std::string& op, Objective objective = Objectiv
           {to_text(row.record.problem), row.provenance}};
 }
 
+std::string text_of(const KernelVersion& version) {
+  return version.name + ' ' + version.source_hash + ' ' + version.contract_hash;
+}
+
 bool timed(const TrialRow& row) {
   return row.record.outcome.status == Status::correct && row.record.outcome.timing.has_value();
 }
@@ -142,6 +146,17 @@ std::size_t best_compromise(const TunedTable& table, const std::vector<TrialRow>
   return best;
 }
 
+/// What outputs were compared with. It belongs to a kernel's version, whatever the configuration.
+std::map<std::string, std::string> references_of(const std::vector<TrialRow>& trials) {
+  std::map<std::string, std::string> references;
+  for (const TrialRow& row : trials) {
+    const std::optional<Validation>& validation = row.record.outcome.validation;
+    if (!validation || validation->reference.empty()) continue;
+    references.try_emplace(text_of(row.record.kernel), validation->reference);
+  }
+  return references;
+}
+
 void sort_entries(std::vector<TunedRow>& entries) {
   std::sort(entries.begin(), entries.end(), [](const TunedRow& a, const TunedRow& b) {
     if (problem_less(a.problem, b.problem)) return true;
@@ -207,11 +222,16 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
     }
   }
 
+  const std::map<std::string, std::string> references = references_of(results.trials);
   std::vector<TunedTable> result;
   for (auto& [key, entries] : tables) {
     const auto& [op, device, protocol, objective] = key;
     TunedTable table{op, devices.at(key), protocol, objective, {}, 0};
-    for (auto& [question, entry] : entries) table.entries.push_back(std::move(entry));
+    for (auto& [question, entry] : entries) {
+      const auto known = references.find(text_of(entry.version));
+      if (known != references.end()) entry.reference = known->second;
+      table.entries.push_back(std::move(entry));
+    }
     sort_entries(table.entries);
     table.fallback = best_compromise(table, results.trials);
     result.push_back(std::move(table));

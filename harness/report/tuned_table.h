@@ -34,6 +34,7 @@ struct TunedRow {
   double energy_j = 0;             // of the best, per launch; 0: not measured
   KernelVersion version;           // of the winner's trial; empty when the trial is not known
   Toolchain toolchain;             // likewise
+  std::string reference = {};      // what its output was compared with; empty: not known
   double precision_ratio = 0;
   std::string provenance;
   std::string finished_at;

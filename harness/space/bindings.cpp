@@ -43,15 +43,23 @@ void Bindings::set_let(int slot, const Expr& expr) {
   unanswered = answered ? 0 : 1;
 }
 
-std::int64_t Bindings::eval(const Expr& expr) const {
-  if (num_unanswered_ > 0) {
-    for (const int slot : expr.slots()) {
-      if (unanswered_[static_cast<std::size_t>(slot)] == 0) continue;
-      throw EvalError(
-          fmt::format("\"{}\" reads {}, which has no value", expr.text(), symbols_.name(slot)));
-    }
+void Bindings::check_answered(const Expr& expr) const {
+  if (num_unanswered_ == 0) return;
+  for (const int slot : expr.slots()) {
+    if (unanswered_[static_cast<std::size_t>(slot)] == 0) continue;
+    throw EvalError(
+        fmt::format("\"{}\" reads {}, which has no value", expr.text(), symbols_.name(slot)));
   }
+}
+
+std::int64_t Bindings::eval(const Expr& expr) const {
+  check_answered(expr);
   return expr.eval(values_);
+}
+
+double Bindings::eval_real(const Expr& expr) const {
+  check_answered(expr);
+  return expr.eval_real(values_);
 }
 
 std::int64_t slot_value(const KernelSpec& kernel, const Value& value) {

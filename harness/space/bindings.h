@@ -27,8 +27,11 @@ class Bindings {
 
   /// Throws EvalError.
   std::int64_t eval(const Expr& expr) const;
+  double eval_real(const Expr& expr) const;
 
  private:
+  void check_answered(const Expr& expr) const;
+
   const Symbols& symbols_;
   std::vector<std::int64_t> values_;
   std::vector<std::uint8_t> unanswered_;  // by slot: 1 for a let without an answer

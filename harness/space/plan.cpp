@@ -27,17 +27,7 @@ struct Range {
   std::int64_t low, high;
 };
 
-/// The integers that an argument of this type can hold.
-Range range_of(DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-      return {0, 255};
-    case DType::i32:
-      return {std::numeric_limits<std::int32_t>::min(), kMostInt32};
-    default:
-      return {std::numeric_limits<std::int64_t>::min(), kMostInt64};
-  }
-}
+constexpr Range kAnyInteger{std::numeric_limits<std::int64_t>::min(), kMostInt64};
 
 /// Evaluates one kernel's expressions; errors name the place, the expression and the configuration.
 class Evaluator {
@@ -63,13 +53,12 @@ class Evaluator {
     }
   }
 
+  double eval_real(const ExprSpec& spec, const std::string& what) const {
+    return answer(what, [&] { return bindings_.eval_real(spec.expr); });
+  }
+
   std::int64_t eval(const ExprSpec& spec, const std::string& what, Range allowed) const {
-    std::int64_t value = 0;
-    try {
-      value = bindings_.eval(spec.expr);
-    } catch (const EvalError& error) {
-      fail(fmt::format("{}: {}", what, error.what()));
-    }
+    const std::int64_t value = answer(what, [&] { return bindings_.eval(spec.expr); });
     if (value < allowed.low || value > allowed.high) {
       fail(fmt::format("{} \"{}\" is {}, allowed are {} to {}", what, spec.expr.text(), value,
                        allowed.low, allowed.high));
@@ -82,10 +71,25 @@ class Evaluator {
   }
 
  private:
+  template <typename Eval>
+  auto answer(const std::string& what, Eval eval) const -> decltype(eval()) {
+    try {
+      return eval();
+    } catch (const EvalError& error) {
+      fail(fmt::format("{}: {}", what, error.what()));
+    }
+  }
+
   const KernelSpec& kernel_;
   const Config& config_;
   Bindings bindings_;
 };
+
+/// "kernels/x.yaml:12:30: " for what stands in a file.
+std::string place(const Location& where) {
+  if (!where.source) return "";
+  return fmt::format("{}:{}:{}: ", where.source->path.generic_string(), where.line, where.column);
+}
 
 BufferPlan plan_form(const BufferSpec& spec, const std::string& name, const Evaluator& evaluator) {
   BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, spec.zeroed};
@@ -101,19 +105,26 @@ BufferPlan plan_form(const BufferSpec& spec, const std::string& name, const Eval
   plan.generator = spec.fill.generator;
   for (const auto& [argument, value] : spec.fill.arguments) {
     const std::string what = fmt::format("{} of {}'s {}", argument, name, plan.generator);
-    plan.arguments[argument] = evaluator.eval(value, what, range_of(DType::i64));
+    plan.arguments[argument] = evaluator.eval(value, what, kAnyInteger);
   }
   return plan;
 }
 
 ScalarPlan plan_form(const ScalarSpec& spec, const std::string& name, const Evaluator& evaluator) {
-  return {name, spec.dtype, evaluator.eval(spec.value, name, range_of(spec.dtype))};
+  const auto checked = [&](auto value) -> ScalarPlan {
+    if (holds(spec.dtype, value)) return {name, spec.dtype, value};
+    evaluator.fail(fmt::format("{}{} \"{}\" is {}, but {} holds {}", place(spec.value.where), name,
+                               spec.value.expr.text(), value, to_text(spec.dtype),
+                               range_text(spec.dtype)));
+  };
+  if (is_floating(spec.dtype)) return checked(evaluator.eval_real(spec.value, name));
+  return checked(evaluator.eval(spec.value, name, kAnyInteger));
 }
 
 TensorMapPlan plan_form(const TensorMapSpec& spec, const std::string& name,
                         const Evaluator& evaluator) {
   TensorMapPlan plan{name, spec.of, {}, spec.swizzle_bytes};
-  if (spec.when && evaluator.eval(*spec.when, "when of " + name, range_of(DType::i64)) == 0) {
+  if (spec.when && evaluator.eval(*spec.when, "when of " + name, kAnyInteger) == 0) {
     return plan;
   }
   for (std::size_t i = 0; i < spec.box.size(); ++i) {
@@ -160,6 +171,31 @@ LaunchPlan plan_launch(const LaunchSpec& spec, const Evaluator& evaluator) {
   return plan;
 }
 
+ReferenceKernelPlan plan_reference(const ReferenceKernelSpec& spec, const Plan& plan,
+                                   const Evaluator& evaluator) {
+  ReferenceKernelPlan kernel;
+  kernel.source = spec.source.filename().string();
+  for (const ReferenceKernelSpec::Arg& arg : spec.args) {
+    const ArgPlan* given = plan.find_arg(arg.name);
+    if (given != nullptr && std::holds_alternative<ScalarPlan>(*given)) {
+      kernel.args.push_back(*given);
+      continue;
+    }
+    const BufferSpec buffer{
+        arg.dtype, arg.shape, arg.written ? Role::out : Role::scratch, {}, arg.zeroed};
+    BufferPlan planned = plan_form(buffer, arg.name, evaluator);
+    if (!arg.written) planned.role = Role::in;
+    if (given != nullptr) planned.shape = std::get<BufferPlan>(*given).shape;
+    kernel.args.push_back(std::move(planned));
+  }
+  kernel.launch = plan_launch({spec.entry, {}, spec.grid, spec.block, {}, {}}, evaluator);
+  if (spec.sum_length) {
+    kernel.sum_length =
+        evaluator.eval(*spec.sum_length, spec.entry + " sum_length", {1, kMostInt64});
+  }
+  return kernel;
+}
+
 }  // namespace
 
 std::int64_t element_count(const std::vector<std::int64_t>& shape) {
@@ -174,6 +210,15 @@ std::vector<const BufferPlan*> Plan::buffers() const {
     if (const auto* buffer = std::get_if<BufferPlan>(&arg)) buffers.push_back(buffer);
   }
   return buffers;
+}
+
+const ArgPlan* Plan::find_arg(std::string_view name) const {
+  for (const ArgPlan& arg : args) {
+    if (std::visit([](const auto& form) -> const std::string& { return form.name; }, arg) == name) {
+      return &arg;
+    }
+  }
+  return nullptr;
 }
 
 const BufferPlan* Plan::find_buffer(std::string_view name) const {
@@ -196,12 +241,15 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
         arg.form));
   }
   for (const LaunchSpec& launch : kernel.launches) {
-    const bool runs = !launch.when || evaluator.eval(*launch.when, launch.entry + " when",
-                                                     range_of(DType::i64)) != 0;
+    const bool runs =
+        !launch.when || evaluator.eval(*launch.when, launch.entry + " when", kAnyInteger) != 0;
     if (runs) plan.launches.push_back(plan_launch(launch, evaluator));
   }
   for (const ReferenceSpec& spec : kernel.reference) {
-    plan.reference.push_back({spec.operation, spec.operands, spec.options});
+    plan.reference.push_back({spec.operation, spec.operands, spec.options, {}, spec.round});
+    if (spec.kernel) {
+      plan.reference.back().kernel = plan_reference(*spec.kernel, plan, evaluator);
+    }
   }
   plan.relative_tolerance = kernel.tolerance.relative;
   plan.element_tolerance = kernel.tolerance.element;

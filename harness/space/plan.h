@@ -39,7 +39,7 @@ struct BufferPlan {
 struct ScalarPlan {
   std::string name;
   DType dtype = DType::i32;
-  std::int64_t value = 0;
+  Number value = std::int64_t{0};  // real where the dtype is floating
   bool operator==(const ScalarPlan&) const = default;
 };
 
@@ -63,10 +63,23 @@ struct LaunchPlan {
   bool operator==(const LaunchPlan&) const = default;
 };
 
+/// A kernel of the user's own that is a step of the reference. Its buffers have the role `out`
+/// where it writes them. What it reads may have no shape here: it is known when it is made.
+struct ReferenceKernelPlan {
+  std::string source;      // the name of its file, for messages
+  std::string cubin_path;  // filled in by whoever compiles it
+  std::vector<ArgPlan> args;
+  LaunchPlan launch;
+  std::int64_t sum_length = 1;
+  bool operator==(const ReferenceKernelPlan&) const = default;
+};
+
 struct ReferencePlan {
   std::string operation;
   std::map<std::string, std::string> operands;
   std::map<std::string, OptionValue> options;
+  std::optional<ReferenceKernelPlan> kernel = {};
+  std::optional<DType> round = {};
   bool operator==(const ReferencePlan&) const = default;
 };
 
@@ -85,6 +98,8 @@ struct Plan {
 
   /// The buffers among the arguments, in their order. The pointers are into `args`.
   std::vector<const BufferPlan*> buffers() const;
+  /// The argument of this name, or null.
+  const ArgPlan* find_arg(std::string_view name) const;
   /// The buffer of this name, or null.
   const BufferPlan* find_buffer(std::string_view name) const;
   bool operator==(const Plan&) const = default;

@@ -34,6 +34,20 @@ struct nlohmann::adl_serializer<assay::OptionValue> {
   }
 };
 
+template <>
+struct nlohmann::adl_serializer<assay::Number> {
+  static void to_json(json& target, const assay::Number& value) {
+    std::visit([&](auto v) { target = v; }, value);
+  }
+  static void from_json(const json& source, assay::Number& value) {
+    if (source.is_number_float()) {
+      value = source.get<double>();
+    } else {
+      value = source.get<std::int64_t>();
+    }
+  }
+};
+
 namespace assay {
 
 inline void to_json(nlohmann::json& target, Role role) { target = name_of(roles(), role); }
@@ -71,7 +85,9 @@ inline void from_json(const nlohmann::json& source, ArgPlan& arg) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchPlan, entry, grid, block, cluster, smem_bytes, early)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferencePlan, operation, operands, options)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args, launch,
+                                   sum_length)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferencePlan, operation, operands, options, kernel, round)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, kernel, problem, config, args, launches, reference,
                                    relative_tolerance, element_tolerance, deterministic, flops,

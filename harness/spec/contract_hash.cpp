@@ -58,11 +58,23 @@ void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer
 
 void add(Canonical& canonical, const std::string& name, const ScalarSpec& scalar) {
   canonical.line("scalar", name, to_text(scalar.dtype), scalar.value);
+  // What was timed when these were computed in integers had other arguments.
+  if (is_floating(scalar.dtype)) canonical.line("real");
 }
 
 void add(Canonical& canonical, const std::string& name, const TensorMapSpec& map) {
   canonical.line("tensor_map", name, map.of, map.box, std::int64_t{map.swizzle_bytes});
   if (map.when) canonical.line("when", map.when);
+}
+
+/// The text of the source is a part of KernelVersion::source_hash.
+void add(Canonical& canonical, const ReferenceKernelSpec& kernel) {
+  canonical.line("kernel", kernel.source.filename().string(), kernel.entry, kernel.grid,
+                 kernel.block, kernel.sum_length);
+  for (const ReferenceKernelSpec::Arg& arg : kernel.args) {
+    canonical.line(arg.written ? "writes" : "reads", arg.name, to_text(arg.dtype), arg.shape,
+                   arg.zeroed ? "zeroed" : "as is");
+  }
 }
 
 }  // namespace
@@ -83,6 +95,8 @@ std::string contract_hash(const KernelSpec& spec) {
     canonical.line("reference", reference.operation);
     for (const auto& [operand, buffer] : reference.operands) canonical.line(operand, buffer);
     for (const auto& [option, value] : reference.options) canonical.line(option, value);
+    if (reference.round) canonical.line("round", to_text(*reference.round));
+    if (reference.kernel) add(canonical, *reference.kernel);
   }
   canonical.line("tolerance", spec.tolerance.relative, spec.tolerance.element);
   canonical.line(spec.deterministic ? "deterministic" : "not deterministic");

@@ -10,24 +10,6 @@
 namespace assay {
 namespace {
 
-/// Between `least` and `most` expressions.
-std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, std::size_t least,
-                                 std::size_t most) {
-  const std::string what = fmt::format("a list of {} to {} expressions", least, most);
-  if (least == 0 && node.is_empty_list()) return {};
-  const auto& items = node.list(what);
-  if (items.size() < least || items.size() > most) {
-    node.fail(fmt::format("expected {}, found {}", what, items.size()));
-  }
-  std::vector<ExprSpec> exprs;
-  for (const YamlPtr& item : items) exprs.push_back(read_expr(*item, symbols));
-  return exprs;
-}
-
-DType read_dtype(const YamlNode& node) {
-  return *parse_dtype(node.one_of("a dtype", dtype_names()));
-}
-
 Role read_role(const YamlNode& node) {
   return row_of(roles(), "role", node.one_of("a role", names_of(roles()))).id;
 }
@@ -99,9 +81,32 @@ BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
   return buffer;
 }
 
+/// A scalar that depends on nothing can be refused at once.
+template <typename Eval>
+void check_constant(const YamlNode& node, const ScalarSpec& scalar, Eval eval) {
+  try {
+    const auto value = (scalar.value.expr.*eval)({});
+    if (!holds(scalar.dtype, value)) {
+      node.fail(fmt::format("expected what {} can hold, {}, found {}", to_text(scalar.dtype),
+                            range_text(scalar.dtype), value));
+    }
+  } catch (const EvalError& error) {
+    node.fail(error.what());
+  }
+}
+
 ScalarSpec read_scalar(const YamlNode& node, const Symbols& symbols) {
   const YamlMap map(node, "a scalar", {"name", "dtype", "value"});
-  return {read_dtype(map["dtype"]), read_expr(map["value"], symbols)};
+  const DType dtype = read_dtype(map["dtype"]);
+  const YamlNode& value = map["value"];
+  if (!is_floating(dtype)) {
+    ScalarSpec scalar{dtype, read_expr(value, symbols)};
+    if (scalar.value.expr.slots().empty()) check_constant(value, scalar, &Expr::eval);
+    return scalar;
+  }
+  ScalarSpec scalar{dtype, read_real_expr(value, symbols)};
+  if (scalar.value.expr.slots().empty()) check_constant(value, scalar, &Expr::eval_real);
+  return scalar;
 }
 
 TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
@@ -146,6 +151,23 @@ void check_tensor_maps(const std::vector<YamlPtr>& nodes, const std::vector<ArgS
 }
 
 }  // namespace
+
+std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, std::size_t least,
+                                 std::size_t most) {
+  const std::string what = fmt::format("a list of {} to {} expressions", least, most);
+  if (least == 0 && node.is_empty_list()) return {};
+  const auto& items = node.list(what);
+  if (items.size() < least || items.size() > most) {
+    node.fail(fmt::format("expected {}, found {}", what, items.size()));
+  }
+  std::vector<ExprSpec> exprs;
+  for (const YamlPtr& item : items) exprs.push_back(read_expr(*item, symbols));
+  return exprs;
+}
+
+DType read_dtype(const YamlNode& node) {
+  return *parse_dtype(node.one_of("a dtype", dtype_names()));
+}
 
 std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols) {
   const auto& items = node.list("a list of arguments");

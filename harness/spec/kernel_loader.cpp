@@ -67,7 +67,7 @@ KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
   const YamlMap work(map["work"], "the work", {"flops", "bytes"});
   spec.flops = read_expr(work["flops"], spec.symbols);
   spec.bytes = read_expr(work["bytes"], spec.symbols);
-  spec.reference = read_reference(map["reference"], spec.args);
+  spec.reference = read_reference(map["reference"], spec);
   if (const YamlNode* baseline = map.find("baseline")) {
     spec.baseline = read_baseline(*baseline, spec.reference);
   }

@@ -34,6 +34,9 @@ class Names {
   std::map<std::string, std::string> owners_;
 };
 
+// A slip of the pen must not make a million values.
+constexpr std::size_t kMaxRange = 4096;
+
 /// Checks a key as YamlNode::identifier checks a value.
 void check_identifier(const YamlEntry& entry, std::string_view what) {
   YamlNode::scalar(entry.where, entry.key).identifier(what);
@@ -89,22 +92,60 @@ void read_lets(const YamlNode& node, Names& names, KernelSpec& spec) {
   }
 }
 
-}  // namespace
+/// `{from: 32, to: 1024, step: 32}`, or `{from: 32, to: 1024, times: 2}`. `to` is the last value
+/// if the steps meet it.
+std::vector<Value> read_range(const YamlNode& node) {
+  const YamlMap map(node, "a range", {"from", "to"}, {"step", "times"});
+  const std::int64_t from = map["from"].integer("an integer");
+  const std::int64_t to = map["to"].integer("an integer", from);
+  const YamlNode* const step = map.find("step");
+  const YamlNode* const times = map.find("times");
+  if ((step != nullptr) == (times != nullptr)) {
+    node.fail("expected one of step, which is added, and times, which multiplies");
+  }
+  const std::int64_t by = step ? step->integer("an integer", 1) : times->integer("an integer", 2);
+  if (times && from < 1) map["from"].fail_expected("an integer of at least 1 to multiply");
+  std::vector<Value> values;
+  std::int64_t value = from;
+  while (value <= to) {
+    if (values.size() == kMaxRange) {
+      node.fail(fmt::format("expected at most {} values, found more", kMaxRange));
+    }
+    values.emplace_back(value);
+    const bool overflows = step ? __builtin_add_overflow(value, by, &value)
+                                : __builtin_mul_overflow(value, by, &value);
+    if (overflows) break;
+  }
+  return values;
+}
 
-ExprSpec read_expr(const YamlNode& node, const Symbols& symbols) {
+using Parse = Expr (*)(std::string_view text, const Symbols& symbols);
+
+ExprSpec parse_expr(const YamlNode& node, const Symbols& symbols, Parse parse) {
   // YAML takes the colon of an unquoted `a ? b : c` for the colon of a map.
   if (node.kind() == YamlNode::Kind::map)
     node.fail_expected("an expression (in quotes if it has ?:)");
   try {
-    return {Expr::parse(node.text("an expression"), symbols), node.where()};
+    return {parse(node.text("an expression"), symbols), node.where()};
   } catch (const ExprError& error) {
     throw SpecError(node.at(error.column), error.what());
   }
 }
 
+}  // namespace
+
+ExprSpec read_expr(const YamlNode& node, const Symbols& symbols) {
+  return parse_expr(node, symbols, Expr::parse);
+}
+
+ExprSpec read_real_expr(const YamlNode& node, const Symbols& symbols) {
+  return parse_expr(node, symbols, Expr::parse_real);
+}
+
 std::int64_t read_size(const YamlNode& node) { return node.integer("an integer", 1); }
 
 std::vector<Value> read_values(const YamlNode& node) {
+  if (node.kind() == YamlNode::Kind::map) return read_range(node);
   std::vector<Value> values;
   std::set<Value> seen;
   for (const YamlPtr& item : node.list("a list of values")) {

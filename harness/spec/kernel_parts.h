@@ -14,8 +14,17 @@ namespace assay {
 /// An expression over `symbols`; its mistakes are reported at their own column.
 ExprSpec read_expr(const YamlNode& node, const Symbols& symbols);
 
-/// The values of a parameter: integers or words, none twice.
+/// The same, of real numbers: see Expr::parse_real.
+ExprSpec read_real_expr(const YamlNode& node, const Symbols& symbols);
+
+/// The values of a parameter: integers or words, none twice; or a range of integers.
 std::vector<Value> read_values(const YamlNode& node);
+
+/// A list of `least` to `most` expressions.
+std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, std::size_t least,
+                                 std::size_t most);
+
+DType read_dtype(const YamlNode& node);
 
 /// dims, params and let, and with them every symbol of the kernel.
 void read_names(const YamlMap& kernel, KernelSpec& spec);
@@ -29,8 +38,8 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const std::string& k
 /// The value of an option, which has the type of `row.otherwise`.
 OptionValue read_option(const YamlNode& node, const OptionRow& row);
 
-/// Checks that the operations compute every output of `args`.
-std::vector<ReferenceSpec> read_reference(const YamlNode& node, const std::vector<ArgSpec>& args);
+/// Checks that the steps compute every output of `spec`, all of which but its reference is known.
+std::vector<ReferenceSpec> read_reference(const YamlNode& node, const KernelSpec& spec);
 
 std::vector<std::string> read_baseline(const YamlNode& node,
                                        const std::vector<ReferenceSpec>& reference);

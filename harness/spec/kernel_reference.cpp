@@ -1,110 +1,15 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/nearest.h"
 #include "spec/kernel_parts.h"
+#include "spec/reference_tensors.h"
 #include "spec/vocabulary.h"
 
 namespace assay {
 namespace {
-
-/// A buffer of the kernel, or a result that only later operations read.
-struct Tensor {
-  std::string name;
-  std::size_t rank;
-  DType dtype;
-  std::optional<Role> role;  // nothing: a result that is no buffer
-  Location where;
-  bool ready = false;  // holds a value
-  bool used = false;   // by an operation after
-};
-
-/// What the operations of a reference may read and write.
-class Tensors {
- public:
-  explicit Tensors(const std::vector<ArgSpec>& args) {
-    for (const ArgSpec& arg : args) {
-      arguments_.insert(arg.name);
-      const auto* buffer = std::get_if<BufferSpec>(&arg.form);
-      if (!buffer) continue;
-      tensors_.push_back({arg.name, buffer->shape.size(), buffer->dtype, buffer->role, arg.where,
-                          buffer->role == Role::in});
-    }
-  }
-
-  /// The tensor that `node` names, which must hold a value already.
-  const Tensor& read(const YamlNode& node) {
-    const std::string& name = node.text("the name of a buffer");
-    Tensor* tensor = find(name);
-    if (!tensor) fail_unknown(node.where(), "the name of a buffer", name);
-    if (!tensor->ready) {
-      node.fail(fmt::format("expected an input or the result of an operation before, found \"{}\"",
-                            name));
-    }
-    tensor->used = true;
-    return *tensor;
-  }
-
-  /// The tensor that `node` names, which gets its value now: an output of the kernel, or a new one
-  /// of `rank` dimensions.
-  Tensor& write(const YamlNode& node, std::size_t rank) {
-    const std::string& name = node.text("the name of a buffer");
-    Tensor* tensor = find(name);
-    if (!tensor) {
-      if (arguments_.contains(name)) fail_unknown(node.where(), "the name of a buffer", name);
-      node.identifier("the name of a result");
-      tensor = &tensors_.emplace_back(Tensor{name, rank, DType::f32, {}, node.where()});
-    }
-    if (tensor->role && tensor->role != Role::out) {
-      node.fail(fmt::format("expected a buffer with role out, found \"{}\"", name));
-    }
-    if (tensor->ready) {
-      node.fail(fmt::format("expected each output once, found \"{}\" again", name));
-    }
-    tensor->ready = true;
-    return *tensor;
-  }
-
-  /// Every output was computed, and every other result used. `reference` is what lacks an output.
-  void check_complete(const YamlNode& reference) const {
-    for (const Tensor& tensor : tensors_) {
-      if (!tensor.role && !tensor.used) {
-        fail_unknown(tensor.where, "an output, or a result that a later operation reads",
-                     tensor.name);
-      }
-    }
-    for (const Tensor& tensor : tensors_) {
-      if (tensor.role == Role::out && !tensor.ready) {
-        reference.fail(
-            fmt::format("expected an operation whose out is \"{}\", found none", tensor.name));
-      }
-    }
-  }
-
- private:
-  Tensor* find(std::string_view name) {
-    const auto match = std::find_if(tensors_.begin(), tensors_.end(),
-                                    [&](const Tensor& tensor) { return tensor.name == name; });
-    return match == tensors_.end() ? nullptr : &*match;
-  }
-
-  [[noreturn]] void fail_unknown(const Location& where, std::string_view what,
-                                 const std::string& name) const {
-    std::vector<std::string> known;
-    for (const Tensor& tensor : tensors_) {
-      if (tensor.name != name) known.push_back(tensor.name);
-    }
-    throw SpecError(
-        where, fmt::format("expected {}, found \"{}\"{}", what, name, suggestion(name, known)));
-  }
-
-  std::set<std::string> arguments_;
-  std::vector<Tensor> tensors_;
-};
 
 /// Checks that `tensor`, which `node` names, may stand for the operand: `rank` dimensions, and of
 /// the dtype of `twin` where there is one.
@@ -127,30 +32,48 @@ void check_operand(const YamlNode& node, const OperandRow& operand, const Tensor
   }
 }
 
-ReferenceSpec read_operation(const YamlNode& node, Tensors& tensors) {
+/// The dtype in which a chain of kernels would pass a result on.
+DType read_round(const YamlNode& node, const std::optional<Role>& role) {
+  if (role) {
+    node.fail(
+        "expected round only on a result that no buffer holds: an output is compared with "
+        "what it should be before rounding");
+  }
+  return *parse_dtype(node.one_of("a dtype to round to", {"bf16", "f16"}));
+}
+
+ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec& kernel) {
   const auto& entries = node.map("an operation: {gemm: {a: A, b: B, out: C}}");
   if (entries.size() != 1) {
     node.fail(fmt::format("expected one operation in each item, found {}", entries.size()));
   }
   const YamlEntry& entry = entries.front();
-  const auto& row = row_of(
-      operations(), "operation",
-      YamlNode::scalar(entry.where, entry.key).one_of("an operation", names_of(operations())));
-  std::vector<std::string> operands = names_of(row.inputs);
+  if (entry.key == kReferenceKernel) return read_reference_kernel(entry, tensors, kernel);
+  std::vector<std::string> known = names_of(operations());
+  known.emplace_back(kReferenceKernel);
+  const auto& row = row_of(operations(), "operation",
+                           YamlNode::scalar(entry.where, entry.key).one_of("an operation", known));
+  std::vector<std::string> operands, others = names_of(row.options);
+  for (const OperandRow& input : row.inputs) {
+    (input.optional ? others : operands).emplace_back(input.name);
+  }
   for (const OperandRow& output : row.outputs) operands.emplace_back(output.name);
-  const YamlMap map(*entry.value, fmt::format("the operation {}", row.name), operands,
-                    names_of(row.options));
+  others.emplace_back("round");
+  const YamlMap map(*entry.value, fmt::format("the operation {}", row.name), operands, others);
 
   ReferenceSpec spec{entry.key, {}, {}, entry.where};
   std::size_t common_rank = 0;
+  bool wide = false;
   std::map<std::string_view, Tensor> inputs;
   for (const OperandRow& input : row.inputs) {
+    if (map.find(input.name) == nullptr) continue;
     const YamlNode& name = map[input.name];
     const Tensor& tensor = tensors.read(name);
     if (input.rank == 0 && common_rank == 0) common_rank = tensor.rank;
     const auto twin = inputs.find(input.same_as);
     check_operand(name, input, tensor, input.rank == 0 ? common_rank : input.rank,
                   twin == inputs.end() ? nullptr : &twin->second);
+    wide = wide || tensor.dtype == DType::f64;
     inputs.emplace(input.name, tensor);
     spec.operands.emplace(input.name, tensor.name);
   }
@@ -159,7 +82,10 @@ ReferenceSpec read_operation(const YamlNode& node, Tensors& tensors) {
     const std::size_t rank = output.rank == 0 ? common_rank : output.rank;
     Tensor& tensor = tensors.write(name, rank);
     check_operand(name, output, tensor, rank, nullptr);
-    tensor.dtype = DType::f32;
+    // The worker keeps what is neither f64 nor an integer in f32, and what is made of f64 in f64.
+    if (tensor.dtype != DType::f64 && is_floating(tensor.dtype)) tensor.dtype = DType::f32;
+    if (!tensor.role && wide) tensor.dtype = DType::f64;
+    if (const YamlNode* round = map.find("round")) spec.round = read_round(*round, tensor.role);
     spec.operands.emplace(output.name, tensor.name);
   }
   for (const OptionRow& option : row.options) {
@@ -176,11 +102,11 @@ OptionValue read_option(const YamlNode& node, const OptionRow& row) {
   return node.positive_number(fmt::format("a positive number for {}", row.name));
 }
 
-std::vector<ReferenceSpec> read_reference(const YamlNode& node, const std::vector<ArgSpec>& args) {
-  Tensors tensors(args);
+std::vector<ReferenceSpec> read_reference(const YamlNode& node, const KernelSpec& spec) {
+  Tensors tensors(spec.args);
   std::vector<ReferenceSpec> reference;
   for (const YamlPtr& item : node.list("a list of operations")) {
-    reference.push_back(read_operation(*item, tensors));
+    reference.push_back(read_step(*item, tensors, spec));
   }
   tensors.check_complete(node);
   return reference;
@@ -212,6 +138,11 @@ ToleranceSpec read_tolerance(const YamlNode& node) {
   ToleranceSpec tolerance;
   if (const YamlNode* relative = map.find("relative")) {
     tolerance.relative = relative->positive_number("a positive ratio such as 0.01 or 1%");
+    if (*tolerance.relative >= 1) {
+      relative->fail_expected(
+          "a ratio below 1, since an output of zeros is off by 1; state how far a right output may "
+          "be, such as 0.01");
+    }
   }
   if (const YamlNode* element = map.find("element")) {
     tolerance.element = element->positive_number("a positive factor such as 2");

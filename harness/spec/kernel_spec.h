@@ -50,7 +50,7 @@ struct BufferSpec {
 
 struct ScalarSpec {
   DType dtype = DType::i32;
-  ExprSpec value;
+  ExprSpec value;  // of real numbers where the dtype is floating
 };
 
 /// A TMA descriptor passed by value as a __grid_constant__ parameter.
@@ -79,13 +79,37 @@ struct LaunchSpec {
   std::optional<ExprSpec> early = {};  // may it begin before the launch ahead has ended
 };
 
-/// One named operation of the reference with all of its options. Its operands are the kernel's
-/// buffers, or results that only later operations read, which have names of their own.
+/// A kernel of the user's own that computes a part of the reference. No expression in it reads a
+/// parameter, so it is the same for all configurations.
+struct ReferenceKernelSpec {
+  /// An argument: an argument of the contract, or a result that only later steps read.
+  struct Arg {
+    std::string name;
+    bool written = false;
+    DType dtype = DType::f32;     // of a buffer, as this kernel sees it
+    std::vector<ExprSpec> shape;  // of a result that is no argument of the contract
+    bool zeroed = false;
+  };
+
+  std::filesystem::path source;
+  std::string entry;
+  std::vector<Arg> args;
+  std::vector<ExprSpec> grid;               // 1 to 3
+  std::vector<ExprSpec> block;              // 1 to 3
+  std::optional<ExprSpec> sum_length = {};  // how many terms an element sums; 1 otherwise
+  Location source_where = {}, entry_where = {}, args_where = {};
+};
+
+/// One step of the reference: a named operation with all of its options, or the user's own kernel.
+/// An operation's operands are the kernel's buffers, or results that only later steps read, which
+/// have names of their own.
 struct ReferenceSpec {
-  std::string operation;                        // "gemm"
+  std::string operation;                        // "gemm"; "kernel" for the user's own
   std::map<std::string, std::string> operands;  // {"a": "A", "b": "B", "out": "C"}
   std::map<std::string, OptionValue> options;   // {"transpose_b": true}
   Location where;
+  std::optional<ReferenceKernelSpec> kernel = {};
+  std::optional<DType> round = {};  // what a chain of kernels would keep the result in
 };
 
 /// Overrides of the limits that are otherwise derived from the output's dtype and the sum's length.

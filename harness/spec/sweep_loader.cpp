@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/identifier.h"
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
 #include "spec/problems.h"
@@ -25,15 +26,30 @@ std::vector<std::string> kernel_names(const std::filesystem::path& directory) {
   return names;
 }
 
+/// `gemm_mma`, or `examples/softmax` of a folder below.
+const std::string& read_kernel_name(const YamlNode& node) {
+  constexpr std::string_view kWhat = "the name of a kernel";
+  const std::string& name = node.text(kWhat);
+  if (name.find('/') == std::string::npos) return node.identifier(kWhat);
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    if (!is_identifier(std::string_view(name).substr(begin, end - begin))) {
+      node.fail_expected(fmt::format("{} of letters, digits and underscores", kWhat));
+    }
+    begin = end + 1;
+  }
+  return name;
+}
+
 std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem::path& directory) {
   std::vector<KernelSpec> kernels;
   for (const YamlPtr& item : node.list("a list of kernels")) {
-    const std::string& name = item->identifier("the name of a kernel");
-    const auto same = [&](const KernelSpec& kernel) { return kernel.name == name; };
+    const std::string& name = read_kernel_name(*item);
+    const std::filesystem::path path = directory / (name + ".yaml");
+    const auto same = [&](const KernelSpec& kernel) { return kernel.name == path.stem(); };
     if (std::any_of(kernels.begin(), kernels.end(), same)) {
       item->fail(fmt::format("duplicate kernel \"{}\"", name));
     }
-    const std::filesystem::path path = directory / (name + ".yaml");
     if (!std::filesystem::is_regular_file(path)) {
       item->fail(fmt::format("expected a kernel in {}, found \"{}\"{}", directory.generic_string(),
                              name, suggestion(name, kernel_names(directory))));
@@ -76,8 +92,10 @@ void narrow(const YamlEntry& entry, std::vector<KernelSpec>& kernels) {
   const std::vector<Value> asked = read_values(*entry.value);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (!known.contains(asked[i])) {
-      entry.value->list("values")[i]->fail_expected(
-          fmt::format("a value of {} ({})", entry.key, fmt::join(known_values, ", ")));
+      const bool listed = entry.value->kind() == YamlNode::Kind::list;
+      const YamlNode& at = listed ? *entry.value->list("values")[i] : *entry.value;
+      at.fail(fmt::format("expected a value of {} ({}), found \"{}\"", entry.key,
+                          fmt::join(known_values, ", "), to_text(asked[i])));
     }
   }
   const std::set<Value> kept(asked.begin(), asked.end());

@@ -3,10 +3,25 @@
 namespace assay {
 namespace {
 
-// What an output can be compared in, and cuBLAS multiply.
+// What cuBLAS multiplies.
 const std::vector<DType> kFloats = {DType::bf16, DType::f16, DType::f32};
+const std::vector<DType> kReals = {DType::bf16, DType::f16, DType::f32, DType::f64};
+const std::vector<DType> kIntegers = {DType::i32, DType::i64, DType::u8,  DType::i8,
+                                      DType::i16, DType::u16, DType::u32, DType::u64};
 const std::vector<DType> kNumbers = {DType::bf16, DType::f16, DType::f32, DType::f64,
-                                     DType::i32,  DType::i64, DType::u8};
+                                     DType::i32,  DType::i64, DType::u8,  DType::i8,
+                                     DType::i16,  DType::u16, DType::u32, DType::u64};
+
+/// `{silu: {x: A, out: B}}`: any shape, and out has it too.
+OperationRow unary(OperationId id, std::string_view name, const std::vector<DType>& dtypes,
+                   std::vector<OptionRow> options = {}) {
+  return {id, name, {{"x", 0, dtypes}}, {{"out", 0, dtypes}}, std::move(options)};
+}
+
+/// `{add: {a: A, b: B, out: C}}`
+OperationRow binary(OperationId id, std::string_view name, const std::vector<DType>& dtypes) {
+  return {id, name, {{"a", 0, dtypes}, {"b", 0, dtypes}}, {{"out", 0, dtypes}}};
+}
 
 }  // namespace
 
@@ -23,7 +38,47 @@ const std::vector<OperationRow>& operations() {
        {{"a", 2, kFloats}, {"b", 2, kFloats, "a"}},
        {{"out", 2, kFloats}},
        {{"transpose_a", false}, {"transpose_b", false}}},
-      {OperationId::add, "add", {{"a", 0, kNumbers}, {"b", 0, kNumbers}}, {{"out", 0, kFloats}}},
+      {OperationId::grouped_gemm,
+       "grouped_gemm",
+       {{"a", 2, kFloats}, {"b", 3, kFloats, "a"}, {"starts", 1, kIntegers}},
+       {{"out", 2, kFloats}},
+       {{"transpose_b", false}}},
+      binary(OperationId::add, "add", kNumbers),
+      binary(OperationId::mul, "mul", kNumbers),
+      {OperationId::bias, "bias", {{"x", 0, kReals}, {"bias", 1, kReals}}, {{"out", 0, kReals}}},
+      unary(OperationId::relu, "relu", kNumbers),
+      unary(OperationId::silu, "silu", kReals),
+      unary(OperationId::gelu, "gelu", kReals, {{"tanh", false}}),
+      {OperationId::swiglu,
+       "swiglu",
+       {{"a", 0, kReals}, {"b", 0, kReals, {}, true}},
+       {{"out", 0, kReals}},
+       {{"interleaved", false}}},
+      {OperationId::layer_norm,
+       "layer_norm",
+       {{"x", 0, kReals}, {"weight", 1, kReals, {}, true}, {"bias", 1, kReals, {}, true}},
+       {{"out", 0, kReals}},
+       {{"epsilon", 1e-5}}},
+      {OperationId::rms_norm,
+       "rms_norm",
+       {{"x", 0, kReals}, {"weight", 1, kReals, {}, true}},
+       {{"out", 0, kReals}},
+       {{"epsilon", 1e-5}}},
+      unary(OperationId::softmax, "softmax", kReals),
+      {OperationId::sum, "sum", {{"x", 0, kNumbers}}, {{"out", 1, kNumbers}}, {{"all", false}}},
+      {OperationId::transpose, "transpose", {{"x", 2, kNumbers}}, {{"out", 2, kNumbers}}},
+      {OperationId::gather_rows,
+       "gather_rows",
+       {{"x", 2, kNumbers}, {"index", 1, kIntegers}},
+       {{"out", 2, kNumbers}}},
+      {OperationId::scatter_add,
+       "scatter_add",
+       {{"x", 2, kNumbers}, {"index", 1, kIntegers}},
+       {{"out", 2, kNumbers}}},
+      {OperationId::topk_sum,
+       "topk_sum",
+       {{"x", 2, kReals}, {"weight", 2, kReals}, {"index", 2, kIntegers, {}, true}},
+       {{"out", 2, kReals}}},
   };
   return rows;
 }

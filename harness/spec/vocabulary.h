@@ -30,7 +30,28 @@ struct RoleRow {
 };
 const std::vector<RoleRow>& roles();
 
-enum class OperationId { gemm, add };
+enum class OperationId {
+  gemm,
+  grouped_gemm,
+  add,
+  mul,
+  bias,
+  relu,
+  silu,
+  gelu,
+  swiglu,
+  layer_norm,
+  rms_norm,
+  softmax,
+  sum,
+  transpose,
+  gather_rows,
+  scatter_add,
+  topk_sum,
+};
+
+/// Stands where a reference has an operation's name, for a kernel of the user's own.
+inline constexpr std::string_view kReferenceKernel = "kernel";
 
 /// A tensor that an operation reads or makes.
 struct OperandRow {
@@ -38,6 +59,7 @@ struct OperandRow {
   std::size_t rank;  // how many dimensions; 0: any, but as many as the others with 0
   std::vector<DType> dtypes;
   std::string_view same_as = {};  // an input before this one that has the same dtype
+  bool optional = false;          // an input that the contract may leave out
 };
 
 struct OptionRow {

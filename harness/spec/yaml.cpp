@@ -147,9 +147,13 @@ double YamlNode::non_negative_number(std::string_view what) const {
   std::string_view digits = quoted_ ? std::string_view() : text_;
   const bool percent = digits.ends_with('%');
   if (percent) digits.remove_suffix(1);
-  const std::size_t point = digits.find('.');
-  const bool decimal = all_digits(digits.substr(0, point)) &&
-                       (point == std::string_view::npos || all_digits(digits.substr(point + 1)));
+  const std::size_t power = digits.find('e');
+  const std::string_view fixed = digits.substr(0, power);
+  std::string_view exponent = power == std::string_view::npos ? "0" : digits.substr(power + 1);
+  if (exponent.starts_with('-')) exponent.remove_prefix(1);
+  const std::size_t point = fixed.find('.');
+  const bool decimal = all_digits(fixed.substr(0, point)) && all_digits(exponent) &&
+                       (point == std::string_view::npos || all_digits(fixed.substr(point + 1)));
   double value = 0;
   if (!decimal ||
       std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc()) {

@@ -55,7 +55,7 @@ class YamlNode {
                        std::int64_t high = INT64_MAX) const;
   /// `true` or `false`, not `on`, `yes` or `1`.
   bool boolean(std::string_view what) const;
-  /// A decimal number, `0.005` or `0.5%`.
+  /// A decimal number, `0.005`, `5e-3` or `0.5%`.
   double positive_number(std::string_view what) const;
   double non_negative_number(std::string_view what) const;
   /// The text, which is one of `allowed`; the message lists them otherwise.

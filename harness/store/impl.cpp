@@ -120,7 +120,8 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Tr
                                    {"relative_error", validation->relative_error},
                                    {"relative_limit", validation->relative_limit},
                                    {"worst_element_ratio", validation->worst_element_ratio},
-                                   {"elements", validation->elements}});
+                                   {"elements", validation->elements},
+                                   {"reference", validation->reference}});
   }
   for (const Measurement& measurement : record.measurements) {
     database.insert("measurement", {{"trial_id", trial_id},

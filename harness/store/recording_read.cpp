@@ -321,6 +321,7 @@ class Reader {
       validation.relative_limit = number_or_zero(json, "limit");
       validation.worst_element_ratio = number_or_zero(json, "worst");
       read(json, "elements", validation.elements);
+      read(json, "reference", validation.reference);
     }
     return trial;
   }

@@ -98,10 +98,12 @@ Json to_json(const CompileReport& report) {
 }
 
 Json to_json(const Validation& validation) {
-  return {{"error", significant(validation.relative_error)},
-          {"limit", significant(validation.relative_limit)},
-          {"worst", significant(validation.worst_element_ratio)},
-          {"elements", validation.elements}};
+  Json json = {{"error", significant(validation.relative_error)},
+               {"limit", significant(validation.relative_limit)},
+               {"worst", significant(validation.worst_element_ratio)},
+               {"elements", validation.elements}};
+  put_unless_empty(json, "reference", validation.reference);
+  return json;
 }
 
 Json to_json(const RankIdentity& identity) {

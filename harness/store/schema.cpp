@@ -245,7 +245,12 @@ CREATE TABLE screened(
   PRIMARY KEY(sweep_id, op, problem_id)) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array kSteps = {kCreate, kAddInstrument, kAddObjective, kAddIdentity};
+// What an output was compared with.
+constexpr const char* kAddReference = R"sql(
+ALTER TABLE validation ADD COLUMN reference TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array kSteps = {kCreate, kAddInstrument, kAddObjective, kAddIdentity, kAddReference};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

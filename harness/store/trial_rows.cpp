@@ -87,7 +87,7 @@ std::string select_trials(std::string_view message, std::string_view where, std:
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
       "status, kind, {}, compile_ms, cached, registers, spill_bytes, stack_bytes, "
       "static_smem_bytes, cubin_hash, device_ms, finished_at, elements, relative_error, "
-      "relative_limit, worst_element_ratio, timing_id, {}{} FROM trial "
+      "relative_limit, worst_element_ratio, validation.reference, timing_id, {}{} FROM trial "
       "JOIN config ON config.id = config_id {} LEFT JOIN validation ON trial_id = trial.id "
       "LEFT JOIN timing ON timing.id = timing_id WHERE status <> 'running' AND {}",
       message, kTimingColumns, more, join, where);
@@ -121,13 +121,14 @@ TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids)
   outcome.device_ms = row.real();
   record.finished_at = row.text();
   if (row.is_null()) {
-    row.skip(4);
+    row.skip(5);
   } else {
     Validation& validation = outcome.validation.emplace();
     validation.elements = row.integer();
     validation.relative_error = row.real();
     validation.relative_limit = row.real();
     validation.worst_element_ratio = row.real();
+    validation.reference = row.text();
   }
   const bool timed = !row.is_null();
   row.skip();

@@ -4,6 +4,7 @@
 // enough.
 
 typedef unsigned char u8;
+typedef signed char i8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -13,7 +14,8 @@ constexpr int kThreads = 256;
 constexpr u16 kPoisonHalf = 0x7FA5;       // a NaN as bf16 and as f16
 constexpr u32 kPoisonWord = 0x7FA57FA5u;  // a NaN as f32
 
-enum DType { kBf16, kF16, kF32, kF64, kI32, kI64, kU8 };  // the order of assay::DType
+// The order of assay::DType.
+enum DType { kBf16, kF16, kF32, kF64, kI32, kI64, kU8, kI8, kI16, kU16, kU32, kU64 };
 
 // The order of assay::Generator.
 enum Generator { kNormal, kUniform, kZeros, kOnes, kIota, kPermutation, kRouting };
@@ -57,6 +59,16 @@ __device__ double load(int dtype, const void* data, i64 i) {
       return reinterpret_cast<const int*>(data)[i];
     case kI64:
       return (double)reinterpret_cast<const i64*>(data)[i];
+    case kU64:
+      return (double)reinterpret_cast<const u64*>(data)[i];
+    case kU32:
+      return reinterpret_cast<const u32*>(data)[i];
+    case kU16:
+      return reinterpret_cast<const u16*>(data)[i];
+    case kI16:
+      return reinterpret_cast<const short*>(data)[i];
+    case kI8:
+      return reinterpret_cast<const i8*>(data)[i];
     default:
       return reinterpret_cast<const u8*>(data)[i];
   }
@@ -87,14 +99,51 @@ __device__ void store(int dtype, void* data, i64 i, double value) {
     case kI64:
       reinterpret_cast<i64*>(data)[i] = (i64)value;
       return;
+    case kU64:
+      reinterpret_cast<u64*>(data)[i] = (u64)value;
+      return;
+    case kU32:
+      reinterpret_cast<u32*>(data)[i] = (u32)(i64)value;
+      return;
+    case kU16:
+    case kI16:
+      reinterpret_cast<u16*>(data)[i] = (u16)(int)value;
+      return;
     default:
       reinterpret_cast<u8*>(data)[i] = (u8)(int)value;
   }
 }
 
-__device__ bool is_poison(int dtype, const void* data, i64 i) {
-  if (dtype == kF32) return reinterpret_cast<const u32*>(data)[i] == kPoisonWord;
-  return reinterpret_cast<const u16*>(data)[i] == kPoisonHalf;
+__device__ int size_bytes(int dtype) {
+  switch (dtype) {
+    case kF64:
+    case kI64:
+    case kU64:
+      return 8;
+    case kF32:
+    case kI32:
+    case kU32:
+      return 4;
+    case kU8:
+    case kI8:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+__device__ u64 load_bits(int size, const void* data, i64 i) {
+  if (size == 8) return reinterpret_cast<const u64*>(data)[i];
+  if (size == 4) return reinterpret_cast<const u32*>(data)[i];
+  if (size == 2) return reinterpret_cast<const u16*>(data)[i];
+  return reinterpret_cast<const u8*>(data)[i];
+}
+
+// Half of all bytes could be one of the poison's, so a byte never counts as poison.
+__device__ bool is_poison(int size, u64 bits) {
+  if (size == 8) return bits == ((u64)kPoisonWord << 32 | kPoisonWord);
+  if (size == 4) return bits == kPoisonWord;
+  return size == 2 && bits == kPoisonHalf;
 }
 
 // Box-Muller on two 32-bit uniforms; the largest value is sqrt(-2 ln 2^-33), 6.8.
@@ -203,22 +252,28 @@ __device__ u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 // A NaN or an infinity counts as this error, so that the sums stay finite.
 constexpr double kErrorCap = 1e30;
 
-extern "C" __global__ void assay_compare(int dtype, const void* out, const float* reference, i64 n,
-                                         double factor, double floor, Comparison* result) {
+// Integers are compared bit by bit, with a reference of the same dtype.
+extern "C" __global__ void assay_compare(int dtype, const void* out, int reference_dtype,
+                                         const void* reference, i64 n, double factor, double floor,
+                                         Comparison* result) {
   __shared__ Comparison partial[kThreads];
   Comparison mine = {};
+  const bool integer = dtype >= kI32;
+  const int size = size_bytes(dtype);
   for (i64 i = first_index(); i < n; i += stride()) {
     ++mine.compared;
-    if (is_poison(dtype, out, i)) {
+    const u64 bits = load_bits(size, out, i);
+    const bool equal = integer && bits == load_bits(size, reference, i);
+    if (is_poison(size, bits) && !equal) {
       ++mine.unwritten;
       mine.not_first_unwritten = larger(mine.not_first_unwritten, ~(u64)i);
       continue;
     }
-    const double expected = reference[i];
+    const double expected = load(reference_dtype, reference, i);
     const double bound = factor * fabs(expected) + floor;
     double error = fabs(load(dtype, out, i) - expected);
     // `!(error <= bound)` and not `error > bound`: a NaN is neither.
-    if (!(error <= bound)) {
+    if (integer ? !equal : !(error <= bound)) {
       ++mine.bad;
       mine.not_first_bad = larger(mine.not_first_bad, ~(u64)i);
     }
@@ -259,9 +314,12 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, const float
             (u64)__double_as_longlong(all.worst_ratio));
 }
 
-extern "C" __global__ void assay_sum_squares(const float* data, i64 n, double* sum) {
+extern "C" __global__ void assay_sum_squares(int dtype, const void* data, i64 n, double* sum) {
   double total = 0;
-  for (i64 i = first_index(); i < n; i += stride()) total += (double)data[i] * data[i];
+  for (i64 i = first_index(); i < n; i += stride()) {
+    const double value = load(dtype, data, i);
+    total += value * value;
+  }
   for (int step = 16; step > 0; step /= 2) total += __shfl_down_sync(~0u, total, step);
   if (threadIdx.x % 32 == 0) atomicAdd(sum, total);
 }
@@ -273,10 +331,156 @@ extern "C" __global__ void assay_gather(int dtype, const void* data, i64 first, 
     out[j] = load(dtype, data, first + j * step);
 }
 
-extern "C" __global__ void assay_add(int a_dtype, const void* a, int b_dtype, const void* b,
-                                     float* out, i64 n) {
+// The operations of references compute in fp64, whatever they read and make: speed is no matter,
+// and their own error is below any that is looked for.
+
+// Mirrors Strided in support_kernels.h. Without data it reads as `otherwise`.
+struct Strided {
+  const void* data;
+  i64 first, row_step, column_step;
+  int dtype;
+};
+
+__device__ double load(const Strided& from, i64 row, i64 column, double otherwise) {
+  if (!from.data) return otherwise;
+  return load(from.dtype, from.data, from.first + row * from.row_step + column * from.column_step);
+}
+
+// The order of assay::Pointwise.
+enum Pointwise { kCopy, kAdd, kMultiply, kRelu, kSilu, kGelu, kGeluTanh, kGate };
+
+__device__ double silu(double x) { return x / (1 + exp(-x)); }
+
+__device__ double pointwise(int function, double a, double b) {
+  switch (function) {
+    case kAdd:
+      return a + b;
+    case kMultiply:
+      return a * b;
+    case kRelu:
+      return a > 0 ? a : 0;
+    case kSilu:
+      return silu(a);
+    case kGelu:  // by erfc, since 1 + erf loses all digits of a large negative a
+      return 0.5 * a * erfc(-a * 0.70710678118654752);
+    case kGeluTanh:  // 1 + tanh(u) = 2 / (1 + exp(-2u))
+      return a / (1 + exp(-1.5957691216057308 * (a + 0.044715 * a * a * a)));
+    case kGate:
+      return silu(a) * b;
+    default:
+      return a;
+  }
+}
+
+extern "C" __global__ void assay_pointwise(int function, Strided a, Strided b, int dtype, void* out,
+                                           i64 rows, i64 columns) {
+  for (i64 i = first_index(); i < rows * columns; i += stride()) {
+    const i64 row = i / columns, column = i % columns;
+    store(dtype, out, i, pointwise(function, load(a, row, column, 0), load(b, row, column, 0)));
+  }
+}
+
+// Adds over the block; every thread gets the sum.
+__device__ double block_sum(double value) {
+  __shared__ double partial[kThreads];
+  __syncthreads();
+  partial[threadIdx.x] = value;
+  for (int step = kThreads / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (threadIdx.x < step) partial[threadIdx.x] += partial[threadIdx.x + step];
+  }
+  __syncthreads();
+  return partial[0];
+}
+
+__device__ double block_max(double value) {
+  __shared__ double partial[kThreads];
+  __syncthreads();
+  partial[threadIdx.x] = value;
+  for (int step = kThreads / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (threadIdx.x < step) {
+      partial[threadIdx.x] = fmax(partial[threadIdx.x], partial[threadIdx.x + step]);
+    }
+  }
+  __syncthreads();
+  return partial[0];
+}
+
+// The order of assay::Rowwise.
+enum Rowwise { kRowSum, kSoftmax, kLayerNorm, kRmsNorm };
+
+// A block makes a row: of as many elements, or of one for the sum.
+extern "C" __global__ void assay_rowwise(int function, Strided x, Strided weight, Strided bias,
+                                         double epsilon, int dtype, void* out, i64 rows,
+                                         i64 columns) {
+  const double infinity = __longlong_as_double(0x7FF0000000000000ll);
+  for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
+    double sum = 0, largest = -infinity;
+    for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
+      const double value = load(x, row, i, 0);
+      sum += value;
+      largest = fmax(largest, value);
+    }
+    sum = block_sum(sum);
+    if (function == kRowSum) {
+      if (threadIdx.x == 0) store(dtype, out, row, sum);
+      continue;
+    }
+    largest = block_max(largest);
+    const double mean = function == kLayerNorm ? sum / columns : 0;
+    double other = 0;  // of powers, or of squares
+    for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
+      const double value = load(x, row, i, 0);
+      other += function == kSoftmax ? exp(value - largest) : (value - mean) * (value - mean);
+    }
+    other = block_sum(other);
+    for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
+      const double value = load(x, row, i, 0);
+      const double made = function == kSoftmax ? exp(value - largest) / other
+                                               : (value - mean) / sqrt(other / columns + epsilon);
+      store(dtype, out, row * columns + i, made * load(weight, 0, i, 1) + load(bias, 0, i, 0));
+    }
+  }
+}
+
+// Row `row` of the output is the sum of `top` rows of x, each with its weight. Which rows, the index
+// says, or they are the next ones. A row that x does not have is NaN.
+extern "C" __global__ void assay_gather_rows(Strided x, i64 x_rows, Strided index, Strided weight,
+                                             i64 top, int dtype, void* out, i64 rows,
+                                             i64 columns) {
+  for (i64 i = first_index(); i < rows * columns; i += stride()) {
+    const i64 row = i / columns, column = i % columns;
+    double sum = 0;
+    for (i64 t = 0; t < top; ++t) {
+      const i64 from = (i64)load(index, row, t, (double)(row * top + t));
+      sum += from < 0 || from >= x_rows
+                 ? __longlong_as_double(-1)
+                 : load(weight, row, t, 1) * load(x, from, column, 0);
+    }
+    store(dtype, out, i, sum);
+  }
+}
+
+// Row `row` of the output is the sum of the rows of x whose index is `row`, in their order.
+extern "C" __global__ void assay_scatter_rows(Strided x, i64 x_rows, Strided index, int dtype,
+                                              void* out, i64 rows, i64 columns) {
+  for (i64 i = first_index(); i < rows * columns; i += stride()) {
+    const i64 row = i / columns, column = i % columns;
+    double sum = 0;
+    for (i64 from = 0; from < x_rows; ++from) {
+      if ((i64)load(index, 0, from, 0) == row) sum += load(x, from, column, 0);
+    }
+    store(dtype, out, i, sum);
+  }
+}
+
+// As if every element had been kept in `rounded` for a while.
+extern "C" __global__ void assay_round(int rounded, int dtype, void* data, i64 n) {
   for (i64 i = first_index(); i < n; i += stride()) {
-    out[i] = (float)(load(a_dtype, a, i) + load(b_dtype, b, i));
+    u64 kept;
+    store(rounded, &kept, 0, load(dtype, data, i));
+    store(dtype, data, i, load(rounded, &kept, 0));
   }
 }
 

@@ -27,7 +27,11 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       compare_(function("assay_compare")),
       sum_squares_(function("assay_sum_squares")),
       gather_(function("assay_gather")),
-      add_(function("assay_add")),
+      pointwise_(function("assay_pointwise")),
+      rowwise_(function("assay_rowwise")),
+      gather_rows_(function("assay_gather_rows")),
+      scatter_rows_(function("assay_scatter_rows")),
+      round_(function("assay_round")),
       poison_(function("assay_poison")),
       read_(function("assay_read")),
       hold_(function("assay_hold")),
@@ -75,15 +79,16 @@ void SupportKernels::guard(CUdeviceptr zone, std::size_t bytes, bool backwards,
          static_cast<std::uint64_t>(bytes), static_cast<int>(backwards), found);
 }
 
-void SupportKernels::compare(DType dtype, CUdeviceptr out, CUdeviceptr reference,
-                             std::int64_t elements, double factor, double floor,
-                             CUdeviceptr result) const {
-  launch(compare_, std::max(elements, kThreads), static_cast<int>(dtype), out, reference, elements,
-         factor, floor, result);
+void SupportKernels::compare(DType dtype, CUdeviceptr out, DType reference_dtype,
+                             CUdeviceptr reference, std::int64_t elements, double factor,
+                             double floor, CUdeviceptr result) const {
+  launch(compare_, std::max(elements, kThreads), static_cast<int>(dtype), out,
+         static_cast<int>(reference_dtype), reference, elements, factor, floor, result);
 }
 
-void SupportKernels::sum_squares(CUdeviceptr data, std::int64_t elements, CUdeviceptr sum) const {
-  launch(sum_squares_, std::max(elements, kThreads), data, elements, sum);
+void SupportKernels::sum_squares(DType dtype, CUdeviceptr data, std::int64_t elements,
+                                 CUdeviceptr sum) const {
+  launch(sum_squares_, std::max(elements, kThreads), static_cast<int>(dtype), data, elements, sum);
 }
 
 void SupportKernels::gather(DType dtype, CUdeviceptr data, std::int64_t first, std::int64_t step,
@@ -92,10 +97,36 @@ void SupportKernels::gather(DType dtype, CUdeviceptr data, std::int64_t first, s
          out);
 }
 
-void SupportKernels::add(DType a_dtype, CUdeviceptr a, DType b_dtype, CUdeviceptr b,
-                         CUdeviceptr out, std::int64_t elements) const {
-  launch(add_, std::max(elements, kThreads), static_cast<int>(a_dtype), a,
-         static_cast<int>(b_dtype), b, out, elements);
+void SupportKernels::pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
+                               CUdeviceptr out, const Rows& size) const {
+  launch(pointwise_, std::max(size.rows * size.columns, kThreads), static_cast<int>(function), a, b,
+         static_cast<int>(dtype), out, size.rows, size.columns);
+}
+
+void SupportKernels::rowwise(Rowwise function, const Strided& x, const Strided& weight,
+                             const Strided& bias, double epsilon, DType dtype, CUdeviceptr out,
+                             const Rows& size) const {
+  launch(rowwise_, size.rows * kThreads, static_cast<int>(function), x, weight, bias, epsilon,
+         static_cast<int>(dtype), out, size.rows, size.columns);
+}
+
+void SupportKernels::gather_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
+                                 const Strided& weight, std::int64_t top, DType dtype,
+                                 CUdeviceptr out, const Rows& size) const {
+  launch(gather_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index, weight, top,
+         static_cast<int>(dtype), out, size.rows, size.columns);
+}
+
+void SupportKernels::scatter_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
+                                  DType dtype, CUdeviceptr out, const Rows& size) const {
+  launch(scatter_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index,
+         static_cast<int>(dtype), out, size.rows, size.columns);
+}
+
+void SupportKernels::round(DType rounded, DType dtype, CUdeviceptr data,
+                           std::int64_t elements) const {
+  launch(round_, std::max(elements, kThreads), static_cast<int>(rounded), static_cast<int>(dtype),
+         data, elements);
 }
 
 void SupportKernels::poison(CUdeviceptr begin, std::size_t bytes) const {

@@ -28,6 +28,29 @@ struct Stamp {
   std::uint64_t cycles = 0;
 };
 
+/// An operand of an operation as its output sees it: element (row, column) of the output needs the
+/// element at first + row * row_step + column * column_step. Without data it is left out. Mirrors
+/// the struct in support.cu.
+struct Strided {
+  CUdeviceptr data = 0;
+  std::int64_t first = 0;
+  std::int64_t row_step = 0;
+  std::int64_t column_step = 0;
+  DType dtype = DType::f32;
+};
+
+/// How many rows and columns an operation works on; all dimensions but the last are rows.
+struct Rows {
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+};
+
+/// What is made of one element of each of two operands; support.cu mirrors the order.
+enum class Pointwise : int { copy, add, multiply, relu, silu, gelu, gelu_tanh, gate };
+
+/// What is made of a row; support.cu mirrors the order.
+enum class Rowwise : int { sum, softmax, layer_norm, rms_norm };
+
 /// The poison word, which fills outputs, scratch and guard zones before a checked launch. It is a
 /// NaN as f32, and each half of it is a NaN as bf16 and as f16.
 constexpr std::uint32_t kPoisonWord = 0x7FA57FA5;
@@ -47,15 +70,30 @@ class SupportKernels {
   /// the guard zone's buffer. `backwards` is for the zone before the buffer.
   void guard(CUdeviceptr zone, std::size_t bytes, bool backwards, CUdeviceptr found) const;
   /// Compares with `!(|out - ref| <= factor * |ref| + floor)`; `result` is a zeroed Comparison.
-  void compare(DType dtype, CUdeviceptr out, CUdeviceptr reference, std::int64_t elements,
-               double factor, double floor, CUdeviceptr result) const;
+  /// Integers must be equal, and their reference has their dtype.
+  void compare(DType dtype, CUdeviceptr out, DType reference_dtype, CUdeviceptr reference,
+               std::int64_t elements, double factor, double floor, CUdeviceptr result) const;
   /// Adds the sum of squares to the double at `sum`.
-  void sum_squares(CUdeviceptr data, std::int64_t elements, CUdeviceptr sum) const;
+  void sum_squares(DType dtype, CUdeviceptr data, std::int64_t elements, CUdeviceptr sum) const;
   /// out[j] = double(data[first + j * step]).
   void gather(DType dtype, CUdeviceptr data, std::int64_t first, std::int64_t step,
               std::int64_t count, CUdeviceptr out) const;
-  void add(DType a_dtype, CUdeviceptr a, DType b_dtype, CUdeviceptr b, CUdeviceptr out,
-           std::int64_t elements) const;
+  /// out[row, column] = function(a, b), in fp64 as everything below.
+  void pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
+                 CUdeviceptr out, const Rows& size) const;
+  /// A row of `out` from each row of `x`. Weight and bias are of the columns.
+  void rowwise(Rowwise function, const Strided& x, const Strided& weight, const Strided& bias,
+               double epsilon, DType dtype, CUdeviceptr out, const Rows& size) const;
+  /// out[row] = sum of weight[row, t] * x[index[row, t]] over t < top; without an index the rows of
+  /// x follow each other. NaN where x has no such row.
+  void gather_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
+                   const Strided& weight, std::int64_t top, DType dtype, CUdeviceptr out,
+                   const Rows& size) const;
+  /// out[row] = sum of x[i] over the i whose index is `row`.
+  void scatter_rows(const Strided& x, std::int64_t x_rows, const Strided& index, DType dtype,
+                    CUdeviceptr out, const Rows& size) const;
+  /// Rounds each element to `rounded`, in place.
+  void round(DType rounded, DType dtype, CUdeviceptr data, std::int64_t elements) const;
   /// Fills `bytes`, a multiple of 4, with the poison word. A memset of the driver does so, too, but
   /// ahead of a sample it slows the work down, by 1 us of 18.6 where it was looked at (a split-K
   /// product on an H200), whatever else runs between the two; this does not.
@@ -82,8 +120,8 @@ class SupportKernels {
   int sm_count_;
   Module module_;
   DeviceMemory sink_;
-  CUfunction fill_, hash_, guard_, compare_, sum_squares_, gather_, add_, poison_, read_, hold_,
-      stamp_, empty_;
+  CUfunction fill_, hash_, guard_, compare_, sum_squares_, gather_, pointwise_, rowwise_,
+      gather_rows_, scatter_rows_, round_, poison_, read_, hold_, stamp_, empty_;
 };
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "support/device_word.h"
 
 namespace assay {
 namespace {
@@ -52,20 +53,40 @@ CheckedOutput checked_output(const Plan& plan, const BufferPlan& buffer,
         fmt::format("output {} has no reference, so nothing could say whether it is right",
                     buffer.name));
   }
-  if (buffer.dtype != DType::bf16 && buffer.dtype != DType::f16 && buffer.dtype != DType::f32) {
-    throw Failure(Status::runtime, "oracle",
-                  fmt::format("output {} is {}; outputs can be bf16, f16 or f32", buffer.name,
-                              to_text(buffer.dtype)));
-  }
   CheckedOutput output;
   output.buffer = placed;
   output.dtype = buffer.dtype;
   output.shape = buffer.shape;
   output.keep_alive = reference;
   output.reference = &found->second;
-  output.tolerance = derive_tolerance(buffer.dtype, found->second.sum_length, found->second.rms,
+  output.tolerance = derive_tolerance(buffer.dtype, found->second.arithmetic, found->second.rms,
                                       plan.relative_tolerance, plan.element_tolerance);
   return output;
+}
+
+/// A limit that accepts a copy of an input, which needs no kernel, is none. A copy that is as near
+/// as rounding is right.
+void refuse_copies(WorkerState& worker, const InputMap& inputs, const CheckedOutput& output) {
+  const Tolerance& tolerance = output.tolerance;
+  const double rounding = 2 * unit_roundoff(output.dtype) + std::ldexp(1.0, -14);
+  if (!is_floating(output.dtype) || tolerance.relative_limit <= rounding) return;
+  const Operand& reference = output.reference->operand;
+  for (const auto& [name, input] : inputs) {
+    const BufferPlan& plan = input->plan;
+    if (!is_floating(plan.dtype) || plan.elements() != reference.elements()) continue;
+    DeviceWord<Comparison> word(worker.driver, worker.stream);
+    worker.support.compare(plan.dtype, input->buffer.data, reference.dtype, reference.data,
+                           plan.elements(), tolerance.element_factor, tolerance.element_floor,
+                           word.pointer());
+    const Comparison found = word.read();
+    const double error = relative_error(found);
+    if (found.bad > 0 || error > tolerance.relative_limit || error <= rounding) continue;
+    throw Failure(
+        Status::runtime, "oracle",
+        fmt::format("the tolerance accepts a copy of {} for {}, which is off by {:.2g}; state one "
+                    "that does not, such as tolerance: {{relative: {:.1g}}}, or other inputs",
+                    name, output.buffer.name, error, error / 4));
+  }
 }
 
 }  // namespace
@@ -99,6 +120,7 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request)
   const InputMap inputs = make_inputs(worker, plan, request.seed);
   const auto reference = worker.references.get(plan, inputs);
   reference_note_ = unchecked_note(*reference);
+  reference_text_ = reference->text;
   const std::vector<GuardedBuffer> placed = lay_out(plan, worker.arena.begin());
   for (const auto& [name, input] : inputs) buffers_.inputs.push_back(input);
   for (const BufferPlan* buffer : plan.buffers()) {
@@ -108,6 +130,7 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request)
       buffers_.scratch.push_back(place);
     } else {
       buffers_.outputs.push_back(checked_output(plan, *buffer, place, reference));
+      refuse_copies(worker, inputs, buffers_.outputs.back());
     }
   }
 }
@@ -177,6 +200,7 @@ void PreparedTrial::draw_numbers() {
 
 Validation PreparedTrial::judge() {
   CheckReport report = worker_->checker.check(buffers_);
+  if (report.validation) report.validation->reference = reference_text_;
   for (const auto& input : report.damaged_inputs) worker_->inputs.restore(*input);
   if (report.damaged_reference) worker_->references.clear();
   if (report.failure) {

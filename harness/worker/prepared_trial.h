@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "worker/launcher.h"
+#include "support/launcher.h"
 #include "worker/worker_state.h"
 
 namespace assay {
@@ -50,6 +50,7 @@ class PreparedTrial {
   WorkerState* worker_;
   bool deterministic_;
   std::string reference_note_;
+  std::string reference_text_;
   CUdeviceptr arena_begin_;
   std::size_t arena_bytes_;
   CheckedBuffers buffers_;

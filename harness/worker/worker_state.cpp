@@ -48,6 +48,11 @@ Outcome WorkerState::guarded(const std::function<Outcome()>& trial) {
     outcome = runtime_outcome(error);
     context_lost = context_lost || is_sticky(error.code());
   }
+  if (outcome.kind == "oracle") {
+    // A reference of the user's own may have written where it should not.
+    inputs.clear();
+    references.clear();
+  }
   // Wait for what a failed trial left on the stream. It must not run into the next trial, and a
   // fault in it belongs to this one.
   const CUresult result = driver.cuCtxSynchronize();

@@ -8,15 +8,15 @@
 namespace assay {
 namespace {
 
-constexpr DType kAll[] = {DType::bf16, DType::f16, DType::f32, DType::f64,
-                          DType::i32,  DType::i64, DType::u8};
+constexpr DType kAll[] = {DType::bf16, DType::f16, DType::f32, DType::f64, DType::i32, DType::i64,
+                          DType::u8,   DType::i8,  DType::i16, DType::u16, DType::u32, DType::u64};
 
 TEST(DType, TextRoundTrips) {
   for (const DType dtype : kAll) EXPECT_EQ(parse_dtype(to_text(dtype)), dtype);
 }
 
 TEST(DType, RefusesOtherSpellings) {
-  for (const char* text : {"", "BF16", "float", "f8", "f32 ", "u16"}) {
+  for (const char* text : {"", "BF16", "float", "f8", "f32 ", "u128"}) {
     EXPECT_EQ(parse_dtype(text), std::nullopt) << text;
   }
 }
@@ -44,6 +44,20 @@ TEST(DType, SizesMatchTheHostsTypes) {
   EXPECT_EQ(size_bytes(DType::i32), 4);
   EXPECT_EQ(size_bytes(DType::i64), 8);
   EXPECT_EQ(size_bytes(DType::u8), 1);
+  EXPECT_EQ(size_bytes(DType::i8), 1);
+  EXPECT_EQ(size_bytes(DType::i16), 2);
+  EXPECT_EQ(size_bytes(DType::u16), 2);
+  EXPECT_EQ(size_bytes(DType::u32), 4);
+  EXPECT_EQ(size_bytes(DType::u64), 8);
+}
+
+TEST(DType, OnlySomeIntegersHaveASign) {
+  for (const DType dtype : {DType::i8, DType::i16, DType::i32, DType::i64}) {
+    EXPECT_TRUE(is_signed(dtype)) << to_text(dtype);
+  }
+  for (const DType dtype : {DType::u8, DType::u16, DType::u32, DType::u64}) {
+    EXPECT_FALSE(is_signed(dtype)) << to_text(dtype);
+  }
 }
 
 }  // namespace

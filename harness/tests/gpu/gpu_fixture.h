@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -77,8 +78,28 @@ class GpuTest : public testing::Test {
     const CompileResult result = compile(kernel.source_path, config, info);
     EXPECT_TRUE(result.ok) << result.log;
     request.cubin_path = result.cubin_path;
+    for (std::size_t i = 0; i < kernel.reference.size(); ++i) {
+      if (!kernel.reference[i].kernel) continue;
+      const CompileResult reference =
+          compile(kernel.reference[i].kernel->source, sizes_of(kernel, i), info);
+      EXPECT_TRUE(reference.ok) << reference.log;
+      request.plan.reference[i].kernel->cubin_path = reference.cubin_path.string();
+    }
     request.measure.max_seconds_per_config = 0.5;
     return request;
+  }
+
+  /// The sizes that a kernel of the reference gets as macros: those that are not its arguments.
+  static Config sizes_of(const KernelSpec& kernel, std::size_t step) {
+    Config sizes;
+    for (const auto& [dim, size] : kernel.smoke) {
+      const auto& args = kernel.reference[step].kernel->args;
+      if (std::none_of(args.begin(), args.end(),
+                       [&, &name = dim](const auto& arg) { return arg.name == name; })) {
+        sizes.emplace_back(dim, size);
+      }
+    }
+    return sizes;
   }
 
   static KernelSpec broken_kernel(const std::string& name) {

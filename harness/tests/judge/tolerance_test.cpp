@@ -98,7 +98,8 @@ Verdict judge_sums(DType dtype, std::int64_t length, const Sum& sum, int input_b
     outputs.push_back(rounded(sum(used), precision(dtype)));
     squares += references.back() * references.back();
   }
-  const Tolerance tolerance = derive_tolerance(dtype, length, std::sqrt(squares / elements));
+  const Tolerance tolerance =
+      derive_tolerance(dtype, sum_of_products(length), std::sqrt(squares / elements));
   Verdict verdict;
   double error_squares = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -162,15 +163,84 @@ TEST(Tolerance, Tf32ProductsOfF32InputsFail) {
   }
 }
 
+// The limits of products, on which recorded results rest.
+TEST(Tolerance, IsWhatItWasForProducts) {
+  for (const std::int64_t length : {1, 16, 4096, 32768}) {
+    const auto k = static_cast<double>(length);
+    const Tolerance tolerance = derive_tolerance(DType::bf16, sum_of_products(length), 3);
+    EXPECT_DOUBLE_EQ(tolerance.relative_limit, 0x1p-8 + 0x1p-21 + k * 0x1p-26) << length;
+    EXPECT_DOUBLE_EQ(tolerance.element_factor, 0x1p-7) << length;
+    EXPECT_DOUBLE_EQ(tolerance.element_floor, 3 * std::max(0x1p-19, k * 0x1p-24)) << length;
+  }
+}
+
+// Its limit was 1.0005, and zeros are off by 1.
+TEST(Tolerance, ASumOfSixtyMillionTermsRefusesZeros) {
+  constexpr std::int64_t kLength = 67108864;
+  for (const Arithmetic& arithmetic : {sum_of_products(kLength), sum_of_terms(kLength)}) {
+    for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
+      EXPECT_LT(derive_tolerance(dtype, arithmetic, 1).relative_limit, 0.05);
+      EXPECT_LT(derive_tolerance(dtype, arithmetic, 1).element_floor, 0.1);
+    }
+  }
+  EXPECT_LT(derive_tolerance(DType::f32, sum_of_terms(kLength), 1).relative_limit, 1e-3);
+  const Arithmetic endless = sum_of_products(std::int64_t{1} << 60);
+  EXPECT_LE(derive_tolerance(DType::f32, endless, 1).relative_limit, 1.0 / 32);
+}
+
+// Terms with a mean, so that the sum grows and the roundings with it.
+TEST(Tolerance, APlainSumPassesInAnyOrderAndFailsWithoutOneTermInAHundred) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> uniform;
+  for (const std::size_t length : {100u, 10000u, 1000000u}) {
+    Terms terms(length);
+    for (double& term : terms) term = static_cast<double>(static_cast<float>(uniform(random)));
+    const double sum = exact(terms);
+    const Tolerance tolerance =
+        derive_tolerance(DType::f32, sum_of_terms(static_cast<std::int64_t>(length)), sum);
+    const auto passes = [&](double found) {
+      const double error = std::abs(found - sum);
+      return error <= tolerance.element_factor * sum + tolerance.element_floor &&
+             error <= tolerance.relative_limit * sum;
+    };
+    EXPECT_TRUE(passes(one_by_one(terms))) << length;
+    EXPECT_TRUE(passes(split_in_eight(terms))) << length;
+    const Terms fewer(terms.begin() + static_cast<std::ptrdiff_t>(length / 100), terms.end());
+    EXPECT_FALSE(passes(one_by_one(fewer))) << length;
+  }
+}
+
+TEST(Tolerance, IntegersMustBeEqual) {
+  const Tolerance tolerance = derive_tolerance(DType::u32, sum_of_terms(1000), 5, {}, 3);
+  EXPECT_EQ(tolerance.relative_limit, 0);
+  EXPECT_EQ(tolerance.element_factor, 0);
+  EXPECT_EQ(tolerance.element_floor, 0);
+}
+
+TEST(Tolerance, DoublesAreHeldToDoublePrecision) {
+  const Tolerance tolerance = derive_tolerance(DType::f64, sum_of_terms(1000), 1);
+  EXPECT_LT(tolerance.relative_limit, 1e-14);
+  EXPECT_LT(tolerance.element_floor, 1e-13);
+}
+
+TEST(Tolerance, ARoundedResultInBetweenWidensIt) {
+  Arithmetic rounded = sum_of_products(64);
+  rounded.rounding = unit_roundoff(DType::bf16);
+  const Tolerance before = derive_tolerance(DType::bf16, sum_of_products(64), 1);
+  const Tolerance after = derive_tolerance(DType::bf16, rounded, 1);
+  EXPECT_DOUBLE_EQ(after.relative_limit - before.relative_limit, 0x1p-8);
+  EXPECT_DOUBLE_EQ(after.element_floor - before.element_floor, 0x1p-5);
+}
+
 TEST(Tolerance, AnOutputOfZerosMustBeZero) {
-  const Tolerance tolerance = derive_tolerance(DType::bf16, 4096, 0);
+  const Tolerance tolerance = derive_tolerance(DType::bf16, sum_of_products(4096), 0);
   EXPECT_EQ(tolerance.element_floor, 0);
 }
 
 TEST(Tolerance, GrowsWithTheSumAndNeverShrinks) {
   double relative = 0, floor = 0;
   for (std::int64_t length = 1; length <= 65536; length *= 2) {
-    const Tolerance tolerance = derive_tolerance(DType::f32, length, 1);
+    const Tolerance tolerance = derive_tolerance(DType::f32, sum_of_products(length), 1);
     EXPECT_GE(tolerance.relative_limit, relative);
     EXPECT_GE(tolerance.element_floor, floor);
     relative = tolerance.relative_limit;
@@ -179,8 +249,8 @@ TEST(Tolerance, GrowsWithTheSumAndNeverShrinks) {
 }
 
 TEST(Tolerance, TheContractReplacesTheNormAndScalesTheElements) {
-  const Tolerance derived = derive_tolerance(DType::bf16, 128, 2);
-  const Tolerance given = derive_tolerance(DType::bf16, 128, 2, 0.25, 3.0);
+  const Tolerance derived = derive_tolerance(DType::bf16, sum_of_products(128), 2);
+  const Tolerance given = derive_tolerance(DType::bf16, sum_of_products(128), 2, 0.25, 3.0);
   EXPECT_EQ(given.relative_limit, 0.25);
   EXPECT_DOUBLE_EQ(given.element_factor, 3 * derived.element_factor);
   EXPECT_DOUBLE_EQ(given.element_floor, 3 * derived.element_floor);

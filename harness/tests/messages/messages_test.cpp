@@ -36,7 +36,7 @@ TEST(Messages, AnOutcomeKeepsEveryBit) {
   outcome.status = Status::correctness;
   outcome.kind = "mismatch";
   outcome.message = "C[3] is 1.5, \"expected\" 2\n\x80 is not UTF-8";
-  outcome.validation = Validation{1e-3, 1e-5, 77.25, std::int64_t{1} << 40};
+  outcome.validation = Validation{1e-3, 1e-5, 77.25, std::int64_t{1} << 40, "gemm"};
   outcome.timing = make_timing();
   outcome.device_ms = 0.125;
 
@@ -50,6 +50,7 @@ TEST(Messages, AnOutcomeKeepsEveryBit) {
   EXPECT_EQ(copy.validation->relative_limit, 1e-5);
   EXPECT_EQ(copy.validation->worst_element_ratio, 77.25);
   EXPECT_EQ(copy.validation->elements, std::int64_t{1} << 40);
+  EXPECT_EQ(copy.validation->reference, "gemm");
   ASSERT_TRUE(copy.timing);
   EXPECT_EQ(copy.timing->samples_ns, outcome.timing->samples_ns);
   EXPECT_EQ(copy.timing->median_ns, outcome.timing->median_ns);

@@ -96,9 +96,9 @@ TEST(MakePlan, EvaluatesEveryForm) {
   EXPECT_EQ(c.generator, "");  // only inputs are made
   EXPECT_THAT(std::get<BufferPlan>(plan.args[2]).shape, ElementsAre(4, 1000));
   EXPECT_THAT(std::get<TensorMapPlan>(plan.args[3]).box, ElementsAre(64, 64));
-  EXPECT_EQ(std::get<ScalarPlan>(plan.args[4]).value, 1000);
+  EXPECT_EQ(std::get<ScalarPlan>(plan.args[4]).value, Number(std::int64_t{1000}));
   EXPECT_THAT(std::get<TensorMapPlan>(plan.args[5]).box, ElementsAre(64));
-  EXPECT_EQ(std::get<ScalarPlan>(plan.args[6]).value, 1);
+  EXPECT_EQ(std::get<ScalarPlan>(plan.args[6]).value, Number(std::int64_t{1}));
   EXPECT_THAT(plan.launches[0].grid, ElementsAre(16, 1, 4));
   EXPECT_THAT(plan.launches[0].block, ElementsAre(64, 1, 1));
   EXPECT_THAT(plan.launches[0].cluster, ElementsAre(2, 1, 1));
@@ -175,15 +175,80 @@ TEST(MakePlan, HoldsArgumentsToTheirTypes) {
   EXPECT_EQ(plan_error(scalar(DType::i32), 2147483647), "");
   EXPECT_THAT(plan_error(scalar(DType::i32), 2147483648), HasSubstr("n \"SIZE\" is 2147483648"));
   EXPECT_EQ(plan_error(scalar(DType::i64), 2147483648), "");
-  EXPECT_EQ(plan_error(scalar(DType::u8), 255), "");
-  EXPECT_NE(plan_error(scalar(DType::u8), 256), "");
-  EXPECT_NE(plan_error(scalar(DType::u8), -1), "");
+  const auto expect_range = [&](DType dtype, std::int64_t low, std::int64_t high) {
+    EXPECT_EQ(plan_error(scalar(dtype), low), "") << to_text(dtype);
+    EXPECT_NE(plan_error(scalar(dtype), low - 1), "") << to_text(dtype);
+    EXPECT_EQ(plan_error(scalar(dtype), high), "") << to_text(dtype);
+    EXPECT_NE(plan_error(scalar(dtype), high + 1), "") << to_text(dtype);
+  };
+  expect_range(DType::u8, 0, 255);
+  expect_range(DType::i8, -128, 127);
+  expect_range(DType::u16, 0, 65535);
+  expect_range(DType::i16, -32768, 32767);
+  expect_range(DType::u32, 0, 4294967295);
+  EXPECT_EQ(plan_error(scalar(DType::u64), INT64_MAX), "");
+  EXPECT_NE(plan_error(scalar(DType::u64), -1), "");
+  EXPECT_EQ(plan_error(scalar(DType::i64), INT64_MIN), "");
   const auto box = [](TestKernel& kernel) {
     kernel.spec.args = {{"map", TensorMapSpec{"A", kernel.exprs({"SIZE"}), 0}, {}}};
   };
   EXPECT_EQ(plan_error(box, 256), "");
   EXPECT_NE(plan_error(box, 257), "");
   EXPECT_NE(plan_error(box, 0), "");
+}
+
+TEST(MakePlan, ARealScalarIsDividedExactly) {
+  const auto value_of = [](DType dtype, const std::string& text) {
+    TestKernel kernel({"K"});
+    const ExprSpec value{Expr::parse_real(text, kernel.spec.symbols), {}};
+    kernel.spec.args = {{"x", ScalarSpec{dtype, value}, {}}};
+    const Plan plan = make_plan(kernel.spec, {{"K", 64}}, {}, test_device());
+    // What a worker gets.
+    const Plan sent = nlohmann::json::from_cbor(nlohmann::json::to_cbor(plan)).get<Plan>();
+    EXPECT_EQ(sent, plan);
+    return std::get<double>(std::get<ScalarPlan>(sent.args[0]).value);
+  };
+  EXPECT_EQ(value_of(DType::f32, "7 / 4"), 1.75);
+  EXPECT_EQ(value_of(DType::f64, "1 / sqrt(K)"), 0.125);
+  EXPECT_EQ(value_of(DType::f16, "2"), 2.0);
+  EXPECT_THROW(value_of(DType::f16, "K * 1024"), PlanError);
+  EXPECT_THROW(value_of(DType::f32, "1e-60 / K"), PlanError);
+  EXPECT_THROW(value_of(DType::f32, "1 / (K - 64)"), PlanError);
+}
+
+TEST(MakePlan, AReferencesOwnKernelHasItsArgumentsAndItsLaunch) {
+  TestKernel kernel = full_kernel();
+  ReferenceKernelSpec own;
+  own.source = "folder/ref.cu";
+  own.entry = "rows";
+  own.args = {{"A", false, DType::bf16, {}, false},
+              {"M", false, DType::i32, {}, false},
+              {"wide", true, DType::f64, kernel.exprs({"M", "2 * K"}), true},
+              {"C", true, DType::f32, {}, false}};
+  own.grid = kernel.exprs({"cdiv(M, 100)", "2"});
+  own.block = kernel.exprs({"100"});
+  own.sum_length = kernel.expr("K");
+  kernel.spec.reference = {{"kernel", {}, {}, {}, own, {}}, {"relu", {}, {}, {}, {}, DType::f16}};
+  const Plan plan = make_plan(kernel.spec, kProblem, config(1), test_device());
+  EXPECT_EQ(nlohmann::json::parse(nlohmann::json(plan).dump()).get<Plan>(), plan);
+  EXPECT_EQ(plan.reference[1].round, DType::f16);
+  const ReferenceKernelPlan& made = plan.reference[0].kernel.value();
+  EXPECT_EQ(made.source, "ref.cu");
+  EXPECT_EQ(made.sum_length, 128);
+  EXPECT_EQ(made.launch.entry, "rows");
+  EXPECT_THAT(made.launch.grid, ElementsAre(10, 2, 1));
+  EXPECT_THAT(made.launch.block, ElementsAre(100, 1, 1));
+  ASSERT_EQ(made.args.size(), 4u);
+  const auto& a = std::get<BufferPlan>(made.args[0]);
+  EXPECT_EQ(a.role, Role::in);
+  EXPECT_THAT(a.shape, ElementsAre(1000, 128));
+  EXPECT_EQ(std::get<ScalarPlan>(made.args[1]).value, Number(std::int64_t{1000}));
+  const auto& wide = std::get<BufferPlan>(made.args[2]);
+  EXPECT_EQ(wide.role, Role::out);
+  EXPECT_EQ(wide.dtype, DType::f64);
+  EXPECT_TRUE(wide.zeroed);
+  EXPECT_THAT(wide.shape, ElementsAre(1000, 256));
+  EXPECT_THAT(std::get<BufferPlan>(made.args[3]).shape, ElementsAre(1000));
 }
 
 TEST(MakePlan, HoldsShapesToWhatCanBeCounted) {

@@ -146,12 +146,98 @@ TEST(LoadKernel, AResultThatOnlyAnOperationReadsNeedsNoBuffer) {
   EXPECT_EQ(kernel.reference[1].operands.at("b"), "B");
 }
 
+/// add_chain with other lines in place of its reference and parameters.
+KernelSpec with_reference(const std::string& reference, const std::string& params = "",
+                          const std::string& more_args = "") {
+  const TempFolder folder;
+  folder.write("chain.cu", "");
+  folder.write("below/ref.cu", "");
+  return load_kernel(folder.write(
+      "chain.yaml",
+      "kernel: chain\nop: chain\narch: [80]\ndims: [M, N]\n" + params +
+          "args:\n  - {name: A, dtype: bf16, shape: [M, N], role: in}\n" + more_args +
+          "  - {name: C, dtype: bf16, shape: [M], role: out, init: zero}\n"
+          "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\nreference:\n" +
+          reference + "smoke: {M: 2, N: 3}\n"));
+}
+
+TEST(LoadKernel, AKernelOfOnesOwnIsAStepOfTheReference) {
+  const KernelSpec kernel = with_reference(
+      "  - kernel:\n      source: ./below/ref.cu\n      entry: rows\n"
+      "      args: [A, n, {name: squares, shape: [M, half], init: zero}]\n"
+      "      grid: [cdiv(M, 256)]\n      block: [256]\n      sum_length: N\n"
+      "  - kernel: {source: below/ref.cu, entry: sums, args: [squares, {name: C, dtype: f32}],\n"
+      "             grid: [1], block: [1]}\n",
+      "params: {BLOCK: {from: 32, to: 256, times: 2}}\nlet: {half: cdiv(N, 2)}\n",
+      "  - {name: n, dtype: i32, value: N}\n");
+  ASSERT_EQ(kernel.reference.size(), 2u);
+  EXPECT_EQ(kernel.reference[0].operation, "kernel");
+  const ReferenceKernelSpec& rows = kernel.reference[0].kernel.value();
+  EXPECT_EQ(rows.source.filename(), "ref.cu");
+  EXPECT_EQ(rows.entry, "rows");
+  EXPECT_THAT(texts(rows.grid), ElementsAre("cdiv(M, 256)"));
+  EXPECT_EQ(rows.sum_length->expr.text(), "N");
+  ASSERT_EQ(rows.args.size(), 3u);
+  EXPECT_FALSE(rows.args[0].written);
+  EXPECT_EQ(rows.args[0].dtype, DType::bf16);
+  EXPECT_EQ(rows.args[1].dtype, DType::i32);
+  EXPECT_TRUE(rows.args[2].written);
+  EXPECT_TRUE(rows.args[2].zeroed);
+  EXPECT_EQ(rows.args[2].dtype, DType::f32);
+  EXPECT_THAT(texts(rows.args[2].shape), ElementsAre("M", "half"));
+  const ReferenceKernelSpec& sums = kernel.reference[1].kernel.value();
+  EXPECT_FALSE(sums.args[0].written);
+  EXPECT_TRUE(sums.args[1].written);
+  EXPECT_TRUE(sums.args[1].zeroed);  // as the kernel's own output is
+  EXPECT_EQ(sums.args[1].dtype, DType::f32);
+}
+
+TEST(LoadKernel, OperandsMayBeLeftOutAndResultsRounded) {
+  const KernelSpec kernel = with_reference(
+      "  - rms_norm: {x: A, out: normal, round: bf16}\n"
+      "  - gelu: {x: normal, tanh: true, out: active}\n"
+      "  - sum: {x: active, out: C}\n");
+  EXPECT_THAT(kernel.reference[0].operands, ElementsAre(Pair("out", "normal"), Pair("x", "A")));
+  EXPECT_EQ(kernel.reference[0].round, DType::bf16);
+  EXPECT_EQ(kernel.reference[1].round, std::nullopt);
+  EXPECT_EQ(std::get<bool>(kernel.reference[1].options.at("tanh")), true);
+  const std::string rounded = kernel.contract_hash;
+  EXPECT_NE(with_reference("  - rms_norm: {x: A, out: normal}\n"
+                           "  - gelu: {x: normal, tanh: true, out: active}\n"
+                           "  - sum: {x: active, out: C}\n")
+                .contract_hash,
+            rounded);
+}
+
+TEST(ReadValues, ARangeAddsOrMultiplies) {
+  const auto values = [](const std::string& range) {
+    const KernelSpec kernel =
+        with_reference("  - sum: {x: A, out: C}\n", "params: {SIZE: " + range + "}\n");
+    std::vector<std::int64_t> numbers;
+    for (const Value& value : kernel.params[0].values) {
+      numbers.push_back(std::get<std::int64_t>(value));
+    }
+    return numbers;
+  };
+  EXPECT_THAT(values("{from: 32, to: 128, step: 32}"), ElementsAre(32, 64, 96, 128));
+  EXPECT_THAT(values("{from: 32, to: 100, step: 32}"), ElementsAre(32, 64, 96));
+  EXPECT_THAT(values("{from: 1, to: 16, times: 2}"), ElementsAre(1, 2, 4, 8, 16));
+  EXPECT_THAT(values("{from: 3, to: 100, times: 3}"), ElementsAre(3, 9, 27, 81));
+  EXPECT_THAT(values("{from: -2, to: 2, step: 2}"), ElementsAre(-2, 0, 2));
+  EXPECT_THAT(values("{from: 9223372036854775806, to: 9223372036854775807, step: 5}"),
+              ElementsAre(9223372036854775806));
+}
+
 TEST(LoadKernel, AnOptionHasTheTypeOfItsRow) {
   const auto option = [](const char* text, OptionValue otherwise) {
     return read_option(YamlNode::scalar({}, text), {"epsilon", otherwise});
   };
   EXPECT_EQ(option("true", false), OptionValue(true));
   EXPECT_EQ(option("0.00001", 1e-6), OptionValue(1e-5));
+  EXPECT_EQ(option("1.5e-5", 1e-6), OptionValue(1.5e-5));
+  for (const char* text : {"1e", "1e-", "e5", "1e--5", "1e+5", "-1", "inf", "1e999"}) {
+    EXPECT_THROW(option(text, 1e-6), SpecError) << text;
+  }
   EXPECT_THROW(option("1", false), SpecError);
   EXPECT_THROW(option("true", 1e-6), SpecError);
 }

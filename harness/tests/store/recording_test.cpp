@@ -32,7 +32,7 @@ Recording sample_recording() {
   failed.status = Status::correctness;
   failed.kind = "mismatch";
   failed.message = "größer\n\"quoted\" \\ and a tab\t";
-  failed.validation = Validation{std::nan(""), 0.01, kInfinity, 12};
+  failed.validation = Validation{std::nan(""), 0.01, kInfinity, 12, "kernel ref of ref.cu"};
   recording.trials.push_back(record_of(edited, failed));
   Outcome quick;
   quick.timing = timing_of({32, 64});

@@ -96,9 +96,9 @@ inline std::string describe(const TrialRecord& record) {
       compile.stack_bytes, compile.static_smem_bytes, compile.cubin_hash, to_text(outcome.status),
       outcome.kind, outcome.message, outcome.device_ms, finished_at);
   if (const auto& validation = outcome.validation) {
-    text += fmt::format("validation {} {} {} {}\n", validation->relative_error,
+    text += fmt::format("validation {} {} {} {} {}\n", validation->relative_error,
                         validation->relative_limit, validation->worst_element_ratio,
-                        validation->elements);
+                        validation->elements, validation->reference);
   }
   if (outcome.timing) text += "timing " + describe(*outcome.timing);
   for (const Measurement& measurement : measurements) {

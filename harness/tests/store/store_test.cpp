@@ -75,7 +75,8 @@ TEST(Store, NumbersThatAreNoneComeBack) {
   Outcome outcome;
   outcome.status = Status::correctness;
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  outcome.validation = Validation{nan, 0.01, std::numeric_limits<double>::infinity(), 4};
+  outcome.validation =
+      Validation{nan, 0.01, std::numeric_limits<double>::infinity(), 4, "kernel ref of ref.cu"};
   outcome.timing = timing_of({5, 6});
   const TrialRecord record = record_of(key_of(1), outcome);
   store.finish(sweep, record);

@@ -1,4 +1,4 @@
-#include "worker/launcher.h"
+#include "support/launcher.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,12 +17,8 @@ namespace {
 Failure refused(const std::string& message) { return {Status::runtime, "launch", message}; }
 
 template <typename T>
-T exact_cast(const ScalarPlan& scalar) {
-  if (!std::in_range<T>(scalar.value)) {
-    throw refused(fmt::format("argument {}: {} does not fit {}", scalar.name, scalar.value,
-                              to_text(scalar.dtype)));
-  }
-  return static_cast<T>(scalar.value);
+T cast(const ScalarPlan& scalar) {
+  return std::visit([](auto value) { return static_cast<T>(value); }, scalar.value);
 }
 
 /// The upper half of the f32, rounded to nearest even.
@@ -34,21 +30,30 @@ std::uint16_t bf16_bits(float value) {
 void write_scalar(const ScalarPlan& scalar, void* slot) {
   const auto write = [slot](auto value) { std::memcpy(slot, &value, sizeof value); };
   switch (scalar.dtype) {
-    case DType::i32:
-      return write(exact_cast<std::int32_t>(scalar));
+    case DType::i8:
+      return write(cast<std::int8_t>(scalar));
     case DType::u8:
-      return write(exact_cast<std::uint8_t>(scalar));
+      return write(cast<std::uint8_t>(scalar));
+    case DType::i16:
+      return write(cast<std::int16_t>(scalar));
+    case DType::u16:
+      return write(cast<std::uint16_t>(scalar));
+    case DType::i32:
+      return write(cast<std::int32_t>(scalar));
+    case DType::u32:
+      return write(cast<std::uint32_t>(scalar));
     case DType::i64:
-      return write(scalar.value);
+      return write(cast<std::int64_t>(scalar));
+    case DType::u64:
+      return write(cast<std::uint64_t>(scalar));
     case DType::f32:
-      return write(static_cast<float>(scalar.value));
+      return write(cast<float>(scalar));
     case DType::f64:
-      return write(static_cast<double>(scalar.value));
+      return write(cast<double>(scalar));
     case DType::bf16:
-      return write(bf16_bits(static_cast<float>(scalar.value)));
+      return write(bf16_bits(cast<float>(scalar)));
     case DType::f16:
-      throw refused(fmt::format(
-          "argument {}: a scalar can be i32, i64, u8, f32, f64 or bf16, not f16", scalar.name));
+      return write(static_cast<_Float16>(cast<float>(scalar)));
   }
 }
 
@@ -66,7 +71,15 @@ CUtensorMapDataType tensor_map_type(DType dtype) {
       return CU_TENSOR_MAP_DATA_TYPE_INT32;
     case DType::i64:
       return CU_TENSOR_MAP_DATA_TYPE_INT64;
+    case DType::u16:
+    case DType::i16:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    case DType::u32:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT32;
+    case DType::u64:
+      return CU_TENSOR_MAP_DATA_TYPE_UINT64;
     case DType::u8:
+    case DType::i8:
       break;
   }
   return CU_TENSOR_MAP_DATA_TYPE_UINT8;

@@ -1,0 +1,148 @@
+#include "judge/reference_kernel.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/file.h"
+#include "judge/check.h"
+#include "judge/tolerance.h"
+#include "support/arena.h"
+#include "support/device_word.h"
+
+namespace assay {
+namespace {
+
+/// A buffer that the kernel writes, with the memory that it has in one of the runs.
+struct Written {
+  BufferPlan plan;
+  DeviceMemory memory;
+  GuardedBuffer buffer;
+};
+
+/// What the kernel computes is not known: it may call any function and be done on tensor cores.
+Arithmetic arithmetic_of(const ReferenceKernelPlan& kernel) {
+  Arithmetic arithmetic = of_functions();
+  return arithmetic += sum_of_products(kernel.sum_length);
+}
+
+class Run {
+ public:
+  /// Fills what is written, and the guard zones around it, with `word`, and launches.
+  Run(const Driver& driver, CUstream stream, const ReferenceKernelPlan& kernel,
+      const std::string& cubin, const AddressOf& address_of, std::uint32_t word) {
+    Plan plan;
+    plan.args = kernel.args;
+    plan.launches = {kernel.launch};
+    for (const BufferPlan* buffer : plan.buffers()) {
+      if (buffer->role != Role::out) continue;
+      Arena arena(driver);
+      const auto bytes = static_cast<std::size_t>(buffer->bytes());
+      arena.reserve(guarded_bytes(bytes));
+      const GuardedBuffer placed = place_buffer(buffer->name, bytes, arena.begin());
+      driver.check(
+          driver.cuMemsetD32Async(placed.begin, word, (placed.end - placed.begin) / 4, stream),
+          "cuMemsetD32Async");
+      written.push_back({*buffer, arena.take(), placed});
+    }
+    const Launcher launcher(driver, plan, cubin, [&](const std::string& name) {
+      for (const Written& each : written) {
+        if (each.plan.name == name) return each.buffer.data;
+      }
+      return address_of(name);
+    });
+    launcher.enqueue(stream);
+    driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+  }
+
+  std::vector<Written> written;
+};
+
+class Comparer {
+ public:
+  Comparer(const Driver& driver, CUstream stream, const SupportKernels& support,
+           const ReferenceKernelPlan& kernel)
+      : driver_(driver), stream_(stream), support_(support), kernel_(kernel) {}
+
+  /// `second` must hold what `first` holds, as far as a sum in another order may.
+  void compare(const Written& first, const Written& second) const {
+    const BufferPlan& plan = first.plan;
+    DeviceWord<double> squares(driver_, stream_);
+    support_.sum_squares(plan.dtype, first.buffer.data, plan.elements(), squares.pointer());
+    const double rms = std::sqrt(squares.read() / static_cast<double>(plan.elements()));
+    if (!std::isfinite(rms)) fail(fmt::format("made a NaN or an infinity in {}", plan.name));
+    const Tolerance tolerance = derive_tolerance(plan.dtype, arithmetic_of(kernel_), rms);
+    DeviceWord<Comparison> result(driver_, stream_);
+    support_.compare(plan.dtype, second.buffer.data, plan.dtype, first.buffer.data, plan.elements(),
+                     tolerance.element_factor, tolerance.element_floor, result.pointer());
+    const Comparison found = result.read();
+    if (found.unwritten > 0) {
+      fail(fmt::format("did not write {} of the {} elements of {}; the first is {}",
+                       found.unwritten, plan.elements(), plan.name,
+                       coordinate_text(plan.name, plan.shape, ~found.not_first_unwritten)));
+    }
+    if (found.bad > 0) {
+      const std::uint64_t index = ~found.not_first_bad;
+      fail(fmt::format(
+          "made {:.9g} and then {:.9g} of {}: it must write every element, and the "
+          "same each time",
+          read(first, index), read(second, index), coordinate_text(plan.name, plan.shape, index)));
+    }
+  }
+
+  /// Nothing around a buffer may have changed. Its guard zones hold the poison word.
+  void check_guards(const Written& written) const {
+    const GuardedBuffer& buffer = written.buffer;
+    const CUdeviceptr end = buffer.data + buffer.bytes;
+    DeviceWord<std::uint64_t> found(driver_, stream_);
+    support_.guard(buffer.begin, buffer.data - buffer.begin, true, found.pointer());
+    support_.guard(end, buffer.end - end, false, found.pointer());
+    if (found.read() != 0) fail(fmt::format("wrote outside of {}", buffer.name));
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw oracle_failure(
+        fmt::format("the reference {} of {} {}", kernel_.launch.entry, kernel_.source, what));
+  }
+
+  double read(const Written& written, std::uint64_t index) const {
+    DeviceWord<double> word(driver_, stream_);
+    support_.gather(written.plan.dtype, written.buffer.data, static_cast<std::int64_t>(index), 1, 1,
+                    word.pointer());
+    return word.read();
+  }
+
+  const Driver& driver_;
+  CUstream stream_;
+  const SupportKernels& support_;
+  const ReferenceKernelPlan& kernel_;
+};
+
+}  // namespace
+
+std::map<std::string, ReferenceOutput> run_reference_kernel(
+    const Driver& driver, CUstream stream, const SupportKernels& support,
+    const ReferenceKernelPlan& kernel, const AddressOf& address_of,
+    const std::function<void()>& check_inputs) {
+  const std::string cubin = read_file(kernel.cubin_path);
+  // No byte is the same in both words. The second is what comparisons know as unwritten.
+  const Run first(driver, stream, kernel, cubin, address_of, ~kPoisonWord);
+  check_inputs();
+  Run second(driver, stream, kernel, cubin, address_of, kPoisonWord);
+  const Comparer comparer(driver, stream, support, kernel);
+  std::map<std::string, ReferenceOutput> outputs;
+  for (std::size_t i = 0; i < second.written.size(); ++i) {
+    Written& written = second.written[i];
+    comparer.check_guards(written);
+    comparer.compare(first.written[i], written);
+    ReferenceOutput& output = outputs[written.plan.name];
+    output.operand = {written.buffer.data, written.plan.dtype, written.plan.shape};
+    output.arithmetic = arithmetic_of(kernel);
+    output.memory = std::move(written.memory);
+  }
+  return outputs;
+}
+
+}  // namespace assay

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "base/trial_record.h"
+#include "spec/kernel_spec.h"
+
+namespace assay {
+
+/// What a result of the kernel as it is now belongs to: its source, and with it the sources of its
+/// reference's own kernels, with every header; and its contract. Throws UsageError when one cannot
+/// be read.
+KernelVersion version_of(const KernelSpec& kernel,
+                         const std::vector<std::filesystem::path>& include_directories);
+
+}  // namespace assay

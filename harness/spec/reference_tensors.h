@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/kernel_spec.h"
+#include "spec/yaml.h"
+
+// What the steps of a reference read and write; only the readers of a reference include this.
+
+namespace assay {
+
+/// A buffer of the kernel, or a result that only later steps read.
+struct Tensor {
+  std::string name;
+  std::size_t rank;
+  DType dtype;
+  std::optional<Role> role;  // nothing: a result that is no buffer
+  Location where;
+  bool ready = false;  // holds a value
+  bool used = false;   // by a step after
+};
+
+/// What the steps of a reference may read and write.
+class Tensors {
+ public:
+  explicit Tensors(const std::vector<ArgSpec>& args);
+
+  /// The tensor of this name, or null.
+  Tensor* find(std::string_view name);
+  std::vector<std::string> names() const;
+
+  /// The tensor that `node` names, which must hold a value already.
+  const Tensor& read(const YamlNode& node);
+  /// The tensor that `node` names, which gets its value now: an output of the kernel, or a new one
+  /// of `rank` dimensions.
+  Tensor& write(const YamlNode& node, std::size_t rank);
+  /// Every output was computed, and every other result used. `reference` is what lacks an output.
+  void check_complete(const YamlNode& reference) const;
+
+ private:
+  [[noreturn]] void fail_unknown(const Location& where, std::string_view what,
+                                 const std::string& name) const;
+
+  std::set<std::string> arguments_;
+  std::vector<Tensor> tensors_;
+};
+
+/// `kernel: {source: ref.cu, ..}`: a step that is a kernel of the user's own.
+ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
+                                    const KernelSpec& spec);
+
+}  // namespace assay

@@ -1,0 +1,78 @@
+// References on the stand-in GPU, where a kernel of a reference is one of the stand-in's own.
+#include "gpu_device_fixture.h"
+
+namespace assay {
+namespace {
+
+class GpuReferenceTest : public GpuDeviceTest {
+ protected:
+  /// vector_add, judged by `entry`.
+  TrialRequest judged_by(const std::string& entry) const {
+    TrialRequest request = ready();
+    ReferenceKernelPlan kernel;
+    kernel.source = "ref.cu";
+    kernel.cubin_path = cubin().string();
+    kernel.args = request.plan.args;
+    kernel.launch = request.plan.launches[0];
+    kernel.launch.entry = entry;
+    request.plan.reference = {{"kernel", {}, {}, kernel, {}}};
+    return request;
+  }
+};
+
+TEST_F(GpuReferenceTest, AKernelOfOnesOwnJudgesAndIsNamed) {
+  const Outcome outcome = gpu().run(judged_by("vector_add"));
+  EXPECT_EQ(outcome.status, Status::correct) << outcome.kind << ": " << outcome.message;
+  ASSERT_TRUE(outcome.validation);
+  EXPECT_EQ(outcome.validation->reference, "kernel vector_add of ref.cu");
+  EXPECT_EQ(gpu().run(judged_by("wrong_value")).kind, "mismatch");
+  EXPECT_EQ(gpu().run(ready()).validation->reference, "add");
+}
+
+TEST_F(GpuReferenceTest, ABadReferenceIsNamedAndHarmsNobody) {
+  const std::pair<const char*, const char*> bad[] = {
+      {"writes_outside", "the reference writes_outside of ref.cu wrote outside of C"},
+      {"changes_input", "the reference changes_input of ref.cu changed A, which it was to read"},
+      {"no_such_entry", "no extern \"C\" entry no_such_entry"},
+  };
+  for (const auto& [entry, sentence] : bad) {
+    const Outcome outcome = gpu().run(judged_by(entry));
+    EXPECT_EQ(outcome.status, Status::runtime) << entry;
+    EXPECT_THAT(outcome.message, HasSubstr(sentence));
+    expect_works();
+  }
+  EXPECT_EQ(gpu().num_workers_started(), 1);
+}
+
+TEST_F(GpuReferenceTest, AToleranceThatAcceptsACopyOfAnInputIsRefused) {
+  TrialRequest request = ready();
+  request.plan.relative_tolerance = 0.9;
+  EXPECT_EQ(gpu().run(request).status, Status::correct);  // the bounds of the elements hold
+  request.plan.element_tolerance = 1e9;
+  const Outcome outcome = gpu().run(request);
+  EXPECT_EQ(outcome.kind, "oracle");
+  EXPECT_THAT(outcome.message,
+              HasSubstr("the tolerance accepts a copy of A for C, which is off by"));
+}
+
+TEST_F(GpuReferenceTest, IntegersMustBeEqual) {
+  for (const DType dtype : {DType::u8, DType::i16, DType::u32, DType::i64}) {
+    TrialRequest request = ready();
+    // The stand-in adds floats: only the bits of zeros are those of a sum of integers.
+    for (ArgPlan& arg : request.plan.args) {
+      auto* buffer = std::get_if<BufferPlan>(&arg);
+      if (buffer == nullptr) continue;
+      buffer->dtype = dtype;
+      buffer->generator = "zeros";
+      buffer->shape = {1000 * 4 / size_bytes(dtype)};
+    }
+    EXPECT_EQ(gpu().run(request).status, Status::correct) << to_text(dtype);
+    request.plan.launches[0].entry = "wrong_value";
+    const Outcome outcome = gpu().run(request);
+    EXPECT_EQ(outcome.kind, "mismatch") << to_text(dtype);
+    EXPECT_THAT(outcome.message, HasSubstr(", expected 0;"));
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# A reference of the user's own, on the stand-in GPU, which runs the kernel called vector_add: it is
+# named in what is shown, its mistakes have a place, and editing it makes trials anew.
+# Arguments: the program, the tree, the folder of the stand-in for libcuda.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+
+cat >ref.cu <<'CUDA'
+extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+CUDA
+cat >vector_add.yaml <<'YAML'
+kernel: vector_add
+op: add_f32
+arch: [80]
+dims: [N]
+params: {BLOCK: [64, 128], VECTOR: [1], ITEMS: [1]}
+args:
+  - {name: A, dtype: f32, shape: [N], role: in}
+  - {name: B, dtype: f32, shape: [N], role: in}
+  - {name: C, dtype: f32, shape: [N], role: out}
+  - {name: N, dtype: i32, value: N}
+launches: [{grid: [cdiv(N, BLOCK)], block: [BLOCK]}]
+work: {flops: N, bytes: 12 * N}
+reference:
+  - kernel:
+      source: ref.cu
+      entry: vector_add
+      args: [A, B, C, N]
+      grid: [cdiv(N, 256)]
+      block: [256]
+smoke: {N: 1000}
+YAML
+cp "$tree/kernels/vector_add.cu" .
+
+sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
+
+sweep || fail "a kernel that agrees with its reference ends with exit $?"
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "not every configuration was tried"
+"$assay" show 1 --db x.db >output 2>&1
+grep -q 'reference     kernel vector_add of ref.cu' output || fail "show does not name the reference"
+"$assay" best --json --db x.db >output 2>&1
+grep -q '"reference": "kernel vector_add of ref.cu"' output || fail "best does not name it"
+
+sweep || fail "again: exit $?"
+grep -q '2 of 2 trials: 0 now, 2 kept' output || fail "the same reference makes trials anew"
+echo '// edited' >>ref.cu
+sweep || fail "an edited reference: exit $?"
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "an edited reference leaves old trials"
+
+# Mistakes have a place, also where there is no GPU.
+expect_mistake() {  # the edit, the message
+  cp vector_add.yaml good.yaml
+  cp ref.cu good.cu
+  eval "$1"
+  for device in 0 none; do
+    sweep --device $device
+    [[ $? -eq 2 ]] || fail "$1: not exit 2"
+    grep -qF "$2" output || fail "$1: another message than $2"
+  done
+  mv good.yaml vector_add.yaml
+  mv good.cu ref.cu
+}
+expect_mistake "sed -i 's/entry: vector_add/entry: add/' vector_add.yaml" \
+  'vector_add.yaml:16:14: expected an extern "C" entry of ref.cu, found "add"; it has vector_add'
+expect_mistake "sed -i 's/A, B, C, N\]/A, B, C]/' vector_add.yaml" \
+  'vector_add.yaml:17:13: expected arguments of 8, 8, 8, 4 bytes, the parameters of vector_add, found 8, 8, 8'
+expect_mistake "sed -i 's/c\[i\]/c[j]/' ref.cu" 'vector_add.yaml:15:15: expected a source that compiles'
+
+# A reference that changes what it reads cannot be believed.
+sed -i 's/vector_add(/changes_input(/' ref.cu
+sed -i 's/entry: vector_add/entry: changes_input/' vector_add.yaml
+sweep
+"$assay" show --failures --db x.db >output 2>&1
+grep -q 'runtime/oracle' output || fail "a reference that changes its input is believed"
+echo ok
