@@ -53,7 +53,8 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     if (first >= n) break;
     const Pack weights = *reinterpret_cast<const Pack*>(weight + first);
     for (int i = 0; i < kVector; ++i) {
-      held[item].lane[i] = to_bf16(to_float(held[item].lane[i]) * scale * to_float(weights.lane[i]));
+      held[item].lane[i] =
+          to_bf16(to_float(held[item].lane[i]) * scale * to_float(weights.lane[i]));
     }
     *reinterpret_cast<Pack*>(out + row + first) = held[item];
   }
