@@ -91,6 +91,15 @@ Config read_config(const Json& line) {
   return checked(config, "configuration", parse_config);
 }
 
+/// Throws Damage where a verdict's entry names no configuration: it is looked for among the trials.
+void require_config(const std::string& text) {
+  try {
+    parse_config(text);
+  } catch (const UsageError& error) {
+    throw Damage(fmt::format("'config' of a rank: {}", error.what()));
+  }
+}
+
 Problem read_problem(const Json& line) {
   Problem problem;
   for (const auto& [name, value] : object_member(line, "problem").items()) {
@@ -353,6 +362,7 @@ class Reader {
       RankEntry& entry = rank.entries.emplace_back();
       entry.kernel = text(json, "kernel");
       entry.config = text(json, "config");
+      if (!entry.kernel.empty()) require_config(entry.config);
       entry.samples_ns = read_runtimes(json);
       entry.median_ns = nanoseconds(number_or_zero(json, "time"));
       entry.ratio_to_best = read_ratio(json, "ratio_to_best");

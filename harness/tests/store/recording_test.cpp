@@ -279,6 +279,9 @@ TEST(Recording, DamageNamesTheLine) {
   std::string cheap = good;
   cheap.replace(cheap.find(R"("objective":"edp")"), 17, R"("objective":"beauty")");
   EXPECT_THAT(damage_of(cheap), EndsWith(": 'objective' is not time, energy or edp"));
+  std::string nameless = good;
+  nameless.replace(nameless.find(R"("config":")"), 10, R"("config":"a-b=1,)");
+  EXPECT_THAT(damage_of(nameless), HasSubstr(": 'config' of a rank: "));
 }
 
 TEST(Recording, MutatedFilesAreReadOrRefused) {
@@ -293,7 +296,7 @@ TEST(Recording, MutatedFilesAreReadOrRefused) {
                                            "0",    "true", "[[[",   "99999999999999999999"};
   TempFolder folder;
   int num_refused = 0;
-  constexpr int kRounds = 1000;
+  constexpr int kRounds = 400;
   for (int round = 0; round < kRounds; ++round) {
     std::string text = round % 8 == 0 ? packed : plain;
     for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
