@@ -20,10 +20,7 @@ for target in "${targets[@]}"; do
     { echo "fuzz: no target '$target'; there are ${all[*]}" >&2; exit 2; }
 done
 
-scripts/setup.sh --fuzz
-cmake -S . -B build-fuzz -G Ninja -DASSAY_FUZZ=ON -DCMAKE_C_COMPILER=clang-19 \
-  -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS='-O1 -g1' >/dev/null
-ninja -C build-fuzz "${targets[@]/%/_fuzz}"
+scripts/build.sh --sanitize "${targets[@]/%/_fuzz}"
 
 # The files of this repository are what mutation begins with.
 seeds=build-fuzz/seeds
@@ -50,7 +47,7 @@ done
 
 run() {
   local target=$1 log=build-fuzz/$1.log failed=0
-  TMPDIR=/dev/shm ASAN_OPTIONS=quarantine_size_mb=16 build-fuzz/"$target"_fuzz \
+  TMPDIR=/dev/shm ASAN_OPTIONS=quarantine_size_mb=16 build-sanitize/"$target"_fuzz \
     -max_total_time="$2" -timeout=5 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
     -verbosity=1 -artifact_prefix=build-fuzz/findings/"$target"- \
     build-fuzz/corpus/"$target" build-fuzz/seeds/"$target" >"$log" 2>&1 || failed=$?

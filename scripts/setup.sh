@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, if it is missing (Debian 12, as root or with sudo).
 # Silent and quick when nothing is missing. Exits with 3 when there is no CUDA toolkit.
-# Usage: scripts/setup.sh [--fuzz]    (with what scripts/fuzz.sh needs, too)
+# Usage: scripts/setup.sh [--sanitize]    (with what the build with sanitizers needs, too)
 set -euo pipefail
 
 # The versions that the results in this repository were made with.
@@ -24,7 +24,7 @@ packages=(
   zlib1g-dev=1:1.2.13.dfsg-1
 )
 
-if [ "${1:-}" = --fuzz ]; then
+if [ "${1:-}" = --sanitize ]; then
   packages+=(clang-19=1:19.1.7-3~deb12u1 libclang-rt-19-dev=1:19.1.7-3~deb12u1)
 fi
 

@@ -17,11 +17,9 @@ run_tests() {
 
 # Only tests that need neither NVRTC nor a GPU run under sanitizers: both come without
 # instrumentation.
-cmake -S . -B build-asan -G Ninja -DASSAY_SANITIZE=ON \
-  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 >/dev/null
 mapfile -t cpu_tests < <(sed -nE 's/^assay_test\((\w+) LABEL cpu.*/\1_test/p' CMakeLists.txt)
-ninja -C build-asan "${cpu_tests[@]}"
-run_tests build-asan --label-regex cpu
+scripts/build.sh --sanitize "${cpu_tests[@]}"
+run_tests build-sanitize --label-regex cpu
 
 run_tests build
 
