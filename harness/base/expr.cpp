@@ -37,6 +37,28 @@ void check_division(std::int64_t a, std::int64_t b) {
   if (b == -1 && a == INT64_MIN) throw Overflow();
 }
 
+template <typename Number>
+Number compare(Code code, Number a, Number b) {
+  switch (code) {
+    case Code::minimum:
+      return std::min(a, b);
+    case Code::maximum:
+      return std::max(a, b);
+    case Code::equal:
+      return a == b;
+    case Code::not_equal:
+      return a != b;
+    case Code::less:
+      return a < b;
+    case Code::less_equal:
+      return a <= b;
+    case Code::greater:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
 std::int64_t apply(Code code, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   switch (code) {
@@ -59,22 +81,8 @@ std::int64_t apply(Code code, std::int64_t a, std::int64_t b) {
     case Code::ceil_divide:
       check_division(a, b);
       return a / b + (a % b != 0 && (a < 0) == (b < 0) ? 1 : 0);
-    case Code::minimum:
-      return std::min(a, b);
-    case Code::maximum:
-      return std::max(a, b);
-    case Code::equal:
-      return a == b;
-    case Code::not_equal:
-      return a != b;
-    case Code::less:
-      return a < b;
-    case Code::less_equal:
-      return a <= b;
-    case Code::greater:
-      return a > b;
     default:
-      return a >= b;
+      return compare(code, a, b);
   }
 }
 
@@ -92,22 +100,8 @@ double apply(Code code, double a, double b) {
       if (b == 0) throw DivisionByZero();
       if (code == Code::remainder) return std::fmod(a, b);
       return code == Code::divide ? a / b : std::ceil(a / b);
-    case Code::minimum:
-      return std::min(a, b);
-    case Code::maximum:
-      return std::max(a, b);
-    case Code::equal:
-      return a == b;
-    case Code::not_equal:
-      return a != b;
-    case Code::less:
-      return a < b;
-    case Code::less_equal:
-      return a <= b;
-    case Code::greater:
-      return a > b;
     default:
-      return a >= b;
+      return compare(code, a, b);
   }
 }
 

@@ -2,17 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <fstream>
 #include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "temp_folder.h"
+#include "compile/nvrtc_compiler_fixture.h"
 
 namespace assay {
 namespace {
@@ -23,77 +20,6 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-constexpr char kGood[] = R"(
-extern "C" __global__ void good(float* x) {
-  __shared__ float shared[THREADS];
-  shared[threadIdx.x] = x[threadIdx.x];
-  __syncthreads();
-  x[threadIdx.x] = shared[THREADS - 1 - threadIdx.x];
-}
-)";
-
-// Takes seconds in the optimiser, or minutes: it unrolls 128 steps, and gives up on 1024.
-constexpr char kSlow[] = R"(
-extern "C" __global__ void slow(const float* a, float* c) {
-  float x[32];
-#pragma unroll
-  for (int i = 0; i < 32; ++i) x[i] = a[i];
-#pragma unroll
-  for (int step = 0; step < 8 * THREADS; ++step) {
-#pragma unroll
-    for (int i = 0; i < 32; ++i) {
-      x[i] = x[i] * x[(i + step + 1) % 32] + a[step * 32 + i];
-      if (x[i] > 1.0f) x[(i * 7 + step) % 32] -= __sinf(x[i]);
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < 32; ++i) c[i] = x[i];
-}
-)";
-
-// Takes hours in the front end.
-constexpr char kEndless[] = R"(
-template <int N, int S>
-struct Tree { static constexpr int value = Tree<N - 1, 2 * S>::value + Tree<N - 1, 2 * S + 1>::value; };
-template <int S>
-struct Tree<0, S> { static constexpr int value = S; };
-extern "C" __global__ void endless(int* out) { *out = Tree<30, 1>::value; }
-)";
-
-/// Machine code of that size, which only ptxas sees: the optimiser takes minutes for it.
-std::string large_kernel(std::int64_t num_bytes) {
-  return "extern \"C\" __global__ void k(long long* x) {\n"
-         "  asm volatile(\"{.global .b8 large[" +
-         std::to_string(num_bytes) +
-         "] = {1}; mov.u64 %0, large;}\" : \"=l\"(*x));\n"
-         "}\n";
-}
-
-class NvrtcCompilerTest : public ::testing::Test {
- protected:
-  fs::path write(const fs::path& name, const std::string& text) {
-    const fs::path path = folder_.path() / name;
-    fs::create_directories(path.parent_path());
-    write_file_atomic(path, text);
-    return path;
-  }
-  CompileJob job(const std::string& text, std::int64_t threads = 128, const char* name = "x.cu") {
-    return {write(name, text), {folder_.path() / "include"}, {{"THREADS", threads}}, "80"};
-  }
-  CompilerOptions options() const {
-    CompilerOptions options;
-    options.cache_directory = folder_.path() / "cache";
-    options.num_threads = 2;
-    return options;
-  }
-  /// Compiles with a compiler of its own, as a process would.
-  CompileResult compile(CompileJob job) {
-    return NvrtcCompiler(options()).submit(std::move(job)).get();
-  }
-
-  TempFolder folder_;
-};
 
 TEST_F(NvrtcCompilerTest, AGoodKernelIsACubinWithAReport) {
   const CompileResult result = compile(job(kGood));
@@ -205,14 +131,6 @@ TEST_F(NvrtcCompilerTest, HeadersThatAreIncludedTooOftenAreRefused) {
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.log,
             "x.cu: headers are included too often: their list has more than 4194304 bytes");
-}
-
-// The compiler's process could not send it, and was said to have died.
-TEST_F(NvrtcCompilerTest, MachineCodeThatIsTooLargeIsRefused) {
-  const CompileResult result = compile(job(large_kernel(65 << 20)));
-  EXPECT_FALSE(result.ok);
-  EXPECT_THAT(result.log,
-              StartsWith("x.cu: expected at most 33554432 bytes of machine code, found "));
 }
 
 TEST_F(NvrtcCompilerTest, ASourceWithoutAnEntryCompilesToNothing) {
@@ -349,100 +267,6 @@ TEST_F(NvrtcCompilerTest, AnUnusableCacheIsTheMachinesFault) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr(unusable.cache_directory.string()));
   }
-}
-
-TEST_F(NvrtcCompilerTest, ACompileHasALimitAndHoldsUpNobody) {
-  // NVRTC cannot be stopped in its front end. There it holds a lock that other compiles in its
-  // process need. What follows must not wait for it.
-  for (const CompileJob& endless : {job(kSlow, 16), job(kEndless, 1, "y.cu")}) {
-    CompilerOptions impatient = options();
-    impatient.num_threads = 1;
-    impatient.timeout_s = 0.5;
-    NvrtcCompiler compiler(impatient);
-    const CompileResult result = compiler.submit(endless).get();
-    EXPECT_FALSE(result.ok);
-    EXPECT_EQ(result.kind, "timeout");
-    EXPECT_EQ(result.log, "compile took longer than its limit of 0.5 s");
-    bool ok = false;
-    // On a busy machine even a short compile may take longer than the limit.
-    for (int i = 0; i < 100 && !ok; ++i) {
-      ok = compiler.submit(job("extern \"C\" __global__ void k() {}\n", 1, "z.cu")).get().ok;
-    }
-    EXPECT_TRUE(ok);
-  }
-}
-
-/// Does what the system does where memory is short: kills the process that compiles, once there is
-/// one that is not `killed_before`.
-pid_t kill_compiler(pid_t killed_before = 0) {
-  for (;; std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
-    for (const auto& thread : fs::directory_iterator("/proc/self/task")) {
-      pid_t child = 0;
-      std::ifstream(thread.path() / "children") >> child;
-      if (child == 0 || child == killed_before) continue;
-      ::kill(child, SIGKILL);
-      return child;
-    }
-  }
-}
-
-TEST_F(NvrtcCompilerTest, AKilledCompilerIsTriedOnceMore) {
-  NvrtcCompiler compiler(options());
-  std::future<CompileResult> future = compiler.submit(job(kSlow, 1));
-  kill_compiler();
-  EXPECT_TRUE(future.get().ok);
-}
-
-TEST_F(NvrtcCompilerTest, ACompilerThatIsKilledTwiceIsNoErrorOfTheKernel) {
-  NvrtcCompiler compiler(options());
-  std::future<CompileResult> future = compiler.submit(job(kEndless));
-  kill_compiler(kill_compiler());
-  const CompileResult result = future.get();
-  EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.kind, "killed");
-  EXPECT_EQ(result.log, "the compiler died of signal 9 (Killed)");
-}
-
-TEST_F(NvrtcCompilerTest, ACompileThatFillsTheMemoryIsStopped) {
-  CompilerOptions small = options();
-  small.memory_bytes = 200 << 20;
-  const CompileResult result = NvrtcCompiler(small).submit(job(large_kernel(1 << 30))).get();
-  EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.kind, "memory");
-  EXPECT_THAT(result.log, StartsWith("compile took more memory than its limit of 200 MiB, "));
-}
-
-TEST_F(NvrtcCompilerTest, CancelAnswersEverybodyAndTheCompilerStaysUsable) {
-  for (const char* text : {kSlow, kEndless}) {
-    CompilerOptions one_thread = options();
-    one_thread.num_threads = 1;
-    NvrtcCompiler compiler(one_thread);
-    std::vector<std::future<CompileResult>> futures;
-    const CompileJob slow = job(text);
-    for (int i = 0; i < 5; ++i) futures.push_back(compiler.submit(slow));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // let one start
-    compiler.cancel();
-    for (auto& future : futures) {
-      const CompileResult result = future.get();
-      EXPECT_FALSE(result.ok);
-      EXPECT_EQ(result.kind, "error");
-      EXPECT_EQ(result.log, "compile cancelled");
-    }
-    EXPECT_TRUE(compiler.submit(job(kGood)).get().ok);
-  }
-}
-
-TEST_F(NvrtcCompilerTest, TheDestructorCancelsAndLeavesNoProcess) {
-  std::vector<std::future<CompileResult>> futures;
-  {
-    NvrtcCompiler compiler(options());
-    for (std::int64_t threads = 1; threads <= 4; ++threads) {
-      futures.push_back(compiler.submit(job(kEndless, threads)));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // let two start
-  }
-  for (auto& future : futures) EXPECT_FALSE(future.get().ok);
-  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);  // no children
 }
 
 TEST_F(NvrtcCompilerTest, ThreadsVersionAndOptions) {

@@ -217,7 +217,7 @@ TEST(Tolerance, IntegersMustBeEqual) {
   EXPECT_EQ(tolerance.element_floor, 0);
 }
 
-TEST(Tolerance, DoublesAreHeldToDoublePrecision) {
+TEST(Tolerance, F64IsHeldToItsOwnPrecision) {
   const Tolerance tolerance = derive_tolerance(DType::f64, sum_of_terms(1000), 1);
   EXPECT_LT(tolerance.relative_limit, 1e-14);
   EXPECT_LT(tolerance.element_floor, 1e-13);

@@ -17,8 +17,6 @@
 namespace assay {
 namespace {
 
-std::int64_t begin(Store& store) { return store.begin_sweep("sweep", "", "", h200(), ""); }
-
 TEST(Claim, IsTakenUntilItIsFinishedOrGivenBack) {
   TempFolder folder;
   Store one = Store::open(folder / "x.db");

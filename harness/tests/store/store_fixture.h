@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "base/stats.h"
@@ -67,6 +68,23 @@ inline TrialRecord timed_record(const TrialKey& key) {
   TrialRecord record = record_of(key, outcome);
   record.measurements = {{"dram_bytes", 1048576, "B"}, {"l2_hit_ratio", 0.25, ""}};
   return record;
+}
+
+inline std::int64_t begin(Store& store, const std::string& name = "sweep",
+                          const std::string& provenance = "") {
+  return store.begin_sweep(name, "sweep: " + name, "assay sweep", h200(), provenance);
+}
+
+inline RankRecord rank_of(const std::string& finished_at) {
+  RankEntry winner{"gemm", "BLOCK=1", {5, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
+  RankEntry failed{"gemm", "BLOCK=2", {}, 0, {}, {}, false, false, "mismatch at [0, 1]"};
+  RankEntry baseline{
+      "",        "cublaslt", {9, 9, 9}, 9, {1.5, 0, std::numeric_limits<double>::infinity()},
+      {1, 1, 1}, false,      false,     ""};
+  const NoiseFloor noise{"gemm", "BLOCK=1", {5, 6, 7.5}, {1.01, 0.99, 1.02}};
+  return {"gemm_bf16", key_of(1).problem,          key_of(1).protocol,
+          3,           {winner, baseline, failed}, finished_at,
+          noise};
 }
 
 /// Every field with every digit: equal texts are equal values.

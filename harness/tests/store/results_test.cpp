@@ -1,0 +1,210 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ranking/candidate_set.h"
+#include "store/store.h"
+#include "store/store_fixture.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+
+// What `results` says: the blocks that may win, and whether a verdict is of exactly these.
+struct Asked {
+  std::vector<std::int64_t> blocks;
+  std::size_t num_verdicts = 0;
+};
+
+Asked ask(const Store& store, const std::string& sweep = "") {
+  Filter filter;
+  filter.sweep = sweep;
+  const Results results = store.results(filter);
+  Asked asked{{}, results.ranks.size()};
+  for (const TrialRow& row : results.trials) {
+    asked.blocks.push_back(std::get<std::int64_t>(row.record.config[0].second));
+  }
+  std::sort(asked.blocks.begin(), asked.blocks.end());
+  return asked;
+}
+
+/// A run of a sweep that screens these blocks of a kernel and, perhaps, ranks them.
+class SweepOf {
+ public:
+  SweepOf(Store& store, const std::string& name, const std::vector<std::int64_t>& blocks,
+          const std::string& source = "source")
+      : store_(store), id_(begin(store, name)) {
+    for (const std::int64_t block : blocks) {
+      TrialKey key = key_of(block);
+      key.kernel.source_hash = source;
+      if (store.reuse(id_, std::vector{key})[0]) continue;
+      store.finish(id_, timed_record(key));
+    }
+    for (const std::int64_t block : blocks) {
+      TrialKey key = key_of(block);
+      key.kernel.source_hash = source;
+      set_.add(timed_record(key));
+      best_ = to_text(key.config);
+    }
+  }
+  SweepOf& screened() {
+    store_.end_screening(id_, "gemm_bf16", key_of(1).problem);
+    return *this;
+  }
+  SweepOf& ranked() {
+    store_.add_rank(id_, asked());
+    return *this;
+  }
+  RankRecord asked() const {
+    RankRecord rank = rank_of("2026-11-21T10:00:00Z");
+    rank.identity.candidates = set_.hash();
+    rank.identity.num_candidates = static_cast<std::int64_t>(set_.size());
+    rank.entries[0].config = best_;
+    return rank;
+  }
+  bool is_ranked() const { return store_.is_ranked(id_, asked()); }
+  bool is_ranked(const RankRecord& rank) const { return store_.is_ranked(id_, rank); }
+
+ private:
+  Store& store_;
+  std::int64_t id_;
+  CandidateSet set_;
+  std::string best_;  // the last block's configuration
+};
+
+TEST(Results, ASweepOwnsWhatItReused) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2, 3}).screened().ranked();
+  SweepOf(store, "b", {1, 2}).screened();
+  EXPECT_THAT(ask(store, "b").blocks, ElementsAre(1, 2));
+  EXPECT_EQ(ask(store, "b").num_verdicts, 0u) << "a's verdict is of other candidates";
+  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2, 3));
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_EQ(ask(store).num_verdicts, 1u) << "all that is stored are a's candidates";
+}
+
+TEST(Results, ANarrowedSweepHasWhatItsLastRunScreened) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2, 3}).screened().ranked();
+  SweepOf(store, "a", {1, 2}).screened().ranked();
+  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2));
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_THAT(ask(store).blocks, ElementsAre(1, 2, 3));
+  EXPECT_EQ(ask(store).num_verdicts, 1u);
+}
+
+TEST(Results, ARunThatWasInterruptedTakesNothingAway) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2, 3}).screened().ranked();
+  SweepOf(store, "a", {1});
+  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2, 3));
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+}
+
+TEST(Results, AVerdictEndsWithItsKernel) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2}).screened().ranked();
+  SweepOf(store, "a", {1, 2}, "edited").screened();
+  EXPECT_THAT(ask(store, "a").blocks, ElementsAre(1, 2)) << "those of the edited kernel";
+  EXPECT_EQ(ask(store, "a").num_verdicts, 0u);
+  EXPECT_EQ(ask(store).num_verdicts, 0u);
+  // The edit taken back: the last run says which version counts, not the newest time.
+  SweepOf(store, "a", {1, 2}).screened();
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_EQ(ask(store).num_verdicts, 1u);
+}
+
+// An edit made the kernel wrong. Its trials of before the edit were all that the filter for correct
+// ones left, so the old verdict and the old winner were shown.
+TEST(Results, AKernelThatIsWrongNowDoesNotWinByWhatItWas) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1}).screened().ranked();
+  const std::int64_t rerun = begin(store, "a");
+  TrialRecord wrong = timed_record(key_of(1));
+  wrong.kernel.source_hash = "edited";
+  wrong.outcome = {};
+  wrong.outcome.status = Status::correctness;
+  wrong.outcome.kind = "mismatch";
+  store.finish(rerun, wrong);
+  const auto expect_nothing = [&] {
+    for (const std::string sweep : {"", "a"}) {
+      Filter filter;
+      filter.sweep = sweep;
+      filter.status = "correct";
+      EXPECT_TRUE(store.results(filter).trials.empty()) << sweep;
+      EXPECT_TRUE(store.results(filter).ranks.empty()) << sweep;
+      filter.status = "correctness";
+      EXPECT_EQ(store.results(filter).trials.size(), 1u) << sweep;
+    }
+  };
+  expect_nothing();
+  store.end_screening(rerun, "gemm_bf16", key_of(1).problem);
+  expect_nothing();
+}
+
+// A recording, or a database, can be written by hand.
+TEST(Results, AVerdictWhoseWinnerIsNoCorrectTrialIsNotBelieved) {
+  Store store = Store::in_memory();
+  SweepOf run(store, "a", {1, 2});
+  run.screened().ranked();
+  ASSERT_EQ(ask(store).num_verdicts, 1u);
+  const auto believed = [&](auto change) {
+    Store forged = Store::in_memory();
+    SweepOf sweep(forged, "a", {1, 2});
+    RankRecord rank = sweep.asked();
+    change(rank.entries);
+    forged.add_rank(begin(forged, "a"), rank);
+    return ask(forged).num_verdicts == 1;
+  };
+  EXPECT_TRUE(believed([](auto&) {}));
+  EXPECT_FALSE(believed([](auto& entries) { entries[0].config = to_text(key_of(3).config); }));
+  EXPECT_FALSE(believed([](auto& entries) { entries[0].kernel = "another"; }));
+  EXPECT_FALSE(believed([](auto& entries) {
+    entries[0].winner = false;
+    entries[1].tied = true;  // a baseline
+  })) << "a baseline is no candidate";
+}
+
+TEST(Results, OfTwoSweepsNeitherVerdictIsOfTheUnion) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2}).screened().ranked();
+  SweepOf(store, "b", {2, 3}).screened().ranked();
+  EXPECT_EQ(ask(store, "a").num_verdicts, 1u);
+  EXPECT_EQ(ask(store, "b").num_verdicts, 1u);
+  EXPECT_THAT(ask(store).blocks, ElementsAre(1, 2, 3));
+  EXPECT_EQ(ask(store).num_verdicts, 0u);
+  SweepOf(store, "c", {1, 2, 3}).screened().ranked();
+  EXPECT_EQ(ask(store).num_verdicts, 1u);
+}
+
+TEST(IsRanked, WhenAllThatTellsVerdictsApartAgrees) {
+  Store store = Store::in_memory();
+  SweepOf run(store, "a", {1, 2});
+  EXPECT_FALSE(run.is_ranked());
+  RankRecord no_winner = run.asked();
+  for (RankEntry& entry : no_winner.entries) entry.winner = false;
+  store.add_rank(begin(store, "a"), no_winner);
+  EXPECT_FALSE(run.is_ranked()) << "it has no winner";
+  run.ranked();
+  EXPECT_TRUE(run.is_ranked());
+  EXPECT_FALSE(SweepOf(store, "a", {1}).is_ranked());
+  EXPECT_FALSE(SweepOf(store, "a", {1, 2}, "edited").is_ranked());
+  const auto differs = [&](auto change) {
+    RankRecord rank = run.asked();
+    change(rank);
+    return !run.is_ranked(rank);
+  };
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.op = "gemm_f16"; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.problem = {{"M", 1}, {"N", 1}}; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.protocol.name = "hot"; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.top = 9; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.least_rounds = 9; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.objective = Objective::edp; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.baselines = {"cublaslt"}; }));
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.cublas = "14.0.0"; }));
+}
+
+}  // namespace
+}  // namespace assay
