@@ -10,7 +10,7 @@
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "compile/cubin_info.h"
+#include "base/cubin_info.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "compile/cubin_info.h"
+#include "base/cubin_info.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

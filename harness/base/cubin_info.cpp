@@ -3,7 +3,7 @@
 // is. Form 4 has a 16-bit size and that many bytes; any other form has 16 bits in all. Attribute
 // 0x17 describes one parameter in 12 bytes: 4 of no interest, its number and its offset in 16 bits
 // each, and a word whose upper 14 bits are its size.
-#include "compile/cubin_info.h"
+#include "base/cubin_info.h"
 
 #include <elf.h>
 
