@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/cubin_info.h"
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "base/cubin_info.h"
 
 namespace assay {
 namespace {
