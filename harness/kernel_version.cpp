@@ -18,4 +18,20 @@ KernelVersion version_of(const KernelSpec& kernel,
   return {kernel.name, kernel.op, source_hash, kernel.contract_hash};
 }
 
+std::filesystem::path find_kernel(const std::filesystem::path& folder, const std::string& name) {
+  // A kernel that was given by its file has made its folder this one, which may be anybody's home.
+  constexpr int kDeepest = 3;
+  namespace fs = std::filesystem;
+  const std::string file = name + ".yaml";
+  if (fs::exists(folder / file)) return folder / file;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
+                                         error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename() == file) return entry->path();
+    if (entry.depth() == kDeepest) entry.disable_recursion_pending();
+  }
+  return {};
+}
+
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "base/trial_record.h"
@@ -13,5 +14,9 @@ namespace assay {
 /// be read.
 KernelVersion version_of(const KernelSpec& kernel,
                          const std::vector<std::filesystem::path>& include_directories);
+
+/// The file of the kernel of that name: in the folder, or in one below it, as deep as projects go.
+/// Empty if there is none.
+std::filesystem::path find_kernel(const std::filesystem::path& folder, const std::string& name);
 
 }  // namespace assay

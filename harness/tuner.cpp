@@ -327,7 +327,7 @@ const KernelSpec* Tuner::kernel_of_version(const KernelVersion& version) {
     auto& kernel = other_kernels_[name];
     try {
       kernel = std::make_unique<KernelSpec>(
-          load_kernel(run_.options.kernel_directory / (name + ".yaml")));
+          load_kernel(find_kernel(run_.options.kernel_directory, name)));
       run_.versions[name] = version_of(*kernel, run_.options.include_directories);
     } catch (const UsageError&) {  // gone, or being edited
       kernel.reset();

@@ -15,6 +15,7 @@
 #include "base/terminal.h"
 #include "cli/recordings.h"
 #include "cli/verbs.h"
+#include "kernel_version.h"
 #include "report/entry_json.h"
 #include "report/space_view.h"
 #include "report/table.h"
@@ -108,8 +109,8 @@ std::vector<std::string> stale_kernels(const Recording& recording, const fs::pat
   for (const TrialRecord& trial : recording.trials) names.insert(trial.kernel.name);
   std::vector<std::string> stale;
   for (const std::string& name : names) {
-    const fs::path file = kernels / (name + ".yaml");
-    if (!fs::exists(file) || has_changed(load_kernel(file), recording, include_directories)) {
+    const fs::path file = find_kernel(kernels, name);
+    if (file.empty() || has_changed(load_kernel(file), recording, include_directories)) {
       stale.push_back(name);
     }
   }

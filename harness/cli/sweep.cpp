@@ -89,8 +89,12 @@ fs::path project_of(const fs::path& file) {
 
 fs::path kernel_directory_of(const SweepOptions& options) {
   if (!options.kernels.empty()) return options.kernels;
-  if (is_kernel_file(options.file)) return fs::absolute(options.file).parent_path();
-  return project_of(options.file) / "kernels";
+  if (!is_kernel_file(options.file)) return project_of(options.file) / "kernels";
+  const fs::path own = fs::absolute(options.file).lexically_normal().parent_path();
+  for (fs::path folder = own; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() == "kernels") return folder;
+  }
+  return own;
 }
 
 /// `--problem`: keeps the problems that agree with every dim it names. If it names every dim and

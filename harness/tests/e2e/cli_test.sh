@@ -108,6 +108,18 @@ expect 0 '' "$assay" export --format recording --sweep reader --db a.db \
   --output there/results/recorded/reader.jsonl
 expect 2 '--include' env -C there "$assay" list --recordings --kernels ../mine
 expect 0 'current' env -C there "$assay" list --recordings --kernels ../mine --include ../library
+expect 0 'current' env -C there "$assay" list --recordings --kernels .. --include ../library
+# A kernel of a folder in kernels/ has the same include path whether a sweep names it or not.
+mkdir -p mine/kernels/{deep,common}
+sed 's/^kernel: .*/kernel: below/' "$vector_add" > mine/kernels/deep/below.yaml
+{ echo '#include "common/h.cuh"'; sed 's/vector_add/below/' "${vector_add%.yaml}.cu"; } \
+  > mine/kernels/deep/below.cu
+touch mine/kernels/common/h.cuh
+mkdir mine/sweeps
+printf 'sweep: below\nkernels: [deep/below]\nproblems: [{N: 1000}]\n' > mine/sweeps/below.yaml
+expect 0 'correct/compiled' "$assay" sweep mine/kernels/deep/below.yaml --device none --db a.db \
+  --problem N=1000
+expect 0 ' 0 now, [1-9][0-9]* kept' "$assay" sweep mine/sweeps/below.yaml --device none --db a.db
 
 # No GPU: a clear sentence and exit 3, when no recording can stand in.
 if [[ ! -e /dev/nvidiactl ]]; then

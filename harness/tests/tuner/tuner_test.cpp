@@ -285,6 +285,27 @@ TEST_F(TunerTest, BaselinesAreTimedOnceForEachOpAndProblem) {
   EXPECT_THAT(Store::open_readonly(db()).baselines({}), SizeIs(2));
 }
 
+// Kernels were looked up in the folder itself, though a sweep may name one of a folder below it.
+TEST_F(TunerTest, RanksWithWhatAKernelOfAFolderBelowDidBefore) {
+  std::string yaml = kAddYaml;
+  folder_.write("kernels/more/plus.yaml", yaml.replace(yaml.find("add"), 3, "plus"));
+  folder_.write("kernels/more/plus.cu", "extern \"C\" __global__ void plus() {}\n");
+  folder_.write("plus.yaml", "sweep: plus\nkernels: [more/plus]\nproblems: [{N: 1000}]\n");
+  options_.kernel_directory = folder_ / "kernels";
+  const SweepSpec add = sweep_;
+  sweep_ = load_sweep(folder_ / "plus.yaml", folder_ / "kernels");
+  run();
+  sweep_ = add;
+  EXPECT_THAT(run().warnings, IsEmpty());
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(3));
+  EXPECT_EQ(ranks[2].record.identity.num_candidates, 20);
+
+  folder_.write("kernels/more/plus.cu", "extern \"C\" __global__ void plus() { }\n");
+  sweep_.problems.push_back({{"N", 2000}});
+  EXPECT_THAT(run().warnings, ElementsAre(HasSubstr("plus as it was before it changed or moved")));
+}
+
 TEST_F(TunerTest, AKernelForOtherDevicesIsLeftOutWithAWarning) {
   add_kernel(sweep_, "add_too");
   sweep_.kernels[1].arch = {"100"};
