@@ -5,9 +5,8 @@
 #include <future>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "base/cubin_info.h"
+#include "argument_check.h"
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
@@ -21,23 +20,6 @@ Outcome compile_failure(const CompileResult& compiled) {
   outcome.kind = compiled.kind;
   outcome.message = compiled.log;
   return outcome;
-}
-
-bool is_scalar(const KernelSpec& kernel, const std::string& name) {
-  return std::any_of(kernel.args.begin(), kernel.args.end(), [&](const ArgSpec& arg) {
-    return arg.name == name && std::holds_alternative<ScalarSpec>(arg.form);
-  });
-}
-
-/// The bytes of each argument of a reference's kernel.
-std::vector<std::int64_t> argument_sizes(const KernelSpec& kernel,
-                                         const ReferenceKernelSpec& reference) {
-  constexpr std::int64_t kPointerBytes = 8;
-  std::vector<std::int64_t> sizes;
-  for (const ReferenceKernelSpec::Arg& arg : reference.args) {
-    sizes.push_back(is_scalar(kernel, arg.name) ? size_bytes(arg.dtype) : kPointerBytes);
-  }
-  return sizes;
 }
 
 /// Compiles the kernel of a step of the reference for the sizes of a problem, which are macros. The
@@ -61,23 +43,7 @@ std::string compile_reference(SweepRun& run, const KernelSpec& kernel, std::size
     throw SpecError(reference.source_where,
                     fmt::format("expected a source that compiles, found\n{}", compiled.log));
   }
-  const auto entries = entries_of(read_file(compiled.cubin_path));
-  const auto entry = entries.find(reference.entry);
-  if (entry == entries.end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, sizes] : entries) names.push_back(name);
-    throw SpecError(
-        reference.entry_where,
-        fmt::format("expected an extern \"C\" entry of {}, found \"{}\"; it has {}",
-                    reference.source.filename().string(), reference.entry, fmt::join(names, ", ")));
-  }
-  const std::vector<std::int64_t> sizes = argument_sizes(kernel, reference);
-  if (entry->second != sizes) {
-    throw SpecError(
-        reference.args_where,
-        fmt::format("expected arguments of {} bytes, the parameters of {}, found {}",
-                    fmt::join(entry->second, ", "), reference.entry, fmt::join(sizes, ", ")));
-  }
+  check_reference_arguments(kernel, reference, read_file(compiled.cubin_path));
   return compiled.cubin_path.string();
 }
 
@@ -131,6 +97,9 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
   if (!compiled.ok) {
     record.outcome = compile_failure(compiled);
   } else {
+    if (std::filesystem::exists(compiled.cubin_path)) {  // else the worker says that it is gone
+      check_launch_arguments(kernel, read_file(compiled.cubin_path));
+    }
     const AddElapsed busy(report.device_s);
     try {
       TrialRequest request = request_of(kernel, key.problem, key.config, compiled);

@@ -10,7 +10,9 @@
 namespace assay {
 
 Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
-    : symbols_(kernel.symbols), values_(kernel.symbols.size()), unanswered_(kernel.symbols.size()) {
+    : symbols_(kernel.symbols),
+      values_(kernel.symbols.size() + 1),  // one for `pass`
+      unanswered_(values_.size()) {
   // A word's value is its own slot; all other names overwrite theirs.
   std::iota(values_.begin(), values_.end(), std::int64_t{0});
   const auto set_name = [&](std::string_view name, std::int64_t value) {

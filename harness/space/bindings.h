@@ -25,6 +25,9 @@ class Bindings {
   /// evaluated.
   void set_let(int slot, const Expr& expr);
 
+  /// The number of a pass of repeated launches.
+  void set_pass(std::int64_t pass) { values_.back() = pass; }
+
   /// Throws EvalError.
   std::int64_t eval(const Expr& expr) const;
   double eval_real(const Expr& expr) const;
@@ -33,7 +36,7 @@ class Bindings {
   void check_answered(const Expr& expr) const;
 
   const Symbols& symbols_;
-  std::vector<std::int64_t> values_;
+  std::vector<std::int64_t> values_;      // by slot
   std::vector<std::uint8_t> unanswered_;  // by slot: 1 for a let without an answer
   int num_unanswered_ = 0;                // nearly always 0
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 #include "space/bindings.h"
@@ -22,6 +23,8 @@ constexpr std::array<std::int64_t, 3> kMostBlock{1024, 1024, 64};
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostClusterBlocks = 16;  // above 8 the kernel opts in
 constexpr std::int64_t kMostBoxSide = 256;       // of a tensor map
+// While a stream is held, so that launches follow each other, a driver takes a thousand of them.
+constexpr std::int64_t kMostLaunches = 500;
 
 struct Range {
   std::int64_t low, high;
@@ -52,6 +55,8 @@ class Evaluator {
       bindings_.set_let(kernel.symbols.find(let.name), let.value.expr);
     }
   }
+
+  void set_pass(std::int64_t pass) { bindings_.set_pass(pass); }
 
   double eval_real(const ExprSpec& spec, const std::string& what) const {
     return answer(what, [&] { return bindings_.eval_real(spec.expr); });
@@ -154,6 +159,36 @@ void check_product(const Extent& extent, const std::string& what, std::int64_t m
   }
 }
 
+/// The buffer that a pass takes: see LaunchArgSpec.
+const std::string& taken(const std::vector<std::string>& names, std::int64_t pass,
+                         std::int64_t passes) {
+  const bool reads = names.size() == 3;
+  if (names.size() == 1 || (reads && pass == 0)) return names.front();
+  const std::int64_t passes_after_writing = passes - pass - (reads ? 0 : 1);
+  return names.rbegin()[passes_after_writing % 2];
+}
+
+/// What a launch passes, as places in `plan.args`. A scalar of its own gets a place there.
+std::vector<std::size_t> plan_args(const LaunchSpec& spec, std::size_t num_args, std::int64_t pass,
+                                   std::int64_t passes, const Evaluator& evaluator, Plan& plan) {
+  std::vector<std::size_t> places;
+  if (!spec.args) {
+    places.resize(num_args);
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    return places;
+  }
+  for (const LaunchArgSpec& arg : *spec.args) {
+    if (arg.names.empty()) {
+      plan.args.emplace_back(plan_form(arg.scalar, "a scalar of " + spec.entry, evaluator));
+      places.push_back(plan.args.size() - 1);
+    } else {
+      const ArgPlan* found = plan.find_arg(taken(arg.names, pass, passes));
+      places.push_back(static_cast<std::size_t>(found - plan.args.data()));
+    }
+  }
+  return places;
+}
+
 LaunchPlan plan_launch(const LaunchSpec& spec, const Evaluator& evaluator) {
   const std::string grid = spec.entry + " grid", block = spec.entry + " block",
                     cluster = spec.entry + " cluster";
@@ -169,6 +204,30 @@ LaunchPlan plan_launch(const LaunchSpec& spec, const Evaluator& evaluator) {
   }
   if (spec.early) plan.early = evaluator.eval(*spec.early, spec.entry + " early", {0, 1}) != 0;
   return plan;
+}
+
+/// Writes out the passes of each group of launches.
+void plan_launches(const KernelSpec& kernel, Evaluator& evaluator, Plan& plan) {
+  const std::size_t num_args = plan.args.size();
+  const auto& specs = kernel.launches;
+  for (auto begin = specs.begin(), end = begin; begin != specs.end(); begin = end) {
+    end = std::find_if(begin, specs.end(),
+                       [&](const LaunchSpec& launch) { return launch.group != begin->group; });
+    const std::int64_t passes =
+        begin->repeat ? evaluator.eval(*begin->repeat, "repeat", {1, kMostLaunches}) : 1;
+    for (std::int64_t pass = 0; pass < passes; ++pass) {
+      evaluator.set_pass(pass);
+      for (auto launch = begin; launch != end; ++launch) {
+        const std::string when = launch->entry + " when";
+        if (launch->when && evaluator.eval(*launch->when, when, kAnyInteger) == 0) continue;
+        plan.launches.push_back(plan_launch(*launch, evaluator));
+        plan.launches.back().args = plan_args(*launch, num_args, pass, passes, evaluator, plan);
+        if (plan.launches.size() > kMostLaunches) {
+          evaluator.fail(fmt::format("more than {} launches in all", kMostLaunches));
+        }
+      }
+    }
+  }
 }
 
 ReferenceKernelPlan plan_reference(const ReferenceKernelSpec& spec, const Plan& plan,
@@ -189,6 +248,8 @@ ReferenceKernelPlan plan_reference(const ReferenceKernelSpec& spec, const Plan& 
     kernel.args.push_back(std::move(planned));
   }
   kernel.launch = plan_launch({spec.entry, {}, spec.grid, spec.block, {}, {}}, evaluator);
+  kernel.launch.args.resize(kernel.args.size());
+  std::iota(kernel.launch.args.begin(), kernel.launch.args.end(), std::size_t{0});
   if (spec.sum_length) {
     kernel.sum_length =
         evaluator.eval(*spec.sum_length, spec.entry + " sum_length", {1, kMostInt64});
@@ -230,7 +291,7 @@ const BufferPlan* Plan::find_buffer(std::string_view name) const {
 
 Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
                const DeviceInfo& device) {
-  const Evaluator evaluator(kernel, problem, config, device);
+  Evaluator evaluator(kernel, problem, config, device);
   Plan plan;
   plan.kernel = kernel.name;
   plan.problem = problem;
@@ -240,11 +301,7 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
         [&](const auto& form) -> ArgPlan { return plan_form(form, arg.name, evaluator); },
         arg.form));
   }
-  for (const LaunchSpec& launch : kernel.launches) {
-    const bool runs =
-        !launch.when || evaluator.eval(*launch.when, launch.entry + " when", kAnyInteger) != 0;
-    if (runs) plan.launches.push_back(plan_launch(launch, evaluator));
-  }
+  plan_launches(kernel, evaluator, plan);
   for (const ReferenceSpec& spec : kernel.reference) {
     plan.reference.push_back({spec.operation, spec.operands, spec.options, {}, spec.round});
     if (spec.kernel) {

@@ -59,7 +59,8 @@ struct LaunchPlan {
   std::array<std::int64_t, 3> block{1, 1, 1};
   std::array<std::int64_t, 3> cluster{1, 1, 1};
   std::int64_t smem_bytes = 0;
-  bool early = false;  // may start before the launch ahead ends; its code waits
+  bool early = false;                  // may start before the launch ahead ends; its code waits
+  std::vector<std::size_t> args = {};  // what it passes: places in Plan::args
   bool operator==(const LaunchPlan&) const = default;
 };
 
@@ -87,8 +88,8 @@ struct Plan {
   std::string kernel;
   Problem problem;
   Config config;
-  std::vector<ArgPlan> args;
-  std::vector<LaunchPlan> launches;  // those whose `when` holds
+  std::vector<ArgPlan> args;         // the kernel's, then the scalars of single launches
+  std::vector<LaunchPlan> launches;  // of each pass those whose `when` holds
   std::vector<ReferencePlan> reference;
   std::optional<double> relative_tolerance;
   std::optional<double> element_tolerance;

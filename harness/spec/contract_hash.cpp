@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/hash.h"
 #include "spec/kernel_parts.h"
@@ -89,6 +90,12 @@ std::string contract_hash(const KernelSpec& spec) {
     canonical.line("launch", launch.entry, launch.when, launch.grid, launch.block, launch.cluster,
                    launch.smem_bytes);
     if (launch.early) canonical.line("early", launch.early);
+    if (launch.repeat) canonical.line("repeat", std::int64_t{launch.group}, launch.repeat);
+    if (!launch.args) continue;
+    for (const LaunchArgSpec& arg : *launch.args) {
+      canonical.line("passes", fmt::format("{}", fmt::join(arg.names, " ")));
+      if (arg.names.empty()) add(canonical, "", arg.scalar);
+    }
   }
   canonical.line("work", spec.flops, spec.bytes);
   for (const ReferenceSpec& reference : spec.reference) {

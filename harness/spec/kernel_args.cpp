@@ -95,20 +95,6 @@ void check_constant(const YamlNode& node, const ScalarSpec& scalar, Eval eval) {
   }
 }
 
-ScalarSpec read_scalar(const YamlNode& node, const Symbols& symbols) {
-  const YamlMap map(node, "a scalar", {"name", "dtype", "value"});
-  const DType dtype = read_dtype(map["dtype"]);
-  const YamlNode& value = map["value"];
-  if (!is_floating(dtype)) {
-    ScalarSpec scalar{dtype, read_expr(value, symbols)};
-    if (scalar.value.expr.slots().empty()) check_constant(value, scalar, &Expr::eval);
-    return scalar;
-  }
-  ScalarSpec scalar{dtype, read_real_expr(value, symbols)};
-  if (scalar.value.expr.slots().empty()) check_constant(value, scalar, &Expr::eval_real);
-  return scalar;
-}
-
 TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
   const YamlMap arg(node, "an argument with a tensor_map", {"name", "tensor_map"});
   const YamlMap map(arg["tensor_map"], "a tensor_map", {"of", "box"}, {"swizzle_bytes", "when"});
@@ -169,6 +155,19 @@ DType read_dtype(const YamlNode& node) {
   return *parse_dtype(node.one_of("a dtype", dtype_names()));
 }
 
+ScalarSpec read_scalar(const YamlMap& map, const Symbols& symbols) {
+  const DType dtype = read_dtype(map["dtype"]);
+  const YamlNode& value = map["value"];
+  if (!is_floating(dtype)) {
+    ScalarSpec scalar{dtype, read_expr(value, symbols)};
+    if (scalar.value.expr.slots().empty()) check_constant(value, scalar, &Expr::eval);
+    return scalar;
+  }
+  ScalarSpec scalar{dtype, read_real_expr(value, symbols)};
+  if (scalar.value.expr.slots().empty()) check_constant(value, scalar, &Expr::eval_real);
+  return scalar;
+}
+
 std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols) {
   const auto& items = node.list("a list of arguments");
   std::vector<ArgSpec> args;
@@ -185,7 +184,7 @@ std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols) {
     if (item->find("tensor_map")) {
       arg.form = read_tensor_map(*item, symbols);
     } else if (item->find("value")) {
-      arg.form = read_scalar(*item, symbols);
+      arg.form = read_scalar(YamlMap(*item, "a scalar", {"name", "dtype", "value"}), symbols);
     } else {
       arg.form = read_buffer(*item, symbols);
       has_output = has_output || std::get<BufferSpec>(arg.form).role == Role::out;
@@ -195,29 +194,6 @@ std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols) {
   if (!has_output) node.fail("expected a buffer with role out, found none");
   check_tensor_maps(items, args);
   return args;
-}
-
-std::vector<LaunchSpec> read_launches(const YamlNode& node, const std::string& kernel_name,
-                                      const Symbols& symbols) {
-  std::vector<LaunchSpec> launches;
-  for (const YamlPtr& item : node.list("a list of launches")) {
-    const YamlMap map(*item, "a launch", {"grid", "block"},
-                      {"entry", "when", "early", "cluster", "smem_bytes"});
-    LaunchSpec launch;
-    const YamlNode* entry = map.find("entry");
-    launch.entry = entry ? entry->identifier("the name of an entry") : kernel_name;
-    if (const YamlNode* when = map.find("when")) launch.when = read_expr(*when, symbols);
-    if (const YamlNode* early = map.find("early")) launch.early = read_expr(*early, symbols);
-    launch.grid = read_exprs(map["grid"], symbols, 1, 3);
-    launch.block = read_exprs(map["block"], symbols, 1, 3);
-    if (const YamlNode* cluster = map.find("cluster")) {
-      launch.cluster = read_exprs(*cluster, symbols, 0, 3);
-    }
-    if (const YamlNode* smem = map.find("smem_bytes"))
-      launch.smem_bytes = read_expr(*smem, symbols);
-    launches.push_back(std::move(launch));
-  }
-  return launches;
 }
 
 }  // namespace assay

@@ -31,9 +31,13 @@ void read_names(const YamlMap& kernel, KernelSpec& spec);
 
 std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols);
 
-/// `kernel_name` is the entry of a launch that names none.
-std::vector<LaunchSpec> read_launches(const YamlNode& node, const std::string& kernel_name,
-                                      const Symbols& symbols);
+/// The dtype and the value of a scalar, which are keys of `map`.
+ScalarSpec read_scalar(const YamlMap& map, const Symbols& symbols);
+
+/// The launches of a kernel whose names and arguments are known. `args_where` is where its
+/// arguments stand.
+std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& spec,
+                                      const Location& args_where);
 
 /// The value of an option, which has the type of `row.otherwise`.
 OptionValue read_option(const YamlNode& node, const OptionRow& row);

@@ -69,6 +69,16 @@ struct ArgSpec {
   Location where;
 };
 
+/// What a launch passes for one parameter of its entry.
+struct LaunchArgSpec {
+  /// One name is that argument. The others are buffers that passes of a launch take in turn. Two
+  /// are `to`: the last pass writes the second one, the pass before it the first one, and so on.
+  /// Three are `from`: the first pass reads the first one, each other what the pass before it
+  /// wrote. No name is a scalar of the launch's own.
+  std::vector<std::string> names;
+  ScalarSpec scalar = {};
+};
+
 struct LaunchSpec {
   std::string entry;  // extern "C" name in the source
   std::optional<ExprSpec> when;
@@ -77,6 +87,10 @@ struct LaunchSpec {
   std::vector<ExprSpec> cluster;  // 0 to 3
   std::optional<ExprSpec> smem_bytes;
   std::optional<ExprSpec> early = {};  // may it begin before the launch ahead has ended
+  std::optional<std::vector<LaunchArgSpec>> args = {};  // nothing: every argument of the kernel
+  std::optional<ExprSpec> repeat = {};                  // how many passes
+  int group = 0;             // the launches of a group are repeated together
+  Location args_where = {};  // what says its arguments
 };
 
 /// A kernel of the user's own that computes a part of the reference. No expression in it reads a
@@ -152,6 +166,7 @@ struct KernelSpec {
   /// - a parameter: its integer or, if it is a word, the slot of that word;
   /// - device.*: the figures of DeviceInfo;
   /// - last, each let in order. It reads the slots filled before.
+  /// Launches that are repeated know one more name, `pass`. Its slot is behind all of these.
   Symbols symbols;
 };
 

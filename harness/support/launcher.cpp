@@ -157,7 +157,6 @@ void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& add
   slots_.resize(plan.args.size());
   for (std::size_t i = 0; i < plan.args.size(); ++i) {
     void* slot = slots_[i].bytes;
-    parameters_.push_back(slot);
     if (const auto* scalar = std::get_if<ScalarPlan>(&plan.args[i])) {
       write_scalar(*scalar, slot);
     } else if (const auto* map = std::get_if<TensorMapPlan>(&plan.args[i])) {
@@ -172,8 +171,9 @@ void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& add
   }
 }
 
-Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes) const {
+Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes) {
   Launch launch;
+  for (const std::size_t arg : plan.args) launch.parameters.push_back(slots_.at(arg).bytes);
   const CUresult found =
       driver_->cuModuleGetFunction(&launch.function, module_.get(), plan.entry.c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
@@ -233,15 +233,14 @@ void Launcher::enqueue(CUstream stream) const {
     driver_->check(driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream),
                    "cuMemsetD8Async");
   }
-  // The driver takes pointers to non-const parameters and attributes, but only reads them.
-  auto* const parameters = const_cast<void**>(parameters_.data());
   for (const Launch& launch : launches_) {
     CUlaunchConfig config = launch.config;
     config.hStream = stream;
+    // The driver takes pointers to non-const attributes and parameters, but only reads them.
     config.attrs = const_cast<CUlaunchAttribute*>(launch.attributes.data());
     config.numAttrs = static_cast<unsigned>(launch.attributes.size());
-    const CUresult result =
-        driver_->cuLaunchKernelEx(&config, launch.function, parameters, nullptr);
+    const CUresult result = driver_->cuLaunchKernelEx(
+        &config, launch.function, const_cast<void**>(launch.parameters.data()), nullptr);
     if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
   }
 }

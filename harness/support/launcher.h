@@ -30,6 +30,7 @@ class Launcher {
     CUfunction function = nullptr;
     CUlaunchConfig config{};
     std::vector<CUlaunchAttribute> attributes;
+    std::vector<void*> parameters;  // into slots_
     std::string call;  // for the error: "launch of gemm_mma<<<[128,1,1], [256,1,1], 98304>>>"
   };
   struct Memset {
@@ -42,12 +43,11 @@ class Launcher {
   };
 
   void bind(const Driver& driver, const Plan& plan, const AddressOf& address_of);
-  Launch prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes) const;
+  Launch prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes);
 
   const Driver* driver_;
   Module module_;
-  std::vector<Slot> slots_;
-  std::vector<void*> parameters_;
+  std::vector<Slot> slots_;  // of the plan's arguments
   std::vector<Memset> memsets_;
   std::vector<Launch> launches_;
 };

@@ -22,7 +22,8 @@ inline TrialRequest request_of(const std::string& entry) {
                        BufferPlan{"B", DType::f32, shape, Role::in, "normal", {}, false},
                        BufferPlan{"C", DType::f32, shape, Role::out, "", {}, false},
                        ScalarPlan{"N", DType::i32, 1000}};
-  request.plan.launches = {LaunchPlan{entry, {8, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0}};
+  request.plan.launches = {
+      LaunchPlan{entry, {8, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, false, {0, 1, 2, 3}}};
   request.plan.reference = {ReferencePlan{"add", {{"a", "A"}, {"b", "B"}, {"out", "C"}}, {}}};
   request.plan.flops = 1000;
   request.plan.bytes = 12000;

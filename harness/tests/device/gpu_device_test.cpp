@@ -63,6 +63,15 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"skips_over_numbers", Status::correctness, "mismatch", "C[", 1}),
     [](const auto& fault) { return fault.param.entry; });
 
+TEST_F(GpuDeviceTest, ALaunchPassesItsOwnArguments) {
+  TrialRequest request = ready();
+  request.plan.args.push_back(ScalarPlan{"", DType::i32, std::int64_t{500}});
+  request.plan.launches[0].args[3] = 4;
+  EXPECT_THAT(gpu().run(request).message, HasSubstr("the first is C[500]"));
+  request.plan.launches.push_back(ready().plan.launches[0]);
+  EXPECT_EQ(gpu().run(request).status, Status::correct);
+}
+
 TEST_F(GpuDeviceTest, FaultAfterFaultNeverEndsTheSweep) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(run("crash").kind, "crash");

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A reference of the user's own, on the stand-in GPU, which runs the kernel called vector_add: it is
-# named in what is shown, its mistakes have a place, and editing it makes trials anew.
+# named in what is shown, its mistakes have a place, and editing it makes trials anew. The arguments
+# of launches have a place, too.
 # Arguments: the program, the tree, the folder of the stand-in for libcuda.
 set -uo pipefail
 
@@ -71,6 +72,11 @@ expect_mistake "sed -i 's/entry: vector_add/entry: add/' vector_add.yaml" \
 expect_mistake "sed -i 's/A, B, C, N\]/A, B, C]/' vector_add.yaml" \
   'vector_add.yaml:17:13: expected arguments of 8, 8, 8, 4 bytes, the parameters of vector_add, found 8, 8, 8'
 expect_mistake "sed -i 's/c\[i\]/c[j]/' ref.cu" 'vector_add.yaml:15:15: expected a source that compiles'
+
+expect_mistake "sed -i '/value: N/d; s/, N\]$/]/' vector_add.yaml" \
+  'vector_add.yaml:7:3: expected arguments of 8, 8, 8, 4 bytes, the parameters of vector_add, found 8, 8, 8'
+expect_mistake "sed -i 's/block: .BLOCK./&, args: [A, B, C, {dtype: i64, value: N}]/' vector_add.yaml" \
+  'vector_add.yaml:11:59: expected arguments of 8, 8, 8, 4 bytes, the parameters of vector_add, found 8, 8, 8, 8'
 
 # A reference that changes what it reads cannot be believed.
 sed -i 's/vector_add(/changes_input(/' ref.cu

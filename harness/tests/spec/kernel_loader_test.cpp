@@ -34,6 +34,18 @@ const BufferSpec& buffer(const KernelSpec& kernel, std::string_view name) {
   return std::get<BufferSpec>(arg(kernel, name).form);
 }
 
+/// The contract of gemm_mma with one text replaced, or two.
+KernelSpec edited(std::string_view from, std::string_view to, std::string_view second_from = "",
+                  std::string_view second_to = "") {
+  const TempFolder folder;
+  std::string text = read_file(spec_tests() / "kernels/gemm_mma.yaml");
+  EXPECT_NE(text.find(from), std::string::npos) << from;
+  replace_all(text, from, to);
+  if (!second_from.empty()) replace_all(text, second_from, second_to);
+  folder.write("gemm_mma.cu", "");
+  return load_kernel(folder.write("gemm_mma.yaml", text));
+}
+
 TEST(LoadKernel, ReadsNamesAndSpace) {
   const KernelSpec kernel = load("gemm_mma");
   EXPECT_EQ(kernel.name, "gemm_mma");
@@ -114,6 +126,42 @@ TEST(LoadKernel, ReadsLaunchesAndReference) {
   EXPECT_THAT(kernel.baseline, ElementsAre("cublaslt"));
   EXPECT_DOUBLE_EQ(*kernel.tolerance.relative, 0.01);
   EXPECT_DOUBLE_EQ(*kernel.tolerance.element, 2.5);
+}
+
+TEST(LoadKernel, LaunchesMayHaveArgumentsOfTheirOwnAndBeRepeated) {
+  const KernelSpec kernel =
+      edited("launches:\n",
+             "launches:\n"
+             "  - {repeat: SPLIT_K, launches: [\n"
+             "      {entry: first, grid: [pass + 1], block: [32], args: [M, A]},\n"
+             "      {entry: second, grid: [1], block: [32],\n"
+             "       args: [{from: [A, C, C]}, {to: [C, C]}, {dtype: f32, value: pass / 4}]}]}\n"
+             "  - {repeat: 2, grid: [pass + 1], block: [32]}\n");
+  ASSERT_EQ(kernel.launches.size(), 5u);
+  const LaunchSpec& first = kernel.launches[0];
+  const LaunchSpec& second = kernel.launches[1];
+  EXPECT_EQ(first.repeat->expr.text(), "SPLIT_K");
+  EXPECT_EQ(second.group, first.group);
+  EXPECT_NE(kernel.launches[2].group, first.group);
+  EXPECT_EQ(kernel.launches[3].repeat, std::nullopt);
+  EXPECT_EQ(kernel.launches[2].args, std::nullopt);
+  EXPECT_EQ(first.args_where.line + 2, second.args_where.line);
+  EXPECT_THAT(first.args->at(0).names, ElementsAre("M"));
+  EXPECT_THAT(second.args->at(0).names, ElementsAre("A", "C", "C"));
+  EXPECT_THAT(second.args->at(1).names, ElementsAre("C", "C"));
+  EXPECT_THAT(second.args->at(2).names, IsEmpty());
+  EXPECT_EQ(second.args->at(2).scalar.dtype, DType::f32);
+  // The slot of the pass is behind all others.
+  std::vector<std::int64_t> values(kernel.symbols.size() + 1);
+  values.back() = 7;
+  EXPECT_EQ(first.grid[0].expr.eval(values), 8);
+  EXPECT_EQ(second.args->at(2).scalar.value.expr.eval_real(values), 1.75);
+}
+
+TEST(LoadKernel, PassIsTheNumberOfAPassAlone) {
+  EXPECT_NO_THROW(edited("smem: ", "pass: 1\n  smem: "));
+  EXPECT_THAT([] { edited("smem: ", "pass: 1\n  smem: ", "{entry:", "{repeat: 2, entry:"); },
+              testing::ThrowsMessage<SpecError>(testing::HasSubstr("called \"pass\"")));
 }
 
 TEST(LoadKernel, DefaultsAreTheStrictOnes) {
@@ -266,16 +314,6 @@ TEST(LoadKernel, ExpressionsReadTheSlotsOfTheSymbols) {
   EXPECT_EQ(kernel.flops.expr.eval(values), 2 * 300 * 200 * 64);
 }
 
-/// The contract of gemm_mma with one text replaced.
-KernelSpec edited(std::string_view from, std::string_view to) {
-  const TempFolder folder;
-  std::string text = read_file(spec_tests() / "kernels/gemm_mma.yaml");
-  EXPECT_NE(text.find(from), std::string::npos) << from;
-  replace_all(text, from, to);
-  folder.write("gemm_mma.cu", "");
-  return load_kernel(folder.write("gemm_mma.yaml", text));
-}
-
 TEST(ContractHash, ChangesWithWhatATrialMeans) {
   const std::string before = load("gemm_mma").contract_hash;
   EXPECT_EQ(before.size(), 32u);
@@ -295,6 +333,8 @@ TEST(ContractHash, ChangesWithWhatATrialMeans) {
       {"when: SPLIT_K > 1", "when: SPLIT_K > 2"},
       {"gemm_mma_reduce", "gemm_mma_sum"},
       {"    smem_bytes: smem\n", ""},
+      {"    smem_bytes: smem\n", "    repeat: 2\n"},
+      {"    smem_bytes: smem\n", "    smem_bytes: smem\n    args: [A, B]\n"},
       {"flops: 2 * M", "flops: 3 * M"},
       {"transpose_b: true", "transpose_b: false"},
       {"relative: 1%", "relative: 2%"},

@@ -1,0 +1,76 @@
+#include "argument_check.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/cubin_info.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kPointerBytes = 8, kTensorMapBytes = 128;
+
+/// The bytes that the argument `name` takes as a parameter. What is no argument of the contract is
+/// a result of the reference, which is a buffer.
+std::int64_t parameter_bytes(const KernelSpec& kernel, const std::string& name) {
+  for (const ArgSpec& arg : kernel.args) {
+    if (arg.name != name) continue;
+    if (std::holds_alternative<TensorMapSpec>(arg.form)) return kTensorMapBytes;
+    if (const auto* scalar = std::get_if<ScalarSpec>(&arg.form)) return size_bytes(scalar->dtype);
+  }
+  return kPointerBytes;
+}
+
+std::vector<std::int64_t> sizes_of(const KernelSpec& kernel, const LaunchSpec& launch) {
+  std::vector<std::int64_t> sizes;
+  if (!launch.args) {
+    for (const ArgSpec& arg : kernel.args) sizes.push_back(parameter_bytes(kernel, arg.name));
+    return sizes;
+  }
+  for (const LaunchArgSpec& arg : *launch.args) {
+    sizes.push_back(arg.names.empty() ? size_bytes(arg.scalar.dtype)
+                                      : parameter_bytes(kernel, arg.names.front()));
+  }
+  return sizes;
+}
+
+void check_sizes(const Location& where, const std::string& entry,
+                 const std::vector<std::int64_t>& expected,
+                 const std::vector<std::int64_t>& found) {
+  if (expected == found) return;
+  throw SpecError(where,
+                  fmt::format("expected arguments of {} bytes, the parameters of {}, found {}",
+                              fmt::join(expected, ", "), entry, fmt::join(found, ", ")));
+}
+
+}  // namespace
+
+void check_launch_arguments(const KernelSpec& kernel, const std::string& cubin) {
+  const auto entries = entries_of(cubin);
+  for (const LaunchSpec& launch : kernel.launches) {
+    const auto entry = entries.find(launch.entry);
+    if (entry == entries.end()) continue;
+    check_sizes(launch.args_where, launch.entry, entry->second, sizes_of(kernel, launch));
+  }
+}
+
+void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
+                               const std::string& cubin) {
+  const auto entries = entries_of(cubin);
+  const auto entry = entries.find(reference.entry);
+  if (entry == entries.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, sizes] : entries) names.push_back(name);
+    throw SpecError(
+        reference.entry_where,
+        fmt::format("expected an extern \"C\" entry of {}, found \"{}\"; it has {}",
+                    reference.source.filename().string(), reference.entry, fmt::join(names, ", ")));
+  }
+  std::vector<std::int64_t> sizes;
+  for (const auto& arg : reference.args) sizes.push_back(parameter_bytes(kernel, arg.name));
+  check_sizes(reference.args_where, reference.entry, entry->second, sizes);
+}
+
+}  // namespace assay

@@ -1,0 +1,129 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "spec/kernel_parts.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kPass = "pass";
+
+const ArgSpec& find_arg(const YamlNode& node, const KernelSpec& spec) {
+  const std::string& name = node.text("the name of an argument");
+  const auto found = std::find_if(spec.args.begin(), spec.args.end(),
+                                  [&](const ArgSpec& arg) { return arg.name == name; });
+  if (found != spec.args.end()) return *found;
+  std::vector<std::string> names;
+  for (const ArgSpec& arg : spec.args) names.push_back(arg.name);
+  node.fail(fmt::format("expected the name of an argument, found \"{}\"{}", name,
+                        suggestion(name, names)));
+}
+
+/// `[x, a, b]`: buffers that passes take in turn, all of the same dtype. All but the first of three
+/// are written.
+std::vector<std::string> read_turns(const YamlNode& node, std::size_t count,
+                                    const KernelSpec& spec) {
+  const auto& items = node.list("a list of buffers");
+  if (items.size() != count) {
+    node.fail(fmt::format("expected {} buffers, found {}", count, items.size()));
+  }
+  std::vector<std::string> names;
+  std::optional<DType> dtype;
+  for (const YamlPtr& item : items) {
+    const ArgSpec& arg = find_arg(*item, spec);
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    if (!buffer) item->fail(fmt::format("expected a buffer, found \"{}\"", arg.name));
+    if (dtype && *dtype != buffer->dtype) {
+      item->fail(fmt::format("expected a buffer of {} like the one before, found {}",
+                             to_text(*dtype), to_text(buffer->dtype)));
+    }
+    if (buffer->role == Role::in && names.size() + 2 >= count) {
+      item->fail(
+          fmt::format("expected a buffer that a pass may write, found the input "
+                      "\"{}\"",
+                      arg.name));
+    }
+    dtype = buffer->dtype;
+    names.push_back(arg.name);
+  }
+  return names;
+}
+
+/// `A`, `{to: [a, b]}`, `{from: [x, a, b]}` or `{dtype: i32, value: pass}`.
+LaunchArgSpec read_launch_arg(const YamlNode& node, const KernelSpec& spec,
+                              const Symbols& symbols) {
+  if (node.kind() != YamlNode::Kind::map) return {{find_arg(node, spec).name}};
+  if (node.find("to"))
+    return {read_turns(*YamlMap(node, "an argument", {"to"}).find("to"), 2, spec)};
+  if (node.find("from")) {
+    return {read_turns(*YamlMap(node, "an argument", {"from"}).find("from"), 3, spec)};
+  }
+  return {{}, read_scalar(YamlMap(node, "a scalar of a launch", {"dtype", "value"}), symbols)};
+}
+
+LaunchSpec read_launch(const YamlMap& map, const KernelSpec& spec, const Symbols& symbols,
+                       const Location& args_where) {
+  LaunchSpec launch;
+  const YamlNode* entry = map.find("entry");
+  launch.entry = entry ? entry->identifier("the name of an entry") : spec.name;
+  if (const YamlNode* when = map.find("when")) launch.when = read_expr(*when, symbols);
+  if (const YamlNode* early = map.find("early")) launch.early = read_expr(*early, symbols);
+  launch.grid = read_exprs(map["grid"], symbols, 1, 3);
+  launch.block = read_exprs(map["block"], symbols, 1, 3);
+  if (const YamlNode* cluster = map.find("cluster")) {
+    launch.cluster = read_exprs(*cluster, symbols, 0, 3);
+  }
+  if (const YamlNode* smem = map.find("smem_bytes")) launch.smem_bytes = read_expr(*smem, symbols);
+  launch.args_where = args_where;
+  if (const YamlNode* args = map.find("args")) {
+    launch.args.emplace();
+    launch.args_where = args->where();
+    for (const YamlPtr& item : args->list("a list of arguments")) {
+      launch.args->push_back(read_launch_arg(*item, spec, symbols));
+    }
+  }
+  return launch;
+}
+
+}  // namespace
+
+std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& spec,
+                                      const Location& args_where) {
+  std::vector<LaunchSpec> launches;
+  int group = 0;
+  for (const YamlPtr& item : node.list("a list of launches")) {
+    Symbols symbols = spec.symbols;
+    std::optional<ExprSpec> repeat;
+    if (const YamlNode* passes = item->find("repeat")) {
+      repeat = read_expr(*passes, symbols);
+      if (symbols.find(kPass) >= 0) {
+        passes->fail(
+            "expected no dim, parameter, word or let called \"pass\", which is the number "
+            "of a pass, found one");
+      }
+      symbols.add(kPass);
+    }
+    const auto add = [&](const YamlMap& map) {
+      LaunchSpec& launch = launches.emplace_back(read_launch(map, spec, symbols, args_where));
+      launch.repeat = repeat;
+      launch.group = group;
+    };
+    const std::vector<std::string> required = {"grid", "block"};
+    std::vector<std::string> optional = {"entry", "when", "early", "cluster", "smem_bytes", "args"};
+    if (item->find("launches")) {
+      const YamlMap map(*item, "a group of launches", {"repeat", "launches"});
+      for (const YamlPtr& inner : map["launches"].list("a list of launches")) {
+        add(YamlMap(*inner, "a launch of a group", required, optional));
+      }
+    } else {
+      optional.push_back("repeat");
+      add(YamlMap(*item, "a launch", required, optional));
+    }
+    ++group;
+  }
+  return launches;
+}
+
+}  // namespace assay

@@ -1,0 +1,113 @@
+// Words of a contract that say what is launched, with which data, and how the result is checked:
+// each with a kernel that is right, and one that is wrong where MISTAKE is 1.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "gpu_fixture.h"
+#include "temp_folder.h"
+
+namespace assay {
+namespace {
+
+struct Case {
+  std::string name;
+  std::string contract;   // from args to reference
+  std::string source;     // of the kernel
+  std::string reference;  // of ref.cu: the body of ref(x, out, n)
+  std::string kind = "mismatch";
+};
+
+std::ostream& operator<<(std::ostream& stream, const Case& each) { return stream << each.name; }
+
+const std::string kX = "  - {name: x, dtype: f32, shape: [N], role: in}\n";
+const std::string kOut = "  - {name: out, dtype: f32, shape: [N], role: out}\n";
+const std::string kScratch = "  - {name: t, dtype: f32, shape: [N], role: scratch}\n";
+const std::string kReference =
+    "reference: [{kernel: {source: ref.cu, entry: ref, args: [x, out], grid: [cdiv(N, 128)],\n"
+    "             block: [128]}}]\n";
+const std::string kBlocks = "grid: [cdiv(N, 128)], block: [128]";
+const std::string kIndex = "const int i = blockIdx.x * 128 + threadIdx.x; if (i >= n) return;\n";
+const std::string kEntry = "extern \"C\" __global__ void ";
+
+/// A step that moves each value by one place and adds the number of the pass.
+const std::string kStep =
+    kEntry + "step(const float* x, float* out, int pass, int n) {\n" + kIndex +
+    "out[i] = x[i + 1 < n ? i + 1 : 0] + (MISTAKE && pass == 2 ? 0 : pass); }\n";
+
+std::string repeated(const std::string& passes) {
+  return "args:\n" + kX + kScratch + kOut + "launches: [{repeat: " + passes + ", entry: step, " +
+         kBlocks +
+         ",\n  args: [{from: [x, t, out]}, {to: [t, out]}, {dtype: i32, value: pass},\n"
+         "         {dtype: i32, value: N}]}]\n" +
+         kReference;
+}
+
+std::vector<Case> cases() {
+  return {
+      {"launch_args",
+       "args:\n" + kX + kScratch + kOut + "launches:\n  - {entry: twice, " + kBlocks +
+           ", args: [t, x, {dtype: i32, value: N}]}\n  - {entry: sum, " + kBlocks +
+           ", args: [{dtype: f32, value: 7 / 4}, x, t, out, {dtype: i32, value: N}]}\n" +
+           kReference,
+       kEntry + "twice(float* t, const float* x, int n) {\n" + kIndex + "t[i] = 2 * x[i]; }\n" +
+           kEntry + "sum(float c, const float* x, const float* t, float* out, int n) {\n" + kIndex +
+           "out[i] = x[i] + t[i] + (MISTAKE ? 1 : c); }\n",
+       "out[i] = 3 * x[i] + 1.75f;"},
+      {"repeat_odd", repeated("5"), kStep, "out[i] = x[(i + 5) % n] + 10;"},
+      {"repeat_even", repeated("4"), kStep, "out[i] = x[(i + 4) % n] + 6;"},
+      {"repeat_group",
+       "args:\n" + kX + kScratch + kOut + "launches:\n  - repeat: 3\n    launches:\n" +
+           "      - {entry: step, " + kBlocks +
+           ", args: [{from: [x, t, out]}, {to: [t, out]}, {dtype: i32, value: 1},\n"
+           "         {dtype: i32, value: N}]}\n" +
+           "      - {entry: bump, when: pass == 1, " + kBlocks +
+           ", args: [{to: [t, out]}, {dtype: i32, value: N}]}\n" + kReference,
+       kStep + kEntry + "bump(float* t, int n) {\n" + kIndex + "t[i] += MISTAKE ? 99 : 100; }\n",
+       "out[i] = x[(i + 3) % n] + 103;"},
+  };
+}
+
+class Contract : public test::GpuTest, public testing::WithParamInterface<Case> {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    runner_ = std::make_unique<TrialRunner>(0);
+    runner_->setup(support_cubin(runner_->info()), {});
+  }
+
+  Outcome run(const Case& each, bool mistake) {
+    folder_.write("word.cu", each.source);
+    folder_.write("ref.cu", kEntry +
+                                "ref(const float* x, float* out) {\n"
+                                "const int n = N, i = blockIdx.x * 128 + threadIdx.x;\n"
+                                "if (i >= n) return;\n" +
+                                each.reference + "\n}\n");
+    const auto path = folder_.write(
+        "word.yaml", "kernel: word\nop: word\narch: [80]\ndims: [N]\nparams: {MISTAKE: [0, 1]}\n" +
+                         each.contract + "work: {flops: 0, bytes: 0}\nsmoke: {N: 3001}\n");
+    TrialRequest request =
+        request_of(load_kernel(path), runner_->info(), {{"MISTAKE", std::int64_t{mistake}}});
+    request.measure.max_seconds_per_config = 0.02;
+    return runner_->run(request);
+  }
+
+  TempFolder folder_;
+  std::unique_ptr<TrialRunner> runner_;
+};
+
+TEST_P(Contract, ARightKernelPassesAndAWrongOneFails) {
+  const Outcome right = run(GetParam(), false);
+  EXPECT_EQ(right.status, Status::correct) << right.kind << ": " << right.message;
+  const Outcome wrong = run(GetParam(), true);
+  EXPECT_EQ(wrong.status, Status::correctness) << wrong.message;
+  EXPECT_EQ(wrong.kind, GetParam().kind) << wrong.message;
+}
+
+INSTANTIATE_TEST_SUITE_P(, Contract, testing::ValuesIn(cases()),
+                         [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace assay
