@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/cubin_info.h"
+#include "spec/entry.h"
 
 namespace assay {
 namespace {
@@ -47,30 +48,23 @@ void check_sizes(const Location& where, const std::string& entry,
 
 }  // namespace
 
-void check_launch_arguments(const KernelSpec& kernel, const std::string& cubin) {
+void check_launch_arguments(const KernelSpec& kernel, const Config& config,
+                            const std::map<std::string, std::string>& symbols,
+                            const std::string& cubin) {
   const auto entries = entries_of(cubin);
   for (const LaunchSpec& launch : kernel.launches) {
-    const auto entry = entries.find(launch.entry);
-    if (entry == entries.end()) continue;
-    check_sizes(launch.args_where, launch.entry, entry->second, sizes_of(kernel, launch));
+    const std::string entry = instantiate(launch.entry, config);
+    const auto symbol = symbols.find(entry);
+    if (symbol == symbols.end()) continue;
+    check_sizes(launch.args_where, entry, entries.at(symbol->second), sizes_of(kernel, launch));
   }
 }
 
 void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
-                               const std::string& cubin) {
-  const auto entries = entries_of(cubin);
-  const auto entry = entries.find(reference.entry);
-  if (entry == entries.end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, sizes] : entries) names.push_back(name);
-    throw SpecError(
-        reference.entry_where,
-        fmt::format("expected an extern \"C\" entry of {}, found \"{}\"; it has {}",
-                    reference.source.filename().string(), reference.entry, fmt::join(names, ", ")));
-  }
+                               const std::string& symbol, const std::string& cubin) {
   std::vector<std::int64_t> sizes;
   for (const auto& arg : reference.args) sizes.push_back(parameter_bytes(kernel, arg.name));
-  check_sizes(reference.args_where, reference.entry, entry->second, sizes);
+  check_sizes(reference.args_where, reference.entry, entries_of(cubin).at(symbol), sizes);
 }
 
 }  // namespace assay

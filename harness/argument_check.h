@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "spec/kernel_spec.h"
@@ -7,11 +8,14 @@
 namespace assay {
 
 /// Checks that each launch passes as many bytes for each parameter as its entry in the cubin has.
-/// An entry that the cubin lacks is left to whoever launches it. Throws SpecError at the arguments.
-void check_launch_arguments(const KernelSpec& kernel, const std::string& cubin);
+/// `symbols` are the names in the cubin of the entries that are launched. Throws SpecError at the
+/// arguments.
+void check_launch_arguments(const KernelSpec& kernel, const Config& config,
+                            const std::map<std::string, std::string>& symbols,
+                            const std::string& cubin);
 
-/// The same for a kernel of the reference. Throws SpecError also for a missing entry.
+/// The same for a kernel of the reference, which the cubin has under the name `symbol`.
 void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
-                               const std::string& cubin);
+                               const std::string& symbol, const std::string& cubin);
 
 }  // namespace assay

@@ -10,6 +10,8 @@
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "space/launched.h"
+#include "spec/entry.h"
 
 namespace assay {
 namespace {
@@ -24,27 +26,34 @@ Outcome compile_failure(const CompileResult& compiled) {
 
 /// Compiles the kernel of a step of the reference for the sizes of a problem, which are macros. The
 /// ones that it takes as arguments are none. Throws SpecError at what in the contract is wrong.
-std::string compile_reference(SweepRun& run, const KernelSpec& kernel, std::size_t step,
-                              const Problem& problem) {
+CompileResult compile_reference(SweepRun& run, const KernelSpec& kernel, std::size_t step,
+                                const Problem& problem) {
   const ReferenceKernelSpec& reference = *kernel.reference[step].kernel;
-  CompileJob job{reference.source, run.options.include_directories, {}, run.options.arch};
-  const auto is_dim = [&](const auto& entry) {
-    return std::find(kernel.dims.begin(), kernel.dims.end(), entry.first) != kernel.dims.end();
-  };
-  const auto is_argument = [&](const auto& entry) {
+  const Config sizes = sizes_of(kernel, problem);
+  const std::string entry = instantiate(reference.entry, sizes);
+  const auto is_argument = [&](const auto& size) {
     return std::any_of(reference.args.begin(), reference.args.end(),
-                       [&](const auto& arg) { return arg.name == entry.first; });
+                       [&](const auto& arg) { return arg.name == size.first; });
   };
-  for (const auto& entry : problem) {
-    if (is_dim(entry) && !is_argument(entry)) job.config.emplace_back(entry.first, entry.second);
+  CompileJob job{reference.source,
+                 run.options.include_directories,
+                 macros_of(sizes, {reference.entry}),
+                 run.options.arch,
+                 {entry}};
+  std::erase_if(job.config, is_argument);
+  CompileResult compiled = run.compile(std::move(job));
+  if (compiled.kind == "missing_entry") {
+    throw SpecError(reference.entry_where,
+                    fmt::format("expected a kernel of {}, found\n{}",
+                                reference.source.filename().string(), compiled.log));
   }
-  const CompileResult compiled = run.compile(std::move(job));
   if (!compiled.ok) {
     throw SpecError(reference.source_where,
                     fmt::format("expected a source that compiles, found\n{}", compiled.log));
   }
-  check_reference_arguments(kernel, reference, read_file(compiled.cubin_path));
-  return compiled.cubin_path.string();
+  check_reference_arguments(kernel, reference, compiled.symbols.at(entry),
+                            read_file(compiled.cubin_path));
+  return compiled;
 }
 
 }  // namespace
@@ -60,20 +69,26 @@ TrialKey SweepRun::key_of(const KernelSpec& kernel, const Problem& problem,
 }
 
 CompileJob SweepRun::compile_job(const KernelSpec& kernel, const Config& config) const {
-  return {kernel.source_path, options.include_directories, config, options.arch};
+  return {kernel.source_path, options.include_directories, macros_of(kernel, config), options.arch,
+          launched_entries(kernel, config, device.info())};
 }
 
 TrialRequest SweepRun::request_of(const KernelSpec& kernel, const Problem& problem,
                                   const Config& config, const CompileResult& compiled) {
   TrialRequest request{make_plan(kernel, problem, config, device.info()), compiled.cubin_path,
                        sweep.measure};
+  for (LaunchPlan& launch : request.plan.launches) {
+    if (compiled.ok) launch.symbol = compiled.symbols.at(launch.entry);
+  }
   const auto [known, is_new] =
-      reference_cubins.try_emplace({kernel.name, to_text(problem)}, kernel.reference.size());
-  std::vector<std::string>& cubins = known->second;
-  for (std::size_t i = 0; i < cubins.size(); ++i) {
-    if (!request.plan.reference[i].kernel) continue;
-    if (is_new) cubins[i] = compile_reference(*this, kernel, i, problem);
-    request.plan.reference[i].kernel->cubin_path = cubins[i];
+      references.try_emplace({kernel.name, to_text(problem)}, kernel.reference.size());
+  for (std::size_t i = 0; i < known->second.size(); ++i) {
+    auto& step = request.plan.reference[i].kernel;
+    if (!step) continue;
+    CompileResult& reference = known->second[i];
+    if (is_new) reference = compile_reference(*this, kernel, i, problem);
+    step->cubin_path = reference.cubin_path.string();
+    step->launch.symbol = reference.symbols.at(step->launch.entry);
   }
   return request;
 }
@@ -98,7 +113,7 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
     record.outcome = compile_failure(compiled);
   } else {
     if (std::filesystem::exists(compiled.cubin_path)) {  // else the worker says that it is gone
-      check_launch_arguments(kernel, read_file(compiled.cubin_path));
+      check_launch_arguments(kernel, key.config, compiled.symbols, read_file(compiled.cubin_path));
     }
     const AddElapsed busy(report.device_s);
     try {

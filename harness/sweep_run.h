@@ -39,14 +39,15 @@ struct SweepRun {
   std::map<std::string, KernelVersion> versions = {};  // by kernel name
   std::int64_t id = 0;                                 // the store's
   std::chrono::steady_clock::time_point started = {};
-  /// The compiled kernels of references, by kernel name and problem: a path for each step, empty
-  /// for an operation.
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> reference_cubins = {};
+  /// The compiled kernels of references, by kernel name and problem: one for each step, not ok for
+  /// an operation.
+  std::map<std::pair<std::string, std::string>, std::vector<CompileResult>> references = {};
 
   TrialKey key_of(const KernelSpec& kernel, const Problem& problem, const Config& config) const;
   CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;
-  /// Throws PlanError when the contract has no meaning for the configuration, SpecError when a
-  /// kernel of its reference does not compile or has other parameters.
+  /// `compiled` may be empty for a request that launches no kernel of ours. Throws PlanError when
+  /// the contract has no meaning for the configuration, SpecError when a kernel of its reference
+  /// does not compile or has other parameters.
   TrialRequest request_of(const KernelSpec& kernel, const Problem& problem, const Config& config,
                           const CompileResult& compiled);
   /// Waits for the compiler. Throws Interrupted.

@@ -32,8 +32,8 @@
 
 namespace assay {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Unit, name, text, headers, options)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Output, ok, log, cubin)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Unit, name, text, headers, options, entries)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Output, ok, log, cubin, symbols, has_entries)
 
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <future>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,22 +11,27 @@
 
 namespace assay {
 
-/// One translation unit to compile: a source file and its -D definitions.
+/// One translation unit to compile: a source file, its -D definitions, and what it is compiled for.
 struct CompileJob {
   std::filesystem::path source;  // x.cu
   std::vector<std::filesystem::path> include_directories;
   Config config;     // each becomes -DNAME=value
   std::string arch;  // "90a": --gpu-architecture=sm_90a
+  /// The kernels to launch, as C++ names them: `ns::foo<float, 128>`. Templates need it. A kernel
+  /// that is not there is an error.
+  std::vector<std::string> entries = {};
 };
 
 /// The result of a job: a cubin on disk, or why there is none.
 struct CompileResult {
   bool ok = false;
   /// What went wrong when not ok, the detail of Status::compile: "error", "timeout", "memory" (it
-  /// took more than its share), or "killed" (by the system or by somebody: is_machine_fault).
+  /// took more than its share), "missing_entry", or "killed" (by the system or by somebody:
+  /// is_machine_fault).
   std::string kind = "error";
-  std::string log;                   // NVRTC's, without the resource report
-  std::filesystem::path cubin_path;  // in the cache; valid when ok
+  std::string log;                                  // NVRTC's, without the resource report
+  std::filesystem::path cubin_path;                 // in the cache; valid when ok
+  std::map<std::string, std::string> symbols = {};  // of each entry, its name in the cubin
   CompileReport report;
 };
 

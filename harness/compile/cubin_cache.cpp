@@ -18,13 +18,10 @@ using nlohmann::json;
 
 json to_json(const std::string& cubin, const CompileResult& result) {
   const CompileReport& report = result.report;
-  return {{"cubin_bytes", cubin.size()},
-          {"cubin_hash", report.cubin_hash},
-          {"registers", report.registers},
-          {"spill_bytes", report.spill_bytes},
-          {"stack_bytes", report.stack_bytes},
-          {"static_smem_bytes", report.static_smem_bytes},
-          {"log", result.log}};
+  return {{"cubin_bytes", cubin.size()},       {"cubin_hash", report.cubin_hash},
+          {"registers", report.registers},     {"spill_bytes", report.spill_bytes},
+          {"stack_bytes", report.stack_bytes}, {"static_smem_bytes", report.static_smem_bytes},
+          {"symbols", result.symbols},         {"log", result.log}};
 }
 
 std::string to_text(const json& entry) {
@@ -56,6 +53,7 @@ std::optional<CompileResult> CubinCache::find(const std::string& key) const {
     entry.at("spill_bytes").get_to(result.report.spill_bytes);
     entry.at("stack_bytes").get_to(result.report.stack_bytes);
     entry.at("static_smem_bytes").get_to(result.report.static_smem_bytes);
+    entry.at("symbols").get_to(result.symbols);
     entry.at("log").get_to(result.log);
   } catch (const UsageError&) {
     return std::nullopt;  // absent

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <nvrtc.h>
 
+#include <algorithm>
+#include <sstream>
 #include <system_error>
 
 #include "base/error.h"
@@ -22,7 +24,9 @@ struct Nvrtc::Api {
   decltype(&nvrtcGetErrorString) error_string;
   decltype(&nvrtcCreateProgram) create_program;
   decltype(&nvrtcDestroyProgram) destroy_program;
+  decltype(&nvrtcAddNameExpression) add_name_expression;
   decltype(&nvrtcCompileProgram) compile_program;
+  decltype(&nvrtcGetLoweredName) lowered_name;
   decltype(&nvrtcGetProgramLogSize) program_log_size;
   decltype(&nvrtcGetProgramLog) program_log;
   decltype(&nvrtcGetCUBINSize) cubin_size;
@@ -42,6 +46,29 @@ fs::path path_of_library(void* symbol) {
   return fs::canonical(info.dli_fname, ignored);
 }
 
+// NVRTC looks names of entries up in a file of its own, which has a line for each.
+constexpr std::string_view kNamesFile = "__nv_name_map(", kNameLine = "#pragma nv_mangled_name ";
+
+/// Lets the log say where those names come from. Returns whether it has no other errors.
+bool take_entry_errors(std::string& log) {
+  bool has_found = false, has_others = false;
+  std::string text;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kNamesFile)) {
+      has_found = true;
+      line = "the contract" + line.substr(std::min(line.find(':'), line.size()));
+    } else if (const std::size_t at = line.find(kNameLine); has_found && at == 2) {
+      line.replace(at, kNameLine.size(), fmt::format("{:>{}}", "entry: ", kNameLine.size()));
+    } else if (line.find("): error: ") != std::string::npos) {
+      has_others = true;
+    }
+    text += line + '\n';
+  }
+  log = std::move(text);
+  return has_found && !has_others;
+}
+
 }  // namespace
 
 Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
@@ -54,7 +81,9 @@ Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
   library.load(api_->error_string, "nvrtcGetErrorString");
   library.load(api_->create_program, "nvrtcCreateProgram");
   library.load(api_->destroy_program, "nvrtcDestroyProgram");
+  library.load(api_->add_name_expression, "nvrtcAddNameExpression");
   library.load(api_->compile_program, "nvrtcCompileProgram");
+  library.load(api_->lowered_name, "nvrtcGetLoweredName");
   library.load(api_->program_log_size, "nvrtcGetProgramLogSize");
   library.load(api_->program_log, "nvrtcGetProgramLog");
   library.load(api_->cubin_size, "nvrtcGetCUBINSize");
@@ -111,6 +140,9 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
   const auto destroy = [this](nvrtcProgram program) { api_->destroy_program(&program); };
   const std::unique_ptr<_nvrtcProgram, decltype(destroy)> program(handle, destroy);
 
+  for (const std::string& entry : unit.entries) {
+    api_->check(api_->add_name_expression(handle, entry.c_str()), "nvrtcAddNameExpression");
+  }
   const nvrtcResult result =
       api_->compile_program(handle, static_cast<int>(options.size()), options.data());
   if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE) {
@@ -126,7 +158,13 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
   while (!output.log.empty() && output.log.back() == '\0') output.log.pop_back();
   if (!output.ok) {
     if (output.log.empty()) output.log = api_->error_string(result);
+    output.has_entries = !take_entry_errors(output.log);
     return output;
+  }
+  for (const std::string& entry : unit.entries) {
+    const char* symbol = nullptr;
+    api_->check(api_->lowered_name(handle, entry.c_str(), &symbol), "nvrtcGetLoweredName");
+    output.symbols[entry] = symbol;
   }
   api_->check(api_->cubin_size(handle, &size), "nvrtcGetCUBINSize");
   output.cubin.resize(size);

@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/cubin_info.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "compile/compile_process.h"
@@ -60,16 +61,19 @@ void limit_size(std::string& log) {
 struct Work {
   SourceTree source;
   std::vector<std::string> options;
+  std::vector<std::string> entries;
   std::string key;
 };
 
 Work prepare(const CompileJob& job, const Nvrtc& nvrtc) {
   Work work{SourceTree::read(job.source, job.include_directories),
             compile_options(job.config, job.arch),
+            job.entries,
             {}};
   Hasher hasher;
   hasher.add("cubin 2").add(nvrtc.identity()).add(work.source.hash());
   for (const std::string& option : work.options) hasher.add(option);
+  for (const std::string& entry : work.entries) hasher.add("entry").add(entry);
   work.key = hasher.hex();
   const auto& toolkit = nvrtc.toolkit_options();
   work.options.insert(work.options.end(), toolkit.begin(), toolkit.end());
@@ -283,7 +287,8 @@ CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
       process->compile({work.source.name,
                         work.source.text,
                         {work.source.headers.begin(), work.source.headers.end()},
-                        work.options},
+                        work.options,
+                        work.entries},
                        limits_);
   const Lock lock(mutex_);
   task.process = nullptr;
@@ -324,6 +329,14 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
   result.log = take_ptxas_report(compiled.output.log, result.report);
   limit_size(result.log);
   result.ok = compiled.output.ok;
+  result.symbols = std::move(compiled.output.symbols);
+  const auto entries = entries_of(compiled.output.cubin);
+  for (const auto& [entry, symbol] : result.symbols) {
+    if (entries.contains(symbol)) continue;  // else it is a variable
+    compiled.output.has_entries = result.ok = false;
+    result.log += fmt::format("the contract: error: \"{}\" is no kernel\n", entry);
+  }
+  if (!compiled.output.has_entries) result.kind = "missing_entry";
   if (result.ok) cache_.store(work.key, compiled.output.cubin, result);
   return result;
 }

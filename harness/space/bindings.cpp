@@ -9,7 +9,7 @@
 
 namespace assay {
 
-Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
+Bindings::Bindings(const KernelSpec& kernel, const DeviceInfo& device)
     : symbols_(kernel.symbols),
       values_(kernel.symbols.size() + 1),  // one for `pass`
       unanswered_(values_.size()) {
@@ -23,13 +23,24 @@ Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const Devic
   set_name("device.smem_optin_bytes", device.smem_optin_bytes);
   set_name("device.l2_bytes", device.l2_bytes);
   for (const std::string& dim : kernel.dims) {
+    unanswered_[static_cast<std::size_t>(symbols_.find(dim))] = 1;
+    ++num_unanswered_;
+  }
+}
+
+Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
+    : Bindings(kernel, device) {
+  for (const std::string& dim : kernel.dims) {
     const auto given = std::find_if(problem.begin(), problem.end(),
                                     [&](const auto& entry) { return entry.first == dim; });
     if (given == problem.end()) {
       throw UsageError(fmt::format("kernel {} needs a value for dim {}; the problem is \"{}\"",
                                    kernel.name, dim, to_text(problem)));
     }
-    set_name(dim, given->second);
+    const int slot = symbols_.find(dim);
+    set(slot, given->second);
+    unanswered_[static_cast<std::size_t>(slot)] = 0;
+    --num_unanswered_;
   }
 }
 

@@ -14,6 +14,9 @@ namespace assay {
 /// device are known from the start. Parameters and lets are filled in as they become known.
 class Bindings {
  public:
+  /// The dims have no value: what reads one has no answer. Keeps a reference to `kernel`.
+  Bindings(const KernelSpec& kernel, const DeviceInfo& device);
+
   /// Throws UsageError when `problem` lacks one of the kernel's dims; others in it are ignored, as
   /// a sweep's problems serve kernels with different dims. Keeps a reference to `kernel`.
   Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device);
@@ -37,7 +40,7 @@ class Bindings {
 
   const Symbols& symbols_;
   std::vector<std::int64_t> values_;      // by slot
-  std::vector<std::uint8_t> unanswered_;  // by slot: 1 for a let without an answer
+  std::vector<std::uint8_t> unanswered_;  // by slot: 1 for a let or a dim without a value
   int num_unanswered_ = 0;                // nearly always 0
 };
 

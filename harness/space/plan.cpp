@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "space/bindings.h"
+#include "space/launched.h"
+#include "spec/entry.h"
 
 namespace assay {
 namespace {
@@ -189,20 +191,21 @@ std::vector<std::size_t> plan_args(const LaunchSpec& spec, std::size_t num_args,
   return places;
 }
 
-LaunchPlan plan_launch(const LaunchSpec& spec, const Evaluator& evaluator) {
-  const std::string grid = spec.entry + " grid", block = spec.entry + " block",
-                    cluster = spec.entry + " cluster";
+LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
+                       const Evaluator& evaluator) {
+  const std::string grid = entry + " grid", block = entry + " block", cluster = entry + " cluster";
   constexpr Extent kMostCluster{kMostClusterBlocks, kMostClusterBlocks, kMostClusterBlocks};
-  LaunchPlan plan{spec.entry};
+  LaunchPlan plan;
+  plan.entry = entry;
   plan.grid = plan_extent(spec.grid, grid, kMostGrid, evaluator);
   plan.block = plan_extent(spec.block, block, kMostBlock, evaluator);
   plan.cluster = plan_extent(spec.cluster, cluster, kMostCluster, evaluator);
   check_product(plan.block, block, kMostThreads, evaluator);
   check_product(plan.cluster, cluster, kMostClusterBlocks, evaluator);
   if (spec.smem_bytes) {
-    plan.smem_bytes = evaluator.eval(*spec.smem_bytes, spec.entry + " smem_bytes", {0, kMostInt32});
+    plan.smem_bytes = evaluator.eval(*spec.smem_bytes, entry + " smem_bytes", {0, kMostInt32});
   }
-  if (spec.early) plan.early = evaluator.eval(*spec.early, spec.entry + " early", {0, 1}) != 0;
+  if (spec.early) plan.early = evaluator.eval(*spec.early, entry + " early", {0, 1}) != 0;
   return plan;
 }
 
@@ -220,7 +223,8 @@ void plan_launches(const KernelSpec& kernel, Evaluator& evaluator, Plan& plan) {
       for (auto launch = begin; launch != end; ++launch) {
         const std::string when = launch->entry + " when";
         if (launch->when && evaluator.eval(*launch->when, when, kAnyInteger) == 0) continue;
-        plan.launches.push_back(plan_launch(*launch, evaluator));
+        const std::string entry = instantiate(launch->entry, plan.config);
+        plan.launches.push_back(plan_launch(*launch, entry, evaluator));
         plan.launches.back().args = plan_args(*launch, num_args, pass, passes, evaluator, plan);
         if (plan.launches.size() > kMostLaunches) {
           evaluator.fail(fmt::format("more than {} launches in all", kMostLaunches));
@@ -230,8 +234,8 @@ void plan_launches(const KernelSpec& kernel, Evaluator& evaluator, Plan& plan) {
   }
 }
 
-ReferenceKernelPlan plan_reference(const ReferenceKernelSpec& spec, const Plan& plan,
-                                   const Evaluator& evaluator) {
+ReferenceKernelPlan plan_reference(const ReferenceKernelSpec& spec, const Config& sizes,
+                                   const Plan& plan, const Evaluator& evaluator) {
   ReferenceKernelPlan kernel;
   kernel.source = spec.source.filename().string();
   for (const ReferenceKernelSpec::Arg& arg : spec.args) {
@@ -247,7 +251,8 @@ ReferenceKernelPlan plan_reference(const ReferenceKernelSpec& spec, const Plan& 
     if (given != nullptr) planned.shape = std::get<BufferPlan>(*given).shape;
     kernel.args.push_back(std::move(planned));
   }
-  kernel.launch = plan_launch({spec.entry, {}, spec.grid, spec.block, {}, {}}, evaluator);
+  kernel.launch = plan_launch({{}, {}, spec.grid, spec.block, {}, {}},
+                              instantiate(spec.entry, sizes), evaluator);
   kernel.launch.args.resize(kernel.args.size());
   std::iota(kernel.launch.args.begin(), kernel.launch.args.end(), std::size_t{0});
   if (spec.sum_length) {
@@ -305,7 +310,8 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
   for (const ReferenceSpec& spec : kernel.reference) {
     plan.reference.push_back({spec.operation, spec.operands, spec.options, {}, spec.round});
     if (spec.kernel) {
-      plan.reference.back().kernel = plan_reference(*spec.kernel, plan, evaluator);
+      plan.reference.back().kernel =
+          plan_reference(*spec.kernel, sizes_of(kernel, problem), plan, evaluator);
     }
   }
   plan.relative_tolerance = kernel.tolerance.relative;

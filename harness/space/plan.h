@@ -54,13 +54,14 @@ struct TensorMapPlan {
 using ArgPlan = std::variant<BufferPlan, ScalarPlan, TensorMapPlan>;
 
 struct LaunchPlan {
-  std::string entry;
+  std::string entry;  // as C++ names it, see spec/entry.h
   std::array<std::int64_t, 3> grid{1, 1, 1};
   std::array<std::int64_t, 3> block{1, 1, 1};
   std::array<std::int64_t, 3> cluster{1, 1, 1};
   std::int64_t smem_bytes = 0;
   bool early = false;                  // may start before the launch ahead ends; its code waits
   std::vector<std::size_t> args = {};  // what it passes: places in Plan::args
+  std::string symbol = {};  // of the entry in machine code, if not the same; from the compiler
   bool operator==(const LaunchPlan&) const = default;
 };
 

@@ -63,11 +63,14 @@ LaunchArgSpec read_launch_arg(const YamlNode& node, const KernelSpec& spec,
   return {{}, read_scalar(YamlMap(node, "a scalar of a launch", {"dtype", "value"}), symbols)};
 }
 
-LaunchSpec read_launch(const YamlMap& map, const KernelSpec& spec, const Symbols& symbols,
-                       const Location& args_where) {
+LaunchSpec read_launch(const YamlNode& node, std::string_view what,
+                       const std::vector<std::string>& keys, const KernelSpec& spec,
+                       const Symbols& symbols, const Location& args_where) {
   LaunchSpec launch;
-  const YamlNode* entry = map.find("entry");
-  launch.entry = entry ? entry->identifier("the name of an entry") : spec.name;
+  // Before the keys: YAML takes what is behind the comma of an unquoted `a<b, c>` for one.
+  const YamlNode* entry = node.find("entry");
+  launch.entry = entry ? read_entry(*entry, spec, false) : spec.name;
+  const YamlMap map(node, what, {"grid", "block"}, keys);
   if (const YamlNode* when = map.find("when")) launch.when = read_expr(*when, symbols);
   if (const YamlNode* early = map.find("early")) launch.early = read_expr(*early, symbols);
   launch.grid = read_exprs(map["grid"], symbols, 1, 3);
@@ -105,21 +108,21 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
       }
       symbols.add(kPass);
     }
-    const auto add = [&](const YamlMap& map) {
-      LaunchSpec& launch = launches.emplace_back(read_launch(map, spec, symbols, args_where));
+    std::vector<std::string> keys = {"entry", "when", "early", "cluster", "smem_bytes", "args"};
+    const auto add = [&](const YamlNode& each, std::string_view what) {
+      LaunchSpec& launch =
+          launches.emplace_back(read_launch(each, what, keys, spec, symbols, args_where));
       launch.repeat = repeat;
       launch.group = group;
     };
-    const std::vector<std::string> required = {"grid", "block"};
-    std::vector<std::string> optional = {"entry", "when", "early", "cluster", "smem_bytes", "args"};
     if (item->find("launches")) {
       const YamlMap map(*item, "a group of launches", {"repeat", "launches"});
       for (const YamlPtr& inner : map["launches"].list("a list of launches")) {
-        add(YamlMap(*inner, "a launch of a group", required, optional));
+        add(*inner, "a launch of a group");
       }
     } else {
-      optional.push_back("repeat");
-      add(YamlMap(*item, "a launch", required, optional));
+      keys.push_back("repeat");
+      add(*item, "a launch");
     }
     ++group;
   }

@@ -34,6 +34,10 @@ class Names {
   std::map<std::string, std::string> owners_;
 };
 
+// The keywords that may be words, for the arguments of a template.
+constexpr std::string_view kTypes[] = {"char", "double", "float",   "int",
+                                       "long", "short",  "unsigned"};
+
 // A slip of the pen must not make a million values.
 constexpr std::size_t kMaxRange = 4096;
 
@@ -152,6 +156,9 @@ std::vector<Value> read_values(const YamlNode& node) {
     Value value;
     if (item->looks_integer()) {
       value = item->integer("an integer that fits in 64 bits");
+    } else if (const std::string& word = item->text("a decimal integer or a word");
+               std::find(std::begin(kTypes), std::end(kTypes), word) != std::end(kTypes)) {
+      value = word;
     } else {
       value = item->identifier("a decimal integer or a word");
     }

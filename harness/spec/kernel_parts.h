@@ -38,6 +38,9 @@ ScalarSpec read_scalar(const YamlMap& map, const Symbols& symbols);
 /// arguments stand.
 std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& spec,
                                       const Location& args_where);
+/// An entry, see spec/entry.h. Its template arguments may name parameters; those of a reference's
+/// kernel, which has none, may name dims.
+std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_reference);
 
 /// The value of an option, which has the type of `row.otherwise`.
 OptionValue read_option(const YamlNode& node, const OptionRow& row);

@@ -80,7 +80,7 @@ struct LaunchArgSpec {
 };
 
 struct LaunchSpec {
-  std::string entry;  // extern "C" name in the source
+  std::string entry;  // see spec/entry.h
   std::optional<ExprSpec> when;
   std::vector<ExprSpec> grid;     // 1 to 3
   std::vector<ExprSpec> block;    // 1 to 3

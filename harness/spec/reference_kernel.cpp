@@ -154,7 +154,7 @@ ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
   const YamlMap map(*entry.value, "a reference kernel",
                     {"source", "entry", "args", "grid", "block"}, {"sum_length"});
   ReferenceKernelSpec kernel;
-  kernel.entry = map["entry"].identifier("the name of an entry");
+  kernel.entry = read_entry(map["entry"], spec, true);
   std::set<std::string> seen;
   for (const YamlPtr& item : map["args"].list("a list of arguments")) {
     kernel.args.push_back(read_kernel_arg(*item, tensors, spec, exprs));

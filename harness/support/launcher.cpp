@@ -137,6 +137,10 @@ unsigned extent(std::int64_t value, const char* what, const LaunchPlan& plan) {
   return static_cast<unsigned>(value);
 }
 
+const std::string& symbol_of(const LaunchPlan& plan) {
+  return plan.symbol.empty() ? plan.entry : plan.symbol;
+}
+
 }  // namespace
 
 Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cubin,
@@ -145,11 +149,11 @@ Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cu
   bind(driver, plan, address_of);
   std::map<std::string, std::int64_t> most_smem_bytes;  // the attribute belongs to the entry
   for (const LaunchPlan& launch : plan.launches) {
-    std::int64_t& most = most_smem_bytes[launch.entry];
+    std::int64_t& most = most_smem_bytes[symbol_of(launch)];
     most = std::max(most, launch.smem_bytes);
   }
   for (const LaunchPlan& launch : plan.launches) {
-    launches_.push_back(prepare(launch, most_smem_bytes[launch.entry]));
+    launches_.push_back(prepare(launch, most_smem_bytes[symbol_of(launch)]));
   }
 }
 
@@ -175,10 +179,10 @@ Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_sme
   Launch launch;
   for (const std::size_t arg : plan.args) launch.parameters.push_back(slots_.at(arg).bytes);
   const CUresult found =
-      driver_->cuModuleGetFunction(&launch.function, module_.get(), plan.entry.c_str());
+      driver_->cuModuleGetFunction(&launch.function, module_.get(), symbol_of(plan).c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
     throw Failure(Status::runtime, "missing_entry",
-                  fmt::format("the compiled kernel has no extern \"C\" entry {}", plan.entry));
+                  fmt::format("the compiled kernel has no entry {}", plan.entry));
   }
   driver_->check(found, "cuModuleGetFunction");
 

@@ -139,6 +139,75 @@ TEST_F(NvrtcCompilerTest, ASourceWithoutAnEntryCompilesToNothing) {
   EXPECT_EQ(result.report.registers, 0);
 }
 
+constexpr char kTemplates[] = R"(
+namespace ns {
+template <typename T, int THREADS>
+__global__ void foo(T* x) { x[0] = static_cast<T>(THREADS); }
+}
+__global__ void plain(float* x) { x[0] = 1; }
+__global__ void over(float* x) { x[0] = 2; }
+__global__ void over(int* x) { x[0] = 2; }
+extern "C" __global__ void c(float* x) { x[0] = 3; }
+__constant__ float weights[4];
+__device__ void function() {}
+)";
+
+TEST_F(NvrtcCompilerTest, EntriesAreNamedAsInCpp) {
+  CompileJob named = job(kTemplates);
+  named.config.clear();
+  named.entries = {"ns::foo<float, 64>", "ns::foo<double, 2 * 4>", "plain", "c"};
+  const CompileResult first = compile(named);
+  ASSERT_TRUE(first.ok) << first.log;
+  EXPECT_EQ(first.symbols, (std::map<std::string, std::string>{
+                               {"ns::foo<float, 64>", "_ZN2ns3fooIfLi64EEEvPT_"},
+                               {"ns::foo<double, 2 * 4>", "_ZN2ns3fooIdLi8EEEvPT_"},
+                               {"plain", "_Z5plainPf"},
+                               {"c", "c"}}));
+  const CompileResult second = compile(named);
+  EXPECT_TRUE(second.report.cached);
+  EXPECT_EQ(second.symbols, first.symbols);
+  named.entries.pop_back();
+  EXPECT_FALSE(compile(named).report.cached);
+}
+
+TEST_F(NvrtcCompilerTest, NamesOfPlainKernelsDoNotChangeTheCode) {
+  CompileJob named = job(kGood);
+  const std::string before = compile(named).report.cubin_hash;
+  named.entries = {"good"};
+  EXPECT_EQ(compile(named).report.cubin_hash, before);
+}
+
+TEST_F(NvrtcCompilerTest, AnEntryThatIsNotThereIsNamed) {
+  const auto log = [&](const std::string& entry) {
+    CompileJob named = job(kTemplates);
+    named.config.clear();
+    named.entries = {"plain", entry};
+    const CompileResult result = compile(named);
+    EXPECT_FALSE(result.ok) << entry;
+    EXPECT_EQ(result.kind, "missing_entry") << entry;
+    return result.log;
+  };
+  EXPECT_THAT(log("nothing"),
+              StartsWith("the contract: error: identifier \"nothing\" is undefined\n"
+                         "                   entry: nothing\n"
+                         "                          ^\n"));
+  EXPECT_THAT(log("over"), HasSubstr("cannot determine which instance of overloaded function"));
+  EXPECT_THAT(log("ns::foo<float>"), HasSubstr("entry: ns::foo<float>\n"));
+  EXPECT_THAT(log("function"), HasSubstr("non-__global__ function"));
+  EXPECT_THAT(log("weights"), HasSubstr("the contract: error: \"weights\" is no kernel"));
+}
+
+TEST_F(NvrtcCompilerTest, AnErrorInAKernelIsNoMissingEntry) {
+  CompileJob named = job("template <int N> __global__ void foo() { static_assert(N > 4); }\n");
+  named.entries = {"foo<3>"};
+  EXPECT_EQ(compile(named).kind, "error");
+  named.entries = {"foo<5>"};
+  EXPECT_TRUE(compile(named).ok);
+  named = job("__global__ void foo() { nothing(); }\n__global__ void bar(no_type) {}\n");
+  named.entries = {"foo", "gone"};
+  EXPECT_EQ(compile(named).kind, "error");
+}
+
 TEST_F(NvrtcCompilerTest, HeadersFromNearAndFarTwiceAndOnceCompile) {
   write("include/common/a.cuh", "#pragma once\n#include \"b.cuh\"\n");
   write("include/common/b.cuh", "#pragma once\n#include \"../up.cuh\"\nstruct B { int x; };\n");

@@ -33,7 +33,7 @@ TEST_F(GpuReferenceTest, ABadReferenceIsNamedAndHarmsNobody) {
   const std::pair<const char*, const char*> bad[] = {
       {"writes_outside", "the reference writes_outside of ref.cu wrote outside of C"},
       {"changes_input", "the reference changes_input of ref.cu changed A, which it was to read"},
-      {"no_such_entry", "no extern \"C\" entry no_such_entry"},
+      {"no_such_entry", "the compiled kernel has no entry no_such_entry"},
   };
   for (const auto& [entry, sentence] : bad) {
     const Outcome outcome = gpu().run(judged_by(entry));

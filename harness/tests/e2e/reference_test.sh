@@ -62,13 +62,14 @@ expect_mistake() {  # the edit, the message
   for device in 0 none; do
     sweep --device $device
     [[ $? -eq 2 ]] || fail "$1: not exit 2"
-    grep -qF "$2" output || fail "$1: another message than $2"
+    [[ $(<output) == *"$2"* ]] || fail "$1: another message than $2"
   done
   mv good.yaml vector_add.yaml
   mv good.cu ref.cu
 }
 expect_mistake "sed -i 's/entry: vector_add/entry: add/' vector_add.yaml" \
-  'vector_add.yaml:16:14: expected an extern "C" entry of ref.cu, found "add"; it has vector_add'
+  'vector_add.yaml:16:14: expected a kernel of ref.cu, found
+the contract: error: identifier "add" is undefined'
 expect_mistake "sed -i 's/A, B, C, N\]/A, B, C]/' vector_add.yaml" \
   'vector_add.yaml:17:13: expected arguments of 8, 8, 8, 4 bytes, the parameters of vector_add, found 8, 8, 8'
 expect_mistake "sed -i 's/c\[i\]/c[j]/' ref.cu" 'vector_add.yaml:15:15: expected a source that compiles'
@@ -77,10 +78,30 @@ expect_mistake "sed -i '/value: N/d; s/, N\]$/]/' vector_add.yaml" \
   'vector_add.yaml:7:3: expected arguments of 8, 8, 8, 4 bytes, the parameters of vector_add, found 8, 8, 8'
 expect_mistake "sed -i 's/block: .BLOCK./&, args: [A, B, C, {dtype: i64, value: N}]/' vector_add.yaml" \
   'vector_add.yaml:11:59: expected arguments of 8, 8, 8, 4 bytes, the parameters of vector_add, found 8, 8, 8, 8'
+# Both may be templates, in a namespace or not, whose parameters have the names of the contract's.
+sed -i 's/^extern "C" /template <typename T, int N> /; s/float\*/T*/g; s/i < n/i < N/' ref.cu
+sed -i 's/entry: vector_add/entry: "vector_add<float, N>"/' vector_add.yaml
+sed -i 's/launches: \[{/&entry: "ns::vector_add<T, BLOCK>", /; s/params: {/&T: [float], /' vector_add.yaml
+cat >vector_add.cu <<'CUDA'
+namespace ns {
+template <typename T, int BLOCK>
+__global__ void vector_add(const T* a, const T* b, T* c, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+}  // namespace ns
+CUDA
+sweep || fail "templates: exit $?"
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "templates: not every configuration was tried"
+sed -i 's/ns::vector_add</ns::add</' vector_add.yaml
+sweep --device none && fail "an entry that is not there compiles"
+"$assay" show --failures --db x.db >output 2>&1
+grep -q 'compile/missing_entry' output || fail "a missing entry is not named"
+sed -i 's/ns::add</ns::vector_add</' vector_add.yaml
 
 # A reference that changes what it reads cannot be believed.
 sed -i 's/vector_add(/changes_input(/' ref.cu
-sed -i 's/entry: vector_add/entry: changes_input/' vector_add.yaml
+sed -i 's/entry: "vector_add</entry: "changes_input</' vector_add.yaml
 sweep
 "$assay" show --failures --db x.db >output 2>&1
 grep -q 'runtime/oracle' output || fail "a reference that changes its input is believed"

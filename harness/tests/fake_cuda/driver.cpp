@@ -1,8 +1,12 @@
 // The driver API's functions that harness/cuda loads, over fake::Machine. Built as libcuda.so.1.
 #include <cuda.h>
+#include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "machine.h"
 
@@ -31,6 +35,17 @@ CUresult run(CUfunction function, unsigned grid, unsigned block, void** argument
 CUresult moved(std::size_t bytes) {
   machine().advance(1000 + static_cast<double>(bytes) / fake::kBytesPerNs);
   return machine().status();
+}
+
+/// `vector_add` of the symbol of `ns::vector_add<float, 64>`.
+std::string name_of(const char* symbol) {
+  if (std::strncmp(symbol, "_Z", 2) != 0) return symbol;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(symbol, nullptr, nullptr, nullptr), &std::free);
+  if (!text) return symbol;
+  std::string name(text.get());
+  name.resize(std::min(name.find_first_of("<("), name.size()));
+  return name.substr(name.find_last_of(" :") + 1);  // npos + 1 is 0
 }
 
 }  // namespace
@@ -133,8 +148,10 @@ CUresult cuModuleLoadData(CUmodule* module, const void*) {
 
 CUresult cuModuleUnload(CUmodule) { return machine().status(); }
 
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* symbol) {
   if (machine().status() != CUDA_SUCCESS) return machine().status();
+  const std::string plain_name = name_of(symbol);
+  const char* name = plain_name.c_str();
   if (fake::find_kernel(name) == nullptr && !fake::is_launch_fault(name)) {
     return CUDA_ERROR_NOT_FOUND;
   }

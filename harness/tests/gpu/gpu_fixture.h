@@ -11,7 +11,9 @@
 
 #include "compile/nvrtc_compiler.h"
 #include "cuda/gpu_count.h"
+#include "space/launched.h"
 #include "space/plan.h"
+#include "spec/entry.h"
 #include "support/support_source.h"
 #include "temp_folder.h"
 #include "worker/trial_runner.h"
@@ -45,19 +47,25 @@ class GpuTest : public testing::Test {
     compiler_ = std::make_unique<NvrtcCompiler>(CompilerOptions{scratch_.path(), 0, 60, true});
   }
 
-  std::future<CompileResult> submit(const std::filesystem::path& source, const Config& config,
-                                    const DeviceInfo& info) {
-    return compiler_->submit({source, {source_folder() / "kernels"}, config, native_arch(info.cc)});
+  std::future<CompileResult> submit(const std::filesystem::path& source, const Config& macros,
+                                    const DeviceInfo& info, std::vector<std::string> entries = {}) {
+    return compiler_->submit(
+        {source, {source_folder() / "kernels"}, macros, native_arch(info.cc), std::move(entries)});
   }
-  CompileResult compile(const std::filesystem::path& source, const Config& config,
-                        const DeviceInfo& info) {
-    return submit(source, config, info).get();
+  std::future<CompileResult> submit(const KernelSpec& kernel, const Config& config,
+                                    const DeviceInfo& info) {
+    return submit(kernel.source_path, macros_of(kernel, config), info,
+                  launched_entries(kernel, config, info));
+  }
+
+  static void name_entries(Plan& plan, const CompileResult& compiled) {
+    for (LaunchPlan& launch : plan.launches) launch.symbol = compiled.symbols.at(launch.entry);
   }
 
   std::filesystem::path support_cubin(const DeviceInfo& info) {
     const auto source = scratch_.path() / "support.cu";
     std::ofstream(source) << support_source();
-    const CompileResult result = compile(source, {}, info);
+    const CompileResult result = submit(source, {}, info).get();
     EXPECT_TRUE(result.ok) << result.log;
     return result.cubin_path;
   }
@@ -75,31 +83,32 @@ class GpuTest : public testing::Test {
     }
     TrialRequest request;
     request.plan = make_plan(kernel, kernel.smoke, config, info);
-    const CompileResult result = compile(kernel.source_path, config, info);
+    const CompileResult result = submit(kernel, config, info).get();
     EXPECT_TRUE(result.ok) << result.log;
+    name_entries(request.plan, result);
     request.cubin_path = result.cubin_path;
     for (std::size_t i = 0; i < kernel.reference.size(); ++i) {
       if (!kernel.reference[i].kernel) continue;
-      const CompileResult reference =
-          compile(kernel.reference[i].kernel->source, sizes_of(kernel, i), info);
+      ReferenceKernelPlan& step = *request.plan.reference[i].kernel;
+      const CompileResult reference = submit(kernel.reference[i].kernel->source,
+                                             reference_macros(kernel, i), info, {step.launch.entry})
+                                          .get();
       EXPECT_TRUE(reference.ok) << reference.log;
-      request.plan.reference[i].kernel->cubin_path = reference.cubin_path.string();
+      step.cubin_path = reference.cubin_path.string();
+      step.launch.symbol = reference.symbols.at(step.launch.entry);
     }
     request.measure.max_seconds_per_config = 0.5;
     return request;
   }
 
   /// The sizes that a kernel of the reference gets as macros: those that are not its arguments.
-  static Config sizes_of(const KernelSpec& kernel, std::size_t step) {
-    Config sizes;
-    for (const auto& [dim, size] : kernel.smoke) {
-      const auto& args = kernel.reference[step].kernel->args;
-      if (std::none_of(args.begin(), args.end(),
-                       [&, &name = dim](const auto& arg) { return arg.name == name; })) {
-        sizes.emplace_back(dim, size);
-      }
+  static Config reference_macros(const KernelSpec& kernel, std::size_t step) {
+    const ReferenceKernelSpec& reference = *kernel.reference[step].kernel;
+    Config macros = macros_of(sizes_of(kernel, kernel.smoke), {reference.entry});
+    for (const auto& arg : reference.args) {
+      std::erase_if(macros, [&](const auto& size) { return size.first == arg.name; });
     }
-    return sizes;
+    return macros;
   }
 
   static KernelSpec broken_kernel(const std::string& name) {

@@ -94,13 +94,14 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
   ASSERT_FALSE(configs.empty());
   std::vector<std::future<CompileResult>> compiled;
   for (const Config& config : configs) {
-    compiled.push_back(submit(kernel.source_path, config, info));
+    compiled.push_back(submit(kernel, config, info));
   }
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const CompileResult result = compiled[i].get();
     ASSERT_TRUE(result.ok) << to_text(configs[i]) << ": " << result.log;
     TrialRequest request;
     request.plan = make_plan(kernel, GetParam().problem, configs[i], info);
+    name_entries(request.plan, result);
     request.cubin_path = result.cubin_path;
     const Outcome outcome = worker.guarded([&] {
       worker.enter_problem(request.plan.problem);

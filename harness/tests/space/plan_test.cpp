@@ -326,6 +326,18 @@ TEST(MakePlan, AReferencesOwnKernelHasItsArgumentsAndItsLaunch) {
   EXPECT_THAT(std::get<BufferPlan>(made.args[3]).shape, ElementsAre(1000));
 }
 
+TEST(MakePlan, EntriesHaveValuesInPlaceOfNames) {
+  TestKernel kernel = full_kernel();
+  kernel.spec.launches[0].entry = "ns::foo<ORDER, BLOCK>";
+  ReferenceKernelSpec own;
+  own.entry = "bar<K>";
+  own.grid = own.block = kernel.exprs({"1"});
+  kernel.spec.reference = {{"kernel", {}, {}, {}, own, {}}};
+  const Plan plan = make_plan(kernel.spec, kProblem, config(1), test_device());
+  EXPECT_EQ(plan.launches[0].entry, "ns::foo<row, 64>");
+  EXPECT_EQ(plan.reference[0].kernel.value().launch.entry, "bar<128>");
+}
+
 TEST(MakePlan, HoldsShapesToWhatCanBeCounted) {
   const auto shape = [](std::vector<std::string> texts) {
     return [=](TestKernel& kernel) {

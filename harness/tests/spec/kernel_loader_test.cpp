@@ -194,6 +194,22 @@ TEST(LoadKernel, AResultThatOnlyAnOperationReadsNeedsNoBuffer) {
   EXPECT_EQ(kernel.reference[1].operands.at("b"), "B");
 }
 
+/// A kernel whose launch has the key.
+KernelSpec with_launch(const std::string& key) {
+  const TempFolder folder;
+  folder.write("add.cu", "");
+  return load_kernel(folder.write(
+      "add.yaml",
+      "kernel: add\nop: add_f32\narch: [80]\ndims: [N]\n"
+      "params: {BLOCK: [64], T: [float, half]}\nargs:\n"
+      "  - {name: A, dtype: f32, shape: [N], role: in}\n"
+      "  - {name: C, dtype: f32, shape: [N], role: out}\n"
+      "launches:\n  - grid: [1]\n    block: [BLOCK]\n    " +
+          key +
+          "\n"
+          "work: {flops: 0, bytes: 0}\nreference: [{relu: {x: A, out: C}}]\nsmoke: {N: 3}\n"));
+}
+
 /// add_chain with other lines in place of its reference and parameters.
 KernelSpec with_reference(const std::string& reference, const std::string& params = "",
                           const std::string& more_args = "") {
@@ -238,6 +254,19 @@ TEST(LoadKernel, AKernelOfOnesOwnIsAStepOfTheReference) {
   EXPECT_TRUE(sums.args[1].written);
   EXPECT_TRUE(sums.args[1].zeroed);  // as the kernel's own output is
   EXPECT_EQ(sums.args[1].dtype, DType::f32);
+}
+
+TEST(LoadKernel, AnEntryIsAsCppNamesIt) {
+  const KernelSpec kernel = with_launch(R"(entry: "ns::foo<T, ns::N, BLOCK * 2>")");
+  EXPECT_EQ(kernel.launches[0].entry, "ns::foo<T, ns::N, BLOCK * 2>");
+  EXPECT_EQ(kernel.params[1].values, (std::vector<Value>{"float", "half"}));
+  for (const char* entry : {"foo", "::foo", "ns::foo<>", "foo<float>", "N", "a::N"}) {
+    EXPECT_EQ(with_launch(fmt::format("entry: {}", entry)).launches[0].entry, entry);
+  }
+  for (const char* entry : {"''", "::", "a::", "a:::b", "foo<", "foo>", "foo<int> *", "foo(int)",
+                            "'foo <int>'", "foo-2", "class", "a::int", R"("a<\n>")", "a<é>"}) {
+    EXPECT_THROW(with_launch(fmt::format("entry: {}", entry)), SpecError) << entry;
+  }
 }
 
 TEST(LoadKernel, OperandsMayBeLeftOutAndResultsRounded) {

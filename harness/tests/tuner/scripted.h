@@ -107,6 +107,7 @@ class ScriptedCompiler : public Compiler {
     result.ok = true;
     result.cubin_path = to_text(job.config) + ".cubin";
     result.report.registers = 32;
+    for (const std::string& entry : job.entries) result.symbols[entry] = entry;
     return result;
   }
 

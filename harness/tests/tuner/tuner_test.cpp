@@ -179,7 +179,7 @@ TEST_F(TunerTest, OneSlowCompileDoesNotHoldTheDeviceUp) {
   };
   device_.on_run = [&](const TrialRequest& request) {
     if (block_of(request.plan.config) == 6) {
-      slow.set_value(ScriptedCompiler::good({"", {}, request.plan.config, ""}));
+      slow.set_value(ScriptedCompiler::good({"", {}, request.plan.config, "", {"add"}}));
       compiler_.on_submit = [](const CompileJob& job) {
         return ScriptedCompiler::ready(ScriptedCompiler::good(job));
       };

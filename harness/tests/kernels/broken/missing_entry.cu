@@ -1,4 +1,4 @@
-// Must end as runtime/missing_entry: the contract names an entry that the source does not have.
+// Must end as compile/missing_entry: the contract names an entry that the source does not have.
 
 extern "C" __global__ void missing_entry(const float* a, const float* b, float* c, int n) {
   const int i = blockIdx.x * BLOCK + threadIdx.x;

@@ -1,0 +1,57 @@
+#include "space/launched.h"
+
+#include <algorithm>
+
+#include "space/bindings.h"
+#include "spec/entry.h"
+
+namespace assay {
+namespace {
+
+bool never_runs(const LaunchSpec& launch, const Bindings& bindings) {
+  if (!launch.when || launch.repeat) return false;  // `when` may ask which pass it is
+  try {
+    return bindings.eval(launch.when->expr) == 0;
+  } catch (const EvalError&) {  // it depends on the problem
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config& config,
+                                          const DeviceInfo& device) {
+  Bindings bindings(kernel, device);
+  for (const auto& [name, value] : config) {
+    bindings.set(kernel.symbols.find(name), slot_value(kernel, value));
+  }
+  for (const LetSpec& let : kernel.lets) {
+    bindings.set_let(kernel.symbols.find(let.name), let.value.expr);
+  }
+  std::vector<std::string> entries;
+  for (const LaunchSpec& launch : kernel.launches) {
+    if (never_runs(launch, bindings)) continue;
+    std::string entry = instantiate(launch.entry, config);
+    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) {
+      entries.push_back(std::move(entry));
+    }
+  }
+  return entries;
+}
+
+Config macros_of(const KernelSpec& kernel, const Config& config) {
+  std::vector<std::string> entries;
+  for (const LaunchSpec& launch : kernel.launches) entries.push_back(launch.entry);
+  return macros_of(config, entries);
+}
+
+Config sizes_of(const KernelSpec& kernel, const Problem& problem) {
+  Config sizes;
+  for (const auto& [name, size] : problem) {
+    const auto& dims = kernel.dims;
+    if (std::find(dims.begin(), dims.end(), name) != dims.end()) sizes.emplace_back(name, size);
+  }
+  return sizes;
+}
+
+}  // namespace assay

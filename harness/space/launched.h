@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/device_info.h"
+#include "spec/kernel_spec.h"
+
+namespace assay {
+
+/// The entries that a configuration may launch, with values in place of parameters. A launch whose
+/// `when` is 0 whatever the problem is needs none. Throws UsageError as make_plan does.
+std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config& config,
+                                          const DeviceInfo& device);
+
+/// The parameters that become macros: those that stand in no entry.
+Config macros_of(const KernelSpec& kernel, const Config& config);
+
+/// The problem's sizes that are dims of the kernel.
+Config sizes_of(const KernelSpec& kernel, const Problem& problem);
+
+}  // namespace assay
