@@ -15,6 +15,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kCode = ".text.", kInfo = ".nv.info.";
+constexpr std::string_view kZeroed = ".nv.global", kInitialised = ".nv.global.init";
 constexpr unsigned char kSizedForm = 4, kParameter = 0x17;
 constexpr std::size_t kParameterBytes = 12;
 
@@ -49,28 +50,69 @@ std::vector<std::int64_t> parameter_sizes(std::string_view info) {
   return list;
 }
 
+struct Section {
+  Elf64_Shdr header;
+  std::string_view name;
+  std::string_view bytes;
+};
+
+/// The text that begins at `offset`.
+std::string_view text_at(std::string_view bytes, std::uint64_t offset) {
+  const std::string_view text = part(bytes, offset, bytes.size());
+  return text.substr(0, text.find('\0'));
+}
+
+std::vector<Section> sections_of(std::string_view cubin) {
+  const auto file = read<Elf64_Ehdr>(cubin, 0);
+  if (!file || std::memcmp(file->e_ident, ELFMAG, SELFMAG) != 0) return {};
+  const auto header = [&](std::uint64_t index) {
+    return read<Elf64_Shdr>(cubin, file->e_shoff + index * sizeof(Elf64_Shdr));
+  };
+  const auto names = header(file->e_shstrndx);
+  std::vector<Section> sections;
+  for (std::uint64_t i = 0; names && i < file->e_shnum; ++i) {
+    const auto each = header(i);
+    if (!each) break;
+    sections.push_back({*each, text_at(cubin, names->sh_offset + each->sh_name),
+                        part(cubin, each->sh_offset, each->sh_size)});
+  }
+  return sections;
+}
+
 }  // namespace
 
 std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cubin) {
   std::map<std::string, std::vector<std::int64_t>> entries;
-  const auto header = read<Elf64_Ehdr>(cubin, 0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return entries;
-  const auto section = [&](std::uint64_t index) {
-    return read<Elf64_Shdr>(cubin, header->e_shoff + index * sizeof(Elf64_Shdr));
-  };
-  const auto names = section(header->e_shstrndx);
-  if (!names) return entries;
-  for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
-    const auto each = section(i);
-    if (!each) break;
-    const std::string_view text = part(cubin, names->sh_offset + each->sh_name, cubin.size());
-    const std::string_view name = text.substr(0, text.find('\0'));
+  for (const auto& [header, name, bytes] : sections_of(cubin)) {
     if (name.starts_with(kCode)) entries.try_emplace(std::string(name.substr(kCode.size())));
     if (!name.starts_with(kInfo)) continue;
-    entries[std::string(name.substr(kInfo.size()))] =
-        parameter_sizes(part(cubin, each->sh_offset, each->sh_size));
+    entries[std::string(name.substr(kInfo.size()))] = parameter_sizes(bytes);
   }
   return entries;
+}
+
+std::vector<VariableSection> variables_of(std::string_view cubin) {
+  const std::vector<Section> sections = sections_of(cubin);
+  std::map<std::uint64_t, VariableSection> found;  // by section
+  for (const Section& table : sections) {
+    if (table.header.sh_type != SHT_SYMTAB || table.header.sh_link >= sections.size()) continue;
+    const std::string_view names = sections[table.header.sh_link].bytes;
+    for (std::uint64_t offset = 0; const auto symbol = read<Elf64_Sym>(table.bytes, offset);
+         offset += sizeof(Elf64_Sym)) {
+      if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx >= sections.size()) {
+        continue;
+      }
+      const Section& section = sections[symbol->st_shndx];
+      if (section.name != kZeroed && section.name != kInitialised) continue;
+      VariableSection& variables = found[symbol->st_shndx];
+      variables.bytes = section.header.sh_size;
+      variables.variables.push_back(
+          {std::string(text_at(names, symbol->st_name)), symbol->st_value});
+    }
+  }
+  std::vector<VariableSection> list;
+  for (auto& [index, variables] : found) list.push_back(std::move(variables));
+  return list;
 }
 
 }  // namespace assay

@@ -27,6 +27,7 @@
   X(cuModuleLoadData)             \
   X(cuModuleUnload)               \
   X(cuModuleGetFunction)          \
+  X(cuModuleGetGlobal)            \
   X(cuFuncSetAttribute)           \
   X(cuLaunchKernel)               \
   X(cuLaunchKernelEx)             \

@@ -85,21 +85,25 @@ std::optional<Failure> comparison_failure(
 }
 
 /// The layout of the results of one check: two guard words a buffer, a hash for each input and
-/// output, a comparison for each output. All are 64-bit and start at zero.
+/// output, a seal for each input, a hash for each piece of variables, a comparison for each output.
+/// All are 64-bit and start at zero.
 struct Checker::Slots {
   explicit Slots(const CheckedBuffers& buffers)
       : num_inputs(buffers.inputs.size()),
         num_outputs(buffers.outputs.size()),
+        num_variables(buffers.variables.size()),
         num_buffers(num_inputs + num_outputs + buffers.scratch.size()) {}
 
   std::size_t guard(std::size_t buffer) const { return 16 * buffer; }
   std::size_t hash(std::size_t buffer) const { return 16 * num_buffers + 8 * buffer; }
+  std::size_t seal(std::size_t input) const { return hash(num_inputs + num_outputs) + 8 * input; }
+  std::size_t variables(std::size_t piece) const { return seal(num_inputs) + 8 * piece; }
   std::size_t comparison(std::size_t output) const {
-    return hash(num_inputs + num_outputs) + sizeof(Comparison) * output;
+    return variables(num_variables) + sizeof(Comparison) * output;
   }
   std::size_t bytes() const { return comparison(num_outputs); }
 
-  std::size_t num_inputs, num_outputs, num_buffers;
+  std::size_t num_inputs, num_outputs, num_variables, num_buffers;
 };
 
 Checker::Checker(const Driver& driver, CUstream stream, const SupportKernels& support)
@@ -137,6 +141,16 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
       support_->hash(buffer.data, buffer.bytes, results + slots.hash(i));
     }
   }
+  for (std::size_t i = 0; i < slots.num_inputs; ++i) {
+    driver_->check(
+        driver_->cuMemcpyDtoDAsync(results + slots.seal(i), buffers.inputs[i]->seal.get(),
+                                   sizeof(std::uint64_t), stream_),
+        "cuMemcpyDtoDAsync");
+  }
+  for (std::size_t i = 0; i < slots.num_variables; ++i) {
+    const ModuleMemory& memory = buffers.variables[i].memory;
+    support_->hash(memory.data, memory.bytes, results + slots.variables(i));
+  }
   for (std::size_t i = 0; i < slots.num_outputs; ++i) {
     const CheckedOutput& output = buffers.outputs[i];
     const Operand& reference = output.reference->operand;
@@ -166,10 +180,17 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
     note(std::move(failure));
   }
   for (std::size_t i = 0; i < slots.num_inputs; ++i) {
-    const Input& input = *buffers.inputs[i];
-    if (word(slots.hash(i)) == input.hash) continue;
+    if (word(slots.hash(i)) == word(slots.seal(i))) continue;
     report.damaged_inputs.push_back(buffers.inputs[i]);
-    note(incorrect("input_modified", fmt::format("changed its input {}", input.buffer.name)));
+    note(incorrect("input_modified",
+                   fmt::format("changed its input {}", buffers.inputs[i]->buffer.name)));
+  }
+  for (std::size_t i = 0; i < slots.num_variables; ++i) {
+    if (word(slots.variables(i)) == buffers.variables[i].hash) continue;
+    note(incorrect(
+        "state", fmt::format("left something in a variable of its own for the next launch (it has "
+                             "{}); use scratch memory, which outlives no launch",
+                             buffers.variables[i].memory.names)));
   }
   for (std::size_t i = 0; i < slots.num_outputs; ++i) {
     report.output_hashes.push_back(word(slots.hash(slots.num_inputs + i)));

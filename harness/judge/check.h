@@ -13,6 +13,7 @@
 #include "support/arena.h"
 #include "support/failure.h"
 #include "support/inputs.h"
+#include "support/launcher.h"
 
 namespace assay {
 
@@ -21,16 +22,22 @@ struct CheckedOutput {
   GuardedBuffer buffer;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
-  std::shared_ptr<const Reference> keep_alive;
   const ReferenceOutput* reference = nullptr;
   Tolerance tolerance;
 };
 
-/// Everything that a launch may have touched.
+/// Variables of the kernel's own, and what they held before its first launch.
+struct SealedVariables {
+  ModuleMemory memory;
+  std::uint64_t hash = 0;
+};
+
+/// Everything that a launch may have touched. The inputs were sealed ahead of it.
 struct CheckedBuffers {
-  std::vector<std::shared_ptr<const Input>> inputs;
+  std::vector<std::shared_ptr<Input>> inputs;
   std::vector<CheckedOutput> outputs;
   std::vector<GuardedBuffer> scratch;
+  std::vector<SealedVariables> variables;
 };
 
 /// What a check found.
@@ -38,7 +45,7 @@ struct CheckReport {
   std::optional<Failure> failure;        // none: the launch was correct
   std::optional<Validation> validation;  // when outputs were compared and none was unwritten
   std::vector<std::uint64_t> output_hashes;
-  std::vector<std::shared_ptr<const Input>> damaged_inputs;  // to be restored
+  std::vector<std::shared_ptr<Input>> damaged_inputs;  // to be restored
   bool damaged_reference = false;
 };
 

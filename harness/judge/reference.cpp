@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
 #include <cmath>
+#include <utility>
 
+#include "base/elapsed.h"
 #include "judge/reference_kernel.h"
 #include "judge/spot_check.h"
 #include "support/device_word.h"
@@ -16,7 +19,8 @@ std::string key_of(const Plan& plan, const InputMap& inputs) {
   std::string key;
   const auto add_buffer = [&](const std::string& name) {
     if (const auto input = inputs.find(name); input != inputs.end()) {
-      key += fmt::format("({})", input->second->key);
+      const BufferPlan& made = input->second->plan;
+      key += fmt::format("({} [{}])", to_text(made.dtype), fmt::join(made.shape, ","));
     } else if (const BufferPlan* buffer = plan.find_buffer(name)) {
       key += fmt::format("[{}]", fmt::join(buffer->shape, ","));
     }
@@ -45,6 +49,12 @@ std::string key_of(const Plan& plan, const InputMap& inputs) {
     key += ';';
   }
   return key;
+}
+
+std::string seeds_of(const InputMap& inputs) {
+  std::string text = "of";
+  for (const auto& [name, input] : inputs) text += fmt::format(" {}={}", name, input->seed);
+  return text;
 }
 
 /// What an operation makes is kept in f32, unless the output that is compared with it needs more.
@@ -99,21 +109,34 @@ References::References(const Driver& driver, CUstream stream, const SupportKerne
     : driver_(&driver), stream_(stream), support_(&support), engine_(&engine) {}
 
 std::shared_ptr<const Reference> References::get(const Plan& plan, const InputMap& inputs) {
-  std::string key = key_of(plan, inputs);
-  if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
+  std::string drawn = seeds_of(inputs);
+  std::shared_ptr<Reference>& kept = kept_[key_of(plan, inputs)];
+  if (kept && kept->drawn == drawn) return kept;
 
-  auto reference = std::make_shared<Reference>();
+  // What fails is not kept.
+  const std::shared_ptr<Reference> reference =
+      kept ? std::exchange(kept, nullptr) : std::make_shared<Reference>();
+  const auto begin = std::chrono::steady_clock::now();
+  const bool again = !reference->drawn.empty();
+  compute(plan, inputs, *reference);
+  if (again) reference->cost_s = seconds_since(begin);
+  reference->drawn = std::move(drawn);
+  kept = reference;
+  return reference;
+}
+
+void References::compute(const Plan& plan, const InputMap& inputs, Reference& reference) {
+  std::vector<std::string> texts;
   for (std::size_t i = 0; i < plan.reference.size(); ++i) {
     const ReferencePlan& step = plan.reference[i];
-    reference->text += (i == 0 ? "" : ", ") + text_of(step);
+    texts.push_back(text_of(step));
     if (step.kernel) {
-      add_kernel(*step.kernel, inputs, *reference);
+      add_kernel(*step.kernel, inputs, reference);
     } else {
-      add_step(plan, i, inputs, *reference);
+      add_step(plan, i, inputs, reference);
     }
   }
-  kept_.emplace(std::move(key), reference);
-  return reference;
+  reference.text = fmt::format("{}", fmt::join(texts, ", "));
 }
 
 void References::add_step(const Plan& plan, std::size_t index, const InputMap& inputs,
@@ -149,16 +172,21 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
     ReferenceOutput& output = reference.outputs[name];
     output.arithmetic = made[i].arithmetic;
     output.arithmetic += before;
-    output.operand = {0, kept_in(buffer, wide), made[i].extents};
-    output.memory = allocate(*driver_, output.bytes());
-    output.operand.data = output.memory.get();
+    output.operand = {output.memory.get(), kept_in(buffer, wide), made[i].extents};
+    if (output.operand.data == 0) {
+      output.memory = allocate(*driver_, output.bytes());
+      output.operand.data = output.memory.get();
+    }
     call.operands[role] = output.operand;
   }
   operation.compute(call, *engine_);
-  const bool checked = spot_check(
-      row, operation, call, made,
-      [this](const Operand& operand, std::int64_t first, std::int64_t step_elements,
-             std::int64_t count) { return engine_->read(operand, first, step_elements, count); });
+  const bool known = !reference.drawn.empty();
+  const bool checked =
+      known || spot_check(row, operation, call, made,
+                          [this](const Operand& operand, std::int64_t first,
+                                 std::int64_t step_elements, std::int64_t count) {
+                            return engine_->read(operand, first, step_elements, count);
+                          });
   if (!checked) reference.unchecked.insert(step.operation);
 
   for (const OperandRow& row_output : row.outputs) {
@@ -197,6 +225,15 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
   }
   std::map<std::string, ReferenceOutput> made;
   try {
+    if (!reference.drawn.empty()) {
+      rerun_reference_kernel(*driver_, stream_, kernel, address_of);
+      for (const ArgPlan& arg : kernel.args) {
+        const auto* buffer = std::get_if<BufferPlan>(&arg);
+        if (buffer == nullptr || buffer->role != Role::out) continue;
+        describe(buffer->name, reference.outputs.at(buffer->name));
+      }
+      return;
+    }
     made = run_reference_kernel(*driver_, stream_, *support_, kernel, address_of, check_inputs);
   } catch (const CudaError& error) {
     throw oracle_failure(fmt::format("the reference {} of {} cannot run: {}", kernel.launch.entry,
@@ -212,8 +249,11 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
 bool References::is_unchanged(const std::string& name, const InputMap& inputs,
                               const Reference& reference) const {
   if (const auto input = inputs.find(name); input != inputs.end()) {
-    const GuardedBuffer& buffer = input->second->buffer;
-    return hash_of(buffer.data, buffer.bytes) == input->second->hash;
+    const Input& sealed = *input->second;
+    std::uint64_t seal = 0;
+    driver_->check(driver_->cuMemcpyDtoHAsync(&seal, sealed.seal.get(), sizeof seal, stream_),
+                   "cuMemcpyDtoHAsync");
+    return hash_of(sealed.buffer.data, sealed.buffer.bytes) == seal;
   }
   const ReferenceOutput& earlier = reference.outputs.at(name);
   return hash_of(earlier.operand.data, earlier.bytes()) == earlier.hash;

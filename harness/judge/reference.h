@@ -32,13 +32,15 @@ struct Reference {
   std::map<std::string, ReferenceOutput> outputs;  // of every step, also those read by steps alone
   std::string text;                                // "gemm, kernel naive of ref.cu"
   std::set<std::string> unchecked;                 // the operations that have no check in fp64
+  std::string drawn;                               // the inputs' seeds; empty: never computed
+  double cost_s = 0;                               // of computing it once more
 };
 
 /// A sentence for the message of a result that rests on an unchecked operation, else nothing.
 std::string unchecked_note(const Reference& reference);
 
 /// The inputs of a trial by argument name.
-using InputMap = std::map<std::string, std::shared_ptr<const Input>>;
+using InputMap = std::map<std::string, std::shared_ptr<Input>>;
 
 /// The inputs and options of step `index` of the reference of `plan`. Inputs that an earlier step
 /// computed come from `made`. Throws Failure `oracle` for a name that is neither an input nor in
@@ -46,18 +48,21 @@ using InputMap = std::map<std::string, std::shared_ptr<const Input>>;
 OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap& inputs,
                              const Reference& made);
 
-/// Computes references and keeps them, since the trials of a problem share them.
+/// Computes references and keeps their memory, since the trials of a problem share it.
 class References {
  public:
   References(const Driver& driver, CUstream stream, const SupportKernels& support,
              OperationEngine& engine);
 
-  /// Throws Failure `oracle` when an operation cannot be done, does not make the shape that an
-  /// output has, or disagrees with the host's own computation of a sample of its elements.
+  /// The reference for what is in the inputs now. It is computed if they were drawn anew, in the
+  /// same memory. Waits for the stream. Throws Failure `oracle` when an operation cannot be done,
+  /// does not make the shape that an output has, or disagrees, the first time, with the host's own
+  /// computation of a sample of its elements.
   std::shared_ptr<const Reference> get(const Plan& plan, const InputMap& inputs);
   void clear() { kept_.clear(); }
 
  private:
+  void compute(const Plan& plan, const InputMap& inputs, Reference& reference);
   void add_step(const Plan& plan, std::size_t index, const InputMap& inputs, Reference& reference);
   void add_kernel(const ReferenceKernelPlan& kernel, const InputMap& inputs, Reference& reference);
   bool is_unchanged(const std::string& name, const InputMap& inputs,
@@ -69,7 +74,7 @@ class References {
   CUstream stream_;
   const SupportKernels* support_;
   OperationEngine* engine_;
-  std::map<std::string, std::shared_ptr<const Reference>> kept_;
+  std::map<std::string, std::shared_ptr<Reference>> kept_;
 };
 
 }  // namespace assay

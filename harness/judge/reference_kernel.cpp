@@ -27,14 +27,19 @@ Arithmetic arithmetic_of(const ReferenceKernelPlan& kernel) {
   return arithmetic += sum_of_products(kernel.sum_length);
 }
 
+Plan plan_of(const ReferenceKernelPlan& kernel) {
+  Plan plan;
+  plan.args = kernel.args;
+  plan.launches = {kernel.launch};
+  return plan;
+}
+
 class Run {
  public:
   /// Fills what is written, and the guard zones around it, with `word`, and launches.
   Run(const Driver& driver, CUstream stream, const ReferenceKernelPlan& kernel,
       const std::string& cubin, const AddressOf& address_of, std::uint32_t word) {
-    Plan plan;
-    plan.args = kernel.args;
-    plan.launches = {kernel.launch};
+    const Plan plan = plan_of(kernel);
     for (const BufferPlan* buffer : plan.buffers()) {
       if (buffer->role != Role::out) continue;
       Arena arena(driver);
@@ -121,6 +126,20 @@ class Comparer {
 };
 
 }  // namespace
+
+void rerun_reference_kernel(const Driver& driver, CUstream stream,
+                            const ReferenceKernelPlan& kernel, const AddressOf& address_of) {
+  const Plan plan = plan_of(kernel);
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (buffer->role != Role::out) continue;
+    // To a whole word: what follows is a guard zone.
+    const auto bytes = (static_cast<std::size_t>(buffer->bytes()) + 3) / 4 * 4;
+    poison(driver, address_of(buffer->name), bytes, stream);
+  }
+  const Launcher launcher(driver, plan, read_file(kernel.cubin_path), address_of);
+  launcher.enqueue(stream);
+  driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
 
 std::map<std::string, ReferenceOutput> run_reference_kernel(
     const Driver& driver, CUstream stream, const SupportKernels& support,

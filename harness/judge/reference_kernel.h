@@ -18,4 +18,8 @@ std::map<std::string, ReferenceOutput> run_reference_kernel(
     const ReferenceKernelPlan& kernel, const AddressOf& address_of,
     const std::function<void()>& check_inputs);
 
+/// Runs it once more, on other inputs. `address_of` knows where its outputs are, too.
+void rerun_reference_kernel(const Driver& driver, CUstream stream,
+                            const ReferenceKernelPlan& kernel, const AddressOf& address_of);
+
 }  // namespace assay

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "support/device_word.h"
 #include "support/failure.h"
 
 namespace assay {
@@ -22,8 +21,8 @@ std::int64_t argument(const BufferPlan& plan, const GeneratorRow& row, const std
   throw refused(fmt::format("input {}: {} needs {}, found none", plan.name, row.name, name));
 }
 
-std::string key_of(const BufferPlan& plan, std::uint64_t seed) {
-  std::string key = fmt::format("{} {} [{}] {} {}", seed, plan.name, fmt::join(plan.shape, ","),
+std::string key_of(const BufferPlan& plan) {
+  std::string key = fmt::format("{} [{}] {} {}", plan.name, fmt::join(plan.shape, ","),
                                 to_text(plan.dtype), plan.generator);
   for (const auto& [name, value] : plan.arguments) key += fmt::format(" {}={}", name, value);
   return key;
@@ -75,9 +74,12 @@ FillRecipe fill_recipe(const BufferPlan& plan) {
 Inputs::Inputs(const Driver& driver, CUstream stream, const SupportKernels& support)
     : driver_(&driver), stream_(stream), support_(&support) {}
 
-std::shared_ptr<const Input> Inputs::get(const BufferPlan& plan, std::uint64_t seed) {
-  std::string key = key_of(plan, seed);
-  if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
+std::shared_ptr<Input> Inputs::get(const BufferPlan& plan, std::uint64_t seed) {
+  std::string key = key_of(plan);
+  if (const auto found = kept_.find(key); found != kept_.end()) {
+    draw(*found->second, seed);
+    return found->second;
+  }
 
   const auto bytes = static_cast<std::size_t>(plan.bytes());
   Arena arena(*driver_);
@@ -85,23 +87,40 @@ std::shared_ptr<const Input> Inputs::get(const BufferPlan& plan, std::uint64_t s
   auto input = std::make_shared<Input>();
   input->buffer = place_buffer(plan.name, bytes, arena.begin());
   input->memory = arena.take();
+  input->seal = allocate(*driver_, sizeof(std::uint64_t));
   input->plan = plan;
   input->seed = seed;
-  input->key = key;
   restore(*input);
-  DeviceWord<std::uint64_t> hash(*driver_, stream_);
-  support_->hash(input->buffer.data, bytes, hash.pointer());
-  input->hash = hash.read();
   kept_.emplace(std::move(key), input);
   return input;
 }
 
-void Inputs::restore(const Input& input) const {
-  const GuardedBuffer& buffer = input.buffer;
+void Inputs::draw(Input& input, std::uint64_t seed) const {
+  if (input.seed == seed) return;
+  input.seed = seed;
+  fill(input);
+}
+
+void Inputs::fill(Input& input) const {
+  input.sealed = false;
   const FillRecipe recipe = fill_recipe(input.plan);
-  poison(*driver_, buffer.begin, buffer.end - buffer.begin, stream_);
-  support_->fill(recipe.generator, input.plan.dtype, buffer.data, input.plan.elements(),
+  support_->fill(recipe.generator, input.plan.dtype, input.buffer.data, input.plan.elements(),
                  generator_key(input.seed, input.plan.name), recipe.first, recipe.second);
+}
+
+void Inputs::seal(Input& input) const {
+  if (input.sealed) return;
+  const CUdeviceptr word = input.seal.get();
+  driver_->check(driver_->cuMemsetD8Async(word, 0, sizeof(std::uint64_t), stream_),
+                 "cuMemsetD8Async");
+  support_->hash(input.buffer.data, input.buffer.bytes, word);
+  input.sealed = true;
+}
+
+void Inputs::restore(Input& input) const {
+  const GuardedBuffer& buffer = input.buffer;
+  poison(*driver_, buffer.begin, buffer.end - buffer.begin, stream_);
+  fill(input);
 }
 
 }  // namespace assay

@@ -11,35 +11,42 @@
 
 namespace assay {
 
-/// A generated input: its guarded memory and the hash of what is in it.
+/// A generated input in guarded memory.
 struct Input {
   GuardedBuffer buffer;
   BufferPlan plan;
-  std::uint64_t seed = 0;
-  std::string key;  // equal keys are equal contents
-  std::uint64_t hash = 0;
+  std::uint64_t seed = 0;  // what is in it follows from this, its name and the index
+  bool sealed = false;     // `seal` holds the hash of what was drawn
+  DeviceMemory seal;       // a 64-bit word
   DeviceMemory memory;
 };
 
-/// Makes inputs and keeps them, so that the trials of a problem share them. What is in an input
-/// follows from seed, name and index alone. If its shape depends on the configuration, each
+/// Makes inputs and keeps their memory, so that the trials of a problem share it. What is in an
+/// input follows from seed, name and index alone. If its shape depends on the configuration, each
 /// configuration gets its own.
 class Inputs {
  public:
   Inputs(const Driver& driver, CUstream stream, const SupportKernels& support);
 
-  /// Throws like fill_recipe, and CudaError.
-  std::shared_ptr<const Input> get(const BufferPlan& plan, std::uint64_t seed);
+  /// The input of that name and shape, with what `seed` makes in it. Throws like fill_recipe, and
+  /// CudaError.
+  std::shared_ptr<Input> get(const BufferPlan& plan, std::uint64_t seed);
+  /// Enqueues the fill with what `seed` makes, unless that is in it.
+  void draw(Input& input, std::uint64_t seed) const;
+  /// Enqueues the hash of what was drawn, so that a check can tell whether a kernel changed it.
+  void seal(Input& input) const;
   /// Restores an input that a kernel has changed, and its guard zones.
-  void restore(const Input& input) const;
+  void restore(Input& input) const;
   /// Forgets all inputs: another problem begins, or memory is short.
   void clear() { kept_.clear(); }
 
  private:
+  void fill(Input& input) const;
+
   const Driver* driver_;
   CUstream stream_;
   const SupportKernels* support_;
-  std::map<std::string, std::shared_ptr<const Input>> kept_;
+  std::map<std::string, std::shared_ptr<Input>> kept_;
 };
 
 /// The key from which the random numbers of the argument `name` are made.

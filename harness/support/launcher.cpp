@@ -14,6 +14,8 @@
 namespace assay {
 namespace {
 
+constexpr std::size_t kMostNames = 4;
+
 Failure refused(const std::string& message) { return {Status::runtime, "launch", message}; }
 
 template <typename T>
@@ -147,6 +149,7 @@ Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cu
                    const AddressOf& address_of)
     : driver_(&driver), module_(load_module(driver, cubin)) {
   bind(driver, plan, address_of);
+  for (const VariableSection& section : variables_of(cubin)) variables_.push_back(find(section));
   std::map<std::string, std::int64_t> most_smem_bytes;  // the attribute belongs to the entry
   for (const LaunchPlan& launch : plan.launches) {
     std::int64_t& most = most_smem_bytes[symbol_of(launch)];
@@ -230,6 +233,29 @@ Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_sme
     early.value.programmaticStreamSerializationAllowed = 1;
   }
   return launch;
+}
+
+ModuleMemory Launcher::find(const VariableSection& section) const {
+  const auto& [name, offset] = section.variables.front();
+  CUdeviceptr data = 0;
+  std::size_t bytes = 0;
+  const CUresult found = driver_->cuModuleGetGlobal(&data, &bytes, module_.get(), name.c_str());
+  if (found == CUDA_ERROR_NOT_FOUND) {
+    throw refused(
+        fmt::format("nothing says where the variable {} of the compiled kernel is, so "
+                    "nothing could tell whether launches change it",
+                    name));
+  }
+  driver_->check(found, "cuModuleGetGlobal");
+  std::vector<std::string> names;
+  for (const auto& variable : section.variables) names.push_back(variable.name);
+  if (names.size() > kMostNames) {
+    names.resize(kMostNames);
+    names.push_back("...");
+  }
+  // What lies in front of it, up to the 8 bytes, was loaded with it.
+  const CUdeviceptr begin = data - offset;
+  return {begin / 8 * 8, section.bytes + begin % 8, fmt::format("{}", fmt::join(names, ", "))};
 }
 
 void Launcher::enqueue(CUstream stream) const {

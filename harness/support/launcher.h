@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cubin_info.h"
 #include "cuda/handles.h"
 #include "space/plan.h"
 
@@ -12,6 +13,14 @@ namespace assay {
 
 /// The device address of the buffer argument `name`.
 using AddressOf = std::function<CUdeviceptr(const std::string& name)>;
+
+/// Memory that was loaded with a configuration's code, that its kernels can write, and that
+/// outlives a launch.
+struct ModuleMemory {
+  CUdeviceptr data = 0;  // 8-byte aligned
+  std::size_t bytes = 0;
+  std::string names;  // of the variables in it
+};
 
 /// A configuration's machine code with its arguments set: ready to launch.
 class Launcher {
@@ -24,6 +33,9 @@ class Launcher {
   /// Enqueues what a trial times: the memsets of buffers that must start at zero, then the
   /// launches in order. Throws CudaError for a refused launch.
   void enqueue(CUstream stream) const;
+
+  /// The code's own variables.
+  const std::vector<ModuleMemory>& variables() const { return variables_; }
 
  private:
   struct Launch {
@@ -44,11 +56,13 @@ class Launcher {
 
   void bind(const Driver& driver, const Plan& plan, const AddressOf& address_of);
   Launch prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes);
+  ModuleMemory find(const VariableSection& section) const;
 
   const Driver* driver_;
   Module module_;
   std::vector<Slot> slots_;  // of the plan's arguments
   std::vector<Memset> memsets_;
+  std::vector<ModuleMemory> variables_;
   std::vector<Launch> launches_;
 };
 

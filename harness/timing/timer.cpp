@@ -132,7 +132,12 @@ void Timer::prepare(const TimedWork& work, Preparation preparation) const {
   if (preparation == Preparation::hot) work.launch();
   if (preparation == Preparation::sustained) load(work.launch, kLoadSeconds);
   if (work.before) work.before();
-  if (preparation != Preparation::hot) flush();
+  if (preparation == Preparation::hot) return;
+  flush();
+  // What `before` wrote lies dirty in L2, and one flush leaves some of it there. With inputs drawn
+  // anew, a product of 16x4096x4096 took 12.3 us after one flush and 12.1 us after two, which it
+  // takes after one when nothing was written (H200).
+  if (work.before) flush();
 }
 
 /// Enqueues a stamp, an event, the work, an event and a stamp.

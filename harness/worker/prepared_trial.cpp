@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/file.h"
@@ -14,8 +15,10 @@ namespace {
 // cheats over numbers in all timed launches gets through 64 rounds of a re-rank with a probability
 // of (1 - 3/4 * 1/4)^64, once in half a million times.
 constexpr std::uint64_t kSamplesPerCheck = 4;
-// Outputs are poisoned ahead of one sample in so many.
-constexpr std::uint64_t kDrawsPerPoison = 4;
+// Where a reference takes long, as one of the user's own may, fewer are checked, so that it takes
+// so long a sample. The last check of a trial is as its timed launches, always.
+constexpr double kCheckSecondsPerSample = 0.5e-3;
+constexpr std::uint64_t kMostSamplesPerCheck = 64;
 
 const GuardedBuffer* find_placed(const std::vector<GuardedBuffer>& placed,
                                  const std::string& name) {
@@ -33,35 +36,13 @@ std::string read_cubin(const std::filesystem::path& path) {
   }
 }
 
-Launcher make_launcher(WorkerState& worker, const TrialRequest& request) {
-  const InputMap inputs = make_inputs(worker, request.plan, request.seed);
+Launcher make_launcher(WorkerState& worker, const TrialRequest& request, const InputMap& inputs) {
   const std::vector<GuardedBuffer> placed = lay_out(request.plan, worker.arena.begin());
   return Launcher(
       worker.driver, request.plan, read_cubin(request.cubin_path), [&](const std::string& name) {
         const auto input = inputs.find(name);
         return input != inputs.end() ? input->second->buffer.data : find_placed(placed, name)->data;
       });
-}
-
-CheckedOutput checked_output(const Plan& plan, const BufferPlan& buffer,
-                             const GuardedBuffer& placed,
-                             const std::shared_ptr<const Reference>& reference) {
-  const auto found = reference->outputs.find(buffer.name);
-  if (found == reference->outputs.end()) {
-    throw Failure(
-        Status::runtime, "oracle",
-        fmt::format("output {} has no reference, so nothing could say whether it is right",
-                    buffer.name));
-  }
-  CheckedOutput output;
-  output.buffer = placed;
-  output.dtype = buffer.dtype;
-  output.shape = buffer.shape;
-  output.keep_alive = reference;
-  output.reference = &found->second;
-  output.tolerance = derive_tolerance(buffer.dtype, found->second.arithmetic, found->second.rms,
-                                      plan.relative_tolerance, plan.element_tolerance);
-  return output;
 }
 
 /// A limit that accepts a copy of an input, which needs no kernel, is none. A copy that is as near
@@ -91,81 +72,108 @@ void refuse_copies(WorkerState& worker, const InputMap& inputs, const CheckedOut
 
 }  // namespace
 
-std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin) {
-  std::vector<GuardedBuffer> placed;
-  for (const BufferPlan* buffer : plan.buffers()) {
-    if (buffer->role == Role::in) continue;
-    placed.push_back(place_buffer(buffer->name, static_cast<std::size_t>(buffer->bytes()), begin));
-    begin = placed.back().end;
-  }
-  return placed;
-}
-
 InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed) {
   InputMap inputs;
   for (const BufferPlan* buffer : plan.buffers()) {
     if (buffer->role != Role::in) continue;
     inputs[buffer->name] = worker.inputs.get(*buffer, seed);
+    worker.inputs.seal(*inputs[buffer->name]);
   }
   return inputs;
 }
 
 PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request)
     : worker_(&worker),
-      deterministic_(request.plan.deterministic),
-      arena_begin_(worker.arena.begin()),
-      arena_bytes_(arena_bytes(request.plan)),
-      launcher_(make_launcher(worker, request)) {
-  const Plan& plan = request.plan;
-  const InputMap inputs = make_inputs(worker, plan, request.seed);
-  const auto reference = worker.references.get(plan, inputs);
-  reference_note_ = unchecked_note(*reference);
-  reference_text_ = reference->text;
-  const std::vector<GuardedBuffer> placed = lay_out(plan, worker.arena.begin());
-  for (const auto& [name, input] : inputs) buffers_.inputs.push_back(input);
-  for (const BufferPlan* buffer : plan.buffers()) {
+      plan_(request.plan),
+      seed_(request.seed),
+      inputs_(make_inputs(worker, request.plan, request.seed)),
+      launcher_(make_launcher(worker, request, inputs_)) {
+  const std::vector<GuardedBuffer> placed = lay_out(plan_, worker.arena.begin());
+  for (const auto& [name, input] : inputs_) buffers_.inputs.push_back(input);
+  for (const BufferPlan* buffer : plan_.buffers()) {
     if (buffer->role == Role::in) continue;
     const GuardedBuffer& place = *find_placed(placed, buffer->name);
     if (buffer->role == Role::scratch) {
       buffers_.scratch.push_back(place);
     } else {
-      buffers_.outputs.push_back(checked_output(plan, *buffer, place, reference));
-      refuse_copies(worker, inputs, buffers_.outputs.back());
+      buffers_.outputs.push_back({place, buffer->dtype, buffer->shape, nullptr, {}});
     }
+  }
+  for (const ModuleMemory& memory : launcher_.variables()) {
+    DeviceWord<std::uint64_t> hash(worker.driver, worker.stream);
+    worker.support.hash(memory.data, memory.bytes, hash.pointer());
+    buffers_.variables.push_back({memory, hash.read()});
+  }
+  refer();
+  redraw_.emplace(worker, plan_, inputs_, *reference_);
+  reference_note_ = unchecked_note(*reference_);
+  for (const CheckedOutput& output : buffers_.outputs) refuse_copies(worker, inputs_, output);
+}
+
+void PreparedTrial::refer() {
+  reference_ = worker_->references.get(plan_, inputs_);
+  for (CheckedOutput& output : buffers_.outputs) {
+    const std::string& name = output.buffer.name;
+    const auto found = reference_->outputs.find(name);
+    if (found == reference_->outputs.end()) {
+      throw Failure(
+          Status::runtime, "oracle",
+          fmt::format("output {} has no reference, so nothing could say whether it is right",
+                      name));
+    }
+    const ReferenceOutput& expected = found->second;
+    output.reference = &expected;
+    output.tolerance = derive_tolerance(output.dtype, expected.arithmetic, expected.rms,
+                                        plan_.relative_tolerance, plan_.element_tolerance);
   }
 }
 
-std::size_t PreparedTrial::arena_bytes(const Plan& plan) {
-  const std::vector<GuardedBuffer> placed = lay_out(plan, 0);
-  return placed.empty() ? 0 : placed.back().end;
-}
-
 Validation PreparedTrial::check() {
-  return check_after([] {});
+  return check_again([] {});
 }
 
 Validation PreparedTrial::check_cold() {
-  return check_after([this] { worker_->timer.flush(); });
+  return check_again([this] { worker_->timer.flush(); });
 }
 
-Validation PreparedTrial::check_over_numbers() {
-  return check_after([this] {
-    draw_numbers();
-    worker_->timer.flush();
-  });
+Validation PreparedTrial::check_over_numbers(int launches) {
+  for (int i = 0; i < launches; ++i) enqueue();
+  redraw_->draw_inputs(worker_->secret());
+  return launch_and_judge([this] {
+           redraw_->draw_numbers();
+           worker_->timer.flush();
+         })
+      .validation.value_or(Validation{});
 }
 
-Validation PreparedTrial::check_after(const Work& before) {
-  worker_->support.poison(arena_begin_, arena_bytes_);
+Validation PreparedTrial::check_again(const Work& before) {
+  redraw_->draw_inputs(seed_);
+  CheckReport report = launch_and_judge(before);
+  if (!first_hashes_) {
+    first_hashes_ = std::move(report.output_hashes);
+  } else if (plan_.deterministic && report.output_hashes != *first_hashes_) {
+    throw Failure(Status::correctness, "nondeterministic",
+                  "two launches on the same inputs gave outputs that differ in some bit");
+  }
+  return report.validation.value_or(Validation{});
+}
+
+CheckReport PreparedTrial::launch_and_judge(const Work& before) {
+  seal_inputs();
+  redraw_->poison();
   before();
   enqueue();
   return judge();
 }
 
+void PreparedTrial::seal_inputs() {
+  for (const auto& [name, input] : inputs_) worker_->inputs.seal(*input);
+}
+
 TimedWork PreparedTrial::timed() {
-  return {[this] { enqueue(); }, [this] { redraw(); },
+  return {[this] { enqueue(); }, [this] { prepare(); },
           [this] {
-            if (worker_->secret() % kSamplesPerCheck != 0) return;
+            if (!judged_) return;
             try {
               judge();
             } catch (const Failure& failure) {
@@ -176,46 +184,32 @@ TimedWork PreparedTrial::timed() {
           }};
 }
 
-void PreparedTrial::redraw() {
-  worker_->support.poison(arena_begin_, arena_bytes_);
-  if (worker_->secret() % kDrawsPerPoison != 0) draw_numbers();
+void PreparedTrial::prepare() {
+  const double samples = std::ceil(reference_->cost_s / kCheckSecondsPerSample);
+  judged_ = worker_->secret() % std::clamp(static_cast<std::uint64_t>(samples), kSamplesPerCheck,
+                                           kMostSamplesPerCheck) ==
+            0;
+  (*redraw_)();
+  if (judged_) seal_inputs();
 }
 
-/// Leaves the poison in the guard zones alone.
-void PreparedTrial::draw_numbers() {
-  const auto draw = [&](const GuardedBuffer& buffer, DType dtype, std::size_t elements,
-                        double rms) {
-    const double most = rms * std::sqrt(3.0);  // a uniform number's standard deviation is rms
-    worker_->support.fill(Generator::uniform, dtype, buffer.data,
-                          static_cast<std::int64_t>(elements), worker_->secret(), -most, most);
-  };
-  for (const CheckedOutput& output : buffers_.outputs) {
-    draw(output.buffer, output.dtype, output.buffer.bytes / size_bytes(output.dtype),
-         output.reference->rms);
-  }
-  for (const GuardedBuffer& buffer : buffers_.scratch) {
-    draw(buffer, DType::f32, buffer.bytes / sizeof(float), 1);
-  }
-}
-
-Validation PreparedTrial::judge() {
+CheckReport PreparedTrial::judge() {
+  // A fault here is the candidate's, and behind this it would be the reference's.
+  worker_->driver.check(worker_->driver.cuStreamSynchronize(worker_->stream),
+                        "cuStreamSynchronize after a launch");
+  refer();
   CheckReport report = worker_->checker.check(buffers_);
-  if (report.validation) report.validation->reference = reference_text_;
+  if (report.validation) report.validation->reference = reference_->text;
   for (const auto& input : report.damaged_inputs) worker_->inputs.restore(*input);
-  if (report.damaged_reference) worker_->references.clear();
+  // The reference was computed from what the inputs held after the launch.
+  if (report.damaged_reference || !report.damaged_inputs.empty()) worker_->references.clear();
   if (report.failure) {
     Outcome outcome = report.failure->outcome();
     outcome.validation = report.validation;
     if (!reference_note_.empty()) outcome.message += "; " + reference_note_;
     throw Failure(std::move(outcome));
   }
-  if (!first_hashes_) {
-    first_hashes_ = std::move(report.output_hashes);
-  } else if (deterministic_ && report.output_hashes != *first_hashes_) {
-    throw Failure(Status::correctness, "nondeterministic",
-                  "two launches on the same inputs gave outputs that differ in some bit");
-  }
-  return report.validation.value_or(Validation{});
+  return report;
 }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/launcher.h"
+#include "worker/redraw.h"
 #include "worker/worker_state.h"
 
 namespace assay {
@@ -17,15 +18,14 @@ class PreparedTrial {
   /// Failure, CudaError, Error (cuBLAS is not there).
   PreparedTrial(WorkerState& worker, const TrialRequest& request);
 
-  static std::size_t arena_bytes(const Plan& plan);
-
   /// Enqueues the memsets and launches that are timed.
   void enqueue() const { launcher_.enqueue(worker_->stream); }
 
-  /// The trial as it is timed, so that no launch can tell whether it is checked. Ahead of each,
-  /// what outputs and scratch hold is drawn anew: poison, or numbers like the right ones. Now and
-  /// then, which no kernel can foresee, what the timed launch left is checked. Valid as long as
-  /// this.
+  /// The trial as it is timed, so that no launch can tell whether it is checked, nor use what an
+  /// earlier one found. Ahead of each, inputs of random numbers are drawn anew, and so is what
+  /// outputs and scratch hold: poison, or numbers like the right ones. Now and then, which no
+  /// kernel can foresee, what the timed launch left is checked; only then is its reference
+  /// computed. Valid as long as this.
   TimedWork timed();
 
   /// Poisons outputs and scratch, launches once, and checks everything the launch did. If the
@@ -34,34 +34,37 @@ class PreparedTrial {
   Validation check();
   /// The same with L2 evicted before the launch. The timing is then different, so races show.
   Validation check_cold();
-  /// The same where outputs and scratch hold numbers like the right ones, as ahead of most timed
-  /// launches. A kernel that does nothing where its work seems done shows.
-  Validation check_over_numbers();
+  /// The same as most timed launches: other inputs, and numbers like the right ones in outputs and
+  /// scratch. A kernel that does nothing where its work seems done shows. `launches` others come
+  /// before it.
+  Validation check_over_numbers(int launches);
   /// See unchecked_note().
   const std::string& reference_note() const { return reference_note_; }
 
  private:
-  Validation check_after(const Work& before);
-  void redraw();
-  void draw_numbers();
-  /// What the last launch left.
-  Validation judge();
+  Validation check_again(const Work& before);
+  CheckReport launch_and_judge(const Work& before);
+  void seal_inputs();
+  void prepare();
+  /// Lets the outputs be compared with the reference of what is in the inputs.
+  void refer();
+  /// What the last launch left. Its inputs were sealed.
+  CheckReport judge();
 
   WorkerState* worker_;
-  bool deterministic_;
+  Plan plan_;
+  std::uint64_t seed_;
+  std::shared_ptr<const Reference> reference_;
+  bool judged_ = false;  // the timed launch under way will be
   std::string reference_note_;
-  std::string reference_text_;
-  CUdeviceptr arena_begin_;
-  std::size_t arena_bytes_;
+  InputMap inputs_;
+  std::optional<Redraw> redraw_;
   CheckedBuffers buffers_;
   Launcher launcher_;
   std::optional<std::vector<std::uint64_t>> first_hashes_;
 };
 
-/// Where the outputs and scratch of a plan are in the arena, in the order of the arguments.
-std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin);
-
-/// The plan's inputs by name. Those that do not exist yet are made.
+/// The plan's inputs by name, with what `seed` makes in them, sealed.
 InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed);
 
 }  // namespace assay

@@ -21,7 +21,8 @@ ProductBaseline::ProductBaseline(WorkerState& worker, const TrialRequest& reques
   if (plan.reference.size() != 1 || plan.reference[0].operation != "gemm") {
     throw Failure(Status::runtime, "baseline", "cublaslt needs a reference that is one gemm");
   }
-  inputs = make_inputs(worker, plan, request.seed);
+  const InputMap inputs = make_inputs(worker, plan, request.seed);
+  redraw.emplace(worker, plan, inputs, *worker.references.get(plan, inputs));
   OperationCall call = reference_call(plan, 0, inputs, {});
   const std::string& out_name = plan.reference[0].operands.at("out");
   const BufferPlan& out_buffer = *plan.find_buffer(out_name);
@@ -34,6 +35,10 @@ ProductBaseline::ProductBaseline(WorkerState& worker, const TrialRequest& reques
                     to_text(call.operand("out").dtype), gemm.transpose_a ? " ta" : "",
                     gemm.transpose_b ? " tb" : "");
   product = std::make_unique<LtMatmul>(worker.driver, worker.stream, worker.engine.cublas(), call);
+}
+
+TimedWork ProductBaseline::timed(int algorithm) const {
+  return {[this, algorithm] { enqueue(algorithm); }, [this] { (*redraw)(); }};
 }
 
 const std::vector<int>& ProductBaseline::best_algorithms(WorkerState& worker) {
@@ -55,13 +60,13 @@ std::vector<BaselineTiming> time_baselines(WorkerState& worker, const TrialReque
   for (const std::string& name : baselines) {
     require_baseline(name);
     worker.enter_problem(request.plan.problem);
-    worker.arena.reserve(PreparedTrial::arena_bytes(request.plan));
+    worker.arena.reserve(arena_bytes(request.plan));
     ProductBaseline baseline(worker, request);
     const int best = baseline.best_algorithms(worker).front();
     const auto time = [&](int algorithm) {
       baseline.enqueue(algorithm);  // loads its kernel
       worker.synchronise();
-      return worker.measure({[&] { baseline.enqueue(algorithm); }}, request.measure);
+      return worker.measure(baseline.timed(algorithm), request.measure);
     };
     const Timing first = time(0);
     timings.push_back({name + "_first", baseline.product->describe(0), first});

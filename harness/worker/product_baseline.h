@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "judge/lt_matmul.h"
+#include "worker/redraw.h"
 #include "worker/worker_state.h"
 
 namespace assay {
@@ -17,12 +19,15 @@ struct ProductBaseline {
   ProductBaseline(WorkerState& worker, const TrialRequest& request);
 
   void enqueue(int algorithm) const { product->enqueue(algorithm, out); }
+  /// An algorithm as it is timed, with the same ahead of it as ahead of a candidate. Valid as long
+  /// as this.
+  TimedWork timed(int algorithm) const;
   /// The algorithms that may be the fastest, the most likely first. They are looked for once for
   /// each problem and reference.
   const std::vector<int>& best_algorithms(WorkerState& worker);
 
   std::string key;
-  InputMap inputs;
+  std::optional<Redraw> redraw;
   CUdeviceptr out = 0;
   std::unique_ptr<LtMatmul> product;
 };

@@ -189,13 +189,11 @@ void Race::measure_energy() {
   }
 }
 
-void run_many(WorkerState& worker, const RunnableEntry& runnable, bool leader) {
+int launches_before_check(const RunnableEntry& runnable, bool leader) {
   const double time_s = runnable.time_ns() * 1e-9;
   const double limit = leader ? kLeaderSeconds : kOtherSeconds;
-  const double launches =
-      std::min(leader ? kLeaderLaunches : kOtherLaunches, std::max(1.0, limit / time_s));
-  for (int i = 0; i < static_cast<int>(launches); ++i) runnable.trials.front()->enqueue();
-  worker.synchronise();
+  return static_cast<int>(
+      std::min(leader ? kLeaderLaunches : kOtherLaunches, std::max(1.0, limit / time_s)));
 }
 
 void Race::check_candidates() {
@@ -206,9 +204,10 @@ void Race::check_candidates() {
     // Once the context is lost, this result is of no use: the parent has the others ranked again.
     if (!runnable.timed() || worker_.context_lost) continue;
     runnable.entry->outcome = worker_.guarded([&] {
-      run_many(worker_, runnable, &runnable == best);
       Outcome outcome;
-      outcome.validation = runnable.trials.front()->check();
+      outcome.validation = runnable.trials.front()->check_over_numbers(
+          launches_before_check(runnable, &runnable == best));
+      runnable.trials.front()->check();
       return outcome;
     });
   }

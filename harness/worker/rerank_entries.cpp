@@ -49,7 +49,7 @@ RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest
     : worker_(worker), requests_(requests) {
   // All addresses must be known before the first trial sets its arguments.
   for (const TrialRequest& request : requests) {
-    arena_bytes_ = std::max(arena_bytes_, PreparedTrial::arena_bytes(request.plan));
+    arena_bytes_ = std::max(arena_bytes_, arena_bytes(request.plan));
   }
   worker.enter_problem(requests.front().plan.problem);
   worker.release_memory();  // all candidates must fit together, and the sweep kept other shapes
@@ -105,8 +105,7 @@ void RerankEntries::enter_baseline(BaselineGroup& baseline) {
     baseline.runnables.resize(baseline.algorithms.size());
   }
   for (std::size_t i = 0; i < baseline.algorithms.size(); ++i) {
-    baseline.runnables[i].works.push_back(
-        {[&product, algorithm = baseline.algorithms[i]] { product.enqueue(algorithm); }});
+    baseline.runnables[i].works.push_back(product.timed(baseline.algorithms[i]));
     baseline.runnables[i].works.back().launch();
   }
   worker_.synchronise();

@@ -26,6 +26,9 @@ constexpr double kFloorRatio = 1.05;
 // More rounds than a re-rank has: with 30 there was once a false alarm of 4 % on a quiet GPU.
 constexpr int kSelfTestRounds = 200;
 
+// Before the last check of a trial come so many launches, or as many as this time allows.
+constexpr double kLaunchesBeforeCheck = 16, kLaunchesBeforeCheckNs = 0.5e6;
+
 /// A remark for the reader of a correct configuration's time; empty for an ordinary one.
 std::string remark(const Timing& timing, const MeasureSpec& measure, double event_floor_ns) {
   if (timing.median_ns <= kFloorRatio * event_floor_ns) {
@@ -55,7 +58,7 @@ std::string remark(const Timing& timing, const MeasureSpec& measure, double even
 
 /// A whole trial: load, check, time, check again.
 Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
-  worker.arena.reserve(PreparedTrial::arena_bytes(request.plan));
+  worker.arena.reserve(arena_bytes(request.plan));
   PreparedTrial trial(worker, request);
   Outcome outcome;
   outcome.validation = trial.check();  // also loads what is loaded lazily
@@ -64,7 +67,8 @@ Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
     trial.check_cold();
   }
   outcome.timing = worker.measure(trial.timed(), request.measure, request.best_ns);
-  outcome.validation = trial.check_over_numbers();
+  outcome.validation = trial.check_over_numbers(static_cast<int>(
+      std::clamp(kLaunchesBeforeCheckNs / outcome.timing->median_ns, 1.0, kLaunchesBeforeCheck)));
   outcome.message = remark(*outcome.timing, request.measure, worker.event_floor_ns());
   if (!trial.reference_note().empty()) {
     outcome.message += (outcome.message.empty() ? "" : "; ") + trial.reference_note();

@@ -11,8 +11,10 @@ namespace assay {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
+using testing::UnorderedElementsAre;
 
 constexpr char kEntries[] = R"(
 struct Pair { double low, high; };
@@ -22,12 +24,30 @@ extern "C" __global__ void some(const float* a, Pair pair, unsigned char c, int 
 }
 )";
 
-std::string cubin_of(const TempFolder& folder, const std::string& arch) {
+// Only what a kernel can write counts.
+constexpr char kVariables[] = R"(
+__device__ int counter;
+__device__ float table[3] = {1, 2, 3};
+static __device__ double hidden[2];
+__constant__ float factors[4];
+namespace inner { const int sizes[] = {1, 2, 3}; }
+extern "C" __global__ void k(float* x, int i) {
+  __shared__ float shared[32];
+  static __device__ int calls = 7;
+  shared[threadIdx.x] = factors[i] + inner::sizes[i];
+  __syncthreads();
+  hidden[i] += table[i] + atomicAdd(&counter, 1) + calls++;
+  x[i] = hidden[1 - i] + shared[i];
+}
+)";
+
+std::string cubin_of(const TempFolder& folder, const std::string& arch,
+                     const char* source = kEntries) {
   CompilerOptions options;
   options.cache_directory = folder.path() / "cache";
   NvrtcCompiler compiler(options);
   const CompileResult result =
-      compiler.submit({folder.write("x.cu", kEntries), {folder.path()}, {}, arch}).get();
+      compiler.submit({folder.write("x.cu", source), {folder.path()}, {}, arch}).get();
   EXPECT_TRUE(result.ok) << result.log;
   return read_file(result.cubin_path);
 }
@@ -41,10 +61,31 @@ TEST(CubinInfo, KnowsEveryEntryAndTheSizesOfItsParameters) {
   }
 }
 
+TEST(CubinInfo, KnowsTheVariablesThatKernelsCanWrite) {
+  const TempFolder folder;
+  for (const char* arch : {"80", "90a"}) {
+    std::vector<std::string> names;
+    std::uint64_t bytes = 0;
+    for (const VariableSection& section : variables_of(cubin_of(folder, arch, kVariables))) {
+      bytes += section.bytes;
+      for (const auto& [name, offset] : section.variables) {
+        EXPECT_LT(offset, section.bytes) << name;
+        names.push_back(name);
+      }
+    }
+    EXPECT_THAT(names, UnorderedElementsAre("counter", "table", HasSubstr("hidden"),
+                                            HasSubstr("calls"), HasSubstr("sizes")))
+        << arch;
+    EXPECT_GE(bytes, 4 + 12 + 16 + 4 + 12) << arch;
+    EXPECT_THAT(variables_of(cubin_of(folder, arch)), IsEmpty()) << arch;
+  }
+}
+
 TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
   const TempFolder folder;
   const std::string cubin = cubin_of(folder, "80");
   EXPECT_THAT(entries_of(""), IsEmpty());
+  EXPECT_THAT(variables_of(""), IsEmpty());
   EXPECT_THAT(entries_of("\x7f"
                          "ELF"),
               IsEmpty());
@@ -52,9 +93,11 @@ TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
   // Wherever it is cut, or a byte of it is another, nothing beyond its end is read.
   for (std::size_t i = 0; i < cubin.size(); i += 7) {
     entries_of(cubin.substr(0, i));
+    variables_of(cubin.substr(0, i));
     std::string damaged = cubin;
     damaged[i] = static_cast<char>(~damaged[i]);
     entries_of(damaged);
+    variables_of(damaged);
   }
 }
 

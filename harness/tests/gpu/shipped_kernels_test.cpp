@@ -105,7 +105,7 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
     request.cubin_path = result.cubin_path;
     const Outcome outcome = worker.guarded([&] {
       worker.enter_problem(request.plan.problem);
-      worker.arena.reserve(PreparedTrial::arena_bytes(request.plan));
+      worker.arena.reserve(arena_bytes(request.plan));
       PreparedTrial trial(worker, request);
       Outcome checked;
       checked.validation = trial.check();

@@ -175,7 +175,7 @@ TEST_F(TrialRunnerTest, SeesBothModesOfABimodalKernel) {
   ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
   int fast = 0, slow = 0;
   for (const double time_ns : outcome.timing->samples_ns) (time_ns < 75e3 ? fast : slow)++;
-  EXPECT_NEAR(fast, slow, 1);
+  EXPECT_GT(std::min(fast, slow), (fast + slow) / 5) << fast << " fast, " << slow << " slow";
   EXPECT_NE(outcome.timing->stop, StopReason::precision);
 }
 
@@ -254,7 +254,7 @@ TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
   const RerankResult wrong = runner_->rerank(
       {request_of(broken_kernel("wrong_after_many"), runner_->info())}, {}, {.rounds = 9});
   EXPECT_EQ(wrong.candidates[0].outcome.status, Status::correctness);
-  EXPECT_EQ(wrong.candidates[0].outcome.kind, "mismatch");
+  EXPECT_EQ(wrong.candidates[0].outcome.kind, "state");
 }
 
 TEST_F(TrialRunnerTest, CeilingsMakeTooFastImplausible) {

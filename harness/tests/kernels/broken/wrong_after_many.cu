@@ -1,5 +1,4 @@
-// Must end as correctness/mismatch: found by the check after the timed launches, because a counter
-// in the module makes launches from the ninth on wrong.
+// Must end as correctness/state: counts its launches, and is wrong from the ninth on.
 
 __device__ unsigned launches_begun;  // in blocks
 

@@ -1,0 +1,74 @@
+#include "worker/redraw.h"
+
+#include <cmath>
+
+namespace assay {
+namespace {
+
+// Outputs are poisoned ahead of one timed launch in so many.
+constexpr std::uint64_t kDrawsPerPoison = 4;
+
+bool is_random(const BufferPlan& input) {
+  const Generator generator = row_of(generators(), "generator", input.generator).id;
+  return is_floating(input.dtype) &&
+         (generator == Generator::normal || generator == Generator::uniform);
+}
+
+}  // namespace
+
+std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin) {
+  std::vector<GuardedBuffer> placed;
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (buffer->role == Role::in) continue;
+    placed.push_back(place_buffer(buffer->name, static_cast<std::size_t>(buffer->bytes()), begin));
+    begin = placed.back().end;
+  }
+  return placed;
+}
+
+std::size_t arena_bytes(const Plan& plan) {
+  const std::vector<GuardedBuffer> placed = lay_out(plan, 0);
+  return placed.empty() ? 0 : placed.back().end;
+}
+
+Redraw::Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs,
+               const Reference& reference)
+    : worker_(&worker), arena_begin_(worker.arena.begin()), arena_bytes_(arena_bytes(plan)) {
+  for (const auto& [name, input] : inputs) {
+    if (is_random(input->plan)) random_inputs_.push_back(input);
+  }
+  for (const GuardedBuffer& placed : lay_out(plan, arena_begin_)) {
+    const BufferPlan& buffer = *plan.find_buffer(placed.name);
+    if (buffer.role == Role::scratch) {
+      buffers_.push_back(
+          {placed.data, DType::f32, static_cast<std::int64_t>(placed.bytes / sizeof(float)), 1});
+    } else {
+      buffers_.push_back(
+          {placed.data, buffer.dtype, buffer.elements(), reference.outputs.at(buffer.name).rms});
+    }
+  }
+}
+
+void Redraw::draw_inputs(std::uint64_t seed) const {
+  for (const auto& input : random_inputs_) worker_->inputs.draw(*input, seed);
+}
+
+void Redraw::poison() const { worker_->support.poison(arena_begin_, arena_bytes_); }
+
+/// Leaves the poison in the guard zones alone.
+void Redraw::draw_numbers() const {
+  for (const Buffer& buffer : buffers_) {
+    const double most =
+        buffer.rms * std::sqrt(3.0);  // a uniform number's standard deviation is rms
+    worker_->support.fill(Generator::uniform, buffer.dtype, buffer.data, buffer.elements,
+                          worker_->secret(), -most, most);
+  }
+}
+
+void Redraw::operator()() const {
+  draw_inputs(worker_->secret());
+  poison();
+  if (worker_->secret() % kDrawsPerPoison != 0) draw_numbers();
+}
+
+}  // namespace assay

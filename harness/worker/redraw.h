@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "judge/reference.h"
+#include "support/arena.h"
+#include "worker/worker_state.h"
+
+namespace assay {
+
+/// Gives a plan's memory other contents ahead of each launch that is timed, a candidate's and a
+/// baseline's alike. So no launch finds its work done, nor anything that an earlier one found, and
+/// none can tell whether it is checked.
+class Redraw {
+ public:
+  /// Of the plan's inputs, and of its outputs and scratch at the start of the arena. `reference` is
+  /// the plan's.
+  Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs, const Reference& reference);
+
+  /// Enqueues other numbers for inputs that hold nothing but random numbers. Others, such as
+  /// indices, may decide how much work there is, and stay.
+  void draw_inputs(std::uint64_t seed) const;
+  /// Enqueues the poison of outputs, scratch and guard zones.
+  void poison() const;
+  /// Enqueues numbers like the right ones for outputs and scratch.
+  void draw_numbers() const;
+  /// All of it, for a launch that is timed: numbers mostly, and sometimes poison.
+  void operator()() const;
+
+ private:
+  struct Buffer {
+    CUdeviceptr data = 0;
+    DType dtype = DType::f32;
+    std::int64_t elements = 0;
+    double rms = 1;
+  };
+
+  WorkerState* worker_;
+  std::vector<std::shared_ptr<Input>> random_inputs_;
+  CUdeviceptr arena_begin_;
+  std::size_t arena_bytes_;
+  std::vector<Buffer> buffers_;
+};
+
+/// Where the outputs and scratch of a plan are in the arena, in the order of the arguments.
+std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin);
+
+/// The memory that they take.
+std::size_t arena_bytes(const Plan& plan);
+
+}  // namespace assay
