@@ -149,9 +149,6 @@ CUresult cuModuleLoadData(CUmodule* module, const void*) {
 
 CUresult cuModuleUnload(CUmodule) { return machine().status(); }
 
-<<<<<<< HEAD
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* symbol) {
-=======
 // Its kernels use no variables, but a cubin may have some.
 CUresult cuModuleGetGlobal(CUdeviceptr* data, std::size_t* bytes, CUmodule, const char*) {
   alignas(8) static std::array<unsigned char, std::size_t{1} << 20> variables;
@@ -160,8 +157,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr* data, std::size_t* bytes, CUmodule, cons
   return machine().status();
 }
 
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
->>>>>>> 84fe726 (worker, judge: time every launch on inputs of its own, and refuse code that keeps state)
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* symbol) {
   if (machine().status() != CUDA_SUCCESS) return machine().status();
   const std::string plain_name = name_of(symbol);
   const char* name = plain_name.c_str();
