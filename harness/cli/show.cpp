@@ -61,8 +61,8 @@ int run_show(const Options& options) {
     return options.failures ? kExitDone : kExitNo;
   }
   if (!options.json) {
-    print_out("{}", options.failures ? failures_text(rows, options.limit)
-                    : options.times  ? times_text(rows, options.limit)
+    print_out("{}", options.failures ? failures_text(std::move(rows), options.limit)
+                    : options.times  ? times_text(std::move(rows), options.limit)
                                      : counts_text(rows));
   }
   return kExitDone;

@@ -1,6 +1,8 @@
 #include "ranking/candidate_set.h"
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "base/hash.h"
 
@@ -21,8 +23,10 @@ void CandidateSet::add(const KernelVersion& kernel, const Toolchain& toolchain,
 
 std::string CandidateSet::hash() const {
   if (keys_.empty()) return "";
+  std::vector<std::string_view> sorted(keys_.begin(), keys_.end());
+  std::sort(sorted.begin(), sorted.end());
   Hasher hasher;
-  for (const std::string& key : keys_) hasher.add(key);
+  for (const std::string_view key : sorted) hasher.add(key);
   return hasher.hex();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/rank.h"
@@ -22,7 +22,7 @@ class CandidateSet {
   std::string hash() const;
 
  private:
-  std::set<std::string> keys_;
+  std::unordered_set<std::string> keys_;
 };
 
 /// Fills in what a verdict of an older file does not say of itself, as far as `trials` tell, which

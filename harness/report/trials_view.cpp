@@ -295,19 +295,29 @@ std::vector<TrialRow> failed_trials(std::vector<TrialRow> rows) {
 
 std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows) {
   std::erase_if(rows, [](const TrialRow& row) { return !row.record.outcome.timing; });
-  std::stable_sort(rows.begin(), rows.end(), [](const TrialRow& a, const TrialRow& b) {
+  const auto before = [](const TrialRow& a, const TrialRow& b) {
     if (a.record.kernel.op != b.record.kernel.op) return a.record.kernel.op < b.record.kernel.op;
     if (problem_less(a.record.problem, b.record.problem)) return true;
     if (problem_less(b.record.problem, a.record.problem)) return false;
     // strong_order has a place for NaN, without which this were no order.
     return std::strong_order(a.record.outcome.timing->median_ns,
                              b.record.outcome.timing->median_ns) < 0;
-  });
-  return rows;
+  };
+  if (std::is_sorted(rows.begin(), rows.end(), before)) return rows;
+  // Rows are large: they are moved once, when their order is known.
+  std::vector<TrialRow*> order;
+  order.reserve(rows.size());
+  for (TrialRow& row : rows) order.push_back(&row);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const TrialRow* a, const TrialRow* b) { return before(*a, *b); });
+  std::vector<TrialRow> sorted;
+  sorted.reserve(rows.size());
+  for (TrialRow* row : order) sorted.push_back(std::move(*row));
+  return sorted;
 }
 
-std::string times_text(const std::vector<TrialRow>& rows, std::size_t limit) {
-  const std::vector<TrialRow> timed = timed_trials(rows);
+std::string times_text(std::vector<TrialRow> rows, std::size_t limit) {
+  const std::vector<TrialRow> timed = timed_trials(std::move(rows));
   const std::size_t shown = shown_of(timed.size(), limit);
   std::map<std::string, std::vector<Config>> configs;
   for (std::size_t i = 0; i < shown; ++i) {
@@ -342,8 +352,8 @@ std::string times_text(const std::vector<TrialRow>& rows, std::size_t limit) {
   return text + left_out(timed.size(), shown);
 }
 
-std::string failures_text(const std::vector<TrialRow>& rows, std::size_t limit) {
-  const std::vector<TrialRow> failed = failed_trials(rows);
+std::string failures_text(std::vector<TrialRow> rows, std::size_t limit) {
+  const std::vector<TrialRow> failed = failed_trials(std::move(rows));
   const std::size_t shown = shown_of(failed.size(), limit);
   Table table({">id", "kernel", "problem", "configuration", "status", "reason"});
   for (std::size_t i = 0; i < shown; ++i) {

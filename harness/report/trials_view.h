@@ -19,10 +19,10 @@ std::string counts_json(const std::vector<TrialRow>& rows);
 
 /// Trials that were timed, fastest first within a problem, at most `limit` (0: all). Says how many
 /// are left out.
-std::string times_text(const std::vector<TrialRow>& rows, std::size_t limit);
+std::string times_text(std::vector<TrialRow> rows, std::size_t limit);
 
 /// Trials that failed, with the first line of the reason, at most `limit` (0: all).
-std::string failures_text(const std::vector<TrialRow>& rows, std::size_t limit);
+std::string failures_text(std::vector<TrialRow> rows, std::size_t limit);
 
 /// {"trials": [...], "left_out": n}: `rows` in their order.
 std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit);

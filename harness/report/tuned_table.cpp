@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/stats.h"
@@ -104,39 +106,58 @@ std::map<Key, const TrialRow*> fastest_trials(const std::vector<TrialRow>& trial
   return fastest;
 }
 
-/// The screening's medians by problem and configuration.
-std::map<std::string, std::map<std::string, double>> medians_of(
-    const TunedTable& table, const std::vector<TrialRow>& trials) {
-  std::map<std::string, std::map<std::string, double>> medians;
+/// What the screening says of a problem.
+struct Screening {
+  std::unordered_map<std::string, double> median_ns;  // of some kernels and configurations
+  double fastest_ns = std::numeric_limits<double>::infinity();
+};
+
+std::string name_of(const std::string& kernel, const Config& config) {
+  return kernel + ' ' + to_text(config);
+}
+
+/// By problem, with the medians of the table's winners.
+std::map<std::string, Screening> screenings_of(const TunedTable& table,
+                                               const std::vector<TrialRow>& trials) {
+  std::unordered_set<std::string> winners;
+  for (const TunedRow& entry : table.entries) {
+    winners.insert(name_of(entry.best.kernel, entry.best.config));
+  }
+  std::map<std::string, Screening> screenings;
   const TableKey key{table.op, table.device.slug(), table.protocol, Objective::time};
   for (const TrialRow& row : trials) {
     if (!timed(row) || key_of(row, row.record.kernel.op).first != key) continue;
-    const std::string choice = row.record.kernel.name + ' ' + to_text(row.record.config);
     const double median_ns = row.record.outcome.timing->median_ns;
-    auto& by_choice = medians[to_text(row.record.problem)];
-    const auto [at, added] = by_choice.emplace(choice, median_ns);
+    Screening& screening = screenings[to_text(row.record.problem)];
+    screening.fastest_ns = std::min(screening.fastest_ns, median_ns);
+    const std::string name = name_of(row.record.kernel.name, row.record.config);
+    if (!winners.contains(name)) continue;
+    const auto [at, added] = screening.median_ns.emplace(name, median_ns);
     if (!added) at->second = std::min(at->second, median_ns);
   }
-  return medians;
+  return screenings;
 }
 
 std::size_t best_compromise(const TunedTable& table, const std::vector<TrialRow>& trials) {
-  const auto medians = medians_of(table, trials);
+  if (table.entries.size() < 2) return 0;
+  const std::map<std::string, Screening> screenings = screenings_of(table, trials);
+  std::vector<const Screening*> problems;  // of the entries; null where there is none
+  for (const TunedRow& entry : table.entries) {
+    const auto found = screenings.find(to_text(entry.problem));
+    problems.push_back(found == screenings.end() ? nullptr : &found->second);
+  }
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < table.entries.size(); ++i) {
     const KernelConfig& choice = table.entries[i].best;
-    const std::string name = choice.kernel + ' ' + to_text(choice.config);
+    const std::string name = name_of(choice.kernel, choice.config);
     double log_loss = 0;
-    for (const TunedRow& entry : table.entries) {
-      const auto problem = medians.find(to_text(entry.problem));
-      if (problem == medians.end() || !problem->second.contains(name)) {
+    for (const Screening* problem : problems) {
+      if (problem == nullptr || !problem->median_ns.contains(name)) {
         log_loss = std::numeric_limits<double>::infinity();
         break;
       }
-      double fastest = std::numeric_limits<double>::infinity();
-      for (const auto& [other, ns] : problem->second) fastest = std::min(fastest, ns);
-      log_loss += std::log(problem->second.at(name) / fastest);
+      log_loss += std::log(problem->median_ns.at(name) / problem->fastest_ns);
     }
     if (log_loss < least) {
       least = log_loss;

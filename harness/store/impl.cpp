@@ -67,11 +67,8 @@ void Store::Impl::link(std::int64_t sweep_id, std::int64_t trial_id) {
       .run();
 }
 
-void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const TrialRecord& record,
-                            IfDone if_done) {
-  const KeyIds ids = key_ids(
-      database, {record.kernel, record.toolchain, record.protocol, record.problem, record.config},
-      IfNew::add);
+void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
+                            const TrialRecord& record, IfDone if_done) {
   const auto stored = trial_state(database, device, ids);
   const Outcome& outcome = record.outcome;
   // A fault of the machine says less than any result.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "store/database.h"
+#include "store/rows.h"
 #include "store/store.h"
 
 namespace assay {
@@ -21,9 +22,9 @@ struct Store::Impl {
                          const std::string& state);
   /// What becomes of a trial that is done already when another outcome of it comes.
   enum class IfDone { keep, replace };
-  /// Stores an outcome as one of the sweep.
-  void put_trial(std::int64_t sweep_id, std::int64_t device, const TrialRecord& record,
-                 IfDone if_done = IfDone::keep);
+  /// Stores an outcome, whose trial's key has these row numbers, as one of the sweep.
+  void put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
+                 const TrialRecord& record, IfDone if_done = IfDone::keep);
   void put_baseline(std::int64_t sweep_id, std::int64_t device, const BaselineRecord& record);
   /// Whether the very same verdict, or measurement, is stored: an import may bring it again.
   bool has_rank(std::int64_t device, const RankRecord& record);

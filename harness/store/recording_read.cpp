@@ -4,11 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/stats.h"
 #include "store/gzip.h"
+#include "store/json_document.h"
 #include "store/json_row.h"
 #include "store/store.h"
 
@@ -416,7 +418,11 @@ Recording read_recording(const std::filesystem::path& path) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     try {
       check_json(line, fmt::format("{}:{}", path.string(), line_number));
-      reader.read_line(Json::parse(line));
+      const std::optional<Json> document = parse_document(line);
+      if (!document) {
+        throw UsageError(fmt::format("{}:{}: not a line of JSON", path.string(), line_number));
+      }
+      reader.read_line(*document);
     } catch (const Json::exception&) {
       throw UsageError(fmt::format("{}:{}: not a line of JSON", path.string(), line_number));
     } catch (const Damage& damage) {

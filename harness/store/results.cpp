@@ -7,9 +7,12 @@
 // edited kernel or another driver leaves the old ones behind.
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 #include "ranking/candidate_set.h"
 #include "store/impl.h"
@@ -46,14 +49,16 @@ Question question_of(const RankHead& head) {
 
 /// The trials of the sweeps of this name, or of all. Those that failed are among them: a kernel
 /// that fails now is no longer what it was when it won.
-std::map<Question, std::vector<Found>> find_all(Database& database, const Dimensions& dimensions,
-                                                const Matcher& matches, const std::string& sweep) {
+std::map<Question, std::deque<Found>> find_all(Database& database, const Dimensions& dimensions,
+                                               const Matcher& matches, const std::string& sweep) {
   static const std::string sql =
       "WITH link AS (SELECT trial_id AS linked, max(sweep_id) AS last_sweep FROM sweep_trial "
       "JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 GROUP BY trial_id) " +
       select_trials("substr(message, 1, 2000)", "true ORDER BY finished_at, trial.id",
                     ", last_sweep", "JOIN link ON linked = trial.id");
-  std::map<Question, std::vector<Found>> all;
+  std::map<Question, std::deque<Found>> all;
+  // Most rows have what one before them has, and then their question's texts need not be made.
+  std::map<std::array<std::int64_t, 4>, std::deque<Found>*> known;
   for (Query query = database.query(sql, sweep); query.step();) {
     if (!matches.device(query.integer(1)) || !matches.kernel(query.integer(2)) ||
         !matches.problem(query.integer(5))) {
@@ -63,7 +68,10 @@ std::map<Question, std::vector<Found>> find_all(Database& database, const Dimens
     Found found;
     found.row = read_trial(row, dimensions, found.ids);
     found.last_sweep = row.integer();
-    all[question_of(found)].push_back(std::move(found));
+    const TrialIds& ids = found.ids;
+    auto*& trials = known[{ids.device, ids.kernel, ids.protocol, ids.problem}];
+    if (trials == nullptr) trials = &all[question_of(found)];
+    trials->push_back(std::move(found));
   }
   return all;
 }
@@ -79,13 +87,13 @@ std::set<std::tuple<std::int64_t, std::string, std::int64_t>> read_screened(Data
 }
 
 /// The one that the last sweep found; the newest where it found several.
-const Found& last_of(const std::vector<Found>& trials) {
+const Found& last_of(const std::deque<Found>& trials) {
   return *std::max_element(trials.begin(), trials.end(), [](const Found& a, const Found& b) {
     return a.last_sweep < b.last_sweep;
   });
 }
 
-void keep_current(std::vector<Found>& trials) {
+void keep_current(std::deque<Found>& trials) {
   const auto conditions = last_of(trials).conditions();
   std::erase_if(trials, [&](const Found& trial) { return trial.conditions() != conditions; });
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> current;  // last sweep, version
@@ -104,7 +112,7 @@ class Candidates {
   void add(const TrialRecord& trial) {
     set_.add(trial);
     if (trial.outcome.status == Status::correct && trial.outcome.timing) {
-      configs_.emplace(trial.kernel.name, to_text(trial.config));
+      configs_.insert(name_of(trial.kernel.name, to_text(trial.config)));
     }
   }
   std::string hash() const { return set_.hash(); }
@@ -112,13 +120,18 @@ class Candidates {
   /// may say otherwise.
   bool have_best_of(const RankRecord& rank) const {
     return std::all_of(rank.entries.begin(), rank.entries.end(), [&](const RankEntry& entry) {
-      return !(entry.winner || entry.tied) || configs_.contains({entry.kernel, entry.config});
+      return !(entry.winner || entry.tied) ||
+             configs_.contains(name_of(entry.kernel, entry.config));
     });
   }
 
  private:
+  static std::string name_of(const std::string& kernel, const std::string& config) {
+    return kernel + ' ' + config;  // a configuration has no space
+  }
+
   CandidateSet set_;
-  std::set<std::pair<std::string, std::string>> configs_;  // kernel, configuration
+  std::unordered_set<std::string> configs_;
 };
 
 }  // namespace
@@ -130,9 +143,16 @@ Results Store::results(const Filter& filter) const {
     const Dimensions dimensions(database);
     const Matcher matches(filter, dimensions);
     const auto screened = read_screened(database);
+    std::vector<RankHead> heads = read_rank_heads(database, dimensions, matches, "");
+    std::set<Question> judged;
+    for (const RankHead& head : heads) judged.insert(question_of(head));
     Results results;
     std::map<Question, Candidates> candidates;
-    for (auto& [question, trials] : find_all(database, dimensions, matches, filter.sweep)) {
+    auto all = find_all(database, dimensions, matches, filter.sweep);
+    std::size_t num_trials = 0;
+    for (const auto& [question, trials] : all) num_trials += trials.size();
+    results.trials.reserve(num_trials);
+    for (auto& [question, trials] : all) {
       const std::int64_t last = last_of(trials).last_sweep;
       const auto& [op, problem, device, protocol] = question;
       if (!filter.sweep.empty() && screened.contains({last, op, problem})) {
@@ -140,9 +160,11 @@ Results Store::results(const Filter& filter) const {
       } else {
         keep_current(trials);
       }
+      Candidates& asked = candidates[question];
+      const bool is_judged = judged.contains(question);
       for (Found& trial : trials) {
         const TrialRecord& record = trial.row.record;
-        candidates[question].add(record);
+        if (is_judged) asked.add(record);
         if (filter.status.empty() || filter.status == to_text(record.outcome.status)) {
           results.trials.push_back(std::move(trial.row));
         }
@@ -150,7 +172,7 @@ Results Store::results(const Filter& filter) const {
     }
 
     std::map<std::pair<Question, Objective>, RankHead> newest;
-    for (RankHead& head : read_rank_heads(database, dimensions, matches, "")) {
+    for (RankHead& head : heads) {
       const Question question = question_of(head);
       const auto asked = candidates.find(question);
       const std::string& hash = head.row.record.identity.candidates;
@@ -165,14 +187,15 @@ Results Store::results(const Filter& filter) const {
               [](const RankHead* a, const RankHead* b) { return a->id < b->id; });
     for (RankHead* head : in_order) results.ranks.push_back(std::move(head->row));
     results.baselines = read_baselines(database, dimensions, matches, "");
+    std::set<std::tuple<std::string, Problem, std::string, std::string>> asked;
+    for (const auto& [question, unused] : candidates) {
+      const auto& [op, problem, device, protocol] = question;
+      asked.emplace(op, dimensions.problems.at(problem), device, protocol);
+    }
     std::erase_if(results.baselines, [&](const BaselineRow& row) {
-      const auto is_asked = [&](const auto& item) {
-        const auto& [op, problem, device, protocol] = item.first;
-        return op == row.record.op && dimensions.problems.at(problem) == row.record.problem &&
-               device == name_of(row.device, row.provenance) &&
-               protocol == row.record.protocol.name;
-      };
-      return std::none_of(candidates.begin(), candidates.end(), is_asked);
+      const BaselineRecord& record = row.record;
+      return !asked.contains(
+          {record.op, record.problem, name_of(row.device, row.provenance), record.protocol.name});
     });
     return results;
   });

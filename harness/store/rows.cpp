@@ -85,6 +85,16 @@ KeyIds key_ids(Database& database, const TrialKey& key, IfNew if_new) {
           config_id(database, key.config, if_new)};
 }
 
+KeyIds KeyWriter::ids(const TrialRecord& record) {
+  const auto id = [this](auto& last, const auto& part, auto find_or_add) {
+    if (last.id == 0 || last.part != part) last = {part, find_or_add(database_, part, IfNew::add)};
+    return last.id;
+  };
+  return {id(kernel_, record.kernel, kernel_id), id(toolchain_, record.toolchain, toolchain_id),
+          id(protocol_, record.protocol, protocol_id), id(problem_, record.problem, problem_id),
+          config_id(database_, record.config, IfNew::add)};
+}
+
 std::optional<TrialState> trial_state(Database& database, std::int64_t device, const KeyIds& ids) {
   Query row = database.query(
       "SELECT id, status, sweep_id, attempts, unixepoch() - claimed_at FROM trial WHERE "

@@ -31,6 +31,26 @@ std::int64_t protocol_id(Database& database, const Protocol& protocol, IfNew if_
 std::int64_t problem_id(Database& database, const Problem& problem, IfNew if_new);
 KeyIds key_ids(Database& database, const TrialKey& key, IfNew if_new);
 
+/// Finds or adds the parts of many trials' keys. Most share all but the configuration with the one
+/// before, so the last of each part is remembered.
+class KeyWriter {
+ public:
+  explicit KeyWriter(Database& database) : database_(database) {}
+  KeyIds ids(const TrialRecord& record);
+
+ private:
+  template <class Part>
+  struct Last {
+    Part part;
+    std::int64_t id = 0;
+  };
+  Database& database_;
+  Last<KernelVersion> kernel_;
+  Last<Toolchain> toolchain_;
+  Last<Protocol> protocol_;
+  Last<Problem> problem_;
+};
+
 /// Where a trial stands, done or not.
 struct TrialState {
   std::int64_t id = 0;

@@ -185,7 +185,7 @@ Claim Store::claim(std::int64_t sweep_id, const TrialKey& key) {
       record.outcome.kind = "interrupted";
       record.outcome.message = fmt::format(
           "{} sweeps ended without a word while they ran this configuration", found->attempts);
-      impl_->put_trial(sweep_id, device, record);
+      impl_->put_trial(sweep_id, device, ids, record);
       claim = Claim::done;
     }
     transaction.commit();
@@ -197,7 +197,7 @@ void Store::finish(std::int64_t sweep_id, const TrialRecord& record) {
   Database& database = impl_->database;
   database.guarded([&] {
     Transaction transaction(database, Transaction::Mode::write);
-    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), record);
+    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), KeyWriter(database).ids(record), record);
     transaction.commit();
   });
 }
@@ -250,7 +250,8 @@ void Store::replace(std::int64_t sweep_id, const TrialRecord& record) {
   Database& database = impl_->database;
   database.guarded([&] {
     Transaction transaction(database, Transaction::Mode::write);
-    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), record, Impl::IfDone::replace);
+    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), KeyWriter(database).ids(record), record,
+                     Impl::IfDone::replace);
     transaction.commit();
   });
 }
@@ -314,7 +315,10 @@ void Store::import(const Recording& recording) {
     Transaction transaction(database, Transaction::Mode::write);
     const std::int64_t device = device_id(database, recording.device, provenance);
     const std::int64_t sweep = impl_->add_sweep(recording.sweep, "", "", device, "done");
-    for (const TrialRecord& trial : recording.trials) impl_->put_trial(sweep, device, trial);
+    KeyWriter keys(database);
+    for (const TrialRecord& trial : recording.trials) {
+      impl_->put_trial(sweep, device, keys.ids(trial), trial);
+    }
     for (const BaselineRecord& baseline : recording.baselines) {
       if (!impl_->has_baseline(device, baseline)) impl_->put_baseline(sweep, device, baseline);
     }

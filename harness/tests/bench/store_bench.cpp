@@ -1,5 +1,6 @@
-// What the store costs a sweep: to claim and finish a trial, to look up one that is done, and to
-// list 10^5 trials, with the peak memory of the process.
+// What the store costs a sweep: to claim and finish a trial, and to look up one that is done. And
+// what 10^5 ordinary trials cost who reads or imports them, whose bar is a second each, with the
+// peak memory of the process.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -8,18 +9,26 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
+#include "report/best.h"
+#include "report/trials_view.h"
+#include "report/tuned_table.h"
 #include "store/store.h"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t kSamples = 100;
+constexpr std::size_t kSamples = 7;
+constexpr std::int64_t kMany = 100'000;
 
-// A database in the working folder, so that the figures are those of its disk.
+// A file in the working folder, so that the figures are those of its disk.
 class BenchFile {
  public:
-  BenchFile() : path_(fmt::format("store_bench_{}.db", getpid())) { remove(); }
+  explicit BenchFile(const char* ending = ".db")
+      : path_(fmt::format("store_bench_{}{}", getpid(), ending)) {
+    remove();
+  }
   BenchFile(const BenchFile&) = delete;
   BenchFile& operator=(const BenchFile&) = delete;
   ~BenchFile() { remove(); }
@@ -107,18 +116,80 @@ void claim_of_a_done_trial(benchmark::State& state) {
 }
 BENCHMARK(claim_of_a_done_trial)->Unit(benchmark::kMicrosecond);
 
-void list_trials(benchmark::State& state) {
-  const BenchFile file;
-  Store store = Store::open(file.path());
-  fill(store, state.range(0));
-  store.end_sweep(begin(store), "done");
-  for (auto _ : state) benchmark::DoNotOptimize(store.trials({}).size());
+void report_memory(benchmark::State& state) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   state.counters["peak_MB"] = static_cast<double>(usage.ru_maxrss) / 1024;
-  state.counters["file_MB"] = static_cast<double>(std::filesystem::file_size(file.path())) / 1e6;
 }
-BENCHMARK(list_trials)->Arg(100'000)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+// What a verb does with a database of many trials.
+template <class Verb>
+void read_database(benchmark::State& state, Verb verb) {
+  const BenchFile file;
+  {
+    Store store = Store::open(file.path());
+    fill(store, kMany);
+    store.end_sweep(begin(store), "done");
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(verb(Store::open_readonly(file.path())));
+  report_memory(state);
+}
+
+void best(benchmark::State& state) {
+  read_database(state, [](const Store& store) {
+    return best_text(tuned_tables(store.results({}), Screened::show), {});
+  });
+}
+BENCHMARK(best)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+void show(benchmark::State& state) {
+  read_database(state, [](const Store& store) { return counts_text(store.trials({})); });
+}
+BENCHMARK(show)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+void show_times(benchmark::State& state) {
+  read_database(state, [](const Store& store) { return times_text(store.trials({}), 20); });
+}
+BENCHMARK(show_times)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+void import_from(benchmark::State& state, const BenchFile& source) {
+  for (auto _ : state) {
+    const BenchFile file;
+    Store::open(file.path()).import(read_recording(source.path()));
+  }
+  report_memory(state);
+}
+
+void import_recording(benchmark::State& state) {
+  const BenchFile source(".jsonl");
+  {
+    Recording recording;
+    recording.sweep = "bench";
+    recording.device.name = "NVIDIA H200";
+    recording.recorded_at = "2026-11-21";
+    for (std::int64_t i = 0; i < kMany; ++i) recording.trials.push_back(record_of(key_of(i)));
+    write_recording(recording, source.path());
+  }
+  import_from(state, source);
+}
+BENCHMARK(import_recording)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+void import_cachefile(benchmark::State& state) {
+  const BenchFile source(".json");
+  std::ofstream out(source.path());
+  out << R"({"device_name": "NVIDIA H200", "kernel_name": "k", "problem_size": 4096, )"
+      << R"("tune_params_keys": ["A", "B"], "cache": {)";
+  for (std::int64_t i = 0; i < kMany; ++i) {
+    out << (i == 0 ? "" : ",\n")
+        << fmt::format(R"("{0},1": {{"A": {0}, "B": 1, "time": 1.5, "times": [1.5, 1.6, 1.4], )"
+                       R"("compile_time": 123.4, "timestamp": "2026-01-02 03:04:05.678+00:00"}})",
+                       i);
+  }
+  out << "}}\n";
+  out.close();
+  import_from(state, source);
+}
+BENCHMARK(import_cachefile)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace assay
