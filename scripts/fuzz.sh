@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Feeds damaged input to all that reads what somebody else wrote: kernels, sweeps, expressions,
-# recordings, other tuners' files, a compiler's log, messages. Prints a line for each target.
+# recordings, other tuners' files, a compiler's log, messages, machine code. Prints a line for each
+# target.
 # Usage: scripts/fuzz.sh [SECONDS [TARGET...]]    SECONDS for each target: 3600 by default
 #
 # A target fails on a crash, on an exception that its reader is not documented to throw, on an input
@@ -11,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seconds=${1:-3600}
-[[ $seconds =~ ^[0-9]+$ ]] || { sed -n '4s/# //p' "$0" >&2; exit 2; }
+[[ $seconds =~ ^[0-9]+$ ]] || { sed -n '5s/# //p' "$0" >&2; exit 2; }
 mapfile -t all < <(sed -nE 's/^assay_fuzz\((\w+) .*/\1/p' CMakeLists.txt)
 targets=("${@:2}")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
@@ -31,7 +32,11 @@ for target in "${all[@]}"; do
     cp harness/tests/fuzz/corpus/"$target"/* $seeds/"$target"
   fi
 done
-for path in kernels/*.yaml harness/tests/spec/{kernels,bad}/*.yaml; do
+for path in $seeds/*/*.b64; do  # what is no text
+  base64 -d "$path" >"${path%.b64}"
+  rm "$path"
+done
+for path in kernels/*.yaml kernels/examples/*.yaml harness/tests/spec/{kernels,bad}/*.yaml; do
   sed 's/^kernel: .*/kernel: fuzz/' "$path" >"$seeds/kernel_file/$(basename "$path")"
   sed -nE 's/^ *(grid|if|flops|bytes|[a-z_]+): *"?(.*[-+*/(<>].*)"?$/\2/p' "$path" |
     split -l 1 - "$seeds/expression/$(basename "$path" .yaml)_"
