@@ -8,7 +8,7 @@ namespace assay {
 KernelVersion version_of(const KernelSpec& kernel,
                          const std::vector<std::filesystem::path>& include_directories) {
   const auto hash_of = [&](const std::filesystem::path& source) {
-    return SourceTree::read(source, include_directories).hash();
+    return SourceTree::read(source, include_directories).hash;
   };
   std::string source_hash = hash_of(kernel.source_path);
   for (const ReferenceSpec& step : kernel.reference) {

@@ -115,6 +115,13 @@ void set_limit(__rlimit_resource resource, rlim_t value) {
   ::setrlimit(resource, &limit);
 }
 
+/// The compiler looks for "x.h" there, too. In a folder that is no more there is none.
+void leave_working_directory() {
+  char folder[] = "/tmp/assay-XXXXXX";
+  if (::mkdtemp(folder) == nullptr || ::chdir(folder) != 0) ::_exit(kExitMachine);
+  ::rmdir(folder);
+}
+
 [[noreturn]] void run_child(const Nvrtc& nvrtc, int fd, int list, pid_t parent) {
   // Ctrl-C reaches every process of the terminal. The parent decides when this one ends.
   ::signal(SIGINT, SIG_IGN);
@@ -125,6 +132,7 @@ void set_limit(__rlimit_resource resource, rlim_t value) {
   static_cast<void>(::nice(10));
   if (::getppid() != parent) ::_exit(0);
   if (::dup2(list, STDERR_FILENO) < 0) ::_exit(kExitMachine);
+  leave_working_directory();
   // Close the parent's other descriptors, above all the socket of the GPU's worker. They must be
   // closed when the parent closes them.
   const auto own = static_cast<unsigned>(fd);

@@ -121,8 +121,9 @@ void Nvrtc::find_toolkit(const fs::path& library) {
 
 bool Nvrtc::owns_header(const std::string& name) const {
   const fs::path path = fs::path(name).lexically_normal();
-  // Files are looked for by absolute paths alone. Other headers are in NVRTC itself.
-  return path.is_relative() || (!toolkit_include_.empty() && is_inside(path, toolkit_include_));
+  // The working directory is empty, see CompileProcess. Other headers are in NVRTC itself.
+  return (path.is_relative() && *path.begin() != "..") ||
+         (!toolkit_include_.empty() && is_inside(path, toolkit_include_));
 }
 
 Nvrtc::Output Nvrtc::compile(const Unit& unit) const {

@@ -50,6 +50,12 @@ CompileProcess::Limits limits_of(const CompilerOptions& options) {
   return {options.timeout_s, compile_memory_bytes(machine_memory_bytes(), num_threads_of(options))};
 }
 
+void remove_all(std::string& text, std::string_view word) {
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+    text.erase(at, word.size());
+  }
+}
+
 void limit_size(std::string& log) {
   if (log.size() <= kMaxLogBytes) return;
   const std::size_t num_bytes_left_out = log.size() - kMaxLogBytes;
@@ -71,12 +77,16 @@ Work prepare(const CompileJob& job, const Nvrtc& nvrtc) {
             job.entries,
             {}};
   Hasher hasher;
-  hasher.add("cubin 2").add(nvrtc.identity()).add(work.source.hash());
+  hasher.add("cubin 3").add(nvrtc.identity()).add(work.source.hash);
   for (const std::string& option : work.options) hasher.add(option);
   for (const std::string& entry : work.entries) hasher.add("entry").add(entry);
   work.key = hasher.hex();
   const auto& toolkit = nvrtc.toolkit_options();
   work.options.insert(work.options.end(), toolkit.begin(), toolkit.end());
+  // The tree has what is included in sight. What is not is found here, to be refused.
+  for (const auto& folder : job.include_directories) {
+    work.options.push_back("-I" + std::filesystem::absolute(folder).lexically_normal().string());
+  }
   return work;
 }
 
@@ -327,6 +337,7 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
     return result;
   }
   result.log = take_ptxas_report(compiled.output.log, result.report);
+  remove_all(result.log, SourceTree::kPrefix);
   limit_size(result.log);
   result.ok = compiled.output.ok;
   result.symbols = std::move(compiled.output.symbols);

@@ -34,8 +34,7 @@ std::vector<std::string> common_options() {
   return {
       "--std=c++20",  // c++17 compiles no faster (measured: 108 ms against 106 ms)
       "-default-device",
-      "--no-source-include",  // else the working directory comes before the include directories
-      "--no-cache",           // the cache is ours
+      "--no-cache",  // the cache is ours
       "--ptxas-options=-v",
   };
 }

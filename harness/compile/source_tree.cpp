@@ -18,41 +18,59 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The name of a header in a text: `"x"` or `<x>`, from `begin` to `end`.
 struct Include {
   std::string spelling;
   bool quoted = false;
   int line = 0;
+  std::size_t begin = 0, end = 0;
+  std::optional<std::string> found = {};  // the header's name in the tree
 };
 
-std::string_view trim_left(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string_view::npos ? std::string_view() : text.substr(first);
+std::size_t skip_blanks(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of(" \t\r", at), text.size());
 }
 
-std::optional<Include> parse_include(std::string_view line) {
-  line = trim_left(line);
-  if (!line.starts_with('#')) return std::nullopt;
-  line = trim_left(line.substr(1));
-  constexpr std::string_view kInclude = "include";
-  if (!line.starts_with(kInclude)) return std::nullopt;
-  line = trim_left(line.substr(kInclude.size()));
-  if (line.empty() || (line[0] != '"' && line[0] != '<')) return std::nullopt;
-  const bool quoted = line[0] == '"';
-  const std::size_t end = line.find(quoted ? '"' : '>', 1);
-  if (end == std::string_view::npos || end == 1) return std::nullopt;
-  return Include{std::string(line.substr(1, end - 1)), quoted, 0};
+/// The name of a header that stands at `at`.
+std::optional<Include> parse_name(std::string_view line, std::size_t at) {
+  if (at >= line.size() || (line[at] != '"' && line[at] != '<')) return std::nullopt;
+  const bool quoted = line[at] == '"';
+  const std::size_t end = line.find(quoted ? '"' : '>', at + 1);
+  if (end == std::string_view::npos || end == at + 1) return std::nullopt;
+  return Include{std::string(line.substr(at + 1, end - at - 1)), quoted, 0, at, end + 1};
+}
+
+/// Skips `word`, which stands behind blanks. Beyond the end if something else does.
+std::size_t skip(std::string_view line, std::size_t at, std::string_view word) {
+  at = skip_blanks(line, at);
+  return line.substr(at).starts_with(word) ? at + word.size() : line.size();
+}
+
+/// What a line includes, or asks for: `__has_include(<x>)`.
+void find_in_line(std::string_view line, std::vector<Include>& includes) {
+  constexpr std::string_view kAsk = "__has_include";
+  const auto add = [&](std::size_t at) {
+    if (auto name = parse_name(line, skip_blanks(line, at))) includes.push_back(*std::move(name));
+  };
+  add(skip(line, skip(line, 0, "#"), "include"));
+  for (std::size_t at = line.find(kAsk); at < line.size(); at = line.find(kAsk, at + 1)) {
+    add(skip(line, at + kAsk.size(), "("));
+  }
 }
 
 std::vector<Include> find_includes(std::string_view text) {
   std::vector<Include> includes;
-  for (int line = 1; !text.empty(); ++line) {
-    const std::size_t end = text.find('\n');
-    if (auto include = parse_include(text.substr(0, end))) {
-      include->line = line;
-      includes.push_back(std::move(*include));
+  std::size_t begin = 0;
+  for (int line = 1; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::size_t known = includes.size();
+    find_in_line(text.substr(begin, end - begin), includes);
+    for (; known < includes.size(); ++known) {
+      includes[known].line = line;
+      includes[known].begin += begin;
+      includes[known].end += begin;
     }
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
+    begin = end + 1;
   }
   return includes;
 }
@@ -79,8 +97,25 @@ class Reader {
 
   SourceTree read() {
     check_inside(source_, source_.string());
-    SourceTree tree{source_.filename().string(), read_text(source_), {}};
-    add_headers(tree);
+    SourceTree tree;
+    tree.name = source_.filename().string();
+    std::string text = read_text(source_);
+    Hasher hasher;
+    hasher.add(tree.name).add(text);
+    num_bytes_ = text.size();
+    open(source_, "", std::move(text));
+    while (!open_.empty()) {
+      File& file = open_.back();
+      if (file.num_done < file.includes.size()) {
+        follow(file, file.includes[file.num_done++]);
+        continue;
+      }
+      (file.name.empty() ? tree.text : tree.headers[SourceTree::kPrefix + file.name]) = named(file);
+      open_.pop_back();
+    }
+    for (const auto& [name, header] : texts_) hasher.add(name).add(header);
+    for (const std::string& meaning : meanings_) hasher.add(meaning);
+    tree.hash = hasher.hex();
     return tree;
   }
 
@@ -88,51 +123,69 @@ class Reader {
   /// A file whose includes are being followed.
   struct File {
     fs::path path;
+    std::string name;  // in the tree; empty for the source
+    std::string text;
     std::vector<Include> includes;
     std::size_t num_done = 0;
   };
 
-  /// Adds what the source, and all that it includes, includes. It goes depth first, and keeps on
-  /// `open` the files that it is in the middle of.
-  void add_headers(SourceTree& tree) {
-    std::vector<File> open;
-    open.push_back({source_, find_includes(tree.text)});
-    std::size_t num_bytes = tree.text.size();
-    while (!open.empty()) {
-      File& file = open.back();
-      if (file.num_done == file.includes.size()) {
-        open.pop_back();
-        continue;
-      }
-      const Include include = std::move(file.includes[file.num_done++]);
-      const std::optional<fs::path> path = resolve(include, file.path.parent_path());
-      if (!path) continue;
-      const auto [known, is_new] = path_of_.emplace(include.spelling, *path);
-      if (!is_new) {
-        check_same(file, include, known->second, *path);
-        continue;
-      }
-      check_inside(*path, fmt::format("{}: #include \"{}\"", at(file, include), include.spelling));
-      if (tree.headers.size() == kMaxHeaders) {
-        throw UsageError(fmt::format("{}: {} includes more than {} headers", at(file, include),
-                                     tree.name, kMaxHeaders));
-      }
-      const auto [first, is_first] = spelling_of_.emplace(*path, include.spelling);
-      if (!is_first) {
-        // The same file under a second spelling: it forwards to the first, so that `#pragma once`
-        // holds.
-        tree.headers[include.spelling] = fmt::format("#include \"{}\"\n", first->second);
-        continue;
-      }
-      std::string& header = tree.headers[include.spelling];
-      header = read_text(*path);
-      num_bytes += header.size();
-      if (num_bytes > kMaxSourceBytes) {
-        throw UsageError(fmt::format("{}: {} and its headers have more than {} bytes",
-                                     at(file, include), tree.name, kMaxSourceBytes));
-      }
-      open.push_back({*path, find_includes(header)});
+  void open(fs::path path, std::string name, std::string text) {
+    std::vector<Include> includes = find_includes(text);
+    open_.push_back({std::move(path), std::move(name), std::move(text), std::move(includes)});
+  }
+
+  /// The text with the tree's names for the headers that it includes.
+  static std::string named(const File& file) {
+    std::string text;
+    std::size_t done = 0;
+    for (const Include& include : file.includes) {
+      if (!include.found) continue;
+      text.append(file.text, done, include.begin - done);
+      text.append(fmt::format("\"{}{}\"", SourceTree::kPrefix, *include.found));
+      done = include.end;
     }
+    return text.append(file.text, done);
+  }
+
+  /// Finds the header, and opens it if it is a new one. May end the life of `file`.
+  void follow(const File& file, Include& include) {
+    const fs::path folder = file.path.parent_path();
+    const auto [known, is_new] =
+        found_.try_emplace({include.quoted ? folder.string() : "<>", include.spelling});
+    std::optional<std::string>& found = known->second;
+    const std::optional<fs::path> path = is_new ? resolve(include, folder) : std::nullopt;
+    if (!path) {
+      include.found = found;
+      return;
+    }
+    const std::string& spelling = include.spelling;
+    const std::string place = at(file, include);
+    const fs::path target =
+        check_inside(*path, fmt::format("{}: #include \"{}\"", place, spelling));
+    const auto [name, is_first] = names_.try_emplace(target, spelling);
+    if (is_first) {
+      for (int i = 2; texts_.contains(name->second); ++i) {
+        name->second = fmt::format("{}#{}", spelling, i);
+      }
+      if (names_.size() > kMaxHeaders) {
+        throw UsageError(fmt::format("{}: {} includes more than {} headers", place,
+                                     source_.filename().string(), kMaxHeaders));
+      }
+      std::string& text = texts_[name->second];
+      text = read_text(*path);
+      num_bytes_ += text.size();
+      if (num_bytes_ > kMaxSourceBytes) {
+        throw UsageError(fmt::format("{}: {} and its headers have more than {} bytes", place,
+                                     source_.filename().string(), kMaxSourceBytes));
+      }
+    }
+    found = include.found = name->second;
+    // What a spelling means is a part of the hash, too.
+    const std::string meaning = fmt::format("#include \"{}\"\n", *found);
+    if (*found != spelling && texts_.try_emplace(spelling, meaning).first->second != meaning) {
+      meanings_.push_back(fmt::format("{}: {} is {}", file.name, spelling, *found));
+    }
+    if (is_first) open(*path, *found, texts_[*found]);
   }
 
   static std::string at(const File& file, const Include& include) {
@@ -140,18 +193,14 @@ class Reader {
   }
 
   std::optional<fs::path> resolve(const Include& include, const fs::path& directory) const {
-    const auto found_in = [&include](const fs::path& folder) -> std::optional<fs::path> {
+    std::vector<fs::path> folders;
+    if (include.quoted) folders.push_back(directory);
+    folders.insert(folders.end(), include_directories_.begin(), include_directories_.end());
+    if (include.quoted) folders.push_back(source_.parent_path());
+    for (const fs::path& folder : folders) {
       fs::path path = (folder / include.spelling).lexically_normal();
       std::error_code ignored;
-      if (!fs::is_regular_file(path, ignored)) return std::nullopt;
-      return path;
-    };
-    if (include.quoted) {
-      if (auto path = found_in(directory)) return path;
-      if (auto path = found_in(source_.parent_path())) return path;
-    }
-    for (const fs::path& folder : include_directories_) {
-      if (auto path = found_in(folder)) return path;
+      if (fs::is_regular_file(path, ignored)) return path;
     }
     return std::nullopt;
   }
@@ -165,33 +214,30 @@ class Reader {
 
   // The compiler quotes what it reads in its log, which people show to each other. A kernel of
   // somebody else must not put there what it is not given.
-  void check_inside(const fs::path& path, const std::string& what) const {
+  fs::path check_inside(const fs::path& path, const std::string& what) const {
     std::error_code ignored;
-    const fs::path target = fs::canonical(path, ignored);
+    fs::path target = fs::canonical(path, ignored);
     for (const fs::path& root : roots_) {
-      if (target.empty() || is_inside(target, root)) return;
+      if (target.empty() || is_inside(target, root)) return target;
     }
     std::string folders;
     for (const fs::path& root : roots_) folders += (folders.empty() ? "" : ", ") + root.string();
-    throw UsageError(fmt::format("{} leads to {}, outside of {}; name its folder with --include",
-                                 what, target.string(), folders));
-  }
-
-  // NVRTC knows a header by its spelling alone.
-  static void check_same(const File& file, const Include& include, const fs::path& known,
-                         const fs::path& path) {
-    std::error_code ignored;
-    if (known == path || fs::equivalent(known, path, ignored)) return;
     throw UsageError(
-        fmt::format("{}: #include \"{}\" means both {} and {}; spell one of them otherwise",
-                    at(file, include), include.spelling, known.string(), path.string()));
+        fmt::format("{} leads to {}, outside of {}; name its folder with --include, or in the "
+                    "contract's compile: {{include: [..]}}",
+                    what, target.string(), folders));
   }
 
   const fs::path& source_;
   const std::vector<fs::path>& include_directories_;
   std::vector<fs::path> roots_;
-  std::map<std::string, fs::path> path_of_;
-  std::map<fs::path, std::string> spelling_of_;
+  std::vector<File> open_;                    // the innermost is the last
+  std::map<fs::path, std::string> names_;     // of the headers, in the tree: as first spelled
+  std::map<std::string, std::string> texts_;  // by name, as read; or what another spelling means
+  std::vector<std::string> meanings_;         // of spellings that mean several headers
+  /// What was found for a spelling: for those in quotes by the folder of who includes it.
+  std::map<std::pair<std::string, std::string>, std::optional<std::string>> found_;
+  std::size_t num_bytes_ = 0;
 };
 
 }  // namespace
@@ -199,13 +245,6 @@ class Reader {
 SourceTree SourceTree::read(const fs::path& source,
                             const std::vector<fs::path>& include_directories) {
   return Reader(source, include_directories).read();
-}
-
-std::string SourceTree::hash() const {
-  Hasher hasher;
-  hasher.add(name).add(text);
-  for (const auto& [spelling, header] : headers) hasher.add(spelling).add(header);
-  return hasher.hex();
 }
 
 }  // namespace assay

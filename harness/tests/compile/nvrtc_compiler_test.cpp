@@ -97,25 +97,56 @@ TEST_F(NvrtcCompilerTest, AnIncludeThatIsHiddenIsRefused) {
   const std::string up = "../../../../../../../../../.." + header;
   for (const std::string& text :
        {"#define H \"" + header + "\"\n#include H\n", "/**/ #include \"" + header + "\"\n",
-        "#incl\\\nude <" + header + ">\n", "/**/ #include <" + up + ">\n"}) {
+        "#incl\\\nude <" + header + ">\n", "/**/ #include <" + up + ">\n",
+        "/**/ #include \"" + up + "\"\n", std::string("#define H <h.cuh>\n#include H\n")}) {
     for (const char* use : {"", "void k() {}\n"}) {
       write_file_atomic(header, *use == '\0' ? "secret 1;\n" : "#define secret\n");
       const CompileResult result = compile(job(text + use));
       EXPECT_FALSE(result.ok) << text;
-      EXPECT_THAT(result.log, MatchesRegex("x.cu: includes /.*/include/h.cuh in a way that hides "
+      EXPECT_THAT(result.log, MatchesRegex("x.cu: includes .*h.cuh in a way that hides "
                                            "it; write #include .* on a line of its own.*"));
       EXPECT_THAT(result.log, Not(HasSubstr("secret")));
     }
   }
 }
 
-TEST_F(NvrtcCompilerTest, WhatIsInTheTreeMayBeIncludedInAnyWay) {
-  write("include/common/h.cuh", "constexpr int kOne = 1;\n");
+TEST_F(NvrtcCompilerTest, TheToolkitsHeadersWork) {
+  const CompileResult result = compile(job(R"(
+#include <cooperative_groups.h>
+#include <cub/block/block_reduce.cuh>
+#include <cuda/std/cstdint>
+#include <cuda_bf16.h>
+#include <mma.h>
+extern "C" __global__ void k(float* x) {
+  using Reduce = cub::BlockReduce<float, THREADS>;
+  __shared__ typename Reduce::TempStorage storage;
+  const float sum = Reduce(storage).Sum(x[threadIdx.x]);
+  if (cooperative_groups::this_thread_block().thread_rank() == 0) x[0] = sum;
+}
+)"));
+  EXPECT_TRUE(result.ok) << result.log;
+}
+
+// A header took the place of the toolkit's of the same name, there and in the toolkit itself.
+TEST_F(NvrtcCompilerTest, OnesOwnHeadersAndTheToolkitsMayHaveTheSameName) {
+  write("mma.h", "#pragma once\n#include \"crt/mma.hpp\"\nconstexpr int kOwn = 1;\n");
+  write("crt/mma.hpp", "constexpr int kOwnToo = 2;\n");
+  const CompileResult result = compile(job(
+      "#include \"mma.h\"\n#include <mma.h>\nstatic_assert(kOwn + kOwnToo == 3);\n"
+      "using Fragment = nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float>;\n"));
+  EXPECT_TRUE(result.ok) << result.log;
+}
+
+TEST_F(NvrtcCompilerTest, TwoLibrariesMayHaveHeadersOfTheSameName) {
+  for (const std::string name : {"a", "b"}) {
+    write("include/" + name + "/all.cuh", "#pragma once\n#include \"detail/config.h\"\n");
+    write("include/" + name + "/detail/config.h",
+          "#pragma once\nconstexpr int k_" + name + " = 1;\n");
+  }
   const CompileResult result =
-      compile(job("#if 0\n#include \"common/h.cuh\"\n#endif\n"
-                  "#define H <common/h.cuh>\n#include H\n"
-                  "#include <cuda/std/version>\n"
-                  "int* p() { return (int*)kOne; }\n"));
+      compile(job("#include <a/all.cuh>\n#include \"b/all.cuh\"\n#include \"a/all.cuh\"\n"
+                  "#if !__has_include(<a/detail/config.h>) || __has_include(<a/none.h>)\n"
+                  "#error \"not found\"\n#endif\nstatic_assert(k_a + k_b == 2);\n"));
   EXPECT_TRUE(result.ok) << result.log;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "temp_folder.h"
 
@@ -32,7 +33,7 @@ class SourceTreeTest : public ::testing::Test {
   SourceTree read(const std::string& source) {
     return SourceTree::read(write("src/x.cu", source), {folder_.path() / "include"});
   }
-  std::string hash(const std::string& source) { return read(source).hash(); }
+  std::string hash(const std::string& source) { return read(source).hash; }
 
   TempFolder folder_;
 };
@@ -43,15 +44,65 @@ TEST_F(SourceTreeTest, FindsHeadersRecursively) {
   write("src/near.cuh", "near");
   const SourceTree tree = read("#include \"common/a.cuh\"\n  #  include \t\"near.cuh\" // why\r\n");
   EXPECT_EQ(tree.name, "x.cu");
-  EXPECT_THAT(tree.headers, ElementsAre(Pair("common/a.cuh", "#include \"common/b.cuh\"\n"),
-                                        Pair("common/b.cuh", "b"), Pair("near.cuh", "near")));
+  EXPECT_EQ(tree.text,
+            "#include \"@assay/common/a.cuh\"\n  #  include \t\"@assay/near.cuh\" // why\r\n");
+  EXPECT_THAT(tree.headers,
+              ElementsAre(Pair("@assay/common/a.cuh", "#include \"@assay/common/b.cuh\"\n"),
+                          Pair("@assay/common/b.cuh", "b"), Pair("@assay/near.cuh", "near")));
 }
 
 TEST_F(SourceTreeTest, QuotesLookNearbyFirstAndBracketsDoNot) {
   write("include/h.cuh", "far");
   write("src/h.cuh", "near");
-  EXPECT_THAT(read("#include \"h.cuh\"").headers, ElementsAre(Pair("h.cuh", "near")));
-  EXPECT_THAT(read("#include <h.cuh>").headers, ElementsAre(Pair("h.cuh", "far")));
+  EXPECT_THAT(read("#include \"h.cuh\"").headers, ElementsAre(Pair("@assay/h.cuh", "near")));
+  EXPECT_THAT(read("#include <h.cuh>").headers, ElementsAre(Pair("@assay/h.cuh", "far")));
+  // What lies beside the source is the last to be found by others.
+  write("include/a.cuh", "#include \"sub/h.cuh\"");
+  write("src/sub/h.cuh", "beside the source");
+  EXPECT_THAT(read("#include <a.cuh>").headers,
+              ElementsAre(Pair("@assay/a.cuh", "#include \"@assay/sub/h.cuh\""),
+                          Pair("@assay/sub/h.cuh", "beside the source")));
+  write("include/sub/h.cuh", "in an include directory");
+  EXPECT_EQ(read("#include <a.cuh>").headers.at("@assay/sub/h.cuh"), "in an include directory");
+}
+
+// Two libraries with a detail/config.h each could not be used together.
+TEST_F(SourceTreeTest, OneSpellingMayMeanSeveralFiles) {
+  write("include/a/all.cuh", "#include \"detail/config.h\"\n");
+  write("include/b/all.cuh", "#include \"detail/config.h\"\n");
+  write("include/a/detail/config.h", "a");
+  write("include/b/detail/config.h", "b");
+  const std::string source = "#include <a/all.cuh>\n#include <b/all.cuh>\n";
+  EXPECT_THAT(
+      read(source).headers,
+      ElementsAre(Pair("@assay/a/all.cuh", "#include \"@assay/detail/config.h\"\n"),
+                  Pair("@assay/b/all.cuh", "#include \"@assay/detail/config.h#2\"\n"),
+                  Pair("@assay/detail/config.h", "a"), Pair("@assay/detail/config.h#2", "b")));
+  const std::string before = hash(source);
+  write("include/a/detail/config.h", "b");
+  write("include/b/detail/config.h", "a");
+  EXPECT_NE(hash(source), before);
+}
+
+TEST_F(SourceTreeTest, NearAndFarAreToldApart) {
+  write("include/h.cuh", "far");
+  write("src/h.cuh", "near");
+  const SourceTree tree = read("#include \"h.cuh\"\n#include <h.cuh>\n#include \"h.cuh\"\n");
+  EXPECT_EQ(tree.text,
+            "#include \"@assay/h.cuh\"\n#include \"@assay/h.cuh#2\"\n#include \"@assay/h.cuh\"\n");
+  EXPECT_EQ(tree.headers.at("@assay/h.cuh#2"), "far");
+  EXPECT_NE(tree.hash, hash("#include \"h.cuh\"\n#include <h.cuh>\n#include <h.cuh>\n"));
+}
+
+TEST_F(SourceTreeTest, WhatIsAskedForIsThere) {
+  write("include/h.cuh", "");
+  const SourceTree tree = read(
+      "#if __has_include(<h.cuh>) && defined(X) && __has_include( \"none.h\" )\n"
+      "#elif defined __has_include\n");
+  EXPECT_EQ(tree.text,
+            "#if __has_include(\"@assay/h.cuh\") && defined(X) && __has_include( \"none.h\" )\n"
+            "#elif defined __has_include\n");
+  EXPECT_THAT(tree.headers, ElementsAre(Pair("@assay/h.cuh", "")));
 }
 
 TEST_F(SourceTreeTest, WhatIsNotAHeaderIsLeftToTheCompiler) {
@@ -74,21 +125,26 @@ TEST_F(SourceTreeTest, OneFileUnderTwoSpellingsIsOneFile) {
   write("include/common/a.cuh", "#include \"b.cuh\"\n");
   write("include/common/b.cuh", "#pragma once\n");
   const SourceTree tree = read("#include \"common/a.cuh\"\n#include \"common/b.cuh\"\n");
-  EXPECT_EQ(tree.headers.at("b.cuh"), "#pragma once\n");
-  EXPECT_EQ(tree.headers.at("common/b.cuh"), "#include \"b.cuh\"\n");
+  EXPECT_EQ(tree.text, "#include \"@assay/common/a.cuh\"\n#include \"@assay/b.cuh\"\n");
+  EXPECT_EQ(tree.headers.size(), 2u);
+  EXPECT_EQ(tree.headers.at("@assay/b.cuh"), "#pragma once\n");
 }
 
-TEST_F(SourceTreeTest, OneSpellingOfTwoFilesIsRefused) {
+// So that what was measured before headers had names of their own is still of this version.
+TEST_F(SourceTreeTest, TheHashIsOfWhatWasReadBySpelling) {
   write("include/common/a.cuh", "#include \"b.cuh\"\n");
   write("include/common/b.cuh", "1");
-  write("include/b.cuh", "2");
-  try {
-    read("#include \"common/a.cuh\"\n#include \"b.cuh\"\n");
-    FAIL() << "expected UsageError";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("#include \"b.cuh\" means both "));
-    EXPECT_THAT(error.what(), HasSubstr("common/b.cuh"));
-  }
+  const std::string source = "#include \"common/a.cuh\"\n#include \"common/b.cuh\"\n";
+  EXPECT_EQ(hash(source), Hasher()
+                              .add("x.cu")
+                              .add(source)
+                              .add("b.cuh")
+                              .add("1")
+                              .add("common/a.cuh")
+                              .add("#include \"b.cuh\"\n")
+                              .add("common/b.cuh")
+                              .add("#include \"b.cuh\"\n")
+                              .hex());
 }
 
 TEST_F(SourceTreeTest, TheHashCoversEveryHeaderAndNothingElse) {
@@ -113,7 +169,7 @@ TEST_F(SourceTreeTest, TheHashDoesNotKnowWhereTheFilesAre) {
   write("include/a.cuh", "1");
   const std::string here = hash(source);
   write("elsewhere/src/a.cuh", "1");
-  EXPECT_EQ(SourceTree::read(write("elsewhere/src/x.cu", source), {}).hash(), here);
+  EXPECT_EQ(SourceTree::read(write("elsewhere/src/x.cu", source), {}).hash, here);
 }
 
 /// What is said about a tree that is refused.
@@ -162,9 +218,10 @@ TEST_F(SourceTreeTest, ANulByteIsRefused) {
 TEST_F(SourceTreeTest, HeadersFromElsewhereAreRefused) {
   const std::string secret = fs::canonical(write("secret/key", "")).string();
   const std::string root = fs::canonical(folder_.path()).string();
-  const std::string message =
-      fmt::format(" leads to {}, outside of {}/src, {}/include; name its folder with --include",
-                  secret, root, root);
+  const std::string message = fmt::format(
+      " leads to {}, outside of {}/src, {}/include; name its folder with --include, or in "
+      "the contract's compile: {{include: [..]}}",
+      secret, root, root);
   write("include/h.cuh", "");
   for (const std::string& spelling : {secret, std::string("../secret/key")}) {
     for (const char* format : {"\n#include \"{}\"\n", "\n#include <{}>\n"}) {
@@ -189,7 +246,7 @@ TEST_F(SourceTreeTest, LinksInsideTheFoldersAreFollowed) {
   fs::create_symlink("../include/h.cuh", source.parent_path() / "link.cuh");
   fs::create_directory_symlink("include", folder_.path() / "linked");
   EXPECT_THAT(SourceTree::read(source, {folder_.path() / "linked"}).headers,
-              ElementsAre(Pair("h.cuh", "h"), Pair("link.cuh", "h")));
+              ElementsAre(Pair("@assay/link.cuh", "h")));
 }
 
 TEST_F(SourceTreeTest, AMissingSourceIsNamed) {
