@@ -5,10 +5,17 @@
 
 namespace assay {
 
+std::vector<std::filesystem::path> include_path(
+    const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories) {
+  std::vector<std::filesystem::path> path = kernel.compile.include;
+  path.insert(path.end(), include_directories.begin(), include_directories.end());
+  return path;
+}
+
 KernelVersion version_of(const KernelSpec& kernel,
                          const std::vector<std::filesystem::path>& include_directories) {
   const auto hash_of = [&](const std::filesystem::path& source) {
-    return SourceTree::read(source, include_directories).hash;
+    return SourceTree::read(source, include_path(kernel, include_directories)).hash;
   };
   std::string source_hash = hash_of(kernel.source_path);
   for (const ReferenceSpec& step : kernel.reference) {

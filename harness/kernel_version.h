@@ -9,6 +9,10 @@
 
 namespace assay {
 
+/// Where the kernel's headers are looked for: first in its own folders, then in those of all.
+std::vector<std::filesystem::path> include_path(
+    const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories);
+
 /// What a result of the kernel as it is now belongs to: its source, and with it the sources of its
 /// reference's own kernels, with every header; and its contract. Throws UsageError when one cannot
 /// be read.

@@ -10,6 +10,7 @@
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "kernel_version.h"
 #include "space/launched.h"
 #include "spec/entry.h"
 
@@ -36,10 +37,11 @@ CompileResult compile_reference(SweepRun& run, const KernelSpec& kernel, std::si
                        [&](const auto& arg) { return arg.name == size.first; });
   };
   CompileJob job{reference.source,
-                 run.options.include_directories,
+                 include_path(kernel, run.options.include_directories),
                  macros_of(sizes, {reference.entry}),
                  run.options.arch,
-                 {entry}};
+                 {entry},
+                 {kernel.compile.define, kernel.compile.std}};
   std::erase_if(job.config, is_argument);
   CompileResult compiled = run.compile(std::move(job));
   if (compiled.kind == "missing_entry") {
@@ -69,8 +71,14 @@ TrialKey SweepRun::key_of(const KernelSpec& kernel, const Problem& problem,
 }
 
 CompileJob SweepRun::compile_job(const KernelSpec& kernel, const Config& config) const {
-  return {kernel.source_path, options.include_directories, macros_of(kernel, config), options.arch,
-          launched_entries(kernel, config, device.info())};
+  const DeviceInfo& info = device.info();
+  return {kernel.source_path,
+          include_path(kernel, options.include_directories),
+          macros_of(kernel, config),
+          options.arch,
+          launched_entries(kernel, config, info),
+          {kernel.compile.define, kernel.compile.std, kernel.compile.fast_math,
+           max_registers(kernel, config, info)}};
 }
 
 TrialRequest SweepRun::request_of(const KernelSpec& kernel, const Problem& problem,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -11,6 +12,14 @@
 
 namespace assay {
 
+/// What else decides how a source is compiled.
+struct CompileSettings {
+  std::map<std::string, std::string> defines = {};  // each becomes -DNAME=value
+  int std = 20;                                     // of C++: 17 or 20
+  bool fast_math = false;
+  std::int64_t max_registers = 0;  // of a thread, 1 to 255; 0: no limit
+};
+
 /// One translation unit to compile: a source file, its -D definitions, and what it is compiled for.
 struct CompileJob {
   std::filesystem::path source;  // x.cu
@@ -20,6 +29,7 @@ struct CompileJob {
   /// The kernels to launch, as C++ names them: `ns::foo<float, 128>`. Templates need it. A kernel
   /// that is not there is an error.
   std::vector<std::string> entries = {};
+  CompileSettings settings = {};
 };
 
 /// The result of a job: a cubin on disk, or why there is none.

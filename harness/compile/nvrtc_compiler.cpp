@@ -73,7 +73,7 @@ struct Work {
 
 Work prepare(const CompileJob& job, const Nvrtc& nvrtc) {
   Work work{SourceTree::read(job.source, job.include_directories),
-            compile_options(job.config, job.arch),
+            compile_options(job.config, job.arch, job.settings),
             job.entries,
             {}};
   Hasher hasher;

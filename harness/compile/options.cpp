@@ -30,22 +30,33 @@ std::string definition(const std::string& name, const Value& value) {
 
 }  // namespace
 
-std::vector<std::string> common_options() {
+std::vector<std::string> common_options(int std) {
   return {
-      "--std=c++20",  // c++17 compiles no faster (measured: 108 ms against 106 ms)
+      fmt::format("--std=c++{}", std),  // 17 compiles no faster (measured: 108 ms against 106 ms)
       "-default-device",
       "--no-cache",  // the cache is ours
       "--ptxas-options=-v",
   };
 }
 
-std::vector<std::string> compile_options(const Config& config, const std::string& arch) {
+std::vector<std::string> compile_options(const Config& config, const std::string& arch,
+                                         const CompileSettings& settings) {
   if (!is_arch(arch)) {
     throw UsageError(
         fmt::format("architecture \"{}\"; expected two or three digits, as in 86 or 90a", arch));
   }
-  std::vector<std::string> options = common_options();
+  std::vector<std::string> options = common_options(settings.std);
   options.push_back("--gpu-architecture=sm_" + arch);
+  if (settings.fast_math) options.push_back("--use_fast_math");
+  if (settings.max_registers > 0) {
+    options.push_back(fmt::format("--maxrregcount={}", settings.max_registers));
+  }
+  // A value is a part of its option, whatever it holds.
+  for (const auto& [name, value] : settings.defines) {
+    if (!is_identifier(name))
+      throw UsageError(fmt::format("macro \"{}\" is not an identifier", name));
+    options.push_back(fmt::format("-D{}={}", name, value));
+  }
   for (const auto& [name, value] : config) options.push_back(definition(name, value));
   return options;
 }

@@ -1,5 +1,7 @@
 #include "space/launched.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "space/bindings.h"
@@ -17,10 +19,8 @@ bool never_runs(const LaunchSpec& launch, const Bindings& bindings) {
   }
 }
 
-}  // namespace
-
-std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config& config,
-                                          const DeviceInfo& device) {
+/// What is known of a configuration whatever the problem.
+Bindings bind(const KernelSpec& kernel, const Config& config, const DeviceInfo& device) {
   Bindings bindings(kernel, device);
   for (const auto& [name, value] : config) {
     bindings.set(kernel.symbols.find(name), slot_value(kernel, value));
@@ -28,6 +28,14 @@ std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config
   for (const LetSpec& let : kernel.lets) {
     bindings.set_let(kernel.symbols.find(let.name), let.value.expr);
   }
+  return bindings;
+}
+
+}  // namespace
+
+std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config& config,
+                                          const DeviceInfo& device) {
+  const Bindings bindings = bind(kernel, config, device);
   std::vector<std::string> entries;
   for (const LaunchSpec& launch : kernel.launches) {
     if (never_runs(launch, bindings)) continue;
@@ -37,6 +45,20 @@ std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config
     }
   }
   return entries;
+}
+
+std::int64_t max_registers(const KernelSpec& kernel, const Config& config,
+                           const DeviceInfo& device) {
+  if (!kernel.compile.maxrregcount) return 0;
+  const ExprSpec& limit = *kernel.compile.maxrregcount;
+  try {
+    const std::int64_t value = bind(kernel, config, device).eval(limit.expr);
+    if (value >= 1 && value <= 255) return value;
+    throw SpecError(limit.where, fmt::format("expected a limit from 1 to 255, found {} with {}",
+                                             value, to_text(config)));
+  } catch (const EvalError& error) {
+    throw SpecError(limit.where, fmt::format("{} with {}", error.what(), to_text(config)));
+  }
 }
 
 Config macros_of(const KernelSpec& kernel, const Config& config) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,11 @@ namespace assay {
 /// `when` is 0 whatever the problem is needs none. Throws UsageError as make_plan does.
 std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config& config,
                                           const DeviceInfo& device);
+
+/// The limit on a thread's registers; 0 if the contract has none. Throws SpecError for a limit that
+/// cannot be.
+std::int64_t max_registers(const KernelSpec& kernel, const Config& config,
+                           const DeviceInfo& device);
 
 /// The parameters that become macros: those that stand in no entry.
 Config macros_of(const KernelSpec& kernel, const Config& config);

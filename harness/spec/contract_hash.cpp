@@ -78,10 +78,20 @@ void add(Canonical& canonical, const ReferenceKernelSpec& kernel) {
   }
 }
 
+/// The default has no line, as there was no choice once. What the folders hold is a part of
+/// KernelVersion::source_hash.
+void add(Canonical& canonical, const CompileSpec& compile) {
+  for (const auto& [name, value] : compile.define) canonical.line("define", name, value);
+  if (compile.std != CompileSpec().std) canonical.line("std", std::int64_t{compile.std});
+  if (compile.fast_math) canonical.line("fast_math");
+  if (compile.maxrregcount) canonical.line("maxrregcount", compile.maxrregcount);
+}
+
 }  // namespace
 
 std::string contract_hash(const KernelSpec& spec) {
   Canonical canonical;
+  add(canonical, spec.compile);
   for (const LetSpec& let : spec.lets) canonical.line("let", let.name, let.value);
   for (const ArgSpec& arg : spec.args) {
     std::visit([&](const auto& form) { add(canonical, arg.name, form); }, arg.form);

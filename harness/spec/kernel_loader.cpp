@@ -43,7 +43,8 @@ KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
   const YamlMap map(
       *root, "a kernel",
       {"kernel", "op", "arch", "dims", "args", "launches", "work", "reference", "smoke"},
-      {"summary", "params", "let", "constraints", "baseline", "tolerance", "deterministic"});
+      {"summary", "compile", "params", "let", "constraints", "baseline", "tolerance",
+       "deterministic"});
   KernelSpec spec;
   spec.yaml_path = yaml_path;
   spec.source_path = std::filesystem::path(yaml_path).replace_extension(".cu");
@@ -52,6 +53,7 @@ KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
   if (const YamlNode* summary = map.find("summary")) spec.summary = summary->text("a sentence");
   spec.arch = read_arch(map["arch"]);
   read_names(map, spec);
+  if (const YamlNode* compile = map.find("compile")) spec.compile = read_compile(*compile, spec);
   if (const YamlNode* constraints = map.find("constraints")) {
     const auto& items = constraints->list("a list of constraints");
     if (items.size() > kMaxConstraints) {

@@ -146,6 +146,18 @@ ExprSpec read_real_expr(const YamlNode& node, const Symbols& symbols) {
   return parse_expr(node, symbols, Expr::parse_real);
 }
 
+std::map<int, std::string> dependents(const KernelSpec& spec,
+                                      const std::vector<std::string>& names) {
+  std::map<int, std::string> slots;
+  for (const std::string& name : names) slots[spec.symbols.find(name)] = name;
+  for (const LetSpec& let : spec.lets) {
+    for (const int slot : let.value.expr.slots()) {
+      if (slots.contains(slot)) slots[spec.symbols.find(let.name)] = slots[slot];
+    }
+  }
+  return slots;
+}
+
 std::int64_t read_size(const YamlNode& node) { return node.integer("an integer", 1); }
 
 std::vector<Value> read_values(const YamlNode& node) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,13 @@ DType read_dtype(const YamlNode& node);
 
 /// dims, params and let, and with them every symbol of the kernel.
 void read_names(const YamlMap& kernel, KernelSpec& spec);
+
+/// The slots of `names`, and of the lets that depend on them, each with one of the names.
+std::map<int, std::string> dependents(const KernelSpec& spec,
+                                      const std::vector<std::string>& names);
+
+/// `spec` has its names already.
+CompileSpec read_compile(const YamlNode& node, const KernelSpec& spec);
 
 std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols);
 

@@ -132,6 +132,15 @@ struct ToleranceSpec {
   std::optional<double> element;   // factor on the per-element bound
 };
 
+/// How a kernel is compiled. Its reference's kernels are compiled so, too, but never less exactly.
+struct CompileSpec {
+  std::vector<std::filesystem::path> include;  // folders, before all others
+  std::map<std::string, std::string> define;   // macros
+  int std = 20;                                // of C++: 17 or 20
+  bool fast_math = false;
+  std::optional<ExprSpec> maxrregcount = {};  // the most registers of a thread; reads no dim
+};
+
 /// kernels/x.yaml as plain data, every name checked.
 struct KernelSpec {
   std::string name;
@@ -140,6 +149,7 @@ struct KernelSpec {
   std::vector<std::string> arch;  // "80", "90a": as NVRTC's sm_ suffix
   std::vector<std::string> dims;
   std::vector<ParamSpec> params;
+  CompileSpec compile;
   std::vector<LetSpec> lets;  // in order; each may use the ones before
   std::vector<ExprSpec> constraints;
   std::vector<ArgSpec> args;

@@ -15,10 +15,9 @@ namespace {
 class FixedExprs {
  public:
   explicit FixedExprs(const KernelSpec& spec) : symbols_(spec.symbols) {
-    for (const ParamSpec& param : spec.params) mark(param.name, param.name);
-    for (const LetSpec& let : spec.lets) {
-      if (const std::string* param = parameter_of(let.value.expr)) mark(let.name, *param);
-    }
+    std::vector<std::string> params;
+    for (const ParamSpec& param : spec.params) params.push_back(param.name);
+    varying_ = dependents(spec, params);
   }
 
   ExprSpec one(const YamlNode& node) const { return checked(read_expr(node, symbols_)); }
@@ -38,10 +37,6 @@ class FixedExprs {
   }
 
  private:
-  void mark(const std::string& name, const std::string& param) {
-    varying_[symbols_.find(name)] = param;
-  }
-
   ExprSpec checked(ExprSpec spec) const {
     if (const std::string* param = parameter_of(spec.expr)) {
       throw SpecError(spec.where,

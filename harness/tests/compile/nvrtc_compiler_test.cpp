@@ -291,6 +291,33 @@ TEST_F(NvrtcCompilerTest, TheKeyCoversWhatMattersAndNothingElse) {
   EXPECT_TRUE(compile(job(text)).report.cached);
 }
 
+TEST_F(NvrtcCompilerTest, SettingsChangeWhatIsCompiled) {
+  CompileJob set = job(R"(
+extern "C" __global__ void k(float* x) {
+  float y[64];
+#pragma unroll
+  for (int i = 0; i < 64; ++i) y[i] = x[i] / x[i + 64];
+#pragma unroll
+  for (int i = 0; i < 64; ++i) x[i] = y[(i * 5 + FIRST) % 64] + __cplusplus % 100;
+}
+)");
+  set.settings.defines = {{"FIRST", "1 + 2"}};
+  const CompileResult plain = compile(set);
+  ASSERT_TRUE(plain.ok) << plain.log;
+  std::vector<CompileJob> jobs(4, set);
+  jobs[0].settings.defines["FIRST"] = "4";
+  jobs[1].settings.std = 17;
+  jobs[2].settings.fast_math = true;
+  jobs[3].settings.max_registers = 24;
+  for (const CompileJob& other : jobs) {
+    const CompileResult result = compile(other);
+    ASSERT_TRUE(result.ok) << result.log;
+    EXPECT_NE(result.report.cubin_hash, plain.report.cubin_hash);
+  }
+  EXPECT_GT(plain.report.registers, 24);
+  EXPECT_EQ(compile(jobs[3]).report.registers, 24);
+}
+
 TEST_F(NvrtcCompilerTest, ADamagedEntryIsCompiledAgain) {
   const CompileResult first = compile(job(kGood));
   const std::string cubin = read_file(first.cubin_path);

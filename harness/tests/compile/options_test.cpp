@@ -32,6 +32,18 @@ TEST(CompileOptionsTest, NothingSmugglesInAnOption) {
   for (const char* arch : {"80", "90a", "100f", "120"}) EXPECT_NO_THROW(compile_options({}, arch));
 }
 
+TEST(CompileOptionsTest, SettingsBecomeOptions) {
+  const auto plain = compile_options({}, "86");
+  EXPECT_EQ(compile_options({}, "86", {}), plain);
+  const auto options = compile_options({}, "86", {{{"X", "a b"}}, 17, true, 40});
+  for (const char* option : {"--std=c++17", "--use_fast_math", "--maxrregcount=40", "-DX=a b"}) {
+    EXPECT_THAT(options, Contains(option));
+    EXPECT_THAT(plain, testing::Not(Contains(option)));
+  }
+  EXPECT_THAT(options, testing::Not(Contains("--std=c++20")));
+  EXPECT_THROW(compile_options({}, "86", {{{"X Y", "1"}}}), UsageError);
+}
+
 TEST(CompileOptionsTest, TheErrorNamesTheParameter) {
   try {
     compile_options(one("SCHEDULE", "a b"), "86");

@@ -99,6 +99,26 @@ sweep --device none && fail "an entry that is not there compiles"
 grep -q 'compile/missing_entry' output || fail "a missing entry is not named"
 sed -i 's/ns::add</ns::vector_add</' vector_add.yaml
 
+# Both are compiled with the contract's own folders and macros, and editing a header there makes
+# trials anew.
+mkdir -p library/detail
+echo '#include "detail/one.h"' >library/one.h
+echo 'static_assert(ONE == 1);' >library/detail/one.h
+echo "compile: {include: [./library], define: {ONE: 1}, maxrregcount: 2 * BLOCK - 100}" >>vector_add.yaml
+sed -i '1i #include <one.h>' vector_add.cu ref.cu
+sweep || fail "a library: exit $?"
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "a library: not every configuration"
+echo '// edited' >>library/detail/one.h
+sweep
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "an edited library leaves old trials"
+sed -i 's/- 100/+ 0/' vector_add.yaml
+sweep --device none
+[[ $? -eq 2 ]] || fail "a limit on registers that cannot be is not refused"
+grep -q 'expected a limit from 1 to 255, found 256 with' output || fail "no word of the limit"
+sed -i '/^compile:/d' vector_add.yaml
+sed -i '1d' vector_add.cu ref.cu
+rm -r library
+
 # A reference that changes what it reads cannot be believed.
 sed -i 's/vector_add(/changes_input(/' ref.cu
 sed -i 's/entry: "vector_add</entry: "changes_input</' vector_add.yaml

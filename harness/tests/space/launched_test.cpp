@@ -43,6 +43,18 @@ TEST(LaunchedEntries, AWordOfAnotherKernelIsTheCallersMistake) {
                UsageError);
 }
 
+TEST(MaxRegisters, AreAsTheContractSays) {
+  TestKernel kernel({"N"});
+  kernel.param("BLOCK", {64, 512, 0}).let("threads", "2 * BLOCK");
+  const auto limit = [&](std::int64_t block) {
+    return max_registers(kernel.spec, {{"BLOCK", block}}, test_device());
+  };
+  EXPECT_EQ(limit(64), 0);
+  kernel.spec.compile.maxrregcount = kernel.expr("16384 / threads");
+  EXPECT_EQ(limit(64), 128);
+  for (const std::int64_t block : {16, 16384, 0}) EXPECT_THROW(limit(block), SpecError) << block;
+}
+
 TEST(MacrosOf, LeavesOutWhatStandsInAnyEntry) {
   KernelSpec kernel = two_launches("SPLIT > 1");
   const Config config = {{"SPLIT", 1}, {"T", "half"}};

@@ -198,6 +198,7 @@ TEST(LoadKernel, AResultThatOnlyAnOperationReadsNeedsNoBuffer) {
 KernelSpec with_launch(const std::string& key) {
   const TempFolder folder;
   folder.write("add.cu", "");
+  folder.write("below/x.h", "");
   return load_kernel(folder.write(
       "add.yaml",
       "kernel: add\nop: add_f32\narch: [80]\ndims: [N]\n"
@@ -267,6 +268,19 @@ TEST(LoadKernel, AnEntryIsAsCppNamesIt) {
                             "'foo <int>'", "foo-2", "class", "a::int", R"("a<\n>")", "a<é>"}) {
     EXPECT_THROW(with_launch(fmt::format("entry: {}", entry)), SpecError) << entry;
   }
+}
+
+TEST(LoadKernel, SaysHowItIsCompiled) {
+  const KernelSpec kernel = with_launch(
+      "early: 0\ncompile:\n  include: [., below/../below]\n  define: {X: 1, TYPE: unsigned int}\n"
+      "  std: 17\n  fast_math: true\n  maxrregcount: BLOCK + 2");
+  const CompileSpec& compile = kernel.compile;
+  ASSERT_EQ(compile.include.size(), 2u);
+  EXPECT_EQ(compile.include[1], kernel.yaml_path.parent_path() / "below");
+  EXPECT_THAT(compile.define, ElementsAre(Pair("TYPE", "unsigned int"), Pair("X", "1")));
+  EXPECT_EQ(compile.std, 17);
+  EXPECT_TRUE(compile.fast_math);
+  EXPECT_EQ(compile.maxrregcount->expr.text(), "BLOCK + 2");
 }
 
 TEST(LoadKernel, OperandsMayBeLeftOutAndResultsRounded) {
@@ -369,6 +383,10 @@ TEST(ContractHash, ChangesWithWhatATrialMeans) {
       {"relative: 1%", "relative: 2%"},
       {", element: 2.5", ""},
       {"deterministic: false", "deterministic: true"},
+      {"dims:", "compile: {std: 17}\ndims:"},
+      {"dims:", "compile: {fast_math: true}\ndims:"},
+      {"dims:", "compile: {maxrregcount: 2 * STAGES}\ndims:"},
+      {"dims:", "compile: {define: {X: 1}}\ndims:"},
   };
   for (const auto& [from, to] : edits) EXPECT_NE(edited(from, to).contract_hash, before) << to;
 }
@@ -383,6 +401,7 @@ TEST(ContractHash, KeepsOldResultsWhenOnlyTheSpaceChanges) {
       {"[80, 86, 89, \"90a\"]", "[90a]"},
       {"M: 256, N: 384", "M: 128, N: 384"},
       {"[cublaslt]", "[]"},
+      {"dims:", "compile: {std: 20, fast_math: false, include: [.]}\ndims:"},
       // A change of layout changes no meaning.
       {"STAGES * (BLOCK_M + BLOCK_N)", "STAGES*( BLOCK_M+BLOCK_N )"},
       {"{flops: 2 * M * N * K, ", "{ flops : 2 * M * N * K , "},
