@@ -120,6 +120,12 @@ void Screening::try_claimed(InFlight item) {
   check_interrupt();
   run_.report.compile_s += compiled.report.compile_ms / 1e3;
   if (item.replaces) {
+    // Another sweep may have tried it again since this one looked.
+    const std::optional<TrialRecord> stored = run_.store.find(run_.id, item.key);
+    if (stored && answers(*stored)) {
+      count(*stored, true, item.history_index);
+      return;
+    }
     const TrialRecord record = run_.try_config(kernel_, item.key, compiled, best_ns());
     run_.store.replace(run_.id, record);
     count(record, false, item.history_index);

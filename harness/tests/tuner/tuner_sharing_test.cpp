@@ -12,6 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 using Blocks = std::multiset<std::int64_t>;
 
@@ -94,6 +95,33 @@ TEST_F(TunerSharing, AtOnceTheyDivideTheWorkAndRepeatNone) {
   }
   EXPECT_THAT(sweep_states(), ElementsAre("done", "done"));
   EXPECT_THAT(Store::open_readonly(db()).check(), IsEmpty());
+}
+
+// Both tried again all that had failed, and a crash in the second took a result's place.
+TEST_F(TunerSharing, WhatAnotherHasTriedAgainIsNotTriedAgain) {
+  device_.on_run = [](const TrialRequest&) {
+    Outcome crash;
+    crash.status = Status::runtime;
+    crash.kind = "crash";
+    return crash;
+  };
+  run();
+  device_.ran.clear();
+  options_.retry_failed = true;
+  ScriptedDevice other;
+  device_.on_run = [&](const TrialRequest& request) {
+    if (device_.ran.size() == 1) {
+      Store store = Store::open(db());
+      Progress progress(Progress::Mode::silent, "");
+      Tuner(sweep_, other, compiler_, store, progress, options_).run();
+    }
+    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+  };
+  const SweepReport mine = run();
+  EXPECT_THAT(other.ran, SizeIs(10));
+  EXPECT_THAT(device_.ran, SizeIs(1));
+  EXPECT_EQ(mine.kept, 9u);
+  EXPECT_EQ(mine.counts.at({Status::correct, ""}), 10u);
 }
 
 }  // namespace
