@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void require_file(const fs::path& path) {
+  if (path.empty()) throw UsageError("expected the path of a database, found an empty one");
   if (!fs::is_regular_file(path)) throw UsageError(path.string() + ": no such database");
 }
 

@@ -43,7 +43,7 @@ void add_result_options(CLI::App& verb, ResultOptions& options) {
 }
 
 Store open_results(const ResultOptions& options) {
-  if (!options.db.empty()) return Store::open_readonly(options.db);
+  if (options.db) return Store::open_readonly(*options.db);
   if (!std::filesystem::exists(kDefaultDb)) {
     throw UsageError(std::string("no results yet: ") + kDefaultDb +
                      " does not exist; run assay sweep FILE, or name a database or a recording "

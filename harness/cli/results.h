@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "store/store.h"
@@ -12,7 +13,7 @@ namespace assay {
 
 /// Which results a verb looks at. These are the options that best, show and export share.
 struct ResultOptions {
-  std::string db;
+  std::optional<std::string> db;
   std::string op;
   std::string kernel;
   std::string problem;

@@ -36,6 +36,16 @@ std::uintmax_t size_of(const std::filesystem::path& path) {
   return missing ? 0 : size;
 }
 
+/// Opening a pipe waits for its writer, whatever signals arrive.
+void require_file(const std::filesystem::path& path) {
+  if (path.empty()) throw UsageError("expected the path of a database, found an empty one");
+  std::error_code missing;
+  const std::filesystem::file_status status = std::filesystem::status(path, missing);
+  if (std::filesystem::is_fifo(status) || std::filesystem::is_socket(status)) {
+    throw UsageError(fmt::format("{}: expected a database, found a pipe", path.string()));
+  }
+}
+
 }  // namespace
 
 Query::~Query() {
@@ -65,6 +75,7 @@ Database::Database(const std::filesystem::path& path, SQLite::Database handle)
     : path_(path), handle_(std::move(handle)) {}
 
 Database Database::open(const std::filesystem::path& path, std::chrono::milliseconds lock_timeout) {
+  require_file(path);
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
   if (!std::filesystem::is_directory(folder)) {
     throw Error(
@@ -85,6 +96,7 @@ Database Database::open(const std::filesystem::path& path, std::chrono::millisec
 }
 
 Database Database::open_readonly(const std::filesystem::path& path) {
+  require_file(path);
   try {
     Database database(path, SQLite::Database(path.string(), SQLite::OPEN_READONLY, kReadTimeoutMs));
     database.integer("SELECT count(*) FROM sqlite_schema");

@@ -88,7 +88,7 @@ Store Store::open(const std::filesystem::path& path, std::chrono::milliseconds l
 }
 
 Store Store::open_readonly(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) {
+  if (!path.empty() && !std::filesystem::exists(path)) {
     throw UsageError(fmt::format("there is no database {}; assay sweep makes one", path.string()));
   }
   if (is_recording(path)) {

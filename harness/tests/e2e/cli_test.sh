@@ -241,7 +241,11 @@ done
 expect 2 'nowhere\?]0;pwned' "$assay" sweep "nowhere$escape.yaml"
 
 # Paths that are none, sentences instead of the library's words.
-expect 2 'expected the path of a file' "$assay" sweep "$vector_add" --device none --db ''
+# A script's variable that is not set does not mean the default database.
+for verb in best show 'export --format csv' 'db check' 'import kernel_tuner.json' \
+  "sweep $vector_add --device none"; do
+  expect 2 'expected the path of a (database|file), found an empty one' "$assay" $verb --db ''
+done
 expect 2 'cannot create a.db: ' "$assay" sweep "$vector_add" --device none --db a.db/x.db
 expect 2 'cannot create a.db: ' "$assay" import kernel_tuner.json --db a.db/x.db
 ln -s loop loop

@@ -216,6 +216,15 @@ TEST(Refusal, SaysWhatTheFileIs) {
   EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "none.db"); }),
               StartsWith("there is no database"));
   EXPECT_FALSE(std::filesystem::exists(folder / "none.db"));
+  // Who waited for the pipe's writer could not be interrupted.
+  ASSERT_EQ(mkfifo((folder / "pipe.db").c_str(), 0600), 0);
+  for (const auto& [path, what] :
+       {std::pair(folder / "pipe.db", "pipe.db: expected a database, found a pipe"),
+        std::pair(std::filesystem::path(),
+                  "expected the path of a database, found an empty one")}) {
+    EXPECT_THAT(message_of<UsageError>([&] { Store::open(path); }), EndsWith(what));
+    EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(path); }), EndsWith(what));
+  }
   write_text(folder / "empty.db", "");
   EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "empty.db"); }),
               EndsWith("empty.db is empty, not an assay database"));
