@@ -53,7 +53,8 @@ std::string key_of(const Plan& plan, const InputMap& inputs) {
 
 std::string seeds_of(const InputMap& inputs) {
   std::string text = "of";
-  for (const auto& [name, input] : inputs) text += fmt::format(" {}={}", name, input->seed);
+  for (const auto& [name, input] : inputs)
+    text += fmt::format(" {}={}/{}", name, input->seed, static_cast<int>(input->kind));
   return text;
 }
 

@@ -14,8 +14,11 @@
 // only one tile misses it, its elements are off by 2.2e-2 of the rms, against a bound of
 // 2e-3 rms + 2u|ref|. One missing product in K = 4096 is 1.6e-2 of the rms. Sums kept in bf16 round
 // to 2^-9 of the partial sum at every step, which the elements near zero cannot hide: their bound
-// has no 2u|ref| to speak of. Where u is 2^-24, tf32 products (2.8e-4 in the norm) fail as well up
-// to K = 16384.
+// has no 2u|ref| to speak of.
+//
+// Products of f32 numbers can be made on tensor cores from tf32 parts, three for each product. One
+// alone is off by 2.8e-4 in the norm, whatever K is. So from K = 16384 on their limit stays at
+// 2^-12, 2.4e-4, where sums of three that are truncated come at K = 65536.
 //
 // Above K = 32768 the limits grow with the root of K, as a random walk does, and end at 2^-5 in the
 // norm. Nothing is known that is right and further off: a chain of tensor-core steps would be at
@@ -41,6 +44,7 @@ namespace assay {
 namespace {
 
 constexpr double kLongestChain = 32768;  // of products, up to which errors add up
+const double kMostF32Sums = std::ldexp(1.0, -12);
 
 /// fp32's least error of a sum whose parts cancel, for an element.
 double element_ratio(const Arithmetic& arithmetic) {
@@ -59,9 +63,10 @@ Arithmetic& Arithmetic::operator+=(const Arithmetic& other) {
   return *this;
 }
 
-Arithmetic sum_of_products(std::int64_t length) {
+Arithmetic sum_of_products(std::int64_t length, DType factors) {
   const auto k = static_cast<double>(length);
-  return {std::ldexp(std::min(k, std::sqrt(k * kLongestChain)), -26), 0, 0};
+  const double sums = std::ldexp(std::min(k, std::sqrt(k * kLongestChain)), -26);
+  return {factors == DType::f32 ? std::min(sums, kMostF32Sums) : sums, 0, 0};
 }
 
 Arithmetic sum_of_terms(std::int64_t length) {

@@ -26,8 +26,9 @@ struct Arithmetic {
   bool operator==(const Arithmetic&) const = default;
 };
 
-/// Of sums of so many products, which tensor cores may add.
-Arithmetic sum_of_products(std::int64_t length);
+/// Of sums of so many products, which tensor cores may add. `factors` is the dtype of what is
+/// multiplied.
+Arithmetic sum_of_products(std::int64_t length, DType factors = DType::bf16);
 /// Of plain sums of so many terms.
 Arithmetic sum_of_terms(std::int64_t length);
 /// Of functions that GPUs approximate.

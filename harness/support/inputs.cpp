@@ -95,9 +95,10 @@ std::shared_ptr<Input> Inputs::get(const BufferPlan& plan, std::uint64_t seed) {
   return input;
 }
 
-void Inputs::draw(Input& input, std::uint64_t seed) const {
-  if (input.seed == seed) return;
+void Inputs::draw(Input& input, std::uint64_t seed, DataKind kind) const {
+  if (input.seed == seed && input.kind == kind) return;
   input.seed = seed;
+  input.kind = kind;
   fill(input);
 }
 
@@ -106,6 +107,9 @@ void Inputs::fill(Input& input) const {
   const FillRecipe recipe = fill_recipe(input.plan);
   support_->fill(recipe.generator, input.plan.dtype, input.buffer.data, input.plan.elements(),
                  generator_key(input.seed, input.plan.name), recipe.first, recipe.second);
+  if (input.kind == DataKind::as_drawn) return;
+  support_->vary(input.kind, input.plan.dtype, input.buffer.data, input.plan.elements(),
+                 input.plan.shape.empty() ? 1 : input.plan.shape.back(), input.seed);
 }
 
 void Inputs::seal(Input& input) const {

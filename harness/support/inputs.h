@@ -15,9 +15,10 @@ namespace assay {
 struct Input {
   GuardedBuffer buffer;
   BufferPlan plan;
-  std::uint64_t seed = 0;  // what is in it follows from this, its name and the index
-  bool sealed = false;     // `seal` holds the hash of what was drawn
-  DeviceMemory seal;       // a 64-bit word
+  std::uint64_t seed = 0;              // what is in it follows from this, its name and the index,
+  DataKind kind = DataKind::as_drawn;  // and this
+  bool sealed = false;                 // `seal` holds the hash of what was drawn
+  DeviceMemory seal;                   // a 64-bit word
   DeviceMemory memory;
 };
 
@@ -31,8 +32,8 @@ class Inputs {
   /// The input of that name and shape, with what `seed` makes in it. Throws like fill_recipe, and
   /// CudaError.
   std::shared_ptr<Input> get(const BufferPlan& plan, std::uint64_t seed);
-  /// Enqueues the fill with what `seed` makes, unless that is in it.
-  void draw(Input& input, std::uint64_t seed) const;
+  /// Enqueues the fill with what `seed` makes, and makes it data of `kind`, unless that is in it.
+  void draw(Input& input, std::uint64_t seed, DataKind kind = DataKind::as_drawn) const;
   /// Enqueues the hash of what was drawn, so that a check can tell whether a kernel changed it.
   void seal(Input& input) const;
   /// Restores an input that a kernel has changed, and its guard zones.

@@ -484,6 +484,33 @@ extern "C" __global__ void assay_round(int rounded, int dtype, void* data, i64 n
   }
 }
 
+// The order of assay::DataKind.
+enum DataKind { kAsDrawn, kShifted, kScaledRows, kSparse, kConstant, kLarge };
+
+// Makes other data of random numbers, in place. A row has `columns` elements.
+extern "C" __global__ void assay_vary(int kind, int dtype, void* data, i64 n, i64 columns, u64 key) {
+  for (i64 i = first_index(); i < n; i += stride()) {
+    double value = load(dtype, data, i);
+    switch (kind) {
+      case kShifted:
+        value += 0.25;
+        break;
+      case kScaledRows:
+        value *= exp2f(-(float)(random_bits(key, i / columns) % 9));
+        break;
+      case kSparse:
+        if (random_bits(key, i / 32) & 1) value = 0;
+        break;
+      case kConstant:
+        value = 0.25;
+        break;
+      case kLarge:
+        value *= 64;
+    }
+    store(dtype, data, i, value);
+  }
+}
+
 extern "C" __global__ void assay_poison(u32* words, i64 n) {
   for (i64 i = first_index(); i < n; i += stride()) words[i] = kPoisonWord;
 }

@@ -22,6 +22,7 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       module_(load_module(driver, cubin)),
       sink_(allocate(driver, sizeof(std::uint32_t))),
       fill_(function("assay_fill")),
+      vary_(function("assay_vary")),
       hash_(function("assay_hash")),
       guard_(function("assay_guard")),
       compare_(function("assay_compare")),
@@ -127,6 +128,12 @@ void SupportKernels::round(DType rounded, DType dtype, CUdeviceptr data,
                            std::int64_t elements) const {
   launch(round_, std::max(elements, kThreads), static_cast<int>(rounded), static_cast<int>(dtype),
          data, elements);
+}
+
+void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,
+                          std::int64_t columns, std::uint64_t key) const {
+  launch(vary_, elements, static_cast<int>(kind), static_cast<int>(dtype), data, elements, columns,
+         key);
 }
 
 void SupportKernels::poison(CUdeviceptr begin, std::size_t bytes) const {

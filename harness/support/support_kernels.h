@@ -51,6 +51,17 @@ enum class Pointwise : int { copy, add, multiply, relu, silu, gelu, gelu_tanh, g
 /// What is made of a row; support.cu mirrors the order.
 enum class Rowwise : int { sum, softmax, layer_norm, rms_norm };
 
+/// What random numbers can be made into, so that a kernel meets data on which a shortcut is wrong.
+/// support.cu mirrors the order.
+enum class DataKind : int {
+  as_drawn,
+  shifted,      // by 0.25, so that their mean is not zero
+  scaled_rows,  // each by a power of two from 2^-8 to 1
+  sparse,       // half of the runs of 32 are zero
+  constant,     // 0.25
+  large,        // 64 times as large
+};
+
 /// The poison word, which fills outputs, scratch and guard zones before a checked launch. It is a
 /// NaN as f32, and each half of it is a NaN as bf16 and as f16.
 constexpr std::uint32_t kPoisonWord = 0x7FA57FA5;
@@ -64,6 +75,9 @@ class SupportKernels {
   /// `first` and `second` are the generator's own numbers: see FillRecipe.
   void fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
             std::uint64_t key, double first, double second) const;
+  /// Makes data of `kind` of random numbers, in place. A row has `columns` elements.
+  void vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,
+            std::int64_t columns, std::uint64_t key) const;
   /// Adds the hash of `bytes` at `data` (8-byte aligned) to the 64-bit word at `sum`.
   void hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const;
   /// Sets the 64-bit word at `found` (0 before) to ~distance of the changed byte that is nearest to
@@ -120,7 +134,7 @@ class SupportKernels {
   int sm_count_;
   Module module_;
   DeviceMemory sink_;
-  CUfunction fill_, hash_, guard_, compare_, sum_squares_, gather_, pointwise_, rowwise_,
+  CUfunction fill_, vary_, hash_, guard_, compare_, sum_squares_, gather_, pointwise_, rowwise_,
       gather_rows_, scatter_rows_, round_, poison_, read_, hold_, stamp_, empty_;
 };
 

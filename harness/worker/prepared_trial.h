@@ -34,10 +34,12 @@ class PreparedTrial {
   Validation check();
   /// The same with L2 evicted before the launch. The timing is then different, so races show.
   Validation check_cold();
-  /// The same as most timed launches: other inputs, and numbers like the right ones in outputs and
-  /// scratch. A kernel that does nothing where its work seems done shows. `launches` others come
-  /// before it.
+  /// The same after `launches` others, with numbers like the right ones in outputs and scratch, as
+  /// ahead of most timed launches. A kernel that does nothing where its work seems done shows.
   Validation check_over_numbers(int launches);
+  /// Checks a launch on inputs of that kind, which `seed` makes. Does nothing where the reference
+  /// cannot say what is right: it overflows, or is zero everywhere.
+  void check_on(DataKind kind, std::uint64_t seed);
   /// See unchecked_note().
   const std::string& reference_note() const { return reference_note_; }
 

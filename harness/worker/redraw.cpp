@@ -8,8 +8,12 @@ namespace {
 // Outputs are poisoned ahead of one timed launch in so many.
 constexpr std::uint64_t kDrawsPerPoison = 4;
 
+Generator generator_of(const BufferPlan& input) {
+  return row_of(generators(), "generator", input.generator).id;
+}
+
 bool is_random(const BufferPlan& input) {
-  const Generator generator = row_of(generators(), "generator", input.generator).id;
+  const Generator generator = generator_of(input);
   return is_floating(input.dtype) &&
          (generator == Generator::normal || generator == Generator::uniform);
 }
@@ -49,8 +53,11 @@ Redraw::Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs,
   }
 }
 
-void Redraw::draw_inputs(std::uint64_t seed) const {
-  for (const auto& input : random_inputs_) worker_->inputs.draw(*input, seed);
+void Redraw::draw_inputs(std::uint64_t seed, DataKind kind) const {
+  for (const auto& input : random_inputs_) {
+    const bool any_range = generator_of(input->plan) == Generator::normal;
+    worker_->inputs.draw(*input, seed, any_range ? kind : DataKind::as_drawn);
+  }
 }
 
 void Redraw::poison() const { worker_->support.poison(arena_begin_, arena_bytes_); }

@@ -20,7 +20,9 @@ class Redraw {
 
   /// Enqueues other numbers for inputs that hold nothing but random numbers. Others, such as
   /// indices, may decide how much work there is, and stay.
-  void draw_inputs(std::uint64_t seed) const;
+  void draw_inputs(std::uint64_t seed) const { draw_inputs(seed, DataKind::as_drawn); }
+  /// The same, and makes data of `kind` of those for which the contract sets no range.
+  void draw_inputs(std::uint64_t seed, DataKind kind) const;
   /// Enqueues the poison of outputs, scratch and guard zones.
   void poison() const;
   /// Enqueues numbers like the right ones for outputs and scratch.

@@ -16,7 +16,7 @@ class Gemm : public Operation {
  public:
   std::vector<OutputShape> outputs(const OperationCall& call) const override {
     const GemmShape gemm = gemm_shape(call);
-    return {{{gemm.m, gemm.n}, sum_of_products(gemm.k)}};
+    return {{{gemm.m, gemm.n}, sum_of_products(gemm.k, gemm.dtype)}};
   }
 
   void compute(const OperationCall& call, OperationEngine& engine) const override {

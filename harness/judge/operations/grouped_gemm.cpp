@@ -23,7 +23,7 @@ class GroupedGemm : public Operation {
       throw oracle_failure(fmt::format("grouped_gemm: {} groups need {} starts, found {}",
                                        num_groups, num_groups + 1, num_starts));
     }
-    return {{{a.shape.at(0), n}, sum_of_products(k)}};
+    return {{{a.shape.at(0), n}, sum_of_products(k, a.dtype)}};
   }
 
   void compute(const OperationCall& call, OperationEngine& engine) const override {

@@ -367,6 +367,7 @@ Kernel find_kernel(const std::string& entry) {
       {"assay_gather_rows", empty},
       {"assay_scatter_rows", empty},
       {"assay_round", empty},
+      {"assay_vary", empty},
       {"assay_poison", poison},
       {"assay_read", read},
       {"assay_hold", hold},

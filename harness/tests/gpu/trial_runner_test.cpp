@@ -257,6 +257,17 @@ TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
   EXPECT_EQ(wrong.candidates[0].outcome.kind, "state");
 }
 
+// On the data of the contract these are right, so they pass the screening.
+TEST_F(TrialRunnerTest, NoShortcutThatHoldsForOneKindOfDataWins) {
+  for (const char* name : {"assumes_unit_rows", "softmax_without_maximum"}) {
+    const TrialRequest request = request_of(broken_kernel(name), runner_->info());
+    const RerankResult result = runner_->rerank({request}, {}, {.rounds = 9});
+    EXPECT_EQ(to_text(result.candidates[0].outcome.status), "correctness") << name;
+    EXPECT_THAT(result.candidates[0].outcome.message, testing::HasSubstr("; its inputs were "))
+        << name;
+  }
+}
+
 TEST_F(TrialRunnerTest, CeilingsMakeTooFastImplausible) {
   const Ceilings ceilings = runner_->measure_ceilings();
   EXPECT_GT(ceilings.read_bytes_per_s, 1e11);

@@ -99,7 +99,8 @@ Verdict judge_sums(DType dtype, std::int64_t length, const Sum& sum, int input_b
     squares += references.back() * references.back();
   }
   const Tolerance tolerance =
-      derive_tolerance(dtype, sum_of_products(length), std::sqrt(squares / elements));
+      derive_tolerance(dtype, sum_of_products(length, input_bits == 24 ? DType::f32 : DType::bf16),
+                       std::sqrt(squares / elements));
   Verdict verdict;
   double error_squares = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -157,7 +158,7 @@ TEST(Tolerance, SumsKeptInBf16Fail) {
 
 TEST(Tolerance, Tf32ProductsOfF32InputsFail) {
   constexpr int kTf32Bits = 11;
-  for (const std::int64_t length : {128, 4096}) {
+  for (const std::int64_t length : {128, 4096, 32768}) {
     EXPECT_TRUE(judge_sums(DType::f32, length, one_by_one, 24, 24).passes()) << length;
     EXPECT_FALSE(judge_sums(DType::f32, length, one_by_one, 24, kTf32Bits).passes()) << length;
   }
