@@ -13,11 +13,15 @@ namespace assay {
 namespace {
 
 /// Whether the character at the start of `text`, `length` bytes long, is a control character: of
-/// ASCII, or U+0080 to U+009F, which some terminals obey, too.
+/// ASCII, or U+0080 to U+009F, which some terminals obey, too, or U+202A to U+202E or U+2066 to
+/// U+2069, which turn round what stands behind them, be it on a terminal or in an exported header.
 bool is_control(std::string_view text, std::size_t length) {
   const auto byte = [text](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
-  return length == 2 && byte(0) == 0xC2 && byte(1) < 0xA0;
+  if (length == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
+  if (length != 3 || byte(0) != 0xE2) return false;
+  return (byte(1) == 0x80 && byte(2) >= 0xAA && byte(2) <= 0xAE) ||
+         (byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9);
 }
 
 std::string without_controls(std::string_view text, std::string_view kept) {

@@ -17,6 +17,14 @@ TEST(Terminal, NothingCommandsIt) {
   EXPECT_EQ(printable("\x9b\xff\xc3"), "???");
 }
 
+// "gemm\u202e" turned round all of a table's row behind the name.
+TEST(Terminal, NothingTurnsItRound) {
+  EXPECT_EQ(printable("a\u202a\u202b\u202c\u202d\u202ez"), "a?????z");
+  EXPECT_EQ(printable("a\u2066\u2067\u2068\u2069z"), "a????z");
+  const std::string beside = "\u2029\u202f\u2065\u206a";
+  EXPECT_EQ(printable(beside), beside);
+}
+
 TEST(Terminal, TextStays) {
   const std::string text = "two\n\tlines, \xc2\xa0 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\r\n";
   EXPECT_EQ(printable(text), text);
