@@ -71,6 +71,7 @@ int run(int argc, char** argv) {
       "3 the machine; 130 interrupted\n"
       "first steps: assay doctor; assay list; assay sweep sweeps/gemm.yaml; assay best");
   std::function<int()> verb;
+  assay::add_new(app, verb);
   assay::add_list(app, verb);
   assay::add_sweep(app, verb);
   assay::add_best(app, verb);

@@ -17,6 +17,7 @@ using Verb = std::function<int()>;
 // When the command line names the subcommand, its callback only sets `run`, and main calls `run`
 // afterwards. So what a verb throws (UsageError, Error, Interrupted) never passes through the
 // parser.
+void add_new(CLI::App& app, Verb& run);
 void add_list(CLI::App& app, Verb& run);
 void add_sweep(CLI::App& app, Verb& run);
 void add_best(CLI::App& app, Verb& run);

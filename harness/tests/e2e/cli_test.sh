@@ -33,7 +33,7 @@ vector_add=$tree/kernels/vector_add.yaml
 expect 2 'subcommand' "$assay"
 expect 0 'sweep' "$assay" --help
 expect 0 'assay [0-9]+\.' "$assay" --version
-for verb in list sweep best show export doctor db; do expect 0 'example' "$assay" $verb --help; done
+for verb in new list sweep best show export doctor db; do expect 0 'example' "$assay" $verb --help; done
 expect 2 '"swep"; did you mean "sweep"' "$assay" swep
 expect 2 'no-such-option' "$assay" sweep "$vector_add" --no-such-option
 expect 2 'FILE' "$assay" sweep
@@ -52,6 +52,27 @@ expect 2 'nowhere.jsonl' "$assay" sweep "$vector_add" --device replay:nowhere.js
 expect 2 "/gemm.jsonl has no sweep named 'vector_add'; it holds gemm" "$assay" sweep "$vector_add" \
   --device "replay:$tree/results/recorded/nvidia_h200/gemm.jsonl"
 expect 3 'noise.yaml is not an assay database' "$assay" best --db noise.yaml --json
+
+# A draft loads and compiles once its guesses are taken.
+mkdir drafts
+cat >drafts/scale.cu <<'CUDA'
+template <typename T, int BLOCK>
+__global__ void scale(const T* x, T* y, float factor, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = factor * x[i];
+}
+CUDA
+cat >drafts/scale_reference.cu <<'CUDA'
+__global__ void reference(const float* x, float* y, float factor, int n) {
+  for (int i = threadIdx.x; i < n; i += 256) y[i] = factor * x[i];
+}
+CUDA
+expect 0 'scale.yaml: fill in the lines that begin with #\?' "$assay" new drafts/scale.cu
+expect 2 'scale.yaml:[0-9]+:1: expected the key' "$assay" list drafts/scale.yaml
+expect 2 'scale.yaml: is there already; nothing is overwritten' "$assay" new drafts/scale.cu
+sed -i 's/^#? //' drafts/scale.yaml
+expect 0 '3 of 3 trials' "$assay" sweep drafts/scale.yaml --device none --db drafts.db
+expect 2 'cannot read nowhere.cu' "$assay" new nowhere.cu
 
 # Budgets and seeds that mean nothing, on the command line and in a file.
 for count in -1 0 2.5 many; do

@@ -1,0 +1,42 @@
+// `assay new KERNEL.cu`: writes a contract to fill in beside the kernel.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/terminal.h"
+#include "cli/verbs.h"
+#include "spec/draft.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+int write_draft(const fs::path& source) {
+  const fs::path contract = fs::path(source).replace_extension(".yaml");
+  const std::string draft = draft_contract(source);
+  if (fs::exists(contract)) {
+    throw UsageError(contract.string() + ": is there already; nothing is overwritten");
+  }
+  write_file_atomic(contract, draft);
+  print_out("{0}: fill in the lines that begin with #?, then try: assay list {0}\n",
+            contract.string());
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_new(CLI::App& app, Verb& run) {
+  auto source = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("new", "draft a contract for a kernel, beside its source");
+  verb->add_option("KERNEL.cu", *source, "the source of the kernel")->required();
+  verb->footer("example: assay new saxpy.cu");
+  verb->callback([source, &run] { run = [source] { return write_draft(*source); }; });
+}
+
+}  // namespace assay
