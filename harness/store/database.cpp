@@ -36,13 +36,17 @@ std::uintmax_t size_of(const std::filesystem::path& path) {
   return missing ? 0 : size;
 }
 
-/// Opening a pipe waits for its writer, whatever signals arrive.
+/// Refuses what SQLite has no good word for. To open a pipe waits for its writer, whatever signals
+/// arrive.
 void require_file(const std::filesystem::path& path) {
   if (path.empty()) throw UsageError("expected the path of a database, found an empty one");
   std::error_code missing;
   const std::filesystem::file_status status = std::filesystem::status(path, missing);
   if (std::filesystem::is_fifo(status) || std::filesystem::is_socket(status)) {
     throw UsageError(fmt::format("{}: expected a database, found a pipe", path.string()));
+  }
+  if (std::filesystem::is_directory(status)) {
+    throw UsageError(fmt::format("{}: expected a database, found a folder", path.string()));
   }
 }
 
