@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# An NVRTC that cannot list the headers it reads compiles all the same. With the stand-in for it.
+# Arguments: the program, the tree, the folder of the stand-in for NVRTC.
+set -uo pipefail
+
+assay=$1
+tree=$2
+plain=${LD_LIBRARY_PATH:-}
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+
+sweep() { "$assay" sweep "$1" --device none --db "$2" --budget-configs 2 >output 2>&1; }
+codes() { sqlite3 "$1" "SELECT config.text, cubin_hash FROM trial JOIN config ON config.id = config_id"; }
+
+sweep "$tree/kernels/vector_add.yaml" old.db || fail "the sweep ends with exit $?"
+grep -q 'correct/compiled *2' output || fail "nothing is compiled"
+(LD_LIBRARY_PATH=$plain; sweep "$tree/kernels/vector_add.yaml" new.db) || fail "NVRTC: exit $?"
+[[ $(find cache -name '*.cubin' | wc -l) -eq 4 ]] || fail "the two are taken for one compiler"
+[[ $(codes old.db) == "$(codes new.db)" ]] || fail "it compiles to other machine code"
+sweep "$tree/harness/tests/kernels/broken/fails_to_compile.yaml" old.db
+[[ $? -eq 1 ]] || fail "a mistake of a kernel: exit $?"
+"$assay" show --failures --db old.db >output 2>&1
+grep -q 'fails_to_compile.cu([0-9]*): error' output || fail "a mistake of a kernel has no line"
+echo ok
