@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/cubin_info.h"
+#include "base/nearest.h"
 #include "spec/entry.h"
 
 namespace assay {
@@ -27,7 +28,11 @@ std::int64_t parameter_bytes(const KernelSpec& kernel, const std::string& name) 
 std::vector<std::int64_t> sizes_of(const KernelSpec& kernel, const LaunchSpec& launch) {
   std::vector<std::int64_t> sizes;
   if (!launch.args) {
-    for (const ArgSpec& arg : kernel.args) sizes.push_back(parameter_bytes(kernel, arg.name));
+    for (const ArgSpec& arg : kernel.args) {
+      const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+      if (buffer && !buffer->symbol.empty()) continue;
+      sizes.push_back(parameter_bytes(kernel, arg.name));
+    }
     return sizes;
   }
   for (const LaunchArgSpec& arg : *launch.args) {
@@ -65,6 +70,28 @@ void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSp
   std::vector<std::int64_t> sizes;
   for (const auto& arg : reference.args) sizes.push_back(parameter_bytes(kernel, arg.name));
   check_sizes(reference.args_where, reference.entry, entries_of(cubin).at(symbol), sizes);
+}
+
+void check_constants(const KernelSpec& kernel, const Plan& plan, const std::string& cubin) {
+  const auto constants = constants_of(cubin);
+  for (const ArgSpec& arg : kernel.args) {
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    if (!buffer || buffer->symbol.empty()) continue;
+    const auto found = constants.find(buffer->symbol);
+    if (found == constants.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, size] : constants) names.push_back(name);
+      throw SpecError(arg.where,
+                      fmt::format("expected a __constant__ variable of the source, found \"{}\"{}",
+                                  buffer->symbol, suggestion(buffer->symbol, names)));
+    }
+    const std::int64_t bytes = plan.find_buffer(arg.name)->bytes();
+    if (bytes > found->second) {
+      throw PlanError(fmt::format("{} with {}: {} has {} bytes, but the variable {} has {}",
+                                  kernel.name, to_text(plan.config), arg.name, bytes,
+                                  buffer->symbol, found->second));
+    }
+  }
 }
 
 }  // namespace assay

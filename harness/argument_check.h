@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "spec/kernel_spec.h"
+#include "space/plan.h"
 
 namespace assay {
 
@@ -17,5 +17,9 @@ void check_launch_arguments(const KernelSpec& kernel, const Config& config,
 /// The same for a kernel of the reference, which the cubin has under the name `symbol`.
 void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
                                const std::string& symbol, const std::string& cubin);
+
+/// Checks that the cubin has the `__constant__` variables that arguments are copied to. Throws
+/// SpecError at an argument whose variable is missing, PlanError for one that is too small.
+void check_constants(const KernelSpec& kernel, const Plan& plan, const std::string& cubin);
 
 }  // namespace assay

@@ -120,12 +120,15 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
   if (!compiled.ok) {
     record.outcome = compile_failure(compiled);
   } else {
+    std::string cubin;
     if (std::filesystem::exists(compiled.cubin_path)) {  // else the worker says that it is gone
-      check_launch_arguments(kernel, key.config, compiled.symbols, read_file(compiled.cubin_path));
+      cubin = read_file(compiled.cubin_path);
+      check_launch_arguments(kernel, key.config, compiled.symbols, cubin);
     }
     const AddElapsed busy(report.device_s);
     try {
       TrialRequest request = request_of(kernel, key.problem, key.config, compiled);
+      if (!cubin.empty()) check_constants(kernel, request.plan, cubin);
       request.best_ns = best_ns;
       record.outcome = device.run(request);
     } catch (const PlanError& error) {

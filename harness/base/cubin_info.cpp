@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kCode = ".text.", kInfo = ".nv.info.";
 constexpr std::string_view kZeroed = ".nv.global", kInitialised = ".nv.global.init";
+constexpr std::string_view kConstants = ".nv.constant3";
 constexpr unsigned char kSizedForm = 4, kParameter = 0x17;
 constexpr std::size_t kParameterBytes = 12;
 
@@ -79,6 +80,22 @@ std::vector<Section> sections_of(std::string_view cubin) {
   return sections;
 }
 
+/// Calls `visit` with each variable: its symbol, its name and the section that it lies in.
+template <typename Visit>
+void for_each_variable(const std::vector<Section>& sections, const Visit& visit) {
+  for (const Section& table : sections) {
+    if (table.header.sh_type != SHT_SYMTAB || table.header.sh_link >= sections.size()) continue;
+    const std::string_view names = sections[table.header.sh_link].bytes;
+    for (std::uint64_t offset = 0; const auto symbol = read<Elf64_Sym>(table.bytes, offset);
+         offset += sizeof(Elf64_Sym)) {
+      if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx >= sections.size()) {
+        continue;
+      }
+      visit(*symbol, std::string(text_at(names, symbol->st_name)), sections[symbol->st_shndx]);
+    }
+  }
+}
+
 }  // namespace
 
 std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cubin) {
@@ -92,27 +109,27 @@ std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cub
 }
 
 std::vector<VariableSection> variables_of(std::string_view cubin) {
-  const std::vector<Section> sections = sections_of(cubin);
   std::map<std::uint64_t, VariableSection> found;  // by section
-  for (const Section& table : sections) {
-    if (table.header.sh_type != SHT_SYMTAB || table.header.sh_link >= sections.size()) continue;
-    const std::string_view names = sections[table.header.sh_link].bytes;
-    for (std::uint64_t offset = 0; const auto symbol = read<Elf64_Sym>(table.bytes, offset);
-         offset += sizeof(Elf64_Sym)) {
-      if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx >= sections.size()) {
-        continue;
-      }
-      const Section& section = sections[symbol->st_shndx];
-      if (section.name != kZeroed && section.name != kInitialised) continue;
-      VariableSection& variables = found[symbol->st_shndx];
-      variables.bytes = section.header.sh_size;
-      variables.variables.push_back(
-          {std::string(text_at(names, symbol->st_name)), symbol->st_value});
-    }
-  }
+  for_each_variable(sections_of(cubin),
+                    [&](const Elf64_Sym& symbol, std::string name, const Section& section) {
+                      if (section.name != kZeroed && section.name != kInitialised) return;
+                      VariableSection& variables = found[symbol.st_shndx];
+                      variables.bytes = section.header.sh_size;
+                      variables.variables.push_back({std::move(name), symbol.st_value});
+                    });
   std::vector<VariableSection> list;
   for (auto& [index, variables] : found) list.push_back(std::move(variables));
   return list;
+}
+
+std::map<std::string, std::int64_t> constants_of(std::string_view cubin) {
+  std::map<std::string, std::int64_t> sizes;
+  for_each_variable(sections_of(cubin),
+                    [&](const Elf64_Sym& symbol, const std::string& name, const Section& section) {
+                      if (section.name == kConstants)
+                        sizes[name] = static_cast<std::int64_t>(symbol.st_size);
+                    });
+  return sizes;
 }
 
 }  // namespace assay

@@ -28,4 +28,7 @@ struct VariableSection {
 /// same memory; `__constant__` memory is not.
 std::vector<VariableSection> variables_of(std::string_view cubin);
 
+/// The `__constant__` variables of a cubin, each with its size in bytes.
+std::map<std::string, std::int64_t> constants_of(std::string_view cubin);
+
 }  // namespace assay

@@ -172,7 +172,9 @@ Expr Expr::parse(std::string_view text, const Symbols& symbols) {
 }
 
 Expr Expr::parse_real(std::string_view text, const Symbols& symbols) {
-  return compiled(text, compile_expr(text, symbols, true));
+  Expr expr = compiled(text, compile_expr(text, symbols, true));
+  expr.real_ = true;
+  return expr;
 }
 
 Expr Expr::compiled(std::string_view text, std::vector<Op> code) {

@@ -62,6 +62,8 @@ class Expr {
   /// The slots it reads, ascending, without repeats.
   const std::vector<int>& slots() const { return slots_; }
   const std::string& text() const { return text_; }
+  /// Whether it came from parse_real().
+  bool is_real() const { return real_; }
 
   struct Op;  // one instruction of the compiled form
 
@@ -69,6 +71,7 @@ class Expr {
   static Expr compiled(std::string_view text, std::vector<Op> code);
 
   std::string text_;
+  bool real_ = false;
   std::vector<int> slots_;
   std::shared_ptr<const std::vector<Op>> code_;
 };

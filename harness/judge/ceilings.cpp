@@ -35,8 +35,8 @@ double product_flops_per_s(const Driver& driver, CUstream stream, const SupportK
   const DeviceMemory a = allocate(driver, matrix_bytes);
   const DeviceMemory b = allocate(driver, matrix_bytes);
   const DeviceMemory c = allocate(driver, matrix_bytes);
-  support.fill(Generator::normal, dtype, a.get(), size * size, generator_key(1, "a"), 0, 0);
-  support.fill(Generator::normal, dtype, b.get(), size * size, generator_key(1, "b"), 0, 0);
+  support.fill(Generator::normal, dtype, a.get(), size * size, generator_key(1, "a"), 0, 1);
+  support.fill(Generator::normal, dtype, b.get(), size * size, generator_key(1, "b"), 0, 1);
   OperationCall call;
   call.operands["a"] = {a.get(), dtype, {size, size}};
   call.operands["b"] = {b.get(), dtype, {size, size}};
@@ -71,7 +71,7 @@ Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKe
     const std::size_t bytes = std::min(kMostCopyBytes, free_bytes / 4) / 4096 * 4096;
     const DeviceMemory data = allocate(driver, bytes);
     support.fill(Generator::normal, DType::f32, data.get(), static_cast<std::int64_t>(bytes / 4), 1,
-                 0, 0);
+                 0, 1);
     ceilings.copy_bytes_per_s = copy_bytes_per_s(driver, stream, timer, data.get(), bytes);
     ceilings.read_bytes_per_s =
         static_cast<double>(bytes) /
@@ -112,7 +112,7 @@ std::optional<std::string> implausible(const Plan& plan, double time_ns, const C
   // Outputs may still be in L2 when the last event fires. So only what must be read counts.
   std::int64_t written = 0;
   for (const BufferPlan* buffer : plan.buffers()) {
-    if (buffer->role == Role::out) written += buffer->bytes();
+    if (is_output(buffer->role)) written += buffer->bytes();
   }
   const auto bytes = static_cast<double>(plan.bytes - written);
   const double bytes_per_s = std::max(ceilings.read_bytes_per_s, ceilings.copy_bytes_per_s);

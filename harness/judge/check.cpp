@@ -32,17 +32,6 @@ std::optional<Failure> guard_failure(const GuardedBuffer& buffer, std::uint64_t 
 
 }  // namespace
 
-std::string coordinate_text(const std::string& name, const std::vector<std::int64_t>& shape,
-                            std::uint64_t index) {
-  std::string inner;
-  for (auto extent = shape.rbegin(); extent != shape.rend(); ++extent) {
-    const auto size = static_cast<std::uint64_t>(*extent);
-    inner = fmt::format("{}{}{}", index % size, inner.empty() ? "" : ",", inner);
-    index /= size;
-  }
-  return fmt::format("{}[{}]", name, inner);
-}
-
 double relative_error(const Comparison& found) {
   if (found.squared_error == 0) return 0;
   // An error has no ratio to a reference of zeros. The cap is the one that support.cu uses for a
@@ -55,7 +44,8 @@ std::optional<Failure> comparison_failure(
     const CheckedOutput& output, const Comparison& found,
     const std::function<std::string(std::uint64_t)>& element_text) {
   const std::string& name = output.buffer.name;
-  const auto elements = static_cast<std::uint64_t>(element_count(output.shape));
+  const auto elements =
+      static_cast<std::uint64_t>(compared_elements(output.part, element_count(output.shape)));
   if (found.compared != elements) {
     return incorrect("mismatch",
                      fmt::format("{}: compared {} of {} elements; the check did not run", name,
@@ -67,7 +57,7 @@ std::optional<Failure> comparison_failure(
         fmt::format("{}: {} of {} elements ({:.3g} %) were never written, the first is {}", name,
                     found.unwritten, elements,
                     100.0 * static_cast<double>(found.unwritten) / static_cast<double>(elements),
-                    coordinate_text(name, output.shape, ~found.not_first_unwritten)));
+                    part_text(output.part, name, output.shape, ~found.not_first_unwritten)));
   }
   const double error = relative_error(found);
   const std::string norms =
@@ -137,9 +127,7 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
     const CUdeviceptr end = buffer.data + buffer.bytes;
     support_->guard(buffer.begin, buffer.data - buffer.begin, true, results + slots.guard(i));
     support_->guard(end, buffer.end - end, false, results + slots.guard(i) + 8);
-    if (i < slots.num_inputs + slots.num_outputs) {
-      support_->hash(buffer.data, buffer.bytes, results + slots.hash(i));
-    }
+    if (i < slots.num_inputs) support_->hash(buffer.data, buffer.bytes, results + slots.hash(i));
   }
   for (std::size_t i = 0; i < slots.num_inputs; ++i) {
     driver_->check(
@@ -151,12 +139,18 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
     const ModuleMemory& memory = buffers.variables[i].memory;
     support_->hash(memory.data, memory.bytes, results + slots.variables(i));
   }
+  std::vector<ComparedPair> pairs;
   for (std::size_t i = 0; i < slots.num_outputs; ++i) {
     const CheckedOutput& output = buffers.outputs[i];
-    const Operand& reference = output.reference->operand;
-    support_->compare(output.dtype, output.buffer.data, reference.dtype, reference.data,
-                      element_count(output.shape), output.tolerance.element_factor,
-                      output.tolerance.element_floor, results + slots.comparison(i));
+    const ComparedPair& pair = pairs.emplace_back(pair_of(output));
+    const auto& [found, expected, memory] = pair;
+    support_->compare(found.dtype, found.data, expected.dtype, expected.data, found.elements(),
+                      output.tolerance.element_factor, output.tolerance.element_floor,
+                      results + slots.comparison(i));
+    // The order in which a sum is made is no matter.
+    if (output.part.sum) continue;
+    const auto bytes = static_cast<std::size_t>(found.elements() * size_bytes(found.dtype));
+    support_->hash(found.data, bytes, results + slots.hash(slots.num_inputs + i));
   }
   read_back(slots.bytes());
 
@@ -198,7 +192,7 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
     Comparison found;
     std::memcpy(&found, at(slots.comparison(i)), sizeof found);
     std::optional<Failure> failure = comparison_failure(
-        output, found, [&](std::uint64_t index) { return element_text(output, index); });
+        output, found, [&](std::uint64_t index) { return element_text(output, pairs[i], index); });
     // A stray write may have hit the reference instead of the memory beside the output.
     if (failure && reference_changed(output)) {
       report.damaged_reference = true;
@@ -221,15 +215,25 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
   return report;
 }
 
-std::string Checker::element_text(const CheckedOutput& output, std::uint64_t index) const {
-  DeviceWord<double> word(*driver_, stream_);
-  const auto first = static_cast<std::int64_t>(index);
-  support_->gather(output.dtype, output.buffer.data, first, 1, 1, word.pointer());
-  const double found = word.read();
-  const Operand& reference = output.reference->operand;
-  support_->gather(reference.dtype, reference.data, first, 1, 1, word.pointer());
-  const double expected = word.read();
-  const std::string place = coordinate_text(output.buffer.name, output.shape, index);
+Checker::ComparedPair Checker::pair_of(const CheckedOutput& output) const {
+  ComparedPair pair;
+  const Operand whole{output.buffer.data, output.dtype, output.shape};
+  pair.found = take_part(*driver_, stream_, *support_, output.part, whole, pair.memory[0]);
+  pair.expected = take_part(*driver_, stream_, *support_, output.part, output.reference->operand,
+                            pair.memory[1]);
+  return pair;
+}
+
+std::string Checker::element_text(const CheckedOutput& output, const ComparedPair& pair,
+                                  std::uint64_t index) const {
+  const auto read = [&](const Operand& operand) {
+    DeviceWord<double> word(*driver_, stream_);
+    support_->gather(operand.dtype, operand.data, static_cast<std::int64_t>(index), 1, 1,
+                     word.pointer());
+    return word.read();
+  };
+  const double found = read(pair.found), expected = read(pair.expected);
+  const std::string place = part_text(output.part, output.buffer.name, output.shape, index);
   if (!is_floating(output.dtype)) {
     return fmt::format("{} is {:.20g}, expected {:.20g}", place, found, expected);
   }

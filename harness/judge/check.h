@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/trial.h"
+#include "judge/output_part.h"
 #include "judge/reference.h"
 #include "judge/tolerance.h"
 #include "support/arena.h"
@@ -24,6 +26,7 @@ struct CheckedOutput {
   std::vector<std::int64_t> shape;
   const ReferenceOutput* reference = nullptr;
   Tolerance tolerance;
+  OutputPart part = {};
 };
 
 /// Variables of the kernel's own, and what they held before its first launch.
@@ -60,10 +63,16 @@ class Checker {
 
  private:
   struct Slots;
+  struct ComparedPair {
+    Operand found, expected;
+    std::array<DeviceMemory, 2> memory;  // of what had to be made
+  };
 
   void read_back(std::size_t bytes);
   void reserve(std::size_t bytes);
-  std::string element_text(const CheckedOutput& output, std::uint64_t index) const;
+  ComparedPair pair_of(const CheckedOutput& output) const;
+  std::string element_text(const CheckedOutput& output, const ComparedPair& pair,
+                           std::uint64_t index) const;
   bool reference_changed(const CheckedOutput& output) const;
 
   const Driver* driver_;
@@ -73,10 +82,6 @@ class Checker {
   PinnedMemory mirror_;
   std::size_t capacity_ = 0;
 };
-
-/// "C[3,17]": the coordinate of element `index` of a row-major tensor.
-std::string coordinate_text(const std::string& name, const std::vector<std::int64_t>& shape,
-                            std::uint64_t index);
 
 /// The verdict on one output's comparison: unwritten, mismatch, or nothing. It is a mismatch, too,
 /// if fewer than `elements` elements were compared. `element_text` describes the first bad element:

@@ -91,11 +91,11 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
       throw oracle_failure(fmt::format("{}: the reference names no {}", step.operation, role));
     }
     const std::string& name = named->second;
-    if (const auto input = inputs.find(name); input != inputs.end()) {
+    if (const ReferenceOutput* earlier = made.find(name)) {
+      call.operands[role] = earlier->operand;
+    } else if (const auto input = inputs.find(name); input != inputs.end()) {
       const Input& found = *input->second;
       call.operands[role] = {found.buffer.data, found.plan.dtype, found.plan.shape};
-    } else if (const auto earlier = made.outputs.find(name); earlier != made.outputs.end()) {
-      call.operands[role] = earlier->second.operand;
     } else {
       throw oracle_failure(
           fmt::format("{}: operand {} is {}, neither an input nor made by an earlier step",
@@ -127,6 +127,7 @@ std::shared_ptr<const Reference> References::get(const Plan& plan, const InputMa
 }
 
 void References::compute(const Plan& plan, const InputMap& inputs, Reference& reference) {
+  reference.made.clear();
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < plan.reference.size(); ++i) {
     const ReferencePlan& step = plan.reference[i];
@@ -152,8 +153,9 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
     const auto named = step.operands.find(std::string(input.name));
     if (named == step.operands.end()) continue;
     wide = wide || call.operand(named->first).dtype == DType::f64;
-    const auto earlier = reference.outputs.find(named->second);
-    if (earlier != reference.outputs.end()) before += earlier->second.arithmetic;
+    if (const ReferenceOutput* earlier = reference.find(named->second)) {
+      before += earlier->arithmetic;
+    }
   }
   for (const OperandRow& output : row.outputs) {
     const std::string role(output.name);
@@ -199,15 +201,15 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
       output.arithmetic.rounding += unit_roundoff(*step.round);
     }
     describe(name, output);
+    reference.made.insert(name);
   }
 }
 
 void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& inputs,
                             Reference& reference) {
   const auto address_of = [&](const std::string& name) {
-    const auto input = inputs.find(name);
-    return input != inputs.end() ? input->second->buffer.data
-                                 : reference.outputs.at(name).operand.data;
+    const ReferenceOutput* earlier = reference.find(name);
+    return earlier != nullptr ? earlier->operand.data : inputs.at(name)->buffer.data;
   };
   const auto check_inputs = [&] {
     for (const ArgPlan& arg : kernel.args) {
@@ -221,17 +223,20 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
   Arithmetic before;
   for (const ArgPlan& arg : kernel.args) {
     const auto* buffer = std::get_if<BufferPlan>(&arg);
-    const auto earlier = reference.outputs.find(buffer == nullptr ? "" : buffer->name);
-    if (earlier != reference.outputs.end()) before += earlier->second.arithmetic;
+    const ReferenceOutput* earlier = reference.find(buffer == nullptr ? "" : buffer->name);
+    if (earlier != nullptr) before += earlier->arithmetic;
   }
   std::map<std::string, ReferenceOutput> made;
   try {
     if (!reference.drawn.empty()) {
-      rerun_reference_kernel(*driver_, stream_, kernel, address_of);
+      rerun_reference_kernel(*driver_, stream_, kernel, address_of, [&](const std::string& name) {
+        return reference.outputs.at(name).operand.data;
+      });
       for (const ArgPlan& arg : kernel.args) {
         const auto* buffer = std::get_if<BufferPlan>(&arg);
-        if (buffer == nullptr || buffer->role != Role::out) continue;
+        if (buffer == nullptr || !is_output(buffer->role)) continue;
         describe(buffer->name, reference.outputs.at(buffer->name));
+        reference.made.insert(buffer->name);
       }
       return;
     }
@@ -244,20 +249,20 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
     output.arithmetic += before;
     describe(name, output);
     reference.outputs[name] = std::move(output);
+    reference.made.insert(name);
   }
 }
 
 bool References::is_unchanged(const std::string& name, const InputMap& inputs,
                               const Reference& reference) const {
-  if (const auto input = inputs.find(name); input != inputs.end()) {
-    const Input& sealed = *input->second;
-    std::uint64_t seal = 0;
-    driver_->check(driver_->cuMemcpyDtoHAsync(&seal, sealed.seal.get(), sizeof seal, stream_),
-                   "cuMemcpyDtoHAsync");
-    return hash_of(sealed.buffer.data, sealed.buffer.bytes) == seal;
+  if (const ReferenceOutput* earlier = reference.find(name)) {
+    return hash_of(earlier->operand.data, earlier->bytes()) == earlier->hash;
   }
-  const ReferenceOutput& earlier = reference.outputs.at(name);
-  return hash_of(earlier.operand.data, earlier.bytes()) == earlier.hash;
+  const Input& input = *inputs.at(name);
+  std::uint64_t seal = 0;
+  driver_->check(driver_->cuMemcpyDtoHAsync(&seal, input.seal.get(), sizeof seal, stream_),
+                 "cuMemcpyDtoHAsync");
+  return hash_of(input.buffer.data, input.buffer.bytes) == seal;
 }
 
 /// Notes the size and the hash of what was made.

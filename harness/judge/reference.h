@@ -33,7 +33,13 @@ struct Reference {
   std::string text;                                // "gemm, kernel naive of ref.cu"
   std::set<std::string> unchecked;                 // the operations that have no check in fp64
   std::string drawn;                               // the inputs' seeds; empty: never computed
+  std::set<std::string> made;                      // by the steps that have run
   double cost_s = 0;                               // of computing it once more
+
+  /// What a step made under this name, or null. An in-out argument is the input until then.
+  const ReferenceOutput* find(const std::string& name) const {
+    return made.contains(name) ? &outputs.at(name) : nullptr;
+  }
 };
 
 /// A sentence for the message of a result that rests on an unchecked operation, else nothing.

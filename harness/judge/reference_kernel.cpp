@@ -41,7 +41,7 @@ class Run {
       const std::string& cubin, const AddressOf& address_of, std::uint32_t word) {
     const Plan plan = plan_of(kernel);
     for (const BufferPlan* buffer : plan.buffers()) {
-      if (buffer->role != Role::out) continue;
+      if (!is_output(buffer->role)) continue;
       Arena arena(driver);
       const auto bytes = static_cast<std::size_t>(buffer->bytes());
       arena.reserve(guarded_bytes(bytes));
@@ -49,6 +49,10 @@ class Run {
       driver.check(
           driver.cuMemsetD32Async(placed.begin, word, (placed.end - placed.begin) / 4, stream),
           "cuMemsetD32Async");
+      if (buffer->role == Role::inout) {
+        driver.check(driver.cuMemcpyDtoDAsync(placed.data, address_of(buffer->name), bytes, stream),
+                     "cuMemcpyDtoDAsync");
+      }
       written.push_back({*buffer, arena.take(), placed});
     }
     const Launcher launcher(driver, plan, cubin, [&](const std::string& name) {
@@ -128,15 +132,26 @@ class Comparer {
 }  // namespace
 
 void rerun_reference_kernel(const Driver& driver, CUstream stream,
-                            const ReferenceKernelPlan& kernel, const AddressOf& address_of) {
+                            const ReferenceKernelPlan& kernel, const AddressOf& address_of,
+                            const AddressOf& output_of) {
   const Plan plan = plan_of(kernel);
   for (const BufferPlan* buffer : plan.buffers()) {
-    if (buffer->role != Role::out) continue;
-    // To a whole word: what follows is a guard zone.
-    const auto bytes = (static_cast<std::size_t>(buffer->bytes()) + 3) / 4 * 4;
-    poison(driver, address_of(buffer->name), bytes, stream);
+    if (!is_output(buffer->role)) continue;
+    const CUdeviceptr data = output_of(buffer->name);
+    const auto bytes = static_cast<std::size_t>(buffer->bytes());
+    if (buffer->role == Role::inout) {
+      driver.check(driver.cuMemcpyDtoDAsync(data, address_of(buffer->name), bytes, stream),
+                   "cuMemcpyDtoDAsync");
+    } else {
+      // To a whole word: what follows is a guard zone.
+      poison(driver, data, (bytes + 3) / 4 * 4, stream);
+    }
   }
-  const Launcher launcher(driver, plan, read_file(kernel.cubin_path), address_of);
+  const Launcher launcher(driver, plan, read_file(kernel.cubin_path), [&](const std::string& name) {
+    const BufferPlan* buffer = plan.find_buffer(name);
+    const bool written = buffer != nullptr && is_output(buffer->role);
+    return written ? output_of(name) : address_of(name);
+  });
   launcher.enqueue(stream);
   driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
 }

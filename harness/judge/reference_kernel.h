@@ -18,8 +18,9 @@ std::map<std::string, ReferenceOutput> run_reference_kernel(
     const ReferenceKernelPlan& kernel, const AddressOf& address_of,
     const std::function<void()>& check_inputs);
 
-/// Runs it once more, on other inputs. `address_of` knows where its outputs are, too.
+/// Runs it once more, on other inputs. What it writes is at `output_of`.
 void rerun_reference_kernel(const Driver& driver, CUstream stream,
-                            const ReferenceKernelPlan& kernel, const AddressOf& address_of);
+                            const ReferenceKernelPlan& kernel, const AddressOf& address_of,
+                            const AddressOf& output_of);
 
 }  // namespace assay

@@ -45,6 +45,7 @@ namespace {
 
 constexpr double kLongestChain = 32768;  // of products, up to which errors add up
 const double kMostF32Sums = std::ldexp(1.0, -12);
+constexpr double kNoLimit = 1e30;  // as large as a relative error can be
 
 /// fp32's least error of a sum whose parts cancel, for an element.
 double element_ratio(const Arithmetic& arithmetic) {
@@ -76,7 +77,8 @@ Arithmetic sum_of_terms(std::int64_t length) {
 Arithmetic of_functions() { return {0, std::ldexp(1.0, -18), 0}; }
 
 Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms,
-                           std::optional<double> relative, std::optional<double> element) {
+                           std::optional<double> relative, std::optional<double> element,
+                           std::optional<double> absolute) {
   if (!is_floating(dtype)) return {};
   const double u = unit_roundoff(dtype);
   const double scale = element.value_or(1.0);
@@ -92,6 +94,12 @@ Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms
   tolerance.element_floor =
       scale * (rms * (finer * element_ratio(arithmetic) + 8 * arithmetic.rounding) +
                subnormal_rounding(dtype));
+  if (absolute) {
+    tolerance.element_floor += *absolute;
+    // An output whose every element is off by as much is off by so much in the norm.
+    tolerance.relative_limit =
+        std::min(kNoLimit, tolerance.relative_limit + (rms > 0 ? *absolute / rms : kNoLimit));
+  }
   return tolerance;
 }
 

@@ -36,9 +36,11 @@ Arithmetic of_functions();
 
 /// The tolerance of an output of `dtype` that is made with `arithmetic` and whose reference has the
 /// root mean square `rms`. `relative` replaces the limit of the norm, `element` multiplies the
-/// bound of an element (a contract's `tolerance`). Integers must be equal.
+/// bound of an element, `absolute` is added to it (a contract's `tolerance`). Integers must be
+/// equal.
 Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms,
-                           std::optional<double> relative = {}, std::optional<double> element = {});
+                           std::optional<double> relative = {}, std::optional<double> element = {},
+                           std::optional<double> absolute = {});
 
 /// How far what is made with `arithmetic` may be from the exact value, where `scale` is the root of
 /// the sum of the squared terms.

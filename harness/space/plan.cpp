@@ -99,7 +99,7 @@ std::string place(const Location& where) {
 }
 
 BufferPlan plan_form(const BufferSpec& spec, const std::string& name, const Evaluator& evaluator) {
-  BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, spec.zeroed};
+  BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, 0, spec.copy_of, spec.symbol};
   std::int64_t bytes = size_bytes(spec.dtype);
   for (std::size_t i = 0; i < spec.shape.size(); ++i) {
     const std::string what = fmt::format("dimension {} of {}", i, name);
@@ -108,11 +108,23 @@ BufferPlan plan_form(const BufferSpec& spec, const std::string& name, const Eval
       evaluator.fail(fmt::format("{} has more than {} bytes", name, kMostInt64));
     }
   }
-  if (spec.role != Role::in) return plan;
+  const std::int64_t elements = plan.elements();
+  if (spec.zeroed) plan.zeroed = elements;
+  if (spec.zeroed_elements) {
+    plan.zeroed = evaluator.eval(*spec.zeroed_elements, "init of " + name, {1, elements});
+  }
+  if (spec.check.first) {
+    plan.checked = evaluator.eval(*spec.check.first, "check of " + name, {1, elements});
+  }
+  plan.check_sorted = spec.check.sorted;
+  plan.check_sum = spec.check.sum;
+  if (!is_filled(spec.role)) return plan;
   plan.generator = spec.fill.generator;
   for (const auto& [argument, value] : spec.fill.arguments) {
     const std::string what = fmt::format("{} of {}'s {}", argument, name, plan.generator);
-    plan.arguments[argument] = evaluator.eval(value, what, kAnyInteger);
+    plan.arguments[argument] = value.expr.is_real()
+                                   ? evaluator.eval_real(value, what)
+                                   : static_cast<double>(evaluator.eval(value, what, kAnyInteger));
   }
   return plan;
 }
@@ -175,8 +187,10 @@ std::vector<std::size_t> plan_args(const LaunchSpec& spec, std::size_t num_args,
                                    std::int64_t passes, const Evaluator& evaluator, Plan& plan) {
   std::vector<std::size_t> places;
   if (!spec.args) {
-    places.resize(num_args);
-    std::iota(places.begin(), places.end(), std::size_t{0});
+    for (std::size_t i = 0; i < num_args; ++i) {
+      const auto* buffer = std::get_if<BufferPlan>(&plan.args[i]);
+      if (buffer == nullptr || buffer->symbol.empty()) places.push_back(i);
+    }
     return places;
   }
   for (const LaunchArgSpec& arg : *spec.args) {
@@ -247,8 +261,13 @@ ReferenceKernelPlan plan_reference(const ReferenceKernelSpec& spec, const Config
     const BufferSpec buffer{
         arg.dtype, arg.shape, arg.written ? Role::out : Role::scratch, {}, arg.zeroed};
     BufferPlan planned = plan_form(buffer, arg.name, evaluator);
-    if (!arg.written) planned.role = Role::in;
-    if (given != nullptr) planned.shape = std::get<BufferPlan>(*given).shape;
+    planned.role = arg.updated ? Role::inout : arg.written ? Role::out : Role::in;
+    if (given != nullptr) {
+      const auto& theirs = std::get<BufferPlan>(*given);
+      planned.shape = theirs.shape;
+      planned.zeroed = theirs.zeroed > 0 ? theirs.zeroed : arg.zeroed ? theirs.elements() : 0;
+      if (arg.written) planned.copy_of = theirs.copy_of;
+    }
     kernel.args.push_back(std::move(planned));
   }
   kernel.launch = plan_launch({{}, {}, spec.grid, spec.block, {}, {}},
@@ -306,6 +325,14 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
         [&](const auto& form) -> ArgPlan { return plan_form(form, arg.name, evaluator); },
         arg.form));
   }
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (buffer->copy_of.empty()) continue;
+    const BufferPlan& source = *plan.find_buffer(buffer->copy_of);
+    if (source.elements() != buffer->elements()) {
+      evaluator.fail(fmt::format("{} has {} elements and is to be a copy of {}, which has {}",
+                                 buffer->name, buffer->elements(), source.name, source.elements()));
+    }
+  }
   plan_launches(kernel, evaluator, plan);
   for (const ReferenceSpec& spec : kernel.reference) {
     plan.reference.push_back({spec.operation, spec.operands, spec.options, {}, spec.round});
@@ -316,6 +343,7 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
   }
   plan.relative_tolerance = kernel.tolerance.relative;
   plan.element_tolerance = kernel.tolerance.element;
+  plan.absolute_tolerance = kernel.tolerance.absolute;
   plan.deterministic = kernel.deterministic;
   plan.flops = evaluator.eval(kernel.flops, "work.flops", {0, kMostInt64});
   plan.bytes = evaluator.eval(kernel.bytes, "work.bytes", {0, kMostInt64});

@@ -27,9 +27,14 @@ struct BufferPlan {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   Role role = Role::in;
-  std::string generator;                          // inputs only
-  std::map<std::string, std::int64_t> arguments;  // of the generator
-  bool zeroed = false;
+  std::string generator;                    // of what is filled: see is_filled
+  std::map<std::string, double> arguments;  // of the generator
+  std::int64_t zeroed = 0;                  // so many elements from the start
+  std::string copy_of = {};                 // the input that is copied here within the timed region
+  std::string symbol = {};                  // the __constant__ variable that this is copied to
+  std::int64_t checked = 0;                 // so many elements from the start; 0: all
+  bool check_sorted = false;                // in any order
+  bool check_sum = false;                   // the sum alone
 
   std::int64_t elements() const { return element_count(shape); }
   std::int64_t bytes() const { return elements() * size_bytes(dtype); }
@@ -94,6 +99,7 @@ struct Plan {
   std::vector<ReferencePlan> reference;
   std::optional<double> relative_tolerance;
   std::optional<double> element_tolerance;
+  std::optional<double> absolute_tolerance = {};
   bool deterministic = true;
   std::int64_t flops = 0;
   std::int64_t bytes = 0;

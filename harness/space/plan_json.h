@@ -60,7 +60,7 @@ inline void from_json(const nlohmann::json& source, DType& dtype) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferPlan, name, dtype, shape, role, generator, arguments,
-                                   zeroed)
+                                   zeroed, copy_of, symbol, checked, check_sorted, check_sum)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScalarPlan, name, dtype, value)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TensorMapPlan, name, of, box, swizzle_bytes)
 
@@ -91,7 +91,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferencePlan, operation, operands, options, kernel, round)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, kernel, problem, config, args, launches, reference,
-                                   relative_tolerance, element_tolerance, deterministic, flops,
-                                   bytes)
+                                   relative_tolerance, element_tolerance, absolute_tolerance,
+                                   deterministic, flops, bytes)
 
 }  // namespace assay

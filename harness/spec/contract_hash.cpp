@@ -52,9 +52,21 @@ void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer
   const auto role = static_cast<std::int64_t>(buffer.role);
   canonical.line("buffer", name, to_text(buffer.dtype), buffer.shape, role,
                  buffer.zeroed ? "zeroed" : "as is");
-  if (buffer.role != Role::in) return;
+  if (buffer.zeroed_elements) canonical.line("zeroed", buffer.zeroed_elements);
+  if (!buffer.copy_of.empty()) canonical.line("copy", buffer.copy_of);
+  if (!buffer.symbol.empty()) canonical.line("symbol", buffer.symbol);
+  const CheckSpec& check = buffer.check;
+  if (check.first || check.sorted || check.sum) {
+    canonical.line("check", check.first, std::int64_t{check.sorted}, std::int64_t{check.sum});
+  }
+  if (!is_filled(buffer.role)) return;
   canonical.line("fill", buffer.fill.generator);
-  for (const auto& [argument, value] : buffer.fill.arguments) canonical.line(argument, value);
+  for (const auto& [argument, value] : buffer.fill.arguments) {
+    canonical.line(argument, value);
+    // What was made when these were computed in integers was another input.
+    const bool differs = value.expr.is_real() && value.expr.text().find('/') != std::string::npos;
+    if (differs) canonical.line("real");
+  }
 }
 
 void add(Canonical& canonical, const std::string& name, const ScalarSpec& scalar) {
@@ -116,6 +128,7 @@ std::string contract_hash(const KernelSpec& spec) {
     if (reference.kernel) add(canonical, *reference.kernel);
   }
   canonical.line("tolerance", spec.tolerance.relative, spec.tolerance.element);
+  if (spec.tolerance.absolute) canonical.line("absolute", spec.tolerance.absolute);
   canonical.line(spec.deterministic ? "deterministic" : "not deterministic");
   return hash_hex(canonical.text());
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -32,10 +33,14 @@ FillSpec read_fill(const YamlNode& node, DType dtype, const Symbols& symbols) {
                            generator.name));
   }
   FillSpec fill{std::string(generator.name), {}};
-  std::vector<std::string> required, optional;
+  std::vector<std::string> required, optional, real;
   for (const auto& argument : generator.arguments) {
     (argument.value ? optional : required).push_back(argument.name);
-    if (argument.value) {
+    if (argument.numbers == GeneratorRow::Numbers::real ||
+        (argument.numbers == GeneratorRow::Numbers::as_dtype && is_floating(dtype))) {
+      real.push_back(argument.name);
+    }
+    if (argument.value && !argument.late) {
       fill.arguments[argument.name] = {Expr::constant(*argument.value), node.where()};
     }
   }
@@ -43,7 +48,10 @@ FillSpec read_fill(const YamlNode& node, DType dtype, const Symbols& symbols) {
     required.push_back("name");
     YamlMap(node, fmt::format("the generator {}", generator.name), required, optional);
     for (const YamlEntry& entry : node.map("a generator")) {
-      if (entry.key != "name") fill.arguments[entry.key] = read_expr(*entry.value, symbols);
+      if (entry.key == "name") continue;
+      const bool is_real = std::find(real.begin(), real.end(), entry.key) != real.end();
+      fill.arguments[entry.key] =
+          is_real ? read_real_expr(*entry.value, symbols) : read_expr(*entry.value, symbols);
     }
   } else if (!required.empty()) {
     node.fail(fmt::format("expected {{name: {0}, {1}: ..}}, found \"{0}\" without arguments",
@@ -52,14 +60,45 @@ FillSpec read_fill(const YamlNode& node, DType dtype, const Symbols& symbols) {
   return fill;
 }
 
+/// `zero`, `{zero: N}` or `{copy: x}`.
+void read_init(const YamlNode& node, const Symbols& symbols, BufferSpec& buffer) {
+  if (is_filled(buffer.role)) {
+    node.fail("expected init on outputs and scratch only; an input has fill");
+  }
+  if (node.kind() != YamlNode::Kind::map) {
+    node.one_of("an init", {"zero"});
+    buffer.zeroed = true;
+    return;
+  }
+  const YamlMap map(node, "an init", {}, {"zero", "copy"});
+  const YamlNode* const zero = map.find("zero");
+  const YamlNode* const copy = map.find("copy");
+  if ((zero != nullptr) == (copy != nullptr)) node.fail("expected one of zero and copy");
+  buffer.zeroed = zero != nullptr;
+  if (zero) buffer.zeroed_elements = read_expr(*zero, symbols);
+  if (copy) buffer.copy_of = copy->identifier("the name of an input");
+}
+
+/// `{first: N, sorted: true}`, or `{sum: true}`.
+CheckSpec read_check(const YamlNode& node, const Symbols& symbols) {
+  const YamlMap map(node, "a check", {}, {"first", "sorted", "sum"});
+  CheckSpec check;
+  if (const YamlNode* first = map.find("first")) check.first = read_expr(*first, symbols);
+  if (const YamlNode* sorted = map.find("sorted")) check.sorted = sorted->boolean("sorted");
+  if (const YamlNode* sum = map.find("sum")) check.sum = sum->boolean("sum");
+  if (check.sum && check.sorted) node.fail("expected one of sum and sorted");
+  return check;
+}
+
 BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
-  const YamlMap map(node, "a buffer", {"name", "dtype", "shape", "role"}, {"fill", "init"});
+  const YamlMap map(node, "a buffer", {"name", "dtype", "shape", "role"},
+                    {"fill", "init", "symbol", "check"});
   BufferSpec buffer;
   buffer.dtype = read_dtype(map["dtype"]);
   buffer.shape = read_exprs(map["shape"], symbols, 1, 8);
   buffer.role = read_role(map["role"]);
   const YamlNode* fill = map.find("fill");
-  if (buffer.role == Role::in) {
+  if (is_filled(buffer.role)) {
     if (!fill && !is_floating(buffer.dtype)) {
       node.fail(
           fmt::format("expected the key \"fill\" for an input of {}, found none; the default "
@@ -70,13 +109,14 @@ BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
   } else if (fill) {
     fill->fail("expected fill on inputs only; `init: zero` clears an output before each launch");
   }
-  if (const YamlNode* init = map.find("init")) {
-    if (buffer.role == Role::in)
-      init->fail(
-          "expected init on outputs and scratch only; an input "
-          "has fill");
-    init->one_of("an init", {"zero"});
-    buffer.zeroed = true;
+  if (const YamlNode* init = map.find("init")) read_init(*init, symbols, buffer);
+  if (const YamlNode* symbol = map.find("symbol")) {
+    if (buffer.role != Role::in) symbol->fail("expected symbol on inputs only");
+    buffer.symbol = symbol->identifier("the name of a __constant__ variable");
+  }
+  if (const YamlNode* check = map.find("check")) {
+    if (!is_output(buffer.role)) check->fail("expected check on outputs only");
+    buffer.check = read_check(*check, symbols);
   }
   return buffer;
 }
@@ -136,6 +176,32 @@ void check_tensor_maps(const std::vector<YamlPtr>& nodes, const std::vector<ArgS
   }
 }
 
+/// Every `init: {copy: x}` is of an input that can be as large.
+void check_copies(const std::vector<YamlPtr>& nodes, const std::vector<ArgSpec>& args) {
+  std::map<std::string, const BufferSpec*> inputs;
+  std::vector<std::string> names;
+  for (const ArgSpec& arg : args) {
+    const auto* input = std::get_if<BufferSpec>(&arg.form);
+    if (!input || input->role != Role::in) continue;
+    inputs[arg.name] = input;
+    names.push_back(arg.name);
+  }
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const auto* buffer = std::get_if<BufferSpec>(&args[i].form);
+    if (!buffer || buffer->copy_of.empty()) continue;
+    const YamlNode& node = *nodes[i]->find("init")->find("copy");
+    const auto input = inputs.find(buffer->copy_of);
+    if (input == inputs.end()) {
+      node.fail(fmt::format("expected the name of an input, found \"{}\"{}", buffer->copy_of,
+                            suggestion(buffer->copy_of, names)));
+    }
+    if (input->second->dtype != buffer->dtype) {
+      node.fail(fmt::format("expected an input of {}, found one of {}", to_text(buffer->dtype),
+                            to_text(input->second->dtype)));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, std::size_t least,
@@ -187,12 +253,13 @@ std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols) {
       arg.form = read_scalar(YamlMap(*item, "a scalar", {"name", "dtype", "value"}), symbols);
     } else {
       arg.form = read_buffer(*item, symbols);
-      has_output = has_output || std::get<BufferSpec>(arg.form).role == Role::out;
+      has_output = has_output || is_output(std::get<BufferSpec>(arg.form).role);
     }
     args.push_back(std::move(arg));
   }
   if (!has_output) node.fail("expected a buffer with role out, found none");
   check_tensor_maps(items, args);
+  check_copies(items, args);
   return args;
 }
 

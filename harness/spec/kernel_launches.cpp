@@ -21,6 +21,22 @@ const ArgSpec& find_arg(const YamlNode& node, const KernelSpec& spec) {
                         suggestion(name, names)));
 }
 
+bool is_symbol(const ArgSpec& arg) {
+  const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+  return buffer && !buffer->symbol.empty();
+}
+
+/// An argument that a launch passes.
+const ArgSpec& find_passed(const YamlNode& node, const KernelSpec& spec) {
+  const ArgSpec& arg = find_arg(node, spec);
+  if (is_symbol(arg)) {
+    node.fail(
+        fmt::format("expected an argument that is passed, found \"{}\", which is copied to {}",
+                    arg.name, std::get<BufferSpec>(arg.form).symbol));
+  }
+  return arg;
+}
+
 /// `[x, a, b]`: buffers that passes take in turn, all of the same dtype. All but the first of three
 /// are written.
 std::vector<std::string> read_turns(const YamlNode& node, std::size_t count,
@@ -32,7 +48,7 @@ std::vector<std::string> read_turns(const YamlNode& node, std::size_t count,
   std::vector<std::string> names;
   std::optional<DType> dtype;
   for (const YamlPtr& item : items) {
-    const ArgSpec& arg = find_arg(*item, spec);
+    const ArgSpec& arg = find_passed(*item, spec);
     const auto* buffer = std::get_if<BufferSpec>(&arg.form);
     if (!buffer) item->fail(fmt::format("expected a buffer, found \"{}\"", arg.name));
     if (dtype && *dtype != buffer->dtype) {
@@ -54,7 +70,7 @@ std::vector<std::string> read_turns(const YamlNode& node, std::size_t count,
 /// `A`, `{to: [a, b]}`, `{from: [x, a, b]}` or `{dtype: i32, value: pass}`.
 LaunchArgSpec read_launch_arg(const YamlNode& node, const KernelSpec& spec,
                               const Symbols& symbols) {
-  if (node.kind() != YamlNode::Kind::map) return {{find_arg(node, spec).name}};
+  if (node.kind() != YamlNode::Kind::map) return {{find_passed(node, spec).name}};
   if (node.find("to"))
     return {read_turns(*YamlMap(node, "an argument", {"to"}).find("to"), 2, spec)};
   if (node.find("from")) {

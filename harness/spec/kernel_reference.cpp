@@ -134,7 +134,7 @@ std::vector<std::string> read_baseline(const YamlNode& node,
 }
 
 ToleranceSpec read_tolerance(const YamlNode& node) {
-  const YamlMap map(node, "the tolerance", {}, {"relative", "element"});
+  const YamlMap map(node, "the tolerance", {}, {"relative", "element", "absolute"});
   ToleranceSpec tolerance;
   if (const YamlNode* relative = map.find("relative")) {
     tolerance.relative = relative->positive_number("a positive ratio such as 0.01 or 1%");
@@ -146,6 +146,9 @@ ToleranceSpec read_tolerance(const YamlNode& node) {
   }
   if (const YamlNode* element = map.find("element")) {
     tolerance.element = element->positive_number("a positive factor such as 2");
+  }
+  if (const YamlNode* absolute = map.find("absolute")) {
+    tolerance.absolute = absolute->positive_number("a positive number such as 1e-6");
   }
   return tolerance;
 }

@@ -40,12 +40,23 @@ struct FillSpec {
   std::map<std::string, ExprSpec> arguments;
 };
 
+/// What of an output must be right.
+struct CheckSpec {
+  std::optional<ExprSpec> first = {};  // so many elements from the start; all otherwise
+  bool sorted = false;                 // the elements, in any order
+  bool sum = false;                    // the sum of the elements alone
+};
+
 struct BufferSpec {
   DType dtype = DType::f32;
   std::vector<ExprSpec> shape;
   Role role = Role::in;
-  FillSpec fill;        // inputs only
-  bool zeroed = false;  // `init: zero`: a memset inside the timed region
+  FillSpec fill;                                 // of what is filled: see is_filled
+  bool zeroed = false;                           // `init: zero`: a memset inside the timed region
+  std::optional<ExprSpec> zeroed_elements = {};  // of so many from the start; all otherwise
+  std::string copy_of = {};  // `init: {copy: x}`: a copy of that input inside the timed region
+  std::string symbol = {};   // the __constant__ variable that it is copied to; it is no parameter
+  CheckSpec check = {};      // of outputs
 };
 
 struct ScalarSpec {
@@ -100,6 +111,7 @@ struct ReferenceKernelSpec {
   struct Arg {
     std::string name;
     bool written = false;
+    bool updated = false;         // written over what it held: an in-out argument of the contract
     DType dtype = DType::f32;     // of a buffer, as this kernel sees it
     std::vector<ExprSpec> shape;  // of a result that is no argument of the contract
     bool zeroed = false;
@@ -128,8 +140,9 @@ struct ReferenceSpec {
 
 /// Overrides of the limits that are otherwise derived from the output's dtype and the sum's length.
 struct ToleranceSpec {
-  std::optional<double> relative;  // on the relative Frobenius norm
-  std::optional<double> element;   // factor on the per-element bound
+  std::optional<double> relative;       // on the relative Frobenius norm
+  std::optional<double> element;        // factor on the per-element bound
+  std::optional<double> absolute = {};  // an error of an element that is always accepted
 };
 
 /// How a kernel is compiled. Its reference's kernels are compiled so, too, but never less exactly.

@@ -102,7 +102,8 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
     return arg;
   }
   const Tensor* known = tensors.find(arg.name);
-  if (known && known->ready) {
+  arg.updated = known && known->role == Role::inout && !known->written;
+  if (known && known->ready && !arg.updated) {
     refuse_details("what is read");
     arg.dtype = tensors.read(name).dtype;
     return arg;
@@ -124,6 +125,7 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
                     arg.name));
   }
   if (shape) arg.shape = exprs.list(*shape, 8);
+  if (arg.updated) refuse_details("what is updated in place");
   Tensor& tensor = tensors.write(name, arg.shape.size());
   if (dtype) {
     const DType asked = read_dtype(*dtype);

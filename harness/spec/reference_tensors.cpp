@@ -14,7 +14,7 @@ Tensors::Tensors(const std::vector<ArgSpec>& args) {
     const auto* buffer = std::get_if<BufferSpec>(&arg.form);
     if (!buffer) continue;
     tensors_.push_back({arg.name, buffer->shape.size(), buffer->dtype, buffer->role, arg.where,
-                        buffer->role == Role::in});
+                        is_filled(buffer->role)});
   }
 }
 
@@ -50,13 +50,13 @@ Tensor& Tensors::write(const YamlNode& node, std::size_t rank) {
     node.identifier("the name of a result");
     tensor = &tensors_.emplace_back(Tensor{name, rank, DType::f32, {}, node.where()});
   }
-  if (tensor->role && tensor->role != Role::out) {
+  if (tensor->role && !is_output(*tensor->role)) {
     node.fail(fmt::format("expected a buffer with role out, found \"{}\"", name));
   }
-  if (tensor->ready) {
+  if (tensor->written) {
     node.fail(fmt::format("expected each output once, found \"{}\" again", name));
   }
-  tensor->ready = true;
+  tensor->ready = tensor->written = true;
   return *tensor;
 }
 
@@ -68,7 +68,7 @@ void Tensors::check_complete(const YamlNode& reference) const {
     }
   }
   for (const Tensor& tensor : tensors_) {
-    if (tensor.role == Role::out && !tensor.ready) {
+    if (tensor.role && is_output(*tensor.role) && !tensor.written) {
       reference.fail(
           fmt::format("expected an operation whose out is \"{}\", found none", tensor.name));
     }

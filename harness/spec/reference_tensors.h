@@ -20,8 +20,9 @@ struct Tensor {
   DType dtype;
   std::optional<Role> role;  // nothing: a result that is no buffer
   Location where;
-  bool ready = false;  // holds a value
-  bool used = false;   // by a step after
+  bool ready = false;    // holds a value
+  bool used = false;     // by a step after
+  bool written = false;  // by a step: what an in-out argument holds in the end
 };
 
 /// What the steps of a reference may read and write.

@@ -27,7 +27,7 @@ OperationRow binary(OperationId id, std::string_view name, const std::vector<DTy
 
 const std::vector<RoleRow>& roles() {
   static const std::vector<RoleRow> rows = {
-      {Role::in, "in"}, {Role::out, "out"}, {Role::scratch, "scratch"}};
+      {Role::in, "in"}, {Role::out, "out"}, {Role::scratch, "scratch"}, {Role::inout, "inout"}};
   return rows;
 }
 
@@ -85,9 +85,16 @@ const std::vector<OperationRow>& operations() {
 
 const std::vector<GeneratorRow>& generators() {
   using Makes = GeneratorRow::Makes;
+  using Numbers = GeneratorRow::Numbers;
   static const std::vector<GeneratorRow> rows = {
-      {Generator::normal, "normal", Makes::floating, {}},
-      {Generator::uniform, "uniform", Makes::any, {{"low", -1}, {"high", 1}}},
+      {Generator::normal,
+       "normal",
+       Makes::floating,
+       {{"mean", 0, Numbers::real, true}, {"std", 1, Numbers::real, true}}},
+      {Generator::uniform,
+       "uniform",
+       Makes::any,
+       {{"low", -1, Numbers::as_dtype}, {"high", 1, Numbers::as_dtype}}},
       {Generator::zeros, "zeros", Makes::any, {}},
       {Generator::ones, "ones", Makes::any, {}},
       {Generator::iota, "iota", Makes::any, {}},
@@ -95,7 +102,12 @@ const std::vector<GeneratorRow>& generators() {
       {Generator::routing,
        "routing",
        Makes::integer,
-       {{"tokens", {}}, {"experts", {}}, {"top", {}}}},
+       {{"tokens", {}}, {"experts", {}}, {"top", {}}, {"hit", 0, Numbers::integer, true}}},
+      {Generator::distinct, "distinct", Makes::integer, {{"of", {}}}},
+      {Generator::row_starts,
+       "row_starts",
+       Makes::integer,
+       {{"nonzeros", {}}, {"skew", 0, Numbers::real}}},
   };
   return rows;
 }

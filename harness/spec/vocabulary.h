@@ -21,7 +21,12 @@
 
 namespace assay {
 
-enum class Role { in, out, scratch };
+enum class Role { in, out, scratch, inout };
+
+/// Whether the kernel finds what a generator made in a buffer of this role.
+inline bool is_filled(Role role) { return role == Role::in || role == Role::inout; }
+/// Whether what the kernel leaves in it is checked.
+inline bool is_output(Role role) { return role == Role::out || role == Role::inout; }
 
 /// What a kernel does with a buffer.
 struct RoleRow {
@@ -79,14 +84,29 @@ struct OperationRow {
 const std::vector<OperationRow>& operations();
 
 /// What inputs are filled with; support.cu mirrors the order.
-enum class Generator : int { normal, uniform, zeros, ones, iota, permutation, routing };
+enum class Generator : int {
+  normal,
+  uniform,
+  zeros,
+  ones,
+  iota,
+  permutation,
+  routing,
+  distinct,
+  row_starts,
+};
 
 /// A generator of inputs: `{name: uniform, low: 0, high: 7}`.
 struct GeneratorRow {
   enum class Makes { any, floating, integer };
+  /// Real numbers, integers, or what the buffer holds.
+  enum class Numbers { integer, real, as_dtype };
   struct Argument {
     std::string name;
     std::optional<std::int64_t> value;  // when the contract gives none; nothing: it must
+    Numbers numbers = Numbers::integer;
+    /// Where the contract gives none, its hash knows nothing of it: it came with a later version.
+    bool late = false;
   };
   Generator id;
   std::string_view name;

@@ -1,5 +1,7 @@
 #include "support/inputs.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,12 +13,12 @@ namespace {
 Failure refused(const std::string& message) { return {Status::runtime, "launch", message}; }
 
 /// What the contract gives for `name`, or else what the generator's row has for it.
-std::int64_t argument(const BufferPlan& plan, const GeneratorRow& row, const std::string& name) {
+double argument(const BufferPlan& plan, const GeneratorRow& row, const std::string& name) {
   if (const auto given = plan.arguments.find(name); given != plan.arguments.end()) {
     return given->second;
   }
   for (const GeneratorRow::Argument& argument : row.arguments) {
-    if (argument.name == name && argument.value) return *argument.value;
+    if (argument.name == name && argument.value) return static_cast<double>(*argument.value);
   }
   throw refused(fmt::format("input {}: {} needs {}, found none", plan.name, row.name, name));
 }
@@ -38,24 +40,28 @@ std::uint64_t generator_key(std::uint64_t seed, std::string_view name) {
 
 FillRecipe fill_recipe(const BufferPlan& plan) {
   const GeneratorRow& row = row_of(generators(), "generator", plan.generator);
+  const auto count = [&](const char* name) {
+    return static_cast<std::int64_t>(argument(plan, row, name));
+  };
   switch (row.id) {
     case Generator::normal:
+      return {row.id, argument(plan, row, "mean"), argument(plan, row, "std")};
     case Generator::zeros:
     case Generator::ones:
     case Generator::iota:
     case Generator::permutation:
       break;
     case Generator::uniform: {
-      const std::int64_t low = argument(plan, row, "low"), high = argument(plan, row, "high");
+      const double low = argument(plan, row, "low"), high = argument(plan, row, "high");
       if (low >= high) {
         throw refused(fmt::format("input {}: uniform needs low < high, found {} and {}", plan.name,
                                   low, high));
       }
-      return {row.id, static_cast<double>(low), static_cast<double>(high)};
+      return {row.id, low, high};
     }
     case Generator::routing: {
-      const std::int64_t tokens = argument(plan, row, "tokens"), top = argument(plan, row, "top");
-      const std::int64_t experts = argument(plan, row, "experts");
+      const std::int64_t tokens = count("tokens"), top = count("top"), hit = count("hit");
+      const std::int64_t experts = count("experts");
       if (top < 1 || top > experts) {
         throw refused(fmt::format("input {}: routing needs a top of 1 to {} experts, found {}",
                                   plan.name, experts, top));
@@ -65,10 +71,33 @@ FillRecipe fill_recipe(const BufferPlan& plan) {
             "input {}: routing of {} tokens to {} experts each does not fit a buffer of [{}]",
             plan.name, tokens, top, fmt::join(plan.shape, ",")));
       }
-      return {row.id, static_cast<double>(experts), static_cast<double>(top)};
+      if (hit != 0 && (hit < top || hit > std::min(experts, plan.elements()))) {
+        throw refused(fmt::format("input {}: routing can hit {} to {} experts, found {}", plan.name,
+                                  top, std::min(experts, plan.elements()), hit));
+      }
+      return {row.id, static_cast<double>(experts), static_cast<double>(top),
+              static_cast<double>(hit)};
+    }
+    case Generator::distinct: {
+      const std::int64_t of = count("of");
+      if (of < plan.elements()) {
+        throw refused(fmt::format("input {}: there are no {} distinct numbers of {}", plan.name,
+                                  plan.elements(), of));
+      }
+      return {row.id, static_cast<double>(of)};
+    }
+    case Generator::row_starts: {
+      const double nonzeros = argument(plan, row, "nonzeros"), skew = argument(plan, row, "skew");
+      if (nonzeros < 0 || skew < 0 || plan.elements() < 2) {
+        throw refused(fmt::format(
+            "input {}: row_starts needs two elements, and no number below 0, found {} nonzeros, a "
+            "skew of {} and [{}]",
+            plan.name, nonzeros, skew, fmt::join(plan.shape, ",")));
+      }
+      return {row.id, nonzeros, skew};
     }
   }
-  return {row.id, 0, 0};
+  return {row.id};
 }
 
 Inputs::Inputs(const Driver& driver, CUstream stream, const SupportKernels& support)
@@ -106,7 +135,8 @@ void Inputs::fill(Input& input) const {
   input.sealed = false;
   const FillRecipe recipe = fill_recipe(input.plan);
   support_->fill(recipe.generator, input.plan.dtype, input.buffer.data, input.plan.elements(),
-                 generator_key(input.seed, input.plan.name), recipe.first, recipe.second);
+                 generator_key(input.seed, input.plan.name), recipe.first, recipe.second,
+                 recipe.third);
   if (input.kind == DataKind::as_drawn) return;
   support_->vary(input.kind, input.plan.dtype, input.buffer.data, input.plan.elements(),
                  input.plan.shape.empty() ? 1 : input.plan.shape.back(), input.seed);

@@ -53,12 +53,13 @@ class Inputs {
 /// The key from which the random numbers of the argument `name` are made.
 std::uint64_t generator_key(std::uint64_t seed, std::string_view name);
 
-/// A generator with the numbers that it needs. For `uniform` they are the ends of the range, for
-/// `routing` the number of experts and the number of them that a token has.
+/// A generator with the numbers that it needs, in the order of its arguments. `routing` knows the
+/// number of its tokens.
 struct FillRecipe {
   Generator generator = Generator::normal;
   double first = 0;
   double second = 0;
+  double third = 0;
 };
 
 /// How to fill an input. Throws Failure when the generator's arguments make no sense together,

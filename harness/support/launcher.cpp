@@ -173,9 +173,29 @@ void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& add
       const auto& buffer = std::get<BufferPlan>(plan.args[i]);
       const CUdeviceptr data = address_of(buffer.name);
       std::memcpy(slot, &data, sizeof data);
-      if (buffer.zeroed) memsets_.push_back({data, static_cast<std::size_t>(buffer.bytes())});
+      const auto bytes = static_cast<std::size_t>(buffer.bytes());
+      const auto zeroed = static_cast<std::size_t>(buffer.zeroed * size_bytes(buffer.dtype));
+      if (zeroed > 0) memsets_.push_back({data, zeroed});
+      if (!buffer.copy_of.empty()) copies_.push_back({data, address_of(buffer.copy_of), bytes});
+      if (!buffer.symbol.empty()) symbols_.push_back({find_symbol(buffer), data, bytes});
     }
   }
+}
+
+CUdeviceptr Launcher::find_symbol(const BufferPlan& buffer) const {
+  CUdeviceptr data = 0;
+  std::size_t bytes = 0;
+  const CUresult found =
+      driver_->cuModuleGetGlobal(&data, &bytes, module_.get(), buffer.symbol.c_str());
+  if (found == CUDA_ERROR_NOT_FOUND) {
+    throw refused(fmt::format("the compiled kernel has no variable {}", buffer.symbol));
+  }
+  driver_->check(found, "cuModuleGetGlobal");
+  if (bytes < static_cast<std::size_t>(buffer.bytes())) {
+    throw refused(fmt::format("{} has {} bytes, but the variable {} has {}", buffer.name,
+                              buffer.bytes(), buffer.symbol, bytes));
+  }
+  return data;
 }
 
 Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes) {
@@ -258,10 +278,21 @@ ModuleMemory Launcher::find(const VariableSection& section) const {
   return {begin / 8 * 8, section.bytes + begin % 8, fmt::format("{}", fmt::join(names, ", "))};
 }
 
+void Launcher::write_symbols(CUstream stream) const {
+  for (const Copy& copy : symbols_) {
+    driver_->check(driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream),
+                   "cuMemcpyDtoDAsync");
+  }
+}
+
 void Launcher::enqueue(CUstream stream) const {
   for (const Memset& memset : memsets_) {
     driver_->check(driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream),
                    "cuMemsetD8Async");
+  }
+  for (const Copy& copy : copies_) {
+    driver_->check(driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream),
+                   "cuMemcpyDtoDAsync");
   }
   for (const Launch& launch : launches_) {
     CUlaunchConfig config = launch.config;

@@ -30,8 +30,11 @@ class Launcher {
   Launcher(const Driver& driver, const Plan& plan, const std::string& cubin,
            const AddressOf& address_of);
 
-  /// Enqueues what a trial times: the memsets of buffers that must start at zero, then the
-  /// launches in order. Throws CudaError for a refused launch.
+  /// Enqueues what a trial does not time: the copies to the code's `__constant__` variables.
+  void write_symbols(CUstream stream) const;
+
+  /// Enqueues what a trial times: the memsets of buffers that must start at zero and the copies of
+  /// inputs, then the launches in order. Throws CudaError for a refused launch.
   void enqueue(CUstream stream) const;
 
   /// The code's own variables.
@@ -49,12 +52,17 @@ class Launcher {
     CUdeviceptr data = 0;
     std::size_t bytes = 0;
   };
+  struct Copy {
+    CUdeviceptr to = 0, from = 0;
+    std::size_t bytes = 0;
+  };
   /// Large and aligned enough for any argument; a tensor map needs 64-byte alignment.
   struct alignas(64) Slot {
     unsigned char bytes[128];
   };
 
   void bind(const Driver& driver, const Plan& plan, const AddressOf& address_of);
+  CUdeviceptr find_symbol(const BufferPlan& buffer) const;
   Launch prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes);
   ModuleMemory find(const VariableSection& section) const;
 
@@ -63,6 +71,7 @@ class Launcher {
   std::vector<Slot> slots_;  // of the plan's arguments
   std::vector<Memset> memsets_;
   std::vector<ModuleMemory> variables_;
+  std::vector<Copy> copies_, symbols_;
   std::vector<Launch> launches_;
 };
 

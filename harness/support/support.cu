@@ -18,7 +18,17 @@ constexpr u32 kPoisonWord = 0x7FA57FA5u;  // a NaN as f32
 enum DType { kBf16, kF16, kF32, kF64, kI32, kI64, kU8, kI8, kI16, kU16, kU32, kU64 };
 
 // The order of assay::Generator.
-enum Generator { kNormal, kUniform, kZeros, kOnes, kIota, kPermutation, kRouting };
+enum Generator {
+  kNormal,
+  kUniform,
+  kZeros,
+  kOnes,
+  kIota,
+  kPermutation,
+  kRouting,
+  kDistinct,
+  kRowStarts
+};
 
 __device__ i64 first_index() { return blockIdx.x * (i64)blockDim.x + threadIdx.x; }
 __device__ i64 stride() { return gridDim.x * (i64)blockDim.x; }
@@ -132,6 +142,10 @@ __device__ int size_bytes(int dtype) {
   }
 }
 
+__device__ bool is_signed(int dtype) {
+  return dtype == kI8 || dtype == kI16 || dtype == kI32 || dtype == kI64;
+}
+
 __device__ u64 load_bits(int size, const void* data, i64 i) {
   if (size == 8) return reinterpret_cast<const u64*>(data)[i];
   if (size == 4) return reinterpret_cast<const u32*>(data)[i];
@@ -171,14 +185,31 @@ __device__ u64 permute(u64 key, u64 i, u64 n) {
   return i;
 }
 
-// One element. Uniform numbers lie in [first, second). For routing, `first` is the number of experts
-// and `second` the length of a token's row, in which no expert stands twice.
+// For each token `top` different experts. If only `hit` of them are to be met, then each is: the
+// first tokens take them in turn.
+__device__ u64 routed(i64 i, u64 key, u64 experts, u64 top, u64 hit) {
+  const u64 token = i / top, slot = i % top;
+  if (hit == 0) return permute(random_bits(key, token), slot, experts);
+  const u64 local =
+      token * top < hit ? i % hit : permute(random_bits(key, token), slot, hit);
+  return permute(~key, local, experts);
+}
+
+// The places where n - 1 rows begin, and where the last one ends. With a skew, later rows are
+// longer.
+__device__ double row_start(i64 i, i64 n, u64 bits, double nonzeros, double skew) {
+  if (i == 0 || i == n - 1) return i == 0 ? 0 : nonzeros;
+  const double moved = (double)(bits >> 11) * 1.1102230246251565e-16 - 0.5;
+  return floor(nonzeros * pow((i + moved) / (n - 1), 1 + skew));
+}
+
+// One element. The last numbers are those of FillRecipe. Uniform numbers lie in [first, second).
 __device__ double generated(int generator, int dtype, i64 i, i64 n, u64 key, double first,
-                            double second) {
+                            double second, double third) {
   const u64 bits = random_bits(key, i);
   switch (generator) {
     case kNormal:
-      return normal(bits);
+      return first + second * normal(bits);
     case kUniform: {
       const double value =
           first + (second - first) * ((double)(bits >> 11) * 1.1102230246251565e-16);
@@ -190,19 +221,21 @@ __device__ double generated(int generator, int dtype, i64 i, i64 n, u64 key, dou
       return (double)i;
     case kPermutation:
       return (double)permute(key, i, n);
-    case kRouting: {
-      const i64 top = (i64)second;
-      return (double)permute(random_bits(key, i / top), i % top, (u64)first);
-    }
+    case kRouting:
+      return (double)routed(i, key, (u64)first, (u64)second, (u64)third);
+    case kDistinct:
+      return (double)permute(key, i, (u64)first);
+    case kRowStarts:
+      return row_start(i, n, bits, first, second);
     default:
       return 0;
   }
 }
 
 extern "C" __global__ void assay_fill(int generator, int dtype, void* out, i64 n, u64 key,
-                                      double first, double second) {
+                                      double first, double second, double third) {
   for (i64 i = first_index(); i < n; i += stride()) {
-    store(dtype, out, i, generated(generator, dtype, i, n, key, first, second));
+    store(dtype, out, i, generated(generator, dtype, i, n, key, first, second, third));
   }
 }
 
@@ -322,6 +355,75 @@ extern "C" __global__ void assay_sum_squares(int dtype, const void* data, i64 n,
   }
   for (int step = 16; step > 0; step /= 2) total += __shfl_down_sync(~0u, total, step);
   if (threadIdx.x % 32 == 0) atomicAdd(sum, total);
+}
+
+__device__ u64 integer_bits(int dtype, const void* data, i64 i) {
+  const int unused = 64 - 8 * size_bytes(dtype);
+  const u64 bits = load_bits(size_bytes(dtype), data, i) << unused;
+  return is_signed(dtype) ? (u64)((i64)bits >> unused) : bits >> unused;
+}
+
+// Adds to the double at `sum`, or to the 64-bit word where the elements are integers.
+extern "C" __global__ void assay_sum(int dtype, const void* data, i64 n, void* sum) {
+  const bool integer = dtype >= kI32;
+  double total = 0;
+  u64 integers = 0;
+  for (i64 i = first_index(); i < n; i += stride()) {
+    if (integer) {
+      integers += integer_bits(dtype, data, i);
+    } else {
+      total += load(dtype, data, i);
+    }
+  }
+  if (integer) {
+    atomicAdd(reinterpret_cast<u64*>(sum), integers);
+  } else {
+    atomicAdd(reinterpret_cast<double*>(sum), total);
+  }
+}
+
+// What is sorted are 64-bit keys in the order of the elements, at a power of two of places. Those
+// behind the n elements hold the largest key.
+constexpr u64 kSign = 1ull << 63;
+
+extern "C" __global__ void assay_sort_keys(int dtype, const void* data, i64 n, u64* keys,
+                                           i64 places) {
+  for (i64 i = first_index(); i < places; i += stride()) {
+    u64 key = ~0ull;
+    if (i < n && dtype >= kI32) {
+      key = integer_bits(dtype, data, i) ^ (is_signed(dtype) ? kSign : 0);
+    } else if (i < n) {
+      const bool unwritten = is_poison(size_bytes(dtype), load_bits(size_bytes(dtype), data, i));
+      const u64 bits = unwritten ? (u64)kPoisonWord << 32 | kPoisonWord
+                                 : (u64)__double_as_longlong(load(dtype, data, i));
+      key = bits & kSign ? ~bits : bits | kSign;
+    }
+    keys[i] = key;
+  }
+}
+
+// A step of a bitonic sort: runs of `run` keys, every second one descending, come nearer to their
+// order.
+extern "C" __global__ void assay_sort_step(u64* keys, i64 places, i64 run, i64 distance) {
+  for (i64 i = first_index(); i < places; i += stride()) {
+    const i64 other = i ^ distance;
+    const u64 a = keys[i], b = keys[other];
+    if (other < i || (a > b) != ((i & run) == 0)) continue;
+    keys[i] = b;
+    keys[other] = a;
+  }
+}
+
+// Makes the keys f64, i64 or u64 again.
+extern "C" __global__ void assay_sort_values(int dtype, u64* keys, i64 n) {
+  for (i64 i = first_index(); i < n; i += stride()) {
+    const u64 key = keys[i];
+    if (dtype >= kI32) {
+      keys[i] = key ^ (is_signed(dtype) ? kSign : 0);
+    } else {
+      keys[i] = key & kSign ? key ^ kSign : ~key;
+    }
+  }
 }
 
 // out[j] = data[first + j * step], j < count: what the host needs to compute one element itself.

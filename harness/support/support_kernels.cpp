@@ -1,6 +1,7 @@
 #include "support/support_kernels.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace assay {
 namespace {
@@ -27,6 +28,10 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       guard_(function("assay_guard")),
       compare_(function("assay_compare")),
       sum_squares_(function("assay_sum_squares")),
+      sum_(function("assay_sum")),
+      sort_keys_(function("assay_sort_keys")),
+      sort_step_(function("assay_sort_step")),
+      sort_values_(function("assay_sort_values")),
       gather_(function("assay_gather")),
       pointwise_(function("assay_pointwise")),
       rowwise_(function("assay_rowwise")),
@@ -63,9 +68,9 @@ void SupportKernels::launch(CUfunction function, std::int64_t threads, Args... a
 }
 
 void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
-                          std::uint64_t key, double first, double second) const {
+                          std::uint64_t key, double first, double second, double third) const {
   launch(fill_, std::max<std::int64_t>(elements, 2), static_cast<int>(generator),
-         static_cast<int>(dtype), out, elements, key, first, second);
+         static_cast<int>(dtype), out, elements, key, first, second, third);
 }
 
 void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const {
@@ -85,6 +90,33 @@ void SupportKernels::compare(DType dtype, CUdeviceptr out, DType reference_dtype
                              double floor, CUdeviceptr result) const {
   launch(compare_, std::max(elements, kThreads), static_cast<int>(dtype), out,
          static_cast<int>(reference_dtype), reference, elements, factor, floor, result);
+}
+
+void SupportKernels::sum(DType dtype, CUdeviceptr data, std::int64_t elements,
+                         CUdeviceptr sum) const {
+  launch(sum_, elements, static_cast<int>(dtype), data, elements, sum);
+}
+
+std::int64_t SupportKernels::sort_places(std::int64_t elements) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(elements)));
+}
+
+void SupportKernels::sort(DType dtype, CUdeviceptr data, std::int64_t elements,
+                          CUdeviceptr sorted) const {
+  const std::int64_t places = sort_places(elements);
+  launch(sort_keys_, places, static_cast<int>(dtype), data, elements, sorted, places);
+  for (std::int64_t run = 2; run <= places; run *= 2) {
+    for (std::int64_t distance = run / 2; distance > 0; distance /= 2) {
+      launch(sort_step_, places, sorted, places, run, distance);
+    }
+  }
+  launch(sort_values_, elements, static_cast<int>(dtype), sorted, elements);
+}
+
+void SupportKernels::copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const {
+  const DType dtype = bytes % 4 == 0 ? DType::i32 : DType::u8;
+  const auto elements = static_cast<std::int64_t>(bytes) / size_bytes(dtype);
+  pointwise(Pointwise::copy, {from, 0, 0, 1, dtype}, {}, dtype, to, {1, elements});
 }
 
 void SupportKernels::sum_squares(DType dtype, CUdeviceptr data, std::int64_t elements,

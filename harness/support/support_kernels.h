@@ -74,7 +74,7 @@ class SupportKernels {
 
   /// `first` and `second` are the generator's own numbers: see FillRecipe.
   void fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
-            std::uint64_t key, double first, double second) const;
+            std::uint64_t key, double first, double second, double third = 0) const;
   /// Makes data of `kind` of random numbers, in place. A row has `columns` elements.
   void vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,
             std::int64_t columns, std::uint64_t key) const;
@@ -87,6 +87,14 @@ class SupportKernels {
   /// Integers must be equal, and their reference has their dtype.
   void compare(DType dtype, CUdeviceptr out, DType reference_dtype, CUdeviceptr reference,
                std::int64_t elements, double factor, double floor, CUdeviceptr result) const;
+  /// Adds the sum to the double at `sum`, or to the 64-bit word where the elements are integers.
+  void sum(DType dtype, CUdeviceptr data, std::int64_t elements, CUdeviceptr sum) const;
+  /// Sorts the elements into `sorted`, which has room for 8 bytes for each of sort_places(). They
+  /// become f64, i64 or u64.
+  void sort(DType dtype, CUdeviceptr data, std::int64_t elements, CUdeviceptr sorted) const;
+  static std::int64_t sort_places(std::int64_t elements);
+  /// Copies `bytes`. The driver's copies slow down what follows, as its memsets do: see poison().
+  void copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const;
   /// Adds the sum of squares to the double at `sum`.
   void sum_squares(DType dtype, CUdeviceptr data, std::int64_t elements, CUdeviceptr sum) const;
   /// out[j] = double(data[first + j * step]).
@@ -134,8 +142,9 @@ class SupportKernels {
   int sm_count_;
   Module module_;
   DeviceMemory sink_;
-  CUfunction fill_, vary_, hash_, guard_, compare_, sum_squares_, gather_, pointwise_, rowwise_,
-      gather_rows_, scatter_rows_, round_, poison_, read_, hold_, stamp_, empty_;
+  CUfunction fill_, vary_, hash_, guard_, compare_, sum_squares_, sum_, sort_keys_, sort_step_,
+      sort_values_, gather_, pointwise_, rowwise_, gather_rows_, scatter_rows_, round_, poison_,
+      read_, hold_, stamp_, empty_;
 };
 
 }  // namespace assay

@@ -92,7 +92,7 @@ Timer::Timer(const Driver& driver, CUstream stream, const SupportKernels& suppor
   new (mailbox_memory_.get()) Mailbox;
   flush_buffer_ = allocate(driver, flush_bytes_);
   support.fill(Generator::normal, DType::f32, flush_buffer_.get(),
-               static_cast<std::int64_t>(flush_bytes_ / 4), 1, 0, 0);
+               static_cast<std::int64_t>(flush_bytes_ / 4), 1, 0, 1);
   // Run the kernels around a sample once, so that they are loaded before any stream is held.
   flush();
   support.empty();

@@ -56,11 +56,22 @@ std::string read_cubin(const std::filesystem::path& path) {
 
 Launcher make_launcher(WorkerState& worker, const TrialRequest& request, const InputMap& inputs) {
   const std::vector<GuardedBuffer> placed = lay_out(request.plan, worker.arena.begin());
-  return Launcher(
-      worker.driver, request.plan, read_cubin(request.cubin_path), [&](const std::string& name) {
-        const auto input = inputs.find(name);
-        return input != inputs.end() ? input->second->buffer.data : find_placed(placed, name)->data;
-      });
+  return Launcher(worker.driver, request.plan, read_cubin(request.cubin_path),
+                  [&](const std::string& name) {
+                    const GuardedBuffer* const place = find_placed(placed, name);
+                    return place != nullptr ? place->data : inputs.at(name)->buffer.data;
+                  });
+}
+
+/// A limit that accepts zeros where they are wrong is none.
+void refuse_zeros(const Plan& plan, const CheckedOutput& output) {
+  const double rms = output.reference->rms;
+  if (!plan.absolute_tolerance || rms == 0 || *plan.absolute_tolerance < rms) return;
+  throw Failure(
+      Status::runtime, "oracle",
+      fmt::format("the tolerance accepts zeros for {}, whose root mean square is {:.2g}; state a "
+                  "smaller one than tolerance: {{absolute: {:.2g}}}",
+                  output.buffer.name, rms, *plan.absolute_tolerance));
 }
 
 /// A limit that accepts a copy of an input, which needs no kernel, is none. A copy that is as near
@@ -68,7 +79,7 @@ Launcher make_launcher(WorkerState& worker, const TrialRequest& request, const I
 void refuse_copies(WorkerState& worker, const InputMap& inputs, const CheckedOutput& output) {
   const Tolerance& tolerance = output.tolerance;
   const double rounding = 2 * unit_roundoff(output.dtype) + std::ldexp(1.0, -14);
-  if (!is_floating(output.dtype) || tolerance.relative_limit <= rounding) return;
+  if (!is_floating(output.dtype) || output.part.sum || tolerance.relative_limit <= rounding) return;
   const Operand& reference = output.reference->operand;
   for (const auto& [name, input] : inputs) {
     const BufferPlan& plan = input->plan;
@@ -93,7 +104,7 @@ void refuse_copies(WorkerState& worker, const InputMap& inputs, const CheckedOut
 InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed) {
   InputMap inputs;
   for (const BufferPlan* buffer : plan.buffers()) {
-    if (buffer->role != Role::in) continue;
+    if (!is_filled(buffer->role)) continue;
     inputs[buffer->name] = worker.inputs.get(*buffer, seed);
     worker.inputs.seal(*inputs[buffer->name]);
   }
@@ -114,7 +125,8 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request)
     if (buffer->role == Role::scratch) {
       buffers_.scratch.push_back(place);
     } else {
-      buffers_.outputs.push_back({place, buffer->dtype, buffer->shape, nullptr, {}});
+      buffers_.outputs.push_back(
+          {place, buffer->dtype, buffer->shape, nullptr, {}, part_of(*buffer)});
     }
   }
   for (const ModuleMemory& memory : launcher_.variables()) {
@@ -125,7 +137,10 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request)
   refer();
   redraw_.emplace(worker, plan_, inputs_, *reference_);
   reference_note_ = unchecked_note(*reference_);
-  for (const CheckedOutput& output : buffers_.outputs) refuse_copies(worker, inputs_, output);
+  for (const CheckedOutput& output : buffers_.outputs) {
+    refuse_zeros(plan_, output);
+    refuse_copies(worker, inputs_, output);
+  }
 }
 
 void PreparedTrial::refer() {
@@ -141,8 +156,11 @@ void PreparedTrial::refer() {
     }
     const ReferenceOutput& expected = found->second;
     output.reference = &expected;
-    output.tolerance = derive_tolerance(output.dtype, expected.arithmetic, expected.rms,
-                                        plan_.relative_tolerance, plan_.element_tolerance);
+    output.tolerance =
+        derive_tolerance(output.dtype, expected.arithmetic, expected.rms, plan_.relative_tolerance,
+                         plan_.element_tolerance, plan_.absolute_tolerance);
+    output.tolerance =
+        part_tolerance(output.part, output.tolerance, expected.rms, element_count(output.shape));
   }
 }
 
@@ -201,6 +219,7 @@ Validation PreparedTrial::check_again(const Work& before) {
 CheckReport PreparedTrial::launch_and_judge(const Work& before) {
   seal_inputs();
   redraw_->poison();
+  launcher_.write_symbols(worker_->stream);
   before();
   enqueue();
   return judge();
@@ -230,6 +249,7 @@ void PreparedTrial::prepare() {
                                            kMostSamplesPerCheck) ==
             0;
   (*redraw_)();
+  launcher_.write_symbols(worker_->stream);
   if (judged_) seal_inputs();
 }
 

@@ -43,7 +43,9 @@ Redraw::Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs,
   }
   for (const GuardedBuffer& placed : lay_out(plan, arena_begin_)) {
     const BufferPlan& buffer = *plan.find_buffer(placed.name);
-    if (buffer.role == Role::scratch) {
+    if (buffer.role == Role::inout) {
+      updated_.emplace_back(placed, inputs.at(placed.name));
+    } else if (buffer.role == Role::scratch) {
       buffers_.push_back(
           {placed.data, DType::f32, static_cast<std::int64_t>(placed.bytes / sizeof(float)), 1});
     } else {
@@ -55,12 +57,18 @@ Redraw::Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs,
 
 void Redraw::draw_inputs(std::uint64_t seed, DataKind kind) const {
   for (const auto& input : random_inputs_) {
-    const bool any_range = generator_of(input->plan) == Generator::normal;
+    const bool any_range =
+        generator_of(input->plan) == Generator::normal && input->plan.arguments.empty();
     worker_->inputs.draw(*input, seed, any_range ? kind : DataKind::as_drawn);
   }
 }
 
-void Redraw::poison() const { worker_->support.poison(arena_begin_, arena_bytes_); }
+void Redraw::poison() const {
+  worker_->support.poison(arena_begin_, arena_bytes_);
+  for (const auto& [placed, input] : updated_) {
+    worker_->support.copy(placed.data, input->buffer.data, placed.bytes);
+  }
+}
 
 /// Leaves the poison in the guard zones alone.
 void Redraw::draw_numbers() const {

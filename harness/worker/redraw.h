@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "judge/reference.h"
@@ -23,7 +25,8 @@ class Redraw {
   void draw_inputs(std::uint64_t seed) const { draw_inputs(seed, DataKind::as_drawn); }
   /// The same, and makes data of `kind` of those for which the contract sets no range.
   void draw_inputs(std::uint64_t seed, DataKind kind) const;
-  /// Enqueues the poison of outputs, scratch and guard zones.
+  /// Enqueues the poison of outputs, scratch and guard zones. In-out arguments get what their
+  /// inputs hold.
   void poison() const;
   /// Enqueues numbers like the right ones for outputs and scratch.
   void draw_numbers() const;
@@ -43,6 +46,7 @@ class Redraw {
   CUdeviceptr arena_begin_;
   std::size_t arena_bytes_;
   std::vector<Buffer> buffers_;
+  std::vector<std::pair<GuardedBuffer, std::shared_ptr<Input>>> updated_;
 };
 
 /// Where the outputs and scratch of a plan are in the arena, in the order of the arguments.

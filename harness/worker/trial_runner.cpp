@@ -104,7 +104,7 @@ double noise_floor_ratio(WorkerState& worker, const Work& work) {
 SelfTest measure_self(WorkerState& worker) {
   const DeviceMemory data = allocate(worker.driver, kSelfTestBytes);
   worker.support.fill(Generator::normal, DType::f32, data.get(),
-                      static_cast<std::int64_t>(kSelfTestBytes / 4), 1, 0, 0);
+                      static_cast<std::int64_t>(kSelfTestBytes / 4), 1, 0, 1);
   worker.synchronise();
   const Work read = [&] { worker.support.read(data.get(), kSelfTestBytes); };
   const auto cold_ns = [&](const Work& work) {

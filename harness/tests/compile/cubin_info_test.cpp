@@ -17,10 +17,12 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 
 constexpr char kEntries[] = R"(
+__constant__ float filter[81];
+__constant__ unsigned char unused[3];
 struct Pair { double low, high; };
 extern "C" __global__ void none() {}
 extern "C" __global__ void some(const float* a, Pair pair, unsigned char c, int unused, float* b) {
-  b[threadIdx.x] = a[threadIdx.x] * c + pair.low + pair.high;
+  b[threadIdx.x] = a[threadIdx.x] * c + pair.low + pair.high + filter[threadIdx.x];
 }
 )";
 
@@ -81,6 +83,15 @@ TEST(CubinInfo, KnowsTheVariablesThatKernelsCanWrite) {
   }
 }
 
+TEST(CubinInfo, KnowsTheConstantsAndTheirSizes) {
+  const TempFolder folder;
+  for (const char* arch : {"80", "90a"}) {
+    EXPECT_THAT(constants_of(cubin_of(folder, arch)),
+                ElementsAre(Pair("filter", 324), Pair("unused", 3)))
+        << arch;
+  }
+}
+
 TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
   const TempFolder folder;
   const std::string cubin = cubin_of(folder, "80");
@@ -98,6 +109,7 @@ TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
     damaged[i] = static_cast<char>(~damaged[i]);
     entries_of(damaged);
     variables_of(damaged);
+    constants_of(damaged);
   }
 }
 

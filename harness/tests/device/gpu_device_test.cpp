@@ -72,6 +72,48 @@ TEST_F(GpuDeviceTest, ALaunchPassesItsOwnArguments) {
   EXPECT_EQ(gpu().run(request).status, Status::correct);
 }
 
+TEST_F(GpuDeviceTest, AnInOutArgumentIsWhatItWasBeforeEachLaunch) {
+  TrialRequest request = ready();
+  auto& sum = std::get<BufferPlan>(request.plan.args[2]);
+  sum.role = Role::inout;
+  sum.generator = "normal";
+  request.plan.launches[0].args = {2, 1, 2, 3};
+  request.plan.reference[0].operands = {{"a", "C"}, {"b", "B"}, {"out", "C"}};
+  for (const char* protocol : {"cold", "hot", "graph"}) {
+    request.measure.protocol = protocol;
+    const Outcome outcome = gpu().run(request);
+    EXPECT_EQ(outcome.status, Status::correct) << protocol << outcome.message;
+  }
+  request.plan.launches[0].entry = "wrong_value";
+  EXPECT_EQ(gpu().run(request).kind, "mismatch");
+}
+
+TEST_F(GpuDeviceTest, AnOutputMayStartAsACopy) {
+  TrialRequest request = ready();
+  request.plan.launches[0].args = {2, 1, 2, 3};
+  EXPECT_NE(gpu().run(request).status, Status::correct);
+  std::get<BufferPlan>(request.plan.args[2]).copy_of = "A";
+  EXPECT_EQ(gpu().run(request).status, Status::correct);
+}
+
+TEST_F(GpuDeviceTest, WhatIsNotCheckedMayBeAnything) {
+  TrialRequest request = ready("skips_last");
+  std::get<BufferPlan>(request.plan.args[2]).checked = 999;
+  EXPECT_EQ(gpu().run(request).status, Status::correct);
+  request.plan.launches[0].entry = "wrong_value";
+  EXPECT_THAT(gpu().run(request).message, HasSubstr("C[500]"));
+}
+
+TEST_F(GpuDeviceTest, AnAbsoluteToleranceAcceptsNoZeros) {
+  TrialRequest request = ready("wrong_value");  // off by 1
+  request.plan.absolute_tolerance = 1.1;
+  EXPECT_EQ(gpu().run(request).status, Status::correct);
+  request.plan.absolute_tolerance = 0.9;
+  EXPECT_EQ(gpu().run(request).kind, "mismatch");
+  request.plan.absolute_tolerance = 3;
+  EXPECT_THAT(gpu().run(request).message, HasSubstr("the tolerance accepts zeros for C"));
+}
+
 TEST_F(GpuDeviceTest, FaultAfterFaultNeverEndsTheSweep) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(run("crash").kind, "crash");

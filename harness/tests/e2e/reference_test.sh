@@ -78,6 +78,17 @@ expect_mistake "sed -i '/value: N/d; s/, N\]$/]/' vector_add.yaml" \
   'vector_add.yaml:7:3: expected arguments of 8, 8, 8, 4 bytes, the parameters of vector_add, found 8, 8, 8'
 expect_mistake "sed -i 's/block: .BLOCK./&, args: [A, B, C, {dtype: i64, value: N}]/' vector_add.yaml" \
   'vector_add.yaml:11:59: expected arguments of 8, 8, 8, 4 bytes, the parameters of vector_add, found 8, 8, 8, 8'
+# So has an argument that is copied to a __constant__ variable.
+symbol='/name: B/a\  - {name: F, dtype: f32, shape: [N], role: in, symbol: filter}'
+expect_mistake "sed -i '$symbol' vector_add.yaml" \
+  'vector_add.yaml:9:5: expected a __constant__ variable of the source, found "filter"'
+cp vector_add.yaml good.yaml
+sed -i "$symbol" vector_add.yaml
+echo '__constant__ float filter[7];' >>vector_add.cu
+sweep --device none && fail "a constant that is too small is good enough"
+"$assay" show --failures --db x.db >output 2>&1
+grep -q 'F has 4000 bytes, but' output || fail "a small constant is unnamed"
+mv good.yaml vector_add.yaml
 # Both may be templates, in a namespace or not, whose parameters have the names of the contract's.
 sed -i 's/^extern "C" /template <typename T, int N> /; s/float\*/T*/g; s/i < n/i < N/' ref.cu
 sed -i 's/entry: vector_add/entry: "vector_add<float, N>"/' vector_add.yaml

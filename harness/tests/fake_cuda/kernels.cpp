@@ -152,7 +152,7 @@ double fill(void** arguments, unsigned, unsigned) {
   const auto value_at = [&](std::int64_t i) -> double {
     switch (generator) {
       case Generator::normal:
-        return normal(random);
+        return first + second * normal(random);
       case Generator::uniform:
         return dtype >= DType::i32 ? std::floor(uniform(random)) : uniform(random);
       case Generator::zeros:
@@ -168,6 +168,10 @@ double fill(void** arguments, unsigned, unsigned) {
         const auto top = static_cast<std::int64_t>(second);
         return static_cast<double>((i / top + i % top) % experts);
       }
+      case Generator::distinct:
+        return static_cast<double>(i);
+      case Generator::row_starts:
+        return std::floor(first * static_cast<double>(i) / static_cast<double>(elements - 1));
     }
     return 0;
   };
@@ -368,6 +372,10 @@ Kernel find_kernel(const std::string& entry) {
       {"assay_scatter_rows", empty},
       {"assay_round", empty},
       {"assay_vary", empty},
+      {"assay_sum", empty},
+      {"assay_sort_keys", empty},
+      {"assay_sort_step", empty},
+      {"assay_sort_values", empty},
       {"assay_poison", poison},
       {"assay_read", read},
       {"assay_hold", hold},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/file.h"
@@ -12,31 +13,34 @@
 namespace assay {
 namespace {
 
-using InputsTest = test::GpuTest;
+class InputsTest : public test::GpuTest {
+ protected:
+  /// What a generator makes with this seed.
+  template <typename T = std::int32_t>
+  std::vector<T> made(const BufferPlan& plan, std::uint64_t seed) {
+    const Driver driver;
+    const Context context(driver, 0);
+    const DeviceInfo info = query_device(driver, context.device());
+    const Stream stream = make_stream(driver);
+    const SupportKernels support(driver, stream.get(), read_file(support_cubin(info)),
+                                 info.sm_count);
+    Inputs inputs(driver, stream.get(), support);
+    const auto input = inputs.get(plan, seed);
+    std::vector<T> values(static_cast<std::size_t>(plan.elements()));
+    driver.check(driver.cuMemcpyDtoHAsync(values.data(), input->buffer.data,
+                                          values.size() * sizeof(T), stream.get()),
+                 "cuMemcpyDtoHAsync");
+    driver.check(driver.cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+    return values;
+  }
+};
 
 TEST_F(InputsTest, RoutingGivesEachTokenDifferentExpertsAndEachExpertItsShare) {
-  const Driver driver;
-  const Context context(driver, 0);
-  const DeviceInfo info = query_device(driver, context.device());
-  const Stream stream = make_stream(driver);
-  const SupportKernels support(driver, stream.get(), read_file(support_cubin(info)), info.sm_count);
-  Inputs inputs(driver, stream.get(), support);
-
   constexpr std::int64_t kTokens = 4096, kExperts = 24, kTop = 3;
   const BufferPlan plan{
       "R",      DType::i32, {kTokens, kTop},
       Role::in, "routing",  {{"tokens", kTokens}, {"experts", kExperts}, {"top", kTop}}};
-  const auto made = [&](std::uint64_t seed) {
-    const auto input = inputs.get(plan, seed);
-    std::vector<std::int32_t> experts(kTokens * kTop);
-    driver.check(driver.cuMemcpyDtoHAsync(experts.data(), input->buffer.data,
-                                          experts.size() * sizeof experts[0], stream.get()),
-                 "cuMemcpyDtoHAsync");
-    driver.check(driver.cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
-    return experts;
-  };
-
-  const std::vector<std::int32_t> experts = made(1);
+  const std::vector<std::int32_t> experts = made(plan, 1);
   std::vector<int> tokens_of(kExperts);
   for (std::size_t row = 0; row < kTokens; ++row) {
     const auto begin = experts.begin() + static_cast<std::ptrdiff_t>(row * kTop);
@@ -49,9 +53,55 @@ TEST_F(InputsTest, RoutingGivesEachTokenDifferentExpertsAndEachExpertItsShare) {
   }
   // 512 each, give or take six standard deviations of 21.
   for (const int tokens : tokens_of) EXPECT_NEAR(tokens, 512, 128);
-  inputs.clear();
-  EXPECT_EQ(made(1), experts);
-  EXPECT_NE(made(2), experts);
+  EXPECT_EQ(made(plan, 1), experts);
+  EXPECT_NE(made(plan, 2), experts);
+}
+
+TEST_F(InputsTest, RoutingHitsAsManyExpertsAsItIsTold) {
+  for (const double hit : {3, 5, 23}) {
+    const BufferPlan plan{"R",       DType::i32,
+                          {40, 3},   Role::in,
+                          "routing", {{"tokens", 40}, {"experts", 24}, {"top", 3}, {"hit", hit}}};
+    const std::vector<std::int32_t> experts = made(plan, 1);
+    std::set<std::int32_t> all(experts.begin(), experts.end());
+    EXPECT_EQ(static_cast<double>(all.size()), hit);
+    EXPECT_TRUE(*all.begin() >= 0 && *all.rbegin() < 24);
+    for (std::size_t row = 0; row < 40; ++row) {
+      EXPECT_EQ((std::set<std::int32_t>{&experts[3 * row], &experts[3 * row] + 3}).size(), 3u);
+    }
+  }
+}
+
+TEST_F(InputsTest, DistinctNumbersAreDistinctAndInTheirRange) {
+  const BufferPlan plan{"D", DType::i32, {1000}, Role::in, "distinct", {{"of", 1500}}};
+  const std::vector<std::int32_t> numbers = made(plan, 1);
+  const std::set<std::int32_t> all(numbers.begin(), numbers.end());
+  EXPECT_EQ(all.size(), 1000u);
+  EXPECT_TRUE(*all.begin() >= 0 && *all.rbegin() < 1500);
+  EXPECT_FALSE(std::is_sorted(numbers.begin(), numbers.end()));
+}
+
+TEST_F(InputsTest, RowStartsRiseToTheNonzerosAndASkewMakesLaterRowsLonger) {
+  for (const double skew : {0.0, 1.0}) {
+    const BufferPlan plan{"S",      DType::i32,   {1001},
+                          Role::in, "row_starts", {{"nonzeros", 16000}, {"skew", skew}}};
+    const std::vector<std::int32_t> starts = made(plan, 1);
+    EXPECT_EQ(starts.front(), 0);
+    EXPECT_EQ(starts.back(), 16000);
+    EXPECT_TRUE(std::is_sorted(starts.begin(), starts.end()));
+    EXPECT_NEAR(starts[500], skew > 0 ? 4000 : 8000, 40);
+  }
+}
+
+TEST_F(InputsTest, NormalNumbersHaveTheirMeanAndDeviation) {
+  const BufferPlan plan{"N", DType::f64, {100000}, Role::in, "normal", {{"mean", 3}, {"std", 0.5}}};
+  double sum = 0, squares = 0;
+  for (const double value : made<double>(plan, 1)) {
+    sum += value;
+    squares += (value - 3) * (value - 3);
+  }
+  EXPECT_NEAR(sum / 100000, 3, 0.01);
+  EXPECT_NEAR(squares / 100000, 0.25, 0.01);
 }
 
 }  // namespace

@@ -88,5 +88,26 @@ TEST(RelativeError, IsFiniteForEveryOutput) {
   EXPECT_EQ(relative_error(found), 1e30);
 }
 
+TEST(OutputPart, HasItsElementsAndTheirNames) {
+  EXPECT_EQ(compared_elements({}, 20), 20);
+  EXPECT_EQ(compared_elements({7, true, false}, 20), 7);
+  EXPECT_EQ(compared_elements({7, false, true}, 20), 1);
+  EXPECT_EQ(part_text({7, false, false}, "C", {4, 5}, 6), "C[1,1]");
+  EXPECT_EQ(part_text({7, true, false}, "C", {4, 5}, 6), "sorted C[6]");
+  EXPECT_EQ(part_text({0, false, true}, "C", {4, 5}, 0), "the sum of C");
+}
+
+TEST(OutputPart, TheErrorOfASumGrowsWithItsTerms) {
+  const Tolerance whole = derive_tolerance(DType::f32, sum_of_terms(128), 2);
+  const OutputPart sum{0, false, true};
+  const Tolerance one = part_tolerance(sum, whole, 2, 1);
+  EXPECT_GE(one.element_floor, 2 * whole.relative_limit);
+  EXPECT_DOUBLE_EQ(part_tolerance(sum, whole, 2, 100).element_floor, 100 * one.element_floor);
+  EXPECT_DOUBLE_EQ(part_tolerance({50, false, true}, whole, 2, 100).element_floor,
+                   50 * one.element_floor);
+  EXPECT_EQ(part_tolerance({0, true, false}, whole, 2, 100).element_floor, whole.element_floor);
+  EXPECT_EQ(part_tolerance(sum, {}, 2, 100).element_floor, 0);  // integers are exact
+}
+
 }  // namespace
 }  // namespace assay

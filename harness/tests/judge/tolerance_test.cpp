@@ -257,5 +257,18 @@ TEST(Tolerance, TheContractReplacesTheNormAndScalesTheElements) {
   EXPECT_DOUBLE_EQ(given.element_floor, 3 * derived.element_floor);
 }
 
+TEST(Tolerance, AnAbsoluteOneIsAcceptedOfEveryElementAndOfAll) {
+  const Tolerance derived = derive_tolerance(DType::f32, sum_of_products(128), 2);
+  const auto with = [](double rms, double absolute) {
+    return derive_tolerance(DType::f32, sum_of_products(128), rms, {}, {}, absolute);
+  };
+  EXPECT_DOUBLE_EQ(with(2, 0.5).element_floor, derived.element_floor + 0.5);
+  EXPECT_EQ(with(2, 0.5).element_factor, derived.element_factor);
+  EXPECT_DOUBLE_EQ(with(2, 0.5).relative_limit, derived.relative_limit + 0.25);
+  EXPECT_EQ(with(0, 0.5).relative_limit, 1e30);  // of a reference of zeros
+  EXPECT_EQ(with(1e-40, 0.5).relative_limit, 1e30);
+  EXPECT_EQ(derive_tolerance(DType::i32, {}, 2, {}, {}, 0.5).element_floor, 0);
+}
+
 }  // namespace
 }  // namespace assay

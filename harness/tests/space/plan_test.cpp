@@ -89,7 +89,7 @@ TEST(MakePlan, EvaluatesEveryForm) {
   EXPECT_EQ(a.elements(), 128000);
   EXPECT_EQ(a.bytes(), 256000);
   EXPECT_EQ(a.generator, "uniform");
-  EXPECT_EQ(a.arguments, (std::map<std::string, std::int64_t>{{"high", 64}, {"low", -3}}));
+  EXPECT_EQ(a.arguments, (std::map<std::string, double>{{"high", 64}, {"low", -3}}));
   const auto& c = std::get<BufferPlan>(plan.args[1]);
   EXPECT_EQ(c.role, Role::out);
   EXPECT_TRUE(c.zeroed);
@@ -296,10 +296,10 @@ TEST(MakePlan, AReferencesOwnKernelHasItsArgumentsAndItsLaunch) {
   ReferenceKernelSpec own;
   own.source = "folder/ref.cu";
   own.entry = "rows";
-  own.args = {{"A", false, DType::bf16, {}, false},
-              {"M", false, DType::i32, {}, false},
-              {"wide", true, DType::f64, kernel.exprs({"M", "2 * K"}), true},
-              {"C", true, DType::f32, {}, false}};
+  own.args = {{"A", false, false, DType::bf16, {}, false},
+              {"M", false, false, DType::i32, {}, false},
+              {"wide", true, false, DType::f64, kernel.exprs({"M", "2 * K"}), true},
+              {"C", true, false, DType::f32, {}, false}};
   own.grid = kernel.exprs({"cdiv(M, 100)", "2"});
   own.block = kernel.exprs({"100"});
   own.sum_length = kernel.expr("K");
@@ -323,7 +323,9 @@ TEST(MakePlan, AReferencesOwnKernelHasItsArgumentsAndItsLaunch) {
   EXPECT_EQ(wide.dtype, DType::f64);
   EXPECT_TRUE(wide.zeroed);
   EXPECT_THAT(wide.shape, ElementsAre(1000, 256));
-  EXPECT_THAT(std::get<BufferPlan>(made.args[3]).shape, ElementsAre(1000));
+  const auto& c = std::get<BufferPlan>(made.args[3]);
+  EXPECT_THAT(c.shape, ElementsAre(1000));
+  EXPECT_EQ(c.zeroed, 1000);  // as the kernel's own
 }
 
 TEST(MakePlan, EntriesHaveValuesInPlaceOfNames) {
@@ -350,6 +352,37 @@ TEST(MakePlan, HoldsShapesToWhatCanBeCounted) {
   EXPECT_NE(plan_error(shape({"SIZE"}), -4), "");
   EXPECT_THAT(plan_error(shape({"SIZE", "SIZE"}), 3037000499), HasSubstr("A has more than"));
   EXPECT_NE(plan_error(shape({"8 / (SIZE - 5)"}), 5), "");
+}
+
+TEST(MakePlan, BuffersMayBePartlyClearedCopiedAndChecked) {
+  TestKernel kernel = full_kernel();
+  auto& c = std::get<BufferSpec>(kernel.spec.args[1].form);
+  EXPECT_EQ(std::get<BufferPlan>(full_plan().args[1]).zeroed, 1000);
+  c.zeroed_elements = kernel.expr("K");
+  c.check = {kernel.expr("M - 1"), true, false};
+  std::get<BufferSpec>(kernel.spec.args[2].form).copy_of = "A";
+  auto& a = std::get<BufferSpec>(kernel.spec.args[0].form);
+  a.symbol = "constant";
+  a.shape = kernel.exprs({"M", "SPLIT"});
+  a.fill = {"normal", {{"std", {Expr::parse_real("1 / 4 * SPLIT", kernel.spec.symbols), {}}}}};
+  const auto plan_of = [&] { return make_plan(kernel.spec, kProblem, config(4), test_device()); };
+  const Plan plan = plan_of();
+  EXPECT_EQ(nlohmann::json::parse(nlohmann::json(plan).dump()).get<Plan>(), plan);
+  EXPECT_EQ(std::get<BufferPlan>(plan.args[0]).arguments.at("std"), 1);
+  EXPECT_EQ(std::get<BufferPlan>(plan.args[1]).zeroed, 128);
+  EXPECT_EQ(std::get<BufferPlan>(plan.args[1]).checked, 999);
+  EXPECT_TRUE(std::get<BufferPlan>(plan.args[1]).check_sorted);
+  EXPECT_EQ(std::get<BufferPlan>(plan.args[2]).copy_of, "A");
+  EXPECT_THAT(plan.launches[0].args, ElementsAre(1, 2, 3, 4, 5, 6));  // a symbol is not passed
+  c.zeroed_elements = kernel.expr("M + 1");
+  EXPECT_THROW(plan_of(), PlanError);
+  c.zeroed_elements.reset();
+  c.check.first = kernel.expr("M - 1000");
+  EXPECT_THROW(plan_of(), PlanError);
+  c.check.first.reset();
+  EXPECT_NO_THROW(plan_of());
+  a.shape = kernel.exprs({"M", "3"});
+  EXPECT_THROW(plan_of(), PlanError);  // the copy has another size
 }
 
 TEST(MakePlan, ALetWithoutAnAnswerMattersOnlyWhereItIsRead) {
@@ -397,7 +430,7 @@ TEST(PlanJson, RefusesWhatItDidNotWrite) {
   };
   refuses("/args/0/form", "texture");
   refuses("/args/0/dtype", "f8");
-  refuses("/args/0/role", "inout");
+  refuses("/args/0/role", "output");
   refuses("/args/0/shape", "wide");
   refuses("/launches/0/grid", nlohmann::json::array({1, 1}));
   refuses("/config", nlohmann::json::array({{"A"}}));

@@ -3,8 +3,7 @@
 
 #include "base/file.h"
 #include "spec/kernel_parts.h"
-#include "spec/spec_files.h"
-#include "temp_folder.h"
+#include "spec/loaded_kernels.h"
 
 namespace assay {
 namespace {
@@ -12,39 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
-
-KernelSpec load(const std::string& name) {
-  return load_kernel(spec_tests() / "kernels" / (name + ".yaml"));
-}
-
-std::vector<std::string> texts(const std::vector<ExprSpec>& exprs) {
-  std::vector<std::string> all;
-  for (const ExprSpec& expr : exprs) all.push_back(expr.expr.text());
-  return all;
-}
-
-const ArgSpec& arg(const KernelSpec& kernel, std::string_view name) {
-  for (const ArgSpec& candidate : kernel.args) {
-    if (candidate.name == name) return candidate;
-  }
-  throw std::out_of_range(std::string(name));
-}
-
-const BufferSpec& buffer(const KernelSpec& kernel, std::string_view name) {
-  return std::get<BufferSpec>(arg(kernel, name).form);
-}
-
-/// The contract of gemm_mma with one text replaced, or two.
-KernelSpec edited(std::string_view from, std::string_view to, std::string_view second_from = "",
-                  std::string_view second_to = "") {
-  const TempFolder folder;
-  std::string text = read_file(spec_tests() / "kernels/gemm_mma.yaml");
-  EXPECT_NE(text.find(from), std::string::npos) << from;
-  replace_all(text, from, to);
-  if (!second_from.empty()) replace_all(text, second_from, second_to);
-  folder.write("gemm_mma.cu", "");
-  return load_kernel(folder.write("gemm_mma.yaml", text));
-}
 
 TEST(LoadKernel, ReadsNamesAndSpace) {
   const KernelSpec kernel = load("gemm_mma");
@@ -66,42 +32,6 @@ TEST(LoadKernel, ReadsNamesAndSpace) {
   EXPECT_FALSE(kernel.deterministic);
   EXPECT_EQ(to_text(kernel.smoke), "M=256,N=384,K=128");
   EXPECT_EQ(kernel.source_path, spec_tests() / "kernels/gemm_mma.cu");
-}
-
-TEST(LoadKernel, ReadsEachFormOfArgument) {
-  const KernelSpec kernel = load("gemm_mma");
-  ASSERT_EQ(kernel.args.size(), 9u);
-  EXPECT_EQ(buffer(kernel, "A").dtype, DType::bf16);
-  EXPECT_THAT(texts(buffer(kernel, "A").shape), ElementsAre("M", "K"));
-  EXPECT_EQ(buffer(kernel, "B").fill.generator, "normal");  // the default
-  EXPECT_EQ(buffer(kernel, "C").role, Role::out);
-  EXPECT_FALSE(buffer(kernel, "C").zeroed);
-  EXPECT_EQ(buffer(kernel, "partial").role, Role::scratch);
-  EXPECT_TRUE(buffer(kernel, "partial").zeroed);
-  EXPECT_THAT(texts(buffer(kernel, "partial").shape), ElementsAre("SPLIT_K", "M", "N"));
-  EXPECT_THAT(texts(buffer(kernel, "order").shape), ElementsAre("cdiv(M, BLOCK_M)"));
-  const auto& map = std::get<TensorMapSpec>(arg(kernel, "A_map").form);
-  EXPECT_EQ(map.of, "A");
-  EXPECT_THAT(texts(map.box), ElementsAre("BLOCK_M", "BLOCK_K"));
-  EXPECT_EQ(map.swizzle_bytes, 128);
-  EXPECT_EQ(std::get<ScalarSpec>(arg(kernel, "M").form).dtype, DType::i32);
-}
-
-TEST(LoadKernel, GeneratorsGetAllTheirArguments) {
-  const KernelSpec kernel = load("gemm_mma");
-  const auto& sizes = buffer(kernel, "sizes").fill.arguments;
-  EXPECT_EQ(sizes.at("low").expr.text(), "0");
-  EXPECT_EQ(sizes.at("high").expr.text(), "min(M, 7)");
-  EXPECT_EQ(buffer(kernel, "routes").fill.arguments.size(), 3u);
-
-  const TempFolder folder;
-  std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
-  replace_all(text, "shape: [M, K], role: in", "shape: [M, K], role: in, fill: uniform");
-  folder.write("gemm_small.cu", "");
-  const KernelSpec uniform = load_kernel(folder.write("gemm_small.yaml", text));
-  const auto& range = buffer(uniform, "A").fill.arguments;
-  EXPECT_EQ(range.at("low").expr.eval({}), -1);
-  EXPECT_EQ(range.at("high").expr.eval({}), 1);
 }
 
 TEST(LoadKernel, ReadsLaunchesAndReference) {
@@ -128,42 +58,6 @@ TEST(LoadKernel, ReadsLaunchesAndReference) {
   EXPECT_DOUBLE_EQ(*kernel.tolerance.element, 2.5);
 }
 
-TEST(LoadKernel, LaunchesMayHaveArgumentsOfTheirOwnAndBeRepeated) {
-  const KernelSpec kernel =
-      edited("launches:\n",
-             "launches:\n"
-             "  - {repeat: SPLIT_K, launches: [\n"
-             "      {entry: first, grid: [pass + 1], block: [32], args: [M, A]},\n"
-             "      {entry: second, grid: [1], block: [32],\n"
-             "       args: [{from: [A, C, C]}, {to: [C, C]}, {dtype: f32, value: pass / 4}]}]}\n"
-             "  - {repeat: 2, grid: [pass + 1], block: [32]}\n");
-  ASSERT_EQ(kernel.launches.size(), 5u);
-  const LaunchSpec& first = kernel.launches[0];
-  const LaunchSpec& second = kernel.launches[1];
-  EXPECT_EQ(first.repeat->expr.text(), "SPLIT_K");
-  EXPECT_EQ(second.group, first.group);
-  EXPECT_NE(kernel.launches[2].group, first.group);
-  EXPECT_EQ(kernel.launches[3].repeat, std::nullopt);
-  EXPECT_EQ(kernel.launches[2].args, std::nullopt);
-  EXPECT_EQ(first.args_where.line + 2, second.args_where.line);
-  EXPECT_THAT(first.args->at(0).names, ElementsAre("M"));
-  EXPECT_THAT(second.args->at(0).names, ElementsAre("A", "C", "C"));
-  EXPECT_THAT(second.args->at(1).names, ElementsAre("C", "C"));
-  EXPECT_THAT(second.args->at(2).names, IsEmpty());
-  EXPECT_EQ(second.args->at(2).scalar.dtype, DType::f32);
-  // The slot of the pass is behind all others.
-  std::vector<std::int64_t> values(kernel.symbols.size() + 1);
-  values.back() = 7;
-  EXPECT_EQ(first.grid[0].expr.eval(values), 8);
-  EXPECT_EQ(second.args->at(2).scalar.value.expr.eval_real(values), 1.75);
-}
-
-TEST(LoadKernel, PassIsTheNumberOfAPassAlone) {
-  EXPECT_NO_THROW(edited("smem: ", "pass: 1\n  smem: "));
-  EXPECT_THAT([] { edited("smem: ", "pass: 1\n  smem: ", "{entry:", "{repeat: 2, entry:"); },
-              testing::ThrowsMessage<SpecError>(testing::HasSubstr("called \"pass\"")));
-}
-
 TEST(LoadKernel, DefaultsAreTheStrictOnes) {
   const KernelSpec kernel = load("gemm_small");
   EXPECT_TRUE(kernel.deterministic);
@@ -183,17 +77,6 @@ TEST(LoadKernel, ReadsAnchorsFoldedLinesAndChains) {
   EXPECT_EQ(kernel.reference.size(), 2u);
 }
 
-TEST(LoadKernel, AResultThatOnlyAnOperationReadsNeedsNoBuffer) {
-  const TempFolder folder;
-  std::string text = read_file(spec_tests() / "kernels/add_chain.yaml");
-  replace_all(text, "  - {name: B, dtype: f32, shape: *shape, role: out}\n", "");
-  folder.write("add_chain.cu", "");
-  const KernelSpec kernel = load_kernel(folder.write("add_chain.yaml", text));
-  ASSERT_EQ(kernel.reference.size(), 2u);
-  EXPECT_EQ(kernel.reference[0].operands.at("out"), "B");
-  EXPECT_EQ(kernel.reference[1].operands.at("b"), "B");
-}
-
 /// A kernel whose launch has the key.
 KernelSpec with_launch(const std::string& key) {
   const TempFolder folder;
@@ -209,52 +92,6 @@ KernelSpec with_launch(const std::string& key) {
           key +
           "\n"
           "work: {flops: 0, bytes: 0}\nreference: [{relu: {x: A, out: C}}]\nsmoke: {N: 3}\n"));
-}
-
-/// add_chain with other lines in place of its reference and parameters.
-KernelSpec with_reference(const std::string& reference, const std::string& params = "",
-                          const std::string& more_args = "") {
-  const TempFolder folder;
-  folder.write("chain.cu", "");
-  folder.write("below/ref.cu", "");
-  return load_kernel(folder.write(
-      "chain.yaml",
-      "kernel: chain\nop: chain\narch: [80]\ndims: [M, N]\n" + params +
-          "args:\n  - {name: A, dtype: bf16, shape: [M, N], role: in}\n" + more_args +
-          "  - {name: C, dtype: bf16, shape: [M], role: out, init: zero}\n"
-          "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\nreference:\n" +
-          reference + "smoke: {M: 2, N: 3}\n"));
-}
-
-TEST(LoadKernel, AKernelOfOnesOwnIsAStepOfTheReference) {
-  const KernelSpec kernel = with_reference(
-      "  - kernel:\n      source: ./below/ref.cu\n      entry: rows\n"
-      "      args: [A, n, {name: squares, shape: [M, half], init: zero}]\n"
-      "      grid: [cdiv(M, 256)]\n      block: [256]\n      sum_length: N\n"
-      "  - kernel: {source: below/ref.cu, entry: sums, args: [squares, {name: C, dtype: f32}],\n"
-      "             grid: [1], block: [1]}\n",
-      "params: {BLOCK: {from: 32, to: 256, times: 2}}\nlet: {half: cdiv(N, 2)}\n",
-      "  - {name: n, dtype: i32, value: N}\n");
-  ASSERT_EQ(kernel.reference.size(), 2u);
-  EXPECT_EQ(kernel.reference[0].operation, "kernel");
-  const ReferenceKernelSpec& rows = kernel.reference[0].kernel.value();
-  EXPECT_EQ(rows.source.filename(), "ref.cu");
-  EXPECT_EQ(rows.entry, "rows");
-  EXPECT_THAT(texts(rows.grid), ElementsAre("cdiv(M, 256)"));
-  EXPECT_EQ(rows.sum_length->expr.text(), "N");
-  ASSERT_EQ(rows.args.size(), 3u);
-  EXPECT_FALSE(rows.args[0].written);
-  EXPECT_EQ(rows.args[0].dtype, DType::bf16);
-  EXPECT_EQ(rows.args[1].dtype, DType::i32);
-  EXPECT_TRUE(rows.args[2].written);
-  EXPECT_TRUE(rows.args[2].zeroed);
-  EXPECT_EQ(rows.args[2].dtype, DType::f32);
-  EXPECT_THAT(texts(rows.args[2].shape), ElementsAre("M", "half"));
-  const ReferenceKernelSpec& sums = kernel.reference[1].kernel.value();
-  EXPECT_FALSE(sums.args[0].written);
-  EXPECT_TRUE(sums.args[1].written);
-  EXPECT_TRUE(sums.args[1].zeroed);  // as the kernel's own output is
-  EXPECT_EQ(sums.args[1].dtype, DType::f32);
 }
 
 TEST(LoadKernel, AnEntryIsAsCppNamesIt) {
@@ -281,23 +118,6 @@ TEST(LoadKernel, SaysHowItIsCompiled) {
   EXPECT_EQ(compile.std, 17);
   EXPECT_TRUE(compile.fast_math);
   EXPECT_EQ(compile.maxrregcount->expr.text(), "BLOCK + 2");
-}
-
-TEST(LoadKernel, OperandsMayBeLeftOutAndResultsRounded) {
-  const KernelSpec kernel = with_reference(
-      "  - rms_norm: {x: A, out: normal, round: bf16}\n"
-      "  - gelu: {x: normal, tanh: true, out: active}\n"
-      "  - sum: {x: active, out: C}\n");
-  EXPECT_THAT(kernel.reference[0].operands, ElementsAre(Pair("out", "normal"), Pair("x", "A")));
-  EXPECT_EQ(kernel.reference[0].round, DType::bf16);
-  EXPECT_EQ(kernel.reference[1].round, std::nullopt);
-  EXPECT_EQ(std::get<bool>(kernel.reference[1].options.at("tanh")), true);
-  const std::string rounded = kernel.contract_hash;
-  EXPECT_NE(with_reference("  - rms_norm: {x: A, out: normal}\n"
-                           "  - gelu: {x: normal, tanh: true, out: active}\n"
-                           "  - sum: {x: active, out: C}\n")
-                .contract_hash,
-            rounded);
 }
 
 TEST(ReadValues, ARangeAddsOrMultiplies) {
@@ -382,6 +202,7 @@ TEST(ContractHash, ChangesWithWhatATrialMeans) {
       {"transpose_b: true", "transpose_b: false"},
       {"relative: 1%", "relative: 2%"},
       {", element: 2.5", ""},
+      {", element: 2.5", ", element: 2.5, absolute: 0.1"},
       {"deterministic: false", "deterministic: true"},
       {"dims:", "compile: {std: 17}\ndims:"},
       {"dims:", "compile: {fast_math: true}\ndims:"},
@@ -432,7 +253,7 @@ TEST(LoadKernel, MissingFileIsAUsageError) {
 
 TEST(LoadKernel, LoadsEveryKernelOfTheProject) {
   int loaded = 0;
-  for (const char* folder : {"kernels", "harness/tests/kernels/broken"}) {
+  for (const char* folder : {"kernels", "kernels/examples", "harness/tests/kernels/broken"}) {
     for (const auto& entry :
          std::filesystem::directory_iterator(std::filesystem::path(ASSAY_SOURCE_DIR) / folder)) {
       if (entry.path().extension() != ".yaml") continue;

@@ -1,5 +1,6 @@
 #include "support/inputs.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -60,14 +61,44 @@ TEST(FillRecipe, RoutingTakesItsExpertsAndHowManyOfThemATokenHas) {
   EXPECT_EQ(fill_recipe(routing(1, 8, 8)).second, 8);
 }
 
+TEST(FillRecipe, TakesRealNumbers) {
+  BufferPlan plan = buffer("normal");
+  EXPECT_EQ(fill_recipe(plan).first, 0);
+  EXPECT_EQ(fill_recipe(plan).second, 1);
+  plan.arguments = {{"mean", -0.5}, {"std", 0.125}};
+  EXPECT_EQ(fill_recipe(plan).first, -0.5);
+  EXPECT_EQ(fill_recipe(plan).second, 0.125);
+  plan = buffer("uniform");
+  plan.arguments = {{"low", 0.25}, {"high", 0.5}};
+  EXPECT_EQ(fill_recipe(plan).second, 0.5);
+}
+
+TEST(FillRecipe, RefusesWhatNoNumbersCanBe) {
+  BufferPlan plan = routing(4, 16, 2);
+  for (const double hit : {2.0, 8.0}) {
+    plan.arguments["hit"] = hit;
+    EXPECT_EQ(fill_recipe(plan).third, hit);
+  }
+  for (const double hit : {1.0, 9.0}) {
+    plan.arguments["hit"] = hit;
+    EXPECT_THAT(refusal(plan), testing::HasSubstr("routing can hit 2 to 8 experts, found"));
+  }
+  plan = buffer("distinct", DType::i32);
+  plan.arguments["of"] = 7;
+  EXPECT_EQ(refusal(plan), "input A: there are no 8 distinct numbers of 7");
+  plan = buffer("row_starts", DType::i32);
+  plan.arguments = {{"nonzeros", 10}, {"skew", -0.5}};
+  EXPECT_THAT(refusal(plan), testing::HasSubstr("found 10 nonzeros, a skew of -0.5 and [8]"));
+}
+
 // `routing` was once a word of the contract that no run could make.
 TEST(FillRecipe, KnowsEveryGeneratorOfTheContract) {
   for (const GeneratorRow& row : generators()) {
     BufferPlan plan = buffer(std::string(row.name));
     for (const auto& argument : row.arguments) {
-      plan.arguments[argument.name] = argument.value.value_or(1);
+      plan.arguments[argument.name] = static_cast<double>(argument.value.value_or(8));
     }
-    if (row.id == Generator::routing) plan.shape = {1};
+    if (row.id == Generator::routing) plan.shape = {8, 8};
     EXPECT_EQ(refusal(plan), "accepted") << row.name;
   }
 }

@@ -1,0 +1,196 @@
+// Arguments, launches and references: what a contract says of data.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "spec/kernel_parts.h"
+#include "spec/loaded_kernels.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST(LoadKernel, ReadsEachFormOfArgument) {
+  const KernelSpec kernel = load("gemm_mma");
+  ASSERT_EQ(kernel.args.size(), 9u);
+  EXPECT_EQ(buffer(kernel, "A").dtype, DType::bf16);
+  EXPECT_THAT(texts(buffer(kernel, "A").shape), ElementsAre("M", "K"));
+  EXPECT_EQ(buffer(kernel, "B").fill.generator, "normal");  // the default
+  EXPECT_EQ(buffer(kernel, "C").role, Role::out);
+  EXPECT_FALSE(buffer(kernel, "C").zeroed);
+  EXPECT_EQ(buffer(kernel, "partial").role, Role::scratch);
+  EXPECT_TRUE(buffer(kernel, "partial").zeroed);
+  EXPECT_THAT(texts(buffer(kernel, "partial").shape), ElementsAre("SPLIT_K", "M", "N"));
+  EXPECT_THAT(texts(buffer(kernel, "order").shape), ElementsAre("cdiv(M, BLOCK_M)"));
+  const auto& map = std::get<TensorMapSpec>(arg(kernel, "A_map").form);
+  EXPECT_EQ(map.of, "A");
+  EXPECT_THAT(texts(map.box), ElementsAre("BLOCK_M", "BLOCK_K"));
+  EXPECT_EQ(map.swizzle_bytes, 128);
+  EXPECT_EQ(std::get<ScalarSpec>(arg(kernel, "M").form).dtype, DType::i32);
+}
+
+TEST(LoadKernel, GeneratorsGetAllTheirArguments) {
+  const KernelSpec kernel = load("gemm_mma");
+  const auto& sizes = buffer(kernel, "sizes").fill.arguments;
+  EXPECT_EQ(sizes.at("low").expr.text(), "0");
+  EXPECT_EQ(sizes.at("high").expr.text(), "min(M, 7)");
+  EXPECT_EQ(buffer(kernel, "routes").fill.arguments.size(), 3u);
+
+  const TempFolder folder;
+  std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
+  replace_all(text, "shape: [M, K], role: in", "shape: [M, K], role: in, fill: uniform");
+  folder.write("gemm_small.cu", "");
+  const KernelSpec uniform = load_kernel(folder.write("gemm_small.yaml", text));
+  const auto& range = buffer(uniform, "A").fill.arguments;
+  EXPECT_EQ(range.at("low").expr.eval({}), -1);
+  EXPECT_EQ(range.at("high").expr.eval({}), 1);
+}
+
+TEST(LoadKernel, LaunchesMayHaveArgumentsOfTheirOwnAndBeRepeated) {
+  const KernelSpec kernel =
+      edited("launches:\n",
+             "launches:\n"
+             "  - {repeat: SPLIT_K, launches: [\n"
+             "      {entry: first, grid: [pass + 1], block: [32], args: [M, A]},\n"
+             "      {entry: second, grid: [1], block: [32],\n"
+             "       args: [{from: [A, C, C]}, {to: [C, C]}, {dtype: f32, value: pass / 4}]}]}\n"
+             "  - {repeat: 2, grid: [pass + 1], block: [32]}\n");
+  ASSERT_EQ(kernel.launches.size(), 5u);
+  const LaunchSpec& first = kernel.launches[0];
+  const LaunchSpec& second = kernel.launches[1];
+  EXPECT_EQ(first.repeat->expr.text(), "SPLIT_K");
+  EXPECT_EQ(second.group, first.group);
+  EXPECT_NE(kernel.launches[2].group, first.group);
+  EXPECT_EQ(kernel.launches[3].repeat, std::nullopt);
+  EXPECT_EQ(kernel.launches[2].args, std::nullopt);
+  EXPECT_EQ(first.args_where.line + 2, second.args_where.line);
+  EXPECT_THAT(first.args->at(0).names, ElementsAre("M"));
+  EXPECT_THAT(second.args->at(0).names, ElementsAre("A", "C", "C"));
+  EXPECT_THAT(second.args->at(1).names, ElementsAre("C", "C"));
+  EXPECT_THAT(second.args->at(2).names, IsEmpty());
+  EXPECT_EQ(second.args->at(2).scalar.dtype, DType::f32);
+  // The slot of the pass is behind all others.
+  std::vector<std::int64_t> values(kernel.symbols.size() + 1);
+  values.back() = 7;
+  EXPECT_EQ(first.grid[0].expr.eval(values), 8);
+  EXPECT_EQ(second.args->at(2).scalar.value.expr.eval_real(values), 1.75);
+}
+
+TEST(LoadKernel, PassIsTheNumberOfAPassAlone) {
+  EXPECT_NO_THROW(edited("smem: ", "pass: 1\n  smem: "));
+  EXPECT_THAT([] { edited("smem: ", "pass: 1\n  smem: ", "{entry:", "{repeat: 2, entry:"); },
+              testing::ThrowsMessage<SpecError>(testing::HasSubstr("called \"pass\"")));
+}
+
+TEST(LoadKernel, AResultThatOnlyAnOperationReadsNeedsNoBuffer) {
+  const TempFolder folder;
+  std::string text = read_file(spec_tests() / "kernels/add_chain.yaml");
+  replace_all(text, "  - {name: B, dtype: f32, shape: *shape, role: out}\n", "");
+  folder.write("add_chain.cu", "");
+  const KernelSpec kernel = load_kernel(folder.write("add_chain.yaml", text));
+  ASSERT_EQ(kernel.reference.size(), 2u);
+  EXPECT_EQ(kernel.reference[0].operands.at("out"), "B");
+  EXPECT_EQ(kernel.reference[1].operands.at("b"), "B");
+}
+
+TEST(LoadKernel, AKernelOfOnesOwnIsAStepOfTheReference) {
+  const KernelSpec kernel = with_reference(
+      "  - kernel:\n      source: ./below/ref.cu\n      entry: rows\n"
+      "      args: [A, n, {name: squares, shape: [M, half], init: zero}]\n"
+      "      grid: [cdiv(M, 256)]\n      block: [256]\n      sum_length: N\n"
+      "  - kernel: {source: below/ref.cu, entry: sums, args: [squares, {name: C, dtype: f32}],\n"
+      "             grid: [1], block: [1]}\n",
+      "params: {BLOCK: {from: 32, to: 256, times: 2}}\nlet: {half: cdiv(N, 2)}\n",
+      "  - {name: n, dtype: i32, value: N}\n");
+  ASSERT_EQ(kernel.reference.size(), 2u);
+  EXPECT_EQ(kernel.reference[0].operation, "kernel");
+  const ReferenceKernelSpec& rows = kernel.reference[0].kernel.value();
+  EXPECT_EQ(rows.source.filename(), "ref.cu");
+  EXPECT_EQ(rows.entry, "rows");
+  EXPECT_THAT(texts(rows.grid), ElementsAre("cdiv(M, 256)"));
+  EXPECT_EQ(rows.sum_length->expr.text(), "N");
+  ASSERT_EQ(rows.args.size(), 3u);
+  EXPECT_FALSE(rows.args[0].written);
+  EXPECT_EQ(rows.args[0].dtype, DType::bf16);
+  EXPECT_EQ(rows.args[1].dtype, DType::i32);
+  EXPECT_TRUE(rows.args[2].written);
+  EXPECT_TRUE(rows.args[2].zeroed);
+  EXPECT_EQ(rows.args[2].dtype, DType::f32);
+  EXPECT_THAT(texts(rows.args[2].shape), ElementsAre("M", "half"));
+  const ReferenceKernelSpec& sums = kernel.reference[1].kernel.value();
+  EXPECT_FALSE(sums.args[0].written);
+  EXPECT_TRUE(sums.args[1].written);
+  EXPECT_TRUE(sums.args[1].zeroed);  // as the kernel's own output is
+  EXPECT_EQ(sums.args[1].dtype, DType::f32);
+}
+
+TEST(LoadKernel, BuffersMayBeUpdatedCopiedAndCheckedInPart) {
+  const std::string reference = "  - add: {a: S, b: A, out: S}\n  - sum: {x: S, out: C}\n";
+  const auto load_with = [&](const std::string& state, const std::string& fill,
+                             const std::string& init) {
+    return with_reference(reference, "",
+                          "  - {name: S, dtype: bf16, shape: [M, N], role: inout" + state +
+                              "}\n  - {name: F, dtype: f32, shape: [9], role: in" + fill +
+                              "}\n  - {name: T, dtype: f32, shape: [9], role: scratch" + init +
+                              "}\n");
+  };
+  const std::string check = ", check: {first: N, sorted: true}";
+  const std::string fill = ", symbol: filter, fill: {name: normal, std: 1 / sqrt(N)}";
+  const KernelSpec kernel = load_with(check, fill, ", init: {copy: F}");
+  const BufferSpec& state = buffer(kernel, "S");
+  EXPECT_EQ(state.role, Role::inout);
+  EXPECT_EQ(state.fill.generator, "normal");
+  EXPECT_EQ(state.check.first->expr.text(), "N");
+  EXPECT_TRUE(state.check.sorted);
+  EXPECT_FALSE(state.check.sum);
+  EXPECT_EQ(buffer(kernel, "F").symbol, "filter");
+  EXPECT_TRUE(buffer(kernel, "F").fill.arguments.at("std").expr.is_real());
+  EXPECT_EQ(buffer(kernel, "T").copy_of, "F");
+  EXPECT_FALSE(buffer(kernel, "T").zeroed);
+  EXPECT_EQ(buffer(load_with("", "", ", init: {zero: 4}"), "T").zeroed_elements->expr.text(), "4");
+  std::set<std::string> hashes = {kernel.contract_hash};
+  for (const auto& other :
+       {load_with("", fill, ", init: {copy: F}"), load_with(check, "", ", init: {copy: F}"),
+        load_with(", check: {sum: true}", fill, ", init: {copy: F}"), load_with(check, fill, ""),
+        load_with(check, fill, ", init: {zero: 4}"), load_with(check, fill, ", init: zero"),
+        load_with(check, ", fill: {name: normal, std: 1 / N}", ", init: {copy: F}")}) {
+    EXPECT_TRUE(hashes.insert(other.contract_hash).second);
+  }
+}
+
+TEST(LoadKernel, AReferenceOfOnesOwnUpdatesAnInOutArgumentInPlace) {
+  const KernelSpec kernel = with_reference(
+      "  - kernel: {source: below/ref.cu, entry: step, args: [S, A], grid: [1], block: [1]}\n"
+      "  - kernel: {source: below/ref.cu, entry: rows, args: [S, C], grid: [1], block: [1]}\n",
+      "", "  - {name: S, dtype: bf16, shape: [M, N], role: inout}\n");
+  const auto& step = kernel.reference[0].kernel->args;
+  EXPECT_TRUE(step[0].written && step[0].updated);
+  EXPECT_FALSE(step[1].written || step[1].updated);
+  const auto& rows = kernel.reference[1].kernel->args;
+  EXPECT_FALSE(rows[0].written || rows[0].updated);
+  EXPECT_TRUE(rows[1].written && !rows[1].updated);
+}
+
+TEST(LoadKernel, OperandsMayBeLeftOutAndResultsRounded) {
+  const KernelSpec kernel = with_reference(
+      "  - rms_norm: {x: A, out: normal, round: bf16}\n"
+      "  - gelu: {x: normal, tanh: true, out: active}\n"
+      "  - sum: {x: active, out: C}\n");
+  EXPECT_THAT(kernel.reference[0].operands, ElementsAre(Pair("out", "normal"), Pair("x", "A")));
+  EXPECT_EQ(kernel.reference[0].round, DType::bf16);
+  EXPECT_EQ(kernel.reference[1].round, std::nullopt);
+  EXPECT_EQ(std::get<bool>(kernel.reference[1].options.at("tanh")), true);
+  const std::string rounded = kernel.contract_hash;
+  EXPECT_NE(with_reference("  - rms_norm: {x: A, out: normal}\n"
+                           "  - gelu: {x: normal, tanh: true, out: active}\n"
+                           "  - sum: {x: active, out: C}\n")
+                .contract_hash,
+            rounded);
+}
+
+}  // namespace
+}  // namespace assay

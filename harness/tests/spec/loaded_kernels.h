@@ -1,0 +1,65 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "spec/kernel_spec.h"
+#include "spec/spec_files.h"
+#include "temp_folder.h"
+
+namespace assay {
+
+inline KernelSpec load(const std::string& name) {
+  return load_kernel(spec_tests() / "kernels" / (name + ".yaml"));
+}
+
+inline std::vector<std::string> texts(const std::vector<ExprSpec>& exprs) {
+  std::vector<std::string> all;
+  for (const ExprSpec& expr : exprs) all.push_back(expr.expr.text());
+  return all;
+}
+
+inline const ArgSpec& arg(const KernelSpec& kernel, std::string_view name) {
+  for (const ArgSpec& candidate : kernel.args) {
+    if (candidate.name == name) return candidate;
+  }
+  throw std::out_of_range(std::string(name));
+}
+
+inline const BufferSpec& buffer(const KernelSpec& kernel, std::string_view name) {
+  return std::get<BufferSpec>(arg(kernel, name).form);
+}
+
+/// The contract of gemm_mma with one text replaced, or two.
+inline KernelSpec edited(std::string_view from, std::string_view to,
+                         std::string_view second_from = "", std::string_view second_to = "") {
+  const TempFolder folder;
+  std::string text = read_file(spec_tests() / "kernels/gemm_mma.yaml");
+  EXPECT_NE(text.find(from), std::string::npos) << from;
+  replace_all(text, from, to);
+  if (!second_from.empty()) replace_all(text, second_from, second_to);
+  folder.write("gemm_mma.cu", "");
+  return load_kernel(folder.write("gemm_mma.yaml", text));
+}
+
+/// add_chain with other lines in place of its reference and parameters.
+inline KernelSpec with_reference(const std::string& reference, const std::string& params = "",
+                                 const std::string& more_args = "") {
+  const TempFolder folder;
+  folder.write("chain.cu", "");
+  folder.write("below/ref.cu", "");
+  return load_kernel(folder.write(
+      "chain.yaml",
+      "kernel: chain\nop: chain\narch: [80]\ndims: [M, N]\n" + params +
+          "args:\n  - {name: A, dtype: bf16, shape: [M, N], role: in}\n" + more_args +
+          "  - {name: C, dtype: bf16, shape: [M], role: out, init: zero}\n"
+          "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\nreference:\n" +
+          reference + "smoke: {M: 2, N: 3}\n"));
+}
+
+}  // namespace assay
