@@ -80,6 +80,7 @@ int run(int argc, char** argv) {
   assay::add_import(app, verb);
   assay::add_doctor(app, verb);
   assay::add_db(app, verb);
+  assay::add_completion(app, verb);
   check_verb(app, argc, argv);
   try {
     app.parse(argc, argv);

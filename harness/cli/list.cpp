@@ -13,6 +13,7 @@
 #include "base/device_info.h"
 #include "base/error.h"
 #include "base/terminal.h"
+#include "cli/include_path.h"
 #include "cli/recordings.h"
 #include "cli/verbs.h"
 #include "kernel_version.h"
@@ -120,9 +121,7 @@ std::vector<std::string> stale_kernels(const Recording& recording, const fs::pat
 /// The recordings of this project; exit code 1 when one is stale.
 int list_recordings(const Options& options) {
   const fs::path kernels = options.kernels.empty() ? "kernels" : options.kernels;
-  std::vector<fs::path> include_directories{kernels};
-  include_directories.insert(include_directories.end(), options.include.begin(),
-                             options.include.end());
+  const std::vector<fs::path> include_directories = include_path(kernels, options.include);
   Table table({"recording", "sweep", "device", "recorded", ">trials", "state"});
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   bool any_stale = false;

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/terminal.h"
 #include "cli/gpu_setup.h"
+#include "cli/include_path.h"
 #include "cli/recordings.h"
 #include "cli/sweep_summary.h"
 #include "cli/verbs.h"
@@ -315,9 +316,7 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
     throw UsageError("--arch goes with --device none; a device has its own");
   }
 
-  std::vector<fs::path> include_directories{kernel_directory};
-  include_directories.insert(include_directories.end(), options.include.begin(),
-                             options.include.end());
+  const std::vector<fs::path> include_directories = include_path(kernel_directory, options.include);
   NvrtcCompiler compiler({cache_directory(), options.threads, 60, !options.no_cache});
   std::string no_gpu_reason;
   const std::vector<int> gpus = choose_gpus(options, no_gpu_reason);

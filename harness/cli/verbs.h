@@ -26,5 +26,6 @@ void add_export(CLI::App& app, Verb& run);
 void add_import(CLI::App& app, Verb& run);
 void add_doctor(CLI::App& app, Verb& run);
 void add_db(CLI::App& app, Verb& run);
+void add_completion(CLI::App& app, Verb& run);
 
 }  // namespace assay

@@ -33,7 +33,7 @@ vector_add=$tree/kernels/vector_add.yaml
 expect 2 'subcommand' "$assay"
 expect 0 'sweep' "$assay" --help
 expect 0 'assay [0-9]+\.' "$assay" --version
-for verb in new list sweep best show export doctor db; do expect 0 'example' "$assay" $verb --help; done
+for verb in new list sweep best show export doctor db completion; do expect 0 'example' "$assay" $verb --help; done
 expect 2 '"swep"; did you mean "sweep"' "$assay" swep
 expect 2 'no-such-option' "$assay" sweep "$vector_add" --no-such-option
 expect 2 'FILE' "$assay" sweep
@@ -73,6 +73,29 @@ expect 2 'scale.yaml: is there already; nothing is overwritten' "$assay" new dra
 sed -i 's/^#? //' drafts/scale.yaml
 expect 0 '3 of 3 trials' "$assay" sweep drafts/scale.yaml --device none --db drafts.db
 expect 2 'cannot read nowhere.cu' "$assay" new nowhere.cu
+
+# A kernel of another project finds the headers that are shipped, from where assay was built and from
+# where it is installed.
+mkdir elsewhere
+sed '1i #include <assay/ptx/tma.cuh>\n#include <assay/ptx/cvt.cuh>' drafts/scale.cu >elsewhere/scale.cu
+cp drafts/scale_reference.cu drafts/scale.yaml elsewhere
+cmake --install "$(dirname "$assay")" --prefix "$work/prefix" >/dev/null
+for program in "$assay" "$work/prefix/bin/assay"; do
+  expect 0 '3 of 3 trials' "$program" sweep elsewhere/scale.yaml --device none --db elsewhere.db
+  rm -f elsewhere.db
+done
+expect 0 'gemm_mma' "$work/prefix/bin/assay" list "$work/prefix/share/assay/sweeps/gemm.yaml"
+expect 0 'current' env -C "$work/prefix/share/assay" "$work/prefix/bin/assay" list --recordings
+
+# What a shell completes.
+expect 2 'SHELL' "$assay" completion fish
+complete_words() {
+  bash -c 'source <("$0" completion bash); COMP_WORDS=(assay "$@"); COMP_CWORD=$#; _assay
+    echo "${COMPREPLY[*]}"' "$assay" "$@"
+}
+expect 0 '^sweep$' complete_words sw
+expect 0 '^--device$' complete_words sweep --dev
+expect 0 '^check$' complete_words db ch
 
 # Budgets and seeds that mean nothing, on the command line and in a file.
 for count in -1 0 2.5 many; do

@@ -1,0 +1,25 @@
+#include "cli/include_path.h"
+
+#include <system_error>
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> include_path(const fs::path& kernels, const std::vector<std::string>& given) {
+  std::vector<fs::path> folders{kernels};
+  folders.insert(folders.end(), given.begin(), given.end());
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  // Where it is installed, and where it is built.
+  for (const char* place : {"../share/assay/kernels", "../kernels"}) {
+    const fs::path shipped = (program / place).lexically_normal();
+    if (!fs::is_directory(shipped / "include/assay", ignored)) continue;
+    // The headers include each other from their own root.
+    folders.insert(folders.end(), {shipped / "include", shipped});
+    break;
+  }
+  return folders;
+}
+
+}  // namespace assay
