@@ -17,11 +17,19 @@
 namespace assay {
 namespace {
 
-Outcome compile_failure(const CompileResult& compiled) {
+Outcome compile_failure(const CompileResult& compiled, const Config& config) {
   Outcome outcome;
   outcome.status = Status::compile;
   outcome.kind = compiled.kind;
   outcome.message = compiled.log;
+  for (const auto& [name, value] : config) {
+    if (compiled.log.find(fmt::format("identifier \"{}\" is undefined", name)) ==
+        std::string::npos) {
+      continue;
+    }
+    // Any other parameter is a macro, which no log calls an identifier.
+    outcome.message += fmt::format("\n{} stands in an entry, so it is no macro", name);
+  }
   return outcome;
 }
 
@@ -118,7 +126,7 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
                      key.config, compiled.report, {},           {},
                      {}};
   if (!compiled.ok) {
-    record.outcome = compile_failure(compiled);
+    record.outcome = compile_failure(compiled, key.config);
   } else {
     std::string cubin;
     if (std::filesystem::exists(compiled.cubin_path)) {  // else the worker says that it is gone

@@ -110,6 +110,12 @@ sweep --device none && fail "an entry that is not there compiles"
 grep -q 'compile/missing_entry' output || fail "a missing entry is not named"
 sed -i 's/ns::add</ns::vector_add</' vector_add.yaml
 
+echo '__device__ int block = BLOCK;' >>vector_add.cu
+sweep --device none
+"$assay" show --failures --json --db x.db >output 2>&1
+grep -q 'BLOCK stands in an entry, so it is no macro' output || fail "no word of what is no macro"
+sed -i '$d' vector_add.cu
+
 # Both are compiled with the contract's own folders and macros, and editing a header there makes
 # trials anew.
 mkdir -p library/detail
