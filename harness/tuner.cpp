@@ -246,7 +246,8 @@ RankRecord Tuner::question(const std::string& op, const Problem& problem,
                     spec.rounds,
                     spec.objective,
                     baselines_of(kernels),
-                    ""};
+                    "",
+                    spec.precision_ratio};
   if (!asked.identity.baselines.empty()) {
     if (!cublas_version_) cublas_version_ = run_.device.cublas_version();
     asked.identity.cublas = *cublas_version_;

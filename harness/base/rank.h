@@ -62,6 +62,15 @@ struct RankIdentity {
   Objective objective = Objective::time;  // likewise
   std::vector<std::string> baselines = {};  // what they were compared with, as contracts name it
   std::string cublas = {};                  // version that ran these; empty when not known
+  double precision_ratio = 0.0008;          // RerankSpec's; what older verdicts were known to
+
+  /// Whether a verdict of this identity answers a question of `asked`: it is of the same, and known
+  /// as well or better.
+  bool answers(RankIdentity asked) const {
+    if (precision_ratio > asked.precision_ratio) return false;
+    asked.precision_ratio = precision_ratio;
+    return *this == asked;
+  }
   bool operator==(const RankIdentity&) const = default;
 };
 

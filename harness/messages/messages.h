@@ -42,7 +42,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselineTiming, name, detail, timing)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RerankEntry, name, samples_ns, outcome, clocks_mhz, eliminated,
                                    energy_j)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RerankResult, candidates, baselines, duplicate, duplicate_of)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RerankSpec, top, rounds, objective)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RerankSpec, top, rounds, precision_ratio, objective)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ceilings, copy_bytes_per_s, read_bytes_per_s, bf16_flops_per_s,
                                    f32_flops_per_s, clock_mhz)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Vitals, clock_mhz, num_processes)

@@ -158,6 +158,13 @@ SearchSpec read_search(const YamlNode& node) {
   return search;
 }
 
+double read_precision(const YamlNode& node) {
+  constexpr std::string_view kWhat = "a ratio below 1 such as 0.005 or 0.5%, or 0";
+  const double ratio = node.non_negative_number(kWhat);
+  if (ratio >= 1) node.fail_expected(kWhat);
+  return ratio;
+}
+
 MeasureSpec read_measure(const YamlNode& node) {
   const YamlMap map(node, "measure", {}, {"protocol", "precision", "max_seconds_per_config"});
   MeasureSpec measure;
@@ -165,9 +172,7 @@ MeasureSpec read_measure(const YamlNode& node) {
     measure.protocol = protocol->one_of("a protocol", names_of(protocols()));
   }
   if (const YamlNode* precision = map.find("precision")) {
-    constexpr std::string_view kWhat = "a ratio below 1 such as 0.005 or 0.5%, or 0";
-    measure.precision_ratio = precision->non_negative_number(kWhat);
-    if (measure.precision_ratio >= 1) precision->fail_expected(kWhat);
+    measure.precision_ratio = read_precision(*precision);
   }
   if (const YamlNode* seconds = map.find("max_seconds_per_config")) {
     measure.max_seconds_per_config = seconds->positive_number("a positive number of seconds");
@@ -176,7 +181,7 @@ MeasureSpec read_measure(const YamlNode& node) {
 }
 
 RerankSpec read_rerank(const YamlNode& node) {
-  const YamlMap map(node, "rerank", {}, {"top", "rounds", "objective"});
+  const YamlMap map(node, "rerank", {}, {"top", "rounds", "precision", "objective"});
   RerankSpec rerank;
   constexpr std::int64_t kMost = 10000;  // more would take days
   if (const YamlNode* top = map.find("top")) {
@@ -184,6 +189,9 @@ RerankSpec read_rerank(const YamlNode& node) {
   }
   if (const YamlNode* rounds = map.find("rounds")) {
     rerank.rounds = static_cast<int>(rounds->integer("an integer", 1, kMost));
+  }
+  if (const YamlNode* precision = map.find("precision")) {
+    rerank.precision_ratio = read_precision(*precision);
   }
   if (const YamlNode* objective = map.find("objective")) {
     const std::string& word = objective->one_of("an objective", objective_words());

@@ -32,6 +32,8 @@ struct MeasureSpec {
 struct RerankSpec {
   int top = 8;      // configurations that are timed at full length: in all rounds
   int rounds = 30;  // at least
+  /// To how much the ratios must be known: half the width of their 95 % intervals.
+  double precision_ratio = 0.003;
   Objective objective = Objective::time;
 };
 

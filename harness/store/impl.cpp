@@ -204,7 +204,8 @@ void Store::Impl::put_rank(std::int64_t sweep_id, std::int64_t device, const Ran
                {"least_rounds", identity.least_rounds},
                {"asked_objective", to_text(identity.objective)},
                {"baselines", joined(identity.baselines)},
-               {"cublas", identity.cublas}});
+               {"cublas", identity.cublas},
+               {"precision_ratio", identity.precision_ratio}});
   int position = 0;
   for (const RankEntry& entry : record.entries) {
     const Interval& cycles = entry.cycles_ratio_to_best;

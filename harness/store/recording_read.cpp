@@ -218,6 +218,11 @@ RankIdentity read_identity(const Json& json) {
     identity.baselines.push_back(name.get<std::string>());
   }
   read(json, "cublas", identity.cublas);
+  if (json.contains("precision_ratio")) {
+    const double ratio = number(json["precision_ratio"], "precision_ratio");
+    if (!(ratio >= 0 && ratio < 1)) throw Damage("'precision_ratio' is not 0 or a ratio below 1");
+    identity.precision_ratio = ratio;
+  }
   return identity;
 }
 

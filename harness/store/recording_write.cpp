@@ -114,6 +114,9 @@ Json to_json(const RankIdentity& identity) {
                {"objective", to_text(identity.objective)},
                {"baselines", identity.baselines}};
   put_unless_empty(json, "cublas", identity.cublas);
+  if (identity.precision_ratio != RankIdentity{}.precision_ratio) {
+    json["precision_ratio"] = identity.precision_ratio;
+  }
   return json;
 }
 

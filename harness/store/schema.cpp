@@ -250,7 +250,13 @@ constexpr const char* kAddReference = R"sql(
 ALTER TABLE validation ADD COLUMN reference TEXT NOT NULL DEFAULT '';
 )sql";
 
-constexpr std::array kSteps = {kCreate, kAddInstrument, kAddObjective, kAddIdentity, kAddReference};
+// To how much the ratios of a verdict had to be known; it was one number before.
+constexpr const char* kAddPrecision = R"sql(
+ALTER TABLE rank ADD COLUMN precision_ratio REAL NOT NULL DEFAULT 0.0008;
+)sql";
+
+constexpr std::array kSteps = {kCreate,      kAddInstrument, kAddObjective,
+                               kAddIdentity, kAddReference,  kAddPrecision};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

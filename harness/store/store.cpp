@@ -278,7 +278,7 @@ bool Store::is_ranked(std::int64_t sweep_id, const RankRecord& asked) const {
          read_rank_heads(database, dimensions, Matcher({}, dimensions), "")) {
       const RankRecord& record = head.row.record;
       if (head.device != device || record.op != asked.op || record.problem != asked.problem ||
-          record.protocol != asked.protocol || record.identity != asked.identity) {
+          record.protocol != asked.protocol || !record.identity.answers(asked.identity)) {
         continue;
       }
       if (database.query("SELECT 1 FROM rank_entry WHERE rank_id = ? AND winner", head.id).step()) {

@@ -166,7 +166,8 @@ std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dime
   for (Query query = database.query(
            "SELECT rank.id, rank.device_id, problem_id, op, protocol_id, toolchain_id, rounds, "
            "finished_at, objective, candidates, num_candidates, top, least_rounds, "
-           "asked_objective, baselines, cublas FROM rank JOIN sweep ON sweep.id = sweep_id "
+           "asked_objective, baselines, cublas, precision_ratio FROM rank JOIN sweep ON sweep.id = "
+           "sweep_id "
            "WHERE ?1 = '' OR sweep.name = ?1 ORDER BY rank.id",
            sweep);
        query.step();) {
@@ -195,6 +196,7 @@ std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dime
     identity.objective = parse_objective(row.text()).value_or(Objective::time);
     identity.baselines = split(row.text());
     identity.cublas = row.text();
+    identity.precision_ratio = row.real();
     const StoredDevice& device = dimensions.devices.at(head.device);
     head.row.device = device.info;
     head.row.provenance = device.provenance;

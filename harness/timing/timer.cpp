@@ -250,9 +250,9 @@ bool Timer::settle(const TimedWork& work, Preparation preparation) {
   return false;
 }
 
-void Timer::rest(double time_ns) {
+void Timer::rest(double time_ns, double share) {
   if (time_ns <= kNeedsRestNs) return;
-  const double rest_ns = std::min(kRestRatio * time_ns, kLongestRestSeconds * 1e9);
+  const double rest_ns = share * std::min(kRestRatio * time_ns, kLongestRestSeconds * 1e9);
   std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(rest_ns));
 }
 

@@ -52,8 +52,9 @@ class Timer {
   /// Takes one sample of the work, with only `before` ahead of it.
   Sample sample_after(const Work& before, const Work& work);
   /// Leaves the GPU idle after a sample of `time_ns`. Otherwise the next sample would start with
-  /// the heat and the lowered clock of this one.
-  static void rest(double time_ns);
+  /// the heat and the lowered clock of this one. `share` of the whole rest is enough where less
+  /// precision is asked for.
+  static void rest(double time_ns, double share = 1);
   /// The SM clock of short work, after a moment of load that wakes an idle GPU; 0 when not known.
   double boost_clock_mhz();
   /// The median of `samples` cold samples, with a rest after each. One more before them is thrown

@@ -17,8 +17,8 @@ namespace {
 // The last check comes after so many launches back to back, but after no more than so many seconds.
 // What a counter, a leak or heat changes shows late. The leader gets the most launches, because it
 // is what will be used.
-constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 0.5;
-constexpr double kOtherLaunches = 300, kOtherSeconds = 0.1;
+constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 0.25;
+constexpr double kOtherLaunches = 300, kOtherSeconds = 0.05;
 
 // After every so many rounds, three times, each entry that is clearly slower than the fastest drops
 // out. The third time, all but the fastest few drop out. Eight rounds are the fewest whose interval
@@ -27,11 +27,13 @@ constexpr int kEliminationRounds = 8;
 constexpr int kEliminations = 3;
 constexpr double kEliminationMargin = 0.006;  // as kLeastTimeMargin in ranking/ranking.h
 
-// Rounds go on until the interval of the ratios is this narrow to each side, or a limit is reached.
-// The interval does not see what differs between allocations, or heat. At 0.2 % and 9 allocations,
-// a 4096^3 product's ratio to cuBLAS spread by 0.7 % over 15 processes (H200). At 0.08 % and 32
-// allocations it spread by 0.4 %.
-constexpr double kPrecisionRatio = 0.0008;
+// Rounds go on until the interval of the ratios is as narrow as asked to each side, or a limit is
+// reached. The interval does not see what differs between allocations, or heat. At 0.2 % and 9
+// allocations, a 4096^3 product's ratio to cuBLAS spread by 0.7 % over 15 processes (H200). At 0.08
+// % and 32 allocations it spread by 0.4 %. So rests and allocations are in whole for this
+// precision, and less for a coarser one.
+constexpr double kWholePrecisionRatio = 0.001;
+constexpr double kLeastShare = 0.2;
 constexpr int kMostRounds = 1000;
 constexpr double kMostSeconds = 5;
 // Look rarely: a look sorts n^2/2 numbers, and each one is a chance to stop by luck.
@@ -45,8 +47,8 @@ constexpr double kEnergySeconds = 0.25;
 /// The rounds of a re-rank, and what comes after them.
 class Race {
  public:
-  Race(WorkerState& worker, RerankEntries& runnables, Preparation preparation)
-      : worker_(worker), entries_(runnables), preparation_(preparation) {}
+  Race(WorkerState& worker, RerankEntries& runnables, Preparation preparation, double share)
+      : worker_(worker), entries_(runnables), preparation_(preparation), share_(share) {}
 
   /// Runs rounds until the spec and the precision are satisfied, as far as one worker of
   /// `num_workers` can satisfy them.
@@ -63,6 +65,7 @@ class Race {
   WorkerState& worker_;
   RerankEntries& entries_;
   Preparation preparation_;
+  double share_;  // of the whole rests
 };
 
 /// The order of the entries in a round. Every two rounds the order is drawn anew, and the second of
@@ -89,7 +92,7 @@ void Race::run_round(int round, bool keep) {
       const TimedWork& work =
           runnable.works[static_cast<std::size_t>(round) % entries_.num_allocations()];
       const Sample sample = worker_.timer.sample(work, preparation_);
-      if (preparation_ != Preparation::sustained) Timer::rest(sample.time_ns);
+      if (preparation_ != Preparation::sustained) Timer::rest(sample.time_ns, share_);
       if (!keep) return;
       runnable.entry->samples_ns.push_back(sample.time_ns);
       runnable.entry->clocks_mhz.push_back(sample.clock_mhz);
@@ -149,7 +152,7 @@ void Race::run(const RerankSpec& spec, int num_workers) {
   }
   run_round(0, false);  // thrown away, as the first sample of a trial is
   const auto begin = std::chrono::steady_clock::now();
-  const double precision_ratio = kPrecisionRatio * std::sqrt(num_workers);
+  const double precision_ratio = spec.precision_ratio * std::sqrt(num_workers);
   // Every allocation is used at least twice before anything is decided.
   double next_look = std::max(static_cast<double>(spec.rounds),
                               2.0 * static_cast<double>(entries_.num_allocations()));
@@ -235,9 +238,13 @@ RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>
   result.candidates.resize(candidates.size());
   if (candidates.empty()) return result;
   RerankEntries runnables(worker, candidates, baselines, result);
-  runnables.add_allocations();
+  const double share =
+      spec.precision_ratio == 0
+          ? 1
+          : std::clamp(kWholePrecisionRatio / spec.precision_ratio, kLeastShare, 1.0);
+  runnables.add_allocations(share);
   Race race(worker, runnables,
-            row_of(protocols(), "protocol", candidates.front().measure.protocol).id);
+            row_of(protocols(), "protocol", candidates.front().measure.protocol).id, share);
   race.run(spec, num_workers);
   if (spec.objective != Objective::time) race.measure_energy();
   race.check_candidates();

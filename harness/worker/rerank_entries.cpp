@@ -143,7 +143,7 @@ double RerankEntries::quick_time_ns() {
   return 0;
 }
 
-void RerankEntries::add_allocations() {
+void RerankEntries::add_allocations(double share) {
   const double time_ns = quick_time_ns();
   if (time_ns == 0 || worker_.context_lost) return;
   std::size_t free_bytes = 0, total_bytes = 0;
@@ -154,8 +154,8 @@ void RerankEntries::add_allocations() {
       arena_bytes_ + static_cast<std::size_t>(requests_.front().plan.bytes) + kLargestGapBytes);
   const double fitting = static_cast<double>(free_bytes) / 4 / place_bytes;
   const auto allocations =
-      static_cast<std::size_t>(std::clamp(std::min(kAllocationsTimesNs / time_ns, fitting), 1.0,
-                                          static_cast<double>(kMostAllocations)));
+      static_cast<std::size_t>(std::clamp(std::min(share * kAllocationsTimesNs / time_ns, fitting),
+                                          1.0, static_cast<double>(kMostAllocations)));
   std::mt19937 random(1);
   std::vector<DeviceMemory> gaps;
   for (; num_allocations_ < allocations; ++num_allocations_) {

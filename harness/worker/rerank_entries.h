@@ -51,9 +51,9 @@ class RerankEntries {
   RerankEntries(WorkerState& worker, const std::vector<TrialRequest>& requests,
                 const std::vector<std::string>& baseline_names, RerankResult& result);
 
-  /// Adds as many allocations as the leader's time asks for and memory has room for, and prepares
-  /// everyone there.
-  void add_allocations();
+  /// Adds `share` of as many allocations as the leader's time asks for, where memory has room for
+  /// them, and prepares everyone there.
+  void add_allocations(double share);
 
   std::size_t num_allocations() const { return num_allocations_; }
   std::vector<RunnableEntry*> all();

@@ -75,6 +75,7 @@ TEST(LoadSweep, ReadsSearchMeasureAndRerank) {
   EXPECT_DOUBLE_EQ(sweep.measure.max_seconds_per_config, 2.5);
   EXPECT_EQ(sweep.rerank.top, 4);
   EXPECT_EQ(sweep.rerank.rounds, 15);
+  EXPECT_DOUBLE_EQ(sweep.rerank.precision_ratio, 0.001);
   EXPECT_EQ(sweep.rerank.objective, Objective::edp);
 }
 

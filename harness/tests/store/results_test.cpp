@@ -204,6 +204,9 @@ TEST(IsRanked, WhenAllThatTellsVerdictsApartAgrees) {
   EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.objective = Objective::edp; }));
   EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.baselines = {"cublaslt"}; }));
   EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.cublas = "14.0.0"; }));
+  // A verdict that is known better than asked is an answer, one that is known less is none.
+  EXPECT_TRUE(differs([](RankRecord& rank) { rank.identity.precision_ratio = 0.0001; }));
+  EXPECT_FALSE(differs([](RankRecord& rank) { rank.identity.precision_ratio = 0.003; }));
 }
 
 }  // namespace

@@ -137,10 +137,11 @@ inline std::string describe(const RankRecord& record) {
                                  describe({}, record.protocol, record.problem), record.rounds,
                                  record.finished_at, to_text(record.objective));
   const RankIdentity& identity = record.identity;
-  text += fmt::format("of {} {} {} {} {} [{}] {} with {}\n", identity.candidates,
-                      identity.num_candidates, identity.top, identity.least_rounds,
-                      to_text(identity.objective), fmt::join(identity.baselines, " "),
-                      identity.cublas, describe(record.toolchain, {}, {}));
+  text +=
+      fmt::format("of {} {} {} {} {} [{}] {} to {} with {}\n", identity.candidates,
+                  identity.num_candidates, identity.top, identity.least_rounds,
+                  to_text(identity.objective), fmt::join(identity.baselines, " "), identity.cublas,
+                  identity.precision_ratio, describe(record.toolchain, {}, {}));
   for (const KernelVersion& kernel : record.kernels) {
     text += fmt::format("{} {} {} {}\n", kernel.name, kernel.op, kernel.source_hash,
                         kernel.contract_hash);
