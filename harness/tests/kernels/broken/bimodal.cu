@@ -6,7 +6,9 @@ extern "C" __global__ void bimodal(const float* a, const float* b, float* c, int
   if (i != 0) return;
   unsigned long long begin, now;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
-  const unsigned long long wait_ns = begin >> 14 & 1 ? 50000 : 100000;  // the clock tosses the coin
+  // The clock tosses the coin: the last bits of a count of cycles, mixed.
+  const bool slow = (unsigned long long)clock64() * 0x9E3779B97F4A7C15ull >> 63;
+  const unsigned long long wait_ns = slow ? 100000 : 50000;
   do {
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
   } while (now - begin < wait_ns);
