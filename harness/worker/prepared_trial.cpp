@@ -16,7 +16,7 @@ namespace {
 // of (1 - 3/4 * 1/4)^64, once in half a million times.
 constexpr std::uint64_t kSamplesPerCheck = 4;
 // Where a reference takes long, as one of the user's own may, fewer are checked, so that it takes
-// so long a sample. The last check of a trial is as its timed launches, always.
+// so long a sample.
 constexpr double kCheckSecondsPerSample = 0.5e-3;
 constexpr std::uint64_t kMostSamplesPerCheck = 64;
 
