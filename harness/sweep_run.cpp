@@ -38,20 +38,13 @@ Outcome compile_failure(const CompileResult& compiled, const Config& config) {
 CompileResult compile_reference(SweepRun& run, const KernelSpec& kernel, std::size_t step,
                                 const Problem& problem) {
   const ReferenceKernelSpec& reference = *kernel.reference[step].kernel;
-  const Config sizes = sizes_of(kernel, problem);
-  const std::string entry = instantiate(reference.entry, sizes);
-  const auto is_argument = [&](const auto& size) {
-    return std::any_of(reference.args.begin(), reference.args.end(),
-                       [&](const auto& arg) { return arg.name == size.first; });
-  };
-  CompileJob job{reference.source,
-                 include_path(kernel, run.options.include_directories),
-                 macros_of(sizes, {reference.entry}),
-                 run.options.arch,
-                 {entry},
-                 {kernel.compile.define, kernel.compile.std}};
-  std::erase_if(job.config, is_argument);
-  CompileResult compiled = run.compile(std::move(job));
+  const std::string entry = instantiate(reference.entry, sizes_of(kernel, problem));
+  CompileResult compiled = run.compile({reference.source,
+                                        include_path(kernel, run.options.include_directories),
+                                        reference_macros(kernel, reference, problem),
+                                        run.options.arch,
+                                        {entry},
+                                        {kernel.compile.define, kernel.compile.std}});
   if (compiled.kind == "missing_entry") {
     throw SpecError(reference.entry_where,
                     fmt::format("expected a kernel of {}, found\n{}",

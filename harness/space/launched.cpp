@@ -76,4 +76,13 @@ Config sizes_of(const KernelSpec& kernel, const Problem& problem) {
   return sizes;
 }
 
+Config reference_macros(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
+                        const Problem& problem) {
+  Config macros = macros_of(sizes_of(kernel, problem), {reference.entry});
+  for (const auto& arg : reference.args) {
+    std::erase_if(macros, [&](const auto& size) { return size.first == arg.name; });
+  }
+  return macros;
+}
+
 }  // namespace assay

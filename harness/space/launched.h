@@ -25,4 +25,8 @@ Config macros_of(const KernelSpec& kernel, const Config& config);
 /// The problem's sizes that are dims of the kernel.
 Config sizes_of(const KernelSpec& kernel, const Problem& problem);
 
+/// The macros that a kernel of the reference gets: those of the sizes that are not its arguments.
+Config reference_macros(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
+                        const Problem& problem);
+
 }  // namespace assay

@@ -90,25 +90,17 @@ class GpuTest : public testing::Test {
     for (std::size_t i = 0; i < kernel.reference.size(); ++i) {
       if (!kernel.reference[i].kernel) continue;
       ReferenceKernelPlan& step = *request.plan.reference[i].kernel;
-      const CompileResult reference = submit(kernel.reference[i].kernel->source,
-                                             reference_macros(kernel, i), info, {step.launch.entry})
-                                          .get();
+      const ReferenceKernelSpec& spec = *kernel.reference[i].kernel;
+      const CompileResult reference =
+          submit(spec.source, reference_macros(kernel, spec, kernel.smoke), info,
+                 {step.launch.entry})
+              .get();
       EXPECT_TRUE(reference.ok) << reference.log;
       step.cubin_path = reference.cubin_path.string();
       step.launch.symbol = reference.symbols.at(step.launch.entry);
     }
     request.measure.max_seconds_per_config = 0.5;
     return request;
-  }
-
-  /// The sizes that a kernel of the reference gets as macros: those that are not its arguments.
-  static Config reference_macros(const KernelSpec& kernel, std::size_t step) {
-    const ReferenceKernelSpec& reference = *kernel.reference[step].kernel;
-    Config macros = macros_of(sizes_of(kernel, kernel.smoke), {reference.entry});
-    for (const auto& arg : reference.args) {
-      std::erase_if(macros, [&](const auto& size) { return size.first == arg.name; });
-    }
-    return macros;
   }
 
   static KernelSpec broken_kernel(const std::string& name) {
@@ -121,6 +113,26 @@ class GpuTest : public testing::Test {
  private:
   TempFolder scratch_;
   std::unique_ptr<Compiler> compiler_;
+};
+
+/// Tests that run trials in this process.
+class RunnerTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    runner_ = std::make_unique<TrialRunner>(0);
+    runner_->setup(support_cubin(runner_->info()), {});
+  }
+
+  /// One word of a contract at work: the kernel that uses it well, and the one with a mistake.
+  static void expect_only_right_passes(const Outcome& right, const Outcome& wrong) {
+    EXPECT_EQ(right.status, Status::correct) << right.kind << ": " << right.message;
+    EXPECT_EQ(wrong.status, Status::correctness) << wrong.message;
+    EXPECT_EQ(wrong.kind, "mismatch") << wrong.message;
+  }
+
+  std::unique_ptr<TrialRunner> runner_;
 };
 
 }  // namespace assay::test

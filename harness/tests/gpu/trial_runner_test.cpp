@@ -12,20 +12,11 @@
 namespace assay {
 namespace {
 
-class TrialRunnerTest : public test::GpuTest {
+class TrialRunnerTest : public test::RunnerTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped()) return;
-    runner_ = std::make_unique<TrialRunner>(0);
-    runner_->setup(support_cubin(runner_->info()), {});
-  }
-
   Outcome run(const KernelSpec& kernel, const Config& chosen = {}) {
     return runner_->run(request_of(kernel, runner_->info(), chosen));
   }
-
-  std::unique_ptr<TrialRunner> runner_;
 };
 
 // Durations over four decades.
