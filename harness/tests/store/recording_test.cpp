@@ -61,7 +61,7 @@ Recording sample_recording() {
   CandidateSet candidates;
   for (const TrialRecord& trial : recording.trials) candidates.add(trial);
   RankRecord& rank = recording.ranks.back();
-  rank.identity = {candidates.hash(), 2, 8, 30, Objective::time, {"cublaslt"}, "13.1.0.3"};
+  rank.identity = {candidates.hash(), 2, 8, 30, Objective::time, {"cublaslt"}, "13.1.0.3", 0.003};
   rank.toolchain = key.toolchain;
   rank.kernels = {key.kernel};
   recording.ranks.push_back(recording.ranks.back());
@@ -282,6 +282,13 @@ TEST(Recording, DamageNamesTheLine) {
   std::string nameless = good;
   nameless.replace(nameless.find(R"("config":")"), 10, R"("config":"a-b=1,)");
   EXPECT_THAT(damage_of(nameless), HasSubstr(": 'config' of a rank: "));
+  // Less than nothing, or no number, would answer every question.
+  const std::string key = R"("precision_ratio":)";
+  for (const std::string ratio : {"-1", "1.0", "\"nan\"", "\"-inf\""}) {
+    std::string precise = good;
+    precise.replace(precise.find(key + "0.003"), key.size() + 5, key + ratio);
+    EXPECT_THAT(damage_of(precise), EndsWith(": 'precision_ratio' is not 0 or a ratio below 1"));
+  }
 }
 
 TEST(Recording, MutatedFilesAreReadOrRefused) {
