@@ -31,10 +31,12 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
       space_(kernel, problem, run.device.info()),
       // Enough that no compiler thread is idle while the device runs one trial.
       window_size_(4 * static_cast<std::size_t>(run.compiler.num_threads())) {
-  space_.for_each([&](const std::vector<int>& point) {
-    points_.push_back(point);
-    return true;
-  });
+  space_.for_each(
+      [&](const std::vector<int>& point) {
+        points_.push_back(point);
+        return true;
+      },
+      kMaxSpaceSteps, run.end_step(kernel, problem));
 }
 
 void Screening::run() {

@@ -61,6 +61,12 @@ CompileResult compile_reference(SweepRun& run, const KernelSpec& kernel, std::si
 
 }  // namespace
 
+std::optional<std::uint64_t> SweepRun::end_step(const KernelSpec& kernel,
+                                                const Problem& problem) const {
+  const auto found = end_steps.find({kernel.name, to_text(problem)});
+  return found == end_steps.end() ? std::nullopt : std::optional(found->second);
+}
+
 TrialKey SweepRun::key_of(const KernelSpec& kernel, const Problem& problem,
                           const Config& config) const {
   return {versions.at(kernel.name),

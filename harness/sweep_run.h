@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,11 @@ struct SweepRun {
   /// an operation.
   std::map<std::pair<std::string, std::string>, std::vector<CompileResult>> references = {};
 
+  /// Where the walk over a space ends that was too large to be counted in time, by kernel name and
+  /// problem.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> end_steps = {};
+
+  std::optional<std::uint64_t> end_step(const KernelSpec& kernel, const Problem& problem) const;
   TrialKey key_of(const KernelSpec& kernel, const Problem& problem, const Config& config) const;
   CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;
   /// `compiled` may be empty for a request that launches no kernel of ours. Throws PlanError when

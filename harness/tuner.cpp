@@ -17,6 +17,10 @@
 namespace assay {
 namespace {
 
+// The share of a budget of seconds in which the spaces are counted. To screen them they are walked
+// once more, so that half of the budget is left for trials however large they are.
+constexpr double kCountingRatio = 0.25;
+
 /// Whether the kernel is written for the architecture: "80" runs on it and on all later ones, "90a"
 /// on compute capability 9.0 alone.
 bool runs_on(const KernelSpec& kernel, int cc) {
@@ -76,6 +80,7 @@ void Tuner::run() {
 }
 
 void Tuner::run_all() {
+  std::vector<const KernelSpec*> kernels;
   std::vector<std::string> ops;  // in the order the sweep names their kernels
   for (const KernelSpec& kernel : run_.sweep.kernels) {
     if (!runs_on(kernel, run_.device.info().cc)) {
@@ -86,7 +91,13 @@ void Tuner::run_all() {
       continue;
     }
     if (std::find(ops.begin(), ops.end(), kernel.op) == ops.end()) ops.push_back(kernel.op);
-    for (const Problem& problem : run_.sweep.problems) count_space(kernel, problem);
+    kernels.push_back(&kernel);
+  }
+  count_spaces(kernels);
+  if (run_.report.total == 0 && !run_.end_steps.empty()) {
+    throw UsageError(
+        "nothing to run: no configuration was found in the part of the budget that looking for "
+        "them may take; declare those parameters first that constraints remove most of");
   }
   if (run_.report.total == 0) {
     throw UsageError("nothing to run: the constraints leave no configuration on " +
@@ -98,8 +109,33 @@ void Tuner::run_all() {
   }
 }
 
-void Tuner::count_space(const KernelSpec& kernel, const Problem& problem) {
-  const Space::Size size = Space(kernel, problem, run_.device.info()).size();
+/// With a budget of seconds, each space gets an equal share of what its predecessors have left.
+void Tuner::count_spaces(const std::vector<const KernelSpec*>& kernels) {
+  const std::optional<double>& budget_s = run_.sweep.search.budget_seconds;
+  std::size_t num_left = kernels.size() * run_.sweep.problems.size();
+  for (const KernelSpec* kernel : kernels) {
+    for (const Problem& problem : run_.sweep.problems) {
+      std::optional<double> max_seconds;
+      if (budget_s) {
+        const double left_s = kCountingRatio * *budget_s - seconds_since(run_.started);
+        max_seconds = left_s / static_cast<double>(num_left--);
+      }
+      count_space(*kernel, problem, max_seconds);
+    }
+  }
+}
+
+void Tuner::count_space(const KernelSpec& kernel, const Problem& problem,
+                        std::optional<double> max_seconds) {
+  const Space::Size size =
+      Space(kernel, problem, run_.device.info()).size(kMaxSpaceSteps, max_seconds);
+  if (size.end_step) {
+    run_.end_steps[{kernel.name, to_text(problem)}] = *size.end_step;
+    warn(
+        fmt::format("{} {}: the space is too large to be walked through within the budget; only "
+                    "its first {} configurations are known",
+                    kernel.name, to_text(problem), size.valid));
+  }
   const auto budget = run_.sweep.search.budget_configs;
   const std::size_t valid = static_cast<std::size_t>(size.valid);
   run_.report.total += budget ? std::min(valid, static_cast<std::size_t>(*budget)) : valid;
@@ -197,10 +233,12 @@ std::optional<double> Tuner::measure_baselines(const std::string& op, const Prob
   check_interrupt();
   const Space space(kernel, problem, run_.device.info());
   std::optional<Config> first;
-  space.for_each([&](const std::vector<int>& point) {
-    first = space.config(point);
-    return false;
-  });
+  space.for_each(
+      [&](const std::vector<int>& point) {
+        first = space.config(point);
+        return false;
+      },
+      kMaxSpaceSteps, run_.end_step(kernel, problem));
   if (!first) return std::nullopt;
   run_.progress.start_problem(kernel.name, to_text(problem), std::nullopt);
   run_.progress.stage("timing the baseline");

@@ -28,7 +28,9 @@ class Tuner {
 
  private:
   void run_all();
-  void count_space(const KernelSpec& kernel, const Problem& problem);
+  void count_spaces(const std::vector<const KernelSpec*>& kernels);
+  void count_space(const KernelSpec& kernel, const Problem& problem,
+                   std::optional<double> max_seconds);
   void run_problem(const std::string& op, const Problem& problem);
   std::vector<const KernelSpec*> kernels_of(const std::string& op) const;
   std::optional<double> measure_baselines(const std::string& op, const Problem& problem);

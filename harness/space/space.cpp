@@ -15,8 +15,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "space/bindings.h"
@@ -196,10 +198,13 @@ class Space::Walk {
  public:
   using Visit = std::function<bool(const std::vector<int>&)>;
 
-  Walk(const Impl& space, const Visit& visit, std::uint64_t max_steps)
+  Walk(const Impl& space, const Visit& visit, std::uint64_t max_steps,
+       std::optional<double> max_seconds, std::optional<std::uint64_t> end_step)
       : space_(space),
         visit_(visit),
         max_steps_(max_steps),
+        max_seconds_(max_seconds),
+        end_step_(end_step),
         bindings_(space.kernel, space.problem, space.device),
         point_(space.params.size()),
         removed_(space.constraints.size()) {
@@ -209,13 +214,22 @@ class Space::Walk {
   }
 
   void run() {
-    if (survives(0)) descend(0);
+    try {
+      if (survives(0)) descend(0);
+    } catch (const TimeUp&) {
+      ended_at_ = num_steps_;
+    }
   }
+
+  /// After how many steps the walk was ended before its end.
+  std::optional<std::uint64_t> ended_at() const { return ended_at_; }
 
   /// How many points each constraint removed.
   const std::vector<std::uint64_t>& removed() const { return removed_; }
 
  private:
+  struct TimeUp {};
+
   /// Visits what lies below the bound parameters 0..param-1; false once the visitor has enough.
   bool descend(std::size_t param) {
     if (param == space_.params.size()) return visit_(point_);
@@ -245,7 +259,10 @@ class Space::Walk {
   /// A space can have more points than anybody has time.
   void check_patience() const {
     if (interrupted()) throw Interrupted();
+    if (end_step_ && num_steps_ >= *end_step_) throw TimeUp();
+    if (max_seconds_ && seconds_since(start_) > *max_seconds_) throw TimeUp();
     if (num_steps_ <= max_steps_) return;
+    if (max_seconds_) throw TimeUp();
     throw UsageError(fmt::format(
         "kernel {}: after {} partial configurations the end of the space is not near; give the "
         "parameters fewer values, or declare those first that constraints remove most of",
@@ -272,10 +289,14 @@ class Space::Walk {
   const Impl& space_;
   const Visit& visit_;
   const std::uint64_t max_steps_;
+  const std::optional<double> max_seconds_;
+  const std::optional<std::uint64_t> end_step_;
   Bindings bindings_;
   std::vector<int> point_;
   std::vector<std::uint64_t> removed_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::uint64_t num_steps_ = 0;
+  std::optional<std::uint64_t> ended_at_;
   std::vector<std::vector<Answer>> tables_;  // of each constraint, by its parameters' indices
 };
 
@@ -283,7 +304,7 @@ Space::Space(const KernelSpec& kernel, const Problem& problem, const DeviceInfo&
     : impl_(std::make_shared<const Impl>(kernel, problem, device)) {}
 
 void Space::for_each(const std::function<bool(const std::vector<int>&)>& visit,
-                     std::uint64_t max_steps) const {
+                     std::uint64_t max_steps, std::optional<std::uint64_t> end_step) const {
   std::uint64_t num_visited = 0;
   const Walk::Visit counted = [&](const std::vector<int>& point) {
     if (++num_visited > kMaxConfigs) {
@@ -292,7 +313,7 @@ void Space::for_each(const std::function<bool(const std::vector<int>&)>& visit,
     }
     return visit(point);
   };
-  Walk(*impl_, counted, max_steps).run();
+  Walk(*impl_, counted, max_steps, std::nullopt, end_step).run();
 }
 
 Config Space::config(const std::vector<int>& point) const {
@@ -304,15 +325,16 @@ Config Space::config(const std::vector<int>& point) const {
   return config;
 }
 
-Space::Size Space::size(std::uint64_t max_steps) const {
+Space::Size Space::size(std::uint64_t max_steps, std::optional<double> max_seconds) const {
   Size size;
   size.raw = impl_->levels[0].points;
   const Walk::Visit count = [&](const std::vector<int>&) {
     ++size.valid;
     return true;
   };
-  Walk walk(*impl_, count, max_steps);
+  Walk walk(*impl_, count, max_steps, max_seconds, std::nullopt);
   walk.run();
+  size.end_step = walk.ended_at();
   for (std::size_t i = 0; i < impl_->constraints.size(); ++i) {
     size.removed.push_back({impl_->constraints[i].expr.text(), walk.removed()[i]});
   }

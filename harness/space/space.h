@@ -32,21 +32,25 @@ class Space {
   /// Calls `visit` with each valid configuration (as one value index per parameter) until it
   /// returns false. Constraint arithmetic that has no answer (division by zero) counts as removed.
   /// Throws Interrupted after a signal, and UsageError after kMaxConfigs configurations or
-  /// `max_steps` partial ones.
+  /// `max_steps` partial ones. Ends after `end_step` partial ones, if that is given.
   void for_each(const std::function<bool(const std::vector<int>&)>& visit,
-                std::uint64_t max_steps = kMaxSpaceSteps) const;
+                std::uint64_t max_steps = kMaxSpaceSteps,
+                std::optional<std::uint64_t> end_step = std::nullopt) const;
 
   /// The configuration of a point given by value indices.
   Config config(const std::vector<int>& point) const;
 
   /// Counts valid points and what each constraint removed; walks the space once. Throws as for_each
-  /// does, but any number of configurations is counted.
+  /// does, but any number of configurations is counted. With `max_seconds`, the walk ends after
+  /// these or after `max_steps`, and throws for neither.
   struct Size {
     std::uint64_t raw = 0;
     std::uint64_t valid = 0;
-    std::vector<Removal> removed;  // in the order of the constraints
+    std::vector<Removal> removed;           // in the order of the constraints
+    std::optional<std::uint64_t> end_step;  // where the walk ended before its end
   };
-  Size size(std::uint64_t max_steps = kMaxSpaceSteps) const;
+  Size size(std::uint64_t max_steps = kMaxSpaceSteps,
+            std::optional<double> max_seconds = std::nullopt) const;
 
   /// The first constraint that `config` breaks, or nothing. Throws UsageError when a name or a
   /// value of `config` is not in the space.

@@ -332,6 +332,35 @@ TEST(Space, TooManyStepsAreRefused) {
               HasSubstr(message));
 }
 
+TEST(Space, AWalkThatIsGivenATimeEndsThereAndCanBeRepeated) {
+  TestKernel kernel;
+  std::string sum = "0";
+  for (int i = 0; i < 18; ++i) {
+    const std::string name = "P" + std::to_string(i);
+    kernel.range(name, 0, 9);
+    sum += " + " + name;
+  }
+  kernel.constraint(sum + " < 2");
+  const Space space = space_of(kernel);
+  const Space::Size size = space.size(kMaxSpaceSteps, 0.05);
+  ASSERT_TRUE(size.end_step);
+  EXPECT_LT(*size.end_step, kMaxSpaceSteps);
+  EXPECT_GE(size.valid, 2u);
+  std::uint64_t num_visited = 0;
+  const auto count = [&](const std::vector<int>&) { return ++num_visited > 0; };
+  space.for_each(count, kMaxSpaceSteps, size.end_step);
+  EXPECT_EQ(num_visited, size.valid);
+  EXPECT_EQ(space.size(1000, 1e9).end_step, 1024u);  // the first step that is looked at after 1000
+}
+
+TEST(Space, AWalkThatEndsByItselfIsNotCutByItsTime) {
+  TestKernel kernel;
+  kernel.range("A", 1, 3);
+  const Space::Size size = space_of(kernel).size(kMaxSpaceSteps, 0);
+  EXPECT_EQ(size.valid, 3u);
+  EXPECT_FALSE(size.end_step);
+}
+
 // Tracing a chain of lets took the cube of its length, and recursion.
 TEST(Space, ManyLetsAndConstraintsAreNoBurden) {
   TestKernel kernel;

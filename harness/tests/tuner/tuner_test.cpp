@@ -233,6 +233,45 @@ TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {
   EXPECT_EQ(run().measured, 10u);
 }
 
+/// 10^19 points, of which a constraint of all parameters leaves those whose sum is `least` or less.
+std::string endless_yaml(int least) {
+  std::string yaml = kAddYaml, params, sum = "BLOCK";
+  for (int i = 0; i < 18; ++i) {
+    params += fmt::format(", P{}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", i);
+    sum += fmt::format(" + P{}", i);
+  }
+  yaml.insert(yaml.find("9, 10]") + 6, params);
+  return yaml + fmt::format("constraints:\n  - {} <= {}\n", sum, least);
+}
+
+// The walk went on for minutes after the budget, and then ended the sweep.
+TEST_F(TunerTest, ABudgetOfSecondsEndsTheWalkOfAnEndlessSpace) {
+  folder_.write("kernels/add.yaml", endless_yaml(1));
+  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  sweep_.search.budget_seconds = 0.4;
+  const SweepReport report = run();
+  EXPECT_LT(report.wall_s, 10);
+  EXPECT_EQ(report.measured, 1u);
+  EXPECT_EQ(report.total, 1u);
+  EXPECT_THAT(device_.reranked, SizeIs(1));
+  EXPECT_THAT(sweep_states(), ElementsAre("done"));
+  EXPECT_THAT(report.warnings,
+              ElementsAre("add N=1000: the space is too large to be walked through within the "
+                          "budget; only its first 1 configurations are known"));
+}
+
+TEST_F(TunerTest, AnEndlessSpaceInWhichNothingIsFoundIsSaidToBeSo) {
+  folder_.write("kernels/add.yaml", endless_yaml(0));
+  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  sweep_.search.budget_seconds = 0.4;
+  try {
+    run();
+    ADD_FAILURE() << "expected a mistake";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no configuration was found in the part of the budget"));
+  }
+}
+
 // With both budgets, those that the other one leaves out were counted as skipped, too.
 TEST_F(TunerTest, WhatIsSkippedIsWhatTheOtherBudgetWouldHaveTried) {
   sweep_.search.budget_seconds = 1e-9;
