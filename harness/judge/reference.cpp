@@ -10,45 +10,30 @@
 #include "base/elapsed.h"
 #include "judge/reference_kernel.h"
 #include "judge/spot_check.h"
+#include "space/plan_json.h"
 #include "support/device_word.h"
 
 namespace assay {
 namespace {
 
+/// All that decides what the steps make, but for the seeds of the inputs.
 std::string key_of(const Plan& plan, const InputMap& inputs) {
-  std::string key;
+  nlohmann::json key = plan.reference;
   const auto add_buffer = [&](const std::string& name) {
     if (const auto input = inputs.find(name); input != inputs.end()) {
-      const BufferPlan& made = input->second->plan;
-      key += fmt::format("({} [{}])", to_text(made.dtype), fmt::join(made.shape, ","));
+      key.push_back(input->second->plan);
     } else if (const BufferPlan* buffer = plan.find_buffer(name)) {
-      key += fmt::format("[{}]", fmt::join(buffer->shape, ","));
+      key.push_back({buffer->dtype, buffer->shape});
     }
   };
   for (const ReferencePlan& step : plan.reference) {
-    key += step.operation;
-    if (step.kernel) {
-      const LaunchPlan& launch = step.kernel->launch;
-      key += fmt::format(" {} {} [{}] [{}]", step.kernel->cubin_path, launch.entry,
-                         fmt::join(launch.grid, ","), fmt::join(launch.block, ","));
-      for (const ArgPlan& arg : step.kernel->args) {
-        const auto* buffer = std::get_if<BufferPlan>(&arg);
-        if (buffer == nullptr) continue;
-        key += fmt::format(" {} {}", buffer->name, to_text(buffer->dtype));
-        add_buffer(buffer->name);
-      }
+    for (const auto& [role, name] : step.operands) add_buffer(name);
+    if (!step.kernel) continue;
+    for (const ArgPlan& arg : step.kernel->args) {
+      if (const auto* buffer = std::get_if<BufferPlan>(&arg)) add_buffer(buffer->name);
     }
-    for (const auto& [role, name] : step.operands) {
-      key += fmt::format(" {}={}", role, name);
-      add_buffer(name);
-    }
-    if (step.round) key += fmt::format(" round={}", to_text(*step.round));
-    for (const auto& [name, value] : step.options) {
-      std::visit([&](auto option) { key += fmt::format(" {}={}", name, option); }, value);
-    }
-    key += ';';
   }
-  return key;
+  return key.dump();
 }
 
 std::string seeds_of(const InputMap& inputs) {

@@ -44,6 +44,26 @@ TEST_F(GpuReferenceTest, ABadReferenceIsNamedAndHarmsNobody) {
   EXPECT_EQ(gpu().num_workers_started(), 1);
 }
 
+// Of two kernels of one op, the second was once judged by what the first one's reference had made,
+// though its own starts from another output or passes another number.
+TEST_F(GpuReferenceTest, KernelsShareAReferenceOnlyIfItDoesTheSame) {
+  const auto adding = [&](std::int64_t n, std::int64_t zeroed) {
+    TrialRequest request = judged_by("vector_add");
+    const auto change = [&](std::vector<ArgPlan>& args) {
+      std::get<BufferPlan>(args[2]).zeroed = zeroed;
+      std::get<ScalarPlan>(args[3]).value = n;
+    };
+    change(request.plan.args);
+    change(request.plan.reference[0].kernel->args);
+    return request;
+  };
+  const Outcome zeroed = gpu().run(adding(999, 1000));
+  EXPECT_EQ(zeroed.status, Status::correct) << zeroed.message;
+  EXPECT_THAT(gpu().run(adding(999, 0)).message, HasSubstr("did not write 1 of the 1000 elements"));
+  const Outcome longer = gpu().run(adding(1000, 1000));
+  EXPECT_EQ(longer.status, Status::correct) << longer.message;
+}
+
 TEST_F(GpuReferenceTest, AToleranceThatAcceptsACopyOfAnInputIsRefused) {
   TrialRequest request = ready();
   request.plan.relative_tolerance = 0.9;
