@@ -25,4 +25,16 @@ done
 for recording in $(comm -12 <(echo "$stale") <(echo "$named")); do
   echo "$recording is stale, as $list says"
 done
+
+# The first sweep that anybody runs: without a GPU all of it is answered from its recording.
+default=results/recorded/nvidia_h200/gemm.jsonl
+if [[ -e $default ]]; then
+  number() { grep -oE "\"$1\": *[0-9]+" | head -1 | grep -oE '[0-9]+$'; }
+  asked=$("$assay" list sweeps/gemm.yaml --json | number valid)
+  recorded=$("$assay" list --recordings --json | grep -A 4 "$default" | number trials)
+  if [[ -z $asked || $asked != "$recorded" ]]; then
+    failures=$((failures + 1))
+    echo "FAILED: sweeps/gemm.yaml has ${asked:-no} configurations, and $default ${recorded:-no} trials"
+  fi
+fi
 [[ $failures -eq 0 ]]
