@@ -87,9 +87,10 @@ Database Database::open(const std::filesystem::path& path, std::chrono::millisec
   }
   try {
     // The timeout comes before any statement: even the first read may meet another's lock.
-    Database database(path,
-                      SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
-                                       static_cast<int>(lock_timeout.count())));
+    Database database(
+        path, SQLite::Database(path.string(),
+                               SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
+                               static_cast<int>(lock_timeout.count())));
     if (sqlite3_db_readonly(database.handle_.getHandle(), "main") == 1) {
       throw Error(fmt::format("cannot write {}: the file is read-only", path.string()));
     }
@@ -129,22 +130,23 @@ Database Database::open_readonly(const std::filesystem::path& path) {
 }
 
 Database Database::in_memory() {
-  return Database(":memory:", SQLite::Database(":memory:", SQLite::OPEN_READWRITE));
+  return Database(":memory:",
+                  SQLite::Database(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX));
 }
 
-std::string_view Database::kept(std::string sql) { return *texts_.insert(std::move(sql)).first; }
+std::string_view Database::kept(const std::string& sql) { return *texts_.insert(sql).first; }
 
-std::int64_t Database::insert(std::string_view table, const std::vector<Cell>& cells) {
-  std::string columns, marks;
-  for (const Cell& cell : cells) {
-    columns.append(columns.empty() ? "" : ", ").append(cell.column);
-    marks += marks.empty() ? "?" : ", ?";
-  }
-  query(kept(fmt::format("INSERT INTO {}({}) VALUES({})", table, columns, marks)), cells).run();
-  return handle_.getLastInsertRowid();
+std::int64_t Database::insert(std::string_view table, std::span<const Cell> cells) {
+  std::string sql("INSERT INTO ");
+  sql.append(table);
+  char before = '(';
+  for (const Cell& cell : cells) sql.append(1, std::exchange(before, ',')).append(cell.column);
+  sql.append(") VALUES(?");
+  for (std::size_t i = 1; i < cells.size(); ++i) sql.append(",?");
+  return add(kept(sql.append(")")), cells);
 }
 
-void Database::update(std::string_view table, std::int64_t id, const std::vector<Cell>& cells) {
+void Database::update(std::string_view table, std::int64_t id, std::span<const Cell> cells) {
   std::string columns;
   for (const Cell& cell : cells) {
     columns.append(columns.empty() ? "" : ", ").append(cell.column).append(" = ?");

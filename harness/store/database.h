@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -89,7 +89,7 @@ class Query {
     value ? bind(index, *value) : bind(index, nullptr);
   }
 
-  void bind(int index, const std::vector<Cell>& cells) {
+  void bind(int index, std::span<const Cell> cells) {
     --num_bound_;
     for (const Cell& cell : cells) {
       std::visit([&](const auto& held) { bind(index, held); }, cell.value);
@@ -150,10 +150,19 @@ class Database {
     return Query(prepared(sql), values...);
   }
 
+  /// Runs a statement that adds a row, and returns its number. RETURNING would make a table for it.
+  template <class... Values>
+  std::int64_t add(std::string_view sql, const Values&... values) {
+    query(sql, values...).run();
+    return handle_.getLastInsertRowid();
+  }
   /// Adds a row and returns its number.
-  std::int64_t insert(std::string_view table, const std::vector<Cell>& cells);
+  std::int64_t insert(std::string_view table, std::initializer_list<Cell> cells) {
+    return insert(table, std::span(cells.begin(), cells.size()));
+  }
+  std::int64_t insert(std::string_view table, std::span<const Cell> cells);
   /// Overwrites columns of the row `id`.
-  void update(std::string_view table, std::int64_t id, const std::vector<Cell>& cells);
+  void update(std::string_view table, std::int64_t id, std::span<const Cell> cells);
 
   /// Runs `action`, turning SQLite's exceptions into an Error that says what happened to this file.
   template <class Action>
@@ -173,12 +182,12 @@ class Database {
   Database(const std::filesystem::path& path, SQLite::Database handle);
   SQLite::Statement& prepared(std::string_view sql);
   /// The text where it stays for as long as the statements.
-  std::string_view kept(std::string sql);
+  std::string_view kept(const std::string& sql);
 
   std::filesystem::path path_;
   SQLite::Database handle_;
   std::unordered_map<std::string_view, SQLite::Statement> statements_;
-  std::set<std::string> texts_;  // of the statements whose text was put together
+  std::unordered_set<std::string> texts_;  // of the statements whose text was put together
 };
 
 /// A transaction that rolls back unless committed.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <ctime>
 
 #include "ranking/candidate_set.h"
@@ -69,7 +70,7 @@ void Store::Impl::link(std::int64_t sweep_id, std::int64_t trial_id) {
 
 void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
                             const TrialRecord& record, IfDone if_done) {
-  const auto stored = trial_state(database, device, ids);
+  const auto stored = ids.is_new ? std::nullopt : trial_state(database, device, ids);
   const Outcome& outcome = record.outcome;
   // A fault of the machine says less than any result.
   const bool says_nothing = is_machine_fault(outcome.status, outcome.kind);
@@ -271,10 +272,11 @@ void Store::Impl::complete_ranks() {
     for (const TrialRow& row : rows) trials.push_back(&row.record);
     complete_identity(rank, trials);
     const bool found = !rank.identity.candidates.empty();
-    database.update("rank", head.id,
-                    {{"candidates", found ? rank.identity.candidates : std::string(kUnknown)},
-                     {"num_candidates", rank.identity.num_candidates},
-                     {"toolchain_id", toolchain_id(database, rank.toolchain, IfNew::add)}});
+    const std::array<Cell, 3> cells = {
+        {{"candidates", found ? rank.identity.candidates : std::string(kUnknown)},
+         {"num_candidates", rank.identity.num_candidates},
+         {"toolchain_id", toolchain_id(database, rank.toolchain, IfNew::add)}}};
+    database.update("rank", head.id, cells);
     std::vector<std::pair<std::int64_t, std::int64_t>> trial_of_position;
     for (Query query = database.query(
              "SELECT position, kernel, config FROM rank_entry WHERE rank_id = ?", head.id);

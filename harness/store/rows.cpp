@@ -10,24 +10,20 @@ std::int64_t id_of(Database& database, IfNew if_new, std::string_view select,
     Query row = database.query(select, values...);
     if (row.step()) return row.integer(0);
   }
-  if (if_new == IfNew::leave) return 0;
-  Query row = database.query(insert, values...);
-  row.step();
-  return row.integer(0);
+  return if_new == IfNew::leave ? 0 : database.add(insert, values...);
 }
 
 std::int64_t kernel_id(Database& database, const KernelVersion& kernel, IfNew if_new) {
   return id_of(database, if_new,
                "SELECT id FROM kernel WHERE name = ? AND op = ? AND source_hash = ? AND "
                "contract_hash = ?",
-               "INSERT INTO kernel(name, op, source_hash, contract_hash) VALUES(?, ?, ?, ?) "
-               "RETURNING id",
+               "INSERT INTO kernel(name, op, source_hash, contract_hash) VALUES(?, ?, ?, ?)",
                kernel.name, kernel.op, kernel.source_hash, kernel.contract_hash);
 }
 
 std::int64_t config_id(Database& database, const Config& config, IfNew if_new) {
   return id_of(database, if_new, "SELECT id FROM config WHERE text = ?",
-               "INSERT INTO config(text) VALUES(?) RETURNING id", to_text(config));
+               "INSERT INTO config(text) VALUES(?)", to_text(config));
 }
 
 template <class Parse>
@@ -50,33 +46,30 @@ std::int64_t device_id(Database& database, const DeviceInfo& device,
         device.uuid, device.name, device.driver, provenance);
     if (row.step()) return row.integer(0);
   }
-  Query row = database.query(
+  return database.add(
       "INSERT INTO device(uuid, name, driver, provenance, cc, sm_count, smem_optin_bytes, "
-      "l2_bytes, memory_bytes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+      "l2_bytes, memory_bytes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
       device.uuid, device.name, device.driver, provenance, device.cc, device.sm_count,
       device.smem_optin_bytes, device.l2_bytes, device.memory_bytes);
-  row.step();
-  return row.integer(0);
 }
 
 std::int64_t toolchain_id(Database& database, const Toolchain& toolchain, IfNew if_new) {
   return id_of(database, if_new,
                "SELECT id FROM toolchain WHERE nvrtc = ? AND arch = ? AND options = ? AND "
                "driver = ?",
-               "INSERT INTO toolchain(nvrtc, arch, options, driver) VALUES(?, ?, ?, ?) "
-               "RETURNING id",
+               "INSERT INTO toolchain(nvrtc, arch, options, driver) VALUES(?, ?, ?, ?)",
                toolchain.nvrtc, toolchain.arch, toolchain.options, toolchain.driver);
 }
 
 std::int64_t protocol_id(Database& database, const Protocol& protocol, IfNew if_new) {
   return id_of(database, if_new, "SELECT id FROM protocol WHERE name = ? AND precision_ratio = ?",
-               "INSERT INTO protocol(name, precision_ratio) VALUES(?, ?) RETURNING id",
-               protocol.name, protocol.precision_ratio);
+               "INSERT INTO protocol(name, precision_ratio) VALUES(?, ?)", protocol.name,
+               protocol.precision_ratio);
 }
 
 std::int64_t problem_id(Database& database, const Problem& problem, IfNew if_new) {
   return id_of(database, if_new, "SELECT id FROM problem WHERE text = ?",
-               "INSERT INTO problem(text) VALUES(?) RETURNING id", to_text(problem));
+               "INSERT INTO problem(text) VALUES(?)", to_text(problem));
 }
 
 KeyIds key_ids(Database& database, const TrialKey& key, IfNew if_new) {
@@ -90,9 +83,15 @@ KeyIds KeyWriter::ids(const TrialRecord& record) {
     if (last.id == 0 || last.part != part) last = {part, find_or_add(database_, part, IfNew::add)};
     return last.id;
   };
-  return {id(kernel_, record.kernel, kernel_id), id(toolchain_, record.toolchain, toolchain_id),
-          id(protocol_, record.protocol, protocol_id), id(problem_, record.problem, problem_id),
-          config_id(database_, record.config, IfNew::add)};
+  KeyIds ids = {
+      id(kernel_, record.kernel, kernel_id), id(toolchain_, record.toolchain, toolchain_id),
+      id(protocol_, record.protocol, protocol_id), id(problem_, record.problem, problem_id)};
+  const std::string text = to_text(record.config);
+  database_.query("INSERT OR IGNORE INTO config(text) VALUES(?)", text).run();
+  ids.is_new = database_.handle().getChanges() > 0;
+  ids.config = ids.is_new ? database_.handle().getLastInsertRowid()
+                          : config_id(database_, record.config, IfNew::leave);
+  return ids;
 }
 
 std::optional<TrialState> trial_state(Database& database, std::int64_t device, const KeyIds& ids) {

@@ -21,6 +21,7 @@ struct KeyIds {
   std::int64_t protocol = 0;
   std::int64_t problem = 0;
   std::int64_t config = 0;
+  bool is_new = false;  // the configuration was added, so there is no trial of this key
 };
 
 enum class IfNew { leave, add };
