@@ -18,9 +18,8 @@ KernelVersion version_of(const KernelSpec& kernel,
     return SourceTree::read(source, include_path(kernel, include_directories)).hash;
   };
   std::string source_hash = hash_of(kernel.source_path);
-  for (const ReferenceSpec& step : kernel.reference) {
-    if (step.kernel)
-      source_hash = Hasher().add(source_hash).add(hash_of(step.kernel->source)).hex();
+  for (const ReferenceKernelSpec* own : own_kernels(kernel)) {
+    source_hash = Hasher().add(source_hash).add(hash_of(own->source)).hex();
   }
   return {kernel.name, kernel.op, source_hash, kernel.contract_hash};
 }

@@ -33,11 +33,11 @@ Outcome compile_failure(const CompileResult& compiled, const Config& config) {
   return outcome;
 }
 
-/// Compiles the kernel of a step of the reference for the sizes of a problem, which are macros. The
-/// ones that it takes as arguments are none. Throws SpecError at what in the contract is wrong.
-CompileResult compile_reference(SweepRun& run, const KernelSpec& kernel, std::size_t step,
-                                const Problem& problem) {
-  const ReferenceKernelSpec& reference = *kernel.reference[step].kernel;
+/// Compiles a kernel of the reference, or one that fills an input, for the sizes of a problem,
+/// which are macros. The ones that it takes as arguments are none. Throws SpecError at what in the
+/// contract is wrong.
+CompileResult compile_reference(SweepRun& run, const KernelSpec& kernel,
+                                const ReferenceKernelSpec& reference, const Problem& problem) {
   const std::string entry = instantiate(reference.entry, sizes_of(kernel, problem));
   CompileResult compiled = run.compile({reference.source,
                                         include_path(kernel, run.options.include_directories),
@@ -95,15 +95,19 @@ TrialRequest SweepRun::request_of(const KernelSpec& kernel, const Problem& probl
   for (LaunchPlan& launch : request.plan.launches) {
     if (compiled.ok) launch.symbol = compiled.symbols.at(launch.entry);
   }
-  const auto [known, is_new] =
-      references.try_emplace({kernel.name, to_text(problem)}, kernel.reference.size());
-  for (std::size_t i = 0; i < known->second.size(); ++i) {
-    auto& step = request.plan.reference[i].kernel;
-    if (!step) continue;
-    CompileResult& reference = known->second[i];
-    if (is_new) reference = compile_reference(*this, kernel, i, problem);
-    step->cubin_path = reference.cubin_path.string();
-    step->launch.symbol = reference.symbols.at(step->launch.entry);
+  std::vector<CompileResult>& known = references[{kernel.name, to_text(problem)}];
+  if (known.empty()) {
+    std::vector<CompileResult> all;
+    for (const ReferenceKernelSpec* own : own_kernels(kernel)) {
+      all.push_back(compile_reference(*this, kernel, *own, problem));
+    }
+    known = std::move(all);
+  }
+  std::size_t next = 0;
+  for (ReferenceKernelPlan* own : own_kernels(request.plan)) {
+    const CompileResult& made = known[next++];
+    own->cubin_path = made.cubin_path.string();
+    own->launch.symbol = made.symbols.at(own->launch.entry);
   }
   return request;
 }

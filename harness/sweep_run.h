@@ -40,8 +40,7 @@ struct SweepRun {
   std::map<std::string, KernelVersion> versions = {};  // by kernel name
   std::int64_t id = 0;                                 // the store's
   std::chrono::steady_clock::time_point started = {};
-  /// The compiled kernels of references, by kernel name and problem: one for each step, not ok for
-  /// an operation.
+  /// The compiled kernels of the user's own, by kernel name and problem: see own_kernels().
   std::map<std::pair<std::string, std::string>, std::vector<CompileResult>> references = {};
 
   /// Where the walk over a space ends that was too large to be counted in time, by kernel name and

@@ -39,6 +39,7 @@
   X(cuMemFreeHost)                \
   X(cuMemHostGetDevicePointer)    \
   X(cuMemcpyDtoHAsync)            \
+  X(cuMemcpyHtoDAsync)            \
   X(cuMemcpyDtoDAsync)            \
   X(cuMemsetD8Async)              \
   X(cuMemsetD32Async)             \

@@ -21,7 +21,7 @@ std::string key_of(const Plan& plan, const InputMap& inputs) {
   nlohmann::json key = plan.reference;
   const auto add_buffer = [&](const std::string& name) {
     if (const auto input = inputs.find(name); input != inputs.end()) {
-      key.push_back(input->second->plan);
+      key.push_back(input->second->key);
     } else if (const BufferPlan* buffer = plan.find_buffer(name)) {
       key.push_back({buffer->dtype, buffer->shape});
     }

@@ -7,15 +7,14 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "space/bindings.h"
 #include "space/launched.h"
+#include "space/plan_parts.h"
 #include "spec/entry.h"
 
 namespace assay {
 namespace {
 
 constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t kMostInt64 = std::numeric_limits<std::int64_t>::max();
 
 // Limits of every compute capability from 8.0 on (CUDA C++ Programming Guide, technical
 // specifications). They are checked here because the driver takes 32-bit sizes. A larger size would
@@ -24,134 +23,8 @@ constexpr std::array<std::int64_t, 3> kMostGrid{kMostInt32, 65535, 65535};
 constexpr std::array<std::int64_t, 3> kMostBlock{1024, 1024, 64};
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostClusterBlocks = 16;  // above 8 the kernel opts in
-constexpr std::int64_t kMostBoxSide = 256;       // of a tensor map
 // While a stream is held, so that launches follow each other, a driver takes a thousand of them.
 constexpr std::int64_t kMostLaunches = 500;
-
-struct Range {
-  std::int64_t low, high;
-};
-
-constexpr Range kAnyInteger{std::numeric_limits<std::int64_t>::min(), kMostInt64};
-
-/// Evaluates one kernel's expressions; errors name the place, the expression and the configuration.
-class Evaluator {
- public:
-  Evaluator(const KernelSpec& kernel, const Problem& problem, const Config& config,
-            const DeviceInfo& device)
-      : kernel_(kernel), config_(config), bindings_(kernel, problem, device) {
-    for (const ParamSpec& param : kernel.params) {
-      const auto given = std::find_if(config.begin(), config.end(),
-                                      [&](const auto& entry) { return entry.first == param.name; });
-      if (given == config.end()) {
-        throw UsageError(fmt::format("kernel {} needs a value for parameter {}, found none in {}",
-                                     kernel.name, param.name, to_text(config)));
-      }
-      bindings_.set(kernel.symbols.find(param.name), slot_value(kernel, given->second));
-    }
-    if (config.size() != kernel.params.size()) {
-      throw UsageError(fmt::format("kernel {} has {} parameters, found {} in {}", kernel.name,
-                                   kernel.params.size(), config.size(), to_text(config)));
-    }
-    for (const LetSpec& let : kernel.lets) {
-      bindings_.set_let(kernel.symbols.find(let.name), let.value.expr);
-    }
-  }
-
-  void set_pass(std::int64_t pass) { bindings_.set_pass(pass); }
-
-  double eval_real(const ExprSpec& spec, const std::string& what) const {
-    return answer(what, [&] { return bindings_.eval_real(spec.expr); });
-  }
-
-  std::int64_t eval(const ExprSpec& spec, const std::string& what, Range allowed) const {
-    const std::int64_t value = answer(what, [&] { return bindings_.eval(spec.expr); });
-    if (value < allowed.low || value > allowed.high) {
-      fail(fmt::format("{} \"{}\" is {}, allowed are {} to {}", what, spec.expr.text(), value,
-                       allowed.low, allowed.high));
-    }
-    return value;
-  }
-
-  [[noreturn]] void fail(const std::string& message) const {
-    throw PlanError(fmt::format("{} with {}: {}", kernel_.name, to_text(config_), message));
-  }
-
- private:
-  template <typename Eval>
-  auto answer(const std::string& what, Eval eval) const -> decltype(eval()) {
-    try {
-      return eval();
-    } catch (const EvalError& error) {
-      fail(fmt::format("{}: {}", what, error.what()));
-    }
-  }
-
-  const KernelSpec& kernel_;
-  const Config& config_;
-  Bindings bindings_;
-};
-
-/// "kernels/x.yaml:12:30: " for what stands in a file.
-std::string place(const Location& where) {
-  if (!where.source) return "";
-  return fmt::format("{}:{}:{}: ", where.source->path.generic_string(), where.line, where.column);
-}
-
-BufferPlan plan_form(const BufferSpec& spec, const std::string& name, const Evaluator& evaluator) {
-  BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, 0, spec.copy_of, spec.symbol};
-  std::int64_t bytes = size_bytes(spec.dtype);
-  for (std::size_t i = 0; i < spec.shape.size(); ++i) {
-    const std::string what = fmt::format("dimension {} of {}", i, name);
-    plan.shape.push_back(evaluator.eval(spec.shape[i], what, {1, kMostInt64}));
-    if (__builtin_mul_overflow(bytes, plan.shape.back(), &bytes)) {
-      evaluator.fail(fmt::format("{} has more than {} bytes", name, kMostInt64));
-    }
-  }
-  const std::int64_t elements = plan.elements();
-  if (spec.zeroed) plan.zeroed = elements;
-  if (spec.zeroed_elements) {
-    plan.zeroed = evaluator.eval(*spec.zeroed_elements, "init of " + name, {1, elements});
-  }
-  if (spec.check.first) {
-    plan.checked = evaluator.eval(*spec.check.first, "check of " + name, {1, elements});
-  }
-  plan.check_sorted = spec.check.sorted;
-  plan.check_sum = spec.check.sum;
-  if (!is_filled(spec.role)) return plan;
-  plan.generator = spec.fill.generator;
-  for (const auto& [argument, value] : spec.fill.arguments) {
-    const std::string what = fmt::format("{} of {}'s {}", argument, name, plan.generator);
-    plan.arguments[argument] = value.expr.is_real()
-                                   ? evaluator.eval_real(value, what)
-                                   : static_cast<double>(evaluator.eval(value, what, kAnyInteger));
-  }
-  return plan;
-}
-
-ScalarPlan plan_form(const ScalarSpec& spec, const std::string& name, const Evaluator& evaluator) {
-  const auto checked = [&](auto value) -> ScalarPlan {
-    if (holds(spec.dtype, value)) return {name, spec.dtype, value};
-    evaluator.fail(fmt::format("{}{} \"{}\" is {}, but {} holds {}", place(spec.value.where), name,
-                               spec.value.expr.text(), value, to_text(spec.dtype),
-                               range_text(spec.dtype)));
-  };
-  if (is_floating(spec.dtype)) return checked(evaluator.eval_real(spec.value, name));
-  return checked(evaluator.eval(spec.value, name, kAnyInteger));
-}
-
-TensorMapPlan plan_form(const TensorMapSpec& spec, const std::string& name,
-                        const Evaluator& evaluator) {
-  TensorMapPlan plan{name, spec.of, {}, spec.swizzle_bytes};
-  if (spec.when && evaluator.eval(*spec.when, "when of " + name, kAnyInteger) == 0) {
-    return plan;
-  }
-  for (std::size_t i = 0; i < spec.box.size(); ++i) {
-    const std::string what = fmt::format("box side {} of {}", i, name);
-    plan.box.push_back(evaluator.eval(spec.box[i], what, {1, kMostBoxSide}));
-  }
-  return plan;
-}
 
 using Extent = std::array<std::int64_t, 3>;
 
@@ -195,7 +68,7 @@ std::vector<std::size_t> plan_args(const LaunchSpec& spec, std::size_t num_args,
   }
   for (const LaunchArgSpec& arg : *spec.args) {
     if (arg.names.empty()) {
-      plan.args.emplace_back(plan_form(arg.scalar, "a scalar of " + spec.entry, evaluator));
+      plan.args.emplace_back(plan_scalar(arg.scalar, "a scalar of " + spec.entry, evaluator));
       places.push_back(plan.args.size() - 1);
     } else {
       const ArgPlan* found = plan.find_arg(taken(arg.names, pass, passes));
@@ -248,11 +121,15 @@ void plan_launches(const KernelSpec& kernel, Evaluator& evaluator, Plan& plan) {
   }
 }
 
-ReferenceKernelPlan plan_reference(const ReferenceKernelSpec& spec, const Config& sizes,
-                                   const Plan& plan, const Evaluator& evaluator) {
+ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Config& sizes,
+                                    const Plan& plan, const Evaluator& evaluator) {
   ReferenceKernelPlan kernel;
   kernel.source = spec.source.filename().string();
   for (const ReferenceKernelSpec::Arg& arg : spec.args) {
+    if (arg.seed) {
+      kernel.args.emplace_back(ScalarPlan{arg.name, arg.dtype, std::int64_t{0}, true});
+      continue;
+    }
     const ArgPlan* given = plan.find_arg(arg.name);
     if (given != nullptr && std::holds_alternative<ScalarPlan>(*given)) {
       kernel.args.push_back(*given);
@@ -260,7 +137,7 @@ ReferenceKernelPlan plan_reference(const ReferenceKernelSpec& spec, const Config
     }
     const BufferSpec buffer{
         arg.dtype, arg.shape, arg.written ? Role::out : Role::scratch, {}, arg.zeroed};
-    BufferPlan planned = plan_form(buffer, arg.name, evaluator);
+    BufferPlan planned = plan_buffer(buffer, arg.name, evaluator);
     planned.role = arg.updated ? Role::inout : arg.written ? Role::out : Role::in;
     if (given != nullptr) {
       const auto& theirs = std::get<BufferPlan>(*given);
@@ -313,6 +190,15 @@ const BufferPlan* Plan::find_buffer(std::string_view name) const {
   return nullptr;
 }
 
+std::vector<ReferenceKernelPlan*> own_kernels(Plan& plan) {
+  std::vector<ReferenceKernelPlan*> kernels;
+  for (ReferencePlan& step : plan.reference) {
+    if (step.kernel) kernels.push_back(&*step.kernel);
+  }
+  for (ReferenceKernelPlan& fill : plan.fills) kernels.push_back(&fill);
+  return kernels;
+}
+
 Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
                const DeviceInfo& device) {
   Evaluator evaluator(kernel, problem, config, device);
@@ -321,25 +207,21 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
   plan.problem = problem;
   plan.config = config;
   for (const ArgSpec& arg : kernel.args) {
-    plan.args.push_back(std::visit(
-        [&](const auto& form) -> ArgPlan { return plan_form(form, arg.name, evaluator); },
-        arg.form));
+    plan.args.push_back(plan_arg(arg, evaluator));
   }
-  for (const BufferPlan* buffer : plan.buffers()) {
-    if (buffer->copy_of.empty()) continue;
-    const BufferPlan& source = *plan.find_buffer(buffer->copy_of);
-    if (source.elements() != buffer->elements()) {
-      evaluator.fail(fmt::format("{} has {} elements and is to be a copy of {}, which has {}",
-                                 buffer->name, buffer->elements(), source.name, source.elements()));
-    }
-  }
+  check_sources(plan, evaluator);
   plan_launches(kernel, evaluator, plan);
+  const Config sizes = sizes_of(kernel, problem);
   for (const ReferenceSpec& spec : kernel.reference) {
     plan.reference.push_back({spec.operation, spec.operands, spec.options, {}, spec.round});
     if (spec.kernel) {
-      plan.reference.back().kernel =
-          plan_reference(*spec.kernel, sizes_of(kernel, problem), plan, evaluator);
+      plan.reference.back().kernel = plan_own_kernel(*spec.kernel, sizes, plan, evaluator);
     }
+  }
+  for (const ArgSpec& arg : kernel.args) {
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    if (!buffer || !buffer->fill.kernel) continue;
+    plan.fills.push_back(plan_own_kernel(*buffer->fill.kernel, sizes, plan, evaluator));
   }
   plan.relative_tolerance = kernel.tolerance.relative;
   plan.element_tolerance = kernel.tolerance.element;

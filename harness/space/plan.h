@@ -27,7 +27,7 @@ struct BufferPlan {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   Role role = Role::in;
-  std::string generator;                    // of what is filled: see is_filled
+  std::string generator;                    // of what is filled: see FillSpec
   std::map<std::string, double> arguments;  // of the generator
   std::int64_t zeroed = 0;                  // so many elements from the start
   std::string copy_of = {};                 // the input that is copied here within the timed region
@@ -35,6 +35,8 @@ struct BufferPlan {
   std::int64_t checked = 0;                 // so many elements from the start; 0: all
   bool check_sorted = false;                // in any order
   bool check_sum = false;                   // the sum alone
+  std::string made_of = {};                 // the input that a derivation reads
+  std::string file = {};                    // that fills it
 
   std::int64_t elements() const { return element_count(shape); }
   std::int64_t bytes() const { return elements() * size_bytes(dtype); }
@@ -45,6 +47,7 @@ struct ScalarPlan {
   std::string name;
   DType dtype = DType::i32;
   Number value = std::int64_t{0};  // real where the dtype is floating
+  bool is_seed = false;            // of a kernel that fills an input: differs from draw to draw
   bool operator==(const ScalarPlan&) const = default;
 };
 
@@ -70,8 +73,9 @@ struct LaunchPlan {
   bool operator==(const LaunchPlan&) const = default;
 };
 
-/// A kernel of the user's own that is a step of the reference. Its buffers have the role `out`
-/// where it writes them. What it reads may have no shape here: it is known when it is made.
+/// A kernel of the user's own that is a step of the reference, or fills an input. Its buffers have
+/// the role `out` where it writes them. What it reads may have no shape here: it is known when it
+/// is made.
 struct ReferenceKernelPlan {
   std::string source;      // the name of its file, for messages
   std::string cubin_path;  // filled in by whoever compiles it
@@ -97,6 +101,8 @@ struct Plan {
   std::vector<ArgPlan> args;         // the kernel's, then the scalars of single launches
   std::vector<LaunchPlan> launches;  // of each pass those whose `when` holds
   std::vector<ReferencePlan> reference;
+  /// Those that fill inputs, each one that it alone writes.
+  std::vector<ReferenceKernelPlan> fills = {};
   std::optional<double> relative_tolerance;
   std::optional<double> element_tolerance;
   std::optional<double> absolute_tolerance = {};
@@ -112,6 +118,9 @@ struct Plan {
   const BufferPlan* find_buffer(std::string_view name) const;
   bool operator==(const Plan&) const = default;
 };
+
+/// The kernels of the user's own, in the order of own_kernels(KernelSpec).
+std::vector<ReferenceKernelPlan*> own_kernels(Plan& plan);
 
 /// The contract has no meaning for this configuration: a size is not positive, a launch is larger
 /// than any GPU takes, a value does not fit its argument, or arithmetic has no answer. A bad

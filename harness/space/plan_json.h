@@ -60,8 +60,9 @@ inline void from_json(const nlohmann::json& source, DType& dtype) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferPlan, name, dtype, shape, role, generator, arguments,
-                                   zeroed, copy_of, symbol, checked, check_sorted, check_sum)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScalarPlan, name, dtype, value)
+                                   zeroed, copy_of, symbol, checked, check_sorted, check_sum,
+                                   made_of, file)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScalarPlan, name, dtype, value, is_seed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TensorMapPlan, name, of, box, swizzle_bytes)
 
 inline void to_json(nlohmann::json& target, const ArgPlan& arg) {
@@ -90,7 +91,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args
                                    sum_length)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferencePlan, operation, operands, options, kernel, round)
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, kernel, problem, config, args, launches, reference,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, kernel, problem, config, args, launches, reference, fills,
                                    relative_tolerance, element_tolerance, absolute_tolerance,
                                    deterministic, flops, bytes)
 

@@ -48,6 +48,16 @@ class Canonical {
   std::string text_;
 };
 
+/// The text of the source is a part of KernelVersion::source_hash.
+void add(Canonical& canonical, const ReferenceKernelSpec& kernel) {
+  canonical.line("kernel", kernel.source.filename().string(), kernel.entry, kernel.grid,
+                 kernel.block, kernel.sum_length);
+  for (const ReferenceKernelSpec::Arg& arg : kernel.args) {
+    canonical.line(arg.written ? "writes" : "reads", arg.name, to_text(arg.dtype), arg.shape,
+                   arg.zeroed ? "zeroed" : "as is");
+  }
+}
+
 void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer) {
   const auto role = static_cast<std::int64_t>(buffer.role);
   canonical.line("buffer", name, to_text(buffer.dtype), buffer.shape, role,
@@ -61,6 +71,9 @@ void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer
   }
   if (!is_filled(buffer.role)) return;
   canonical.line("fill", buffer.fill.generator);
+  if (!buffer.fill.of.empty()) canonical.line("of", buffer.fill.of);
+  if (!buffer.fill.file.empty()) canonical.line("file", buffer.fill.file_hash);
+  if (buffer.fill.kernel) add(canonical, *buffer.fill.kernel);
   for (const auto& [argument, value] : buffer.fill.arguments) {
     canonical.line(argument, value);
     // What was made when these were computed in integers was another input.
@@ -78,16 +91,6 @@ void add(Canonical& canonical, const std::string& name, const ScalarSpec& scalar
 void add(Canonical& canonical, const std::string& name, const TensorMapSpec& map) {
   canonical.line("tensor_map", name, map.of, map.box, std::int64_t{map.swizzle_bytes});
   if (map.when) canonical.line("when", map.when);
-}
-
-/// The text of the source is a part of KernelVersion::source_hash.
-void add(Canonical& canonical, const ReferenceKernelSpec& kernel) {
-  canonical.line("kernel", kernel.source.filename().string(), kernel.entry, kernel.grid,
-                 kernel.block, kernel.sum_length);
-  for (const ReferenceKernelSpec::Arg& arg : kernel.args) {
-    canonical.line(arg.written ? "writes" : "reads", arg.name, to_text(arg.dtype), arg.shape,
-                   arg.zeroed ? "zeroed" : "as is");
-  }
 }
 
 /// The default has no line, as there was no choice once. What the folders hold is a part of

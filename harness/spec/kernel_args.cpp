@@ -15,51 +15,6 @@ Role read_role(const YamlNode& node) {
   return row_of(roles(), "role", node.one_of("a role", names_of(roles()))).id;
 }
 
-/// `normal`, or `{name: uniform, low: 0, high: 7}`.
-FillSpec read_fill(const YamlNode& node, DType dtype, const Symbols& symbols) {
-  const bool has_arguments = node.kind() == YamlNode::Kind::map;
-  const YamlNode* name = &node;
-  if (has_arguments) {
-    name = node.find("name");
-    if (!name) node.fail("expected the key \"name\" in a fill, found none");
-  }
-  const auto& generator =
-      row_of(generators(), "generator", name->one_of("a generator", names_of(generators())));
-  const bool wrong_type =
-      (generator.makes == GeneratorRow::Makes::floating && !is_floating(dtype)) ||
-      (generator.makes == GeneratorRow::Makes::integer && is_floating(dtype));
-  if (wrong_type) {
-    name->fail(fmt::format("expected a generator of {} values, found \"{}\"", to_text(dtype),
-                           generator.name));
-  }
-  FillSpec fill{std::string(generator.name), {}};
-  std::vector<std::string> required, optional, real;
-  for (const auto& argument : generator.arguments) {
-    (argument.value ? optional : required).push_back(argument.name);
-    if (argument.numbers == GeneratorRow::Numbers::real ||
-        (argument.numbers == GeneratorRow::Numbers::as_dtype && is_floating(dtype))) {
-      real.push_back(argument.name);
-    }
-    if (argument.value && !argument.late) {
-      fill.arguments[argument.name] = {Expr::constant(*argument.value), node.where()};
-    }
-  }
-  if (has_arguments) {
-    required.push_back("name");
-    YamlMap(node, fmt::format("the generator {}", generator.name), required, optional);
-    for (const YamlEntry& entry : node.map("a generator")) {
-      if (entry.key == "name") continue;
-      const bool is_real = std::find(real.begin(), real.end(), entry.key) != real.end();
-      fill.arguments[entry.key] =
-          is_real ? read_real_expr(*entry.value, symbols) : read_expr(*entry.value, symbols);
-    }
-  } else if (!required.empty()) {
-    node.fail(fmt::format("expected {{name: {0}, {1}: ..}}, found \"{0}\" without arguments",
-                          generator.name, fmt::join(required, ": .., ")));
-  }
-  return fill;
-}
-
 /// `zero`, `{zero: N}` or `{copy: x}`.
 void read_init(const YamlNode& node, const Symbols& symbols, BufferSpec& buffer) {
   if (is_filled(buffer.role)) {
@@ -105,7 +60,6 @@ BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
                       "is normal, which makes floating values",
                       to_text(buffer.dtype)));
     }
-    if (fill) buffer.fill = read_fill(*fill, buffer.dtype, symbols);
   } else if (fill) {
     fill->fail("expected fill on inputs only; `init: zero` clears an output before each launch");
   }

@@ -65,6 +65,7 @@ KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
     }
   }
   spec.args = read_args(map["args"], spec.symbols);
+  read_fills(map["args"], spec);
   spec.launches = read_launches(map["launches"], spec, map["args"].where());
   const YamlMap work(map["work"], "the work", {"flops", "bytes"});
   spec.flops = read_expr(work["flops"], spec.symbols);

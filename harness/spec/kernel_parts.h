@@ -39,6 +39,9 @@ CompileSpec read_compile(const YamlNode& node, const KernelSpec& spec);
 
 std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols);
 
+/// Reads how each input of `spec` is made; `args` is where its arguments stand.
+void read_fills(const YamlNode& args, KernelSpec& spec);
+
 /// The dtype and the value of a scalar, which are keys of `map`.
 ScalarSpec read_scalar(const YamlMap& map, const Symbols& symbols);
 

@@ -33,11 +33,40 @@ struct LetSpec {
   ExprSpec value;
 };
 
-/// How an input is made: a named generator and its integer arguments ({name: uniform, low: 0}),
-/// all of them, with the defaults filled in.
+/// A kernel of the user's own that computes a part of the reference, or fills an input. No
+/// expression in it reads a parameter, so it is the same for all configurations.
+struct ReferenceKernelSpec {
+  /// An argument: an argument of the contract, or a result that only later steps read.
+  struct Arg {
+    std::string name;
+    bool written = false;
+    bool updated = false;         // written over what it held: an in-out argument of the contract
+    DType dtype = DType::f32;     // of a buffer, as this kernel sees it
+    std::vector<ExprSpec> shape;  // of a result that is no argument of the contract
+    bool zeroed = false;
+    bool seed = false;  // of a fill: no argument of the contract, but a number to draw from
+  };
+
+  std::filesystem::path source;
+  std::string entry;
+  std::vector<Arg> args;
+  std::vector<ExprSpec> grid;               // 1 to 3
+  std::vector<ExprSpec> block;              // 1 to 3
+  std::optional<ExprSpec> sum_length = {};  // how many terms an element sums; 1 otherwise
+  Location source_where = {}, entry_where = {}, args_where = {};
+};
+
+/// How an input is made: by a generator ({name: uniform, low: 0}), of another input
+/// ({starts: ids}), by a kernel, or from a file.
 struct FillSpec {
-  std::string generator = "normal";
-  std::map<std::string, ExprSpec> arguments;
+  std::string generator = "normal";           // or a derivation, kFillKernel or kFillFile
+  std::map<std::string, ExprSpec> arguments;  // all of them, with the defaults filled in
+  std::string of = {};                        // the input that a derivation reads
+  std::optional<ReferenceKernelSpec> kernel = {};
+  std::filesystem::path file = {};
+  std::string file_hash = {};  // of what is in it
+  std::int64_t file_bytes = 0;
+  Location where = {};
 };
 
 /// What of an output must be right.
@@ -102,28 +131,6 @@ struct LaunchSpec {
   std::optional<ExprSpec> repeat = {};                  // how many passes
   int group = 0;             // the launches of a group are repeated together
   Location args_where = {};  // what says its arguments
-};
-
-/// A kernel of the user's own that computes a part of the reference. No expression in it reads a
-/// parameter, so it is the same for all configurations.
-struct ReferenceKernelSpec {
-  /// An argument: an argument of the contract, or a result that only later steps read.
-  struct Arg {
-    std::string name;
-    bool written = false;
-    bool updated = false;         // written over what it held: an in-out argument of the contract
-    DType dtype = DType::f32;     // of a buffer, as this kernel sees it
-    std::vector<ExprSpec> shape;  // of a result that is no argument of the contract
-    bool zeroed = false;
-  };
-
-  std::filesystem::path source;
-  std::string entry;
-  std::vector<Arg> args;
-  std::vector<ExprSpec> grid;               // 1 to 3
-  std::vector<ExprSpec> block;              // 1 to 3
-  std::optional<ExprSpec> sum_length = {};  // how many terms an element sums; 1 otherwise
-  Location source_where = {}, entry_where = {}, args_where = {};
 };
 
 /// One step of the reference: a named operation with all of its options, or the user's own kernel.
@@ -192,6 +199,10 @@ struct KernelSpec {
   /// Launches that are repeated know one more name, `pass`. Its slot is behind all of these.
   Symbols symbols;
 };
+
+/// The kernels of the user's own beside the one that is tuned: the reference's, then those that
+/// fill inputs, in the order of the arguments.
+std::vector<const ReferenceKernelSpec*> own_kernels(const KernelSpec& kernel);
 
 /// Loads and checks kernels/x.yaml. Throws SpecError, also when there is no x.cu beside it;
 /// UsageError when the file cannot be read.

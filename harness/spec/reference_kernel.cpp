@@ -6,66 +6,11 @@
 
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
+#include "spec/own_kernel.h"
 #include "spec/reference_tensors.h"
 
 namespace assay {
 namespace {
-
-/// Reads the expressions of a reference kernel, which computes the same for all configurations.
-class FixedExprs {
- public:
-  explicit FixedExprs(const KernelSpec& spec) : symbols_(spec.symbols) {
-    std::vector<std::string> params;
-    for (const ParamSpec& param : spec.params) params.push_back(param.name);
-    varying_ = dependents(spec, params);
-  }
-
-  ExprSpec one(const YamlNode& node) const { return checked(read_expr(node, symbols_)); }
-
-  std::vector<ExprSpec> list(const YamlNode& node, std::size_t most) const {
-    std::vector<ExprSpec> exprs = read_exprs(node, symbols_, 1, most);
-    for (ExprSpec& expr : exprs) expr = checked(std::move(expr));
-    return exprs;
-  }
-
-  /// A parameter that the expression depends on, or null.
-  const std::string* parameter_of(const Expr& expr) const {
-    for (const int slot : expr.slots()) {
-      if (const auto found = varying_.find(slot); found != varying_.end()) return &found->second;
-    }
-    return nullptr;
-  }
-
- private:
-  ExprSpec checked(ExprSpec spec) const {
-    if (const std::string* param = parameter_of(spec.expr)) {
-      throw SpecError(spec.where,
-                      fmt::format("expected what no parameter changes, since all configurations "
-                                  "have one reference; \"{}\" depends on {}",
-                                  spec.expr.text(), *param));
-    }
-    return spec;
-  }
-
-  const Symbols& symbols_;
-  std::map<int, std::string> varying_;  // slots, each with a parameter that it depends on
-};
-
-/// `ref.cu`, beside the contract or below. The log of a compiler quotes what it reads, so a
-/// contract of somebody else names no file from elsewhere.
-std::filesystem::path read_source(const YamlNode& node, const KernelSpec& spec) {
-  const std::filesystem::path name =
-      std::filesystem::path(node.text("the name of a source")).lexically_normal();
-  if (name.is_absolute() || name.begin()->string() == "..") {
-    node.fail_expected("the name of a source in the folder of the contract");
-  }
-  const std::filesystem::path path = spec.yaml_path.parent_path() / name;
-  if (!std::filesystem::is_regular_file(path)) {
-    node.fail(
-        fmt::format("expected the source {} beside this file, found none", name.generic_string()));
-  }
-  return path;
-}
 
 /// `A`, `{name: A, dtype: f32}`, or `{name: mean, shape: [M]}` for a new result.
 ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
@@ -91,12 +36,7 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
   if (given != spec.args.end() && !std::holds_alternative<BufferSpec>(given->form)) {
     const auto* scalar = std::get_if<ScalarSpec>(&given->form);
     if (!scalar) name.fail(fmt::format("expected a buffer or a scalar, found \"{}\"", arg.name));
-    if (const std::string* param = exprs.parameter_of(scalar->value.expr)) {
-      name.fail(
-          fmt::format("expected what no parameter changes, since all configurations have "
-                      "one reference; \"{}\" depends on {}",
-                      arg.name, *param));
-    }
+    exprs.check(name.where(), arg.name, scalar->value.expr);
     refuse_details("a scalar");
     arg.dtype = scalar->dtype;
     return arg;
@@ -147,11 +87,10 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
 
 ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
                                     const KernelSpec& spec) {
-  const FixedExprs exprs(spec);
+  const FixedExprs exprs(spec, "reference");
   const YamlMap map(*entry.value, "a reference kernel",
                     {"source", "entry", "args", "grid", "block"}, {"sum_length"});
   ReferenceKernelSpec kernel;
-  kernel.entry = read_entry(map["entry"], spec, true);
   std::set<std::string> seen;
   for (const YamlPtr& item : map["args"].list("a list of arguments")) {
     kernel.args.push_back(read_kernel_arg(*item, tensors, spec, exprs));
@@ -163,13 +102,8 @@ ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
                    [](const auto& arg) { return arg.written; })) {
     map["args"].fail("expected an output, or a new result, among the arguments, found none");
   }
-  kernel.grid = exprs.list(map["grid"], 3);
-  kernel.block = exprs.list(map["block"], 3);
   if (const YamlNode* length = map.find("sum_length")) kernel.sum_length = exprs.one(*length);
-  kernel.source = read_source(map["source"], spec);
-  kernel.source_where = map["source"].where();
-  kernel.entry_where = map["entry"].where();
-  kernel.args_where = map["args"].where();
+  read_source_and_size(map, spec, exprs, kernel);
   return {entry.key, {}, {}, entry.where, std::move(kernel)};
 }
 

@@ -112,6 +112,19 @@ const std::vector<GeneratorRow>& generators() {
   return rows;
 }
 
+const std::vector<DerivationRow>& derivations() {
+  static const std::vector<DerivationRow> rows = {
+      {Derivation::column, "column", true, false, 2, true, false},
+      {Derivation::sorted, "sorted", true},
+      {Derivation::order, "order"},
+      {Derivation::rows, "rows", false, false, 2},
+      {Derivation::counts, "counts", false, true, 0, false, false},
+      {Derivation::starts, "starts", false, true, 0, false, false},
+      {Derivation::inverse, "inverse", false, true},
+  };
+  return rows;
+}
+
 const std::vector<BaselineEntry>& baselines() {
   static const std::vector<BaselineEntry> rows = {{BaselineId::cublaslt, "cublaslt", "gemm"}};
   return rows;

@@ -115,6 +115,25 @@ struct GeneratorRow {
 };
 const std::vector<GeneratorRow>& generators();
 
+/// What an input can be made of another one: `{starts: ids}`.
+enum class Derivation { column, sorted, order, rows, counts, starts, inverse };
+
+struct DerivationRow {
+  Derivation id;
+  std::string_view name;
+  bool copies = false;       // its elements are those of the other, so it has its dtype
+  bool of_integers = false;  // the other holds indices
+  std::size_t rank = 0;      // of the other; 0: any
+  bool takes_index = false;  // {column: {of: X, index: 0}}
+  bool as_many = true;       // elements as the other has
+};
+const std::vector<DerivationRow>& derivations();
+
+/// Stand where a fill has a derivation's name, for a kernel of the user's own and for a file.
+inline constexpr std::string_view kFillKernel = "kernel", kFillFile = "file";
+/// Stands among the arguments of a kernel that fills an input, for a number that tells draws apart.
+inline constexpr std::string_view kSeed = "seed";
+
 enum class BaselineId { cublaslt };
 
 /// A baseline: what a user would run instead. `only` is the operation that it computes, which must

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/file.h"
+#include "support/derived.h"
+#include "support/device_word.h"
 #include "support/failure.h"
 
 namespace assay {
@@ -23,11 +26,35 @@ double argument(const BufferPlan& plan, const GeneratorRow& row, const std::stri
   throw refused(fmt::format("input {}: {} needs {}, found none", plan.name, row.name, name));
 }
 
-std::string key_of(const BufferPlan& plan) {
-  std::string key = fmt::format("{} [{}] {} {}", plan.name, fmt::join(plan.shape, ","),
-                                to_text(plan.dtype), plan.generator);
-  for (const auto& [name, value] : plan.arguments) key += fmt::format(" {}={}", name, value);
+std::string key_of(const Plan& plan, const BufferPlan& buffer) {
+  std::string key = fmt::format("{} [{}] {} {}", buffer.name, fmt::join(buffer.shape, ","),
+                                to_text(buffer.dtype), buffer.generator);
+  for (const auto& [name, value] : buffer.arguments) key += fmt::format(" {}={}", name, value);
+  key += buffer.file;
+  if (const ReferenceKernelPlan* const kernel = find_fill(plan, buffer.name)) {
+    const LaunchPlan& launch = kernel->launch;
+    key += fmt::format(" {} {} [{}] [{}]", kernel->cubin_path, launch.entry,
+                       fmt::join(launch.grid, ","), fmt::join(launch.block, ","));
+    for (const ArgPlan& arg : kernel->args) {
+      if (const auto* scalar = std::get_if<ScalarPlan>(&arg)) {
+        std::visit([&](auto value) { key += fmt::format(" {}", value); }, scalar->value);
+      }
+    }
+  }
   return key;
+}
+
+/// What is in its file, which may have been edited while the sweep runs.
+std::string content_of(const BufferPlan& plan) {
+  const auto bytes = static_cast<std::size_t>(plan.bytes());
+  try {
+    std::string content = read_file(plan.file, bytes);
+    if (content.size() == bytes) return content;
+    throw refused(fmt::format("input {} has {} bytes, but {} has {}", plan.name, bytes, plan.file,
+                              content.size()));
+  } catch (const UsageError& error) {
+    throw refused(fmt::format("input {}: {}", plan.name, error.what()));
+  }
 }
 
 }  // namespace
@@ -103,23 +130,38 @@ FillRecipe fill_recipe(const BufferPlan& plan) {
 Inputs::Inputs(const Driver& driver, CUstream stream, const SupportKernels& support)
     : driver_(&driver), stream_(stream), support_(&support) {}
 
-std::shared_ptr<Input> Inputs::get(const BufferPlan& plan, std::uint64_t seed) {
-  std::string key = key_of(plan);
+std::shared_ptr<Input> Inputs::get(const Plan& plan, const BufferPlan& buffer, std::uint64_t seed) {
+  std::string key = key_of(plan, buffer);
+  std::map<std::string, std::shared_ptr<Input>> sources;
+  for (const std::string& name : fill_sources(plan, buffer)) {
+    const auto source = get(plan, *plan.find_buffer(name), seed);
+    key += fmt::format(" of ({})", source->key);
+    sources.emplace(name, source);
+  }
   if (const auto found = kept_.find(key); found != kept_.end()) {
     draw(*found->second, seed);
     return found->second;
   }
 
-  const auto bytes = static_cast<std::size_t>(plan.bytes());
+  const auto bytes = static_cast<std::size_t>(buffer.bytes());
   Arena arena(*driver_);
   arena.reserve(guarded_bytes(bytes));
   auto input = std::make_shared<Input>();
-  input->buffer = place_buffer(plan.name, bytes, arena.begin());
+  input->buffer = place_buffer(buffer.name, bytes, arena.begin());
   input->memory = arena.take();
   input->seal = allocate(*driver_, sizeof(std::uint64_t));
-  input->plan = plan;
+  input->plan = buffer;
   input->seed = seed;
-  restore(*input);
+  input->key = key;
+  for (const auto& [name, source] : sources) input->sources.push_back(source);
+  if (const ReferenceKernelPlan* const kernel = find_fill(plan, buffer.name)) {
+    input->kernel = std::make_unique<FillKernel>(*driver_, *kernel, [&](const std::string& name) {
+      return name == buffer.name ? input->buffer.data : sources.at(name)->buffer.data;
+    });
+    fill_twice(*input);
+  } else {
+    restore(*input);
+  }
   kept_.emplace(std::move(key), input);
   return input;
 }
@@ -133,13 +175,86 @@ void Inputs::draw(Input& input, std::uint64_t seed, DataKind kind) const {
 
 void Inputs::fill(Input& input) const {
   input.sealed = false;
-  const FillRecipe recipe = fill_recipe(input.plan);
-  support_->fill(recipe.generator, input.plan.dtype, input.buffer.data, input.plan.elements(),
-                 generator_key(input.seed, input.plan.name), recipe.first, recipe.second,
-                 recipe.third);
+  const BufferPlan& plan = input.plan;
+  if (input.kernel) return input.kernel->enqueue(stream_, generator_key(input.seed, plan.name));
+  if (!plan.file.empty()) return upload(input, content_of(plan));
+  if (is_derived_on_host(plan)) return derive(input);
+  if (!plan.made_of.empty()) return copy_column(input);
+  const FillRecipe recipe = fill_recipe(plan);
+  support_->fill(recipe.generator, plan.dtype, input.buffer.data, plan.elements(),
+                 generator_key(input.seed, plan.name), recipe.first, recipe.second, recipe.third);
   if (input.kind == DataKind::as_drawn) return;
-  support_->vary(input.kind, input.plan.dtype, input.buffer.data, input.plan.elements(),
-                 input.plan.shape.empty() ? 1 : input.plan.shape.back(), input.seed);
+  support_->vary(input.kind, plan.dtype, input.buffer.data, plan.elements(),
+                 plan.shape.empty() ? 1 : plan.shape.back(), input.seed);
+}
+
+void Inputs::copy_column(const Input& input) const {
+  const Input& source = *input.sources.front();
+  // A copy goes by way of doubles, which hold no 64-bit integer.
+  const DType dtype = size_bytes(input.plan.dtype) == 8 ? DType::f64 : input.plan.dtype;
+  const auto column = static_cast<std::int64_t>(input.plan.arguments.at("index"));
+  support_->pointwise(Pointwise::copy,
+                      {source.buffer.data, column, 0, source.plan.shape.back(), dtype}, {}, dtype,
+                      input.buffer.data, {1, input.plan.elements()});
+}
+
+void Inputs::derive(const Input& input) const {
+  const Input& source = *input.sources.front();
+  std::string bytes(source.buffer.bytes, '\0');
+  driver_->check(
+      driver_->cuMemcpyDtoHAsync(bytes.data(), source.buffer.data, bytes.size(), stream_),
+      "cuMemcpyDtoHAsync");
+  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  upload(input, derived(input.plan, source.plan, bytes));
+}
+
+void Inputs::upload(const Input& input, const std::string& bytes) const {
+  driver_->check(driver_->cuMemcpyHtoDAsync(input.buffer.data, bytes.data(), bytes.size(), stream_),
+                 "cuMemcpyHtoDAsync");
+  driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+}
+
+/// On memory that held something else before, so that what is not written shows.
+void Inputs::fill_twice(Input& input) const {
+  const auto fail = [&](const std::string& what) {
+    throw Failure(Status::runtime, "oracle",
+                  fmt::format("the kernel {}, which fills {}, {}", input.kernel->text(),
+                              input.plan.name, what));
+  };
+  const GuardedBuffer& buffer = input.buffer;
+  const CUdeviceptr end = buffer.data + buffer.bytes;
+  std::vector<std::uint64_t> hashes;
+  try {
+    for (const auto& source : input.sources) hashes.push_back(hash_of(source->buffer));
+    for (const std::uint32_t word : {~kPoisonWord, kPoisonWord}) {
+      driver_->check(
+          driver_->cuMemsetD32Async(buffer.begin, word, (buffer.end - buffer.begin) / 4, stream_),
+          "cuMemsetD32Async");
+      fill(input);
+      hashes.push_back(hash_of(buffer));
+    }
+    DeviceWord<std::uint64_t> found(*driver_, stream_);
+    support_->guard(buffer.begin, buffer.data - buffer.begin, true, found.pointer());
+    support_->guard(end, buffer.end - end, false, found.pointer());
+    if (found.read() != 0) fail("writes outside of it");
+    if (hashes.rbegin()[0] != hashes.rbegin()[1]) {
+      fail("must write every element, and the same each time");
+    }
+    for (std::size_t i = 0; i < input.sources.size(); ++i) {
+      const Input& source = *input.sources[i];
+      if (hash_of(source.buffer) != hashes[i]) {
+        fail(fmt::format("changes {}, which it was to read", source.plan.name));
+      }
+    }
+  } catch (const CudaError& error) {
+    fail(fmt::format("cannot run: {}", error.what()));
+  }
+}
+
+std::uint64_t Inputs::hash_of(const GuardedBuffer& buffer) const {
+  DeviceWord<std::uint64_t> hash(*driver_, stream_);
+  support_->hash(buffer.data, buffer.bytes, hash.pointer());
+  return hash.read();
 }
 
 void Inputs::seal(Input& input) const {
@@ -152,6 +267,7 @@ void Inputs::seal(Input& input) const {
 }
 
 void Inputs::restore(Input& input) const {
+  for (const auto& source : input.sources) restore(*source);
   const GuardedBuffer& buffer = input.buffer;
   poison(*driver_, buffer.begin, buffer.end - buffer.begin, stream_);
   fill(input);

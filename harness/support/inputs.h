@@ -4,14 +4,16 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "space/plan.h"
 #include "support/arena.h"
+#include "support/fill_kernel.h"
 #include "support/support_kernels.h"
 
 namespace assay {
 
-/// A generated input in guarded memory.
+/// An input in guarded memory.
 struct Input {
   GuardedBuffer buffer;
   BufferPlan plan;
@@ -20,6 +22,9 @@ struct Input {
   bool sealed = false;                 // `seal` holds the hash of what was drawn
   DeviceMemory seal;                   // a 64-bit word
   DeviceMemory memory;
+  std::string key;  // what it is but for the seed: its name, its size, and how it is made
+  std::vector<std::shared_ptr<Input>> sources = {};  // the inputs that it is made of
+  std::unique_ptr<FillKernel> kernel = {};           // that fills it
 };
 
 /// Makes inputs and keeps their memory, so that the trials of a problem share it. What is in an
@@ -29,10 +34,12 @@ class Inputs {
  public:
   Inputs(const Driver& driver, CUstream stream, const SupportKernels& support);
 
-  /// The input of that name and shape, with what `seed` makes in it. Throws like fill_recipe, and
-  /// CudaError.
-  std::shared_ptr<Input> get(const BufferPlan& plan, std::uint64_t seed);
+  /// The input `buffer` of `plan`, with what `seed` makes in it and in those that it is made of.
+  /// Throws like fill_recipe and derived, CudaError, and Failure `oracle` for a kernel of the
+  /// user's own that does not fill it, and nothing else, twice in the same way.
+  std::shared_ptr<Input> get(const Plan& plan, const BufferPlan& buffer, std::uint64_t seed);
   /// Enqueues the fill with what `seed` makes, and makes it data of `kind`, unless that is in it.
+  /// What an input is made of must have been drawn so before; it is of that kind then.
   void draw(Input& input, std::uint64_t seed, DataKind kind = DataKind::as_drawn) const;
   /// Enqueues the hash of what was drawn, so that a check can tell whether a kernel changed it.
   void seal(Input& input) const;
@@ -43,6 +50,11 @@ class Inputs {
 
  private:
   void fill(Input& input) const;
+  void copy_column(const Input& input) const;
+  void derive(const Input& input) const;
+  void upload(const Input& input, const std::string& bytes) const;
+  void fill_twice(Input& input) const;
+  std::uint64_t hash_of(const GuardedBuffer& buffer) const;
 
   const Driver* driver_;
   CUstream stream_;

@@ -182,6 +182,10 @@ void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& add
   }
 }
 
+void Launcher::set(const ScalarPlan& scalar, std::size_t place) {
+  write_scalar(scalar, slots_.at(place).bytes);
+}
+
 CUdeviceptr Launcher::find_symbol(const BufferPlan& buffer) const {
   CUdeviceptr data = 0;
   std::size_t bytes = 0;

@@ -30,6 +30,9 @@ class Launcher {
   Launcher(const Driver& driver, const Plan& plan, const std::string& cubin,
            const AddressOf& address_of);
 
+  /// Gives the argument at that place of the plan another value.
+  void set(const ScalarPlan& scalar, std::size_t place);
+
   /// Enqueues what a trial does not time: the copies to the code's `__constant__` variables.
   void write_symbols(CUstream stream) const;
 

@@ -105,7 +105,7 @@ InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed) 
   InputMap inputs;
   for (const BufferPlan* buffer : plan.buffers()) {
     if (!is_filled(buffer->role)) continue;
-    inputs[buffer->name] = worker.inputs.get(*buffer, seed);
+    inputs[buffer->name] = worker.inputs.get(plan, *buffer, seed);
     worker.inputs.seal(*inputs[buffer->name]);
   }
   return inputs;

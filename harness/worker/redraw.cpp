@@ -2,20 +2,41 @@
 
 #include <cmath>
 
+#include "support/derived.h"
+
 namespace assay {
 namespace {
 
 // Outputs are poisoned ahead of one timed launch in so many.
 constexpr std::uint64_t kDrawsPerPoison = 4;
 
+bool is_generated(const BufferPlan& input) {
+  return input.made_of.empty() && input.file.empty() && input.generator != kFillKernel;
+}
+
 Generator generator_of(const BufferPlan& input) {
   return row_of(generators(), "generator", input.generator).id;
 }
 
-bool is_random(const BufferPlan& input) {
-  const Generator generator = generator_of(input);
-  return is_floating(input.dtype) &&
-         (generator == Generator::normal || generator == Generator::uniform);
+/// Whether the numbers themselves are drawn.
+bool is_random(const Input& input) {
+  if (!is_floating(input.plan.dtype)) return false;
+  if (input.kernel) return input.kernel->takes_seed();
+  if (!is_generated(input.plan)) return false;
+  const Generator generator = generator_of(input.plan);
+  return generator == Generator::normal || generator == Generator::uniform;
+}
+
+/// What an input that is not drawn anew is made of must not be, either: it would no longer fit.
+bool follows_its_sources(const Input& input) {
+  return is_floating(input.plan.dtype) && !is_derived_on_host(input.plan);
+}
+
+void add_sources(const Input& input, std::set<const Input*>& all) {
+  for (const auto& source : input.sources) {
+    all.insert(source.get());
+    add_sources(*source, all);
+  }
 }
 
 }  // namespace
@@ -38,9 +59,11 @@ std::size_t arena_bytes(const Plan& plan) {
 Redraw::Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs,
                const Reference& reference)
     : worker_(&worker), arena_begin_(worker.arena.begin()), arena_bytes_(arena_bytes(plan)) {
+  std::set<const Input*> fixed, seen;
   for (const auto& [name, input] : inputs) {
-    if (is_random(input->plan)) random_inputs_.push_back(input);
+    if (!follows_its_sources(*input)) add_sources(*input, fixed);
   }
+  for (const auto& [name, input] : inputs) add_input(input, fixed, seen);
   for (const GuardedBuffer& placed : lay_out(plan, arena_begin_)) {
     const BufferPlan& buffer = *plan.find_buffer(placed.name);
     if (buffer.role == Role::inout) {
@@ -55,10 +78,21 @@ Redraw::Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs,
   }
 }
 
+/// Behind what it is made of. Returns whether it is drawn anew.
+bool Redraw::add_input(const std::shared_ptr<Input>& input, const std::set<const Input*>& fixed,
+                       std::set<const Input*>& seen) {
+  bool drawn = is_random(*input);
+  for (const auto& source : input->sources) drawn = add_input(source, fixed, seen) || drawn;
+  drawn = drawn && follows_its_sources(*input) && !fixed.contains(input.get());
+  if (seen.insert(input.get()).second && drawn) random_inputs_.push_back(input);
+  return drawn;
+}
+
 void Redraw::draw_inputs(std::uint64_t seed, DataKind kind) const {
   for (const auto& input : random_inputs_) {
     const bool any_range =
-        generator_of(input->plan) == Generator::normal && input->plan.arguments.empty();
+        !is_generated(input->plan) ||
+        (generator_of(input->plan) == Generator::normal && input->plan.arguments.empty());
     worker_->inputs.draw(*input, seed, any_range ? kind : DataKind::as_drawn);
   }
 }

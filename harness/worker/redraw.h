@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,9 @@ class Redraw {
   /// the plan's.
   Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs, const Reference& reference);
 
-  /// Enqueues other numbers for inputs that hold nothing but random numbers. Others, such as
-  /// indices, may decide how much work there is, and stay.
+  /// Enqueues other numbers for inputs that hold nothing but random numbers, and what is made of
+  /// them. Others, such as indices, may decide how much work there is: they stay, and so does what
+  /// they are made of.
   void draw_inputs(std::uint64_t seed) const { draw_inputs(seed, DataKind::as_drawn); }
   /// The same, and makes data of `kind` of those for which the contract sets no range.
   void draw_inputs(std::uint64_t seed, DataKind kind) const;
@@ -41,8 +43,11 @@ class Redraw {
     double rms = 1;
   };
 
+  bool add_input(const std::shared_ptr<Input>& input, const std::set<const Input*>& fixed,
+                 std::set<const Input*>& seen);
+
   WorkerState* worker_;
-  std::vector<std::shared_ptr<Input>> random_inputs_;
+  std::vector<std::shared_ptr<Input>> random_inputs_;  // each behind what it is made of
   CUdeviceptr arena_begin_;
   std::size_t arena_bytes_;
   std::vector<Buffer> buffers_;

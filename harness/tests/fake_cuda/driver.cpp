@@ -223,6 +223,12 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
   return machine().status();
 }
 
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream) {
+  if (machine().status() != CUDA_SUCCESS) return machine().status();
+  std::memcpy(pointer<void>(to), from, bytes);
+  return moved(bytes);
+}
+
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream) {
   if (machine().status() == CUDA_SUCCESS) std::memcpy(to, pointer<void>(from), bytes);
   return moved(bytes);

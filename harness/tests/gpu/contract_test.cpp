@@ -80,6 +80,58 @@ std::vector<Case> cases() {
        "__constant__ float constants[5];\n" + kWord + "(const float* x, float* out, int n) {\n" +
            kIndex + "out[i] = x[i] * constants[0] + constants[MISTAKE ? 2 : 3]; }\n",
        "out[i] = x[i] * c[0] + c[3];", "const float* x, const float* c, float* out"},
+      {"fill_column",
+       "args:\n  - {name: m, dtype: f32, shape: [N, 3], role: in}\n"
+       "  - {name: x, dtype: f32, shape: [N], role: in, fill: {column: {of: m, index: 2}}}\n" +
+           kOut + kLength + kLaunch + reference_of("m, out"),
+       kWord + "(const float*, const float* x, float* out, int n) {\n" + kIndex +
+           "out[i] = x[i] * (MISTAKE ? 2 : 3); }\n",
+       "out[i] = m[3 * i + 2] * 3;", "const float* m, float* out"},
+      {"fill_order",
+       "args:\n" + kX + "  - {name: o, dtype: i32, shape: [N], role: in, fill: {order: x}}\n" +
+           "  - {name: r, dtype: i32, shape: [N], role: in, fill: {inverse: o}}\n" + kOut +
+           kLength + kLaunch + reference_of("x, out"),
+       kWord + "(const float* x, const int* o, const int* r, float* out, int n) {\n" + kIndex +
+           "out[o[i]] = MISTAKE ? i / 2 : r[o[i]]; }\n",
+       "float below = 0;\n"
+       "for (int j = 0; j < n; ++j) below += x[j] < x[i] || (x[j] == x[i] && j < i);\n"
+       "out[i] = below;"},
+      {"fill_starts",
+       "args:\n  - {name: ids, dtype: i32, shape: [N, 2], role: in,\n"
+       "     fill: {name: routing, tokens: N, experts: 8, top: 2}}\n"
+       "  - {name: rows, dtype: i32, shape: [N, 2], role: in, fill: {rows: ids}}\n"
+       "  - {name: starts, dtype: i32, shape: [9], role: in, fill: {starts: ids}}\n"
+       "  - {name: out, dtype: i32, shape: [N, 2], role: out}\n" +
+           kLength + kLaunch + reference_of("ids, out"),
+       kWord + "(const int*, const int* rows, const int* starts, int* out, int n) {\n" + kIndex +
+           "for (int j = 2 * i; j < 2 * i + 2; ++j) {\n"
+           "int e = 0; while (starts[e + 1] <= j) ++e;\n"
+           "out[j] = 8 * rows[j] + e + (MISTAKE && j == 9); } }\n",
+       "for (int s = 0; s < 2; ++s) {\n"
+       "const int id = ids[2 * i + s]; int place = 0;\n"
+       "for (int j = 0; j < 2 * n; ++j) place += ids[j] < id || (ids[j] == id && j < 2 * i + s);\n"
+       "out[place] = 8 * i + id; }",
+       "const int* ids, int* out"},
+      {"fill_kernel",
+       "args:\n" + kX +
+           "  - {name: y, dtype: f32, shape: [N], role: in,\n"
+           "     fill: {kernel: {source: ref.cu, entry: make, args: [x, y, seed],\n"
+           "                     grid: [cdiv(N, 128)], block: [128]}}}\n" +
+           kOut + kLength + kLaunch + reference_of("x, y, out"),
+       kWord + "(const float* x, const float* y, float* out, int n) {\n" + kIndex +
+           "out[i] = MISTAKE ? x[i] : y[i]; }\n",
+       "out[i] = y[i];\n}\n" + kEntry +
+           "make(const float* x, float* y, unsigned long long seed) {\n"
+           "const int n = N, i = blockIdx.x * 128 + threadIdx.x;\n"
+           "if (i < n) y[i] = x[i] + (seed >> 20) % 1000;",
+       "const float* x, const float* y, float* out"},
+      {"fill_file",
+       "args:\n  - {name: x, dtype: u8, shape: [N], role: in, fill: {file: data.bin}}\n"
+       "  - {name: out, dtype: u8, shape: [N], role: out}\n" +
+           kLength + kLaunch + reference_of("out"),
+       kWord + "(const unsigned char* x, unsigned char* out, int n) {\n" + kIndex +
+           "out[i] = x[i] + (MISTAKE && i == 9); }\n",
+       "out[i] = 'a' + i % 7;", "unsigned char* out"},
       {"init_copy",
        "args:\n" + kX + "  - {name: out, dtype: f32, shape: [N], role: out, init: {copy: x}}\n" +
            kLength + kLaunch + kReference,
@@ -158,6 +210,9 @@ class Contract : public test::RunnerTest, public testing::WithParamInterface<Cas
                                 "const int n = N, i = blockIdx.x * 128 + threadIdx.x;\n"
                                 "if (i >= n) return;\n" +
                                 each.reference + "\n}\n");
+    std::string data;
+    for (int i = 0; i < 3001; ++i) data += static_cast<char>('a' + i % 7);
+    folder_.write("data.bin", data);
     const auto path = folder_.write(
         "word.yaml", "kernel: word\nop: word\narch: [80]\ndims: [N]\nparams: {MISTAKE: [0, 1]}\n" +
                          each.contract + "work: {flops: 0, bytes: 0}\nsmoke: {N: 3001}\n");
@@ -175,8 +230,25 @@ TEST_P(Contract, ARightKernelPassesAndAWrongOneFails) {
   expect_only_right_passes(right, run(GetParam(), true));
 }
 
-INSTANTIATE_TEST_SUITE_P(, Contract, testing::ValuesIn(cases()),
-                         [](const auto& instance) { return instance.param.name; });
+/// Without a GPU.
+class ContractSources : public Contract {
+ protected:
+  void SetUp() override { start_compiler(); }
+};
+
+TEST_P(ContractSources, Compile) {
+  DeviceInfo info;
+  info.cc = 90;
+  info.sm_count = 132;
+  for (const bool mistake : {false, true}) {
+    EXPECT_FALSE(request_for(GetParam(), mistake, info).cubin_path.empty());
+  }
+}
+
+std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(, Contract, testing::ValuesIn(cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(, ContractSources, testing::ValuesIn(cases()), name_of_case);
 
 }  // namespace
 }  // namespace assay

@@ -87,17 +87,16 @@ class GpuTest : public testing::Test {
     EXPECT_TRUE(result.ok) << result.log;
     name_entries(request.plan, result);
     request.cubin_path = result.cubin_path;
-    for (std::size_t i = 0; i < kernel.reference.size(); ++i) {
-      if (!kernel.reference[i].kernel) continue;
-      ReferenceKernelPlan& step = *request.plan.reference[i].kernel;
-      const ReferenceKernelSpec& spec = *kernel.reference[i].kernel;
-      const CompileResult reference =
-          submit(spec.source, reference_macros(kernel, spec, kernel.smoke), info,
-                 {step.launch.entry})
+    const auto plans = own_kernels(request.plan);
+    const auto specs = own_kernels(kernel);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const CompileResult own =
+          submit(specs[i]->source, reference_macros(kernel, *specs[i], kernel.smoke), info,
+                 {plans[i]->launch.entry})
               .get();
-      EXPECT_TRUE(reference.ok) << reference.log;
-      step.cubin_path = reference.cubin_path.string();
-      step.launch.symbol = reference.symbols.at(step.launch.entry);
+      EXPECT_TRUE(own.ok) << own.log;
+      plans[i]->cubin_path = own.cubin_path.string();
+      plans[i]->launch.symbol = own.symbols.at(plans[i]->launch.entry);
     }
     request.measure.max_seconds_per_config = 0.5;
     return request;

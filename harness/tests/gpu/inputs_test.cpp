@@ -25,7 +25,7 @@ class InputsTest : public test::GpuTest {
     const SupportKernels support(driver, stream.get(), read_file(support_cubin(info)),
                                  info.sm_count);
     Inputs inputs(driver, stream.get(), support);
-    const auto input = inputs.get(plan, seed);
+    const auto input = inputs.get({}, plan, seed);
     std::vector<T> values(static_cast<std::size_t>(plan.elements()));
     driver.check(driver.cuMemcpyDtoHAsync(values.data(), input->buffer.data,
                                           values.size() * sizeof(T), stream.get()),

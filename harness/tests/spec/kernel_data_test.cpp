@@ -162,6 +162,56 @@ TEST(LoadKernel, BuffersMayBeUpdatedCopiedAndCheckedInPart) {
   }
 }
 
+/// add_chain with an input J that is filled so, and one called ids.
+KernelSpec with_fill(const std::string& dtype, const std::string& fill) {
+  return with_reference("  - sum: {x: A, out: C}\n", "",
+                        "  - {name: J, dtype: " + dtype + ", shape: [N], role: in, fill: " + fill +
+                            "}\n  - {name: ids, dtype: i32, shape: [M, 2], role: in,\n"
+                            "     fill: {name: routing, tokens: M, experts: 8, top: 2}}\n");
+}
+
+TEST(LoadKernel, AnInputMayBeMadeOfAnotherOrByAKernel) {
+  std::set<std::string> hashes;
+  for (const char* name : {"order", "rows", "counts", "starts", "inverse", "sorted"}) {
+    const KernelSpec kernel = with_fill("i32", fmt::format("{{{}: ids}}", name));
+    EXPECT_EQ(buffer(kernel, "J").fill.generator, name);
+    EXPECT_EQ(buffer(kernel, "J").fill.of, "ids");
+    EXPECT_TRUE(hashes.insert(kernel.contract_hash).second);
+  }
+  const KernelSpec column = with_fill("bf16", "{column: {of: A, index: M - 1}}");
+  EXPECT_EQ(buffer(column, "J").fill.of, "A");
+  EXPECT_EQ(buffer(column, "J").fill.arguments.at("index").expr.text(), "M - 1");
+
+  const std::string kernel_fill =
+      "{kernel: {source: below/ref.cu, entry: make, args: [ids, J, seed], grid: [M], block: [32]}}";
+  const KernelSpec kernel = with_fill("f32", kernel_fill);
+  const ReferenceKernelSpec& make = buffer(kernel, "J").fill.kernel.value();
+  EXPECT_THAT(own_kernels(kernel), ElementsAre(&make));
+  EXPECT_FALSE(make.args[0].written || make.args[0].seed);
+  EXPECT_TRUE(make.args[1].written);
+  EXPECT_TRUE(make.args[2].seed);
+  EXPECT_EQ(make.args[2].dtype, DType::u64);
+  std::string other = kernel_fill;
+  replace_all(other, "grid: [M]", "grid: [N]");
+  EXPECT_NE(with_fill("f32", other).contract_hash, kernel.contract_hash);
+}
+
+TEST(LoadKernel, WhatIsInAFileBelongsToTheContract) {
+  const TempFolder folder;
+  std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
+  replace_all(text, "shape: [M, K], role: in", "shape: [M, K], role: in, fill: {file: p/a.bin}");
+  folder.write("gemm_small.cu", "");
+  const auto path = folder.write("gemm_small.yaml", text);
+  folder.write("p/a.bin", "12345678");
+  const KernelSpec kernel = load_kernel(path);
+  EXPECT_EQ(buffer(kernel, "A").fill.file_bytes, 8);
+  EXPECT_EQ(buffer(kernel, "A").fill.file.filename(), "a.bin");
+  folder.write("p/a.bin", "12345679");
+  EXPECT_NE(load_kernel(path).contract_hash, kernel.contract_hash);
+  folder.write("p/a.bin", "12345678");
+  EXPECT_EQ(load_kernel(path).contract_hash, kernel.contract_hash);
+}
+
 TEST(LoadKernel, AReferenceOfOnesOwnUpdatesAnInOutArgumentInPlace) {
   const KernelSpec kernel = with_reference(
       "  - kernel: {source: below/ref.cu, entry: step, args: [S, A], grid: [1], block: [1]}\n"

@@ -1,0 +1,173 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "space/plan_parts.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kMostBoxSide = 256;  // of a tensor map
+
+/// "kernels/x.yaml:12:30: " for what stands in a file.
+std::string place(const Location& where) {
+  if (!where.source) return "";
+  return fmt::format("{}:{}:{}: ", where.source->path.generic_string(), where.line, where.column);
+}
+
+TensorMapPlan plan_tensor_map(const TensorMapSpec& spec, const std::string& name,
+                              const Evaluator& evaluator) {
+  TensorMapPlan plan{name, spec.of, {}, spec.swizzle_bytes};
+  if (spec.when && evaluator.eval(*spec.when, "when of " + name, kAnyInteger) == 0) {
+    return plan;
+  }
+  for (std::size_t i = 0; i < spec.box.size(); ++i) {
+    const std::string what = fmt::format("box side {} of {}", i, name);
+    plan.box.push_back(evaluator.eval(spec.box[i], what, {1, kMostBoxSide}));
+  }
+  return plan;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const KernelSpec& kernel, const Problem& problem, const Config& config,
+                     const DeviceInfo& device)
+    : kernel_(kernel), config_(config), bindings_(kernel, problem, device) {
+  for (const ParamSpec& param : kernel.params) {
+    const auto given = std::find_if(config.begin(), config.end(),
+                                    [&](const auto& entry) { return entry.first == param.name; });
+    if (given == config.end()) {
+      throw UsageError(fmt::format("kernel {} needs a value for parameter {}, found none in {}",
+                                   kernel.name, param.name, to_text(config)));
+    }
+    bindings_.set(kernel.symbols.find(param.name), slot_value(kernel, given->second));
+  }
+  if (config.size() != kernel.params.size()) {
+    throw UsageError(fmt::format("kernel {} has {} parameters, found {} in {}", kernel.name,
+                                 kernel.params.size(), config.size(), to_text(config)));
+  }
+  for (const LetSpec& let : kernel.lets) {
+    bindings_.set_let(kernel.symbols.find(let.name), let.value.expr);
+  }
+}
+
+double Evaluator::eval_real(const ExprSpec& spec, const std::string& what) const {
+  try {
+    return bindings_.eval_real(spec.expr);
+  } catch (const EvalError& error) {
+    fail(fmt::format("{}: {}", what, error.what()));
+  }
+}
+
+std::int64_t Evaluator::eval(const ExprSpec& spec, const std::string& what, Range allowed) const {
+  std::int64_t value = 0;
+  try {
+    value = bindings_.eval(spec.expr);
+  } catch (const EvalError& error) {
+    fail(fmt::format("{}: {}", what, error.what()));
+  }
+  if (value < allowed.low || value > allowed.high) {
+    fail(fmt::format("{} \"{}\" is {}, allowed are {} to {}", what, spec.expr.text(), value,
+                     allowed.low, allowed.high));
+  }
+  return value;
+}
+
+void Evaluator::fail(const std::string& message) const {
+  throw PlanError(fmt::format("{} with {}: {}", kernel_.name, to_text(config_), message));
+}
+
+BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
+                       const Evaluator& evaluator) {
+  BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, 0, spec.copy_of, spec.symbol};
+  std::int64_t bytes = size_bytes(spec.dtype);
+  for (std::size_t i = 0; i < spec.shape.size(); ++i) {
+    const std::string what = fmt::format("dimension {} of {}", i, name);
+    plan.shape.push_back(evaluator.eval(spec.shape[i], what, {1, kMostInt64}));
+    if (__builtin_mul_overflow(bytes, plan.shape.back(), &bytes)) {
+      evaluator.fail(fmt::format("{} has more than {} bytes", name, kMostInt64));
+    }
+  }
+  const std::int64_t elements = plan.elements();
+  if (spec.zeroed) plan.zeroed = elements;
+  if (spec.zeroed_elements) {
+    plan.zeroed = evaluator.eval(*spec.zeroed_elements, "init of " + name, {1, elements});
+  }
+  if (spec.check.first) {
+    plan.checked = evaluator.eval(*spec.check.first, "check of " + name, {1, elements});
+  }
+  plan.check_sorted = spec.check.sorted;
+  plan.check_sum = spec.check.sum;
+  if (!is_filled(spec.role)) return plan;
+  plan.generator = spec.fill.generator;
+  for (const auto& [argument, value] : spec.fill.arguments) {
+    const std::string what = fmt::format("{} of {}'s {}", argument, name, plan.generator);
+    plan.arguments[argument] = value.expr.is_real()
+                                   ? evaluator.eval_real(value, what)
+                                   : static_cast<double>(evaluator.eval(value, what, kAnyInteger));
+  }
+  plan.made_of = spec.fill.of;
+  plan.file = spec.fill.file.string();
+  if (!plan.file.empty() && plan.bytes() != spec.fill.file_bytes) {
+    evaluator.fail(fmt::format(
+        "{}{} has {} bytes, [{}] of {}, but {} has {}", place(spec.fill.where), name, plan.bytes(),
+        fmt::join(plan.shape, ","), to_text(plan.dtype), plan.file, spec.fill.file_bytes));
+  }
+  return plan;
+}
+
+ScalarPlan plan_scalar(const ScalarSpec& spec, const std::string& name,
+                       const Evaluator& evaluator) {
+  const auto checked = [&](auto value) -> ScalarPlan {
+    if (holds(spec.dtype, value)) return {name, spec.dtype, value};
+    evaluator.fail(fmt::format("{}{} \"{}\" is {}, but {} holds {}", place(spec.value.where), name,
+                               spec.value.expr.text(), value, to_text(spec.dtype),
+                               range_text(spec.dtype)));
+  };
+  if (is_floating(spec.dtype)) return checked(evaluator.eval_real(spec.value, name));
+  return checked(evaluator.eval(spec.value, name, kAnyInteger));
+}
+
+ArgPlan plan_arg(const ArgSpec& arg, const Evaluator& evaluator) {
+  if (const auto* buffer = std::get_if<BufferSpec>(&arg.form)) {
+    return plan_buffer(*buffer, arg.name, evaluator);
+  }
+  if (const auto* scalar = std::get_if<ScalarSpec>(&arg.form)) {
+    return plan_scalar(*scalar, arg.name, evaluator);
+  }
+  return plan_tensor_map(std::get<TensorMapSpec>(arg.form), arg.name, evaluator);
+}
+
+/// Refuses a buffer that does not fit the input that it is a copy of, or made of.
+void check_sources(const Plan& plan, const Evaluator& evaluator) {
+  const auto refuse = [&](const BufferPlan& buffer, std::string_view what, const BufferPlan& source,
+                          std::int64_t found) {
+    evaluator.fail(fmt::format("{} has {} elements and is to be {} of {}, which has {}",
+                               buffer.name, buffer.elements(), what, source.name, found));
+  };
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (!buffer->copy_of.empty()) {
+      const BufferPlan& source = *plan.find_buffer(buffer->copy_of);
+      if (source.elements() != buffer->elements())
+        refuse(*buffer, "a copy", source, source.elements());
+    }
+    if (buffer->made_of.empty()) continue;
+    const BufferPlan& source = *plan.find_buffer(buffer->made_of);
+    const DerivationRow& row = row_of(derivations(), "derivation", buffer->generator);
+    const std::string what = fmt::format("the {}", row.name);
+    if (row.as_many && source.elements() != buffer->elements()) {
+      refuse(*buffer, what, source, source.elements());
+    }
+    if (!row.takes_index) continue;
+    if (source.shape[0] != buffer->elements()) refuse(*buffer, what, source, source.shape[0]);
+    const double index = buffer->arguments.at("index");
+    if (index < 0 || index >= static_cast<double>(source.shape[1])) {
+      evaluator.fail(fmt::format("{} is to be the {} {} of {}, which has 0 to {}", buffer->name,
+                                 row.name, index, source.name, source.shape[1] - 1));
+    }
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,262 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/nearest.h"
+#include "spec/kernel_parts.h"
+#include "spec/own_kernel.h"
+#include "spec/vocabulary.h"
+
+namespace assay {
+namespace {
+
+// What is read into memory once to be hashed, and once more for each buffer that it fills.
+constexpr std::size_t kMaxInputBytes = std::size_t{1} << 30;
+
+/// `normal`, or `{name: uniform, low: 0, high: 7}`, a map with the key `name`.
+FillSpec read_generator(const YamlNode& node, DType dtype, const Symbols& symbols) {
+  const bool has_arguments = node.kind() == YamlNode::Kind::map;
+  const YamlNode* name = &node;
+  if (has_arguments) name = node.find("name");
+  const auto& generator =
+      row_of(generators(), "generator", name->one_of("a generator", names_of(generators())));
+  const bool wrong_type =
+      (generator.makes == GeneratorRow::Makes::floating && !is_floating(dtype)) ||
+      (generator.makes == GeneratorRow::Makes::integer && is_floating(dtype));
+  if (wrong_type) {
+    name->fail(fmt::format("expected a generator of {} values, found \"{}\"", to_text(dtype),
+                           generator.name));
+  }
+  FillSpec fill{std::string(generator.name), {}};
+  std::vector<std::string> required, optional, real;
+  for (const auto& argument : generator.arguments) {
+    (argument.value ? optional : required).push_back(argument.name);
+    if (argument.numbers == GeneratorRow::Numbers::real ||
+        (argument.numbers == GeneratorRow::Numbers::as_dtype && is_floating(dtype))) {
+      real.push_back(argument.name);
+    }
+    if (argument.value && !argument.late) {
+      fill.arguments[argument.name] = {Expr::constant(*argument.value), node.where()};
+    }
+  }
+  if (has_arguments) {
+    required.push_back("name");
+    YamlMap(node, fmt::format("the generator {}", generator.name), required, optional);
+    for (const YamlEntry& entry : node.map("a generator")) {
+      if (entry.key == "name") continue;
+      const bool is_real = std::find(real.begin(), real.end(), entry.key) != real.end();
+      fill.arguments[entry.key] =
+          is_real ? read_real_expr(*entry.value, symbols) : read_expr(*entry.value, symbols);
+    }
+  } else if (!required.empty()) {
+    node.fail(fmt::format("expected {{name: {0}, {1}: ..}}, found \"{0}\" without arguments",
+                          generator.name, fmt::join(required, ": .., ")));
+  }
+  return fill;
+}
+
+FillSpec read_fill_file(const YamlNode& node, const KernelSpec& spec) {
+  FillSpec fill{std::string(kFillFile), {}};
+  fill.file = (spec.yaml_path.parent_path() / node.text("the path of a file")).lexically_normal();
+  if (!std::filesystem::is_regular_file(fill.file)) {
+    node.fail_expected("a file, as seen from the folder of this file");
+  }
+  try {
+    const std::string content = read_file(fill.file, kMaxInputBytes);
+    fill.file_hash = hash_hex(content);
+    fill.file_bytes = static_cast<std::int64_t>(content.size());
+  } catch (const UsageError& error) {
+    node.fail(error.what());
+  }
+  return fill;
+}
+
+/// The input that another one, called `name`, is made of.
+const ArgSpec& find_source(const YamlNode& node, const std::string& name, const KernelSpec& spec) {
+  const std::string& wanted = node.text("the name of an input");
+  std::vector<std::string> inputs;
+  for (const ArgSpec& arg : spec.args) {
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    if (!buffer || !is_filled(buffer->role) || arg.name == name) continue;
+    if (arg.name == wanted) return arg;
+    inputs.push_back(arg.name);
+  }
+  node.fail(fmt::format("expected the name of another input, found \"{}\"{}", wanted,
+                        suggestion(wanted, inputs)));
+}
+
+/// `{starts: ids}` or `{column: {of: X, index: 0}}`.
+FillSpec read_derivation(const YamlEntry& entry, const std::string& name, const BufferSpec& buffer,
+                         const KernelSpec& spec) {
+  const DerivationRow& row = row_of(derivations(), "derivation", entry.key);
+  FillSpec fill{std::string(row.name), {}};
+  const YamlNode* of = entry.value.get();
+  if (row.takes_index) {
+    const YamlMap map(*entry.value, fmt::format("the {} of an input", row.name), {"of", "index"});
+    of = map.find("of");
+    fill.arguments["index"] = read_expr(map["index"], spec.symbols);
+  }
+  const ArgSpec& source = find_source(*of, name, spec);
+  const auto& other = std::get<BufferSpec>(source.form);
+  fill.of = source.name;
+  if (row.copies && other.dtype != buffer.dtype) {
+    of->fail(fmt::format("expected an input of {}, found \"{}\" of {}", to_text(buffer.dtype),
+                         source.name, to_text(other.dtype)));
+  }
+  if (!row.copies && is_floating(buffer.dtype)) {
+    throw SpecError(entry.where, fmt::format("expected what makes values of {}, found \"{}\"",
+                                             to_text(buffer.dtype), row.name));
+  }
+  if (row.of_integers && is_floating(other.dtype)) {
+    of->fail(fmt::format("expected an input of integers, found \"{}\" of {}", source.name,
+                         to_text(other.dtype)));
+  }
+  if (row.rank != 0 && other.shape.size() != row.rank) {
+    of->fail(fmt::format("expected an input of {} dimensions, found \"{}\" with {}", row.rank,
+                         source.name, other.shape.size()));
+  }
+  return fill;
+}
+
+ReferenceKernelSpec::Arg read_fill_arg(const YamlNode& node, const std::string& name,
+                                       const KernelSpec& spec, const FixedExprs& exprs) {
+  ReferenceKernelSpec::Arg arg;
+  arg.name = node.text("the name of an argument");
+  const auto given = std::find_if(spec.args.begin(), spec.args.end(),
+                                  [&](const ArgSpec& each) { return each.name == arg.name; });
+  if (given == spec.args.end()) {
+    std::vector<std::string> names = {std::string(kSeed)};
+    for (const ArgSpec& each : spec.args) names.push_back(each.name);
+    if (arg.name != kSeed) {
+      node.fail(fmt::format("expected an input, a scalar or seed, found \"{}\"{}", arg.name,
+                            suggestion(arg.name, names)));
+    }
+    arg.seed = true;
+    arg.dtype = DType::u64;
+    return arg;
+  }
+  const auto* scalar = std::get_if<ScalarSpec>(&given->form);
+  const auto* buffer = std::get_if<BufferSpec>(&given->form);
+  if (scalar) {
+    exprs.check(node.where(), arg.name, scalar->value.expr);
+  } else if (!buffer || !is_filled(buffer->role)) {
+    node.fail(fmt::format("expected an input, a scalar or seed, found \"{}\"", arg.name));
+  }
+  arg.dtype = scalar ? scalar->dtype : buffer->dtype;
+  arg.written = arg.name == name;
+  return arg;
+}
+
+FillSpec read_fill_kernel(const YamlNode& node, const std::string& name, const KernelSpec& spec) {
+  const FixedExprs exprs(spec, "such input");
+  const YamlMap map(node, "a kernel that fills an input",
+                    {"source", "entry", "args", "grid", "block"});
+  FillSpec fill{std::string(kFillKernel), {}};
+  ReferenceKernelSpec& kernel = fill.kernel.emplace();
+  std::set<std::string> seen;
+  for (const YamlPtr& item : map["args"].list("a list of arguments")) {
+    kernel.args.push_back(read_fill_arg(*item, name, spec, exprs));
+    if (!seen.insert(kernel.args.back().name).second) {
+      item->fail(fmt::format("duplicate argument \"{}\"", kernel.args.back().name));
+    }
+  }
+  if (!seen.contains(name)) {
+    map["args"].fail(fmt::format("expected \"{}\", which it fills, among the arguments", name));
+  }
+  read_source_and_size(map, spec, exprs, kernel);
+  return fill;
+}
+
+FillSpec read_fill(const YamlNode& node, const std::string& name, const BufferSpec& buffer,
+                   const KernelSpec& spec) {
+  if (node.kind() != YamlNode::Kind::map || node.find("name")) {
+    return read_generator(node, buffer.dtype, spec.symbols);
+  }
+  std::vector<std::string> known = names_of(derivations());
+  known.emplace_back(kFillKernel);
+  known.emplace_back(kFillFile);
+  const auto& entries = node.map("a fill");
+  const bool is_known = std::any_of(entries.begin(), entries.end(), [&](const YamlEntry& entry) {
+    return std::find(known.begin(), known.end(), entry.key) != known.end();
+  });
+  if (!is_known) {
+    node.fail(fmt::format("expected the key \"name\" in a fill, or one of {}, found none",
+                          fmt::join(known, ", ")));
+  }
+  if (entries.size() != 1) {
+    node.fail(fmt::format("expected one way to fill an input, found {} keys", entries.size()));
+  }
+  const YamlEntry& entry = entries.front();
+  if (entry.key == kFillFile) return read_fill_file(*entry.value, spec);
+  if (entry.key == kFillKernel) return read_fill_kernel(*entry.value, name, spec);
+  return read_derivation(entry, name, buffer, spec);
+}
+
+std::vector<std::string> sources_of(const std::string& name, const FillSpec& fill) {
+  if (!fill.of.empty()) return {fill.of};
+  std::vector<std::string> names;
+  if (!fill.kernel) return names;
+  for (const auto& arg : fill.kernel->args) {
+    if (arg.name != name) names.push_back(arg.name);
+  }
+  return names;
+}
+
+/// Refuses an input that is made of itself.
+void check_order(const KernelSpec& spec) {
+  std::map<std::string, const FillSpec*> fills;
+  for (const ArgSpec& arg : spec.args) {
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    if (buffer && is_filled(buffer->role)) fills[arg.name] = &buffer->fill;
+  }
+  std::set<std::string> ready;
+  for (std::size_t before = fills.size() + 1; before != ready.size();) {
+    before = ready.size();
+    for (const auto& [name, fill] : fills) {
+      const std::vector<std::string> sources = sources_of(name, *fill);
+      const bool can_be_made = std::all_of(sources.begin(), sources.end(), [&](const auto& source) {
+        return !fills.contains(source) || ready.contains(source);
+      });
+      if (can_be_made) ready.insert(name);
+    }
+  }
+  for (const auto& [name, fill] : fills) {
+    if (ready.contains(name)) continue;
+    throw SpecError(fill->where,
+                    fmt::format("expected what can be made before \"{}\", found what is made "
+                                "of it",
+                                name));
+  }
+}
+
+}  // namespace
+
+void read_fills(const YamlNode& args, KernelSpec& spec) {
+  const auto& items = args.list("a list of arguments");
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    auto* buffer = std::get_if<BufferSpec>(&spec.args[i].form);
+    const YamlNode* fill = items[i]->find("fill");
+    if (!buffer || !fill) continue;
+    buffer->fill = read_fill(*fill, spec.args[i].name, *buffer, spec);
+    buffer->fill.where = fill->where();
+  }
+  check_order(spec);
+}
+
+std::vector<const ReferenceKernelSpec*> own_kernels(const KernelSpec& kernel) {
+  std::vector<const ReferenceKernelSpec*> kernels;
+  for (const ReferenceSpec& step : kernel.reference) {
+    if (step.kernel) kernels.push_back(&*step.kernel);
+  }
+  for (const ArgSpec& arg : kernel.args) {
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    if (buffer && buffer->fill.kernel) kernels.push_back(&*buffer->fill.kernel);
+  }
+  return kernels;
+}
+
+}  // namespace assay

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Inputs that come from a file, from another input and from a kernel of the user's own, on the
+# stand-in GPU, which runs the kernels called vector_add.
+# Arguments: the program, the tree, the folder of the stand-in for libcuda.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+
+cat >gen.cu <<'CUDA'
+extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+CUDA
+cat >vector_add.yaml <<'YAML'
+kernel: vector_add
+op: add_f32
+arch: [80]
+dims: [N]
+params: {BLOCK: [64, 128], VECTOR: [1], ITEMS: [1]}
+args:
+  - {name: A, dtype: f32, shape: [N], role: in, fill: {column: {of: X, index: 2}}}
+  - name: B
+    dtype: f32
+    shape: [N]
+    role: in
+    fill:
+      kernel:
+        source: gen.cu
+        entry: vector_add
+        args: [A, F, B, N]
+        grid: [cdiv(N, 256)]
+        block: [256]
+  - {name: C, dtype: f32, shape: [N], role: out}
+  - {name: N, dtype: i32, value: N}
+  - {name: X, dtype: f32, shape: [N, 3], role: in}
+  - {name: F, dtype: f32, shape: [N], role: in, fill: {file: data/f.bin}}
+  - {name: S, dtype: i32, shape: [N], role: in, fill: {order: F}}
+launches: [{grid: [cdiv(N, BLOCK)], block: [BLOCK], args: [A, B, C, N]}]
+work: {flops: N, bytes: 12 * N}
+reference: [{add: {a: A, b: B, out: C}}]
+smoke: {N: 1000}
+YAML
+cp "$tree/kernels/vector_add.cu" .
+mkdir data
+printf '\1\2\3\4%.0s' {1..1000} >data/f.bin
+
+sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
+
+sweep || fail "a kernel on such inputs ends with exit $?"
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "not every configuration was tried"
+sweep
+grep -q '2 of 2 trials: 0 now, 2 kept' output || fail "the same inputs make trials anew"
+printf '\5' | dd of=data/f.bin conv=notrunc status=none
+sweep
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "an edited file leaves old trials"
+echo '// edited' >>gen.cu
+sweep
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "an edited generator leaves old trials"
+
+# Mistakes show where there is no GPU, too.
+printf '\5' >>data/f.bin
+for device in 0 none; do
+  sweep --device $device
+  "$assay" show --failures --json --db x.db >output 2>&1
+  grep -q 'vector_add.yaml:22:55: F has 4000 bytes, .1000. of f32, but data/f.bin has 4001' output ||
+    fail "$device: no word of both sizes"
+done
+truncate -s 4000 data/f.bin
+sed -i 's/float\* a, const float\* b/float* a/; s/ + b.i.//' gen.cu
+sweep --device none
+[[ $? -eq 2 ]] || fail "a generator with other parameters: not exit 2"
+grep -q 'vector_add.yaml:16:15: expected arguments of 8, 8, 4 bytes, the parameters of vector_add' \
+  output || fail "a generator with other parameters has no place"
+
+# A generator that writes beside its input, or changes another one, cannot be believed.
+sed -i '/^extern/s/float\* a/float* a, const float* b/' gen.cu
+for mistake in writes_outside changes_input; do
+  sed "s/vector_add/$mistake/" -i gen.cu
+  sed "s/entry: .*/entry: $mistake/" -i vector_add.yaml
+  sweep
+  "$assay" show --failures --json --db x.db >output 2>&1
+  grep -q "the kernel $mistake of gen.cu, which fills B, " output || fail "$mistake: is unnamed"
+  sed "s/$mistake/vector_add/" -i gen.cu
+done
+echo ok

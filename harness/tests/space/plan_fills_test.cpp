@@ -1,0 +1,80 @@
+// How inputs are made, in a plan.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "space/plan_json.h"
+#include "space/test_kernel.h"
+#include "spec/kernel_spec.h"
+#include "temp_folder.h"
+
+namespace assay {
+namespace {
+
+/// The plan of a kernel with an input X[M,N] and one that is filled so, for M = 4 and N = 3.
+Plan plan_with(const std::string& shape, const std::string& fill, const std::string& file = "") {
+  const TempFolder folder;
+  folder.write("p.bin", file);
+  folder.write("gen.cu", "");
+  folder.write("fills.cu", "");
+  const auto path = folder.write(
+      "fills.yaml",
+      "kernel: fills\nop: fills\narch: [80]\ndims: [M, N]\nargs:\n"
+      "  - {name: X, dtype: i32, shape: [M, N], role: in, fill: iota}\n"
+      "  - {name: Y, dtype: i32, shape: [" +
+          shape + "], role: in, fill: " + fill +
+          "}\n"
+          "  - {name: C, dtype: i32, shape: [M], role: out}\n  - {name: m, dtype: i32, value: M}\n"
+          "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\n"
+          "reference: [{sum: {x: X, out: C}}]\nsmoke: {M: 4, N: 3}\n");
+  const KernelSpec kernel = load_kernel(path);
+  return make_plan(kernel, kernel.smoke, {}, test_device());
+}
+
+std::string refusal(const std::string& shape, const std::string& fill,
+                    const std::string& file = "") {
+  try {
+    plan_with(shape, fill, file);
+  } catch (const PlanError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(PlanFills, AKernelGetsItsArgumentsAndASeed) {
+  Plan plan = plan_with("N",
+                        "{kernel: {source: gen.cu, entry: make, args: [X, Y, m, seed],"
+                        " grid: [M], block: [32]}}");
+  ASSERT_EQ(plan.fills.size(), 1u);
+  EXPECT_EQ(own_kernels(plan), std::vector<ReferenceKernelPlan*>{&plan.fills[0]});
+  const ReferenceKernelPlan& fill = plan.fills[0];
+  EXPECT_EQ(fill.launch.grid[0], 4);
+  EXPECT_EQ(std::get<BufferPlan>(fill.args[0]).role, Role::in);
+  EXPECT_EQ(std::get<BufferPlan>(fill.args[0]).shape, (std::vector<std::int64_t>{4, 3}));
+  EXPECT_EQ(std::get<BufferPlan>(fill.args[1]).role, Role::out);
+  EXPECT_EQ(std::get<ScalarPlan>(fill.args[2]).value, Number(std::int64_t{4}));
+  EXPECT_FALSE(std::get<ScalarPlan>(fill.args[2]).is_seed);
+  EXPECT_TRUE(std::get<ScalarPlan>(fill.args[3]).is_seed);
+  EXPECT_EQ(nlohmann::json::parse(nlohmann::json(plan).dump()).get<Plan>(), plan);
+}
+
+TEST(PlanFills, WhatIsMadeOfAnotherInputMustFitIt) {
+  EXPECT_EQ(refusal("M * N", "{order: X}"), "accepted");
+  EXPECT_EQ(refusal("M", "{order: X}"),
+            "fills with : Y has 4 elements and is to be the order of X, which has 12");
+  EXPECT_EQ(refusal("M", "{column: {of: X, index: N - 1}}"), "accepted");
+  EXPECT_EQ(refusal("N", "{column: {of: X, index: 0}}"),
+            "fills with : Y has 3 elements and is to be the column of X, which has 4");
+  EXPECT_EQ(refusal("M", "{column: {of: X, index: N}}"),
+            "fills with : Y is to be the column 3 of X, which has 0 to 2");
+  EXPECT_EQ(refusal("99", "{starts: X}"), "accepted");
+}
+
+TEST(PlanFills, AFileHasAsManyBytesAsItsBuffer) {
+  EXPECT_EQ(refusal("M", "{file: p.bin}", std::string(16, 'x')), "accepted");
+  const std::string message = refusal("M", "{file: p.bin}", std::string(15, 'x'));
+  EXPECT_THAT(message, testing::HasSubstr("fills.yaml:7:55: Y has 16 bytes, [4] of i32, but "));
+  EXPECT_THAT(message, testing::EndsWith("p.bin has 15"));
+}
+
+}  // namespace
+}  // namespace assay
