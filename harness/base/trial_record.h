@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/trial.h"
 #include "base/value.h"
+#include "base/verification.h"
 
 namespace assay {
 
@@ -41,6 +43,22 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
+/// What `assay verify` found of a trial's configuration, and with which software.
+struct Verification {
+  std::vector<VerificationCheck> checks;
+  Toolchain toolchain;
+  std::string finished_at;  // UTC, as of a trial
+
+  /// The first check that failed; null when none did.
+  const VerificationCheck* failure() const {
+    for (const VerificationCheck& check : checks) {
+      if (check.result == CheckResult::failed) return &check;
+    }
+    return nullptr;
+  }
+  bool operator==(const Verification&) const = default;
+};
+
 /// One finished trial with everything that identifies it.
 struct TrialRecord {
   KernelVersion kernel;
@@ -52,6 +70,7 @@ struct TrialRecord {
   Outcome outcome;
   std::string finished_at;  // UTC, "2026-11-21T10:00:00Z"
   std::vector<Measurement> measurements = {};
+  std::optional<Verification> verification = {};  // the newest
 };
 
 /// A baseline's time for one op and problem.

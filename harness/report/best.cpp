@@ -34,6 +34,19 @@ std::string speedup_text(const TunedRow& entry) {
                      entry.speedup.high);
 }
 
+/// When the winner was verified, or what failed.
+std::string verified_text(const std::optional<Verification>& verification) {
+  if (!verification) return "-";
+  if (const VerificationCheck* failure = verification->failure()) return "no: " + failure->name;
+  const auto& checks = verification->checks;
+  const auto passed = std::count_if(
+      checks.begin(), checks.end(),
+      [](const VerificationCheck& check) { return check.result == CheckResult::passed; });
+  const std::string date = verification->finished_at.substr(0, 10);
+  if (passed == std::ssize(checks)) return date;
+  return fmt::format("{}, {} of {} checks", date, passed, checks.size());
+}
+
 /// How each kernel of the table writes its configurations.
 std::map<std::string, ConfigText> config_texts(const TunedTable& table,
                                                const BestOptions& options) {
@@ -77,6 +90,9 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
   const bool has_noise = std::any_of(table.entries.begin(), table.entries.end(),
                                      [](const TunedRow& e) { return e.noise_ratio > 0; });
   if (has_noise) headers.push_back(">noise");
+  const bool has_verified = std::any_of(table.entries.begin(), table.entries.end(),
+                                        [](const TunedRow& e) { return e.verification; });
+  if (has_verified) headers.push_back("verified");
   headers.push_back(">ties");
   headers.push_back("measured");
   Table out(std::move(headers));
@@ -94,6 +110,7 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
       cells.push_back(entry.noise_ratio > 0 ? fmt::format("{:.2f} %", entry.noise_ratio * 100)
                                             : "-");
     }
+    if (has_verified) cells.push_back(verified_text(entry.verification));
     cells.push_back(entry.reranked ? std::to_string(entry.ties.size()) : "-");
     cells.push_back(measured_text(entry.provenance, entry.finished_at) +
                     (entry.reranked ? "" : "; screened only, not re-ranked"));

@@ -17,7 +17,28 @@ Json known(double value) { return value > 0 ? number(value) : Json(nullptr); }
 
 Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
 
+Json toolchain_json(const Toolchain& toolchain) {
+  return {{"nvrtc", text(toolchain.nvrtc)},
+          {"arch", text(toolchain.arch)},
+          {"options", text(toolchain.options)},
+          {"driver", text(toolchain.driver)}};
+}
+
 }  // namespace
+
+Json verification_json(const std::optional<Verification>& verification) {
+  if (!verification) return nullptr;
+  Json checks = Json::array();
+  for (const VerificationCheck& check : verification->checks) {
+    checks.push_back({{"name", check.name},
+                      {"result", to_text(check.result)},
+                      {"message", text(check.message)}});
+  }
+  return {{"passed", verification->failure() == nullptr},
+          {"checks", std::move(checks)},
+          {"toolchain", toolchain_json(verification->toolchain)},
+          {"verified_at", text(verification->finished_at)}};
+}
 
 Json config_json(const Config& config) {
   Json object = Json::object();
@@ -80,14 +101,11 @@ Json entry_json(const TunedRow& entry) {
           {"reference", text(entry.reference)},
           {"source_hash", text(entry.version.source_hash)},
           {"contract_hash", text(entry.version.contract_hash)},
-          {"toolchain",
-           {{"nvrtc", text(entry.toolchain.nvrtc)},
-            {"arch", text(entry.toolchain.arch)},
-            {"options", text(entry.toolchain.options)},
-            {"driver", text(entry.toolchain.driver)}}},
+          {"toolchain", toolchain_json(entry.toolchain)},
           {"precision_ratio", entry.precision_ratio},
           {"provenance", text(entry.provenance)},
-          {"measured_at", text(entry.finished_at)}};
+          {"measured_at", text(entry.finished_at)},
+          {"verified", verification_json(entry.verification)}};
 }
 
 }  // namespace assay

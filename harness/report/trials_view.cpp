@@ -243,6 +243,13 @@ std::string trial_text(const TrialRow& row) {
                      v->elements, v->relative_error, v->relative_limit, v->worst_element_ratio));
     line("reference", v->reference);
   }
+  if (const auto& verification = trial.verification) {
+    line("verified", verification->finished_at.substr(0, 10));
+    for (const VerificationCheck& check : verification->checks) {
+      line("", fmt::format("{} {}{}{}", check.name, to_text(check.result),
+                           check.message.empty() ? "" : ": ", check.message));
+    }
+  }
   if (const auto& t = outcome.timing) {
     line("time", fmt::format("{}, 95 % interval {} .. {}, {} samples, stopped by {}",
                              format_time(t->median_ns), format_time(t->ci_low_ns),

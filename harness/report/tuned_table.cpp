@@ -178,6 +178,30 @@ std::map<std::string, std::string> references_of(const std::vector<TrialRow>& tr
   return references;
 }
 
+/// Finds the trials of the winners.
+void find_trials(std::vector<TunedTable>& tables, const std::vector<TrialRow>& trials) {
+  std::unordered_multimap<std::string, std::pair<const TunedTable*, TunedRow*>> winners;
+  for (TunedTable& table : tables) {
+    for (TunedRow& entry : table.entries) {
+      winners.emplace(name_of(entry.best.kernel, entry.best.config), std::pair(&table, &entry));
+    }
+  }
+  for (const TrialRow& row : trials) {
+    const TrialRecord& trial = row.record;
+    const auto [begin, end] = winners.equal_range(name_of(trial.kernel.name, trial.config));
+    for (auto at = begin; at != end; ++at) {
+      const auto& [table, entry] = at->second;
+      if (trial.problem != entry->problem || row.provenance != entry->provenance ||
+          trial.protocol.name != table->protocol || row.device.slug() != table->device.slug() ||
+          trial.kernel != entry->version || trial.toolchain != entry->toolchain) {
+        continue;
+      }
+      entry->trial_id = row.id;
+      entry->verification = trial.verification;
+    }
+  }
+}
+
 void sort_entries(std::vector<TunedRow>& entries) {
   std::sort(entries.begin(), entries.end(), [](const TunedRow& a, const TunedRow& b) {
     if (problem_less(a.problem, b.problem)) return true;
@@ -257,6 +281,7 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
     table.fallback = best_compromise(table, results.trials);
     result.push_back(std::move(table));
   }
+  find_trials(result, results.trials);
   return result;
 }
 

@@ -76,6 +76,7 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Ke
   const bool says_nothing = is_machine_fault(outcome.status, outcome.kind);
   if (stored && stored->done() && (if_done == IfDone::keep || says_nothing)) {
     link(sweep_id, stored->id);
+    if (record.verification) put_verification(stored->id, *record.verification);
     return;
   }
 
@@ -127,10 +128,39 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Ke
                                     {"value", measurement.value},
                                     {"unit", measurement.unit}});
   }
+  if (record.verification) put_verification(trial_id, *record.verification);
   link(sweep_id, trial_id);
 }
 
+void Store::Impl::put_verification(std::int64_t trial_id, const Verification& verification) {
+  {
+    Query newer =
+        database.query("SELECT 1 FROM verification WHERE trial_id = ? AND finished_at >= ?",
+                       trial_id, verification.finished_at);
+    if (newer.step()) return;
+  }
+  forget_verification(trial_id);
+  database.insert("verification",
+                  {{"trial_id", trial_id},
+                   {"toolchain_id", toolchain_id(database, verification.toolchain, IfNew::add)},
+                   {"finished_at", verification.finished_at}});
+  int position = 0;
+  for (const VerificationCheck& check : verification.checks) {
+    database.insert("verification_check", {{"trial_id", trial_id},
+                                           {"position", position++},
+                                           {"name", check.name},
+                                           {"result", to_text(check.result)},
+                                           {"message", check.message}});
+  }
+}
+
+void Store::Impl::forget_verification(std::int64_t trial_id) {
+  database.query("DELETE FROM verification_check WHERE trial_id = ?", trial_id).run();
+  database.query("DELETE FROM verification WHERE trial_id = ?", trial_id).run();
+}
+
 void Store::Impl::forget_figures(std::int64_t trial_id) {
+  forget_verification(trial_id);
   database.query("DELETE FROM validation WHERE trial_id = ?", trial_id).run();
   database.query("DELETE FROM measurement WHERE trial_id = ?", trial_id).run();
   std::int64_t timing_id = 0;

@@ -32,8 +32,11 @@ struct Store::Impl {
   /// Gives the verdicts of files before schema 4 what tells one from another (complete_identity).
   void complete_ranks();
   void put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record);
+  /// Takes the place of an older one; a newer one stays.
+  void put_verification(std::int64_t trial_id, const Verification& verification);
   /// Deletes what belongs to a trial's outcome, whose next one is about to be stored.
   void forget_figures(std::int64_t trial_id);
+  void forget_verification(std::int64_t trial_id);
   void link(std::int64_t sweep_id, std::int64_t trial_id);
 };
 

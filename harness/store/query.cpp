@@ -44,6 +44,10 @@ std::optional<TrialRow> Store::trial(std::int64_t id) const {
       trial = read_trial(row, dimensions, ids);
     }
     read_figures(database, *trial);
+    const auto verifications = read_verifications(database, dimensions);
+    if (const auto found = verifications.find(id); found != verifications.end()) {
+      trial->record.verification = found->second;
+    }
     return trial;
   });
 }

@@ -239,6 +239,18 @@ Protocol read_protocol(const Json& json) {
   return {text(json, "name"), number(member(json, "precision_ratio"), "precision_ratio")};
 }
 
+std::vector<VerificationCheck> read_checks(const Json& object) {
+  std::vector<VerificationCheck> checks;
+  for (const Json& json : member(object, "checks")) {
+    if (!json.is_object()) throw Damage("'checks' is not a list of objects");
+    const auto result = parse_check_result(text(json, "result"));
+    if (!result) throw Damage("'result' of a check is not passed, failed or skipped");
+    checks.push_back({text(json, "name"), *result});
+    read(json, "message", checks.back().message);
+  }
+  return checks;
+}
+
 // A line refers to a kernel, toolchain or protocol either by the object itself, or by the number of
 // the line that defined it. Returns the object.
 template <class Thing, class Read>
@@ -338,6 +350,12 @@ class Reader {
       validation.worst_element_ratio = number_or_zero(json, "worst");
       read(json, "elements", validation.elements);
       read(json, "reference", validation.reference);
+    }
+    if (line.contains("verification")) {
+      const Json& json = object_member(line, "verification");
+      trial.verification = {read_checks(json),
+                            resolve(json, "toolchain", toolchains_, read_toolchain),
+                            text(json, "timestamp")};
     }
     return trial;
   }

@@ -61,6 +61,12 @@ Json to_json(const Value& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
+Json to_json(const VerificationCheck& check) {
+  Json json = {{"name", check.name}, {"result", to_text(check.result)}};
+  put_unless_empty(json, "message", check.message);
+  return json;
+}
+
 template <class Pairs>
 Json object_of(const Pairs& pairs) {
   Json object = Json::object();
@@ -213,7 +219,17 @@ class Writer {
       const Json kernel = number("define_kernel", trial.kernel, kernels_);
       const Json toolchain = number("define_toolchain", trial.toolchain, toolchains_);
       const Json protocol = number("define_protocol", trial.protocol, protocols_);
-      add(trial_line(trial, kernel, toolchain, protocol));
+      Json line = trial_line(trial, kernel, toolchain, protocol);
+      if (const auto& verification = trial.verification) {
+        Json checks = Json::array();
+        for (const VerificationCheck& check : verification->checks)
+          checks.push_back(to_json(check));
+        line["verification"] = {
+            {"timestamp", verification->finished_at},
+            {"toolchain", number("define_toolchain", verification->toolchain, toolchains_)},
+            {"checks", std::move(checks)}};
+      }
+      add(line);
     }
     for (const BaselineRecord& baseline : recording.baselines) add(baseline);
     for (const RankRecord& rank : recording.ranks) add(rank);

@@ -143,6 +143,7 @@ Results Store::results(const Filter& filter) const {
     const Dimensions dimensions(database);
     const Matcher matches(filter, dimensions);
     const auto screened = read_screened(database);
+    const auto verifications = read_verifications(database, dimensions);
     std::vector<RankHead> heads = read_rank_heads(database, dimensions, matches, "");
     std::set<Question> judged;
     for (const RankHead& head : heads) judged.insert(question_of(head));
@@ -163,7 +164,9 @@ Results Store::results(const Filter& filter) const {
       Candidates& asked = candidates[question];
       const bool is_judged = judged.contains(question);
       for (Found& trial : trials) {
-        const TrialRecord& record = trial.row.record;
+        TrialRecord& record = trial.row.record;
+        const auto verified = verifications.find(trial.row.id);
+        if (verified != verifications.end()) record.verification = verified->second;
         if (is_judged) asked.add(record);
         if (filter.status.empty() || filter.status == to_text(record.outcome.status)) {
           results.trials.push_back(std::move(trial.row));

@@ -255,8 +255,23 @@ constexpr const char* kAddPrecision = R"sql(
 ALTER TABLE rank ADD COLUMN precision_ratio REAL NOT NULL DEFAULT 0.0008;
 )sql";
 
-constexpr std::array kSteps = {kCreate,      kAddInstrument, kAddObjective,
-                               kAddIdentity, kAddReference,  kAddPrecision};
+// What `assay verify` found of a trial.
+constexpr const char* kAddVerification = R"sql(
+CREATE TABLE verification(
+  trial_id INTEGER PRIMARY KEY REFERENCES trial ON DELETE CASCADE,
+  toolchain_id INTEGER NOT NULL REFERENCES toolchain,
+  finished_at TEXT NOT NULL) STRICT;
+CREATE TABLE verification_check(
+  trial_id INTEGER NOT NULL REFERENCES verification ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  result TEXT NOT NULL CHECK(result IN ('passed', 'failed', 'skipped')),
+  message TEXT NOT NULL,
+  PRIMARY KEY(trial_id, position)) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr std::array kSteps = {kCreate,       kAddInstrument, kAddObjective,   kAddIdentity,
+                               kAddReference, kAddPrecision,  kAddVerification};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

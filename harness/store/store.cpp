@@ -329,6 +329,16 @@ void Store::add_rank(std::int64_t sweep_id, const RankRecord& record) {
   });
 }
 
+void Store::add_verification(std::int64_t trial_id, const Verification& verification) {
+  Database& database = impl_->database;
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    impl_->forget_verification(trial_id);
+    impl_->put_verification(trial_id, verification);
+    transaction.commit();
+  });
+}
+
 void Store::import(const Recording& recording) {
   Database& database = impl_->database;
   const std::string provenance =

@@ -129,6 +129,9 @@ class Store {
   void add_baseline(std::int64_t sweep_id, const BaselineRecord& record);
   void add_rank(std::int64_t sweep_id, const RankRecord& record);
 
+  /// Stores what the verification of a trial found, in the place of an earlier one's.
+  void add_verification(std::int64_t trial_id, const Verification& verification);
+
   /// The finished trials, oldest first. So that 10^5 of them fit in memory, they come without their
   /// samples, and messages are cut to 2000 characters. `trial` returns one in full.
   std::vector<TrialRow> trials(const Filter& filter) const;

@@ -160,6 +160,25 @@ void read_figures(Database& database, TrialRow& trial) {
   }
 }
 
+std::map<std::int64_t, Verification> read_verifications(Database& database,
+                                                        const Dimensions& dimensions) {
+  std::map<std::int64_t, Verification> verifications;
+  for (Query query = database.query("SELECT trial_id, toolchain_id, finished_at FROM verification");
+       query.step();) {
+    verifications[query.integer(0)] = {
+        {}, dimensions.toolchains.at(query.integer(1)), query.text(2)};
+  }
+  for (Query query = database.query(
+           "SELECT trial_id, name, result, message FROM verification_check ORDER BY trial_id, "
+           "position");
+       query.step();) {
+    verifications[query.integer(0)].checks.push_back(
+        {query.text(1), parse_check_result(query.text(2)).value_or(CheckResult::failed),
+         query.text(3)});
+  }
+  return verifications;
+}
+
 std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,
                                       const Matcher& matches, const std::string& sweep) {
   std::vector<RankHead> heads;

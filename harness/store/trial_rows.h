@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -45,6 +46,10 @@ TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids)
 
 /// Fills in what read_trial leaves out: the whole message, samples and further measurements.
 void read_figures(Database& database, TrialRow& trial);
+
+/// The verifications of all trials, by the trial's number.
+std::map<std::int64_t, Verification> read_verifications(Database& database,
+                                                        const Dimensions& dimensions);
 
 /// A stored verdict without its entries.
 struct RankHead {

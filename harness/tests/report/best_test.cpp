@@ -48,6 +48,31 @@ TEST(BestText, ShowsTheNoiseFloorOfARerankThatHasOne) {
   EXPECT_THAT(best_text(example_tables(), {}), Not(HasSubstr("roofline")));
 }
 
+TEST(BestText, SaysWhenAWinnerWasVerifiedOrWhatFailed) {
+  const auto tables = [](std::vector<VerificationCheck> checks) {
+    TrialRow winner = example::trial(problem(16, 4096), "gemm_mma", "BLOCK_M=64", 11'900);
+    if (!checks.empty()) winner.record.verification = {checks, {}, "2026-11-22T10:00:00Z"};
+    TrialRow other = example::trial(problem(16, 4096), "gemm_mma", "BLOCK_M=32", 11'900);
+    other.record.verification = {{{"data", CheckResult::failed}}, {}, "2026-11-22T10:00:00Z"};
+    return tuned_tables(
+        {example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64", 11'900, 14'900)},
+        {winner, other}, {}, Screened::hide);
+  };
+  const VerificationCheck passed{"data"}, skipped{"memcheck", CheckResult::skipped, "not there"},
+      failed{"streams", CheckResult::failed, "wrong"};
+  EXPECT_THAT(best_text(tables({}), {}), Not(HasSubstr("verified")));
+  EXPECT_THAT(best_text(tables({passed}), {}), HasSubstr(" 2026-11-22  "));
+  EXPECT_THAT(best_text(tables({passed, skipped}), {}), HasSubstr("2026-11-22, 1 of 2 checks"));
+  EXPECT_THAT(best_text(tables({passed, failed}), {}), HasSubstr("no: streams"));
+
+  EXPECT_TRUE(nlohmann::json::parse(best_json(tables({})))["best"][0]["verified"].is_null());
+  const auto json =
+      nlohmann::json::parse(best_json(tables({passed, failed})))["best"][0]["verified"];
+  EXPECT_EQ(json["passed"], false);
+  EXPECT_EQ(json["checks"][1]["message"], "wrong");
+  EXPECT_EQ(json["verified_at"], "2026-11-22T10:00:00Z");
+}
+
 /// Winners by time and, of the first problem, by energy; not every figure is known everywhere.
 std::vector<TunedTable> energy_tables() {
   RankRow first = example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64", 12'000, 14'900);

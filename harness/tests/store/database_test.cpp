@@ -183,6 +183,22 @@ TEST(Migration, AFileOfSchemaTwoKeepsWhatItHoldsAndTellsNothingNew) {
   EXPECT_EQ(store.ranks({}).size(), 2u);
 }
 
+TEST(Migration, ATrialOfAnOlderFileIsNotVerifiedYetAndCanBe) {
+  TempFolder folder;
+  {
+    Database database = Database::open(folder / "x.db", kShort);
+    migrate(database, schema_steps().first(1));
+    database.exec(kOldRows);
+  }
+  Store store = Store::open(folder / "x.db");
+  EXPECT_FALSE(store.trial(1).value().record.verification);
+  const Verification verification{
+      {{"data", CheckResult::passed, "16 seeds"}}, {"13.0", "90a", "", "580.1"}, "2026-11-22"};
+  store.add_verification(1, verification);
+  EXPECT_EQ(store.trial(1).value().record.verification, verification);
+  EXPECT_THAT(store.check(), IsEmpty());
+}
+
 TEST(Migration, AnOlderFileIsNotChangedByReading) {
   TempFolder folder;
   fill(folder / "x.db", 1);
@@ -190,7 +206,7 @@ TEST(Migration, AnOlderFileIsNotChangedByReading) {
   std::vector<const char*> steps(schema_steps().begin(), schema_steps().end());
   steps.push_back("CREATE TABLE second(x INTEGER) STRICT");
   EXPECT_THAT(message_of<Error>([&] { require_newest_schema(database, steps); }),
-              HasSubstr("was written by an older assay (schema 6; this one knows 7)"));
+              HasSubstr("was written by an older assay (schema 7; this one knows 8)"));
 }
 
 TEST(Refusal, SaysWhatTheFileIs) {
@@ -205,11 +221,11 @@ TEST(Refusal, SaysWhatTheFileIs) {
   EXPECT_THAT(refusal(folder / "tagged.db"), HasSubstr("another program's"));
 
   fill(folder / "newer.db", 1);
-  run_sql(folder / "newer.db", "PRAGMA user_version = 7");
+  run_sql(folder / "newer.db", "PRAGMA user_version = 8");
   EXPECT_THAT(refusal(folder / "newer.db"),
-              EndsWith("was written by a newer assay (schema 7; this one knows 6)"));
+              EndsWith("was written by a newer assay (schema 8; this one knows 7)"));
   EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "newer.db"); }),
-              EndsWith("was written by a newer assay (schema 7; this one knows 6)"));
+              EndsWith("was written by a newer assay (schema 8; this one knows 7)"));
 
   EXPECT_THAT(refusal(folder / "no/such/x.db"), HasSubstr("there is no folder"));
   EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "none.db"); }),

@@ -25,6 +25,11 @@ Recording sample_recording() {
   recording.device = h200();
   recording.recorded_at = "2026-11-21";
   recording.trials.push_back(timed_record(key_of(1)));
+  recording.trials.back().verification = {{{"data", CheckResult::passed, "16 seeds"},
+                                           {"racecheck", CheckResult::failed, "Race reported"},
+                                           {"streams", CheckResult::skipped, ""}},
+                                          {"13.1", "90a", "--use_fast_math", "590.1"},
+                                          "2026-11-22T10:00:00Z"};
   TrialKey edited = key_of(2);
   edited.kernel = {"gemm_edited", "gemm_bf16", "edited", "contract"};
   edited.config = {{"SCHEDULE", "grouped"}, {"BLOCK", -9007199254740993}};
@@ -349,7 +354,8 @@ TEST(Import, MarksRowsWithTheirOriginAndAddsThemOnce) {
   const auto rows = store.trials({});
   ASSERT_EQ(rows.size(), sample_recording().trials.size());
   EXPECT_EQ(rows[0].provenance, "recorded on NVIDIA H200, 2026-11-21");
-  EXPECT_EQ(describe(store.trial(rows[0].id).value().record), describe(timed_record(key_of(1))));
+  EXPECT_EQ(describe(store.trial(rows[0].id).value().record),
+            describe(sample_recording().trials[0]));
   EXPECT_EQ(store.ranks({}).at(0).provenance, rows[0].provenance);
   EXPECT_EQ(store.baselines({}).size(), 1u);
   EXPECT_THAT(store.check(), IsEmpty());

@@ -209,5 +209,34 @@ TEST(IsRanked, WhenAllThatTellsVerdictsApartAgrees) {
   EXPECT_FALSE(differs([](RankRecord& rank) { rank.identity.precision_ratio = 0.003; }));
 }
 
+TEST(Verifications, TheNewestStaysUntilTheTrialIsAnother) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store, "s");
+  const TrialKey key = key_of(1);
+  store.finish(sweep, timed_record(key));
+  const auto known = [&] { return store.results({}).trials.at(0).record.verification; };
+  EXPECT_FALSE(known());
+  const Verification first{{{"data"}, {"streams"}}, key.toolchain, "2026-11-22T10:00:00Z"};
+  store.add_verification(1, first);
+  EXPECT_EQ(known(), first);
+  const Verification second{
+      {{"data", CheckResult::failed, "wrong"}}, key.toolchain, "2026-11-22T09:00:00Z"};
+  store.add_verification(1, second);
+  EXPECT_EQ(known(), second);
+
+  // What an import brings is newer, or left alone.
+  Recording recording = store.record("s");
+  EXPECT_EQ(recording.trials.at(0).verification, second);
+  Store other = Store::in_memory();
+  recording.trials[0].verification = first;
+  other.import(recording);
+  recording.trials[0].verification = second;
+  other.import(recording);
+  EXPECT_EQ(other.results({}).trials.at(0).record.verification, first);
+
+  store.replace(sweep, timed_record(key));
+  EXPECT_FALSE(known());
+}
+
 }  // namespace
 }  // namespace assay

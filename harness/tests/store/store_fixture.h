@@ -106,7 +106,7 @@ inline std::string describe(const Toolchain& toolchain, const Protocol& protocol
 
 inline std::string describe(const TrialRecord& record) {
   const auto& [kernel, toolchain, protocol, problem, config, compile, outcome, finished_at,
-               measurements] = record;
+               measurements, verification] = record;
   std::string text = fmt::format(
       "{}/{}/{}/{} {} {}\ncompile {} {} {} {} {} {} {}\noutcome {}/{}/{} {} at {}\n", kernel.name,
       kernel.op, kernel.source_hash, kernel.contract_hash, describe(toolchain, protocol, problem),
@@ -121,6 +121,13 @@ inline std::string describe(const TrialRecord& record) {
   if (outcome.timing) text += "timing " + describe(*outcome.timing);
   for (const Measurement& measurement : measurements) {
     text += fmt::format("\n{} {} {}", measurement.name, measurement.value, measurement.unit);
+  }
+  if (verification) {
+    text += fmt::format("\nverified {} with {}", verification->finished_at,
+                        describe(verification->toolchain, {}, {}));
+    for (const VerificationCheck& check : verification->checks) {
+      text += fmt::format("\n{} {} '{}'", check.name, to_text(check.result), check.message);
+    }
   }
   return text;
 }
