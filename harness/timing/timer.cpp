@@ -26,12 +26,16 @@ constexpr std::size_t kLeastFlushBytes = std::size_t{128} << 20;
 // before each of 15 samples, and 0.1 % apart after 1 ms before each of 200. Clock and time were the
 // same in both.
 constexpr double kLoadSeconds = 0.001;
-constexpr int kLaunchesPerWait = 4;
+constexpr double kMostLaunchesPerWait = 64;
 // A GPU settles within a second or two. It has settled when the medians of ten samples, before and
 // after 0.25 s of load, differ by less than this ratio.
 constexpr double kSettleLoadSeconds = 0.25;
 constexpr int kSettledSamples = 10;
 constexpr double kSettledRatio = 0.005;
+// A GPU that was under load so short a time ago is as warm as it was. Its clock follows the power
+// of new work within tens of milliseconds.
+constexpr double kStaysSettledSeconds = 0.5;
+constexpr double kSettleAgainSeconds = 0.1;
 constexpr double kWakeSeconds = 0.02;
 
 // The rest between cold samples that are to be compared, in times of the work. It keeps the GPU
@@ -121,9 +125,14 @@ void Timer::flush_by_memset() const {
 
 /// Keeps the GPU busy with the work for so long. Returns while the last launches still run.
 void Timer::load(const Work& work, double seconds) const {
-  for (const auto begin = Clock::now();;) {
-    for (int i = 0; i < kLaunchesPerWait; ++i) work();
-    if (seconds_since(begin) > seconds) return;
+  const auto begin = Clock::now();
+  work();
+  synchronise();
+  const double launch_s = seconds_since(begin);
+  for (;;) {
+    const double launches = (seconds - seconds_since(begin)) / launch_s;
+    for (int i = 0; i < std::clamp(launches, 1.0, kMostLaunchesPerWait); ++i) work();
+    if (launches <= kMostLaunchesPerWait) return;
     synchronise();
   }
 }
@@ -215,6 +224,9 @@ Sample Timer::sample(const TimedWork& work, Preparation preparation) {
   } else {
     sample = sample_after([&] { prepare(work, preparation); }, work.launch);
   }
+  if (preparation == Preparation::sustained && seconds_since(settled_at_) < kStaysSettledSeconds) {
+    settled_at_ = Clock::now();
+  }
   if (work.after) work.after();
   return sample;
 }
@@ -236,6 +248,10 @@ bool Timer::settle(const TimedWork& work, Preparation preparation) {
   // Throw one sample away: after a check its clock is that of a busy GPU.
   sample(work, preparation);
   if (preparation != Preparation::sustained) return true;
+  if (seconds_since(settled_at_) < kStaysSettledSeconds) {
+    load(work.launch, kSettleAgainSeconds);
+    return true;
+  }
   double older_ns = 0;
   for (const auto begin = Clock::now(); seconds_since(begin) < kLongestSettleSeconds;) {
     load(work.launch, kSettleLoadSeconds);
@@ -244,7 +260,10 @@ bool Timer::settle(const TimedWork& work, Preparation preparation) {
       times_ns.push_back(sample(work, preparation).time_ns);
     }
     const double newer_ns = median(times_ns);
-    if (std::abs(newer_ns - older_ns) <= kSettledRatio * older_ns) return true;
+    if (std::abs(newer_ns - older_ns) <= kSettledRatio * older_ns) {
+      settled_at_ = Clock::now();
+      return true;
+    }
     older_ns = newer_ns;
   }
   return false;

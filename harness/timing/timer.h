@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 
@@ -43,8 +44,8 @@ class Timer {
   void flush_by_memset() const;
 
   /// Brings the GPU into the state in which samples of the protocol are taken. Under `sustained` it
-  /// runs the work until samples of it repeat. False when they still do not after three seconds.
-  /// Throws like sample().
+  /// runs the work until samples of it repeat, or for a moment if the GPU has settled under other
+  /// work just now. False when they still do not after three seconds. Throws like sample().
   bool settle(const TimedWork& work, Preparation preparation);
   /// Takes one sample. Waits. Throws CudaError, and Failure when the launches wait for the device
   /// or cannot be captured in a graph; also what `work.after` throws.
@@ -87,6 +88,7 @@ class Timer {
   Event begin_;
   Event end_;
   std::uint32_t ticket_ = 0;
+  std::chrono::steady_clock::time_point settled_at_;  // or when the last sample after that ended
 };
 
 }  // namespace assay

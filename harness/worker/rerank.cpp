@@ -1,6 +1,7 @@
 #include "worker/rerank.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -20,11 +21,12 @@ namespace {
 constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 0.25;
 constexpr double kOtherLaunches = 300, kOtherSeconds = 0.05;
 
-// After every so many rounds, three times, each entry that is clearly slower than the fastest drops
-// out. The third time, all but the fastest few drop out. Eight rounds are the fewest whose interval
-// survives an outlier.
-constexpr int kEliminationRounds = 8;
-constexpr int kEliminations = 3;
+// After these rounds, and at every look from then on, each entry that is clearly slower than the
+// fastest drops out. At the last of them all but the fastest few drop out. Eight rounds are the
+// fewest whose interval survives an outlier. After the first four, an entry drops out that was
+// behind by twice the margin in each of them.
+constexpr std::array<int, 4> kEliminationRounds = {4, 8, 16, 24};
+constexpr std::size_t kFewestForInterval = 8;
 constexpr double kEliminationMargin = 0.006;  // as kLeastTimeMargin in ranking/ranking.h
 
 // Rounds go on until the interval of the ratios is as narrow as asked to each side, or a limit is
@@ -47,8 +49,10 @@ constexpr double kEnergySeconds = 0.25;
 /// The rounds of a re-rank, and what comes after them.
 class Race {
  public:
-  Race(WorkerState& worker, RerankEntries& runnables, Preparation preparation, double share)
-      : worker_(worker), entries_(runnables), preparation_(preparation), share_(share) {}
+  /// `top` candidates stay for all rounds. `share` of the whole rests is taken.
+  Race(WorkerState& worker, RerankEntries& runnables, Preparation preparation, std::size_t top,
+       double share)
+      : worker_(worker), entries_(runnables), preparation_(preparation), top_(top), share_(share) {}
 
   /// Runs rounds until the spec and the precision are satisfied, as far as one worker of
   /// `num_workers` can satisfy them.
@@ -59,13 +63,15 @@ class Race {
 
  private:
   void run_round(int round, bool keep);
-  void eliminate(EntryGroup& group, std::size_t top);
+  void eliminate_all(bool last);
+  void eliminate(EntryGroup& group, std::size_t top, double margin_ratio);
   bool is_precise(double precision_ratio) const;
 
   WorkerState& worker_;
   RerankEntries& entries_;
   Preparation preparation_;
-  double share_;  // of the whole rests
+  std::size_t top_;
+  double share_;
 };
 
 /// The order of the entries in a round. Every two rounds the order is drawn anew, and the second of
@@ -100,16 +106,46 @@ void Race::run_round(int round, bool keep) {
   }
 }
 
+/// Whether `entry` is slower than `best` by more than the margin, beyond doubt.
+bool is_behind(const RunnableEntry& entry, const RunnableEntry& best, double margin_ratio) {
+  const std::vector<double>& times_ns = entry.entry->samples_ns;
+  const std::vector<double>& best_ns = best.entry->samples_ns;
+  if (times_ns.size() >= kFewestForInterval) {
+    return paired_ratio(times_ns, best_ns).low > 1 + margin_ratio;
+  }
+  return std::equal(times_ns.begin(), times_ns.end(), best_ns.begin(), best_ns.end(),
+                    [&](double a, double b) { return a > (1 + 2 * margin_ratio) * b; });
+}
+
+/// Makes those drop out that cannot win: an entry that is behind by less than its own A/A duplicate
+/// can be is not among them.
+void Race::eliminate_all(bool last) {
+  double margin_ratio = kEliminationMargin;
+  const RunnableEntry& leader = entries_.candidates.front();
+  const RunnableEntry& duplicate = entries_.candidates.back();
+  if (leader.timed() && duplicate.timed() &&
+      leader.entry->samples_ns.size() >= kFewestForInterval) {
+    const Interval noise = paired_ratio(duplicate.entry->samples_ns, leader.entry->samples_ns);
+    margin_ratio = std::max({margin_ratio, noise.high - 1, 1 - noise.low});
+  }
+  const auto most = [&](const EntryGroup& group, std::size_t top) {
+    return last ? top : group.size();
+  };
+  eliminate(entries_.candidates, most(entries_.candidates, top_), margin_ratio);
+  for (BaselineGroup& baseline : entries_.baselines) {
+    eliminate(baseline.runnables, most(baseline.runnables, kLastAlgorithms), margin_ratio);
+  }
+}
+
 /// Makes those of the group drop out that are clearly slower than its fastest, then all but the
 /// `top` fastest.
-void Race::eliminate(EntryGroup& group, std::size_t top) {
+void Race::eliminate(EntryGroup& group, std::size_t top, double margin_ratio) {
   const RunnableEntry* best = fastest(group);
   if (!best) return;
   std::vector<RunnableEntry*> others;
   for (RunnableEntry& runnable : group) {
     if (!runnable.timed() || &runnable == best || runnable.stays) continue;
-    const Interval ratio = paired_ratio(runnable.entry->samples_ns, best->entry->samples_ns);
-    runnable.entry->eliminated = ratio.low > 1 + kEliminationMargin;
+    runnable.entry->eliminated = is_behind(runnable, *best, margin_ratio);
     if (runnable.alive()) others.push_back(&runnable);
   }
   // Entries that must stay count among the `top`, but the A/A duplicate does not.
@@ -158,15 +194,11 @@ void Race::run(const RerankSpec& spec, int num_workers) {
                               2.0 * static_cast<double>(entries_.num_allocations()));
   for (int round = 1; round <= kMostRounds / num_workers && !worker_.context_lost; ++round) {
     run_round(round - 1, true);
-    if (round % kEliminationRounds == 0 && round <= kEliminations * kEliminationRounds) {
-      const bool last = round == kEliminations * kEliminationRounds;
-      eliminate(entries_.candidates,
-                last ? static_cast<std::size_t>(spec.top) : entries_.candidates.size());
-      for (BaselineGroup& baseline : entries_.baselines) {
-        eliminate(baseline.runnables, last ? kLastAlgorithms : baseline.runnables.size());
-      }
-    }
+    const bool scheduled = std::find(kEliminationRounds.begin(), kEliminationRounds.end(), round) !=
+                           kEliminationRounds.end();
+    if (scheduled) eliminate_all(round == kEliminationRounds.back());
     if (round < next_look) continue;
+    if (!scheduled) eliminate_all(false);
     next_look *= kLookGrowth;
     if (seconds_since(begin) > kMostSeconds / num_workers || is_precise(precision_ratio)) return;
   }
@@ -244,7 +276,8 @@ RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>
           : std::clamp(kWholePrecisionRatio / spec.precision_ratio, kLeastShare, 1.0);
   runnables.add_allocations(share);
   Race race(worker, runnables,
-            row_of(protocols(), "protocol", candidates.front().measure.protocol).id, share);
+            row_of(protocols(), "protocol", candidates.front().measure.protocol).id,
+            static_cast<std::size_t>(spec.top), share);
   race.run(spec, num_workers);
   if (spec.objective != Objective::time) race.measure_energy();
   race.check_candidates();
