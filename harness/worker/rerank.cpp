@@ -1,7 +1,6 @@
 #include "worker/rerank.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -21,12 +20,11 @@ namespace {
 constexpr double kLeaderLaunches = 2000, kLeaderSeconds = 0.25;
 constexpr double kOtherLaunches = 300, kOtherSeconds = 0.05;
 
-// After these rounds, and at every look from then on, each entry that is clearly slower than the
-// fastest drops out. At the last of them all but the fastest few drop out. Eight rounds are the
-// fewest whose interval survives an outlier. After the first four, an entry drops out that was
-// behind by twice the margin in each of them.
-constexpr std::array<int, 4> kEliminationRounds = {4, 8, 16, 24};
-constexpr std::size_t kFewestForInterval = 8;
+// After every so many rounds, four times, and at every look from then on, each entry that is
+// clearly slower than the fastest drops out. The fourth time, all but the fastest few drop out. Six
+// rounds are the fewest that have an interval: an entry must then be behind in all of them.
+constexpr int kEliminationRounds = 6;
+constexpr int kEliminations = 4;
 constexpr double kEliminationMargin = 0.006;  // as kLeastTimeMargin in ranking/ranking.h
 
 // Rounds go on until the interval of the ratios is as narrow as asked to each side, or a limit is
@@ -106,27 +104,15 @@ void Race::run_round(int round, bool keep) {
   }
 }
 
-/// Whether `entry` is slower than `best` by more than the margin, beyond doubt.
-bool is_behind(const RunnableEntry& entry, const RunnableEntry& best, double margin_ratio) {
-  const std::vector<double>& times_ns = entry.entry->samples_ns;
-  const std::vector<double>& best_ns = best.entry->samples_ns;
-  if (times_ns.size() >= kFewestForInterval) {
-    return paired_ratio(times_ns, best_ns).low > 1 + margin_ratio;
-  }
-  return std::equal(times_ns.begin(), times_ns.end(), best_ns.begin(), best_ns.end(),
-                    [&](double a, double b) { return a > (1 + 2 * margin_ratio) * b; });
-}
-
-/// Makes those drop out that cannot win: an entry that is behind by less than its own A/A duplicate
-/// can be is not among them.
+/// Makes those drop out that are slower than the fastest by more than the margin, or by more than
+/// the A/A duplicate is off, if that is more.
 void Race::eliminate_all(bool last) {
   double margin_ratio = kEliminationMargin;
   const RunnableEntry& leader = entries_.candidates.front();
   const RunnableEntry& duplicate = entries_.candidates.back();
-  if (leader.timed() && duplicate.timed() &&
-      leader.entry->samples_ns.size() >= kFewestForInterval) {
+  if (leader.timed() && duplicate.timed()) {
     const Interval noise = paired_ratio(duplicate.entry->samples_ns, leader.entry->samples_ns);
-    margin_ratio = std::max({margin_ratio, noise.high - 1, 1 - noise.low});
+    margin_ratio = std::max(margin_ratio, std::abs(noise.value - 1));
   }
   const auto most = [&](const EntryGroup& group, std::size_t top) {
     return last ? top : group.size();
@@ -145,7 +131,8 @@ void Race::eliminate(EntryGroup& group, std::size_t top, double margin_ratio) {
   std::vector<RunnableEntry*> others;
   for (RunnableEntry& runnable : group) {
     if (!runnable.timed() || &runnable == best || runnable.stays) continue;
-    runnable.entry->eliminated = is_behind(runnable, *best, margin_ratio);
+    const Interval ratio = paired_ratio(runnable.entry->samples_ns, best->entry->samples_ns);
+    runnable.entry->eliminated = ratio.low > 1 + margin_ratio;
     if (runnable.alive()) others.push_back(&runnable);
   }
   // Entries that must stay count among the `top`, but the A/A duplicate does not.
@@ -194,11 +181,12 @@ void Race::run(const RerankSpec& spec, int num_workers) {
                               2.0 * static_cast<double>(entries_.num_allocations()));
   for (int round = 1; round <= kMostRounds / num_workers && !worker_.context_lost; ++round) {
     run_round(round - 1, true);
-    const bool scheduled = std::find(kEliminationRounds.begin(), kEliminationRounds.end(), round) !=
-                           kEliminationRounds.end();
-    if (scheduled) eliminate_all(round == kEliminationRounds.back());
-    if (round < next_look) continue;
-    if (!scheduled) eliminate_all(false);
+    const int elimination = round % kEliminationRounds == 0 ? round / kEliminationRounds : 0;
+    const bool look = round >= next_look;
+    if (look || (elimination > 0 && elimination <= kEliminations)) {
+      eliminate_all(elimination == kEliminations);
+    }
+    if (!look) continue;
     next_look *= kLookGrowth;
     if (seconds_since(begin) > kMostSeconds / num_workers || is_precise(precision_ratio)) return;
   }
