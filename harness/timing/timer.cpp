@@ -35,7 +35,7 @@ constexpr double kSettledRatio = 0.005;
 // A GPU that was under load so short a time ago is as warm as it was. Its clock follows the power
 // of new work within tens of milliseconds.
 constexpr double kStaysSettledSeconds = 0.5;
-constexpr double kSettleAgainSeconds = 0.1;
+constexpr double kSettleAgainSeconds = 0.05;
 constexpr double kWakeSeconds = 0.02;
 
 // The rest between cold samples that are to be compared, in times of the work, up to the longest

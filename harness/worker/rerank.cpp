@@ -39,8 +39,8 @@ constexpr double kMostSeconds = 5;
 // Look rarely: a look sorts n^2/2 numbers, and each one is a chance to stop by luck.
 constexpr double kLookGrowth = 1.5;
 // Two looks later there are more than twice as many rounds. If the interval is not even a tenth
-// narrower then, more rounds do not help: an entry has two modes, as where one of cuBLASLt's
-// algorithms is 2.5 % slower at some allocations (64x28672x8192 on an H200).
+// narrower than ever before, more rounds do not help: an entry has two modes, as where one of
+// cuBLASLt's algorithms is 2.5 % slower at some allocations (64x28672x8192 on an H200).
 constexpr double kLeastImprovement = 0.9;
 
 constexpr std::size_t kLastAlgorithms = 4;  // of a baseline, that are timed at full length
@@ -200,7 +200,10 @@ void Race::run(const RerankSpec& spec, int num_workers) {
     const double now = intervals_ratio.back();
     const std::size_t looks = intervals_ratio.size();
     if (late || now <= precision_ratio) return;
-    if (looks > 2 && now > kLeastImprovement * intervals_ratio[looks - 3]) return;
+    if (looks > 2 && now > kLeastImprovement * *std::min_element(intervals_ratio.begin(),
+                                                                 intervals_ratio.end() - 2)) {
+      return;
+    }
   }
 }
 
