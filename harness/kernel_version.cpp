@@ -24,6 +24,19 @@ KernelVersion version_of(const KernelSpec& kernel,
   return {kernel.name, kernel.op, source_hash, kernel.contract_hash};
 }
 
+std::string identity_of(const KernelSpec& kernel, const BaselineSpec& baseline,
+                        const std::vector<std::filesystem::path>& include_directories) {
+  if (baseline.steps.empty()) return baseline.name;
+  Hasher hasher;
+  hasher.add(baseline.hash);
+  for (const ReferenceSpec& step : baseline.steps) {
+    if (!step.kernel) continue;
+    hasher.add(
+        SourceTree::read(step.kernel->source, include_path(kernel, include_directories)).hash);
+  }
+  return baseline.name + ":" + hasher.hex();
+}
+
 std::filesystem::path find_kernel(const std::filesystem::path& folder, const std::string& name) {
   // A kernel that was given by its file has made its folder this one, which may be anybody's home.
   constexpr int kDeepest = 3;

@@ -19,6 +19,11 @@ std::vector<std::filesystem::path> include_path(
 KernelVersion version_of(const KernelSpec& kernel,
                          const std::vector<std::filesystem::path>& include_directories);
 
+/// What a verdict knows a baseline of the kernel by: its name and, if it has steps, a hash of these
+/// and of the sources of its kernels. Throws like version_of.
+std::string identity_of(const KernelSpec& kernel, const BaselineSpec& baseline,
+                        const std::vector<std::filesystem::path>& include_directories);
+
 /// The file of the kernel of that name: in the folder, or in one below it, as deep as projects go.
 /// Empty if there is none.
 std::filesystem::path find_kernel(const std::filesystem::path& folder, const std::string& name);

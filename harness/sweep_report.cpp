@@ -33,4 +33,10 @@ void SweepReport::add(const TrialRecord& record, bool is_kept) {
   if (is_correct && outcome.timing && !is_kept) racing.add(*outcome.timing);
 }
 
+void SweepReport::warn(const std::string& warning) {
+  if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
+    warnings.push_back(warning);
+  }
+}
+
 }  // namespace assay

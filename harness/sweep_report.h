@@ -46,6 +46,8 @@ struct SweepReport {
 
   /// Counts a trial: one stored before when `is_kept`, else one measured now.
   void add(const TrialRecord& record, bool is_kept);
+  /// Adds a warning, unless it is there.
+  void warn(const std::string& warning);
 };
 
 }  // namespace assay

@@ -33,18 +33,21 @@ Outcome compile_failure(const CompileResult& compiled, const Config& config) {
   return outcome;
 }
 
-/// Compiles a kernel of the reference, or one that fills an input, for the sizes of a problem,
-/// which are macros. The ones that it takes as arguments are none. Throws SpecError at what in the
-/// contract is wrong.
-CompileResult compile_reference(SweepRun& run, const KernelSpec& kernel,
-                                const ReferenceKernelSpec& reference, const Problem& problem) {
+/// Compiles a kernel of a reference or a baseline, or one that fills an input, for the sizes of a
+/// problem, which are macros. The ones that it takes as arguments are none. Throws SpecError at
+/// what in the contract is wrong.
+CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
+                          const ReferenceKernelSpec& reference, const Problem& problem,
+                          bool fast_math) {
+  CompileSettings settings{kernel.compile.define, kernel.compile.std, fast_math};
+  for (const auto& [name, value] : reference.define) settings.defines[name] = value;
   const std::string entry = instantiate(reference.entry, sizes_of(kernel, problem));
   CompileResult compiled = run.compile({reference.source,
                                         include_path(kernel, run.options.include_directories),
                                         reference_macros(kernel, reference, problem),
                                         run.options.arch,
                                         {entry},
-                                        {kernel.compile.define, kernel.compile.std}});
+                                        settings});
   if (compiled.kind == "missing_entry") {
     throw SpecError(reference.entry_where,
                     fmt::format("expected a kernel of {}, found\n{}",
@@ -99,7 +102,7 @@ TrialRequest SweepRun::request_of(const KernelSpec& kernel, const Problem& probl
   if (known.empty()) {
     std::vector<CompileResult> all;
     for (const ReferenceKernelSpec* own : own_kernels(kernel)) {
-      all.push_back(compile_reference(*this, kernel, *own, problem));
+      all.push_back(compile_own(*this, kernel, *own, problem, false));
     }
     known = std::move(all);
   }
@@ -110,6 +113,20 @@ TrialRequest SweepRun::request_of(const KernelSpec& kernel, const Problem& probl
     own->launch.symbol = made.symbols.at(own->launch.entry);
   }
   return request;
+}
+
+BaselinePlan SweepRun::baseline_plan(const KernelSpec& kernel, const BaselineSpec& baseline,
+                                     const Plan& plan) {
+  BaselinePlan made = make_baseline_plan(kernel, baseline, plan, device.info());
+  for (std::size_t i = 0; i < made.steps.size(); ++i) {
+    auto& step = made.steps[i].kernel;
+    if (!step) continue;
+    const CompileResult compiled = compile_own(*this, kernel, *baseline.steps[i].kernel,
+                                               plan.problem, kernel.compile.fast_math);
+    step->cubin_path = compiled.cubin_path.string();
+    step->launch.symbol = compiled.symbols.at(step->launch.entry);
+  }
+  return made;
 }
 
 CompileResult SweepRun::compile(const KernelSpec& kernel, const Config& config) {

@@ -55,6 +55,10 @@ struct SweepRun {
   /// does not compile or has other parameters.
   TrialRequest request_of(const KernelSpec& kernel, const Problem& problem, const Config& config,
                           const CompileResult& compiled);
+  /// The steps of a baseline of the kernel, whose plan `plan` is, with its kernels compiled. Throws
+  /// like request_of.
+  BaselinePlan baseline_plan(const KernelSpec& kernel, const BaselineSpec& baseline,
+                             const Plan& plan);
   /// Waits for the compiler. Throws Interrupted.
   CompileResult compile(const KernelSpec& kernel, const Config& config);
   CompileResult compile(CompileJob job);

@@ -30,22 +30,11 @@ bool runs_on(const KernelSpec& kernel, int cc) {
   });
 }
 
-/// What the kernels' contracts name as baselines, each once.
-std::vector<std::string> baselines_of(const std::vector<const KernelSpec*>& kernels) {
-  std::vector<std::string> names;
-  for (const KernelSpec* kernel : kernels) {
-    for (const std::string& name : kernel->baseline) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-    }
-  }
-  return names;
-}
-
 }  // namespace
 
 Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& store,
              Progress& progress, SweepRun::Options options)
-    : run_{sweep, device, compiler, store, progress, std::move(options)} {
+    : run_{sweep, device, compiler, store, progress, std::move(options)}, baselines_(run_) {
   for (const KernelSpec& kernel : sweep.kernels) {
     run_.versions[kernel.name] = version_of(kernel, run_.options.include_directories);
   }
@@ -131,7 +120,7 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem,
       Space(kernel, problem, run_.device.info()).size(kMaxSpaceSteps, max_seconds);
   if (size.end_step) {
     run_.end_steps[{kernel.name, to_text(problem)}] = *size.end_step;
-    warn(
+    run_.report.warn(
         fmt::format("{} {}: the space is too large to be walked through within the budget; only "
                     "its first {} configurations are known",
                     kernel.name, to_text(problem), size.valid));
@@ -146,7 +135,7 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem,
 
 void Tuner::run_problem(const std::string& op, const Problem& problem) {
   std::vector<Candidate> correct;
-  const std::optional<double> baseline_ns = measure_baselines(op, problem);
+  const std::optional<double> baseline_ns = baselines_.measure(op, problem, kernels_of(op));
   for (const KernelSpec* kernel : kernels_of(op)) {
     run_.progress.start_problem(kernel->name, to_text(problem), baseline_ns);
     Screening(run_, *kernel, problem, correct).run();
@@ -203,62 +192,6 @@ void Tuner::time_the_raced_again(const Problem& problem, std::vector<Candidate>&
   std::erase_if(correct, [](const Candidate& candidate) { return candidate.kernel == nullptr; });
 }
 
-std::optional<double> Tuner::measure_baselines(const std::string& op, const Problem& problem) {
-  const std::vector<const KernelSpec*> kernels = kernels_of(op);
-  const std::vector<std::string> names = baselines_of(kernels);
-  if (names.empty() || run_.options.compile_only) return std::nullopt;
-  // Any kernel of the op gives inputs and shapes; the first that has a baseline does.
-  const KernelSpec& kernel = **std::find_if(
-      kernels.begin(), kernels.end(), [](const KernelSpec* one) { return !one->baseline.empty(); });
-  if (!cublas_version_) cublas_version_ = run_.device.cublas_version();
-  const auto fastest = [](std::optional<double> best, double time_ns) {
-    return best ? std::min(*best, time_ns) : time_ns;
-  };
-  std::optional<double> best_ns;
-  Filter filter;
-  filter.op = op;
-  filter.problem = to_text(problem);
-  for (const BaselineRow& row : run_.store.baselines(filter)) {
-    const BaselineRecord& record = row.record;
-    if (row.device != run_.device.info() || row.provenance != run_.options.provenance ||
-        record.protocol.name != run_.sweep.measure.protocol ||
-        record.protocol.precision_ratio != run_.sweep.measure.precision_ratio ||
-        record.cublas != *cublas_version_ || record.contract_hash != kernel.contract_hash) {
-      continue;
-    }
-    best_ns = fastest(best_ns, record.timing.median_ns);
-  }
-  if (best_ns) return best_ns;
-
-  check_interrupt();
-  const Space space(kernel, problem, run_.device.info());
-  std::optional<Config> first;
-  space.for_each(
-      [&](const std::vector<int>& point) {
-        first = space.config(point);
-        return false;
-      },
-      kMaxSpaceSteps, run_.end_step(kernel, problem));
-  if (!first) return std::nullopt;
-  run_.progress.start_problem(kernel.name, to_text(problem), std::nullopt);
-  run_.progress.stage("timing the baseline");
-  const AddElapsed busy(run_.report.device_s);
-  TrialRequest request;
-  try {
-    request = run_.request_of(kernel, problem, *first, {});
-  } catch (const PlanError&) {
-    return std::nullopt;  // the trials of this problem will each say what is wrong
-  }
-  const TrialKey key = run_.key_of(kernel, problem, *first);
-  for (const BaselineTiming& baseline : run_.device.run_baselines(request, names)) {
-    run_.store.add_baseline(
-        run_.id, {op, problem, key.protocol, key.toolchain, baseline.name, baseline.detail,
-                  baseline.timing, now_utc(), *cublas_version_, kernel.contract_hash});
-    best_ns = fastest(best_ns, baseline.timing.median_ns);
-  }
-  return best_ns;
-}
-
 /// What a verdict on these candidates is of.
 RankRecord Tuner::question(const std::string& op, const Problem& problem,
                            const std::vector<Candidate>& correct) {
@@ -283,13 +216,11 @@ RankRecord Tuner::question(const std::string& op, const Problem& problem,
                     spec.top,
                     spec.rounds,
                     spec.objective,
-                    baselines_of(kernels),
+                    {},
                     "",
                     spec.precision_ratio};
-  if (!asked.identity.baselines.empty()) {
-    if (!cublas_version_) cublas_version_ = run_.device.cublas_version();
-    asked.identity.cublas = *cublas_version_;
-  }
+  asked.identity.baselines = baselines_.identities(kernels);
+  if (!asked.identity.baselines.empty()) asked.identity.cublas = baselines_.cublas_version();
   return asked;
 }
 
@@ -297,7 +228,7 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Cand
   check_interrupt();
   RankRecord asked = question(op, problem, correct);
   if (run_.store.is_ranked(run_.id, asked)) return;
-  const std::vector<std::string> baselines = asked.identity.baselines;
+  const std::vector<std::string> baselines = baselines_.runnable(asked.identity.baselines);
   keep_best(correct, run_.sweep.rerank.top);
   run_.progress.stage(fmt::format("re-ranking the best {}", correct.size()));
   const std::vector<TrialRequest> requests = requests_of(correct, problem);
@@ -310,15 +241,17 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Cand
   const RankRecord record = verdict_of(std::move(asked), result, correct, requests);
   if (record.entries.empty()) return;  // a replay of a recording that was never re-ranked
   if (record.objective != run_.sweep.rerank.objective) {
-    warn(run_.options.provenance.empty()
-             ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by time",
-                           run_.device.info().name)
-             : fmt::format("energy was not {}; ranked by time", run_.options.provenance));
+    run_.report.warn(
+        run_.options.provenance.empty()
+            ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by time",
+                          run_.device.info().name)
+            : fmt::format("energy was not {}; ranked by time", run_.options.provenance));
   }
   for (const RankEntry& entry : record.entries) {
     if (entry.failure.empty()) continue;
-    warn(fmt::format("{} {} {} was dropped by the re-rank: {}", to_text(problem), entry.kernel,
-                     entry.config, entry.failure));
+    run_.report.warn(fmt::format("{} {}{} was dropped by the re-rank: {}", to_text(problem),
+                                 entry.kernel.empty() ? "the baseline " : entry.kernel + " ",
+                                 entry.config, entry.failure));
   }
   run_.store.add_rank(run_.id, record);
 }
@@ -341,7 +274,7 @@ void Tuner::rank_all_stored(const std::string& op, const Problem& problem,
     }
     const KernelSpec* kernel = kernel_of_version(trial.kernel);
     if (kernel == nullptr) {
-      warn(fmt::format(
+      run_.report.warn(fmt::format(
           "{} also has trials of {} as it was before it changed or moved: `assay best` cannot "
           "rank those with this sweep's; name the sweep: `assay best --sweep {}`",
           run_.store.path().string(), trial.kernel.name, run_.sweep.name));
@@ -376,14 +309,6 @@ const KernelSpec* Tuner::kernel_of_version(const KernelVersion& version) {
   return kernel != nullptr && run_.versions.at(name) == version ? kernel : nullptr;
 }
 
-/// Says it once.
-void Tuner::warn(const std::string& warning) {
-  std::vector<std::string>& warnings = run_.report.warnings;
-  if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) {
-    warnings.push_back(warning);
-  }
-}
-
 std::vector<TrialRequest> Tuner::requests_of(const std::vector<Candidate>& best,
                                              const Problem& problem) {
   std::vector<TrialRequest> requests;
@@ -395,6 +320,7 @@ std::vector<TrialRequest> Tuner::requests_of(const std::vector<Candidate>& best,
     }
     requests.push_back(run_.request_of(*candidate.kernel, problem, candidate.config, compiled));
     requests.back().screened_ns = candidate.median_ns;
+    requests.back().plan.baselines = baselines_.plans();
   }
   return requests;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "baselines.h"
 #include "ranking/verdict.h"
 #include "sweep_run.h"
 
@@ -33,19 +34,18 @@ class Tuner {
                    std::optional<double> max_seconds);
   void run_problem(const std::string& op, const Problem& problem);
   std::vector<const KernelSpec*> kernels_of(const std::string& op) const;
-  std::optional<double> measure_baselines(const std::string& op, const Problem& problem);
   void time_the_raced_again(const Problem& problem, std::vector<Candidate>& correct);
   void rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
   void rank_all_stored(const std::string& op, const Problem& problem,
                        const std::vector<Candidate>& correct);
-  void warn(const std::string& warning);
   std::vector<TrialRequest> requests_of(const std::vector<Candidate>& best, const Problem& problem);
   RankRecord question(const std::string& op, const Problem& problem,
                       const std::vector<Candidate>& correct);
   const KernelSpec* kernel_of_version(const KernelVersion& version);
 
   SweepRun run_;
-  std::optional<std::string> cublas_version_;                         // once it was asked for
+  Baselines baselines_;                        // of the op and the problem under way
+  std::optional<std::string> cublas_version_;  // once it was asked for
   std::map<std::string, std::unique_ptr<KernelSpec>> other_kernels_;  // null: it cannot be loaded
 };
 

@@ -14,6 +14,7 @@
   X(cublasDestroy)                \
   X(cublasSetStream)              \
   X(cublasSetMathMode)            \
+  X(cublasGemmGroupedBatchedEx)   \
   X(cublasGetStatusName)
 
 #define ASSAY_CUBLASLT_FUNCTIONS(X)       \
@@ -26,6 +27,7 @@
   X(cublasLtMatmulDescSetAttribute)       \
   X(cublasLtMatrixLayoutCreate)           \
   X(cublasLtMatrixLayoutDestroy)          \
+  X(cublasLtMatrixLayoutSetAttribute)     \
   X(cublasLtMatmulPreferenceCreate)       \
   X(cublasLtMatmulPreferenceDestroy)      \
   X(cublasLtMatmulPreferenceSetAttribute) \

@@ -53,9 +53,15 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
   cublas.check(cublas.cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB,
                                                      &op_second, sizeof op_second),
                "cublasLtMatmulDescSetAttribute");
-  first_ = make_layout(cuda_type(b.dtype), b.shape[1], b.shape[0]);
-  second_ = make_layout(cuda_type(a.dtype), a.shape[1], a.shape[0]);
-  out_ = make_layout(cuda_type(call.operand("out").dtype), gemm.n, gemm.m);
+  const auto layout_of = [&](const Operand& operand) {
+    const std::size_t rank = operand.shape.size();
+    return make_layout(cuda_type(operand.dtype), operand.shape.at(rank - 1),
+                       operand.shape.at(rank - 2), gemm.batch);
+  };
+  first_ = layout_of(b);
+  second_ = layout_of(a);
+  out_ = layout_of(call.operand("out"));
+  set_epilogue(call);
 
   cublasLtMatmulPreference_t preference = nullptr;
   cublas.check(cublas.cublasLtMatmulPreferenceCreate(&preference),
@@ -79,14 +85,46 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
   }
 }
 
-LtMatmul::Layout LtMatmul::make_layout(cudaDataType_t type, std::int64_t rows,
-                                       std::int64_t columns) const {
+void LtMatmul::set_epilogue(const OperationCall& call) {
+  const Operand* bias = call.find("bias");
+  const auto has = [&](const char* flag) { return call.options.contains(flag) && call.flag(flag); };
+  cublasLtEpilogue_t epilogue = bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  if (has("relu")) epilogue = bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+  if (has("gelu")) epilogue = bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  if (epilogue == CUBLASLT_EPILOGUE_DEFAULT) return;
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    cublas_->check(
+        cublas_->cublasLtMatmulDescSetAttribute(operation_.get(), attribute, &value, sizeof value),
+        "cublasLtMatmulDescSetAttribute");
+  };
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  if (bias == nullptr) return;
+  // One value for each row of out^T, which cuBLASLt computes.
+  if (bias->elements() != call.operand("out").shape.back()) {
+    throw oracle_failure(fmt::format("cublaslt: out has {} columns but bias {} elements",
+                                     call.operand("out").shape.back(), bias->elements()));
+  }
+  set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias->data);
+  set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(bias->dtype));
+}
+
+LtMatmul::Layout LtMatmul::make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
+                                       std::int64_t batch) const {
   cublasLtMatrixLayout_t layout = nullptr;
   cublas_->check(
       cublas_->cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
                                           static_cast<std::uint64_t>(columns), rows),
       "cublasLtMatrixLayoutCreate");
-  return {layout, cublas_->cublasLtMatrixLayoutDestroy};
+  Layout made(layout, cublas_->cublasLtMatrixLayoutDestroy);
+  if (batch == 1) return made;
+  const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const auto& value) {
+    cublas_->check(
+        cublas_->cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof value),
+        "cublasLtMatrixLayoutSetAttribute");
+  };
+  set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
+  set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, rows * columns);
+  return made;
 }
 
 void LtMatmul::enqueue(int algorithm, CUdeviceptr out) const {

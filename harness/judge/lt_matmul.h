@@ -11,12 +11,14 @@
 
 namespace assay {
 
-/// One matrix product, in every algorithm that cuBLASLt's heuristic offers for it. The first is
-/// what a user of the library gets. The fastest is what the library could give.
+/// One matrix product, or those of a stack of matrices, in every algorithm that cuBLASLt's
+/// heuristic offers for it. The first is what a user of the library gets. The fastest is what the
+/// library could give.
 class LtMatmul {
  public:
-  /// `call` is a gemm whose `out` has the dtype that the product is written in. Throws Failure when
-  /// it is no gemm, Error when cuBLASLt has no algorithm for it.
+  /// `call` is a gemm whose `out` has the dtype that the product is written in. It may have a
+  /// `bias` for each column, and the flags `relu` and `gelu`, which are done with the product.
+  /// Throws Failure when it is no gemm, Error when cuBLASLt has no algorithm for it.
   LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas, const OperationCall& call,
            cublasComputeType_t compute = CUBLAS_COMPUTE_32F);
 
@@ -37,7 +39,9 @@ class LtMatmul {
   using Layout =
       std::unique_ptr<cublasLtMatrixLayoutOpaque_t, decltype(&::cublasLtMatrixLayoutDestroy)>;
 
-  Layout make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns) const;
+  Layout make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
+                     std::int64_t batch) const;
+  void set_epilogue(const OperationCall& call);
 
   const Driver* driver_;
   CUstream stream_;

@@ -50,8 +50,9 @@ struct TrialRequest {
 /// The time of a baseline, which a user would run instead, under the same protocol.
 struct BaselineTiming {
   std::string name;    // "cublaslt_first", "cublaslt_best"
-  std::string detail;  // "algorithm 2 of 8, workspace 32 MiB"
+  std::string detail;  // "algorithm 2 of 8, workspace 32 MiB", or its steps, each timed alone
   Timing timing;
+  std::string failure = {};  // why it does not count: it is wrong, or cannot run; it has no time
 };
 
 /// The times of one entry of a re-rank: one for each round that it took part in.

@@ -68,7 +68,10 @@ std::vector<TimedEntry> timed_entries(const RerankResult& result,
     entry.tie_break = {compile.spill_bytes, compile.registers,
                        compile.static_smem_bytes + dynamic_smem_bytes(requests[i].plan)};
   }
-  for (const RerankEntry& timed : result.baselines) entries.push_back(timed_entry(timed));
+  for (const RerankEntry& timed : result.baselines) {
+    entries.push_back(timed_entry(timed));
+    if (timed.outcome.status != Status::correct) entries.back().failure = timed.outcome.message;
+  }
   return entries;
 }
 

@@ -76,6 +76,7 @@ Json entry_json(const TunedRow& entry) {
   if (!entry.baseline.empty()) {
     const bool open = entry.speedup.low <= 0 && entry.speedup.high <= 0;
     baseline = {{"name", entry.baseline},
+                {"detail", text(entry.baseline_detail)},
                 {"time_ns", number(entry.baseline_ns)},
                 {"speedup", number(entry.speedup.value)},
                 {"speedup_low", open ? Json(nullptr) : number(entry.speedup.low)},

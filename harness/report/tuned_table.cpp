@@ -267,6 +267,17 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
     }
   }
 
+  for (const BaselineRow& row : results.baselines) {
+    for (const Objective objective : kObjectives) {
+      const auto [table, question] = key_of(row, row.record.op, objective);
+      const auto entries = tables.find(table);
+      if (entries == tables.end()) continue;
+      const auto found = entries->second.find(question);
+      if (found == entries->second.end() || found->second.baseline != row.record.name) continue;
+      found->second.baseline_detail = row.record.detail;
+    }
+  }
+
   const std::map<std::string, std::string> references = references_of(results.trials);
   std::vector<TunedTable> result;
   for (auto& [key, entries] : tables) {

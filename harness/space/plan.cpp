@@ -147,7 +147,7 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
     }
     kernel.args.push_back(std::move(planned));
   }
-  kernel.launch = plan_launch({{}, {}, spec.grid, spec.block, {}, {}},
+  kernel.launch = plan_launch({{}, {}, spec.grid, spec.block, {}, spec.smem_bytes},
                               instantiate(spec.entry, sizes), evaluator);
   kernel.launch.args.resize(kernel.args.size());
   std::iota(kernel.launch.args.begin(), kernel.launch.args.end(), std::size_t{0});
@@ -156,6 +156,16 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
         evaluator.eval(*spec.sum_length, spec.entry + " sum_length", {1, kMostInt64});
   }
   return kernel;
+}
+
+std::vector<ReferencePlan> plan_steps(const std::vector<ReferenceSpec>& specs, const Config& sizes,
+                                      const Plan& plan, const Evaluator& evaluator) {
+  std::vector<ReferencePlan> steps;
+  for (const ReferenceSpec& spec : specs) {
+    steps.push_back({spec.operation, spec.operands, spec.options, {}, spec.round});
+    if (spec.kernel) steps.back().kernel = plan_own_kernel(*spec.kernel, sizes, plan, evaluator);
+  }
+  return steps;
 }
 
 }  // namespace
@@ -212,12 +222,7 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
   check_sources(plan, evaluator);
   plan_launches(kernel, evaluator, plan);
   const Config sizes = sizes_of(kernel, problem);
-  for (const ReferenceSpec& spec : kernel.reference) {
-    plan.reference.push_back({spec.operation, spec.operands, spec.options, {}, spec.round});
-    if (spec.kernel) {
-      plan.reference.back().kernel = plan_own_kernel(*spec.kernel, sizes, plan, evaluator);
-    }
-  }
+  plan.reference = plan_steps(kernel.reference, sizes, plan, evaluator);
   for (const ArgSpec& arg : kernel.args) {
     const auto* buffer = std::get_if<BufferSpec>(&arg.form);
     if (!buffer || !buffer->fill.kernel) continue;
@@ -230,6 +235,13 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
   plan.flops = evaluator.eval(kernel.flops, "work.flops", {0, kMostInt64});
   plan.bytes = evaluator.eval(kernel.bytes, "work.bytes", {0, kMostInt64});
   return plan;
+}
+
+BaselinePlan make_baseline_plan(const KernelSpec& kernel, const BaselineSpec& baseline,
+                                const Plan& plan, const DeviceInfo& device) {
+  const Evaluator evaluator(kernel, plan.problem, plan.config, device);
+  return {baseline.name,
+          plan_steps(baseline.steps, sizes_of(kernel, plan.problem), plan, evaluator)};
 }
 
 }  // namespace assay

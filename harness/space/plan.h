@@ -94,6 +94,14 @@ struct ReferencePlan {
   bool operator==(const ReferencePlan&) const = default;
 };
 
+/// What a user would run instead. Its steps are like those of a reference, and `round` is what a
+/// result is kept in.
+struct BaselinePlan {
+  std::string name;
+  std::vector<ReferencePlan> steps;
+  bool operator==(const BaselinePlan&) const = default;
+};
+
 struct Plan {
   std::string kernel;
   Problem problem;
@@ -109,6 +117,8 @@ struct Plan {
   bool deterministic = true;
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
+  /// Those of the kernels of the op that have steps. Filled in for what runs baselines.
+  std::vector<BaselinePlan> baselines = {};
 
   /// The buffers among the arguments, in their order. The pointers are into `args`.
   std::vector<const BufferPlan*> buffers() const;
@@ -128,6 +138,11 @@ std::vector<ReferenceKernelPlan*> own_kernels(Plan& plan);
 struct PlanError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// The steps of a baseline for the arguments of `plan`, which is the kernel's for this device.
+/// Throws PlanError.
+BaselinePlan make_baseline_plan(const KernelSpec& kernel, const BaselineSpec& baseline,
+                                const Plan& plan, const DeviceInfo& device);
 
 /// Evaluates the contract. Throws PlanError naming kernel, configuration, expression, value and
 /// what is allowed; UsageError when `problem` or `config` lacks a name or knows one too many.

@@ -91,8 +91,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args
                                    sum_length)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferencePlan, operation, operands, options, kernel, round)
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselinePlan, name, steps)
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, kernel, problem, config, args, launches, reference, fills,
                                    relative_tolerance, element_tolerance, absolute_tolerance,
-                                   deterministic, flops, bytes)
+                                   deterministic, flops, bytes, baselines)
 
 }  // namespace assay

@@ -56,6 +56,8 @@ void add(Canonical& canonical, const ReferenceKernelSpec& kernel) {
     canonical.line(arg.written ? "writes" : "reads", arg.name, to_text(arg.dtype), arg.shape,
                    arg.zeroed ? "zeroed" : "as is");
   }
+  if (kernel.smem_bytes) canonical.line("smem", kernel.smem_bytes);
+  for (const auto& [name, value] : kernel.define) canonical.line("define", name, value);
 }
 
 void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer) {
@@ -93,6 +95,16 @@ void add(Canonical& canonical, const std::string& name, const TensorMapSpec& map
   if (map.when) canonical.line("when", map.when);
 }
 
+void add(Canonical& canonical, const std::vector<ReferenceSpec>& steps) {
+  for (const ReferenceSpec& step : steps) {
+    canonical.line("reference", step.operation);
+    for (const auto& [operand, buffer] : step.operands) canonical.line(operand, buffer);
+    for (const auto& [option, value] : step.options) canonical.line(option, value);
+    if (step.round) canonical.line("round", to_text(*step.round));
+    if (step.kernel) add(canonical, *step.kernel);
+  }
+}
+
 /// The default has no line, as there was no choice once. What the folders hold is a part of
 /// KernelVersion::source_hash.
 void add(Canonical& canonical, const CompileSpec& compile) {
@@ -123,16 +135,16 @@ std::string contract_hash(const KernelSpec& spec) {
     }
   }
   canonical.line("work", spec.flops, spec.bytes);
-  for (const ReferenceSpec& reference : spec.reference) {
-    canonical.line("reference", reference.operation);
-    for (const auto& [operand, buffer] : reference.operands) canonical.line(operand, buffer);
-    for (const auto& [option, value] : reference.options) canonical.line(option, value);
-    if (reference.round) canonical.line("round", to_text(*reference.round));
-    if (reference.kernel) add(canonical, *reference.kernel);
-  }
+  add(canonical, spec.reference);
   canonical.line("tolerance", spec.tolerance.relative, spec.tolerance.element);
   if (spec.tolerance.absolute) canonical.line("absolute", spec.tolerance.absolute);
   canonical.line(spec.deterministic ? "deterministic" : "not deterministic");
+  return hash_hex(canonical.text());
+}
+
+std::string steps_hash(const std::vector<ReferenceSpec>& steps) {
+  Canonical canonical;
+  add(canonical, steps);
   return hash_hex(canonical.text());
 }
 

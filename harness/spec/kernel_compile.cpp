@@ -20,25 +20,6 @@ std::vector<std::filesystem::path> read_include(const YamlNode& node, const Kern
   return folders;
 }
 
-std::map<std::string, std::string> read_define(const YamlNode& node, const KernelSpec& spec) {
-  std::map<std::string, std::string> macros;
-  for (const YamlEntry& entry : node.map("a map of macros to values")) {
-    YamlNode::scalar(entry.where, entry.key).identifier("the name of a macro");
-    if (spec.symbols.find(entry.key) >= 0) {
-      throw SpecError(entry.where,
-                      fmt::format("expected a new name for a macro, found \"{}\", which "
-                                  "is a dim, a parameter, a word or a let already",
-                                  entry.key));
-    }
-    const std::string& value = entry.value->text("the value of a macro");
-    if (!std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; })) {
-      entry.value->fail_expected("the value of a macro, of ASCII characters on one line");
-    }
-    macros[entry.key] = value;
-  }
-  return macros;
-}
-
 ExprSpec read_maxrregcount(const YamlNode& node, const KernelSpec& spec) {
   ExprSpec limit = read_expr(node, spec.symbols);
   const std::map<int, std::string> varying = dependents(spec, spec.dims);
@@ -53,13 +34,37 @@ ExprSpec read_maxrregcount(const YamlNode& node, const KernelSpec& spec) {
   return limit;
 }
 
+/// The macros of the kernel's own source, in which other names are macros already.
+std::map<std::string, std::string> read_own_define(const YamlNode& node, const KernelSpec& spec) {
+  for (const YamlEntry& entry : node.map("a map of macros to values")) {
+    if (spec.symbols.find(entry.key) < 0) continue;
+    throw SpecError(entry.where, fmt::format("expected a new name for a macro, found \"{}\", which "
+                                             "is a dim, a parameter, a word or a let already",
+                                             entry.key));
+  }
+  return read_define(node);
+}
+
 }  // namespace
+
+std::map<std::string, std::string> read_define(const YamlNode& node) {
+  std::map<std::string, std::string> macros;
+  for (const YamlEntry& entry : node.map("a map of macros to values")) {
+    YamlNode::scalar(entry.where, entry.key).identifier("the name of a macro");
+    const std::string& value = entry.value->text("the value of a macro");
+    if (!std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; })) {
+      entry.value->fail_expected("the value of a macro, of ASCII characters on one line");
+    }
+    macros[entry.key] = value;
+  }
+  return macros;
+}
 
 CompileSpec read_compile(const YamlNode& node, const KernelSpec& spec) {
   const YamlMap map(node, "compile", {}, {"include", "define", "std", "fast_math", "maxrregcount"});
   CompileSpec compile;
   if (const YamlNode* include = map.find("include")) compile.include = read_include(*include, spec);
-  if (const YamlNode* define = map.find("define")) compile.define = read_define(*define, spec);
+  if (const YamlNode* define = map.find("define")) compile.define = read_own_define(*define, spec);
   if (const YamlNode* std = map.find("std")) {
     compile.std = std->one_of("a standard of C++", {"17", "20"}) == "17" ? 17 : 20;
   }

@@ -72,7 +72,7 @@ KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
   spec.bytes = read_expr(work["bytes"], spec.symbols);
   spec.reference = read_reference(map["reference"], spec);
   if (const YamlNode* baseline = map.find("baseline")) {
-    spec.baseline = read_baseline(*baseline, spec.reference);
+    spec.baseline = read_baseline(*baseline, spec);
   }
   if (const YamlNode* tolerance = map.find("tolerance")) {
     spec.tolerance = read_tolerance(*tolerance);

@@ -37,6 +37,9 @@ std::map<int, std::string> dependents(const KernelSpec& spec,
 /// `spec` has its names already.
 CompileSpec read_compile(const YamlNode& node, const KernelSpec& spec);
 
+/// Macros and their values.
+std::map<std::string, std::string> read_define(const YamlNode& node);
+
 std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols);
 
 /// Reads how each input of `spec` is made; `args` is where its arguments stand.
@@ -59,8 +62,8 @@ OptionValue read_option(const YamlNode& node, const OptionRow& row);
 /// Checks that the steps compute every output of `spec`, all of which but its reference is known.
 std::vector<ReferenceSpec> read_reference(const YamlNode& node, const KernelSpec& spec);
 
-std::vector<std::string> read_baseline(const YamlNode& node,
-                                       const std::vector<ReferenceSpec>& reference);
+/// `spec` has its reference already.
+std::vector<BaselineSpec> read_baseline(const YamlNode& node, const KernelSpec& spec);
 
 ToleranceSpec read_tolerance(const YamlNode& node);
 
@@ -69,5 +72,7 @@ std::int64_t read_size(const YamlNode& node);
 
 /// See KernelSpec::contract_hash.
 std::string contract_hash(const KernelSpec& spec);
+/// See BaselineSpec::hash.
+std::string steps_hash(const std::vector<ReferenceSpec>& steps);
 
 }  // namespace assay

@@ -42,16 +42,34 @@ DType read_round(const YamlNode& node, const std::optional<Role>& role) {
   return *parse_dtype(node.one_of("a dtype to round to", {"bf16", "f16"}));
 }
 
-ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec& kernel) {
-  const auto& entries = node.map("an operation: {gemm: {a: A, b: B, out: C}}");
+/// Checks what is particular to cuBLASLt's product: its operands and its epilogue.
+void check_product(const YamlMap& map, std::size_t rank) {
+  if (rank != 2 && rank != 3) {
+    map["a"].fail(
+        fmt::format("expected a matrix, or a stack of them, found \"{}\" with {} dimensions",
+                    map["a"].text("a buffer"), rank));
+  }
+  if (map.find("relu") && map.find("gelu")) {
+    map.find("gelu")->fail("expected relu or gelu, found both");
+  }
+}
+
+}  // namespace
+
+ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec& kernel,
+                        Steps of) {
+  const bool reference = of == Steps::reference;
+  const auto& entries = node.map(reference ? "an operation: {gemm: {a: A, b: B, out: C}}"
+                                           : "a step: {cublaslt: {a: A, b: B, out: C}}");
   if (entries.size() != 1) {
     node.fail(fmt::format("expected one operation in each item, found {}", entries.size()));
   }
   const YamlEntry& entry = entries.front();
-  if (entry.key == kReferenceKernel) return read_reference_kernel(entry, tensors, kernel);
-  std::vector<std::string> known = names_of(operations());
+  if (entry.key == kReferenceKernel) return read_reference_kernel(entry, tensors, kernel, of);
+  const auto& rows = reference ? operations() : baseline_operations();
+  std::vector<std::string> known = names_of(rows);
   known.emplace_back(kReferenceKernel);
-  const auto& row = row_of(operations(), "operation",
+  const auto& row = row_of(rows, "operation",
                            YamlNode::scalar(entry.where, entry.key).one_of("an operation", known));
   std::vector<std::string> operands, others = names_of(row.options);
   for (const OperandRow& input : row.inputs) {
@@ -77,15 +95,19 @@ ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec
     inputs.emplace(input.name, tensor);
     spec.operands.emplace(input.name, tensor.name);
   }
+  if (!reference && row.id == OperationId::gemm) check_product(map, common_rank);
   for (const OperandRow& output : row.outputs) {
     const YamlNode& name = map[output.name];
     const std::size_t rank = output.rank == 0 ? common_rank : output.rank;
     Tensor& tensor = tensors.write(name, rank);
     check_operand(name, output, tensor, rank, nullptr);
-    // The worker keeps what is neither f64 nor an integer in f32, and what is made of f64 in f64.
-    if (tensor.dtype != DType::f64 && is_floating(tensor.dtype)) tensor.dtype = DType::f32;
+    // The worker keeps what is neither f64 nor an integer in f32, and what is made of f64 in f64. A
+    // baseline writes the outputs as they are.
+    const bool kept = reference || !tensor.role;
+    if (kept && tensor.dtype != DType::f64 && is_floating(tensor.dtype)) tensor.dtype = DType::f32;
     if (!tensor.role && wide) tensor.dtype = DType::f64;
     if (const YamlNode* round = map.find("round")) spec.round = read_round(*round, tensor.role);
+    if (!reference && spec.round) tensor.dtype = *spec.round;
     spec.operands.emplace(output.name, tensor.name);
   }
   for (const OptionRow& option : row.options) {
@@ -94,8 +116,6 @@ ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec
   }
   return spec;
 }
-
-}  // namespace
 
 OptionValue read_option(const YamlNode& node, const OptionRow& row) {
   if (std::holds_alternative<bool>(row.otherwise)) return node.boolean(row.name);
@@ -106,31 +126,10 @@ std::vector<ReferenceSpec> read_reference(const YamlNode& node, const KernelSpec
   Tensors tensors(spec.args);
   std::vector<ReferenceSpec> reference;
   for (const YamlPtr& item : node.list("a list of operations")) {
-    reference.push_back(read_step(*item, tensors, spec));
+    reference.push_back(read_step(*item, tensors, spec, Steps::reference));
   }
   tensors.check_complete(node);
   return reference;
-}
-
-std::vector<std::string> read_baseline(const YamlNode& node,
-                                       const std::vector<ReferenceSpec>& reference) {
-  std::vector<std::string> names;
-  if (node.is_empty_list()) return names;
-  for (const YamlPtr& item : node.list("a list of baselines")) {
-    const auto& row =
-        row_of(baselines(), "baseline", item->one_of("a baseline", names_of(baselines())));
-    if (reference.size() != 1 || reference.front().operation != row.only) {
-      std::vector<std::string_view> found;
-      for (const ReferenceSpec& spec : reference) found.push_back(spec.operation);
-      item->fail(fmt::format("expected a reference that is one {} for the baseline {}, found {}",
-                             row.only, row.name, fmt::join(found, ", ")));
-    }
-    if (std::find(names.begin(), names.end(), row.name) != names.end()) {
-      item->fail(fmt::format("duplicate baseline \"{}\"", row.name));
-    }
-    names.emplace_back(row.name);
-  }
-  return names;
 }
 
 ToleranceSpec read_tolerance(const YamlNode& node) {

@@ -54,6 +54,8 @@ struct ReferenceKernelSpec {
   std::vector<ExprSpec> block;              // 1 to 3
   std::optional<ExprSpec> sum_length = {};  // how many terms an element sums; 1 otherwise
   Location source_where = {}, entry_where = {}, args_where = {};
+  std::optional<ExprSpec> smem_bytes = {};         // of a baseline's kernel
+  std::map<std::string, std::string> define = {};  // likewise: its macros
 };
 
 /// How an input is made: by a generator ({name: uniform, low: 0}), of another input
@@ -145,6 +147,13 @@ struct ReferenceSpec {
   std::optional<DType> round = {};  // what a chain of kernels would keep the result in
 };
 
+/// What a user would run instead.
+struct BaselineSpec {
+  std::string name;
+  std::vector<ReferenceSpec> steps = {};  // none: cuBLASLt's product, which is the whole reference
+  std::string hash = {};                  // of the steps, but for what their sources hold
+};
+
 /// Overrides of the limits that are otherwise derived from the output's dtype and the sum's length.
 struct ToleranceSpec {
   std::optional<double> relative;       // on the relative Frobenius norm
@@ -177,7 +186,7 @@ struct KernelSpec {
   ExprSpec flops;
   ExprSpec bytes;
   std::vector<ReferenceSpec> reference;
-  std::vector<std::string> baseline;
+  std::vector<BaselineSpec> baseline;
   ToleranceSpec tolerance;
   bool deterministic = true;
   Problem smoke;

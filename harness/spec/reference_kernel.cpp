@@ -14,7 +14,8 @@ namespace {
 
 /// `A`, `{name: A, dtype: f32}`, or `{name: mean, shape: [M]}` for a new result.
 ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
-                                         const KernelSpec& spec, const FixedExprs& exprs) {
+                                         const KernelSpec& spec, const FixedExprs& exprs,
+                                         Steps of) {
   const bool detailed = node.kind() == YamlNode::Kind::map;
   std::optional<YamlMap> map;
   const std::vector<std::string> required = {"name"}, optional = {"dtype", "shape", "init"};
@@ -67,6 +68,10 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
   if (shape) arg.shape = exprs.list(*shape, 8);
   if (arg.updated) refuse_details("what is updated in place");
   Tensor& tensor = tensors.write(name, arg.shape.size());
+  if (dtype && tensor.role && of == Steps::baseline) {
+    dtype->fail(
+        fmt::format("expected a dtype only for a new result, found one for \"{}\"", arg.name));
+  }
   if (dtype) {
     const DType asked = read_dtype(*dtype);
     if (tensor.role && (!is_floating(tensor.dtype) || !is_floating(asked)) &&
@@ -86,14 +91,18 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
 }  // namespace
 
 ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
-                                    const KernelSpec& spec) {
-  const FixedExprs exprs(spec, "reference");
-  const YamlMap map(*entry.value, "a reference kernel",
-                    {"source", "entry", "args", "grid", "block"}, {"sum_length"});
+                                    const KernelSpec& spec, Steps of) {
+  const bool reference = of == Steps::reference;
+  const FixedExprs exprs(spec, reference ? "reference" : "baseline");
+  const std::vector<std::string> required = {"source", "entry", "args", "grid", "block"};
+  const YamlMap map(*entry.value, reference ? "a reference kernel" : "a baseline's kernel",
+                    required,
+                    reference ? std::vector<std::string>{"sum_length"}
+                              : std::vector<std::string>{"define", "smem_bytes"});
   ReferenceKernelSpec kernel;
   std::set<std::string> seen;
   for (const YamlPtr& item : map["args"].list("a list of arguments")) {
-    kernel.args.push_back(read_kernel_arg(*item, tensors, spec, exprs));
+    kernel.args.push_back(read_kernel_arg(*item, tensors, spec, exprs, of));
     if (!seen.insert(kernel.args.back().name).second) {
       item->fail(fmt::format("duplicate argument \"{}\"", kernel.args.back().name));
     }
@@ -103,6 +112,15 @@ ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
     map["args"].fail("expected an output, or a new result, among the arguments, found none");
   }
   if (const YamlNode* length = map.find("sum_length")) kernel.sum_length = exprs.one(*length);
+  if (const YamlNode* bytes = map.find("smem_bytes")) kernel.smem_bytes = exprs.one(*bytes);
+  if (const YamlNode* define = map.find("define")) {
+    kernel.define = read_define(*define);
+    for (const std::string& dim : spec.dims) {
+      if (!kernel.define.contains(dim)) continue;
+      define->fail(
+          fmt::format("expected other macros than the sizes, which are set, found \"{}\"", dim));
+    }
+  }
   read_source_and_size(map, spec, exprs, kernel);
   return {entry.key, {}, {}, entry.where, std::move(kernel)};
 }

@@ -50,8 +50,14 @@ class Tensors {
   std::vector<Tensor> tensors_;
 };
 
+/// Whose steps are read.
+enum class Steps { reference, baseline };
+
+/// A step: a named operation, or a kernel of the user's own.
+ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec& spec, Steps of);
+
 /// `kernel: {source: ref.cu, ..}`: a step that is a kernel of the user's own.
 ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
-                                    const KernelSpec& spec);
+                                    const KernelSpec& spec, Steps of);
 
 }  // namespace assay

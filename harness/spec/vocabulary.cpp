@@ -125,8 +125,19 @@ const std::vector<DerivationRow>& derivations() {
   return rows;
 }
 
-const std::vector<BaselineEntry>& baselines() {
-  static const std::vector<BaselineEntry> rows = {{BaselineId::cublaslt, "cublaslt", "gemm"}};
+const std::vector<OperationRow>& baseline_operations() {
+  static const std::vector<OperationRow> rows = [] {
+    std::vector<OperationRow> made = {
+        {OperationId::gemm,
+         kCublasLt,
+         {{"a", 0, kFloats}, {"b", 0, kFloats, "a"}, {"bias", 1, kFloats, {}, true}},
+         {{"out", 0, kFloats}},
+         {{"transpose_a", false}, {"transpose_b", false}, {"relu", false}, {"gelu", false}}}};
+    for (const OperationRow& row : operations()) {
+      if (row.id != OperationId::gemm) made.push_back(row);
+    }
+    return made;
+  }();
   return rows;
 }
 

@@ -134,16 +134,13 @@ inline constexpr std::string_view kFillKernel = "kernel", kFillFile = "file";
 /// Stands among the arguments of a kernel that fills an input, for a number that tells draws apart.
 inline constexpr std::string_view kSeed = "seed";
 
-enum class BaselineId { cublaslt };
+/// The baseline that needs no steps: cuBLASLt, for a reference that is one `gemm`. It is also a
+/// step of other baselines.
+inline constexpr std::string_view kCublasLt = "cublaslt";
 
-/// A baseline: what a user would run instead. `only` is the operation that it computes, which must
-/// be the whole reference.
-struct BaselineEntry {
-  BaselineId id;
-  std::string_view name;
-  std::string_view only;
-};
-const std::vector<BaselineEntry>& baselines();
+/// What the steps of a baseline may be: the operations of references, but for the products, which
+/// are NVIDIA's: `cublaslt`, of matrices or of stacks of them, and `grouped_gemm`.
+const std::vector<OperationRow>& baseline_operations();
 
 /// What happens on the GPU before a sample.
 ///

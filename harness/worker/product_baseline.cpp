@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "judge/operations/gemm.h"
-#include "spec/vocabulary.h"
 #include "worker/prepared_trial.h"
 
 namespace assay {
@@ -47,33 +46,12 @@ const std::vector<int>& ProductBaseline::best_algorithms(WorkerState& worker) {
   return known;
 }
 
-void require_baseline(const std::string& name) {
-  switch (row_of(baselines(), "baseline", name).id) {
-    case BaselineId::cublaslt:  // which ProductBaseline is
-      return;
+std::vector<int> ProductBaseline::ways(WorkerState& worker) {
+  std::vector<int> algorithms{0};
+  for (const int algorithm : best_algorithms(worker)) {
+    if (algorithm != 0) algorithms.push_back(algorithm);
   }
-}
-
-std::vector<BaselineTiming> time_baselines(WorkerState& worker, const TrialRequest& request,
-                                           const std::vector<std::string>& baselines) {
-  std::vector<BaselineTiming> timings;
-  for (const std::string& name : baselines) {
-    require_baseline(name);
-    worker.enter_problem(request.plan.problem);
-    worker.arena.reserve(arena_bytes(request.plan));
-    ProductBaseline baseline(worker, request);
-    const int best = baseline.best_algorithms(worker).front();
-    const auto time = [&](int algorithm) {
-      baseline.enqueue(algorithm);  // loads its kernel
-      worker.synchronise();
-      return worker.measure(baseline.timed(algorithm), request.measure);
-    };
-    const Timing first = time(0);
-    timings.push_back({name + "_first", baseline.product->describe(0), first});
-    timings.push_back(
-        {name + "_best", baseline.product->describe(best), best == 0 ? first : time(best)});
-  }
-  return timings;
+  return algorithms;
 }
 
 }  // namespace assay

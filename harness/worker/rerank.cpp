@@ -268,7 +268,9 @@ void Race::check_candidates() {
 RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>& candidates,
                             const std::vector<std::string>& baselines, const RerankSpec& spec,
                             int num_workers) {
-  for (const std::string& name : baselines) require_baseline(name);
+  for (const std::string& name : baselines) {
+    for (const TrialRequest& candidate : candidates) require_baseline(candidate.plan, name);
+  }
   RerankResult result;
   result.candidates.resize(candidates.size());
   if (candidates.empty()) return result;

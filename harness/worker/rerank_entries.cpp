@@ -31,19 +31,6 @@ const RunnableEntry* fastest(const EntryGroup& group) {
   return best;
 }
 
-Outcome entry_outcome(WorkerState& worker, const Work& work) {
-  return worker.guarded([&] {
-    try {
-      work();
-      return Outcome{};
-    } catch (const CudaError&) {
-      throw;
-    } catch (const Error& error) {
-      throw Failure(Status::runtime, "baseline", error.what());
-    }
-  });
-}
-
 RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest>& requests,
                              const std::vector<std::string>& baseline_names, RerankResult& result)
     : worker_(worker), requests_(requests) {
@@ -77,7 +64,7 @@ RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest
     BaselineGroup& baseline = baselines.emplace_back();
     baseline.name = name;
     const Outcome outcome = entry_outcome(worker, [&] { enter_baseline(baseline); });
-    baseline.entries.resize(baseline.algorithms.size());
+    baseline.entries.resize(baseline.ways.size());
     for (std::size_t i = 0; i < baseline.entries.size(); ++i) {
       baseline.entries[i].outcome = outcome;
       if (i >= baseline.runnables.size()) baseline.runnables.emplace_back();
@@ -96,16 +83,15 @@ void RerankEntries::enter_candidate(const TrialRequest& request, RunnableEntry& 
 }
 
 void RerankEntries::enter_baseline(BaselineGroup& baseline) {
-  baseline.products.push_back(std::make_unique<ProductBaseline>(worker_, requests_.front()));
-  ProductBaseline& product = *baseline.products.back();
+  baseline.prepared.push_back(make_baseline(worker_, requests_.front(), baseline.name));
+  Baseline& prepared = *baseline.prepared.back();
   if (baseline.runnables.empty()) {
-    for (const int algorithm : product.best_algorithms(worker_)) {
-      if (algorithm != 0) baseline.algorithms.push_back(algorithm);
-    }
-    baseline.runnables.resize(baseline.algorithms.size());
+    prepared.check();
+    baseline.ways = prepared.ways(worker_);
+    baseline.runnables.resize(baseline.ways.size());
   }
-  for (std::size_t i = 0; i < baseline.algorithms.size(); ++i) {
-    baseline.runnables[i].works.push_back(product.timed(baseline.algorithms[i]));
+  for (std::size_t i = 0; i < baseline.ways.size(); ++i) {
+    baseline.runnables[i].works.push_back(prepared.timed(baseline.ways[i]));
     baseline.runnables[i].works.back().launch();
   }
   worker_.synchronise();
@@ -184,11 +170,16 @@ std::vector<RerankEntry> RerankEntries::baseline_entries() const {
   std::vector<RerankEntry> entries;
   for (const BaselineGroup& baseline : baselines) {
     const RunnableEntry* best = fastest(baseline.runnables);
-    const RerankEntry& first = baseline.entries.front();
-    for (const auto& [suffix, entry] :
-         {std::pair{"_first", &first}, std::pair{"_best", best ? best->entry : &first}}) {
+    const std::vector<std::string> names = names_of_times(requests_.front(), baseline.name);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const RerankEntry* entry = &baseline.entries.front();
+      if (names[i].ends_with("_best")) {
+        entry = best ? best->entry : entry;
+      } else if (i < baseline.entries.size()) {
+        entry = &baseline.entries[i];
+      }
       entries.push_back(*entry);
-      entries.back().name = baseline.name + suffix;
+      entries.back().name = names[i];
     }
   }
   return entries;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/baseline.h"
 #include "worker/prepared_trial.h"
-#include "worker/product_baseline.h"
 #include "worker/worker_state.h"
 
 namespace assay {
@@ -26,21 +26,17 @@ struct RunnableEntry {
 /// The candidates, or the algorithms of one baseline. An entry competes only within its group.
 using EntryGroup = std::vector<RunnableEntry>;
 
-/// A baseline's first choice and its other algorithms that may be its best.
+/// A baseline's first choice and its other ways that may be its best.
 struct BaselineGroup {
   std::string name;
-  std::vector<int> algorithms{0};
-  std::vector<std::unique_ptr<ProductBaseline>> products;  // one for each allocation
-  std::vector<RerankEntry> entries;                        // one for each algorithm
-  EntryGroup runnables;                                    // one for each algorithm
+  std::vector<int> ways{0};
+  std::vector<std::unique_ptr<Baseline>> prepared;  // one for each allocation
+  std::vector<RerankEntry> entries;                 // one for each way
+  EntryGroup runnables;                             // one for each way
 };
 
 /// The fastest entry that is still timed; null when there is none.
 const RunnableEntry* fastest(const EntryGroup& group);
-
-/// Runs `work` and returns its outcome. An error of cuBLAS is a failure of the baseline and does
-/// not end the sweep.
-Outcome entry_outcome(WorkerState& worker, const Work& work);
 
 /// The entries of a re-rank, and their allocations. An *allocation* is memory for the outputs, a
 /// copy of the inputs and a copy of everyone's code. Rounds use one allocation after another.
@@ -57,7 +53,7 @@ class RerankEntries {
 
   std::size_t num_allocations() const { return num_allocations_; }
   std::vector<RunnableEntry*> all();
-  /// First choice and best of each baseline.
+  /// Of each baseline those of names_of_times().
   std::vector<RerankEntry> baseline_entries() const;
 
   EntryGroup candidates;  // the first led the screening, the last is its duplicate

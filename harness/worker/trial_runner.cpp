@@ -11,8 +11,8 @@
 #include "base/stats.h"
 #include "cuda/device_query.h"
 #include "judge/ceilings.h"
+#include "worker/baseline.h"
 #include "worker/prepared_trial.h"
-#include "worker/product_baseline.h"
 #include "worker/rerank.h"
 #include "worker/worker_state.h"
 

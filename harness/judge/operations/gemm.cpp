@@ -83,21 +83,24 @@ GemmShape gemm_shape(const OperationCall& call) {
   GemmShape gemm;
   gemm.transpose_a = call.flag("transpose_a");
   gemm.transpose_b = call.flag("transpose_b");
-  gemm.m = a.shape.at(gemm.transpose_a ? 1 : 0);
-  gemm.k = a.shape.at(gemm.transpose_a ? 0 : 1);
-  gemm.n = b.shape.at(gemm.transpose_b ? 0 : 1);
+  const std::size_t rank = a.shape.size(), stacked = rank == 3 ? 1 : 0;
+  gemm.m = a.shape.at(stacked + (gemm.transpose_a ? 1 : 0));
+  gemm.k = a.shape.at(stacked + (gemm.transpose_a ? 0 : 1));
+  gemm.n = b.shape.at(stacked + (gemm.transpose_b ? 0 : 1));
+  if (stacked == 1) gemm.batch = a.shape[0];
   gemm.dtype = a.dtype;
-  if (b.shape.at(gemm.transpose_b ? 1 : 0) != gemm.k) {
+  if (b.shape.at(stacked + (gemm.transpose_b ? 1 : 0)) != gemm.k ||
+      (stacked == 1 && b.shape[0] != gemm.batch)) {
     throw oracle_failure(fmt::format("gemm: a [{}] and b [{}] do not fit", fmt::join(a.shape, ","),
                                      fmt::join(b.shape, ",")));
   }
   const auto out = call.operands.find("out");
-  if (out != call.operands.end() && out->second.shape != std::vector{gemm.m, gemm.n}) {
+  if (out != call.operands.end() && out->second.shape != gemm.out(rank)) {
     throw oracle_failure(fmt::format(
         "gemm: out is [{}], but the product of a [{}] and b [{}] is not",
         fmt::join(out->second.shape, ","), fmt::join(a.shape, ","), fmt::join(b.shape, ",")));
   }
-  if (std::max({gemm.m, gemm.n, gemm.k}) > std::numeric_limits<int>::max()) {
+  if (std::max({gemm.m, gemm.n, gemm.k, gemm.batch}) > std::numeric_limits<int>::max()) {
     throw oracle_failure("gemm: a dimension is larger than 2147483647");
   }
   return gemm;

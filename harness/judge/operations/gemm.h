@@ -4,11 +4,16 @@
 
 namespace assay {
 
-/// The sizes of a `gemm`: out[m,n] = a @ b.
+/// The sizes of a product: out[m,n] = a @ b, or of `batch` of them where the operands are stacks of
+/// matrices.
 struct GemmShape {
-  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
   bool transpose_a = false, transpose_b = false;
   DType dtype = DType::f32;  // of a and b
+
+  std::vector<std::int64_t> out(std::size_t rank) const {
+    return rank == 3 ? std::vector{batch, m, n} : std::vector{m, n};
+  }
 };
 
 /// From a, b and the flags; `out` need not be known yet. Throws Failure `oracle` saying which

@@ -53,7 +53,7 @@ TEST(LoadKernel, ReadsLaunchesAndReference) {
               ElementsAre(Pair("a", "A"), Pair("b", "B"), Pair("out", "C")));
   EXPECT_THAT(kernel.reference[0].options, ElementsAre(Pair("transpose_a", OptionValue(false)),
                                                        Pair("transpose_b", OptionValue(true))));
-  EXPECT_THAT(kernel.baseline, ElementsAre("cublaslt"));
+  EXPECT_THAT(kernel.baseline, ElementsAre(testing::Field(&BaselineSpec::name, "cublaslt")));
   EXPECT_DOUBLE_EQ(*kernel.tolerance.relative, 0.01);
   EXPECT_DOUBLE_EQ(*kernel.tolerance.element, 2.5);
 }

@@ -26,7 +26,7 @@ using Blocks = std::multiset<std::int64_t>;
 
 class TunerInterrupt : public TunerTest {
  protected:
-  TunerInterrupt() { sweep_.kernels[0].baseline = {"cublaslt"}; }
+  TunerInterrupt() { sweep_.kernels[0].baseline = {BaselineSpec{"cublaslt"}}; }
 
   /// Runs the sweep in a process of its own, because the flag that a signal sets stays set. True
   /// when it ended with Interrupted, with the compiler told to stop.

@@ -44,7 +44,7 @@ TEST_F(TunerTest, TriesEachConfigurationOnceAndRanksTheBest) {
 }
 
 TEST_F(TunerTest, RunAgainItMeasuresNothing) {
-  sweep_.kernels[0].baseline = {"cublaslt"};
+  sweep_.kernels[0].baseline = {BaselineSpec{"cublaslt"}};
   run();
   ScriptedDevice idle;
   ScriptedCompiler unused;
@@ -316,7 +316,7 @@ TEST_F(TunerTest, RacesWhatWasStoredBeforeAndNoOtherProblem) {
 }
 
 TEST_F(TunerTest, BaselinesAreTimedOnceForEachOpAndProblem) {
-  sweep_.kernels[0].baseline = {"cublaslt"};
+  sweep_.kernels[0].baseline = {BaselineSpec{"cublaslt"}};
   add_kernel(sweep_, "add_too");
   sweep_.problems.push_back({{"N", 2000}});
   run();
@@ -360,7 +360,7 @@ TEST_F(TunerTest, AKernelForOtherDevicesIsLeftOutWithAWarning) {
 class LostDevice : public TunerTest, public testing::WithParamInterface<std::string> {
  protected:
   LostDevice() {
-    sweep_.kernels[0].baseline = {"cublaslt"};
+    sweep_.kernels[0].baseline = {BaselineSpec{"cublaslt"}};
     if (GetParam() == "baseline") {
       device_.on_baselines = [](const TrialRequest&,
                                 const std::vector<std::string>&) -> std::vector<BaselineTiming> {

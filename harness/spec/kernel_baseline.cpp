@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "spec/kernel_parts.h"
+#include "spec/reference_tensors.h"
+
+namespace assay {
+namespace {
+
+// What tables add to the name of a baseline that can be run in several ways.
+constexpr std::string_view kWays[] = {"_first", "_best", "_graph"};
+
+void require_one_product(const YamlNode& node, const std::vector<ReferenceSpec>& reference) {
+  if (reference.size() == 1 && reference.front().operation == "gemm") return;
+  std::vector<std::string_view> found;
+  for (const ReferenceSpec& spec : reference) found.push_back(spec.operation);
+  node.fail(
+      fmt::format("expected a reference that is one gemm for the baseline {}, found {}; give "
+                  "the baseline a name and its steps",
+                  kCublasLt, fmt::join(found, ", ")));
+}
+
+/// `name: [steps]`
+BaselineSpec read_alternative(const YamlNode& node, const KernelSpec& spec) {
+  const auto& entries = node.map("a baseline: cublaslt, or {name: [its steps]}");
+  if (entries.size() != 1) {
+    node.fail(fmt::format("expected one baseline in each item, found {}", entries.size()));
+  }
+  const YamlEntry& entry = entries.front();
+  const YamlNode name = YamlNode::scalar(entry.where, entry.key);
+  BaselineSpec baseline{name.identifier("the name of a baseline")};
+  for (const std::string_view way : kWays) {
+    if (!baseline.name.ends_with(way)) continue;
+    name.fail(fmt::format("expected a name that does not end in {}, which tables add, found \"{}\"",
+                          way, baseline.name));
+  }
+  Tensors tensors(spec.args);
+  for (const YamlPtr& item : entry.value->list("a list of steps")) {
+    baseline.steps.push_back(read_step(*item, tensors, spec, Steps::baseline));
+  }
+  tensors.check_complete(*entry.value);
+  baseline.hash = steps_hash(baseline.steps);
+  return baseline;
+}
+
+}  // namespace
+
+std::vector<BaselineSpec> read_baseline(const YamlNode& node, const KernelSpec& spec) {
+  std::vector<BaselineSpec> baselines;
+  if (node.is_empty_list()) return baselines;
+  for (const YamlPtr& item : node.list("a list of baselines")) {
+    BaselineSpec baseline;
+    if (item->kind() == YamlNode::Kind::map) {
+      baseline = read_alternative(*item, spec);
+    } else {
+      baseline.name = item->one_of("a baseline", {std::string(kCublasLt)});
+      require_one_product(*item, spec.reference);
+    }
+    if (std::any_of(baselines.begin(), baselines.end(),
+                    [&](const BaselineSpec& other) { return other.name == baseline.name; })) {
+      item->fail(fmt::format("duplicate baseline \"{}\"", baseline.name));
+    }
+    baselines.push_back(std::move(baseline));
+  }
+  return baselines;
+}
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Baselines of several steps on the stand-in GPU, which runs vector_add, and whose relu changes
+# nothing: the fastest that is right counts, a wrong one is named, and a verdict is of what they are.
+# Arguments: the program, the tree, the folder of the stand-in for libcuda.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+
+cp "$tree/kernels/vector_add.cu" .
+cat >old.cu <<'CUDA'
+extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * SIZE + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+CUDA
+cat >vector_add.yaml <<'YAML'
+kernel: vector_add
+op: add_f32
+arch: [80]
+dims: [N]
+params: {BLOCK: [64, 128], VECTOR: [1], ITEMS: [1]}
+args:
+  - {name: A, dtype: f32, shape: [N], role: in}
+  - {name: B, dtype: f32, shape: [N], role: in}
+  - {name: C, dtype: f32, shape: [N], role: out}
+  - {name: N, dtype: i32, value: N}
+launches: [{grid: [cdiv(N, BLOCK)], block: [BLOCK]}]
+work: {flops: N, bytes: 12 * N}
+reference: [{add: {a: A, b: B, out: C}}]
+baseline:
+  - old: [{kernel: {source: old.cu, entry: vector_add, args: [A, B, C, N], grid: [cdiv(N, 256)],
+                    block: [256], define: {SIZE: 256}}}]
+  - chain: [{add: {a: A, b: B, out: X}}, {relu: {x: X, out: C}}]
+  - wrong: [{mul: {a: A, b: B, out: C}}]
+smoke: {N: 1000}
+YAML
+
+sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
+query() { sqlite3 x.db "$1"; }
+
+sweep || fail "exit $?"
+grep -q 'N=1000: the baseline wrong does not count: C\[0\] is' output || fail "a wrong baseline is unnamed"
+[[ $(query "SELECT group_concat(name, ' ') FROM (SELECT name FROM baseline ORDER BY name)") == \
+  'chain chain_graph old' ]] || fail "stored: $(query 'SELECT name FROM baseline')"
+[[ $(query "SELECT group_concat(config, ' ') FROM (SELECT config FROM rank_entry WHERE kernel = ''
+  ORDER BY config)") == 'chain chain_graph old' ]] || fail "not all that are right are re-ranked"
+"$assay" best --db x.db --json >output 2>&1
+grep -q '"name": "chain_graph"' output || fail "the fastest baseline is another"
+grep -qE '"detail": "add [0-9.]+ us, relu [0-9.]+ us"' output || fail "its parts are not shown"
+"$assay" best --db x.db >output 2>&1
+grep -q 'vs chain_graph' output || fail "the table does not name it"
+
+# A stored verdict is of these baselines.
+sweep || fail "again: exit $?"
+[[ $(query 'SELECT count(*) FROM rank') -eq 1 ]] || fail "the same baselines are timed again"
+echo '// edited' >>old.cu
+sweep || fail "with another source: exit $?"
+grep -q '2 of 2 trials: 0 now, 2 kept' output || fail "a baseline's source changes the trials"
+[[ $(query 'SELECT count(*) FROM rank') -eq 2 ]] || fail "an edited source leaves the verdict"
+sed -i 's/block: \[256\]/block: [128]/; s/cdiv(N, 256)/cdiv(N, 128)/' vector_add.yaml
+sweep || fail "with another configuration: exit $?"
+[[ $(query 'SELECT count(*) FROM rank') -eq 3 ]] || fail "an edited step leaves the verdict"
+[[ $(query "SELECT count(*) FROM baseline WHERE name = 'old'") -eq 3 ]] || fail "an old time is reused"
+
+# Mistakes have a place, also where there is no GPU.
+sed -i 's/\bentry: vector_add/entry: add/' vector_add.yaml
+for device in 0 none; do
+  sweep --device $device
+  [[ $? -eq 2 ]] || fail "an entry that is not there: not exit 2"
+  grep -q 'vector_add.yaml:15:44: expected a kernel of old.cu, found' output || fail "no place"
+done
+echo ok

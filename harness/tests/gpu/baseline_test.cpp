@@ -1,0 +1,157 @@
+// Baselines of several steps: cuBLASLt with its epilogues and of stacks of matrices, cuBLAS's
+// grouped product, operations of the harness, kernels of one's own; each right, and wrong once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "gpu_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+class BaselineTest : public test::RunnerTest {
+ protected:
+  /// Why each baseline of a contract does not count, by the name of its time: nothing if it does.
+  /// The kernel of the contract never runs.
+  std::map<std::string, std::string> failures_of(const std::string& contract) {
+    folder_.write("work.cu", "extern \"C\" __global__ void work() {}\n");
+    const KernelSpec kernel = load_kernel(folder_.write(
+        "work.yaml", "kernel: work\nop: work\narch: [80]\n" + contract +
+                         "launches: [{grid: [1], block: [32], args: [{dtype: i32, value: 1}]}]\n"
+                         "work: {flops: 0, bytes: 0}\n"));
+    const DeviceInfo& info = runner_->info();
+    TrialRequest request = request_of(kernel, info);
+    std::vector<std::string> names;
+    for (const BaselineSpec& spec : kernel.baseline) {
+      names.push_back(spec.name);
+      BaselinePlan plan = make_baseline_plan(kernel, spec, request.plan, info);
+      for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        if (!plan.steps[i].kernel) continue;
+        Config macros = reference_macros(kernel, *spec.steps[i].kernel, kernel.smoke);
+        for (const auto& [name, value] : spec.steps[i].kernel->define) {
+          macros.emplace_back(name, value);
+        }
+        ReferenceKernelPlan& own = *plan.steps[i].kernel;
+        const CompileResult made =
+            submit(spec.steps[i].kernel->source, macros, info, {own.launch.entry}).get();
+        EXPECT_TRUE(made.ok) << made.log;
+        own.cubin_path = made.cubin_path.string();
+        own.launch.symbol = made.symbols.at(own.launch.entry);
+      }
+      request.plan.baselines.push_back(std::move(plan));
+    }
+    std::map<std::string, std::string> failures;
+    for (const BaselineTiming& timing : runner_->run_baselines(request, names)) {
+      failures[timing.name] = timing.failure;
+      details_[timing.name] = timing.detail;
+      EXPECT_EQ(timing.failure.empty(), timing.timing.median_ns > 500) << timing.name;
+    }
+    return failures;
+  }
+
+  TempFolder folder_;
+  std::map<std::string, std::string> details_;
+};
+
+TEST_F(BaselineTest, ProductsHaveEpiloguesAndOperationsFollow) {
+  const auto failures = failures_of(
+      "dims: [M, N, K]\nargs:\n"
+      "  - {name: A, dtype: bf16, shape: [M, K], role: in}\n"
+      "  - {name: B, dtype: bf16, shape: [N, K], role: in, fill: {name: normal, std: 1 / "
+      "sqrt(K)}}\n"
+      "  - {name: v, dtype: bf16, shape: [N], role: in}\n"
+      "  - {name: C, dtype: bf16, shape: [M, N], role: out}\n"
+      "reference:\n"
+      "  - gemm: {a: A, b: B, transpose_b: true, out: X}\n"
+      "  - bias: {x: X, bias: v, out: Y}\n"
+      "  - gelu: {x: Y, tanh: true, out: C}\n"
+      "baseline:\n"
+      "  - fused: [{cublaslt: {a: A, b: B, transpose_b: true, bias: v, gelu: true, out: C}}]\n"
+      "  - chain:\n"
+      "      - cublaslt: {a: A, b: B, transpose_b: true, out: X}\n"
+      "      - bias: {x: X, bias: v, out: Y}\n"
+      "      - gelu: {x: Y, tanh: true, out: C}\n"
+      "  - other: [{cublaslt: {a: A, b: B, transpose_b: true, bias: v, relu: true, out: C}}]\n"
+      "  - unbiased: [{cublaslt: {a: A, b: B, transpose_b: true, gelu: true, out: C}}]\n"
+      "smoke: {M: 256, N: 512, K: 384}\n");
+  EXPECT_EQ(failures.at("fused"), "");
+  EXPECT_EQ(failures.at("chain"), "");
+  EXPECT_EQ(failures.at("chain_graph"), "");
+  EXPECT_THAT(failures.at("other"), HasSubstr("C["));
+  EXPECT_THAT(failures.at("unbiased"), HasSubstr("C["));
+  EXPECT_FALSE(failures.contains("fused_graph"));
+  EXPECT_THAT(details_.at("chain"), HasSubstr("bias"));
+}
+
+TEST_F(BaselineTest, ProductsMayBeOfStacks) {
+  folder_.write("ref.cu",
+                "#include <cuda_fp16.h>\n"
+                "extern \"C\" __global__ void ref(const __half* a, const __half* b, float* c) {\n"
+                "  const int i = blockIdx.x, j = threadIdx.x, s = blockIdx.y;\n"
+                "  float sum = 0;\n"
+                "  for (int k = 0; k < 64; ++k)\n"
+                "    sum += __half2float(a[(s * 64 + i) * 64 + k]) * "
+                "__half2float(b[(s * 64 + j) * 64 + k]);\n"
+                "  c[(s * 64 + i) * 64 + j] = sum;\n}\n");
+  const auto failures = failures_of(
+      "dims: [STACKS]\nargs:\n"
+      "  - {name: A, dtype: f16, shape: [STACKS, 64, 64], role: in}\n"
+      "  - {name: B, dtype: f16, shape: [STACKS, 64, 64], role: in}\n"
+      "  - {name: C, dtype: f16, shape: [STACKS, 64, 64], role: out}\n"
+      "reference:\n"
+      "  - kernel: {source: ref.cu, entry: ref, args: [A, B, {name: C, dtype: f32}],\n"
+      "             grid: [64, STACKS], block: [64], sum_length: 64}\n"
+      "baseline:\n"
+      "  - stacks: [{cublaslt: {a: A, b: B, transpose_b: true, out: C}}]\n"
+      "  - other: [{cublaslt: {a: A, b: B, out: C}}]\n"
+      "smoke: {STACKS: 7}\n");
+  EXPECT_EQ(failures.at("stacks"), "");
+  EXPECT_THAT(failures.at("other"), HasSubstr("C["));
+}
+
+TEST_F(BaselineTest, ProductsMayBeOfGroups) {
+  const auto failures = failures_of(
+      "dims: [M, E]\nargs:\n"
+      "  - {name: A, dtype: bf16, shape: [M, 128], role: in}\n"
+      "  - {name: B, dtype: bf16, shape: [E, 128, 128], role: in}\n"
+      "  - {name: starts, dtype: i32, shape: [E + 1], role: in,\n"
+      "     fill: {name: row_starts, nonzeros: M}}\n"
+      "  - {name: C, dtype: bf16, shape: [M, 128], role: out}\n"
+      "reference: [{grouped_gemm: {a: A, b: B, starts: starts, transpose_b: true, out: C}}]\n"
+      "baseline:\n"
+      "  - groups: [{grouped_gemm: {a: A, b: B, starts: starts, transpose_b: true, out: C}}]\n"
+      "  - other: [{grouped_gemm: {a: A, b: B, starts: starts, out: C}}]\n"
+      "smoke: {M: 1000, E: 8}\n");
+  EXPECT_EQ(failures.at("groups"), "");
+  EXPECT_THAT(failures.at("other"), HasSubstr("C["));
+}
+
+TEST_F(BaselineTest, StepsMayBeKernelsOfOnesOwn) {
+  folder_.write("own.cu",
+                "extern \"C\" __global__ void twice(const float* x, float* y) {\n"
+                "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+                "  if (i < N) y[i] = 2 * x[i] + MISTAKE;\n}\n");
+  const auto steps = [](const std::string& mistake) {
+    return "      - kernel: {source: own.cu, entry: twice, args: [x, {name: y, shape: [N]}],\n"
+           "                 grid: [cdiv(N, 64)], block: [64], define: {BLOCK: 64, MISTAKE: " +
+           mistake + "}}\n      - add: {a: x, b: y, out: out}\n";
+  };
+  const auto failures = failures_of(
+      "dims: [N]\nargs:\n"
+      "  - {name: x, dtype: f32, shape: [N], role: in}\n"
+      "  - {name: out, dtype: f32, shape: [N], role: out}\n"
+      "reference: [{add: {a: x, b: x, out: t}}, {add: {a: t, b: x, out: out}}]\n"
+      "baseline:\n  - own:\n" +
+      steps("0") + "  - other:\n" + steps("1") + "smoke: {N: 100003}\n");
+  EXPECT_EQ(failures.at("own"), "");
+  EXPECT_EQ(failures.at("own_graph"), "");
+  EXPECT_THAT(failures.at("other"), HasSubstr("out["));
+  EXPECT_FALSE(failures.contains("other_graph"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,106 @@
+#include "worker/baseline.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "worker/product_baseline.h"
+#include "worker/sequence_baseline.h"
+
+namespace assay {
+namespace {
+
+/// Null for cuBLASLt's product, which needs no steps.
+const BaselinePlan* find_steps(const Plan& plan, const std::string& name) {
+  const auto found =
+      std::find_if(plan.baselines.begin(), plan.baselines.end(),
+                   [&](const BaselinePlan& baseline) { return baseline.name == name; });
+  return found == plan.baselines.end() ? nullptr : &*found;
+}
+
+void time_product(WorkerState& worker, const TrialRequest& request, const std::string& name,
+                  std::vector<BaselineTiming>& timings) {
+  ProductBaseline baseline(worker, request);
+  const int best = baseline.best_algorithms(worker).front();
+  const auto time = [&](int algorithm) {
+    baseline.enqueue(algorithm);  // loads its kernel
+    worker.synchronise();
+    return worker.measure(baseline.timed(algorithm), request.measure);
+  };
+  const Timing first = time(0);
+  timings.push_back({name + "_first", baseline.product->describe(0), first});
+  timings.push_back(
+      {name + "_best", baseline.product->describe(best), best == 0 ? first : time(best)});
+}
+
+void time_steps(WorkerState& worker, const TrialRequest& request, const BaselinePlan& steps,
+                std::vector<BaselineTiming>& timings) {
+  SequenceBaseline baseline(worker, request, steps);
+  baseline.check();
+  const std::string parts = baseline.time_parts();
+  const std::vector<std::string> names = names_of_times(request, steps.name);
+  for (const int way : baseline.ways(worker)) {
+    timings.push_back({names[static_cast<std::size_t>(way)], parts,
+                       worker.measure(baseline.timed(way), request.measure)});
+  }
+}
+
+}  // namespace
+
+Outcome entry_outcome(WorkerState& worker, const Work& work) {
+  return worker.guarded([&] {
+    try {
+      work();
+      return Outcome{};
+    } catch (const CudaError&) {
+      throw;
+    } catch (const Error& error) {
+      throw Failure(Status::runtime, "baseline", error.what());
+    }
+  });
+}
+
+void require_baseline(const Plan& plan, const std::string& name) {
+  if (name == kCublasLt || find_steps(plan, name) != nullptr) return;
+  throw UsageError(
+      fmt::format("no baseline {}; there is {}, and what a contract describes", name, kCublasLt));
+}
+
+std::unique_ptr<Baseline> make_baseline(WorkerState& worker, const TrialRequest& request,
+                                        const std::string& name) {
+  const BaselinePlan* steps = find_steps(request.plan, name);
+  if (steps == nullptr) return std::make_unique<ProductBaseline>(worker, request);
+  return std::make_unique<SequenceBaseline>(worker, request, *steps);
+}
+
+std::vector<std::string> names_of_times(const TrialRequest& request, const std::string& name) {
+  const BaselinePlan* steps = find_steps(request.plan, name);
+  if (steps == nullptr) return {name + "_first", name + "_best"};
+  if (!SequenceBaseline::has_graph(*steps, request.measure)) return {name};
+  return {name, name + "_graph"};
+}
+
+std::vector<BaselineTiming> time_baselines(WorkerState& worker, const TrialRequest& request,
+                                           const std::vector<std::string>& baselines) {
+  for (const std::string& name : baselines) require_baseline(request.plan, name);
+  std::vector<BaselineTiming> timings;
+  for (const std::string& name : baselines) {
+    worker.enter_problem(request.plan.problem);
+    worker.arena.reserve(arena_bytes(request.plan));
+    const BaselinePlan* steps = find_steps(request.plan, name);
+    if (steps == nullptr) {
+      time_product(worker, request, name, timings);
+      continue;
+    }
+    const std::size_t before = timings.size();
+    const Outcome outcome =
+        entry_outcome(worker, [&] { time_steps(worker, request, *steps, timings); });
+    if (outcome.status == Status::correct) continue;
+    timings.resize(before);
+    timings.push_back({name, "", {}, outcome.message});
+    if (worker.context_lost) break;
+  }
+  return timings;
+}
+
+}  // namespace assay

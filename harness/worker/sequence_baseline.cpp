@@ -1,0 +1,224 @@
+#include "worker/sequence_baseline.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/file.h"
+#include "judge/grouped_matmul.h"
+#include "judge/lt_matmul.h"
+#include "judge/operations/gemm.h"
+#include "space/plan_json.h"
+#include "support/launcher.h"
+#include "worker/prepared_trial.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kMostAlgorithms = 8;  // as of cuBLASLt alone
+constexpr int kPartSamples = 9;
+
+Failure wrong(const std::string& message) { return {Status::runtime, "baseline", message}; }
+
+}  // namespace
+
+SequenceBaseline::SequenceBaseline(WorkerState& worker, const TrialRequest& request,
+                                   const BaselinePlan& baseline)
+    : worker_(&worker),
+      plan_(request.plan),
+      seed_(request.seed),
+      inputs_(make_inputs(worker, plan_, request.seed)),
+      placed_(lay_out(plan_, worker.arena.begin())),
+      has_graph_(has_graph(baseline, request.measure)) {
+  redraw_.emplace(worker, plan_, inputs_, *worker.references.get(plan_, inputs_));
+  (*redraw_)();  // cuBLASLt's algorithms are chosen on real numbers
+  for (const ReferencePlan& step : baseline.steps) {
+    if (step.kernel) {
+      add_kernel(*step.kernel);
+    } else {
+      add_operation(step);
+    }
+    steps_.back().enqueue();  // a first launch loads code, which must not happen in a held stream
+    worker.synchronise();
+  }
+  if (has_graph_) capture();
+}
+
+bool SequenceBaseline::has_graph(const BaselinePlan& baseline, const MeasureSpec& measure) {
+  return baseline.steps.size() > 1 && measure.protocol != name_of(protocols(), Preparation::graph);
+}
+
+/// What a step finds under this name.
+Operand SequenceBaseline::operand(const std::string& name) const {
+  if (const auto made = results_.find(name); made != results_.end()) return made->second;
+  const BufferPlan* buffer = plan_.find_buffer(name);
+  if (buffer == nullptr) {
+    throw wrong(fmt::format("{} is neither a buffer of {} nor made by an earlier step", name,
+                            plan_.kernel));
+  }
+  for (const GuardedBuffer& placed : placed_) {
+    if (placed.name == name) return {placed.data, buffer->dtype, buffer->shape};
+  }
+  return {inputs_.at(name)->buffer.data, buffer->dtype, buffer->shape};
+}
+
+Operand SequenceBaseline::make_result(const std::string& name, DType dtype,
+                                      std::vector<std::int64_t> shape) {
+  Operand& made = results_[name];
+  made = {0, dtype, std::move(shape)};
+  memory_.push_back(
+      allocate(worker_->driver, static_cast<std::size_t>(made.elements() * size_bytes(dtype))));
+  made.data = memory_.back().get();
+  return made;
+}
+
+void SequenceBaseline::add_operation(const ReferencePlan& step) {
+  const OperationRow& row = row_of(baseline_operations(), "operation", step.operation);
+  const Operation& operation = operation_of(row.id);
+  OperationCall call;
+  call.options = step.options;
+  bool wide = false;
+  for (const OperandRow& input : row.inputs) {
+    const std::string role(input.name);
+    if (!step.operands.contains(role)) continue;
+    call.operands[role] = operand(step.operands.at(role));
+    wide = wide || call.operands[role].dtype == DType::f64;
+  }
+  const std::string role(row.outputs.front().name);
+  const std::string& name = step.operands.at(role);
+  const BufferPlan* buffer = plan_.find_buffer(name);
+  if (buffer != nullptr) call.declared_shapes[role] = buffer->shape;
+  std::vector<std::int64_t> shape = row.id == OperationId::gemm
+                                        ? gemm_shape(call).out(call.operand("a").shape.size())
+                                        : operation.outputs(call).front().extents;
+  if (buffer != nullptr && buffer->shape != shape) {
+    throw wrong(fmt::format("{}: its {} is [{}], but {} is [{}]", step.operation, role,
+                            fmt::join(shape, ","), name, fmt::join(buffer->shape, ",")));
+  }
+  const DType dtype = step.round.value_or(wide ? DType::f64 : DType::f32);
+  call.operands[role] = buffer != nullptr ? operand(name) : make_result(name, dtype, shape);
+  Step& added = steps_.emplace_back(Step{step.operation, "", {}});
+  if (row.id == OperationId::gemm) {
+    added.enqueue = product(call, added.detail);
+  } else if (row.id == OperationId::grouped_gemm) {
+    auto grouped = std::make_shared<GroupedMatmul>(worker_->driver, worker_->engine, call);
+    added.enqueue = [grouped] { grouped->enqueue(); };
+    added.detail = "one call of cuBLAS";
+  } else {
+    added.enqueue = [this, &operation, call] { operation.compute(call, worker_->engine); };
+  }
+}
+
+std::function<void()> SequenceBaseline::product(const OperationCall& call, std::string& detail) {
+  const CUdeviceptr out = call.operand("out").data;
+  auto lt =
+      std::make_shared<LtMatmul>(worker_->driver, worker_->stream, worker_->engine.cublas(), call);
+  nlohmann::json key = call.options;
+  for (const auto& [role, operand] : call.operands)
+    key.push_back({role, operand.dtype, operand.shape});
+  std::vector<int>& known = worker_->best_algorithms[key.dump()];
+  if (known.empty()) known = lt->shortlist(worker_->timer, out, kMostAlgorithms);
+  const int best = known.front();
+  detail = lt->describe(best);
+  return [lt, best, out] { lt->enqueue(best, out); };
+}
+
+void SequenceBaseline::add_kernel(const ReferenceKernelPlan& kernel) {
+  Plan plan;
+  plan.args = kernel.args;
+  plan.launches = {kernel.launch};
+  for (const BufferPlan* buffer : plan.buffers()) {
+    const bool known =
+        plan_.find_buffer(buffer->name) != nullptr || results_.contains(buffer->name);
+    if (!known) make_result(buffer->name, buffer->dtype, buffer->shape);
+  }
+  auto launcher =
+      std::make_shared<Launcher>(worker_->driver, plan, read_file(kernel.cubin_path),
+                                 [this](const std::string& name) { return operand(name).data; });
+  steps_.push_back({fmt::format("kernel {}", kernel.launch.entry), kernel.source,
+                    [this, launcher] { launcher->enqueue(worker_->stream); }});
+}
+
+void SequenceBaseline::enqueue() const {
+  for (const Step& step : steps_) step.enqueue();
+}
+
+void SequenceBaseline::capture() {
+  const Driver& driver = worker_->driver;
+  CUgraph captured = nullptr;
+  driver.check(driver.cuStreamBeginCapture(worker_->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+               "cuStreamBeginCapture");
+  try {
+    enqueue();
+  } catch (...) {
+    static_cast<void>(driver.cuStreamEndCapture(worker_->stream, &captured));
+    const Graph dropped(driver, captured);
+    throw;
+  }
+  driver.check(driver.cuStreamEndCapture(worker_->stream, &captured), "cuStreamEndCapture");
+  const Graph graph(driver, captured);
+  CUgraphExec instance = nullptr;
+  driver.check(driver.cuGraphInstantiate(&instance, graph.get(), 0), "cuGraphInstantiate");
+  graph_ = GraphInstance(driver, instance);
+  driver.check(driver.cuGraphLaunch(graph_.get(), worker_->stream), "cuGraphLaunch");
+  worker_->synchronise();
+}
+
+void SequenceBaseline::check() {
+  redraw_->draw_inputs(seed_);
+  for (const auto& [name, input] : inputs_) worker_->inputs.seal(*input);
+  redraw_->poison();
+  enqueue();
+  worker_->synchronise();
+  const auto reference = worker_->references.get(plan_, inputs_);
+  CheckedBuffers buffers;
+  for (const auto& [name, input] : inputs_) buffers.inputs.push_back(input);
+  for (const GuardedBuffer& placed : placed_) {
+    const BufferPlan& buffer = *plan_.find_buffer(placed.name);
+    if (!is_output(buffer.role)) {
+      buffers.scratch.push_back(placed);
+      continue;
+    }
+    const ReferenceOutput& expected = reference->outputs.at(buffer.name);
+    Tolerance tolerance =
+        derive_tolerance(buffer.dtype, expected.arithmetic, expected.rms, plan_.relative_tolerance,
+                         plan_.element_tolerance, plan_.absolute_tolerance);
+    tolerance = part_tolerance(part_of(buffer), tolerance, expected.rms, buffer.elements());
+    buffers.outputs.push_back(
+        {placed, buffer.dtype, buffer.shape, &expected, tolerance, part_of(buffer)});
+  }
+  const CheckReport report = worker_->checker.check(buffers);
+  for (const auto& input : report.damaged_inputs) worker_->inputs.restore(*input);
+  if (report.damaged_reference || !report.damaged_inputs.empty()) worker_->references.clear();
+  if (report.failure) throw *report.failure;
+}
+
+std::vector<int> SequenceBaseline::ways(WorkerState&) {
+  return has_graph_ ? std::vector{0, 1} : std::vector{0};
+}
+
+TimedWork SequenceBaseline::timed(int way) const {
+  Work launch = [this] { enqueue(); };
+  if (way == 1) {
+    launch = [this] {
+      worker_->driver.check(worker_->driver.cuGraphLaunch(graph_.get(), worker_->stream),
+                            "cuGraphLaunch");
+    };
+  }
+  return {std::move(launch), [this] { (*redraw_)(); }};
+}
+
+std::string SequenceBaseline::time_parts() const {
+  std::vector<std::string> parts;
+  for (const Step& step : steps_) {
+    const double time_ns =
+        worker_->timer.quick_median_ns({step.enqueue, [this] { (*redraw_)(); }}, kPartSamples);
+    parts.push_back(fmt::format("{} {:.4g} us{}", step.name, time_ns * 1e-3,
+                                step.detail.empty() ? "" : " (" + step.detail + ")"));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace assay
