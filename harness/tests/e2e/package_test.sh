@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The Debian package: unpacked anywhere, its program finds its kernels, headers and recordings, and
+# works on a kernel of another project.
+# Arguments: the program, the tree.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" ""
+
+if ! command -v dpkg-deb >/dev/null; then
+  echo "skipped: no dpkg-deb"
+  exit 0
+fi
+cpack --config "$(dirname "$assay")/CPackConfig.cmake" -G DEB -B "$work/made" >output 2>&1 ||
+  fail "cpack: exit $?"
+package=$(echo made/assay_*.deb)
+[[ -s $package ]] || fail "there is no package"
+dpkg-deb --field "$package" Package Depends >output || fail "the package cannot be read"
+grep -q '^Package: assay$' output || fail "the package has another name"
+dpkg-deb -x "$package" root || fail "the package cannot be unpacked"
+program=$work/root/usr/bin/assay
+share=$work/root/usr/share
+
+# A kernel of another project, from another folder.
+mkdir -p project/my
+cp "$tree/kernels/vector_add.cu" "$tree/kernels/vector_add.yaml" project/my
+sed -i '1i #include <assay/ptx/cvt.cuh>' project/my/vector_add.cu
+(cd project && "$program" sweep my/vector_add.yaml --device none --budget-configs 2) >output 2>&1 ||
+  fail "a sweep of a kernel elsewhere: exit $?"
+grep -q '2 of 2 trials' output || fail "not every configuration was tried"
+
+(cd "$share/assay" && "$program" list --recordings) >output 2>&1 || fail "a recording is not current"
+grep -q 'gemm.jsonl' output || fail "there is no recording"
+"$program" best --db "$share/assay/results/recorded/nvidia_h200/gemm.jsonl" >output 2>&1 ||
+  fail "a recording cannot be read: exit $?"
+for kernel in gemm_wgmma vector_add examples/softmax; do
+  "$program" list "$share/assay/kernels/$kernel.yaml" >output 2>&1 || fail "$kernel is not there"
+done
+bash -c "source '$share/bash-completion/completions/assay' && declare -F _assay" >output 2>&1 ||
+  fail "there is no completion"
+echo ok
