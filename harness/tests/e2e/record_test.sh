@@ -11,7 +11,7 @@ source "$tree/harness/tests/e2e/stand_in.sh" "$3"
 
 # A tree of its own, in which nothing is to be built.
 mkdir scripts sweeps build
-cp "$tree/scripts/record.sh" scripts/
+cp "$tree"/scripts/{record,examples_table}.sh scripts/
 printf '#!/bin/sh\n' >scripts/build.sh
 chmod +x scripts/build.sh
 ln -s "$assay" build/assay
@@ -29,6 +29,9 @@ recording=$(echo results/recorded/*/small.jsonl)
 build/assay sweep sweeps/small.yaml --device "replay:$recording" --db replay.db >output 2>&1 ||
   fail "the recording cannot be replayed: exit $?"
 grep -q 'recorded on Fake GPU' output || fail "a replayed time does not say whose it is"
+
+scripts/examples_table.sh "$recording" >output 2>&1 || fail "no table of it: exit $?"
+grep -qE '^\| vector_add \| N=1000 \| [0-9.]+ \| - \| - \| - \|' output || fail "its row is wrong"
 
 # Stale recordings were skipped by their test, and nobody saw them.
 are_as_git_says() { "$tree/harness/tests/e2e/recordings_test.sh" "$assay" "$work" >output 2>&1; }
