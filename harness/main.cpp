@@ -75,6 +75,7 @@ int run(int argc, char** argv) {
   assay::add_list(app, verb);
   assay::add_sweep(app, verb);
   assay::add_best(app, verb);
+  assay::add_verify(app, verb);
   assay::add_show(app, verb);
   assay::add_export(app, verb);
   assay::add_import(app, verb);

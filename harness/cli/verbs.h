@@ -21,6 +21,7 @@ void add_new(CLI::App& app, Verb& run);
 void add_list(CLI::App& app, Verb& run);
 void add_sweep(CLI::App& app, Verb& run);
 void add_best(CLI::App& app, Verb& run);
+void add_verify(CLI::App& app, Verb& run);
 void add_show(CLI::App& app, Verb& run);
 void add_export(CLI::App& app, Verb& run);
 void add_import(CLI::App& app, Verb& run);

@@ -32,6 +32,9 @@ constexpr int kAlgorithmsPerBaseline = 16;
 constexpr double kAroundSampleSeconds = 0.005;
 constexpr int kRoundsOfShortWork = 64;
 constexpr double kRerankSlackSeconds = 60;
+// A check of a verification ends with what is under way: references and launches on six kinds of
+// data.
+constexpr double kVerifySlackSeconds = 20;
 // The kind of a trial whose workers were killed from outside, see is_machine_fault.
 constexpr const char* kKilled = "killed";
 
@@ -352,6 +355,15 @@ RerankResult GpuDevice::rerank(const std::vector<TrialRequest>& candidates,
       {candidates, baselines, spec},
       [&](const WorkerRerank& part, RerankResult& result) { return impl_->rerank(part, result); },
       [&] { impl_->launch(); });
+}
+
+Outcome GpuDevice::verify(const TrialRequest& request, const VerifySpec& spec) {
+  Outcome outcome;
+  const std::optional<Outcome> failed = impl_->ask(
+      {{"verb", "verify"}, {"trial", message::encode(request)}, {"check", message::encode(spec)}},
+      impl_->options.hang_timeout_s + kVerifySlackSeconds + spec.max_seconds,
+      [&](const json& result) { outcome = message::decode<Outcome>(result); });
+  return failed ? *failed : outcome;
 }
 
 Ceilings GpuDevice::measure_ceilings() {

@@ -43,6 +43,9 @@ class GpuDevice : public Device {
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
                       const std::vector<std::string>& baselines, const RerankSpec& spec) override;
 
+  /// Makes one check of a verification. What it did is the message of a correct outcome.
+  Outcome verify(const TrialRequest& request, const VerifySpec& spec);
+
   Ceilings measure_ceilings();
   Vitals vitals();
   SelfTest self_test();

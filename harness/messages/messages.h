@@ -38,6 +38,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Outcome, status, kind, message, validation, t
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureSpec, protocol, precision_ratio, max_seconds_per_config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrialRequest, plan, cubin_path, measure, seed, best_ns,
                                    screened_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VerifySpec, name, count, max_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselineTiming, name, detail, timing, failure)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RerankEntry, name, samples_ns, outcome, clocks_mhz, eliminated,
                                    energy_j)

@@ -65,6 +65,13 @@ struct RerankEntry {
   double energy_j = 0;                  // per launch; 0 when it was not asked for
 };
 
+/// One check of `assay verify`: "data", "launches" or "streams".
+struct VerifySpec {
+  std::string name;
+  int count = 0;           // seeds, or launches
+  double max_seconds = 0;  // then it ends with what it has done
+};
+
 struct RerankResult {
   std::vector<RerankEntry> candidates;  // in the order asked
   std::vector<RerankEntry> baselines;

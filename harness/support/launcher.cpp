@@ -146,8 +146,10 @@ const std::string& symbol_of(const LaunchPlan& plan) {
 }  // namespace
 
 Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cubin,
-                   const AddressOf& address_of)
-    : driver_(&driver), module_(load_module(driver, cubin)) {
+                   const AddressOf& address_of, std::shared_ptr<const Module> loaded)
+    : driver_(&driver),
+      module_(loaded ? std::move(loaded)
+                     : std::make_shared<const Module>(load_module(driver, cubin))) {
   bind(driver, plan, address_of);
   for (const VariableSection& section : variables_of(cubin)) variables_.push_back(find(section));
   std::map<std::string, std::int64_t> most_smem_bytes;  // the attribute belongs to the entry
@@ -190,7 +192,7 @@ CUdeviceptr Launcher::find_symbol(const BufferPlan& buffer) const {
   CUdeviceptr data = 0;
   std::size_t bytes = 0;
   const CUresult found =
-      driver_->cuModuleGetGlobal(&data, &bytes, module_.get(), buffer.symbol.c_str());
+      driver_->cuModuleGetGlobal(&data, &bytes, module_->get(), buffer.symbol.c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
     throw refused(fmt::format("the compiled kernel has no variable {}", buffer.symbol));
   }
@@ -206,7 +208,7 @@ Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_sme
   Launch launch;
   for (const std::size_t arg : plan.args) launch.parameters.push_back(slots_.at(arg).bytes);
   const CUresult found =
-      driver_->cuModuleGetFunction(&launch.function, module_.get(), symbol_of(plan).c_str());
+      driver_->cuModuleGetFunction(&launch.function, module_->get(), symbol_of(plan).c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
     throw Failure(Status::runtime, "missing_entry",
                   fmt::format("the compiled kernel has no entry {}", plan.entry));
@@ -263,7 +265,7 @@ ModuleMemory Launcher::find(const VariableSection& section) const {
   const auto& [name, offset] = section.variables.front();
   CUdeviceptr data = 0;
   std::size_t bytes = 0;
-  const CUresult found = driver_->cuModuleGetGlobal(&data, &bytes, module_.get(), name.c_str());
+  const CUresult found = driver_->cuModuleGetGlobal(&data, &bytes, module_->get(), name.c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
     throw refused(
         fmt::format("nothing says where the variable {} of the compiled kernel is, so "

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ class Launcher {
  public:
   /// Loads the cubin and finds its entry points. Throws Failure (`missing_entry`, `launch`) or
   /// CudaError.
+  /// `loaded` is the cubin where it is loaded already: launches then share its variables.
   Launcher(const Driver& driver, const Plan& plan, const std::string& cubin,
-           const AddressOf& address_of);
+           const AddressOf& address_of, std::shared_ptr<const Module> loaded = nullptr);
 
   /// Gives the argument at that place of the plan another value.
   void set(const ScalarPlan& scalar, std::size_t place);
@@ -40,6 +42,7 @@ class Launcher {
   /// inputs, then the launches in order. Throws CudaError for a refused launch.
   void enqueue(CUstream stream) const;
 
+  std::shared_ptr<const Module> module() const { return module_; }
   /// The code's own variables.
   const std::vector<ModuleMemory>& variables() const { return variables_; }
 
@@ -70,7 +73,7 @@ class Launcher {
   ModuleMemory find(const VariableSection& section) const;
 
   const Driver* driver_;
-  Module module_;
+  std::shared_ptr<const Module> module_;
   std::vector<Slot> slots_;  // of the plan's arguments
   std::vector<Memset> memsets_;
   std::vector<ModuleMemory> variables_;

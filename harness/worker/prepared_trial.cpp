@@ -54,13 +54,16 @@ std::string read_cubin(const std::filesystem::path& path) {
   }
 }
 
-Launcher make_launcher(WorkerState& worker, const TrialRequest& request, const InputMap& inputs) {
+Launcher make_launcher(WorkerState& worker, const TrialRequest& request, const InputMap& inputs,
+                       std::shared_ptr<const Module> loaded) {
   const std::vector<GuardedBuffer> placed = lay_out(request.plan, worker.arena.begin());
-  return Launcher(worker.driver, request.plan, read_cubin(request.cubin_path),
-                  [&](const std::string& name) {
-                    const GuardedBuffer* const place = find_placed(placed, name);
-                    return place != nullptr ? place->data : inputs.at(name)->buffer.data;
-                  });
+  return Launcher(
+      worker.driver, request.plan, read_cubin(request.cubin_path),
+      [&](const std::string& name) {
+        const GuardedBuffer* const place = find_placed(placed, name);
+        return place != nullptr ? place->data : inputs.at(name)->buffer.data;
+      },
+      std::move(loaded));
 }
 
 /// A limit that accepts zeros where they are wrong is none.
@@ -111,12 +114,14 @@ InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed) 
   return inputs;
 }
 
-PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request)
+PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
+                             const PreparedTrial* same_code)
     : worker_(&worker),
       plan_(request.plan),
       seed_(request.seed),
       inputs_(make_inputs(worker, request.plan, request.seed)),
-      launcher_(make_launcher(worker, request, inputs_)) {
+      launcher_(make_launcher(worker, request, inputs_,
+                              same_code != nullptr ? same_code->launcher_.module() : nullptr)) {
   const std::vector<GuardedBuffer> placed = lay_out(plan_, worker.arena.begin());
   for (const auto& [name, input] : inputs_) buffers_.inputs.push_back(input);
   for (const BufferPlan* buffer : plan_.buffers()) {
@@ -217,12 +222,21 @@ Validation PreparedTrial::check_again(const Work& before) {
 }
 
 CheckReport PreparedTrial::launch_and_judge(const Work& before) {
-  seal_inputs();
-  redraw_->poison();
-  launcher_.write_symbols(worker_->stream);
+  make_ready();
   before();
   enqueue();
   return judge();
+}
+
+void PreparedTrial::ready(std::uint64_t seed) {
+  redraw_->draw_inputs(seed);
+  make_ready();
+}
+
+void PreparedTrial::make_ready() {
+  seal_inputs();
+  redraw_->poison();
+  launcher_.write_symbols(worker_->stream);
 }
 
 void PreparedTrial::seal_inputs() {

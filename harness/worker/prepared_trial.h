@@ -16,10 +16,19 @@ class PreparedTrial {
   /// Places outputs and scratch at the start of the worker's arena, which must hold
   /// `arena_bytes(request.plan)`. All prepared trials at one time share that memory. Throws
   /// Failure, CudaError, Error (cuBLAS is not there).
-  PreparedTrial(WorkerState& worker, const TrialRequest& request);
+  ///
+  /// `same_code` is another of the same configuration: the two then share their loaded code.
+  PreparedTrial(WorkerState& worker, const TrialRequest& request,
+                const PreparedTrial* same_code = nullptr);
 
   /// Enqueues the memsets and launches that are timed.
-  void enqueue() const { launcher_.enqueue(worker_->stream); }
+  void enqueue() const { enqueue(worker_->stream); }
+  void enqueue(CUstream stream) const { launcher_.enqueue(stream); }
+
+  /// Makes all ready for a launch that is checked, on inputs that `seed` makes.
+  void ready(std::uint64_t seed);
+  /// Checks what that launch left. Throws Failure, CudaError.
+  void check_launched() { judge(); }
 
   /// The trial as it is timed, so that no launch can tell whether it is checked, nor use what an
   /// earlier one found. Ahead of each, inputs of random numbers are drawn anew, and so is what
@@ -46,6 +55,7 @@ class PreparedTrial {
  private:
   Validation check_again(const Work& before);
   CheckReport launch_and_judge(const Work& before);
+  void make_ready();
   void seal_inputs();
   void prepare();
   /// Lets the outputs be compared with the reference of what is in the inputs.

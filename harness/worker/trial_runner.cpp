@@ -14,6 +14,7 @@
 #include "worker/baseline.h"
 #include "worker/prepared_trial.h"
 #include "worker/rerank.h"
+#include "worker/verify.h"
 #include "worker/worker_state.h"
 
 namespace assay {
@@ -219,6 +220,14 @@ Outcome TrialRunner::run(const TrialRequest& request) {
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - begin;
   outcome.device_ms = elapsed.count();
+  return outcome;
+}
+
+Outcome TrialRunner::verify(const TrialRequest& request, const VerifySpec& spec) {
+  WorkerState& worker = impl_->ready();
+  worker.enter_problem(request.plan.problem);
+  const Outcome outcome = worker.guarded([&] { return run_check(worker, request, spec); });
+  worker.release_memory();
   return outcome;
 }
 

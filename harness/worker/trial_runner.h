@@ -34,6 +34,8 @@ class TrialRunner {
   /// As Device::cublas_version.
   std::string cublas_version();
   Outcome run(const TrialRequest& request);
+  /// Makes one check of a verification. What it did is the message of a correct outcome.
+  Outcome verify(const TrialRequest& request, const VerifySpec& spec);
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines);
   RerankResult rerank(const std::vector<TrialRequest>& candidates,

@@ -77,6 +77,10 @@ class Server {
     if (verb == "run") {
       return message::encode(runner_->run(message::decode<TrialRequest>(request.at("trial"))));
     }
+    if (verb == "verify") {
+      return message::encode(runner_->verify(message::decode<TrialRequest>(request.at("trial")),
+                                             message::decode<VerifySpec>(request.at("check"))));
+    }
     if (verb == "baselines") return baselines(request);
     if (verb == "cublas_version") return runner_->cublas_version();
     if (verb == "rerank") return rerank(request);

@@ -339,6 +339,10 @@ double mistaken(void** arguments, unsigned grid, unsigned block) {
 
 void wrong_value(float*, float* c, std::int32_t n) { c[n / 2] += 1; }
 void skips_last(float*, float* c, std::int32_t n) { std::memcpy(c + n - 1, &kPoisonWord, 4); }
+/// As vectors of four would, without a loop for the rest.
+void forgets_tail(float*, float* c, std::int32_t n) {
+  if (n % 4 != 0) skips_last(nullptr, c, n);
+}
 void writes_outside(float*, float* c, std::int32_t n) { c[n] = 0; }
 void changes_input(float* a, float*, std::int32_t) { a[0] += 1; }
 
@@ -384,6 +388,7 @@ Kernel find_kernel(const std::string& entry) {
       {"vector_add", vector_add},
       {"wrong_value", mistaken<wrong_value>},
       {"skips_last", mistaken<skips_last>},
+      {"forgets_tail", mistaken<forgets_tail>},
       {"writes_outside", mistaken<writes_outside>},
       {"changes_input", mistaken<changes_input>},
       {"skips_over_numbers", skips_over_numbers},

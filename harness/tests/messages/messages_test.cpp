@@ -138,6 +138,9 @@ TEST(Messages, TheSmallOnesKeepEveryField) {
   const Vitals vitals{1, 2};
   EXPECT_EQ(message::encode(sent(vitals)), message::encode(vitals));
   EXPECT_FALSE(sent(Vitals{}).num_processes);
+  const VerifySpec check{"data", 16, 20};
+  EXPECT_EQ(message::encode(sent(check)), message::encode(check));
+  EXPECT_EQ(sent(check).count, 16);
   const RerankSpec spec{.top = 3, .rounds = 7, .objective = Objective::edp};
   EXPECT_EQ(message::encode(sent(spec)), message::encode(spec));
   EXPECT_EQ(sent(spec).objective, Objective::edp);

@@ -1,0 +1,257 @@
+// `assay verify`: the winners once more, checked harder than a sweep checks.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/terminal.h"
+#include "cli/gpu_setup.h"
+#include "cli/include_path.h"
+#include "cli/results.h"
+#include "cli/verbs.h"
+#include "compile/nvrtc_compiler.h"
+#include "kernel_version.h"
+#include "progress.h"
+#include "report/entry_json.h"
+#include "report/tuned_table.h"
+#include "verifier.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  ResultOptions results;
+  int gpu = 0;
+  std::string kernels = "kernels";
+  std::vector<std::string> include;
+  Verifier::Counts counts;
+  bool json = false;
+};
+
+/// A winner, under every protocol and objective for which it has won.
+struct Winner {
+  std::string op;
+  DeviceInfo device;
+  TunedRow row;
+  std::vector<std::int64_t> trial_ids;
+};
+
+std::string name_of(const TunedRow& row) {
+  return fmt::format("{} {} {}", to_text(row.problem), row.best.kernel, to_text(row.best.config));
+}
+
+std::vector<Winner> winners_of(const std::vector<TunedTable>& tables) {
+  std::map<std::string, Winner> winners;
+  for (const TunedTable& table : tables) {
+    for (const TunedRow& row : table.entries) {
+      const std::string name = fmt::format("{} {} {} {}", name_of(row), table.device.uuid,
+                                           row.version.source_hash, row.provenance);
+      Winner& winner =
+          winners.try_emplace(name, Winner{table.op, table.device, row, {}}).first->second;
+      winner.trial_ids.push_back(row.trial_id);
+    }
+  }
+  std::vector<Winner> list;
+  for (auto& [name, winner] : winners) list.push_back(std::move(winner));
+  return list;
+}
+
+/// The kernels of the winners, each loaded once, with why one cannot be verified.
+class Kernels {
+ public:
+  Kernels(const Options& options, std::vector<fs::path> include_directories)
+      : folder_(options.kernels), include_directories_(std::move(include_directories)) {}
+
+  /// Null when the kernel is not what it was when it won; `why` then says so.
+  const KernelSpec* find(const KernelVersion& version, std::string& why) {
+    const auto [at, is_new] = loaded_.try_emplace(version.name);
+    Loaded& loaded = at->second;
+    if (is_new) load(version.name, loaded);
+    why = loaded.why_not;
+    if (!why.empty()) return nullptr;
+    if (loaded.version != version) {
+      why = fmt::format("{} has changed since; sweep it again", loaded.kernel->yaml_path.string());
+      return nullptr;
+    }
+    return &*loaded.kernel;
+  }
+
+ private:
+  struct Loaded {
+    std::optional<KernelSpec> kernel;
+    KernelVersion version;
+    std::string why_not;
+  };
+
+  void load(const std::string& name, Loaded& loaded) {
+    const fs::path path = find_kernel(folder_, name);
+    if (path.empty()) {
+      loaded.why_not = fmt::format("there is no kernel {} in {}; name its folder with --kernels",
+                                   name, folder_.string());
+      return;
+    }
+    loaded.kernel = load_kernel(path);
+    loaded.version = version_of(*loaded.kernel, include_directories_);
+  }
+
+  fs::path folder_;
+  std::vector<fs::path> include_directories_;
+  std::map<std::string, Loaded> loaded_;
+};
+
+/// What has been said of the winners so far.
+class Report {
+ public:
+  explicit Report(bool json) : json_(json) {}
+
+  void begin(const Winner& winner) {
+    if (!json_) print_out("{}\n", name_of(winner.row));
+  }
+  void tell(const VerificationCheck& check) {
+    if (json_) return;
+    const std::string message = check.message.substr(0, check.message.find('\n'));
+    print_out("  {:<16} {:<8} {}\n", check.name, to_text(check.result), message);
+  }
+  void add(const Winner& winner, const Verification& verification) {
+    is_good_ = is_good_ && verification.failure() == nullptr;
+    TunedRow row = winner.row;
+    row.verification = verification;
+    Json object{{"op", winner.op}, {"device", winner.device.name}};
+    object.update(entry_json(row));
+    winners_.push_back(std::move(object));
+  }
+  void skip(const Winner& winner, const std::string& why) {
+    is_good_ = false;
+    print_err("{} is not verified: {}\n", name_of(winner.row), why);
+    skipped_.push_back({{"op", winner.op},
+                        {"problem", problem_json(winner.row.problem)},
+                        {"kernel", winner.row.best.kernel},
+                        {"config", config_json(winner.row.best.config)},
+                        {"reason", why}});
+  }
+  int finish() {
+    if (json_) write_out(dump({{"winners", winners_}, {"skipped", skipped_}}));
+    return is_good_ ? kExitDone : kExitNo;
+  }
+
+ private:
+  bool json_;
+  bool is_good_ = true;
+  Json winners_ = Json::array(), skipped_ = Json::array();
+};
+
+int run_verify(const Options& options) {
+  std::vector<Winner> winners;
+  fs::path path;
+  {
+    const Store store = open_results(options.results);
+    path = store.path();
+    Filter filter = options.results.filter();
+    filter.status = to_text(Status::correct);
+    winners = winners_of(tuned_tables(store.results(filter), Screened::hide));
+  }
+  Store store = Store::open(path);
+  Report report(options.json);
+  if (winners.empty()) {
+    print_err("no verdict on {} in {}; winners of a re-rank are verified\n",
+              asked_for(options.results), path.string());
+    report.finish();
+    return kExitNo;
+  }
+
+  const std::vector<fs::path> include_directories = include_path(options.kernels, options.include);
+  Kernels kernels(options, include_directories);
+  std::vector<std::pair<const Winner*, const KernelSpec*>> known;
+  for (const Winner& winner : winners) {
+    std::string why;
+    const KernelSpec* kernel = nullptr;
+    if (winner.row.provenance.empty()) {
+      kernel = kernels.find(winner.row.version, why);
+    } else {
+      why = "its times are " + winner.row.provenance;
+    }
+    if (kernel == nullptr) {
+      report.skip(winner, why);
+    } else {
+      known.emplace_back(&winner, kernel);
+    }
+  }
+  if (known.empty()) return report.finish();
+
+  NvrtcCompiler compiler({cache_directory(), 0, 60, true});
+  GpuOptions gpu_options;
+  gpu_options.index = options.gpu;
+  GpuDevice gpu(gpu_options);
+  set_up_gpu(gpu, compiler);
+  SweepSpec sweep;
+  Progress progress(Progress::Mode::silent, "");
+  SweepRun run{sweep,
+               gpu,
+               compiler,
+               store,
+               progress,
+               {include_directories, native_arch(gpu.info().cc), "assay verify", options.kernels,
+                "", false, false}};
+  Verifier verifier(run, gpu, options.counts);
+  for (const auto& [winner, kernel] : known) {
+    if (winner->device.uuid != gpu.info().uuid) {
+      report.skip(*winner, fmt::format("it won on another device: {} {}, and this is {} {}",
+                                       winner->device.name, winner->device.uuid, gpu.info().name,
+                                       gpu.info().uuid));
+      continue;
+    }
+    report.begin(*winner);
+    run.versions[kernel->name] = winner->row.version;
+    const Verification verification =
+        verifier.verify(*kernel, winner->row.problem, winner->row.best.config,
+                        [&](const VerificationCheck& check) { report.tell(check); });
+    for (const std::int64_t id : winner->trial_ids) store.add_verification(id, verification);
+    report.add(*winner, verification);
+  }
+  return report.finish();
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Verb& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("verify", "check the winners once more, and harder than a sweep does");
+  add_result_options(*verb, options->results);
+  verb->add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
+      ->option_text("INDEX")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--kernels", options->kernels, "where the kernels are; default: kernels")
+      ->option_text("DIR");
+  verb->add_option("--include", options->include,
+                   "a further folder that kernels may include headers from; may be repeated")
+      ->option_text("DIR")
+      ->check(CLI::ExistingDirectory);
+  verb->add_option("--seeds", options->counts.seeds,
+                   "inputs of so many seeds, each on all kinds of data; default: 16")
+      ->option_text("COUNT")
+      ->check(CLI::Range(1, 1'000'000));
+  verb->add_option("--launches", options->counts.launches,
+                   "so many launches, and pairs of launches at once, each checked; default: 1000")
+      ->option_text("COUNT")
+      ->check(CLI::Range(1, 100'000'000));
+  verb->add_flag("--json", options->json, "print JSON instead of lines");
+  verb->footer(
+      "example: assay verify --problem M=16 --seeds 100\n"
+      "exit code 1 when a check failed or a winner could not be verified");
+  verb->callback([options, &run] { run = [options] { return run_verify(*options); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Winners are verified, on the stand-in GPU. Arguments: the program, the tree, the folder of the
+# stand-in for libcuda.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+
+mkdir kernels
+cp "$tree"/kernels/vector_add.* kernels
+sed -i 's/N: 1000003/N: 1003/' kernels/vector_add.yaml
+# It is right on sizes that are multiples of four; those of its smoke problem are not.
+for part in yaml cu; do
+  sed 's/vector_add/forgets_tail/g' kernels/vector_add.$part >kernels/forgets_tail.$part
+done
+for kernel in vector_add forgets_tail; do
+  cat >$kernel.yaml <<YAML
+sweep: $kernel
+kernels: [$kernel]
+problems: [{N: 1000}]
+params: {BLOCK: [128, 256], VECTOR: [1], ITEMS: [1]}
+measure: {precision: 1%, max_seconds_per_config: 0.1}
+rerank: {rounds: 6}
+YAML
+done
+sweep() { "$assay" sweep "$1.yaml" --kernels kernels --db "$1.db" --device 0 >output 2>&1 || fail "sweep $1: exit $?"; }
+# verify EXIT DATABASE [OPTION...]
+verify() {
+  local expected=$1 db=$2
+  shift 2
+  "$assay" verify --db "$db" --seeds 2 --launches 20 "$@" >output 2>errors
+  local code=$?
+  [[ $code -eq $expected ]] || fail "verify $db $*: exit $code instead of $expected"
+}
+says() { cat output errors 2>/dev/null | grep -qE "$1" || fail "nothing says '$1'"; }
+
+sweep vector_add
+"$assay" best --db vector_add.db >output 2>&1
+grep -q verified output && fail "verified without verify"
+verify 0 vector_add.db
+says '^N=1000 vector_add BLOCK=256,VECTOR=1,ITEMS=1$'
+says '^  data +passed +2 seeds$'
+says '^  launches +passed +20 launches$'
+says '^  streams +passed +20 pairs of launches$'
+says '^  smoke data +passed +2 seeds$'
+"$assay" best --db vector_add.db >output 2>&1
+says 'verified'
+says "$(date -u +%Y-%m-%d)  "
+"$assay" export --format json --db vector_add.db >output || fail "export: exit $?"
+[[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.tables[0].entries[0].verified.passed')") == 1 ]] ||
+  fail "the export does not say that the winner was verified"
+
+# What a sweep on even sizes does not see.
+sweep forgets_tail
+verify 1 forgets_tail.db
+says '^  data +passed'
+says '^  smoke data +failed +correctness/unwritten: '
+"$assay" best --db forgets_tail.db >output 2>&1
+says 'no: smoke data'
+"$assay" export --format recording --sweep forgets_tail --db forgets_tail.db --output forgets.jsonl >output ||
+  fail "export: exit $?"
+"$assay" best --db forgets.jsonl >output 2>&1
+says 'no: smoke data'
+
+# A verification that passes takes its place, and one that faults does not end the others.
+sed -i 's/N: 1003/N: 1004/' kernels/forgets_tail.yaml
+verify 0 forgets_tail.db
+"$assay" best --db forgets_tail.db >output 2>&1
+grep -q 'no:' output && fail "an old verification stayed"
+ASSAY_FAKE_CUDA=illegal_address@30 verify 1 vector_add.db --json
+[[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.winners[0].verified.checks[1].result')") == failed ]] ||
+  fail "a fault is no failure"
+says '"passed": false'
+says 'ILLEGAL_ADDRESS'
+
+# What cannot be verified, and why.
+verify 2 none.db
+says 'there is no database none.db'
+verify 1 vector_add.db --problem N=7
+says 'no verdict on problem N=7 in vector_add.db'
+verify 2 forgets.jsonl
+says 'expected the name of a database'
+verify 1 vector_add.db --kernels elsewhere
+says 'there is no kernel vector_add in elsewhere'
+cp vector_add.db other.db
+sqlite3 other.db "UPDATE device SET uuid = 'GPU-other'"
+verify 1 other.db
+says 'it won on another device: .* GPU-other'
+"$assay" import forgets.jsonl --db imported.db >output 2>&1 || fail "import: exit $?"
+verify 1 imported.db
+says 'its times are recorded on'
+echo '// edited' >>kernels/vector_add.cu
+verify 1 vector_add.db
+says 'vector_add.yaml has changed since; sweep it again'
+verify 1 vector_add.db --json
+[[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.skipped[0].kernel')") == vector_add ]] ||
+  fail "the JSON does not name the winner that was skipped"
+echo ok

@@ -1,0 +1,46 @@
+// The checks of `assay verify`, on a real GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpu_fixture.h"
+#include "worker/trial_runner.h"
+
+namespace assay {
+namespace {
+
+class VerifyTest : public test::RunnerTest {
+ protected:
+  Outcome verify(const KernelSpec& kernel, const std::string& check, int count) {
+    return runner_->verify(request_of(kernel, runner_->info()), {check, count, 60});
+  }
+};
+
+TEST_F(VerifyTest, AGoodKernelPasses) {
+  for (const char* name : {"vector_add", "gemm_mma", "softmax"}) {
+    const std::string folder = std::string(name) == "softmax" ? "examples/" : "";
+    const KernelSpec kernel = shipped_kernel(folder + name);
+    for (const auto& [check, count] :
+         {std::pair{"data", 4}, std::pair{"launches", 200}, std::pair{"streams", 200}}) {
+      const Outcome outcome = verify(kernel, check, count);
+      EXPECT_EQ(outcome.status, Status::correct) << name << " " << check << ": " << outcome.message;
+      EXPECT_THAT(outcome.message, testing::StartsWith(std::to_string(count))) << name;
+    }
+  }
+}
+
+TEST_F(VerifyTest, TwoLaunchesThatShareACounterAreFoundOut) {
+  const KernelSpec kernel = broken_kernel("shares_a_counter");
+  EXPECT_EQ(verify(kernel, "launches", 200).status, Status::correct);
+  const Outcome outcome = verify(kernel, "streams", 20);
+  EXPECT_EQ(outcome.status, Status::correctness) << outcome.message;
+  EXPECT_THAT(outcome.message, testing::HasSubstr("two launches ran at once"));
+}
+
+TEST_F(VerifyTest, ARareMistakeIsFoundOut) {
+  const Outcome outcome = verify(broken_kernel("racy"), "launches", 1000);
+  EXPECT_EQ(outcome.status, Status::correctness) << outcome.message;
+  EXPECT_THAT(outcome.message, testing::HasSubstr("; launch "));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,107 @@
+#include "worker/verify.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+
+#include "base/elapsed.h"
+#include "worker/prepared_trial.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array kKinds = {DataKind::as_drawn, DataKind::shifted,  DataKind::scaled_rows,
+                               DataKind::sparse,   DataKind::constant, DataKind::large};
+
+/// Calls `step` with 0, 1, ... until the spec's count or its seconds are reached. Returns how
+/// often, as "16 seeds".
+template <class Step>
+std::string repeat(const VerifySpec& spec, const char* what, Step step) {
+  const auto begin = std::chrono::steady_clock::now();
+  int done = 0;
+  while (done < spec.count && (done == 0 || seconds_since(begin) < spec.max_seconds)) step(done++);
+  return done == spec.count ? fmt::format("{} {}", done, what)
+                            : fmt::format("{} of {} {}, in {:.3g} s", done, spec.count, what,
+                                          seconds_since(begin));
+}
+
+std::string check_data(WorkerState& worker, const TrialRequest& request, const VerifySpec& spec) {
+  return repeat(spec, "seeds", [&](int step) {
+    TrialRequest seeded = request;
+    seeded.seed += static_cast<std::uint64_t>(step) + 1;
+    worker.inputs.clear();  // also what is not drawn anew, such as indices, is another
+    try {
+      PreparedTrial trial(worker, seeded);
+      trial.check();
+      for (const DataKind kind : kKinds) trial.check_on(kind, worker.secret());
+    } catch (const Failure& failure) {
+      Outcome outcome = failure.outcome();
+      outcome.message += fmt::format("; seed {}", seeded.seed);
+      throw Failure(std::move(outcome));
+    }
+  });
+}
+
+std::string check_launches(WorkerState& worker, const TrialRequest& request,
+                           const VerifySpec& spec) {
+  PreparedTrial trial(worker, request);
+  return repeat(spec, "launches", [&](int step) {
+    try {
+      step % 2 == 0 ? trial.check() : trial.check_cold();
+    } catch (const Failure& failure) {
+      Outcome outcome = failure.outcome();
+      outcome.message += fmt::format("; launch {}", step + 1);
+      throw Failure(std::move(outcome));
+    }
+  });
+}
+
+std::string check_streams(WorkerState& worker, const TrialRequest& request,
+                          const VerifySpec& spec) {
+  const std::array<Stream, 2> streams = {make_stream(worker.driver), make_stream(worker.driver)};
+  PreparedTrial one(worker, request);
+  const DeviceMemory memory_of_one = worker.arena.take();
+  worker.arena.reserve(arena_bytes(request.plan));
+  worker.inputs.clear();
+  PreparedTrial other(worker, request, &one);
+  return repeat(spec, "pairs of launches", [&](int step) {
+    for (PreparedTrial* trial : {&one, &other}) {
+      trial->ready(request.seed + static_cast<std::uint64_t>(step));
+    }
+    worker.synchronise();
+    one.enqueue(streams[0].get());
+    other.enqueue(streams[1].get());
+    for (const Stream& stream : streams) {
+      worker.driver.check(worker.driver.cuStreamSynchronize(stream.get()),
+                          "cuStreamSynchronize after two launches at once");
+    }
+    try {
+      one.check_launched();
+      other.check_launched();
+    } catch (const Failure& failure) {
+      Outcome outcome = failure.outcome();
+      outcome.message += "; two launches ran at once";
+      throw Failure(std::move(outcome));
+    }
+  });
+}
+
+}  // namespace
+
+Outcome run_check(WorkerState& worker, const TrialRequest& request, const VerifySpec& spec) {
+  worker.arena.reserve(arena_bytes(request.plan));
+  Outcome outcome;
+  if (spec.name == "data") {
+    outcome.message = check_data(worker, request, spec);
+  } else if (spec.name == "launches") {
+    outcome.message = check_launches(worker, request, spec);
+  } else if (spec.name == "streams") {
+    outcome.message = check_streams(worker, request, spec);
+  } else {
+    throw Error(fmt::format("there is no check \"{}\"", spec.name));
+  }
+  return outcome;
+}
+
+}  // namespace assay
