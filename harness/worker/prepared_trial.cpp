@@ -54,14 +54,15 @@ std::string read_cubin(const std::filesystem::path& path) {
   }
 }
 
-Launcher make_launcher(WorkerState& worker, const TrialRequest& request, const InputMap& inputs,
+/// `address_of` is for what is not placed: the inputs. `loaded` may be null.
+Launcher make_launcher(const Driver& driver, const Plan& plan, const std::filesystem::path& cubin,
+                       const std::vector<GuardedBuffer>& placed, const AddressOf& address_of,
                        std::shared_ptr<const Module> loaded) {
-  const std::vector<GuardedBuffer> placed = lay_out(request.plan, worker.arena.begin());
   return Launcher(
-      worker.driver, request.plan, read_cubin(request.cubin_path),
+      driver, plan, read_cubin(cubin),
       [&](const std::string& name) {
         const GuardedBuffer* const place = find_placed(placed, name);
-        return place != nullptr ? place->data : inputs.at(name)->buffer.data;
+        return place != nullptr ? place->data : address_of(name);
       },
       std::move(loaded));
 }
@@ -118,15 +119,18 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
                              const PreparedTrial* same_code)
     : worker_(&worker),
       plan_(request.plan),
+      cubin_path_(request.cubin_path),
+      placed_(lay_out(request.plan, worker.arena.begin())),
       seed_(request.seed),
       inputs_(make_inputs(worker, request.plan, request.seed)),
-      launcher_(make_launcher(worker, request, inputs_,
-                              same_code != nullptr ? same_code->launcher_.module() : nullptr)) {
-  const std::vector<GuardedBuffer> placed = lay_out(plan_, worker.arena.begin());
+      launcher_(make_launcher(
+          worker.driver, plan_, cubin_path_, placed_,
+          [this](const std::string& name) { return inputs_.at(name)->buffer.data; },
+          same_code != nullptr ? same_code->launcher_.module() : nullptr)) {
   for (const auto& [name, input] : inputs_) buffers_.inputs.push_back(input);
   for (const BufferPlan* buffer : plan_.buffers()) {
     if (buffer->role == Role::in) continue;
-    const GuardedBuffer& place = *find_placed(placed, buffer->name);
+    const GuardedBuffer& place = *find_placed(placed_, buffer->name);
     if (buffer->role == Role::scratch) {
       buffers_.scratch.push_back(place);
     } else {
@@ -207,6 +211,25 @@ void PreparedTrial::check_on(DataKind kind, std::uint64_t seed) {
     outcome.message += fmt::format("; its inputs were {}", describe(kind));
     throw Failure(std::move(outcome));
   }
+}
+
+void PreparedTrial::check_fenced(FencedInputs& fenced) {
+  redraw_->draw_inputs(seed_);
+  seal_inputs();
+  const Launcher launcher = make_launcher(
+      worker_->driver, plan_, cubin_path_, placed_,
+      [&](const std::string& name) { return fenced.of(*inputs_.at(name)); }, launcher_.module());
+  redraw_->poison();
+  launcher.write_symbols(worker_->stream);
+  launcher.enqueue(worker_->stream);
+  try {
+    worker_->synchronise();
+  } catch (const CudaError& error) {
+    Outcome outcome = runtime_outcome(error);
+    outcome.message += "; its inputs could only be read, and nothing lay beside them";
+    throw Failure(std::move(outcome));
+  }
+  judge();
 }
 
 Validation PreparedTrial::check_again(const Work& before) {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "support/launcher.h"
+#include "worker/fenced_inputs.h"
 #include "worker/redraw.h"
 #include "worker/worker_state.h"
 
@@ -49,6 +52,9 @@ class PreparedTrial {
   /// Checks a launch on inputs of that kind, which `seed` makes. Does nothing where the reference
   /// cannot say what is right: it overflows, or is zero everywhere.
   void check_on(DataKind kind, std::uint64_t seed);
+  /// Checks a launch that gets its inputs from `fenced`. A read or write outside of them, or a
+  /// write to one, is an illegal address. Throws like check(); the context is then lost.
+  void check_fenced(FencedInputs& fenced);
   /// See unchecked_note().
   const std::string& reference_note() const { return reference_note_; }
 
@@ -65,6 +71,8 @@ class PreparedTrial {
 
   WorkerState* worker_;
   Plan plan_;
+  std::filesystem::path cubin_path_;
+  std::vector<GuardedBuffer> placed_;  // outputs and scratch
   std::uint64_t seed_;
   std::shared_ptr<const Reference> reference_;
   bool judged_ = false;  // the timed launch under way will be

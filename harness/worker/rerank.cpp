@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <random>
 
@@ -60,11 +61,12 @@ class Race {
   /// `num_workers` can satisfy them.
   void run(const RerankSpec& spec, int num_workers);
   void measure_energy();
-  /// The last checks: after many launches, and on data of other kinds.
+  /// The last checks: after many launches, on data of other kinds, and with inputs behind fences.
   void check_candidates();
 
  private:
   void run_round(int round, bool keep);
+  void check_each(const std::function<void(PreparedTrial&)>& check);
   void eliminate_all(bool last);
   void eliminate(EntryGroup& group, std::size_t top, double margin_ratio);
   double interval_ratio() const;
@@ -251,15 +253,25 @@ void Race::check_candidates() {
   for (const DataKind kind : {DataKind::shifted, DataKind::scaled_rows, DataKind::sparse,
                               DataKind::constant, DataKind::large}) {
     const std::uint64_t seed = worker_.secret();  // for all, so that they share a reference
-    for (std::size_t i = 0; i + 1 < entries_.candidates.size(); ++i) {
-      RunnableEntry& runnable = entries_.candidates[i];
-      if (!runnable.timed() || worker_.context_lost) continue;
-      Outcome outcome = worker_.guarded([&] {
-        runnable.trials.front()->check_on(kind, seed);
-        return Outcome{};
-      });
-      if (outcome.status != Status::correct) runnable.entry->outcome = std::move(outcome);
-    }
+    check_each([&](PreparedTrial& trial) { trial.check_on(kind, seed); });
+  }
+  if (!has_fenced_memory(worker_.driver)) return;
+  for (const auto side : {FencedMemory::Side::end, FencedMemory::Side::begin}) {
+    FencedInputs inputs(worker_, side);
+    check_each([&](PreparedTrial& trial) { trial.check_fenced(inputs); });
+  }
+}
+
+/// Runs the check on each candidate that passed so far.
+void Race::check_each(const std::function<void(PreparedTrial&)>& check) {
+  for (std::size_t i = 0; i + 1 < entries_.candidates.size(); ++i) {
+    RunnableEntry& runnable = entries_.candidates[i];
+    if (!runnable.timed() || worker_.context_lost) continue;
+    Outcome outcome = worker_.guarded([&] {
+      check(*runnable.trials.front());
+      return Outcome{};
+    });
+    if (outcome.status != Status::correct) runnable.entry->outcome = std::move(outcome);
   }
 }
 

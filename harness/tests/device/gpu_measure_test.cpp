@@ -55,7 +55,10 @@ TEST_F(GpuMeasureTest, WhoLosesTheContextOfARerankIsFoundAndTheOthersAreRankedAn
       for (std::size_t i = 0; i < 3; ++i) {
         const RerankEntry& entry = result.candidates[i];
         if (candidates[i].plan.launches[0].block[0] == losing) {
-          EXPECT_EQ(entry.outcome.kind, "illegal_address") << entry.outcome.message;
+          // The slower may have dropped out before that launch. The leader stays.
+          if (losing != 128 && launch > 6 && entry.eliminated) continue;
+          EXPECT_EQ(entry.outcome.kind, "illegal_address")
+              << launch << " of " << losing << ": " << entry.outcome.message;
           EXPECT_TRUE(entry.samples_ns.empty());
         } else {
           EXPECT_EQ(entry.outcome.status, Status::correct)
@@ -244,7 +247,7 @@ TEST_F(GpuMeasureTest, TheClearlySlowerLeaveARerankAfterItsFirstRounds) {
   EXPECT_EQ(result.duplicate.value().samples_ns.size(), 30u);
   for (const std::size_t slower : {1, 2}) {
     EXPECT_TRUE(result.candidates[slower].eliminated);
-    EXPECT_EQ(result.candidates[slower].samples_ns.size(), 8u);
+    EXPECT_EQ(result.candidates[slower].samples_ns.size(), 6u);
     EXPECT_EQ(result.candidates[slower].outcome.status, Status::correct);
   }
   EXPECT_FALSE(result.candidates[3].eliminated);
@@ -294,7 +297,7 @@ TEST_F(GpuMeasureTest, ARerankOfShortWorkIsDividedOverWorkers) {
   EXPECT_EQ(result.duplicate.value().samples_ns.size(), 30u);
   // Out in the first worker, it does not come back in the second.
   EXPECT_TRUE(result.candidates[2].eliminated);
-  EXPECT_EQ(result.candidates[2].samples_ns.size(), 8u);
+  EXPECT_EQ(result.candidates[2].samples_ns.size(), 6u);
 }
 
 TEST_F(GpuMeasureTest, ALaterWorkerOfARerankThatIsKilledDoesItsPartAgain) {

@@ -1,6 +1,7 @@
 // The driver API's functions that harness/cuda loads, over fake::Machine. Built as libcuda.so.1.
 #include <cuda.h>
 #include <cxxabi.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,8 @@
 using fake::Machine;
 
 namespace {
+
+constexpr std::size_t kPageBytes = 4096;
 
 struct Function {
   std::string entry;
@@ -95,6 +98,11 @@ CUresult cuDeviceGetCount(int* count) {
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   *device = ordinal;
   return ordinal < Machine::get().num_gpus() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = 0;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
@@ -213,6 +221,50 @@ CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes) {
 }
 
 CUresult cuMemFree(CUdeviceptr memory) { return machine().free(pointer<void>(memory)); }
+
+// Mapped memory is all of what was reserved, without its neighbours. A touch of these ends the
+// worker.
+CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocationProp*,
+                                       CUmemAllocationGranularity_flags) {
+  *bytes = kPageBytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr* begin, std::size_t bytes, std::size_t, CUdeviceptr,
+                             unsigned long long) {
+  void* const pages = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  *begin = address(pages);
+  return pages == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr begin, std::size_t bytes) {
+  return munmap(pointer<void>(begin), bytes) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t, const CUmemAllocationProp*,
+                     unsigned long long) {
+  *handle = 1;
+  return machine().status();
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle) { return CUDA_SUCCESS; }
+
+CUresult cuMemMap(CUdeviceptr, std::size_t, std::size_t, CUmemGenericAllocationHandle,
+                  unsigned long long) {
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemUnmap(CUdeviceptr begin, std::size_t bytes) {
+  return mprotect(pointer<void>(begin), bytes, PROT_NONE) == 0 ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr begin, std::size_t bytes, const CUmemAccessDesc* access,
+                        std::size_t) {
+  const int write = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? PROT_WRITE : 0;
+  return mprotect(pointer<void>(begin), bytes, PROT_READ | write) == 0 ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_INVALID_VALUE;
+}
 
 CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   return machine().allocate(bytes, memory);

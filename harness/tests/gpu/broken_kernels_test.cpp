@@ -1,8 +1,10 @@
 // One kernel for each status and kind. Each is broken in one way, and each is followed by a good
 // one. The fault must be named, and it must cost only its own trial.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <regex>
 
@@ -43,6 +45,12 @@ std::vector<std::string> broken_names() {
   return names;
 }
 
+/// A kernel that is caught by luck is not caught. ASSAY_REPETITIONS says how often each is judged.
+int repetitions() {
+  const char* text = std::getenv("ASSAY_REPETITIONS");
+  return text == nullptr ? 1 : std::max(1, std::atoi(text));
+}
+
 class BrokenKernels : public test::GpuTest, public testing::WithParamInterface<std::string> {};
 
 TEST_P(BrokenKernels, EndAsTheyMustAndHarmNobody) {
@@ -55,21 +63,48 @@ TEST_P(BrokenKernels, EndAsTheyMustAndHarmNobody) {
 
   const KernelSpec kernel = broken_kernel(GetParam());
   const Expected expected = expected_of(kernel.source_path);
-  const Outcome outcome = gpu.run(request_of(kernel, gpu.info()));
-  EXPECT_EQ(to_text(outcome.status), to_text(expected.status)) << outcome.message;
-  if (!expected.kind.empty()) {
-    EXPECT_EQ(outcome.kind, expected.kind) << outcome.message;
-  }
-  if (outcome.status != Status::correct) {
-    EXPECT_FALSE(outcome.message.empty());
-    EXPECT_FALSE(outcome.timing);
-  }
+  for (int i = 0; i < repetitions(); ++i) {
+    const Outcome outcome = gpu.run(request_of(kernel, gpu.info()));
+    EXPECT_EQ(to_text(outcome.status), to_text(expected.status)) << outcome.message;
+    if (!expected.kind.empty()) {
+      EXPECT_EQ(outcome.kind, expected.kind) << outcome.message;
+    }
+    if (outcome.status != Status::correct) {
+      EXPECT_FALSE(outcome.message.empty());
+      EXPECT_FALSE(outcome.timing);
+    }
 
-  const Outcome good = gpu.run(request_of(shipped_kernel("vector_add"), gpu.info()));
-  EXPECT_EQ(good.status, Status::correct) << good.kind << ": " << good.message;
+    const Outcome good = gpu.run(request_of(shipped_kernel("vector_add"), gpu.info()));
+    EXPECT_EQ(good.status, Status::correct) << good.kind << ": " << good.message;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, BrokenKernels, testing::ValuesIn(broken_names()),
+                         [](const auto& instance) { return instance.param; });
+
+class StrayAccess : public test::GpuTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(StrayAccess, ToAnInputDoesNotWinAndCostsNobodyElse) {
+  GpuOptions options;
+  options.worker_program = test::worker_program();
+  GpuDevice gpu(options);
+  gpu.setup(support_cubin(gpu.info()), {});
+  const TrialRequest good = request_of(shipped_kernel("vector_add"), gpu.info());
+  TrialRequest stray = request_of(broken_kernel(GetParam()), gpu.info());
+  stray.plan.problem = good.plan.problem;
+  for (int i = 0; i < repetitions(); ++i) {
+    const RerankResult result = gpu.rerank({stray, good}, {}, {.rounds = 9});
+    ASSERT_EQ(result.candidates.size(), 2u);
+    const Outcome& outcome = result.candidates[0].outcome;
+    EXPECT_EQ(outcome.kind, "illegal_address") << outcome.message;
+    EXPECT_THAT(outcome.message, testing::HasSubstr("its inputs could only be read"));
+    EXPECT_EQ(to_text(result.candidates[1].outcome.status), "correct");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, StrayAccess,
+                         testing::Values("reads_behind_an_input", "reads_ahead_of_an_input",
+                                         "borrows_its_input"),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace

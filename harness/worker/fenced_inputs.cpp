@@ -1,0 +1,17 @@
+#include "worker/fenced_inputs.h"
+
+namespace assay {
+
+CUdeviceptr FencedInputs::of(const Input& input) {
+  const auto [place, is_new] =
+      copies_.try_emplace(&input, worker_->driver, input.buffer.bytes, side_);
+  FencedMemory& copy = place->second;
+  if (!is_new) return copy.data();
+  worker_->support.poison(copy.begin(), copy.mapped_bytes());
+  worker_->support.copy(copy.data(), input.buffer.data, input.buffer.bytes);
+  worker_->synchronise();
+  copy.forbid_writes();
+  return copy.data();
+}
+
+}  // namespace assay
