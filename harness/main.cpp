@@ -57,6 +57,9 @@ void check_verb(const CLI::App& app, int argc, char** argv) {
 
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
+    if (argc > 3 && std::string_view(argv[2]) == "--launch") {
+      return assay::run_launch(argv[3], worker_argument(argc, argv, "--device"));
+    }
     return assay::run_worker(worker_argument(argc, argv, "--fd"),
                              worker_argument(argc, argv, "--device"));
   }

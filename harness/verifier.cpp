@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/sanitizer.h"
 #include "space/space.h"
 
 namespace assay {
@@ -40,7 +41,29 @@ std::string obstacle(KernelSpec kernel, const Problem& problem, const Config& co
   return error.what();
 }
 
+// Of compute-sanitizer.
+constexpr std::array kTools = {"memcheck", "racecheck", "initcheck", "synccheck"};
+
 }  // namespace
+
+void Verifier::sanitize(const KernelSpec& kernel, const Config& config,
+                        const CompileResult& compiled,
+                        const std::function<void(VerificationCheck)>& add) {
+  const std::filesystem::path sanitizer = find_sanitizer();
+  std::string why_not = obstacle(kernel, kernel.smoke, config, run_.device.info());
+  if (sanitizer.empty()) {
+    why_not =
+        "there is no compute-sanitizer in the CUDA toolkit or in PATH; install it, or set "
+        "CUDA_HOME";
+  }
+  for (const char* tool : kTools) {
+    if (!why_not.empty()) {
+      add({tool, CheckResult::skipped, why_not});
+      continue;
+    }
+    add(gpu_.sanitize(sanitizer, tool, run_.request_of(kernel, kernel.smoke, config, compiled)));
+  }
+}
 
 Verification Verifier::verify(const KernelSpec& kernel, const Problem& problem,
                               const Config& config, const Tell& tell) {
@@ -69,6 +92,7 @@ Verification Verifier::verify(const KernelSpec& kernel, const Problem& problem,
       add(check_of(prefix + name, gpu_.verify(request, {name, count, kMostSeconds})));
     }
   }
+  if (compiled.ok) sanitize(kernel, config, compiled, add);
   verification.finished_at = now_utc();
   return verification;
 }

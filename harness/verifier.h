@@ -8,7 +8,8 @@
 namespace assay {
 
 /// Checks configurations once more and harder than a sweep does: see worker/verify.h. All is done
-/// on the problem, and on the kernel's smoke problem, whose sizes are odd.
+/// on the problem, and on the kernel's smoke problem, whose sizes are odd. There
+/// compute-sanitizer's tools look on, too, where the CUDA toolkit has them.
 class Verifier {
  public:
   struct Counts {
@@ -26,6 +27,9 @@ class Verifier {
                       const Tell& tell);
 
  private:
+  void sanitize(const KernelSpec& kernel, const Config& config, const CompileResult& compiled,
+                const std::function<void(VerificationCheck)>& add);
+
   SweepRun& run_;
   GpuDevice& gpu_;
   Counts counts_;

@@ -1,14 +1,17 @@
 #include "device/gpu_device.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/terminal.h"
 #include "device/gpu_turn.h"
+#include "device/sanitizer.h"
 #include "device/worker_process.h"
 #include "device/worker_rerank.h"
 #include "messages/messages.h"
@@ -364,6 +367,26 @@ Outcome GpuDevice::verify(const TrialRequest& request, const VerifySpec& spec) {
       impl_->options.hang_timeout_s + kVerifySlackSeconds + spec.max_seconds,
       [&](const json& result) { outcome = message::decode<Outcome>(result); });
   return failed ? *failed : outcome;
+}
+
+VerificationCheck GpuDevice::sanitize(const std::filesystem::path& sanitizer, std::string_view tool,
+                                      const TrialRequest& request) {
+  const std::filesystem::path file = cache_directory() / fmt::format("launch-{}.cbor", ::getpid());
+  json message = impl_->setup.value();
+  message["trial"] = message::encode(request);
+  write_file_atomic(file, message::pack(message));
+  // For another process, "self" is another program.
+  const std::filesystem::path own = fmt::format("/proc/{}/exe", ::getpid());
+  const std::filesystem::path& program = impl_->options.worker_program;
+  impl_->await_ready();
+  if (!impl_->turns) impl_->turns.emplace(impl_->info.uuid);
+  const GpuTurns::Turn turn = impl_->turns->wait();
+  const VerificationCheck check = assay::sanitize(
+      sanitizer, tool, program == "/proc/self/exe" ? own : program,
+      {"worker", "--launch", file.string(), "--device", std::to_string(impl_->options.index)});
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
+  return check;
 }
 
 Ceilings GpuDevice::measure_ceilings() {

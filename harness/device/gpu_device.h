@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string_view>
 
+#include "base/verification.h"
 #include "device/device.h"
 
 namespace assay {
@@ -45,6 +47,10 @@ class GpuDevice : public Device {
 
   /// Makes one check of a verification. What it did is the message of a correct outcome.
   Outcome verify(const TrialRequest& request, const VerifySpec& spec);
+
+  /// Has a tool of compute-sanitizer watch one launch, in another process.
+  VerificationCheck sanitize(const std::filesystem::path& sanitizer, std::string_view tool,
+                             const TrialRequest& request);
 
   Ceilings measure_ceilings();
   Vitals vitals();

@@ -3,18 +3,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/spawn.h"
 
 namespace assay {
 namespace {
@@ -24,55 +22,6 @@ constexpr int kWorkerFd = 3;
 [[noreturn]] void fail(const char* what, int code) {
   throw Error(
       fmt::format("cannot start a worker: {}: {}", what, std::generic_category().message(code)));
-}
-
-/// One of posix_spawn's parts, from its initialisation to its destruction.
-template <typename T, auto kInitialise, auto kDestroy>
-class SpawnPart {
- public:
-  SpawnPart() { kInitialise(&part_); }
-  ~SpawnPart() { kDestroy(&part_); }
-  SpawnPart(const SpawnPart&) = delete;
-  SpawnPart& operator=(const SpawnPart&) = delete;
-  T* get() { return &part_; }
-
- private:
-  T part_;
-};
-using FileActions = SpawnPart<posix_spawn_file_actions_t, ::posix_spawn_file_actions_init,
-                              ::posix_spawn_file_actions_destroy>;
-using Attributes = SpawnPart<posix_spawnattr_t, ::posix_spawnattr_init, ::posix_spawnattr_destroy>;
-
-pid_t spawn(const std::filesystem::path& program, int index, int socket) {
-  FileActions actions;
-  ::posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  // The worker's stdout goes elsewhere: a kernel's printf must not end up in the tables.
-  ::posix_spawn_file_actions_adddup2(actions.get(), STDERR_FILENO, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(actions.get(), socket, kWorkerFd);
-  ::posix_spawn_file_actions_addclosefrom_np(actions.get(), kWorkerFd + 1);
-
-  // A process group of its own, so that Ctrl-C in a terminal reaches only the parent, which
-  // decides.
-  Attributes attributes;
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  ::posix_spawnattr_setpgroup(attributes.get(), 0);
-  ::posix_spawnattr_setsigmask(attributes.get(), &none);
-  ::posix_spawnattr_setsigdefault(attributes.get(), &all);
-  ::posix_spawnattr_setflags(
-      attributes.get(), POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-
-  std::array<std::string, 6> words = {
-      "assay", "worker", "--fd", std::to_string(kWorkerFd), "--device", std::to_string(index)};
-  std::array<char*, 7> argv = {};
-  std::transform(words.begin(), words.end(), argv.begin(), [](auto& word) { return word.data(); });
-  pid_t pid = -1;
-  const int code =
-      ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), argv.data(), environ);
-  if (code != 0) fail(program.c_str(), code);
-  return pid;
 }
 
 }  // namespace
@@ -90,7 +39,13 @@ WorkerProcess::WorkerProcess(const std::filesystem::path& program, int index) {
     if (!theirs) fail("fcntl", errno);
   }
   if (::fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl", errno);
-  child_.emplace(spawn(program, index, theirs.get()));
+  // The worker's stdout goes elsewhere: a kernel's printf must not end up in the tables.
+  const std::array<std::pair<int, int>, 2> descriptors = {
+      {{STDERR_FILENO, STDOUT_FILENO}, {theirs.get(), kWorkerFd}}};
+  child_.emplace(spawn(
+      "a worker", program,
+      {"assay", "worker", "--fd", std::to_string(kWorkerFd), "--device", std::to_string(index)},
+      descriptors));
 }
 
 void WorkerProcess::kill() noexcept { child_->kill(); }

@@ -231,6 +231,8 @@ Outcome TrialRunner::verify(const TrialRequest& request, const VerifySpec& spec)
   return outcome;
 }
 
+void TrialRunner::launch(const TrialRequest& request) { launch_alone(impl_->ready(), request); }
+
 std::vector<BaselineTiming> TrialRunner::run_baselines(const TrialRequest& request,
                                                        const std::vector<std::string>& baselines) {
   WorkerState& worker = impl_->ready();

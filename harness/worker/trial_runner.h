@@ -36,6 +36,9 @@ class TrialRunner {
   Outcome run(const TrialRequest& request);
   /// Makes one check of a verification. What it did is the message of a correct outcome.
   Outcome verify(const TrialRequest& request, const VerifySpec& spec);
+  /// Launches once, and does nothing else that another tool would have to watch: no reference, no
+  /// check, and each buffer has memory of its own, of its size. Throws what goes wrong.
+  void launch(const TrialRequest& request);
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines);
   RerankResult rerank(const std::vector<TrialRequest>& candidates,

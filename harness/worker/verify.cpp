@@ -4,8 +4,10 @@
 
 #include <array>
 #include <chrono>
+#include <map>
 
 #include "base/elapsed.h"
+#include "base/file.h"
 #include "worker/prepared_trial.h"
 
 namespace assay {
@@ -88,6 +90,24 @@ std::string check_streams(WorkerState& worker, const TrialRequest& request,
 }
 
 }  // namespace
+
+void launch_alone(WorkerState& worker, const TrialRequest& request) {
+  std::map<std::string, DeviceMemory> memory;
+  for (const BufferPlan* buffer : request.plan.buffers()) {
+    const auto bytes = static_cast<std::size_t>(buffer->bytes());
+    DeviceMemory& own = memory[buffer->name] = allocate(worker.driver, bytes);
+    if (!is_filled(buffer->role)) continue;
+    const auto input = worker.inputs.get(request.plan, *buffer, request.seed);
+    worker.driver.check(
+        worker.driver.cuMemcpyDtoDAsync(own.get(), input->buffer.data, bytes, worker.stream),
+        "cuMemcpyDtoDAsync");
+  }
+  const Launcher launcher(worker.driver, request.plan, read_file(request.cubin_path),
+                          [&](const std::string& name) { return memory.at(name).get(); });
+  launcher.write_symbols(worker.stream);
+  launcher.enqueue(worker.stream);
+  worker.synchronise();
+}
 
 Outcome run_check(WorkerState& worker, const TrialRequest& request, const VerifySpec& spec) {
   worker.arena.reserve(arena_bytes(request.plan));

@@ -13,4 +13,7 @@ namespace assay {
 /// What was done is the message of the outcome. Throws Failure for what is wrong, CudaError, Error.
 Outcome run_check(WorkerState& worker, const TrialRequest& request, const VerifySpec& spec);
 
+/// As TrialRunner::launch.
+void launch_alone(WorkerState& worker, const TrialRequest& request);
+
 }  // namespace assay

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/frames.h"
+#include "base/terminal.h"
 #include "messages/messages.h"
 #include "support/failure.h"
 #include "worker/trial_runner.h"
@@ -122,6 +125,21 @@ class Server {
 };
 
 }  // namespace
+
+int run_launch(const char* file, int index) try {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const json request = message::unpack(read_file(file));
+  TrialRunner runner(index);
+  runner.setup(request.at("support_cubin").get<std::string>(), std::nullopt);
+  runner.launch(message::decode<TrialRequest>(request.at("trial")));
+  return kExitDone;
+} catch (const Failure& failure) {
+  print_err("{}\n", failure.outcome().message);
+  return kExitMachine;
+} catch (const std::exception& error) {
+  print_err("{}\n", error.what());
+  return kExitMachine;
+}
 
 int run_worker(int fd, int index) {
   const UniqueFd socket(fd);

@@ -35,6 +35,29 @@ verify() {
 }
 says() { cat output errors 2>/dev/null | grep -qE "$1" || fail "nothing says '$1'"; }
 
+# compute-sanitizer is looked for like NVRTC; this one says what a real one would.
+mkdir -p toolkit/bin
+cat >toolkit/bin/compute-sanitizer <<'SH'
+#!/usr/bin/env bash
+[[ $1 == --tool && $3 == --error-exitcode ]] || exit 9
+tool=$2 found=$4
+shift 6
+"$@" || exit
+echo "$tool" >>"$TOOLS"
+echo '========= COMPUTE-SANITIZER'
+[[ $tool == "${BROKEN:-}" ]] && { echo 'cannot attach'; exit 1; }
+if [[ $tool == "${FINDS:-}" ]]; then
+  echo '========= Invalid __global__ read of size 4 bytes'
+  echo '=========     at vector_add+0x90'
+  echo '========= ERROR SUMMARY: 1 error'
+  exit "$found"
+fi
+echo '========= ERROR SUMMARY: 0 errors'
+SH
+chmod +x toolkit/bin/compute-sanitizer
+export TOOLS=$work/tools
+export CUDA_HOME=$work/toolkit
+
 sweep vector_add
 "$assay" best --db vector_add.db >output 2>&1
 grep -q verified output && fail "verified without verify"
@@ -44,12 +67,30 @@ says '^  data +passed +2 seeds$'
 says '^  launches +passed +20 launches$'
 says '^  streams +passed +20 pairs of launches$'
 says '^  smoke data +passed +2 seeds$'
+says '^  synccheck +passed'
+[[ $(tr '\n' ' ' <tools) == 'memcheck racecheck initcheck synccheck ' ]] || fail "not all tools ran"
 "$assay" best --db vector_add.db >output 2>&1
 says 'verified'
 says "$(date -u +%Y-%m-%d)  "
 "$assay" export --format json --db vector_add.db >output || fail "export: exit $?"
 [[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.tables[0].entries[0].verified.passed')") == 1 ]] ||
   fail "the export does not say that the winner was verified"
+
+# What the tools of compute-sanitizer say, and where they cannot say anything.
+FINDS=memcheck BROKEN=initcheck verify 1 vector_add.db
+says '^  memcheck +failed +Invalid __global__ read of size 4 bytes at vector_add[+]0x90$'
+says '^  racecheck +passed'
+says '^  initcheck +skipped +compute-sanitizer cannot work here: exit code 1: cannot attach'
+ls cache/assay | grep -q launch- && fail "the request for a launch is left"
+"$assay" best --db vector_add.db >output 2>&1
+says 'no: memcheck'
+if [[ ! -x /usr/local/cuda/bin/compute-sanitizer ]] && ! command -v compute-sanitizer >/dev/null; then
+  CUDA_HOME='' verify 0 vector_add.db
+  says '^  memcheck +skipped +there is no compute-sanitizer'
+  "$assay" best --db vector_add.db >output 2>&1
+  says ', 6 of 10 checks'
+fi
+verify 0 vector_add.db
 
 # What a sweep on even sizes does not see.
 sweep forgets_tail
