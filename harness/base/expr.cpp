@@ -12,9 +12,12 @@
 
 namespace assay {
 
-int Symbols::add(const std::string& name) {
+int Symbols::add(const std::string& name, bool real) {
   const auto [entry, added] = slots_.try_emplace(name, static_cast<int>(names_.size()));
-  if (added) names_.push_back(name);
+  if (added) {
+    names_.push_back(name);
+    real_.push_back(real);
+  }
   return entry->second;
 }
 
@@ -108,11 +111,18 @@ double apply(Code code, double a, double b) {
 std::int64_t constant(std::int64_t number, std::int64_t) { return number; }
 double constant(std::int64_t number, double) { return std::bit_cast<double>(number); }
 
+std::int64_t to_integer(double value) {
+  if (!(std::fabs(value) < 0x1p63)) throw Overflow();
+  return static_cast<std::int64_t>(value);
+}
+
+/// Runs the instructions from `at` to `end`.
 template <typename Number>
-Number run(std::span<const Expr::Op> code, std::span<const std::int64_t> values) {
+Number run(std::span<const Expr::Op> code, std::span<const std::int64_t> values, std::size_t at,
+           std::size_t end) {
   std::array<Number, kMaxExprDepth + 1> stack;
   Number* top = stack.data();  // stack[0] is never read
-  for (std::size_t at = 0; at < code.size(); ++at) {
+  for (; at < end; ++at) {
     const Expr::Op& op = code[at];
     // A jump lands where `at` points after the loop's increment.
     const std::size_t before_target = static_cast<std::size_t>(op.target) - 1;
@@ -153,8 +163,26 @@ Number run(std::span<const Expr::Op> code, std::span<const std::int64_t> values)
       case Code::jump:
         at = before_target;
         break;
+      case Code::from_real:
+        *++top = static_cast<Number>(
+            to_integer(run<double>(code, values, at + 1, static_cast<std::size_t>(op.target))));
+        at = before_target;
+        break;
+      case Code::load_real:
+        *++top =
+            static_cast<Number>(std::bit_cast<double>(values[static_cast<std::size_t>(op.target)]));
+        break;
       case Code::square_root:
         *top = static_cast<Number>(std::sqrt(static_cast<double>(*top)));
+        break;
+      case Code::round_down:
+        *top = static_cast<Number>(std::floor(static_cast<double>(*top)));
+        break;
+      case Code::round_up:
+        *top = static_cast<Number>(std::ceil(static_cast<double>(*top)));
+        break;
+      case Code::round_nearest:
+        *top = static_cast<Number>(std::round(static_cast<double>(*top)));
         break;
       default:
         --top;
@@ -181,7 +209,7 @@ Expr Expr::compiled(std::string_view text, std::vector<Op> code) {
   Expr expr;
   expr.text_ = text;
   for (const Op& op : code) {
-    if (op.code == Code::load) expr.slots_.push_back(op.target);
+    if (op.code == Code::load || op.code == Code::load_real) expr.slots_.push_back(op.target);
   }
   std::sort(expr.slots_.begin(), expr.slots_.end());
   expr.slots_.erase(std::unique(expr.slots_.begin(), expr.slots_.end()), expr.slots_.end());
@@ -199,7 +227,7 @@ Expr Expr::constant(std::int64_t value) {
 std::int64_t Expr::eval(std::span<const std::int64_t> values) const {
   if (!code_) throw EvalError("nothing to evaluate");
   try {
-    return run<std::int64_t>(*code_, values);
+    return run<std::int64_t>(*code_, values, 0, code_->size());
   } catch (const Overflow&) {
     throw EvalError(fmt::format("\"{}\" does not fit in 64 bits", text_));
   } catch (const DivisionByZero&) {
@@ -211,7 +239,7 @@ double Expr::eval_real(std::span<const std::int64_t> values) const {
   if (!code_) throw EvalError("nothing to evaluate");
   double value = 0;
   try {
-    value = run<double>(*code_, values);
+    value = run<double>(*code_, values, 0, code_->size());
   } catch (const DivisionByZero&) {
     throw EvalError(fmt::format("\"{}\" divides by zero", text_));
   }

@@ -26,8 +26,9 @@ struct EvalError : std::runtime_error {
 /// on. A word (`grouped`) is a name whose value never changes: its own slot number.
 class Symbols {
  public:
-  /// The slot of `name`, adding it if new.
-  int add(const std::string& name);
+  /// The slot of `name`, adding it if new. A real one holds the bits of a double.
+  int add(const std::string& name, bool real = false);
+  bool is_real(int slot) const { return real_[static_cast<std::size_t>(slot)]; }
   /// The slot of `name`, or -1.
   int find(std::string_view name) const;
   const std::string& name(int slot) const { return names_[static_cast<std::size_t>(slot)]; }
@@ -37,12 +38,13 @@ class Symbols {
 
  private:
   std::vector<std::string> names_;
+  std::vector<bool> real_;
   std::unordered_map<std::string, int> slots_;
 };
 
 /// A 64-bit integer expression: + - * / % comparisons && || ! ?: and cdiv(a,b), min(a,b,..),
 /// max(a,b,..). Division truncates. Comparisons and logic give 0 or 1. && || ?: evaluate only the
-/// side they need.
+/// side they need. floor(x), ceil(x) and round(x) make an integer of a real expression.
 ///
 /// It is our own because muParser's integer parser computes in 32 bits, too few for 2*M*N*K.
 class Expr {

@@ -39,11 +39,17 @@ struct Expr::Op {
     or_jump,       // not 0 on top: becomes 1, jump; else popped
     jump_if_zero,  // pops
     jump,
-    square_root,  // of real expressions alone
+    from_real,  // what follows, up to the target, is a real expression that ends with a rounding
+    // Of real expressions alone:
+    load_real,
+    square_root,
+    round_down,
+    round_up,
+    round_nearest,
   };
 
   Code code;
-  int target;           // slot of a load, destination of a jump
+  int target;           // slot of a load, destination of a jump, end of what is real
   std::int64_t number;  // of a constant; in a real expression the bits of a double
 };
 

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -53,6 +54,19 @@ constexpr Function kFunctions[] = {
     {"cdiv", Code::ceil_divide, false},
     {"min", Code::minimum, true},
     {"max", Code::maximum, true},
+};
+
+/// Of one real number.
+struct RealFunction {
+  std::string_view name;
+  Code code;
+};
+
+constexpr RealFunction kRealFunctions[] = {
+    {"floor", Code::round_down},
+    {"ceil", Code::round_up},
+    {"round", Code::round_nearest},
+    {"sqrt", Code::square_root},  // of real expressions alone
 };
 
 bool is_name_part(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
@@ -184,26 +198,38 @@ class Parser {
                       fmt::format("unknown name \"{}\"{}", word,
                                   near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
     }
-    push({Code::load, slot, 0});
+    if (symbols_.is_real(slot) && !real_) {
+      throw ExprError(column, fmt::format("expected an integer, found \"{0}\", which is a real "
+                                          "number; write such as round({0} * 8)",
+                                          word));
+    }
+    push({symbols_.is_real(slot) ? Code::load_real : Code::load, slot, 0});
   }
 
-  void square_root() {
+  /// Its argument is real. In an expression of integers its result is an integer.
+  void call_real(Code code) {
     ++at_;
+    const bool was_real = std::exchange(real_, true);
+    const std::size_t to_end = was_real ? 0 : emit_jump(Code::from_real);
     conditional();
     expect_close();
-    emit(Code::square_root);
+    emit(code);
+    if (!was_real) land(to_end);
+    real_ = was_real;
   }
 
   void call(std::string_view word, std::size_t column) {
-    if (real_ && word == "sqrt") {
-      square_root();
-      return;
+    for (const RealFunction& function : kRealFunctions) {
+      if (function.name != word || (!real_ && function.code == Code::square_root)) continue;
+      return call_real(function.code);
     }
     const auto* function = std::find_if(std::begin(kFunctions), std::end(kFunctions),
                                         [&](const Function& f) { return f.name == word; });
     if (function == std::end(kFunctions)) {
-      throw ExprError(column, fmt::format("unknown function \"{}\"; known are cdiv, min, max{}",
-                                          word, real_ ? ", sqrt" : ""));
+      throw ExprError(
+          column,
+          fmt::format("unknown function \"{}\"; known are cdiv, min, max, floor, ceil, round{}",
+                      word, real_ ? ", sqrt" : ""));
     }
     ++at_;
     conditional();
@@ -304,7 +330,7 @@ class Parser {
 
   std::string_view text_;
   const Symbols& symbols_;
-  const bool real_;
+  bool real_;
   std::size_t at_ = 0;
   int nesting_ = 0;
   int depth_ = 0;  // operands on the evaluator's stack at this point of the code

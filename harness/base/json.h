@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/value.h"
 
 // The JSON library has a macro that lists the fields of a struct. Here are the types of fields that
 // it does not know.
@@ -26,6 +27,20 @@ struct nlohmann::adl_serializer<std::optional<T>> {
       value.reset();
     } else {
       value = source.get<T>();
+    }
+  }
+};
+
+template <>
+struct nlohmann::adl_serializer<assay::Number> {
+  static void to_json(json& target, const assay::Number& value) {
+    std::visit([&](auto v) { target = v; }, value);
+  }
+  static void from_json(const json& source, assay::Number& value) {
+    if (source.is_number_float()) {
+      value = source.get<double>();
+    } else {
+      value = source.get<std::int64_t>();
     }
   }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -23,6 +24,17 @@ std::optional<Value> parse_value(std::string_view text) {
   if (const auto integer = parse_integer(text)) return *integer;
   if (is_identifier(text)) return std::string(text);
   return std::nullopt;
+}
+
+std::optional<Number> parse_number(std::string_view text) {
+  if (const auto integer = parse_integer(text)) return *integer;
+  if (text.find_first_of(".e") == std::string_view::npos) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return to_number(value);
 }
 
 /// Splits `A=1,B=2` and hands each value's text to `parse`, which answers nothing when it is not
@@ -71,12 +83,27 @@ std::string to_text(const Value& value) {
   return std::get<std::string>(value);
 }
 
+std::string to_text(const Number& number) {
+  return std::visit([](auto value) { return fmt::format("{}", value); }, number);
+}
+
+Number to_number(double value) {
+  if (std::floor(value) == value && std::fabs(value) < 0x1p63) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
+}
+
+double to_real(const Number& number) {
+  return std::visit([](auto value) { return static_cast<double>(value); }, number);
+}
+
 std::string to_text(const Config& config) {
   return join(config, [](const Value& value) { return to_text(value); });
 }
 
 std::string to_text(const Problem& problem) {
-  return join(problem, [](std::int64_t value) { return std::to_string(value); });
+  return join(problem, [](const Number& value) { return to_text(value); });
 }
 
 Config parse_config(std::string_view text) {
@@ -84,7 +111,7 @@ Config parse_config(std::string_view text) {
 }
 
 Problem parse_problem(std::string_view text) {
-  return parse_pairs<std::int64_t>(text, "NAME=integer", parse_integer);
+  return parse_pairs<Number>(text, "NAME=number", parse_number);
 }
 
 }  // namespace assay

@@ -21,10 +21,15 @@ using OptionValue = std::variant<bool, double>;
 /// One value per parameter, in the order the kernel declares them.
 using Config = std::vector<std::pair<std::string, Value>>;
 
-/// One integer per dimension, in the order the kernel declares them.
-using Problem = std::vector<std::pair<std::string, std::int64_t>>;
+/// One integer per dimension and one number per trait, in the order the kernel declares them.
+using Problem = std::vector<std::pair<std::string, Number>>;
+
+/// An integer where the number is one and fits, so that equal numbers are equal and have one text.
+Number to_number(double value);
+double to_real(const Number& number);
 
 std::string to_text(const Value& value);
+std::string to_text(const Number& number);
 
 /// `BLOCK_M=128,SCHEDULE=row`: identifies a configuration or a problem in the store and in tables.
 std::string to_text(const Config& config);

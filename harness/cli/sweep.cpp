@@ -98,22 +98,31 @@ fs::path kernel_directory_of(const SweepOptions& options) {
   return own;
 }
 
-/// `--problem`: keeps the problems that agree with every dim it names. If it names every dim and
+/// `--problem`: keeps the problems that agree with every name in it. If it names all of them and
 /// the sweep has no such problem, that problem is run instead.
 void choose_problems(const std::string& text, SweepSpec& sweep) {
   const Problem asked = parse_problem(text);
   const auto value_of = [](const Problem& problem, const std::string& dim) {
     const auto at = std::find_if(problem.begin(), problem.end(),
                                  [&](const auto& entry) { return entry.first == dim; });
-    return at == problem.end() ? std::optional<std::int64_t>() : at->second;
+    return at == problem.end() ? std::optional<Number>() : at->second;
+  };
+  const auto is_dim = [&](const std::string& name) {
+    return std::any_of(sweep.kernels.begin(), sweep.kernels.end(), [&](const KernelSpec& kernel) {
+      return std::find(kernel.dims.begin(), kernel.dims.end(), name) != kernel.dims.end();
+    });
   };
   const Problem& pattern = sweep.problems.front();
   for (const auto& [dim, value] : asked) {
     if (!value_of(pattern, dim)) {
-      throw UsageError(fmt::format("--problem: {} has no dimension \"{}\"; it has {}", sweep.name,
-                                   dim, to_text(pattern)));
+      throw UsageError(fmt::format("--problem: {} has no dimension or trait \"{}\"; it has {}",
+                                   sweep.name, dim, to_text(pattern)));
     }
-    if (value < 1) throw UsageError(fmt::format("--problem: {}={} is not at least 1", dim, value));
+    const auto* const size = std::get_if<std::int64_t>(&value);
+    if (is_dim(dim) && (!size || *size < 1)) {
+      throw UsageError(
+          fmt::format("--problem: {}={} is no integer of at least 1", dim, to_text(value)));
+    }
   }
   std::vector<Problem> kept;
   for (const Problem& problem : sweep.problems) {

@@ -112,7 +112,7 @@ bool matches(const Problem& problem, const Problem& filter) {
 bool problem_less(const Problem& a, const Problem& b) {
   return std::lexicographical_compare(
       a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-        return x.first != y.first ? x.first < y.first : x.second < y.second;
+        return x.first != y.first ? x.first < y.first : to_real(x.second) < to_real(y.second);
       });
 }
 

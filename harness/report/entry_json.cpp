@@ -50,7 +50,9 @@ Json config_json(const Config& config) {
 
 Json problem_json(const Problem& problem) {
   Json object = Json::object();
-  for (const auto& [name, value] : problem) object[name] = value;
+  for (const auto& [name, value] : problem) {
+    std::visit([&, &key = name](auto number) { object[key] = number; }, value);
+  }
   return object;
 }
 

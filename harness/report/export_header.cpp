@@ -51,7 +51,7 @@ struct Result {
 /// over the smaller. Its logarithm is the distance, and a product needs no logarithm.
 constexpr double factor(const Problem& a, const Problem& b) {
   double product = 1;
-  const auto add = [&product](std::int64_t x, std::int64_t y) {
+  const auto add = [&product](auto x, auto y) {
     if (x == y) return;
     if (x <= 0 || y <= 0) {
       product = std::numeric_limits<double>::infinity();
@@ -162,6 +162,16 @@ std::vector<std::string> dims_of(const TunedTable& table) {
   return dims;
 }
 
+/// Whether some problem has a number that is no integer under this name.
+bool is_real(const TunedTable& table, const std::string& name) {
+  const auto has_real = [&](const TunedRow& entry) {
+    return std::any_of(entry.problem.begin(), entry.problem.end(), [&](const auto& each) {
+      return each.first == name && std::holds_alternative<double>(each.second);
+    });
+  };
+  return std::any_of(table.entries.begin(), table.entries.end(), has_real);
+}
+
 std::vector<std::string> kernels_of(const TunedTable& table) {
   std::set<std::string> kernels;
   for (const TunedRow& entry : table.entries) kernels.insert(entry.best.kernel);
@@ -173,7 +183,7 @@ std::string problem_text(const Problem& problem, const std::vector<std::string>&
   std::vector<std::string> parts;
   for (const std::string& dim : dims) {
     for (const auto& [name, value] : problem) {
-      if (name == dim) parts.push_back(fmt::format(".{} = {}", names.at(dim), value));
+      if (name == dim) parts.push_back(fmt::format(".{} = {}", names.at(dim), to_text(value)));
     }
   }
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
@@ -228,7 +238,8 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
 
   out += "struct Problem {\n";
   for (const std::string& dim : dims) {
-    out += fmt::format("  std::int64_t {} = 0;\n", dim_names.at(dim));
+    out += fmt::format("  {} {} = 0;\n", is_real(table, dim) ? "double" : "std::int64_t",
+                       dim_names.at(dim));
   }
   out += "  friend constexpr bool operator==(const Problem&, const Problem&) = default;\n};\n\n";
 

@@ -22,26 +22,43 @@ Bindings::Bindings(const KernelSpec& kernel, const DeviceInfo& device)
   set_name("device.sm_count", device.sm_count);
   set_name("device.smem_optin_bytes", device.smem_optin_bytes);
   set_name("device.l2_bytes", device.l2_bytes);
-  for (const std::string& dim : kernel.dims) {
-    unanswered_[static_cast<std::size_t>(symbols_.find(dim))] = 1;
-    ++num_unanswered_;
-  }
+  for (const std::string& dim : kernel.dims) leave_open(dim);
+  for (const auto& [trait, otherwise] : kernel.traits) leave_open(trait);
 }
 
 Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
     : Bindings(kernel, device) {
-  for (const std::string& dim : kernel.dims) {
-    const auto given = std::find_if(problem.begin(), problem.end(),
-                                    [&](const auto& entry) { return entry.first == dim; });
-    if (given == problem.end()) {
-      throw UsageError(fmt::format("kernel {} needs a value for dim {}; the problem is \"{}\"",
-                                   kernel.name, dim, to_text(problem)));
+  const auto value_of = [&](std::string_view what, const std::string& name) -> const Number& {
+    for (const auto& [given, value] : problem) {
+      if (given == name) return value;
     }
-    const int slot = symbols_.find(dim);
-    set(slot, given->second);
-    unanswered_[static_cast<std::size_t>(slot)] = 0;
-    --num_unanswered_;
+    throw UsageError(fmt::format("kernel {} needs a value for {} {}; the problem is \"{}\"",
+                                 kernel.name, what, name, to_text(problem)));
+  };
+  for (const std::string& dim : kernel.dims) {
+    const Number& value = value_of("dim", dim);
+    const auto* size = std::get_if<std::int64_t>(&value);
+    if (!size) {
+      throw UsageError(fmt::format("kernel {} needs an integer for dim {}, found {}", kernel.name,
+                                   dim, to_text(value)));
+    }
+    set(answer(dim), *size);
   }
+  for (const auto& [trait, otherwise] : kernel.traits) {
+    set_real(answer(trait), to_real(value_of("trait", trait)));
+  }
+}
+
+void Bindings::leave_open(std::string_view name) {
+  unanswered_[static_cast<std::size_t>(symbols_.find(name))] = 1;
+  ++num_unanswered_;
+}
+
+int Bindings::answer(std::string_view name) {
+  const int slot = symbols_.find(name);
+  unanswered_[static_cast<std::size_t>(slot)] = 0;
+  --num_unanswered_;
+  return slot;
 }
 
 void Bindings::set_let(int slot, const Expr& expr) {

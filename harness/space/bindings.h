@@ -1,6 +1,8 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/device_info.h"
@@ -14,13 +16,16 @@ namespace assay {
 /// device are known from the start. Parameters and lets are filled in as they become known.
 class Bindings {
  public:
-  /// The dims have no value: what reads one has no answer. Keeps a reference to `kernel`.
+  /// Dims and traits have no value: what reads one has no answer. Keeps a reference to `kernel`.
   Bindings(const KernelSpec& kernel, const DeviceInfo& device);
 
-  /// Throws UsageError when `problem` lacks one of the kernel's dims; others in it are ignored, as
-  /// a sweep's problems serve kernels with different dims. Keeps a reference to `kernel`.
+  /// Throws UsageError when `problem` lacks one of the kernel's dims or traits; others in it are
+  /// ignored, as a sweep's problems serve kernels with different dims. Keeps a reference to
+  /// `kernel`.
   Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device);
 
+  /// A trait.
+  void set_real(int slot, double value) { set(slot, std::bit_cast<std::int64_t>(value)); }
   void set(int slot, std::int64_t value) { values_[static_cast<std::size_t>(slot)] = value; }
 
   /// Evaluates a let into its slot. A let may have no answer, for example when it divides by zero.
@@ -39,8 +44,11 @@ class Bindings {
   void check_answered(const Expr& expr) const;
 
   const Symbols& symbols_;
+  void leave_open(std::string_view name);
+  int answer(std::string_view name);
+
   std::vector<std::int64_t> values_;      // by slot
-  std::vector<std::uint8_t> unanswered_;  // by slot: 1 for a let or a dim without a value
+  std::vector<std::uint8_t> unanswered_;  // by slot: 1 for what has no value
   int num_unanswered_ = 0;                // nearly always 0
 };
 

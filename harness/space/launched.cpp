@@ -71,7 +71,8 @@ Config sizes_of(const KernelSpec& kernel, const Problem& problem) {
   Config sizes;
   for (const auto& [name, size] : problem) {
     const auto& dims = kernel.dims;
-    if (std::find(dims.begin(), dims.end(), name) != dims.end()) sizes.emplace_back(name, size);
+    if (std::find(dims.begin(), dims.end(), name) == dims.end()) continue;
+    sizes.emplace_back(name, std::get<std::int64_t>(size));
   }
   return sizes;
 }

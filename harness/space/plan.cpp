@@ -163,6 +163,14 @@ std::vector<ReferencePlan> plan_steps(const std::vector<ReferenceSpec>& specs, c
   std::vector<ReferencePlan> steps;
   for (const ReferenceSpec& spec : specs) {
     steps.push_back({spec.operation, spec.operands, spec.options, {}, spec.round});
+    for (const auto& [option, value] : spec.real_options) {
+      const double number = evaluator.eval_real(value, option);
+      if (number <= 0) {
+        evaluator.fail(fmt::format("{} of {} is {}, expected a positive number", option,
+                                   spec.operation, number));
+      }
+      steps.back().options[option] = number;
+    }
     if (spec.kernel) steps.back().kernel = plan_own_kernel(*spec.kernel, sizes, plan, evaluator);
   }
   return steps;

@@ -34,20 +34,6 @@ struct nlohmann::adl_serializer<assay::OptionValue> {
   }
 };
 
-template <>
-struct nlohmann::adl_serializer<assay::Number> {
-  static void to_json(json& target, const assay::Number& value) {
-    std::visit([&](auto v) { target = v; }, value);
-  }
-  static void from_json(const json& source, assay::Number& value) {
-    if (source.is_number_float()) {
-      value = source.get<double>();
-    } else {
-      value = source.get<std::int64_t>();
-    }
-  }
-};
-
 namespace assay {
 
 inline void to_json(nlohmann::json& target, Role role) { target = name_of(roles(), role); }

@@ -100,6 +100,7 @@ void add(Canonical& canonical, const std::vector<ReferenceSpec>& steps) {
     canonical.line("reference", step.operation);
     for (const auto& [operand, buffer] : step.operands) canonical.line(operand, buffer);
     for (const auto& [option, value] : step.options) canonical.line(option, value);
+    for (const auto& [option, value] : step.real_options) canonical.line(option, value);
     if (step.round) canonical.line("round", to_text(*step.round));
     if (step.kernel) add(canonical, *step.kernel);
   }
@@ -119,6 +120,7 @@ void add(Canonical& canonical, const CompileSpec& compile) {
 std::string contract_hash(const KernelSpec& spec) {
   Canonical canonical;
   add(canonical, spec.compile);
+  for (const auto& [name, otherwise] : spec.traits) canonical.line("trait", name);
   for (const LetSpec& let : spec.lets) canonical.line("let", let.name, let.value);
   for (const ArgSpec& arg : spec.args) {
     std::visit([&](const auto& form) { add(canonical, arg.name, form); }, arg.form);

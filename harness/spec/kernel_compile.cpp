@@ -22,14 +22,17 @@ std::vector<std::filesystem::path> read_include(const YamlNode& node, const Kern
 
 ExprSpec read_maxrregcount(const YamlNode& node, const KernelSpec& spec) {
   ExprSpec limit = read_expr(node, spec.symbols);
-  const std::map<int, std::string> varying = dependents(spec, spec.dims);
+  std::vector<std::string> of_problem = spec.dims;
+  for (const auto& [name, value] : spec.traits) of_problem.push_back(name);
+  const std::map<int, std::string> varying = dependents(spec, of_problem);
   for (const int slot : limit.expr.slots()) {
     const auto found = varying.find(slot);
     if (found == varying.end()) continue;
-    node.fail(fmt::format(
-        "expected what no dim changes, since what is compiled serves all problems; \"{}\" depends "
-        "on {}",
-        limit.expr.text(), found->second));
+    node.fail(
+        fmt::format("expected what no problem changes, since what is compiled serves all problems; "
+                    "\"{}\" depends "
+                    "on {}",
+                    limit.expr.text(), found->second));
   }
   return limit;
 }
@@ -38,9 +41,10 @@ ExprSpec read_maxrregcount(const YamlNode& node, const KernelSpec& spec) {
 std::map<std::string, std::string> read_own_define(const YamlNode& node, const KernelSpec& spec) {
   for (const YamlEntry& entry : node.map("a map of macros to values")) {
     if (spec.symbols.find(entry.key) < 0) continue;
-    throw SpecError(entry.where, fmt::format("expected a new name for a macro, found \"{}\", which "
-                                             "is a dim, a parameter, a word or a let already",
-                                             entry.key));
+    throw SpecError(entry.where,
+                    fmt::format("expected a new name for a macro, found \"{}\", which "
+                                "is a dim, a trait, a parameter, a word or a let already",
+                                entry.key));
   }
   return read_define(node);
 }

@@ -49,6 +49,9 @@ std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_ref
     };
     const std::string_view allowed = of_reference ? "only dims" : "only parameters";
     if (is_named(spec.lets)) refuse(allowed, "a let");
+    const bool is_trait = std::any_of(spec.traits.begin(), spec.traits.end(),
+                                      [&](const auto& trait) { return trait.first == each.name; });
+    if (is_trait) refuse(allowed, "a trait");
     if (of_reference && is_named(spec.params)) refuse(allowed, "a parameter");
     if (!of_reference && is_dim) refuse(allowed, "a dim");
   }

@@ -119,7 +119,7 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
       repeat = read_expr(*passes, symbols);
       if (symbols.find(kPass) >= 0) {
         passes->fail(
-            "expected no dim, parameter, word or let called \"pass\", which is the number "
+            "expected no dim, trait, parameter, word or let called \"pass\", which is the number "
             "of a pass, found one");
       }
       symbols.add(kPass);

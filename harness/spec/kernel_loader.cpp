@@ -29,10 +29,16 @@ std::vector<std::string> read_arch(const YamlNode& node) {
   return arch;
 }
 
-Problem read_smoke(const YamlNode& node, const std::vector<std::string>& dims) {
-  const YamlMap map(node, "the smoke problem", dims);
+Problem read_smoke(const YamlNode& node, const KernelSpec& spec) {
+  std::vector<std::string> traits;
+  for (const auto& [name, value] : spec.traits) traits.push_back(name);
+  const YamlMap map(node, "the smoke problem", spec.dims, traits);
   Problem problem;
-  for (const std::string& dim : dims) problem.emplace_back(dim, read_size(map[dim]));
+  for (const std::string& dim : spec.dims) problem.emplace_back(dim, read_size(map[dim]));
+  for (const auto& [name, otherwise] : spec.traits) {
+    const YamlNode* value = map.find(name);
+    problem.emplace_back(name, value ? read_trait(*value) : otherwise);
+  }
   return problem;
 }
 
@@ -43,7 +49,7 @@ KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
   const YamlMap map(
       *root, "a kernel",
       {"kernel", "op", "arch", "dims", "args", "launches", "work", "reference", "smoke"},
-      {"summary", "compile", "params", "let", "constraints", "baseline", "tolerance",
+      {"summary", "traits", "compile", "params", "let", "constraints", "baseline", "tolerance",
        "deterministic"});
   KernelSpec spec;
   spec.yaml_path = yaml_path;
@@ -80,7 +86,7 @@ KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
   if (const YamlNode* deterministic = map.find("deterministic")) {
     spec.deterministic = deterministic->boolean("deterministic");
   }
-  spec.smoke = read_smoke(map["smoke"], spec.dims);
+  spec.smoke = read_smoke(map["smoke"], spec);
   spec.contract_hash = contract_hash(spec);
 
   const std::string stem = yaml_path.stem().string();

@@ -62,6 +62,17 @@ void read_dims(const YamlNode& node, Names& names, KernelSpec& spec) {
   }
 }
 
+void read_traits(const YamlNode& node, Names& names, KernelSpec& spec) {
+  const auto& entries = node.map("a map of traits to their defaults");
+  check_count(node, entries.size(), kMaxDims, "traits");
+  for (const YamlEntry& entry : entries) {
+    check_identifier(entry, "the name of a trait");
+    names.claim(entry.where, entry.key, "a trait");
+    spec.symbols.add(entry.key, true);
+    spec.traits.emplace_back(entry.key, read_trait(*entry.value));
+  }
+}
+
 void read_params(const YamlNode& node, Names& names, KernelSpec& spec) {
   const auto& entries = node.map("a map of parameters");
   check_count(node, entries.size(), kMaxParams, "parameters");
@@ -158,6 +169,8 @@ std::map<int, std::string> dependents(const KernelSpec& spec,
   return slots;
 }
 
+Number read_trait(const YamlNode& node) { return to_number(node.number("a number")); }
+
 std::int64_t read_size(const YamlNode& node) { return node.integer("an integer", 1); }
 
 std::vector<Value> read_values(const YamlNode& node) {
@@ -189,6 +202,7 @@ std::vector<Value> read_values(const YamlNode& node) {
 void read_names(const YamlMap& kernel, KernelSpec& spec) {
   Names names;
   read_dims(kernel["dims"], names, spec);
+  if (const YamlNode* traits = kernel.find("traits")) read_traits(*traits, names, spec);
   if (const YamlNode* params = kernel.find("params")) read_params(*params, names, spec);
   for (const std::string_view name : kDeviceNames) spec.symbols.add(std::string(name));
   if (const YamlNode* lets = kernel.find("let")) read_lets(*lets, names, spec);

@@ -27,7 +27,7 @@ std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, s
 
 DType read_dtype(const YamlNode& node);
 
-/// dims, params and let, and with them every symbol of the kernel.
+/// dims, traits, params and let, and with them every symbol of the kernel.
 void read_names(const YamlMap& kernel, KernelSpec& spec);
 
 /// The slots of `names`, and of the lets that depend on them, each with one of the names.
@@ -69,6 +69,8 @@ ToleranceSpec read_tolerance(const YamlNode& node);
 
 /// A dim's size: an integer of at least 1.
 std::int64_t read_size(const YamlNode& node);
+/// A trait's value: any finite number.
+Number read_trait(const YamlNode& node);
 
 /// See KernelSpec::contract_hash.
 std::string contract_hash(const KernelSpec& spec);

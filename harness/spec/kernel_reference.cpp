@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/identifier.h"
 #include "spec/kernel_parts.h"
+#include "spec/own_kernel.h"
 #include "spec/reference_tensors.h"
 #include "spec/vocabulary.h"
 
@@ -40,6 +42,12 @@ DType read_round(const YamlNode& node, const std::optional<Role>& role) {
         "what it should be before rounding");
   }
   return *parse_dtype(node.one_of("a dtype to round to", {"bf16", "f16"}));
+}
+
+/// Whether a number is not given as it is: `epsilon: eps`.
+bool is_expression(const YamlNode& node, const OptionRow& row) {
+  return std::holds_alternative<double>(row.otherwise) && node.kind() == YamlNode::Kind::scalar &&
+         is_letter(node.text(row.name).front());
 }
 
 /// Checks what is particular to cuBLASLt's product: its operands and its epilogue.
@@ -112,6 +120,10 @@ ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec
   }
   for (const OptionRow& option : row.options) {
     const YamlNode* value = map.find(option.name);
+    if (value && is_expression(*value, option)) {
+      spec.real_options.emplace(option.name, FixedExprs(kernel, "reference").real(*value));
+      continue;
+    }
     spec.options.emplace(option.name, value ? read_option(*value, option) : option.otherwise);
   }
   return spec;

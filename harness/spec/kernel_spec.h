@@ -145,6 +145,7 @@ struct ReferenceSpec {
   Location where;
   std::optional<ReferenceKernelSpec> kernel = {};
   std::optional<DType> round = {};  // what a chain of kernels would keep the result in
+  std::map<std::string, ExprSpec> real_options = {};  // positive numbers that traits decide
 };
 
 /// What a user would run instead.
@@ -177,6 +178,7 @@ struct KernelSpec {
   std::string summary;
   std::vector<std::string> arch;  // "80", "90a": as NVRTC's sm_ suffix
   std::vector<std::string> dims;
+  Problem traits;  // the numbers of a problem that are no sizes, with their defaults
   std::vector<ParamSpec> params;
   CompileSpec compile;
   std::vector<LetSpec> lets;  // in order; each may use the ones before
@@ -201,6 +203,7 @@ struct KernelSpec {
   /// The names that the expressions above read, each with a slot. To evaluate an expression, fill
   /// one value per slot:
   /// - a dim: its size;
+  /// - a trait: the bits of the double that it is;
   /// - a word: its own slot, which is symbols.find(word);
   /// - a parameter: its integer or, if it is a word, the slot of that word;
   /// - device.*: the figures of DeviceInfo;

@@ -36,6 +36,12 @@ ExprSpec FixedExprs::one(const YamlNode& node) const {
   return expr;
 }
 
+ExprSpec FixedExprs::real(const YamlNode& node) const {
+  ExprSpec expr = read_real_expr(node, symbols_);
+  check(expr.where, expr.expr.text(), expr.expr);
+  return expr;
+}
+
 std::vector<ExprSpec> FixedExprs::list(const YamlNode& node, std::size_t most) const {
   std::vector<ExprSpec> exprs = read_exprs(node, symbols_, 1, most);
   for (const ExprSpec& expr : exprs) check(expr.where, expr.expr.text(), expr.expr);

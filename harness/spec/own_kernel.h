@@ -19,6 +19,7 @@ class FixedExprs {
   FixedExprs(const KernelSpec& spec, std::string_view shared);
 
   ExprSpec one(const YamlNode& node) const;
+  ExprSpec real(const YamlNode& node) const;
   std::vector<ExprSpec> list(const YamlNode& node, std::size_t most) const;
   /// Refuses `expr`, which is called `name` at `where`, if a parameter changes it.
   void check(const Location& where, std::string_view name, const Expr& expr) const;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/value.h"
@@ -8,9 +10,15 @@
 
 namespace assay {
 
-/// The problems of a sweep. Each item maps every one of `dims` to an integer or a list of integers.
-/// Lists expand, with the first dim slowest. Throws SpecError, also for a problem that is given
-/// twice.
-std::vector<Problem> read_problems(const YamlNode& node, const std::vector<std::string>& dims);
+/// What the problems of a sweep consist of.
+struct ProblemNames {
+  std::vector<std::string> dims;
+  std::vector<std::pair<std::string, std::optional<Number>>> traits;  // with their defaults, if any
+};
+
+/// The problems of a sweep. Each item maps every dim to an integer or a list of integers, and
+/// traits to numbers or lists of them. Lists expand, with the first dim slowest. Throws SpecError,
+/// also for a problem that is given twice.
+std::vector<Problem> read_problems(const YamlNode& node, const ProblemNames& names);
 
 }  // namespace assay

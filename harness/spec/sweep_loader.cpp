@@ -59,15 +59,37 @@ std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem
   return kernels;
 }
 
-/// Every dim of every kernel, in the order they are first declared.
-std::vector<std::string> all_dims(const std::vector<KernelSpec>& kernels) {
-  std::vector<std::string> dims;
+/// Every dim and trait of every kernel, in the order they are first declared. Where kernels have
+/// different defaults for a trait, there is none.
+ProblemNames problem_names(const std::vector<KernelSpec>& kernels, const YamlNode& where) {
+  ProblemNames names;
+  const auto is_dim = [&](const std::string& name) {
+    return std::find(names.dims.begin(), names.dims.end(), name) != names.dims.end();
+  };
   for (const KernelSpec& kernel : kernels) {
     for (const std::string& dim : kernel.dims) {
-      if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
+      if (!is_dim(dim)) names.dims.push_back(dim);
     }
   }
-  return dims;
+  for (const KernelSpec& kernel : kernels) {
+    for (const auto& [trait, otherwise] : kernel.traits) {
+      if (is_dim(trait)) {
+        where.fail(
+            fmt::format("expected kernels that agree, found \"{}\", a trait of {} and a dim "
+                        "of another",
+                        trait, kernel.name));
+      }
+      const auto known =
+          std::find_if(names.traits.begin(), names.traits.end(),
+                       [&, &name = trait](const auto& each) { return each.first == name; });
+      if (known == names.traits.end()) {
+        names.traits.emplace_back(trait, otherwise);
+      } else if (known->second != otherwise) {
+        known->second.reset();
+      }
+    }
+  }
+  return names;
 }
 
 /// Keeps only the values that the sweep names, of each kernel that has the parameter.
@@ -113,7 +135,8 @@ void constrain(const YamlNode& node, std::vector<KernelSpec>& kernels) {
   Symbols all;
   for (const KernelSpec& kernel : kernels) {
     for (std::size_t slot = 0; slot < kernel.symbols.size(); ++slot) {
-      all.add(kernel.symbols.name(static_cast<int>(slot)));
+      const int at = static_cast<int>(slot);
+      all.add(kernel.symbols.name(at), kernel.symbols.is_real(at));
     }
   }
   for (const YamlPtr& item : node.list("a list of constraints")) {
@@ -228,7 +251,7 @@ SweepSpec load_sweep(const std::filesystem::path& path,
   if (const YamlNode* measure = map.find("measure")) sweep.measure = read_measure(*measure);
   if (const YamlNode* rerank = map.find("rerank")) sweep.rerank = read_rerank(*rerank);
   sweep.kernels = load_kernels(map["kernels"], kernel_directory);
-  sweep.problems = read_problems(map["problems"], all_dims(sweep.kernels));
+  sweep.problems = read_problems(map["problems"], problem_names(sweep.kernels, map["kernels"]));
   if (const YamlNode* params = map.find("params")) {
     for (const YamlEntry& entry : params->map("a map of parameters")) narrow(entry, sweep.kernels);
   }

@@ -143,8 +143,16 @@ double YamlNode::positive_number(std::string_view what) const {
   return value;
 }
 
+double YamlNode::number(std::string_view what) const {
+  return !quoted_ && text_.starts_with('-') ? -decimal(std::string_view(text_).substr(1), what)
+                                            : non_negative_number(what);
+}
+
 double YamlNode::non_negative_number(std::string_view what) const {
-  std::string_view digits = quoted_ ? std::string_view() : text_;
+  return decimal(quoted_ ? std::string_view() : text_, what);
+}
+
+double YamlNode::decimal(std::string_view digits, std::string_view what) const {
   const bool percent = digits.ends_with('%');
   if (percent) digits.remove_suffix(1);
   const std::size_t power = digits.find('e');

@@ -58,6 +58,8 @@ class YamlNode {
   /// A decimal number, `0.005`, `5e-3` or `0.5%`.
   double positive_number(std::string_view what) const;
   double non_negative_number(std::string_view what) const;
+  /// The same, or with a sign.
+  double number(std::string_view what) const;
   /// The text, which is one of `allowed`; the message lists them otherwise.
   const std::string& one_of(std::string_view what, const std::vector<std::string>& allowed) const;
 
@@ -71,6 +73,8 @@ class YamlNode {
 
  private:
   friend class YamlBuilder;
+
+  double decimal(std::string_view digits, std::string_view what) const;
 
   Kind kind_;
   bool quoted_ = false;

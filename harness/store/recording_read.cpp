@@ -105,7 +105,9 @@ void require_config(const std::string& text) {
 Problem read_problem(const Json& line) {
   Problem problem;
   for (const auto& [name, value] : object_member(line, "problem").items()) {
-    problem.emplace_back(name, integer<std::int64_t>(value, name.c_str()));
+    problem.emplace_back(name, value.is_number_float()
+                                   ? to_number(value.get<double>())
+                                   : integer<std::int64_t>(value, name.c_str()));
   }
   return checked(problem, "problem", parse_problem);
 }

@@ -67,6 +67,10 @@ Json to_json(const VerificationCheck& check) {
   return json;
 }
 
+Json to_json(const Number& number) {
+  return std::visit([](auto value) { return Json(value); }, number);
+}
+
 template <class Pairs>
 Json object_of(const Pairs& pairs) {
   Json object = Json::object();

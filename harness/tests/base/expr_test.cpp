@@ -1,6 +1,7 @@
 #include "base/expr.h"
 
 #include <array>
+#include <bit>
 #include <random>
 
 #include <fmt/format.h>
@@ -66,7 +67,42 @@ TEST_F(ExprTest, RealExpressionsDivideExactly) {
   for (const char* text : {"1.5.2", "0x10", "1e", "sqrt(1, 2)", "sqrt()", "cdiv(1)", "1.5M"}) {
     EXPECT_THROW(real(text), ExprError) << text;
   }
-  EXPECT_EQ(mistake("sqrt(4)"), "0: unknown function \"sqrt\"; known are cdiv, min, max");
+  EXPECT_EQ(mistake("sqrt(4)"),
+            "0: unknown function \"sqrt\"; known are cdiv, min, max, floor, ceil, round");
+}
+
+// A trait is real whatever its value, and an integer is made of it on purpose.
+TEST(RealNames, AreRealInWhatRoundsThem) {
+  Symbols symbols;
+  symbols.add("N");
+  symbols.add("density", true);
+  const std::vector<std::int64_t> values = {1000, std::bit_cast<std::int64_t>(0.0125)};
+  const auto eval = [&](const char* text) { return Expr::parse(text, symbols).eval(values); };
+  EXPECT_EQ(eval("floor(density * N)"), 12);
+  EXPECT_EQ(eval("ceil(density * N)"), 13);
+  EXPECT_EQ(eval("round(density * N)"), 13);
+  EXPECT_EQ(eval("round(0 - density * N)"), -13);
+  EXPECT_EQ(eval("7 / 4 + floor(7 / 4 + 0.25) * cdiv(N, 999)"), 5);
+  EXPECT_EQ(eval("N > 1 ? floor(density > 0.01 && N > 2 ? 4.5 : 8) : 0"), 4);
+  EXPECT_EQ(eval("N < 1 && floor(1 / (density - density)) || 2"), 1);
+  EXPECT_EQ(Expr::parse_real("floor(density * N) / 8", symbols).eval_real(values), 1.5);
+  EXPECT_EQ(Expr::parse_real("density", symbols).eval_real(values), 0.0125);
+  EXPECT_THROW(eval("floor(1 / (density - density))"), EvalError);
+  EXPECT_THROW(eval("floor(1e300)"), EvalError);
+  EXPECT_EQ(Expr::parse("floor(density)", symbols).slots(), std::vector<int>{1});
+  for (const char* text : {"density", "density * 2", "floor(density) + density", "min(N, density)",
+                           "1.5", "floor(1, 2)", "sqrt(4)"}) {
+    EXPECT_THROW(Expr::parse(text, symbols), ExprError) << text;
+  }
+  try {
+    Expr::parse("N + density", symbols);
+    FAIL();
+  } catch (const ExprError& error) {
+    EXPECT_EQ(error.column, 4u);
+    EXPECT_STREQ(error.what(),
+                 "expected an integer, found \"density\", which is a real number; "
+                 "write such as round(density * 8)");
+  }
 }
 
 TEST_F(ExprTest, BindsLikeC) {
@@ -196,8 +232,10 @@ TEST_F(ExprTest, FunctionsCheckTheirArguments) {
   EXPECT_EQ(mistake("cdiv(M, 1, 2)"), "0: cdiv takes 2 arguments, found 3");
   EXPECT_EQ(mistake("min(M)"), "0: min takes at least 2 arguments, found 1");
   EXPECT_EQ(mistake("min()"), "4: expected a number, a name or \"(\", found \")\"");
-  EXPECT_EQ(mistake("abs(M)"), "0: unknown function \"abs\"; known are cdiv, min, max");
-  EXPECT_EQ(mistake("M(1)"), "0: unknown function \"M\"; known are cdiv, min, max");
+  EXPECT_EQ(mistake("abs(M)"),
+            "0: unknown function \"abs\"; known are cdiv, min, max, floor, ceil, round");
+  EXPECT_EQ(mistake("M(1)"),
+            "0: unknown function \"M\"; known are cdiv, min, max, floor, ceil, round");
   EXPECT_EQ(mistake("min(1, 2"), "8: expected \")\", found the end");
 }
 

@@ -28,6 +28,19 @@ TEST(ValueText, ProblemRoundTrips) {
   EXPECT_EQ(parse_problem(to_text(problem)), problem);
 }
 
+TEST(ValueText, NumbersOfAProblemHaveOneText) {
+  const Problem problem = {{"N", 4}, {"density", 0.05}, {"eps", 1e-05}, {"skew", 0}, {"big", 1e20}};
+  EXPECT_EQ(to_text(problem), "N=4,density=0.05,eps=1e-05,skew=0,big=1e+20");
+  EXPECT_EQ(parse_problem(to_text(problem)), problem);
+  EXPECT_EQ(parse_problem("N=4,density=0.050,eps=0.00001,skew=0.0,big=1e20"), problem);
+  EXPECT_EQ(to_number(-0.0), Number(std::int64_t{0}));
+  EXPECT_EQ(to_number(3), Number(std::int64_t{3}));
+  EXPECT_EQ(to_real(to_number(0.1 + 0.2)), 0.1 + 0.2);
+  for (const char* text : {"A=1e999", "A=nan", "A=inf", "A=1.5x", "A=.", "A=0x1.8p1"}) {
+    EXPECT_THROW(parse_problem(text), UsageError) << text;
+  }
+}
+
 // A kernel without parameters has one configuration, whose text is empty.
 TEST(ValueText, EmptyRoundTrips) {
   EXPECT_EQ(to_text(Config{}), "");
@@ -61,7 +74,7 @@ TEST(ValueText, ProblemsHaveNoWords) {
     parse_problem("M=row");
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "expected NAME=integer, found \"M=row\" in \"M=row\"");
+    EXPECT_STREQ(error.what(), "expected NAME=number, found \"M=row\" in \"M=row\"");
   }
 }
 

@@ -153,7 +153,8 @@ TEST(TunedTables, ProblemsStandInNumericOrder) {
   }
   const auto tables = tuned_tables(rows, {}, {}, kShow);
   std::vector<std::int64_t> order;
-  for (const TunedRow& entry : tables[0].entries) order.push_back(entry.problem[0].second);
+  for (const TunedRow& entry : tables[0].entries)
+    order.push_back(std::get<std::int64_t>(entry.problem[0].second));
   EXPECT_THAT(order, testing::ElementsAre(16, 128, 1024));
 }
 
