@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/elapsed.h"
+#include "base/file.h"
 #include "judge/reference_kernel.h"
 #include "judge/spot_check.h"
 #include "space/plan_json.h"
@@ -51,6 +52,9 @@ DType kept_in(const BufferPlan* buffer, bool wide) {
 }
 
 std::string text_of(const ReferencePlan& step) {
+  if (!step.file.empty()) {
+    return "file " + std::filesystem::path(step.file).filename().string();
+  }
   if (!step.kernel) return step.operation;
   return fmt::format("kernel {} of {}", step.kernel->launch.entry, step.kernel->source);
 }
@@ -119,6 +123,8 @@ void References::compute(const Plan& plan, const InputMap& inputs, Reference& re
     texts.push_back(text_of(step));
     if (step.kernel) {
       add_kernel(*step.kernel, inputs, reference);
+    } else if (!step.file.empty()) {
+      add_file(plan, step, reference);
     } else {
       add_step(plan, i, inputs, reference);
     }
@@ -188,6 +194,37 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
     describe(name, output);
     reference.made.insert(name);
   }
+}
+
+/// Its inputs are the same in each run, so it is read once.
+void References::add_file(const Plan& plan, const ReferencePlan& step, Reference& reference) {
+  const std::string& name = step.operands.at("out");
+  const BufferPlan& buffer = *plan.find_buffer(name);
+  ReferenceOutput& output = reference.outputs[name];
+  if (output.operand.data == 0) {
+    const auto bytes = static_cast<std::size_t>(buffer.bytes());
+    std::string content;
+    try {
+      content = read_file(step.file, bytes);
+    } catch (const UsageError& error) {  // it was there when the sweep began
+      throw oracle_failure(error.what());
+    }
+    if (content.size() != bytes) {
+      throw oracle_failure(
+          fmt::format("{} has {} bytes, but {} has {}", step.file, content.size(), name, bytes));
+    }
+    output.memory = allocate(*driver_, bytes);
+    output.operand = {output.memory.get(), buffer.dtype, buffer.shape};
+    driver_->check(driver_->cuMemcpyHtoDAsync(output.operand.data, content.data(), bytes, stream_),
+                   "cuMemcpyHtoDAsync");
+    driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+    // What made it is not known, and it was rounded to be recorded.
+    output.arithmetic = of_functions();
+    output.arithmetic += sum_of_products(step.sum_length);
+    if (is_floating(buffer.dtype)) output.arithmetic.rounding += unit_roundoff(buffer.dtype);
+  }
+  describe(name, output);
+  reference.made.insert(name);
 }
 
 void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& inputs,

@@ -70,6 +70,7 @@ class References {
  private:
   void compute(const Plan& plan, const InputMap& inputs, Reference& reference);
   void add_step(const Plan& plan, std::size_t index, const InputMap& inputs, Reference& reference);
+  void add_file(const Plan& plan, const ReferencePlan& step, Reference& reference);
   void add_kernel(const ReferenceKernelPlan& kernel, const InputMap& inputs, Reference& reference);
   bool is_unchanged(const std::string& name, const InputMap& inputs,
                     const Reference& reference) const;

@@ -171,7 +171,15 @@ std::vector<ReferencePlan> plan_steps(const std::vector<ReferenceSpec>& specs, c
       }
       steps.back().options[option] = number;
     }
-    if (spec.kernel) steps.back().kernel = plan_own_kernel(*spec.kernel, sizes, plan, evaluator);
+    ReferencePlan& step = steps.back();
+    if (spec.kernel) step.kernel = plan_own_kernel(*spec.kernel, sizes, plan, evaluator);
+    if (!spec.file) continue;
+    step.file = spec.file->path.string();
+    const BufferPlan& out = *plan.find_buffer(spec.operands.at("out"));
+    check_file(out, step.file, spec.file->bytes, spec.file->where, evaluator);
+    if (spec.sum_length) {
+      step.sum_length = evaluator.eval(*spec.sum_length, "sum_length", {1, kMostInt64});
+    }
   }
   return steps;
 }

@@ -91,6 +91,8 @@ struct ReferencePlan {
   std::map<std::string, OptionValue> options;
   std::optional<ReferenceKernelPlan> kernel = {};
   std::optional<DType> round = {};
+  std::string file = {};        // that holds the output
+  std::int64_t sum_length = 1;  // of an element in the file
   bool operator==(const ReferencePlan&) const = default;
 };
 

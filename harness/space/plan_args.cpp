@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::int64_t kMostBoxSide = 256;  // of a tensor map
 
-/// "kernels/x.yaml:12:30: " for what stands in a file.
-std::string place(const Location& where) {
-  if (!where.source) return "";
-  return fmt::format("{}:{}:{}: ", where.source->path.generic_string(), where.line, where.column);
-}
-
 TensorMapPlan plan_tensor_map(const TensorMapSpec& spec, const std::string& name,
                               const Evaluator& evaluator) {
   TensorMapPlan plan{name, spec.of, {}, spec.swizzle_bytes};
@@ -31,6 +25,19 @@ TensorMapPlan plan_tensor_map(const TensorMapSpec& spec, const std::string& name
 }
 
 }  // namespace
+
+std::string place(const Location& where) {
+  if (!where.source) return "";
+  return fmt::format("{}:{}:{}: ", where.source->path.generic_string(), where.line, where.column);
+}
+
+void check_file(const BufferPlan& buffer, const std::string& file, std::int64_t bytes,
+                const Location& where, const Evaluator& evaluator) {
+  if (buffer.bytes() == bytes) return;
+  evaluator.fail(fmt::format("{}{} has {} bytes, [{}] of {}, but {} has {}", place(where),
+                             buffer.name, buffer.bytes(), fmt::join(buffer.shape, ","),
+                             to_text(buffer.dtype), file, bytes));
+}
 
 Evaluator::Evaluator(const KernelSpec& kernel, const Problem& problem, const Config& config,
                      const DeviceInfo& device)
@@ -110,10 +117,8 @@ BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
   }
   plan.made_of = spec.fill.of;
   plan.file = spec.fill.file.string();
-  if (!plan.file.empty() && plan.bytes() != spec.fill.file_bytes) {
-    evaluator.fail(fmt::format(
-        "{}{} has {} bytes, [{}] of {}, but {} has {}", place(spec.fill.where), name, plan.bytes(),
-        fmt::join(plan.shape, ","), to_text(plan.dtype), plan.file, spec.fill.file_bytes));
+  if (!plan.file.empty()) {
+    check_file(plan, plan.file, spec.fill.file_bytes, spec.fill.where, evaluator);
   }
   return plan;
 }

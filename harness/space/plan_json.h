@@ -75,7 +75,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchPlan, entry, grid, block, cluster, smem
                                    symbol)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args, launch,
                                    sum_length)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferencePlan, operation, operands, options, kernel, round)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferencePlan, operation, operands, options, kernel, round, file,
+                                   sum_length)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselinePlan, name, steps)
 

@@ -39,6 +39,12 @@ class Evaluator {
   Bindings bindings_;
 };
 
+/// "kernels/x.yaml:12:30: " for what stands in a file.
+std::string place(const Location& where);
+/// Refuses a file that does not hold what `buffer` does.
+void check_file(const BufferPlan& buffer, const std::string& file, std::int64_t bytes,
+                const Location& where, const Evaluator& evaluator);
+
 ArgPlan plan_arg(const ArgSpec& arg, const Evaluator& evaluator);
 BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name, const Evaluator& evaluator);
 ScalarPlan plan_scalar(const ScalarSpec& spec, const std::string& name, const Evaluator& evaluator);

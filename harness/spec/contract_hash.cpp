@@ -103,6 +103,7 @@ void add(Canonical& canonical, const std::vector<ReferenceSpec>& steps) {
     for (const auto& [option, value] : step.real_options) canonical.line(option, value);
     if (step.round) canonical.line("round", to_text(*step.round));
     if (step.kernel) add(canonical, *step.kernel);
+    if (step.file) canonical.line("file", step.file->hash, step.sum_length);
   }
 }
 

@@ -60,18 +60,11 @@ FillSpec read_generator(const YamlNode& node, DType dtype, const Symbols& symbol
 }
 
 FillSpec read_fill_file(const YamlNode& node, const KernelSpec& spec) {
+  DataFileSpec file = read_data_file(node, spec);
   FillSpec fill{std::string(kFillFile), {}};
-  fill.file = (spec.yaml_path.parent_path() / node.text("the path of a file")).lexically_normal();
-  if (!std::filesystem::is_regular_file(fill.file)) {
-    node.fail_expected("a file, as seen from the folder of this file");
-  }
-  try {
-    const std::string content = read_file(fill.file, kMaxInputBytes);
-    fill.file_hash = hash_hex(content);
-    fill.file_bytes = static_cast<std::int64_t>(content.size());
-  } catch (const UsageError& error) {
-    node.fail(error.what());
-  }
+  fill.file = std::move(file.path);
+  fill.file_hash = std::move(file.hash);
+  fill.file_bytes = file.bytes;
   return fill;
 }
 
@@ -234,6 +227,23 @@ void check_order(const KernelSpec& spec) {
 }
 
 }  // namespace
+
+DataFileSpec read_data_file(const YamlNode& node, const KernelSpec& spec) {
+  DataFileSpec file;
+  file.path = (spec.yaml_path.parent_path() / node.text("the path of a file")).lexically_normal();
+  file.where = node.where();
+  if (!std::filesystem::is_regular_file(file.path)) {
+    node.fail_expected("a file, as seen from the folder of this file");
+  }
+  try {
+    const std::string content = read_file(file.path, kMaxInputBytes);
+    file.hash = hash_hex(content);
+    file.bytes = static_cast<std::int64_t>(content.size());
+  } catch (const UsageError& error) {
+    node.fail(error.what());
+  }
+  return file;
+}
 
 void read_fills(const YamlNode& args, KernelSpec& spec) {
   const auto& items = args.list("a list of arguments");

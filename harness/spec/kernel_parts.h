@@ -37,6 +37,9 @@ std::map<int, std::string> dependents(const KernelSpec& spec,
 /// `spec` has its names already.
 CompileSpec read_compile(const YamlNode& node, const KernelSpec& spec);
 
+/// A file of data, as seen from the folder of the contract.
+DataFileSpec read_data_file(const YamlNode& node, const KernelSpec& spec);
+
 /// Macros and their values.
 std::map<std::string, std::string> read_define(const YamlNode& node);
 

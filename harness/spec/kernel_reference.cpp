@@ -67,6 +67,7 @@ void check_product(const YamlMap& map, std::size_t rank) {
 ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec& kernel,
                         Steps of) {
   const bool reference = of == Steps::reference;
+  if (reference && node.find(kReferenceFile)) return read_reference_file(node, tensors, kernel);
   const auto& entries = node.map(reference ? "an operation: {gemm: {a: A, b: B, out: C}}"
                                            : "a step: {cublaslt: {a: A, b: B, out: C}}");
   if (entries.size() != 1) {
@@ -77,6 +78,7 @@ ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec
   const auto& rows = reference ? operations() : baseline_operations();
   std::vector<std::string> known = names_of(rows);
   known.emplace_back(kReferenceKernel);
+  if (reference) known.emplace_back(kReferenceFile);
   const auto& row = row_of(rows, "operation",
                            YamlNode::scalar(entry.where, entry.key).one_of("an operation", known));
   std::vector<std::string> operands, others = names_of(row.options);

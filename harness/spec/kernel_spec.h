@@ -58,6 +58,14 @@ struct ReferenceKernelSpec {
   std::map<std::string, std::string> define = {};  // likewise: its macros
 };
 
+/// A file of raw elements.
+struct DataFileSpec {
+  std::filesystem::path path;
+  std::string hash;  // of what is in it
+  std::int64_t bytes = 0;
+  Location where = {};
+};
+
 /// How an input is made: by a generator ({name: uniform, low: 0}), of another input
 /// ({starts: ids}), by a kernel, or from a file.
 struct FillSpec {
@@ -146,6 +154,8 @@ struct ReferenceSpec {
   std::optional<ReferenceKernelSpec> kernel = {};
   std::optional<DType> round = {};  // what a chain of kernels would keep the result in
   std::map<std::string, ExprSpec> real_options = {};  // positive numbers that traits decide
+  std::optional<DataFileSpec> file = {};  // that holds the output; the operation is kReferenceFile
+  std::optional<ExprSpec> sum_length = {};  // how many terms an element of the file sums
 };
 
 /// What a user would run instead.

@@ -56,6 +56,9 @@ enum class Steps { reference, baseline };
 /// A step: a named operation, or a kernel of the user's own.
 ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec& spec, Steps of);
 
+/// `{file: y.bin, out: Y}`: a step that takes an output from a file.
+ReferenceSpec read_reference_file(const YamlNode& node, Tensors& tensors, const KernelSpec& spec);
+
 /// `kernel: {source: ref.cu, ..}`: a step that is a kernel of the user's own.
 ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
                                     const KernelSpec& spec, Steps of);

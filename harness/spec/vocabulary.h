@@ -57,6 +57,8 @@ enum class OperationId {
 
 /// Stands where a reference has an operation's name, for a kernel of the user's own.
 inline constexpr std::string_view kReferenceKernel = "kernel";
+/// Stands there for a file of outputs that were recorded.
+inline constexpr std::string_view kReferenceFile = "file";
 
 /// A tensor that an operation reads or makes.
 struct OperandRow {

@@ -194,6 +194,12 @@ std::vector<Case> cases() {
        kWord + "(const float*, int* out, int n) {\n" + kIndex +
            "if (i >= 4) out[i] = i; atomicAdd(out + i % 4, MISTAKE && i == 9 ? 0 : 1); }\n",
        "out[i] = i < 4 ? (n - i + 3) / 4 : i;", "const float* x, int* out"},
+      {"reference_file",
+       "args:\n  - {name: x, dtype: u8, shape: [N], role: in, fill: iota}\n"
+       "  - {name: out, dtype: u8, shape: [N], role: out}\n" +
+           kLength + kLaunch + "reference: [{file: data.bin, out: out}]\n",
+       kWord + "(const unsigned char* x, unsigned char* out, int n) {\n" + kIndex +
+           "out[i] = 'a' + (i + (MISTAKE && i == n - 1)) % 7; }\n"},
   };
 }
 

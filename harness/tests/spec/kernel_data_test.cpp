@@ -242,5 +242,46 @@ TEST(LoadKernel, OperandsMayBeLeftOutAndResultsRounded) {
             rounded);
 }
 
+/// A contract whose output was recorded, with this fill of its input A.
+KernelSpec recorded(const std::string& fill, const std::string& content = "12345678",
+                    const std::string& more = "") {
+  const TempFolder folder;
+  folder.write("chain.cu", "");
+  folder.write("gen.cu", "");
+  folder.write("data/c.bin", content);
+  return load_kernel(
+      folder.write("chain.yaml",
+                   "kernel: chain\nop: chain\narch: [80]\ndims: [M, N]\nargs:\n"
+                   "  - {name: A, dtype: f32, shape: [M], role: in, fill: " +
+                       fill +
+                       "}\n  - {name: B, dtype: i32, shape: [M], role: in, fill: {order: A}}\n"
+                       "  - {name: C, dtype: f32, shape: [M], role: out}\n"
+                       "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\n"
+                       "reference: [{file: data/c.bin, out: C" +
+                       more + "}]\nsmoke: {M: 2, N: 3}\n"));
+}
+
+TEST(LoadKernel, AnOutputMayBeRecordedIfTheInputsAreTheSameInEachRun) {
+  for (const std::string fill :
+       {"zeros", "ones", "iota", "{file: data/c.bin}",
+        "{kernel: {source: gen.cu, entry: g, args: [A], grid: [1], block: [32]}}"}) {
+    const KernelSpec kernel = recorded(fill, "12345678", ", sum_length: N");
+    const ReferenceSpec& step = kernel.reference.at(0);
+    EXPECT_EQ(step.operation, "file");
+    EXPECT_EQ(step.operands.at("out"), "C");
+    EXPECT_EQ(step.file->bytes, 8);
+    EXPECT_EQ(step.sum_length->expr.text(), "N");
+  }
+  for (const std::string fill :
+       {"normal", "uniform",
+        "{kernel: {source: gen.cu, entry: g, args: [A, seed], grid: [1], block: [32]}}"}) {
+    EXPECT_THROW(recorded(fill), SpecError) << fill;
+  }
+  EXPECT_EQ(recorded("ones").contract_hash, recorded("ones").contract_hash);
+  EXPECT_NE(recorded("ones").contract_hash, recorded("ones", "12345679").contract_hash);
+  EXPECT_NE(recorded("ones").contract_hash,
+            recorded("ones", "12345678", ", sum_length: N").contract_hash);
+}
+
 }  // namespace
 }  // namespace assay
