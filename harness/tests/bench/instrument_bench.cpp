@@ -87,7 +87,7 @@ std::string single_sweep(const std::string& problem, const std::string& protocol
       std::string yaml =
           fmt::format("sweep: single\nkernels: [{}]\nproblems:\n  - {{", entry.kernel);
       for (const auto& [name, value] : row.record.problem)
-        yaml += fmt::format("{}: {}, ", name, value);
+        yaml += fmt::format("{}: {}, ", name, to_text(value));
       yaml += "}\nparams:\n";
       for (const auto& [name, value] : parse_config(entry.config)) {
         yaml += fmt::format("  {}: [{}]\n", name, to_text(value));

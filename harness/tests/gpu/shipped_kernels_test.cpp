@@ -31,7 +31,7 @@ struct Case {
 
 std::string name_of(const Case& one) {
   std::string name = one.kernel;
-  for (const auto& [dim, size] : one.problem) name += "_" + dim + std::to_string(size);
+  for (const auto& [dim, size] : one.problem) name += "_" + dim + to_text(size);
   return name;
 }
 
