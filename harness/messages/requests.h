@@ -17,7 +17,7 @@ namespace assay {
 /// How long the worker may load the GPU before a sample, and rest after one. The parent's watchdog
 /// allows for both.
 inline constexpr double kLongestSettleSeconds = 3;
-inline constexpr double kLongestRestSeconds = 0.004;
+inline constexpr double kLongestRestSeconds = 0.01;
 
 /// What the device can do at most; measured once per device and driver, and cached.
 struct Ceilings {

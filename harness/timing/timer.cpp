@@ -38,15 +38,18 @@ constexpr double kStaysSettledSeconds = 0.5;
 constexpr double kSettleAgainSeconds = 0.05;
 constexpr double kWakeSeconds = 0.02;
 
-// The rest between cold samples that are to be compared, in times of the work, up to the longest
-// rest. On an H200, a 4096^3 product back to back is 2-4 % slower than at rest, and the ratio of
-// two such products spreads by 0.4 % from process to process. With 4 to 25 times of rest it is as
-// fast, its clock is the same, and ratios agree to 0.1 %. So do those of a product of 2.4 ms
-// after 1.6 to 10 ms of rest, though its own time after 1.6 ms is 0.6 % longer.
+// The rest between cold samples that are to be compared: so many times the work, but no more than
+// 4 ms, or than the work itself where that is longer. On an H200, a 4096^3 product back to back is
+// 2-4 % slower than at rest, and the ratio of two such products spreads by 0.4 % from process to
+// process. With 4 to 25 times of rest it is as fast, its clock is the same, and ratios agree to
+// 0.1 %. So do those of a product of 2.4 ms after 1.6 to 10 ms of rest, though its own time after
+// 1.6 ms is 0.6 % longer. A product of 9.3 ms needs 10 ms: after 4 ms, one sample in five was at a
+// clock that was 3 to 9 % lower.
 //
 // Work that is shorter than the flush before it needs no rest: it draws too little power to lower
 // the clock.
 constexpr double kRestRatio = 8;
+constexpr double kEnoughRestNs = 4e6;
 constexpr double kNeedsRestNs = 50e3;
 
 using Clock = std::chrono::steady_clock;
@@ -272,7 +275,8 @@ bool Timer::settle(const TimedWork& work, Preparation preparation) {
 
 void Timer::rest(double time_ns, double share) {
   if (time_ns <= kNeedsRestNs) return;
-  const double rest_ns = share * std::min(kRestRatio * time_ns, kLongestRestSeconds * 1e9);
+  const double rest_ns = share * std::min({kRestRatio * time_ns, std::max(kEnoughRestNs, time_ns),
+                                           kLongestRestSeconds * 1e9});
   std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(rest_ns));
 }
 

@@ -115,7 +115,7 @@ std::function<void()> SequenceBaseline::product(const OperationCall& call, std::
   const CUdeviceptr out = call.operand("out").data;
   auto lt =
       std::make_shared<LtMatmul>(worker_->driver, worker_->stream, worker_->engine.cublas(), call);
-  nlohmann::json key = call.options;
+  nlohmann::json key = nlohmann::json::array({call.options});
   for (const auto& [role, operand] : call.operands)
     key.push_back({role, operand.dtype, operand.shape});
   std::vector<int>& known = worker_->best_algorithms[key.dump()];

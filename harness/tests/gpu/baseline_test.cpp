@@ -33,7 +33,7 @@ class BaselineTest : public test::RunnerTest {
         if (!plan.steps[i].kernel) continue;
         Config macros = reference_macros(kernel, *spec.steps[i].kernel, kernel.smoke);
         for (const auto& [name, value] : spec.steps[i].kernel->define) {
-          macros.emplace_back(name, value);
+          macros.emplace_back(name, Value(std::int64_t{std::stoll(value)}));
         }
         ReferenceKernelPlan& own = *plan.steps[i].kernel;
         const CompileResult made =

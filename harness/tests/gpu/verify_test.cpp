@@ -16,7 +16,7 @@ class VerifyTest : public test::RunnerTest {
 };
 
 TEST_F(VerifyTest, AGoodKernelPasses) {
-  for (const char* name : {"vector_add", "gemm_mma", "softmax"}) {
+  for (const char* name : {"vector_add", "sgemm", "softmax"}) {
     const std::string folder = std::string(name) == "softmax" ? "examples/" : "";
     const KernelSpec kernel = shipped_kernel(folder + name);
     for (const auto& [check, count] :

@@ -78,111 +78,111 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // measured 2026-11-22; 1.22x cublaslt_best; 3 tied
+    // recorded on NVIDIA H200, 2026-11-22; 1.24x cublaslt_best; 1 tied
     {{.M = 1, .N = 4096, .K = 4096},
      Kernel::gemv_bf16,
      {.MAX_M = 1, .ROWS = 2, .UNROLL = 1, .WARPS = 16, .WARPS_K = 16},
-     12000},
-    // measured 2026-11-22; 1.22x cublaslt_best; 4 tied
+     11968},
+    // recorded on NVIDIA H200, 2026-11-22; 1.24x cublaslt_best; 4 tied
     {{.M = 16, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     12096},
-    // measured 2026-11-22; 1.05x cublaslt_best; 2 tied
+     12160},
+    // recorded on NVIDIA H200, 2026-11-22; 1.06x cublaslt_best; 2 tied
     {{.M = 16, .N = 28672, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     110016},
-    // measured 2026-11-22; 1.09x cublaslt_best; 1 tied
+     110240},
+    // recorded on NVIDIA H200, 2026-11-22; 1.11x cublaslt_best; 1 tied
     {{.M = 64, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 32, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     12704},
-    // measured 2026-11-22; 1.01x cublaslt_best; 2 tied
+     12736},
+    // recorded on NVIDIA H200, 2026-11-22; 1.01x cublaslt_best; 1 tied
     {{.M = 64, .N = 28672, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 4, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     113952},
-    // measured 2026-11-22; 1.07x cublaslt_best; 1 tied
+     113920},
+    // recorded on NVIDIA H200, 2026-11-22; 1.08x cublaslt_best; 1 tied
     {{.M = 128, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     14304},
-    // measured 2026-11-22; 1.05x cublaslt_best
+     14272},
+    // recorded on NVIDIA H200, 2026-11-22; 1.05x cublaslt_best
     {{.M = 256, .N = 256, .K = 32768},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 128, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 16, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     15424},
-    // measured 2026-11-22; 1.09x cublaslt_best
+     15520},
+    // recorded on NVIDIA H200, 2026-11-22; 1.13x cublaslt_best
     {{.M = 256, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     16512},
-    // measured 2026-11-22; 1.07x cublaslt_best
+     16480},
+    // recorded on NVIDIA H200, 2026-11-22; 1.07x cublaslt_best
     {{.M = 512, .N = 512, .K = 16384},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 4, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     18496},
-    // measured 2026-11-22; 1.06x cublaslt_best; 3 tied
+     18400},
+    // recorded on NVIDIA H200, 2026-11-22; 1.07x cublaslt_best; 2 tied
     {{.M = 512, .N = 4096, .K = 1024},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     10784},
-    // measured 2026-11-22; 0.99x cublaslt_best
+     10656},
+    // recorded on NVIDIA H200, 2026-11-22; 1.00x cublaslt_best
     {{.M = 512, .N = 4096, .K = 14336},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     80512},
-    // measured 2026-11-22; 1.07x cublaslt_best; 1 tied
+     77408},
+    // recorded on NVIDIA H200, 2026-11-22; 1.09x cublaslt_best; 1 tied
     {{.M = 1024, .N = 1024, .K = 1024},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     7744},
-    // measured 2026-11-22; 1.02x cublaslt_best; 4 tied
+     7712},
+    // recorded on NVIDIA H200, 2026-11-22; 1.01x cublaslt_best; 4 tied
     {{.M = 1024, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     295056},
-    // measured 2026-11-22; 0.99x cublaslt_best; 3 tied
+     292368},
+    // recorded on NVIDIA H200, 2026-11-22; 0.99x cublaslt_best; 3 tied
     {{.M = 2048, .N = 2048, .K = 2048},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     26368},
-    // measured 2026-11-22; 1.00x cublaslt_best; 1 tied
+     26272},
+    // recorded on NVIDIA H200, 2026-11-22; 1.00x cublaslt_best; 2 tied
     {{.M = 2048, .N = 11008, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 168, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     229472},
-    // measured 2026-11-22; 1.01x cublaslt_best; 2 tied
+     226688},
+    // recorded on NVIDIA H200, 2026-11-22; 1.00x cublaslt_best; 2 tied
     {{.M = 4096, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 16, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     176192},
-    // measured 2026-11-22; 0.99x cublaslt_best; 6 tied
+     173392},
+    // recorded on NVIDIA H200, 2026-11-22; 0.99x cublaslt_best; 3 tied
     {{.M = 4096, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     1172832},
-    // measured 2026-11-22; 1.00x cublaslt_best; 1 tied
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 184, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
+     1172512.1},
+    // recorded on NVIDIA H200, 2026-11-22; 1.00x cublaslt_best; 5 tied
     {{.M = 4096, .N = 57344, .K = 8192},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     4706080},
-    // measured 2026-11-22; 1.00x cublaslt_best; 1 tied
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 184, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
+     4686800},
+    // recorded on NVIDIA H200, 2026-11-22; 1.00x cublaslt_best; 5 tied
     {{.M = 8192, .N = 8192, .K = 8192},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 184, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "tma"},
-     1343216},
-    // measured 2026-11-22; 0.97x cublaslt_best; 4 tied
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 184, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
+     1343248.05},
+    // recorded on NVIDIA H200, 2026-11-22; 0.98x cublaslt_best; 8 tied
     {{.M = 8192, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "tma"},
-     2357264.05},
-    // measured 2026-11-22; 1.00x cublaslt_best; 3 tied
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
+     2357216},
+    // recorded on NVIDIA H200, 2026-11-22; 1.00x cublaslt_best; 14 tied
     {{.M = 8192, .N = 57344, .K = 8192},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 4, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     9459216.100000001},
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 168, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
+     9497936.25},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
@@ -198,7 +198,7 @@ struct Result {
 /// over the smaller. Its logarithm is the distance, and a product needs no logarithm.
 constexpr double factor(const Problem& a, const Problem& b) {
   double product = 1;
-  const auto add = [&product](std::int64_t x, std::int64_t y) {
+  const auto add = [&product](auto x, auto y) {
     if (x == y) return;
     if (x <= 0 || y <= 0) {
       product = std::numeric_limits<double>::infinity();
