@@ -9,7 +9,7 @@ plain=${LD_LIBRARY_PATH:-}
 source "$tree/harness/tests/e2e/stand_in.sh" "$3"
 
 sweep() { "$assay" sweep "$1" --device none --db "$2" --budget-configs 2 >output 2>&1; }
-codes() { sqlite3 "$1" "SELECT config.text, cubin_hash FROM trial JOIN config ON config.id = config_id"; }
+codes() { sqlite3 "$1" "SELECT config.text, cubin_hash FROM trial JOIN config ON config.id = config_id ORDER BY 1"; }
 
 sweep "$tree/kernels/vector_add.yaml" old.db || fail "the sweep ends with exit $?"
 grep -q 'correct/compiled *2' output || fail "nothing is compiled"
