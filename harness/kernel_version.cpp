@@ -4,7 +4,6 @@
 #include "compile/source_tree.h"
 
 namespace assay {
-
 std::vector<std::filesystem::path> include_path(
     const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories) {
   std::vector<std::filesystem::path> path = kernel.compile.include;
@@ -35,22 +34,6 @@ std::string identity_of(const KernelSpec& kernel, const BaselineSpec& baseline,
         SourceTree::read(step.kernel->source, include_path(kernel, include_directories)).hash);
   }
   return baseline.name + ":" + hasher.hex();
-}
-
-std::filesystem::path find_kernel(const std::filesystem::path& folder, const std::string& name) {
-  // A kernel that was given by its file has made its folder this one, which may be anybody's home.
-  constexpr int kDeepest = 3;
-  namespace fs = std::filesystem;
-  const std::string file = name + ".yaml";
-  if (fs::exists(folder / file)) return folder / file;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
-                                         error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (entry->path().filename() == file) return entry->path();
-    if (entry.depth() == kDeepest) entry.disable_recursion_pending();
-  }
-  return {};
 }
 
 }  // namespace assay

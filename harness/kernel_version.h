@@ -24,8 +24,4 @@ KernelVersion version_of(const KernelSpec& kernel,
 std::string identity_of(const KernelSpec& kernel, const BaselineSpec& baseline,
                         const std::vector<std::filesystem::path>& include_directories);
 
-/// The file of the kernel of that name: in the folder, or in one below it, as deep as projects go.
-/// Empty if there is none.
-std::filesystem::path find_kernel(const std::filesystem::path& folder, const std::string& name);
-
 }  // namespace assay

@@ -13,6 +13,7 @@
 #include "ranking/candidate_set.h"
 #include "screening.h"
 #include "space/space.h"
+#include "spec/twins.h"
 
 namespace assay {
 namespace {
@@ -298,8 +299,9 @@ const KernelSpec* Tuner::kernel_of_version(const KernelVersion& version) {
   if (!other_kernels_.contains(name)) {
     auto& kernel = other_kernels_[name];
     try {
-      kernel = std::make_unique<KernelSpec>(
-          load_kernel(find_kernel(run_.options.kernel_directory, name)));
+      auto found = find_kernel(run_.options.kernel_directory, name);
+      if (!found) return nullptr;
+      kernel = std::make_unique<KernelSpec>(*std::move(found));
       run_.versions[name] = version_of(*kernel, run_.options.include_directories);
     } catch (const UsageError&) {  // gone, or being edited
       kernel.reset();

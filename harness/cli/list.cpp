@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "report/table.h"
 #include "space/space.h"
 #include "spec/sweep_spec.h"
+#include "spec/twins.h"
 #include "store/store.h"
 
 namespace assay {
@@ -110,8 +112,8 @@ std::vector<std::string> stale_kernels(const Recording& recording, const fs::pat
   for (const TrialRecord& trial : recording.trials) names.insert(trial.kernel.name);
   std::vector<std::string> stale;
   for (const std::string& name : names) {
-    const fs::path file = find_kernel(kernels, name);
-    if (file.empty() || has_changed(load_kernel(file), recording, include_directories)) {
+    const std::optional<KernelSpec> kernel = find_kernel(kernels, name);
+    if (!kernel || has_changed(*kernel, recording, include_directories)) {
       stale.push_back(name);
     }
   }
@@ -165,8 +167,9 @@ int run_list(const Options& options) {
   for (const fs::path& file : files) {
     try {
       if (is_kernel_file(file)) {
-        const KernelSpec kernel = load_kernel(file);
-        kernels.push_back(kernel_row(kernel, {kernel.smoke}, device));
+        for (const KernelSpec& kernel : load_twins(file)) {
+          kernels.push_back(kernel_row(kernel, {kernel.smoke}, device));
+        }
       } else {
         sweeps.push_back(sweep_row(file, options, device));
       }

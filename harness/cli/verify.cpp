@@ -23,6 +23,7 @@
 #include "progress.h"
 #include "report/entry_json.h"
 #include "report/tuned_table.h"
+#include "spec/twins.h"
 #include "verifier.h"
 
 namespace assay {
@@ -96,13 +97,12 @@ class Kernels {
   };
 
   void load(const std::string& name, Loaded& loaded) {
-    const fs::path path = find_kernel(folder_, name);
-    if (path.empty()) {
+    loaded.kernel = find_kernel(folder_, name);
+    if (!loaded.kernel) {
       loaded.why_not = fmt::format("there is no kernel {} in {}; name its folder with --kernels",
                                    name, folder_.string());
       return;
     }
-    loaded.kernel = load_kernel(path);
     loaded.version = version_of(*loaded.kernel, include_directories_);
   }
 

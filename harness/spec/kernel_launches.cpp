@@ -85,7 +85,7 @@ LaunchSpec read_launch(const YamlNode& node, std::string_view what,
   LaunchSpec launch;
   // Before the keys: YAML takes what is behind the comma of an unquoted `a<b, c>` for one.
   const YamlNode* entry = node.find("entry");
-  launch.entry = entry ? read_entry(*entry, spec, false) : spec.name;
+  launch.entry = entry ? read_entry(*entry, spec, false) : spec.yaml_path.stem().string();
   const YamlMap map(node, what, {"grid", "block"}, keys);
   if (const YamlNode* when = map.find("when")) launch.when = read_expr(*when, symbols);
   if (const YamlNode* early = map.find("early")) launch.early = read_expr(*early, symbols);

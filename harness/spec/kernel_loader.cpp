@@ -44,17 +44,21 @@ Problem read_smoke(const YamlNode& node, const KernelSpec& spec) {
 
 }  // namespace
 
-KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
-  const YamlPtr root = load_yaml(yaml_path);
+KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_path,
+                       const std::string& name) {
   const YamlMap map(
-      *root, "a kernel",
+      root, "a kernel",
       {"kernel", "op", "arch", "dims", "args", "launches", "work", "reference", "smoke"},
-      {"summary", "traits", "compile", "params", "let", "constraints", "baseline", "tolerance",
-       "deterministic"});
+      {"summary", "types", "traits", "compile", "params", "let", "constraints", "baseline",
+       "tolerance", "deterministic"});
   KernelSpec spec;
   spec.yaml_path = yaml_path;
-  spec.source_path = std::filesystem::path(yaml_path).replace_extension(".cu");
-  spec.name = map["kernel"].identifier("the name of a kernel");
+  spec.name = name;
+  spec.source_path = yaml_path.parent_path() / (name + ".cu");
+  if (!std::filesystem::exists(spec.source_path)) {
+    spec.source_path = std::filesystem::path(yaml_path).replace_extension(".cu");
+  }
+  const std::string& given = map["kernel"].identifier("the name of a kernel");
   spec.op = map["op"].identifier("the name of an op");
   if (const YamlNode* summary = map.find("summary")) spec.summary = summary->text("a sentence");
   spec.arch = read_arch(map["arch"]);
@@ -90,9 +94,9 @@ KernelSpec load_kernel(const std::filesystem::path& yaml_path) {
   spec.contract_hash = contract_hash(spec);
 
   const std::string stem = yaml_path.stem().string();
-  if (spec.name != stem) {
+  if (given != stem) {
     map["kernel"].fail(
-        fmt::format("expected \"{}\", the name of the file, found \"{}\"", stem, spec.name));
+        fmt::format("expected \"{}\", the name of the file, found \"{}\"", stem, given));
   }
   if (!std::filesystem::is_regular_file(spec.source_path)) {
     map["kernel"].fail(fmt::format("expected the source {} beside this file, found none",

@@ -12,6 +12,11 @@
 
 namespace assay {
 
+/// The kernel `name` of a contract, which is one of its twins. Its source is NAME.cu or, where
+/// there is none, that of the contract. Throws SpecError.
+KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_path,
+                       const std::string& name);
+
 /// An expression over `symbols`; its mistakes are reported at their own column.
 ExprSpec read_expr(const YamlNode& node, const Symbols& symbols);
 

@@ -9,18 +9,20 @@
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
 #include "spec/problems.h"
+#include "spec/twins.h"
 #include "spec/vocabulary.h"
 #include "spec/yaml.h"
 
 namespace assay {
 namespace {
 
-/// The stems of the YAML files in `directory`, sorted.
+/// The kernels of the YAML files in `directory`, sorted.
 std::vector<std::string> kernel_names(const std::filesystem::path& directory) {
   std::vector<std::string> names;
   std::error_code error;  // a directory that is not there has no kernels
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+    if (entry.path().extension() != ".yaml") continue;
+    for (std::string& name : twin_names(entry.path())) names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -41,20 +43,34 @@ const std::string& read_kernel_name(const YamlNode& node) {
   return name;
 }
 
+/// `name` is a kernel's own file in `directory`, or that of the contract whose twin it is.
+KernelSpec load_named(const YamlNode& node, const std::string& name,
+                      const std::filesystem::path& directory) {
+  const auto is_file = [](const std::filesystem::path& path) {
+    return std::filesystem::is_regular_file(path);
+  };
+  std::filesystem::path path = directory / (name + ".yaml");
+  if (is_file(path)) return load_kernel(path);
+  path = directory / fmt::format("{}.yaml", contract_of_twin(name));
+  if (is_file(path)) {
+    for (KernelSpec& kernel : load_twins(path)) {
+      if (kernel.name == std::filesystem::path(name).filename()) return std::move(kernel);
+    }
+  }
+  node.fail(fmt::format("expected a kernel in {}, found \"{}\"{}", directory.generic_string(), name,
+                        suggestion(name, kernel_names(directory))));
+}
+
 std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem::path& directory) {
   std::vector<KernelSpec> kernels;
   for (const YamlPtr& item : node.list("a list of kernels")) {
     const std::string& name = read_kernel_name(*item);
-    const std::filesystem::path path = directory / (name + ".yaml");
-    const auto same = [&](const KernelSpec& kernel) { return kernel.name == path.stem(); };
+    const std::filesystem::path last = std::filesystem::path(name).filename();
+    const auto same = [&](const KernelSpec& kernel) { return kernel.name == last; };
     if (std::any_of(kernels.begin(), kernels.end(), same)) {
       item->fail(fmt::format("duplicate kernel \"{}\"", name));
     }
-    if (!std::filesystem::is_regular_file(path)) {
-      item->fail(fmt::format("expected a kernel in {}, found \"{}\"{}", directory.generic_string(),
-                             name, suggestion(name, kernel_names(directory))));
-    }
-    kernels.push_back(load_kernel(path));
+    kernels.push_back(load_named(*item, name, directory));
   }
   return kernels;
 }
@@ -226,12 +242,11 @@ RerankSpec read_rerank(const YamlNode& node) {
 bool is_kernel(const YamlNode& root) { return root.find("kernel") && !root.find("sweep"); }
 
 SweepSpec smoke_sweep(const std::filesystem::path& path) {
-  KernelSpec kernel = load_kernel(path);
   SweepSpec sweep;
-  sweep.name = kernel.name;
+  sweep.kernels = load_twins(path);
+  sweep.name = sweep.kernels.front().name;
   sweep.yaml_path = path;
-  sweep.problems.push_back(kernel.smoke);
-  sweep.kernels.push_back(std::move(kernel));
+  sweep.problems.push_back(sweep.kernels.front().smoke);
   return sweep;
 }
 

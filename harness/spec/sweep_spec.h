@@ -49,8 +49,9 @@ struct SweepSpec {
   std::filesystem::path yaml_path;
 };
 
-/// Loads sweeps/y.yaml, or makes a sweep of a kernel's smoke problem when `path` is a kernel.
-/// Kernels are looked up as NAME.yaml in `kernel_directory`. Throws SpecError or UsageError.
+/// Loads sweeps/y.yaml, or makes a sweep of a kernel's smoke problem when `path` is a kernel, or of
+/// all its twins. Kernels are looked up as NAME.yaml in `kernel_directory`. Throws SpecError or
+/// UsageError.
 SweepSpec load_sweep(const std::filesystem::path& path,
                      const std::filesystem::path& kernel_directory);
 

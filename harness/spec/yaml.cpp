@@ -59,20 +59,22 @@ YamlNode YamlNode::scalar(Location where, std::string text) {
 
 Location YamlNode::at(std::size_t offset) const {
   const std::string& source = where_.source->text;
+  const std::string& text = origins_.empty() ? text_ : written_;
+  if (!origins_.empty()) offset = origins_[std::min(offset, origins_.size() - 1)];
   std::size_t position = position_of(where_) + (quoted_ ? 1 : 0);
   // Walks text and source in step. Where a line was folded, one space stands for a line's end and
   // the next line's indentation.
-  for (std::size_t i = 0; i < offset && i < text_.size(); ++i) {
-    while (position < source.size() && source[position] != text_[i] && is_space(source[position])) {
+  for (std::size_t i = 0; i < offset && i < text.size(); ++i) {
+    while (position < source.size() && source[position] != text[i] && is_space(source[position])) {
       ++position;
     }
-    if (position < source.size() && source[position] == text_[i]) {
+    if (position < source.size() && source[position] == text[i]) {
       ++position;
-    } else if (text_[i] != ' ') {
+    } else if (text[i] != ' ') {
       return where_;  // an escape or a block scalar
     }
   }
-  if (offset < text_.size() && text_[offset] != ' ') {
+  if (offset < text.size() && text[offset] != ' ') {
     while (position < source.size() && is_space(source[position])) ++position;
   }
   return location_of(where_.source, position);
@@ -211,6 +213,41 @@ const YamlNode* YamlNode::find(std::string_view key) const {
     if (entry.key == key) return entry.value.get();
   }
   return nullptr;
+}
+
+YamlNode YamlNode::with_word(std::string_view word, std::string_view text, bool is_name) const {
+  YamlNode made = *this;
+  for (YamlPtr& item : made.items_) {
+    item = std::make_shared<YamlNode>(item->with_word(word, text, is_name));
+  }
+  for (YamlEntry& entry : made.entries_) {
+    const bool names = entry.key == "op" || entry.key == "entry";
+    entry.value = std::make_shared<YamlNode>(entry.value->with_word(word, text, names));
+  }
+  // The template arguments of an entry are no parts of its name.
+  const std::size_t name_end = is_name ? std::min(text_.find('<'), text_.size()) : 0;
+  const auto is_part = [&](std::size_t at) {
+    return is_digit(text_[at]) || (is_letter(text_[at]) && (text_[at] != '_' || at >= name_end));
+  };
+  made.written_ = text_;
+  made.text_.clear();
+  for (std::size_t at = 0; at < text_.size();) {
+    std::size_t end = at;
+    while (end < text_.size() && is_part(end)) ++end;
+    if (end == at) ++end;
+    const bool is_word = std::string_view(text_).substr(at, end - at) == word;
+    const std::string_view put = is_word ? text : std::string_view(text_).substr(at, end - at);
+    for (std::size_t i = 0; i < put.size(); ++i) made.origins_.push_back(is_word ? at : at + i);
+    made.text_ += put;
+    at = end;
+  }
+  made.origins_.push_back(text_.size());
+  if (made.text_ == text_) made.origins_.clear();
+  return made;
+}
+
+YamlPtr with_word(const YamlPtr& node, std::string_view word, std::string_view text) {
+  return std::make_shared<YamlNode>(node->with_word(word, text, false));
 }
 
 }  // namespace assay

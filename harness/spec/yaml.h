@@ -73,6 +73,9 @@ class YamlNode {
 
  private:
   friend class YamlBuilder;
+  friend YamlPtr with_word(const YamlPtr& node, std::string_view word, std::string_view text);
+
+  YamlNode with_word(std::string_view word, std::string_view text, bool is_name) const;
 
   double decimal(std::string_view digits, std::string_view what) const;
 
@@ -80,7 +83,9 @@ class YamlNode {
   bool quoted_ = false;
   Location where_;
   std::string text_;
-  std::size_t num_bytes_ = 1;  // of the file's text, with aliases written out
+  std::string written_;               // as it stands in the file, where with_word changed text_
+  std::vector<std::size_t> origins_;  // then: where in it each byte of text_ comes from
+  std::size_t num_bytes_ = 1;         // of the file's text, with aliases written out
   std::vector<YamlPtr> items_;
   std::vector<YamlEntry> entries_;
 };
@@ -99,6 +104,11 @@ class YamlMap {
  private:
   const YamlNode& node_;
 };
+
+/// The tree with `text` for each `word` of letters, digits and underscores in its values. In the
+/// name that `op` or `entry` gives also between underscores: `gemm_T`. Places are those of the
+/// file.
+YamlPtr with_word(const YamlPtr& node, std::string_view word, std::string_view text);
 
 /// Parses one YAML document, with two differences from YAML for the sake of expressions: a comma
 /// inside parentheses does not separate (`[cdiv(M, 64), 1]` has two items, not three), and `!`

@@ -15,6 +15,7 @@
 #include "cuda/handles.h"
 #include "gpu_fixture.h"
 #include "space/space.h"
+#include "spec/twins.h"
 #include "worker/prepared_trial.h"
 #include "worker/worker_state.h"
 
@@ -42,7 +43,7 @@ std::vector<Case> cases() {
   const Problem ragged[] = {{{"M", 1000}, {"N", 1096}, {"K", 328}},
                             {{"M", 600}, {"N", 1001}, {"K", 776}},
                             {{"M", 50}, {"N", 2100}, {"K", 1304}}};
-  for (const char* kernel : {"gemm_wgmma", "gemm_wgmma_f16", "gemm_mma"}) {
+  for (const char* kernel : {"gemm_wgmma", "gemm_wgmma_f16", "gemm_mma", "gemm_mma_f16"}) {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});
@@ -85,7 +86,7 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
   const Context context(driver, 0);
   const DeviceInfo info = query_device(driver, context.device());
   const KernelSpec kernel =
-      load_kernel(test::source_folder() / GetParam().folder / (GetParam().kernel + ".yaml"));
+      find_kernel(test::source_folder() / GetParam().folder, GetParam().kernel).value();
   if (kernel.arch.front() == "90a" && info.cc != 90) GTEST_SKIP() << "for Hopper only";
   const Stream stream = make_stream(driver);
   WorkerState worker(driver, stream.get(), info, read_file(support_cubin(info)), {});

@@ -63,7 +63,8 @@ class Mutator {
 TEST(Fuzz, DamagedFilesOnlyEverThrowUsageError) {
   const TempFolder folder;
   std::vector<std::pair<std::string, std::string>> good;
-  for (const char* name : {"kernels/gemm_mma", "kernels/add_chain", "good/gemm_h200"}) {
+  for (const char* name :
+       {"kernels/gemm_mma", "kernels/add_chain", "kernels/gemm_twins", "good/gemm_h200"}) {
     const std::filesystem::path path = spec_tests() / (std::string(name) + ".yaml");
     good.emplace_back(path.stem().string(), read_file(path));
     folder.write(good.back().first + ".cu", "");

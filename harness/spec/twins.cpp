@@ -1,0 +1,148 @@
+#include "spec/twins.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/dtype.h"
+#include "spec/kernel_parts.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path find_file(const fs::path& folder, const std::string& file) {
+  // A kernel that was given by its file has made its folder this one, which may be anybody's home.
+  constexpr int kDeepest = 3;
+  if (fs::exists(folder / file)) return folder / file;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
+                                         error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename() == file) return entry->path();
+    if (entry.depth() == kDeepest) entry.disable_recursion_pending();
+  }
+  return {};
+}
+
+struct Types {
+  std::string word;
+  std::vector<std::string> types;
+};
+
+std::string twin_name(const fs::path& yaml_path, const std::string& type) {
+  return yaml_path.stem().string() + "_" + type;
+}
+
+/// Refuses a dim, a trait, a parameter or a let of the name `word`, in which it would be replaced.
+void check_word_is_new(const YamlNode& root, const std::string& word) {
+  const auto refuse = [&](const Location& where) {
+    throw SpecError(
+        where, fmt::format("expected a new name, found \"{}\", which is a type already", word));
+  };
+  for (const char* key : {"traits", "params", "let"}) {
+    const YamlNode* const map = root.find(key);
+    if (map == nullptr || map->kind() != YamlNode::Kind::map) continue;
+    for (const YamlEntry& entry : map->map(key)) {
+      if (entry.key == word) refuse(entry.where);
+    }
+  }
+  const YamlNode* const dims = root.find("dims");
+  if (dims == nullptr || dims->kind() != YamlNode::Kind::list || dims->is_empty_list()) return;
+  for (const YamlPtr& dim : dims->list("dims")) {
+    if (dim->kind() == YamlNode::Kind::scalar && dim->text("a dim") == word) refuse(dim->where());
+  }
+}
+
+Types read_types(const YamlNode& node, const YamlNode& root, const fs::path& yaml_path) {
+  const auto& entries = node.map("a map of one name to a list of dtypes, such as {T: [bf16, f16]}");
+  if (entries.size() != 1) {
+    node.fail(fmt::format("expected one name, found {}", entries.size()));
+  }
+  const auto& [word, where, list] = entries.front();
+  YamlNode::scalar(where, word).identifier("the name of a type");
+  check_word_is_new(root, word);
+  Types types{word, {}};
+  for (const YamlPtr& item : list->list("a list of dtypes")) {
+    const std::string type(to_text(read_dtype(*item)));
+    if (std::find(types.types.begin(), types.types.end(), type) != types.types.end()) {
+      item->fail(fmt::format("duplicate type {}", type));
+    }
+    if (!types.types.empty()) {
+      const std::string file = twin_name(yaml_path, type) + ".yaml";
+      if (fs::exists(yaml_path.parent_path() / file)) {
+        item->fail(fmt::format("expected a type whose kernel {} has no file of its own, found {}",
+                               twin_name(yaml_path, type), file));
+      }
+    }
+    types.types.push_back(type);
+  }
+  // What the type decides is a part of each kernel's hash, for its arguments' dtypes are.
+  const YamlNode* const args = root.find("args");
+  const bool is_list = args && args->kind() == YamlNode::Kind::list && !args->is_empty_list();
+  const auto has_type = [&](const YamlPtr& arg) {
+    const YamlNode* const dtype = arg->find("dtype");
+    return dtype && dtype->kind() == YamlNode::Kind::scalar && dtype->text("a dtype") == word;
+  };
+  if (is_list) {
+    const auto& items = args->list("args");
+    if (std::none_of(items.begin(), items.end(), has_type)) {
+      throw SpecError(where,
+                      fmt::format("expected an argument with `dtype: {}`, found none", word));
+    }
+  }
+  return types;
+}
+
+}  // namespace
+
+std::vector<KernelSpec> load_twins(const fs::path& yaml_path) {
+  const YamlPtr root = load_yaml(yaml_path);
+  const YamlNode* const node = root->find("types");
+  if (node == nullptr) return {read_kernel(*root, yaml_path, yaml_path.stem().string())};
+  const Types types = read_types(*node, *root, yaml_path);
+  std::vector<KernelSpec> twins;
+  for (const std::string& type : types.types) {
+    const std::string name = twins.empty() ? yaml_path.stem().string() : twin_name(yaml_path, type);
+    const YamlPtr replaced = with_word(root, types.word, type);
+    twins.push_back(read_kernel(*replaced, yaml_path, name));
+  }
+  return twins;
+}
+
+KernelSpec load_kernel(const fs::path& yaml_path) { return load_twins(yaml_path).front(); }
+
+std::vector<std::string> twin_names(const fs::path& yaml_path) {
+  std::vector<std::string> names = {yaml_path.stem().string()};
+  try {
+    const YamlPtr root = load_yaml(yaml_path);
+    const YamlNode* const node = root->find("types");
+    if (node == nullptr) return names;
+    const Types types = read_types(*node, *root, yaml_path);
+    for (std::size_t i = 1; i < types.types.size(); ++i) {
+      names.push_back(twin_name(yaml_path, types.types[i]));
+    }
+  } catch (const UsageError&) {  // told when the file is loaded
+  }
+  return names;
+}
+
+std::string_view contract_of_twin(std::string_view name) {
+  const std::size_t at = name.rfind('_');
+  if (at == std::string_view::npos || !parse_dtype(name.substr(at + 1))) return {};
+  return name.substr(0, at);
+}
+
+std::optional<KernelSpec> find_kernel(const fs::path& folder, const std::string& name) {
+  fs::path file = find_file(folder, name + ".yaml");
+  if (!file.empty()) return load_kernel(file);
+  file = find_file(folder, fmt::format("{}.yaml", contract_of_twin(name)));
+  if (file.empty()) return std::nullopt;
+  for (KernelSpec& kernel : load_twins(file)) {
+    if (kernel.name == name) return std::move(kernel);
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay

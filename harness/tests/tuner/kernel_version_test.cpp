@@ -1,0 +1,43 @@
+#include "kernel_version.h"
+
+#include <gtest/gtest.h>
+
+#include "spec/twins.h"
+#include "temp_folder.h"
+
+namespace assay {
+namespace {
+
+std::string contract(const std::string& name, const std::string& types) {
+  return "kernel: " + name + "\nop: add\n" + types +
+         "arch: [80]\ndims: [N]\nargs:\n  - {name: x, dtype: T, shape: [N], role: in}\n"
+         "  - {name: y, dtype: T, shape: [N], role: out}\nlaunches: [{grid: [1], block: [32]}]\n"
+         "work: {flops: 0, bytes: 0}\nreference: [{relu: {x: x, out: y}}]\nsmoke: {N: 3}\n";
+}
+
+TEST(FindKernel, LooksForTwinsInTheirContracts) {
+  const TempFolder folder;
+  folder.write("below/relu.cu", "");
+  folder.write("below/relu.yaml", contract("relu", "types: {T: [f32, f16]}\n"));
+  const auto name_of = [&](const std::string& name) {
+    const auto found = find_kernel(folder.path(), name);
+    return found ? found->name : "none";
+  };
+  for (const char* name : {"relu", "relu_f16"}) EXPECT_EQ(name_of(name), name);
+  for (const char* name : {"relu_f32", "relu_f64", "gelu", "gelu_f16"}) {
+    EXPECT_EQ(name_of(name), "none") << name;
+  }
+}
+
+TEST(VersionOf, TwinsOfOneSourceDifferInTheirContracts) {
+  const TempFolder folder;
+  folder.write("relu.cu", "");
+  folder.write("relu.yaml", contract("relu", "types: {T: [f32, f16]}\n"));
+  const KernelVersion first = version_of(*find_kernel(folder.path(), "relu"), {});
+  const KernelVersion second = version_of(*find_kernel(folder.path(), "relu_f16"), {});
+  EXPECT_EQ(first.source_hash, second.source_hash);
+  EXPECT_NE(first.contract_hash, second.contract_hash);
+}
+
+}  // namespace
+}  // namespace assay
