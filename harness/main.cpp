@@ -80,6 +80,8 @@ int run(int argc, char** argv) {
   assay::add_best(app, verb);
   assay::add_verify(app, verb);
   assay::add_show(app, verb);
+  assay::add_compare(app, verb);
+  assay::add_gate(app, verb);
   assay::add_export(app, verb);
   assay::add_import(app, verb);
   assay::add_doctor(app, verb);

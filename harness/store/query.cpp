@@ -72,6 +72,23 @@ std::vector<BaselineRow> Store::baselines(const Filter& filter) const {
   });
 }
 
+std::vector<StoredSweep> Store::sweeps() const {
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    const Transaction transaction(database, Transaction::Mode::read);
+    const Dimensions dimensions(database);
+    std::vector<StoredSweep> runs;
+    for (Query query =
+             database.query("SELECT id, name, state, started_at, device_id FROM sweep ORDER BY id");
+         query.step();) {
+      RowReader row(query);
+      runs.push_back({row.integer(), row.text(), row.text(), row.text(),
+                      dimensions.devices.at(row.integer()).info});
+    }
+    return runs;
+  });
+}
+
 std::vector<RankRow> Store::ranks(const Filter& filter) const {
   Database& database = impl_->database;
   return database.guarded([&] {

@@ -2,9 +2,9 @@
 // trials that may win it, and the verdicts on exactly these.
 //
 // The trials are those of the last sweep that came to the end of the question, where the filter
-// names a sweep. Else they are all that were measured under the conditions of the last sweep (GPU,
-// driver, compiler, precision), of each kernel in the version that the last sweep of it ran: an
-// edited kernel or another driver leaves the old ones behind.
+// names a sweep or a run of one. Else they are all that were measured under the conditions of the
+// last sweep (GPU, driver, compiler, precision), of each kernel in the version that the last sweep
+// of it ran: an edited kernel or another driver leaves the old ones behind.
 
 #include <algorithm>
 #include <array>
@@ -47,19 +47,20 @@ Question question_of(const RankHead& head) {
           head.row.record.protocol.name};
 }
 
-/// The trials of the sweeps of this name, or of all. Those that failed are among them: a kernel
-/// that fails now is no longer what it was when it won.
+/// The trials of the sweeps or the run that the filter names, or of all. Those that failed are
+/// among them: a kernel that fails now is no longer what it was when it won.
 std::map<Question, std::deque<Found>> find_all(Database& database, const Dimensions& dimensions,
-                                               const Matcher& matches, const std::string& sweep) {
+                                               const Matcher& matches, const Filter& filter) {
   static const std::string sql =
       "WITH link AS (SELECT trial_id AS linked, max(sweep_id) AS last_sweep FROM sweep_trial "
-      "JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 GROUP BY trial_id) " +
+      "JOIN sweep ON sweep.id = sweep_id WHERE (?1 = '' OR sweep.name = ?1) AND "
+      "(?2 = 0 OR sweep.id = ?2) GROUP BY trial_id) " +
       select_trials("substr(message, 1, 2000)", "true ORDER BY finished_at, trial.id",
                     ", last_sweep", "JOIN link ON linked = trial.id");
   std::map<Question, std::deque<Found>> all;
   // Most rows have what one before them has, and then their question's texts need not be made.
   std::map<std::array<std::int64_t, 4>, std::deque<Found>*> known;
-  for (Query query = database.query(sql, sweep); query.step();) {
+  for (Query query = database.query(sql, filter.sweep, filter.run); query.step();) {
     if (!matches.device(query.integer(1)) || !matches.kernel(query.integer(2)) ||
         !matches.problem(query.integer(5))) {
       continue;
@@ -145,18 +146,21 @@ Results Store::results(const Filter& filter) const {
     const auto screened = read_screened(database);
     const auto verifications = read_verifications(database, dimensions);
     std::vector<RankHead> heads = read_rank_heads(database, dimensions, matches, "");
+    if (filter.run != 0) {
+      std::erase_if(heads, [&](const RankHead& head) { return head.sweep > filter.run; });
+    }
     std::set<Question> judged;
     for (const RankHead& head : heads) judged.insert(question_of(head));
     Results results;
     std::map<Question, Candidates> candidates;
-    auto all = find_all(database, dimensions, matches, filter.sweep);
+    auto all = find_all(database, dimensions, matches, filter);
     std::size_t num_trials = 0;
     for (const auto& [question, trials] : all) num_trials += trials.size();
     results.trials.reserve(num_trials);
     for (auto& [question, trials] : all) {
       const std::int64_t last = last_of(trials).last_sweep;
       const auto& [op, problem, device, protocol] = question;
-      if (!filter.sweep.empty() && screened.contains({last, op, problem})) {
+      if ((!filter.sweep.empty() || filter.run != 0) && screened.contains({last, op, problem})) {
         std::erase_if(trials, [&](const Found& trial) { return trial.last_sweep != last; });
       } else {
         keep_current(trials);

@@ -37,6 +37,16 @@ struct Filter {
   std::string device;   // name or slug
   std::string status;
   std::string sweep;
+  std::int64_t run = 0;  // number of one run of a sweep, as in StoredSweep; only results() knows it
+};
+
+/// One run of a sweep.
+struct StoredSweep {
+  std::int64_t id = 0;
+  std::string name;
+  std::string state;       // "running", "done", "interrupted" or "failed"
+  std::string started_at;  // UTC
+  DeviceInfo device;
 };
 
 /// One stored trial as a query returns it.
@@ -141,8 +151,12 @@ class Store {
   /// Every verdict that was ever stored, oldest first. Which of them holds is for results() to say.
   std::vector<RankRow> ranks(const Filter& filter) const;
 
-  /// What a filter asks about. `filter.status` only leaves trials out of the answer: which trials
-  /// are current, and which verdicts hold, does not depend on it.
+  /// Every run of a sweep, oldest first.
+  std::vector<StoredSweep> sweeps() const;
+
+  /// What a filter asks about. If it names a run, that is what the run had when it ended: its
+  /// trials and the verdicts that were made until then. `filter.status` only leaves trials out of
+  /// the answer: which trials are current, and which verdicts hold, does not depend on it.
   Results results(const Filter& filter) const;
   /// The results of the sweeps named `sweep_name` on one device: the one that ran such a sweep
   /// last. A device measured here comes before a replayed one. Throws UsageError when there is no

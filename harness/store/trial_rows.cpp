@@ -183,7 +183,8 @@ std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dime
                                       const Matcher& matches, const std::string& sweep) {
   std::vector<RankHead> heads;
   for (Query query = database.query(
-           "SELECT rank.id, rank.device_id, problem_id, op, protocol_id, toolchain_id, rounds, "
+           "SELECT rank.id, sweep_id, rank.device_id, problem_id, op, protocol_id, toolchain_id, "
+           "rounds, "
            "finished_at, objective, candidates, num_candidates, top, least_rounds, "
            "asked_objective, baselines, cublas, precision_ratio FROM rank JOIN sweep ON sweep.id = "
            "sweep_id "
@@ -191,7 +192,7 @@ std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dime
            sweep);
        query.step();) {
     RowReader row(query);
-    RankHead head{row.integer(), row.integer(), row.integer(), {}};
+    RankHead head{row.integer(), row.integer(), row.integer(), row.integer(), {}};
     RankRecord& record = head.row.record;
     record.op = row.text();
     if (!matches.device(head.device) || !matches.op(record.op) || !matches.problem(head.problem)) {

@@ -54,6 +54,7 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
 /// A stored verdict without its entries.
 struct RankHead {
   std::int64_t id = 0;
+  std::int64_t sweep = 0;
   std::int64_t device = 0;
   std::int64_t problem = 0;
   RankRow row;

@@ -238,5 +238,35 @@ TEST(Verifications, TheNewestStaysUntilTheTrialIsAnother) {
   EXPECT_FALSE(known());
 }
 
+TEST(Results, OfOneRunAreWhatItHad) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2}).screened().ranked();
+  SweepOf(store, "a", {2, 3}, "edited").screened().ranked();
+  SweepOf(store, "b", {1}).screened();
+  const std::vector<StoredSweep> sweeps = store.sweeps();
+  ASSERT_EQ(sweeps.size(), 3u);
+  EXPECT_EQ(sweeps[1].name, "a");
+  EXPECT_EQ(sweeps[1].device.name, h200().name);
+  const auto blocks_of = [&](std::int64_t run) {
+    Filter filter;
+    filter.run = run;
+    const Results results = store.results(filter);
+    std::vector<std::string> blocks;
+    for (const TrialRow& row : results.trials) {
+      blocks.push_back(row.record.kernel.source_hash + to_text(row.record.config[0].second));
+    }
+    std::sort(blocks.begin(), blocks.end());
+    return std::pair(blocks, results.ranks.size());
+  };
+  using Blocks = std::vector<std::string>;
+  EXPECT_EQ(blocks_of(sweeps[0].id), std::pair(Blocks{"source1", "source2"}, std::size_t{1}));
+  EXPECT_EQ(blocks_of(sweeps[1].id), std::pair(Blocks{"edited2", "edited3"}, std::size_t{1}));
+  EXPECT_EQ(blocks_of(sweeps[2].id), std::pair(Blocks{"source1"}, std::size_t{0}));
+  EXPECT_EQ(blocks_of(99), std::pair(Blocks{}, std::size_t{0}));
+  // A verdict that another run makes of the same later is not of this one.
+  SweepOf(store, "c", {1}).screened().ranked();
+  EXPECT_EQ(blocks_of(sweeps[2].id).second, 0u);
+}
+
 }  // namespace
 }  // namespace assay

@@ -1,0 +1,64 @@
+// `assay compare A B`: what became of each result from one run to another.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/error.h"
+#include "base/terminal.h"
+#include "cli/run_source.h"
+#include "cli/verbs.h"
+#include "report/comparison_view.h"
+
+namespace assay {
+namespace {
+
+struct Options {
+  std::string before;
+  std::string after;
+  RunFilter filter;
+  std::string margin = "2%";
+  bool json = false;
+};
+
+int run_compare(const Options& options) {
+  const double margin_ratio = parse_margin(options.margin);
+  const Run before = load_run(options.before, options.filter);
+  const Run after = load_run(options.after, options.filter);
+  const RunComparison comparison = compare_runs(before, after, margin_ratio);
+  print_out("{}",
+            options.json ? comparison_json(comparison) : comparison_text(comparison, Shown::all));
+  const int worse = comparison.count(Fate::slower) + comparison.count(Fate::failed);
+  return worse > 0 ? kExitNo : kExitDone;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Verb& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "compare", "what became faster or slower from one run to another, result by result");
+  const char* const source =
+      "database, recording (.jsonl), or one sweep of it by name or number: PATH#SWEEP";
+  verb->add_option("A", options->before, source)->option_text("PATH[#SWEEP]")->required();
+  verb->add_option("B", options->after, "likewise, of the later run")
+      ->option_text("PATH[#SWEEP]")
+      ->required();
+  add_run_filter(*verb, options->filter);
+  verb->add_option("--margin", options->margin,
+                   "least difference that counts, if the measured noise is not larger; default: 2%")
+      ->option_text("PERCENT");
+  verb->add_flag("--json", options->json, "print JSON instead of tables");
+  verb->footer(
+      "verdicts: faster, slower, same, unsure; not comparable (another GPU model, protocol or\n"
+      "clock policy); new, gone; failed (nothing correct any more). The change is that of the "
+      "time\n"
+      "relative to the baseline, where both runs have the same one.\n"
+      "exit codes: 0 nothing is slower; 1 something is slower or failed; 2 a mistake, or nothing\n"
+      "can be compared; 3 the machine\n"
+      "example: assay compare old.jsonl results/assay.db\n"
+      "example: assay compare 'results/assay.db#3' 'results/assay.db#7'");
+  verb->callback([options, &run] { run = [options] { return run_compare(*options); }; });
+}
+
+}  // namespace assay

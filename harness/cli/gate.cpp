@@ -1,0 +1,110 @@
+// `assay gate`: whether a run is fit to follow another; for CI.
+#include "report/gate.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/terminal.h"
+#include "cli/run_source.h"
+#include "cli/verbs.h"
+#include "report/comparison_view.h"
+
+namespace assay {
+namespace {
+
+// "undecided" has the number of the machine's failures, since neither tells of the change.
+constexpr int kExitUndecided = kExitMachine;
+
+struct Options {
+  std::string run;
+  std::string baseline;
+  RunFilter filter;
+  std::string margin = "2%";
+  std::vector<std::string> allowed;
+  std::string markdown;
+  std::string junit;
+  bool json = false;
+};
+
+void write_report(const std::string& path, const std::string& text) {
+  if (path.empty()) return;
+  create_folder_of(path);
+  write_file_atomic(path, text);
+}
+
+int exit_code(Gate gate) {
+  switch (gate) {
+    case Gate::passed:
+      return kExitDone;
+    case Gate::failed:
+      return kExitNo;
+    case Gate::undecided:
+      break;
+  }
+  return kExitUndecided;
+}
+
+int run_gate(const Options& options) {
+  const double margin_ratio = parse_margin(options.margin);
+  Allowed allowed;
+  for (const Fate fate : {Fate::unsure, Fate::gone, Fate::not_comparable}) {
+    for (const std::string& word : options.allowed) {
+      const std::string name(to_text(fate));
+      if (word == name || (word == "not-comparable" && fate == Fate::not_comparable)) {
+        allowed.insert(fate);
+      }
+    }
+  }
+  const Run before = load_run(options.baseline, options.filter);
+  const Run after = load_run(options.run, options.filter);
+  const RunComparison comparison = compare_runs(before, after, margin_ratio);
+  write_report(options.markdown, gate_markdown(comparison, allowed));
+  write_report(options.junit, gate_junit(comparison, allowed));
+  const Gate gate = gate_of(comparison, allowed);
+  if (options.json) {
+    print_out("{}", gate_json(comparison, allowed));
+  } else {
+    print_out("{}gate: {}\n", comparison_text(comparison, Shown::notable), to_text(gate));
+  }
+  return exit_code(gate);
+}
+
+}  // namespace
+
+void add_gate(CLI::App& app, Verb& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("gate", "fail where a run is slower than another; for CI and git bisect");
+  verb->add_option("RUN", options->run,
+                   "database, recording (.jsonl), or one sweep of it by name or number: PATH#SWEEP")
+      ->option_text("PATH[#SWEEP]")
+      ->required();
+  verb->add_option("--baseline", options->baseline, "the run to compare with, likewise")
+      ->option_text("PATH[#SWEEP]")
+      ->required();
+  add_run_filter(*verb, options->filter);
+  verb->add_option("--margin", options->margin,
+                   "least difference that counts, if the measured noise is not larger; default: 2%")
+      ->option_text("PERCENT");
+  verb->add_option("--allow", options->allowed,
+                   "pass although results are unsure, gone or not comparable; may be repeated")
+      ->option_text("unsure|gone|not-comparable")
+      ->check(CLI::IsMember({"unsure", "gone", "not-comparable"}));
+  verb->add_option("--markdown", options->markdown, "write a summary, such as for GitHub's page")
+      ->option_text("FILE");
+  verb->add_option("--junit", options->junit, "write JUnit XML, a test case for each result")
+      ->option_text("FILE");
+  verb->add_flag("--json", options->json, "print JSON instead of tables");
+  verb->footer(
+      "exit codes: 0 passed; 1 something is slower, or nothing correct is left of it; 2 a "
+      "mistake,\n"
+      "or nothing can be compared; 3 undecided (unsure, gone, not comparable), or the machine\n"
+      "example: assay gate results/assay.db --baseline main.jsonl --markdown summary.md");
+  verb->callback([options, &run] { run = [options] { return run_gate(*options); }; });
+}
+
+}  // namespace assay

@@ -1,0 +1,99 @@
+#include "cli/run_source.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+namespace assay {
+namespace {
+
+struct Source {
+  std::string path;
+  std::string sweep;  // or empty
+};
+
+/// A file whose own name has a # is that file.
+Source parse_source(const std::string& text) {
+  const std::size_t mark = text.rfind('#');
+  if (mark == std::string::npos || std::filesystem::exists(text)) return {text, ""};
+  return {text.substr(0, mark), text.substr(mark + 1)};
+}
+
+std::string sweeps_text(const std::vector<StoredSweep>& sweeps) {
+  constexpr std::size_t kMost = 12;
+  std::string text;
+  for (std::size_t i = sweeps.size() > kMost ? sweeps.size() - kMost : 0; i < sweeps.size(); ++i) {
+    text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", sweeps[i].id, sweeps[i].name,
+                        sweeps[i].started_at.substr(0, 10));
+  }
+  return text.empty() ? "none" : text;
+}
+
+/// Makes the filter ask for one sweep, by its number or else by its name.
+void ask_for_sweep(const Store& store, const std::string& sweep, Filter& filter) {
+  const std::vector<StoredSweep> sweeps = store.sweeps();
+  for (const StoredSweep& one : sweeps) {
+    if (std::to_string(one.id) == sweep) filter.run = one.id;
+    if (one.name == sweep) filter.sweep = sweep;
+  }
+  if (filter.run != 0) filter.sweep.clear();
+  if (filter.run == 0 && filter.sweep.empty()) {
+    throw UsageError(fmt::format("{} has no sweep '{}'; it has {}", store.path().string(), sweep,
+                                 sweeps_text(sweeps)));
+  }
+}
+
+std::string ops_text(const Run& run) {
+  std::string text;
+  for (const RunResult& result : run.results) {
+    if (!text.ends_with(result.op)) text += (text.empty() ? "" : ", ") + result.op;
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_run_filter(CLI::App& verb, RunFilter& filter) {
+  verb.add_option("--op", filter.op, "only this op; default: all")->option_text("NAME");
+  verb.add_option("--problem", filter.problem,
+                  "only problems that have these dimensions; default: all")
+      ->option_text("M=16,N=4096");
+  verb.add_option("--device", filter.device,
+                  "only this device, by name or folder name (nvidia_h200); default: all")
+      ->option_text("NAME");
+}
+
+Run load_run(const std::string& text, const RunFilter& asked) {
+  const Source source = parse_source(text);
+  const Store store = Store::open_readonly(source.path);
+  ResultOptions options{{}, asked.op, "", asked.problem, asked.device, ""};
+  Filter filter = options.filter();
+  if (!source.sweep.empty()) ask_for_sweep(store, source.sweep, filter);
+  Run run = make_run(text, store.results(filter));
+  if (!run.results.empty()) return run;
+  const Run all = make_run(text, store.results({}));
+  if (all.results.empty()) throw UsageError(text + " has no results");
+  throw UsageError(
+      fmt::format("{} has no result of {}; it has {}", text, asked_for(options), ops_text(all)));
+}
+
+double parse_margin(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string unit(end, text.data() + text.size());
+  unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
+  const double ratio = unit == "%" ? value / 100 : value;
+  if (error != std::errc() || !(unit.empty() || unit == "%") || !(ratio > 0 && ratio < 1)) {
+    throw UsageError(fmt::format(
+        "--margin '{}': expected more than 0 and less than 100 %, such as 2% or 0.02", text));
+  }
+  return ratio;
+}
+
+}  // namespace assay

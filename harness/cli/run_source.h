@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/results.h"
+#include "report/run.h"
+
+namespace assay {
+
+/// What the verbs that compare runs share.
+struct RunFilter {
+  std::string op;
+  std::string problem;
+  std::string device;
+};
+
+/// Adds --op, --problem and --device.
+void add_run_filter(CLI::App& verb, RunFilter& filter);
+
+/// Reads PATH, a database or a recording, or PATH#SWEEP, one sweep of it by name or by number.
+/// Throws UsageError when there is no such file or sweep, or when it has no result of what the
+/// filter asks for.
+Run load_run(const std::string& source, const RunFilter& filter);
+
+/// "2%", "2 %" or "0.02" as a ratio. Throws UsageError unless it is more than 0 and less than 100
+/// %.
+double parse_margin(const std::string& text);
+
+}  // namespace assay

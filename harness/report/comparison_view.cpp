@@ -1,0 +1,206 @@
+#include "report/comparison_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/entry_json.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string interval_text(const Interval& ratio) {
+  if (!std::isfinite(ratio.low) || !std::isfinite(ratio.high)) return "-";
+  return fmt::format("{:+.1f} .. {:+.1f}", (ratio.low - 1) * 100, (ratio.high - 1) * 100);
+}
+
+std::string view_text(const std::optional<Interval>& ratio) {
+  return ratio ? change_text(ratio->value) : "-";
+}
+
+std::string time_text(double ns) { return ns > 0 ? format_time(ns) : "-"; }
+
+std::vector<std::string> row_of(const ComparedResult& result) {
+  const Judgement none;
+  const Judgement& judgement = result.judgement ? *result.judgement : none;
+  const bool known = judgement.ratios.time.has_value();
+  return {to_text(result.problem),
+          std::string(to_text(result.fate)),
+          change_text(result),
+          known ? interval_text(judgement.ratio) : "-",
+          view_text(judgement.ratios.time),
+          view_text(judgement.ratios.cycles),
+          time_text(result.before_ns),
+          time_text(result.after_ns),
+          remarks_text(result)};
+}
+
+std::string heading_of(const ComparedResult& result) {
+  return fmt::format("{} on {}, protocol {}", result.op, result.device, result.protocol);
+}
+
+std::string stale_text(const RunComparison& comparison) {
+  std::string text;
+  for (const auto& [change, count] : stale_counts(comparison)) {
+    text += fmt::format("  {} ({} of {} results)\n", change, count, comparison.results.size());
+  }
+  return text.empty() ? "" : "stale, since these changed:\n" + text;
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json known(double value) { return value > 0 ? number(value) : Json(nullptr); }
+Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
+
+Json interval_json(const std::optional<Interval>& ratio) {
+  if (!ratio) return nullptr;
+  return Json::array({number(ratio->value), number(ratio->low), number(ratio->high)});
+}
+
+Json judgement_json(const Judgement& judgement) {
+  return {{"ratio", interval_json(judgement.ratio)},
+          {"time_ratio", interval_json(judgement.ratios.time)},
+          {"cycles_ratio", interval_json(judgement.ratios.cycles)},
+          {"baseline_ratio", interval_json(judgement.ratios.yardstick)},
+          {"clock_ratio", known(judgement.clock_ratio)},
+          {"margin_ratio", number(judgement.margin_ratio)},
+          {"q", judgement.q}};
+}
+
+Json result_json(const ComparedResult& result) {
+  Json json{{"op", result.op},
+            {"problem", problem_json(result.problem)},
+            {"device", result.device},
+            {"protocol", result.protocol},
+            {"verdict", to_text(result.fate)},
+            {"may_be_slower", result.fate == Fate::slower || result.may_be_slower()},
+            {"reason", text(result.reason)},
+            {"time_before_ns", known(result.before_ns)},
+            {"time_after_ns", known(result.after_ns)},
+            {"best_before", text(result.best_before)},
+            {"best_after", text(result.best_after)},
+            {"same_machine_code", result.identical},
+            {"winner_changed", result.winner_changed},
+            {"old_best", text(result.old_best)},
+            {"old_best_ratio", known(result.old_best_ratio)},
+            {"stale", result.stale}};
+  json.update(judgement_json(result.judgement ? *result.judgement : Judgement{}));
+  if (!result.judgement) json["ratio"] = nullptr;
+  return json;
+}
+
+}  // namespace
+
+std::string change_text(double ratio) {
+  return std::isfinite(ratio) ? fmt::format("{:+.1f} %", (ratio - 1) * 100) : "-";
+}
+
+std::string change_text(const ComparedResult& result) {
+  if (!result.judgement || !result.judgement->ratios.time) return "-";
+  return change_text(result.judgement->ratio.value);
+}
+
+std::map<std::string, int> stale_counts(const RunComparison& comparison) {
+  std::map<std::string, int> counts;
+  for (const ComparedResult& result : comparison.results) {
+    for (const std::string& change : result.stale) ++counts[change];
+  }
+  return counts;
+}
+
+std::string remarks_text(const ComparedResult& result) {
+  std::string text = result.reason;
+  const auto add = [&text](const std::string& remark) {
+    text += (text.empty() ? "" : "; ") + remark;
+  };
+  if (result.winner_changed) add("winner changed");
+  if (!result.old_best.empty()) add("old best now " + result.old_best);
+  if (result.identical && result.reason.empty()) add("same machine code");
+  if (!result.stale.empty()) add("stale");
+  return text;
+}
+
+std::string summary_text(const RunComparison& comparison) {
+  std::string text = fmt::format("{} results:", comparison.results.size());
+  const char* separator = " ";
+  for (int i = 0; i <= static_cast<int>(Fate::added); ++i) {
+    const auto fate = static_cast<Fate>(i);
+    if (const int count = comparison.count(fate)) {
+      text += fmt::format("{}{} {}", separator, count, to_text(fate));
+      separator = ", ";
+    }
+  }
+  const auto& results = comparison.results;
+  const auto count_if = [&results](auto is) {
+    return std::count_if(results.begin(), results.end(), is);
+  };
+  const auto changed = count_if([](const ComparedResult& r) { return r.winner_changed; });
+  const auto stale = count_if([](const ComparedResult& r) { return !r.stale.empty(); });
+  if (changed > 0) text += fmt::format("; {} with another winner", changed);
+  if (stale > 0) text += fmt::format("; {} stale", stale);
+  text += fmt::format("; margin {:.3g} %", comparison.margin_ratio * 100);
+  const RunNoise& noise = comparison.noise;
+  if (noise.num_pairs > 0) {
+    text += fmt::format(", noise between the runs {:.1f} % ({} A/A pairs)", noise.yardstick * 100,
+                        noise.num_pairs);
+  } else {
+    text += fmt::format(", noise between the runs not known (taken as {:.1f} %)",
+                        noise.yardstick * 100);
+  }
+  return text;
+}
+
+std::string comparison_text(const RunComparison& comparison, Shown shown) {
+  std::string text = fmt::format("before: {}\nafter:  {}\n", comparison.before, comparison.after);
+  const auto& results = comparison.results;
+  for (auto begin = results.begin(); begin != results.end();) {
+    const std::string heading = heading_of(*begin);
+    const auto end = std::find_if(begin, results.end(), [&](const ComparedResult& result) {
+      return heading_of(result) != heading;
+    });
+    Table table({"problem", "verdict", ">change", ">95 % interval", ">in time", ">in cycles",
+                 ">before", ">after", "remarks"});
+    bool any = false;
+    for (; begin != end; ++begin) {
+      if (shown == Shown::notable && begin->fate == Fate::same) continue;
+      table.add_row(row_of(*begin));
+      any = true;
+    }
+    if (any) text += fmt::format("\n{}\n\n{}", heading, table.text());
+  }
+  const std::string stale = stale_text(comparison);
+  if (!stale.empty()) text += '\n' + stale;
+  return text + '\n' + summary_text(comparison) + '\n';
+}
+
+Json comparison_object(const RunComparison& comparison) {
+  Json results = Json::array();
+  for (const ComparedResult& result : comparison.results) results.push_back(result_json(result));
+  Json counts = Json::object();
+  for (int i = 0; i <= static_cast<int>(Fate::added); ++i) {
+    const auto fate = static_cast<Fate>(i);
+    counts[std::string(to_text(fate))] = comparison.count(fate);
+  }
+  const RunNoise& noise = comparison.noise;
+  return {{"before", comparison.before},
+          {"after", comparison.after},
+          {"margin_ratio", comparison.margin_ratio},
+          {"noise",
+           {{"pairs", noise.num_pairs},
+            {"time_ratio", noise.time},
+            {"cycles_ratio", noise.cycles},
+            {"baseline_ratio", noise.yardstick}}},
+          {"counts", std::move(counts)},
+          {"results", std::move(results)}};
+}
+
+std::string comparison_json(const RunComparison& comparison) {
+  return dump(comparison_object(comparison));
+}
+
+}  // namespace assay

@@ -1,0 +1,185 @@
+#include "report/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/terminal.h"
+#include "report/comparison_view.h"
+#include "report/entry_json.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kMostMarkdownBytes = 60'000;
+
+/// A text in a cell of a Markdown table.
+std::string cell(const std::string& text) {
+  std::string escaped;
+  for (const char c : printable_line(text)) {
+    if (c == '|' || c == '<' || c == '`' || c == '*' || c == '_' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string xml(const std::string& text) {
+  std::string escaped;
+  for (const char c : printable_line(text)) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string time_text(double ns) { return ns > 0 ? format_time(ns) : "-"; }
+
+std::string markdown_row(const ComparedResult& result) {
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", cell(result.op),
+                     cell(to_text(result.problem)), to_text(result.fate), change_text(result),
+                     time_text(result.before_ns), time_text(result.after_ns),
+                     cell(remarks_text(result)));
+}
+
+/// Those that hold the gate up come first, then in the order of Fate.
+std::vector<const ComparedResult*> by_weight(const RunComparison& comparison,
+                                             const Allowed& allowed) {
+  std::vector<const ComparedResult*> results;
+  for (const ComparedResult& result : comparison.results) {
+    if (result.fate != Fate::same) results.push_back(&result);
+  }
+  std::stable_sort(
+      results.begin(), results.end(), [&](const ComparedResult* a, const ComparedResult* b) {
+        const auto weight = [&](const ComparedResult& result) {
+          const Gate gate = gate_of(result, allowed);
+          return std::pair(gate == Gate::failed ? 0 : gate == Gate::undecided ? 1 : 2, result.fate);
+        };
+        return weight(*a) < weight(*b);
+      });
+  return results;
+}
+
+std::string message_of(const ComparedResult& result) {
+  std::string text = fmt::format("{} {}", to_text(result.fate), change_text(result));
+  const std::string remarks = remarks_text(result);
+  if (!remarks.empty()) text += "; " + remarks;
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_text(Gate gate) {
+  constexpr std::array<std::string_view, 3> kWords{"passed", "failed", "undecided"};
+  return kWords.at(static_cast<std::size_t>(gate));
+}
+
+Gate gate_of(const ComparedResult& result, const Allowed& allowed) {
+  switch (result.fate) {
+    case Fate::slower:
+    case Fate::failed:
+      return Gate::failed;
+    case Fate::unsure:
+      if (!result.may_be_slower()) return Gate::passed;
+      [[fallthrough]];
+    case Fate::gone:
+    case Fate::not_comparable:
+      return allowed.contains(result.fate) ? Gate::passed : Gate::undecided;
+    case Fate::faster:
+    case Fate::same:
+    case Fate::added:
+      break;
+  }
+  return Gate::passed;
+}
+
+Gate gate_of(const RunComparison& comparison, const Allowed& allowed) {
+  Gate worst = Gate::passed;
+  for (const ComparedResult& result : comparison.results) {
+    const Gate gate = gate_of(result, allowed);
+    if (gate == Gate::failed) return gate;
+    if (gate == Gate::undecided) worst = gate;
+  }
+  return worst;
+}
+
+std::string gate_markdown(const RunComparison& comparison, const Allowed& allowed) {
+  std::string text = fmt::format("## assay gate: {}\n\n{} compared with {}\n\n{}\n",
+                                 to_text(gate_of(comparison, allowed)), cell(comparison.after),
+                                 cell(comparison.before), cell(summary_text(comparison)));
+  const std::vector<const ComparedResult*> results = by_weight(comparison, allowed);
+  if (!results.empty()) {
+    text +=
+        "\n| op | problem | verdict | change | before | after | remarks |\n"
+        "|---|---|---|---:|---:|---:|---|\n";
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string row = markdown_row(*results[i]);
+    if (text.size() + row.size() > kMostMarkdownBytes) {
+      text += fmt::format("\n{} more are not shown.\n", results.size() - i);
+      break;
+    }
+    text += row;
+  }
+  const auto stale = stale_counts(comparison);
+  if (!stale.empty()) text += "\nStale, since these changed:\n\n";
+  for (const auto& [change, count] : stale) {
+    const std::string line = fmt::format("- {} ({} results)\n", cell(change), count);
+    if (text.size() + line.size() < kMostMarkdownBytes + 2000) text += line;
+  }
+  return text;
+}
+
+std::string gate_junit(const RunComparison& comparison, const Allowed& allowed) {
+  std::string cases;
+  int failures = 0;
+  int errors = 0;
+  int skipped = 0;
+  for (const ComparedResult& result : comparison.results) {
+    const Gate gate = gate_of(result, allowed);
+    const bool is_allowed = gate == Gate::passed && allowed.contains(result.fate);
+    failures += gate == Gate::failed ? 1 : 0;
+    errors += gate == Gate::undecided ? 1 : 0;
+    skipped += is_allowed ? 1 : 0;
+    cases += fmt::format("  <testcase classname=\"{}.{}.{}\" name=\"{}\"", xml(result.op),
+                         xml(result.device), xml(result.protocol), xml(to_text(result.problem)));
+    if (gate == Gate::passed && !is_allowed) {
+      cases += "/>\n";
+      continue;
+    }
+    const std::string_view tag = gate == Gate::failed      ? "failure"
+                                 : gate == Gate::undecided ? "error"
+                                                           : "skipped";
+    cases +=
+        fmt::format(">\n    <{} message=\"{}\"/>\n  </testcase>\n", tag, xml(message_of(result)));
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuite name=\"assay gate\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n"
+      "{}</testsuite>\n",
+      comparison.results.size(), failures, errors, skipped, cases);
+}
+
+std::string gate_json(const RunComparison& comparison, const Allowed& allowed) {
+  nlohmann::ordered_json json{{"gate", to_text(gate_of(comparison, allowed))}};
+  json.update(comparison_object(comparison));
+  return dump(json);
+}
+
+}  // namespace assay

@@ -1,0 +1,210 @@
+#include "report/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace assay {
+namespace {
+
+constexpr std::uint64_t kApplicationClocksBit = 0x2;  // NVML's, of the reasons for a clock
+
+std::string name_of(const std::string& kernel, const std::string& config) {
+  return kernel + ' ' + config;
+}
+
+/// A result while it is put together: the rows of one provenance.
+struct Gathered {
+  RunResult result;
+  bool measured_here = false;
+  int num_states = 0;
+  int num_application_clocks = 0;
+};
+
+void add_trial(Gathered& gathered, const TrialRecord& trial) {
+  RunResult& result = gathered.result;
+  const Outcome& outcome = trial.outcome;
+  TriedConfig tried{trial.kernel, outcome.status, outcome.kind, 0, trial.compile.cubin_hash};
+  if (outcome.status == Status::correct && outcome.timing) {
+    if (!outcome.timing->censored()) tried.median_ns = outcome.timing->median_ns;
+    if (const auto& state = outcome.timing->state) {
+      ++gathered.num_states;
+      if (state->throttle_reasons & kApplicationClocksBit) ++gathered.num_application_clocks;
+    }
+  }
+  result.tried.insert_or_assign(name_of(trial.kernel.name, to_text(trial.config)), tried);
+  result.finished_at = std::max(result.finished_at, trial.finished_at);
+  result.toolchain = trial.toolchain;
+}
+
+bool has_winner(const RankRecord& rank) {
+  return std::any_of(rank.entries.begin(), rank.entries.end(),
+                     [](const RankEntry& entry) { return entry.winner; });
+}
+
+auto order_of(const RunResult& result) {
+  std::vector<double> sizes;
+  for (const auto& [name, number] : result.problem) sizes.push_back(to_real(number));
+  return std::tuple(result.op, result.device.name, result.protocol, sizes, to_text(result.problem));
+}
+
+/// Whether the baseline took part in all of the winner's rounds.
+bool is_beside(const RankEntry& baseline, const RankEntry& winner) {
+  return baseline.kernel.empty() && baseline.failure.empty() && !baseline.eliminated &&
+         baseline.samples_ns.size() == winner.samples_ns.size();
+}
+
+}  // namespace
+
+const RankEntry& RunResult::winner() const {
+  return *std::find_if(rank->entries.begin(), rank->entries.end(),
+                       [](const RankEntry& entry) { return entry.winner; });
+}
+
+std::string RunResult::failure() const {
+  std::map<Status, std::size_t> counts;
+  for (const auto& [name, trial] : tried) ++counts[trial.status];
+  if (counts.empty() || counts.contains(Status::correct)) return "";
+  std::string text = fmt::format("{} of {} trials failed:", tried.size(), tried.size());
+  for (const auto& [status, count] : counts) text += fmt::format(" {}", to_text(status));
+  return text;
+}
+
+const TriedConfig* RunResult::find(const RankEntry& entry) const {
+  const auto found = tried.find(name_of(entry.kernel, entry.config));
+  return found == tried.end() ? nullptr : &found->second;
+}
+
+std::vector<double> sizes_of(const Problem& problem) {
+  std::vector<double> sizes;
+  for (const auto& [name, number] : problem) sizes.push_back(to_real(number));
+  return sizes;
+}
+
+std::string question_text(const RunResult& result) {
+  return fmt::format("{} {} {} {}", result.op, to_text(result.problem), result.device.slug(),
+                     result.protocol);
+}
+
+Run make_run(std::string name, Results results) {
+  std::map<std::pair<std::string, std::string>, Gathered> all;  // by question and provenance
+  const auto gathered = [&all](const auto& row, const std::string& op) -> Gathered& {
+    RunResult result;
+    result.op = op;
+    result.problem = row.record.problem;
+    result.device = row.device;
+    result.protocol = row.record.protocol.name;
+    const std::string question = question_text(result);
+    const auto [found, is_new] = all.try_emplace({question, row.provenance});
+    if (is_new) found->second.result = std::move(result);
+    found->second.measured_here = row.provenance.empty();
+    return found->second;
+  };
+  for (const TrialRow& row : results.trials) {
+    add_trial(gathered(row, row.record.kernel.op), row.record);
+  }
+  for (RankRow& row : results.ranks) {
+    if (!has_winner(row.record)) continue;
+    RunResult& result = gathered(row, row.record.op).result;
+    if (row.record.objective != Objective::time) {
+      result.only_energy = !result.rank;
+      continue;
+    }
+    result.only_energy = false;
+    result.finished_at = row.record.finished_at;
+    if (!row.record.toolchain.nvrtc.empty()) result.toolchain = row.record.toolchain;
+    result.device = row.device;
+    result.rank = std::move(row.record);
+  }
+
+  std::map<std::string, Gathered> best;
+  for (auto& [key, one] : all) {
+    if (one.num_states > 0) {
+      one.result.application_clocks = 2 * one.num_application_clocks > one.num_states;
+    }
+    const auto rank_of = [](const Gathered& g) {
+      return std::tuple(g.result.rank.has_value(), g.measured_here, g.result.finished_at);
+    };
+    const auto found = best.find(key.first);
+    if (found == best.end() || rank_of(found->second) < rank_of(one)) {
+      best.insert_or_assign(key.first, std::move(one));
+    }
+  }
+  Run run{std::move(name), {}};
+  for (auto& [question, one] : best) run.results.push_back(std::move(one.result));
+  std::sort(run.results.begin(), run.results.end(),
+            [](const RunResult& a, const RunResult& b) { return order_of(a) < order_of(b); });
+  return run;
+}
+
+std::vector<std::string> environment_changes(const RunResult& before, const RunResult& after) {
+  std::vector<std::string> changes;
+  const auto compare = [&changes](const char* what, const std::string& old_text,
+                                  const std::string& new_text) {
+    if (!old_text.empty() && !new_text.empty() && old_text != new_text) {
+      changes.push_back(fmt::format("{} {} -> {}", what, old_text, new_text));
+    }
+  };
+  std::map<std::string, std::array<const KernelVersion*, 2>> kernels;
+  for (const auto& [name, trial] : before.tried) kernels[trial.kernel.name][0] = &trial.kernel;
+  for (const auto& [name, trial] : after.tried) kernels[trial.kernel.name][1] = &trial.kernel;
+  for (const auto& [name, versions] : kernels) {
+    const auto [old_version, new_version] = versions;
+    if (old_version == nullptr || new_version == nullptr) {
+      changes.push_back((old_version == nullptr ? "kernel added: " : "kernel removed: ") + name);
+    } else if (old_version->source_hash != new_version->source_hash) {
+      changes.push_back("the source of " + name);
+    } else if (old_version->contract_hash != new_version->contract_hash) {
+      changes.push_back("the contract of " + name);
+    }
+  }
+  compare("driver", before.toolchain.driver, after.toolchain.driver);
+  compare("NVRTC", before.toolchain.nvrtc, after.toolchain.nvrtc);
+  compare("arch", before.toolchain.arch, after.toolchain.arch);
+  if (before.toolchain.options != after.toolchain.options) changes.push_back("NVRTC's options");
+  if (before.rank && after.rank) {
+    compare("cuBLAS", before.rank->identity.cublas, after.rank->identity.cublas);
+  }
+  return changes;
+}
+
+bool is_same_code(const RunResult& before, const RankEntry& old_entry, const RunResult& after,
+                  const RankEntry& new_entry) {
+  if (old_entry.kernel.empty() || old_entry.kernel != new_entry.kernel ||
+      old_entry.config != new_entry.config) {
+    return false;
+  }
+  const TriedConfig* const old_trial = before.find(old_entry);
+  const TriedConfig* const new_trial = after.find(new_entry);
+  // The contract says how the code is launched, and on what.
+  return old_trial != nullptr && new_trial != nullptr && !old_trial->cubin_hash.empty() &&
+         old_trial->cubin_hash == new_trial->cubin_hash &&
+         old_trial->kernel.contract_hash == new_trial->kernel.contract_hash;
+}
+
+CommonBaseline common_baseline(const RunResult& before, const RunResult& after) {
+  // Files of an older assay do not say what the baselines were.
+  const auto differ = [](const auto& a, const auto& b) {
+    return !a.empty() && !b.empty() && a != b;
+  };
+  const RankIdentity& old_identity = before.rank->identity;
+  const RankIdentity& new_identity = after.rank->identity;
+  if (differ(old_identity.baselines, new_identity.baselines) ||
+      differ(old_identity.cublas, new_identity.cublas)) {
+    return {};
+  }
+  CommonBaseline common;
+  for (const RankEntry& old_entry : before.rank->entries) {
+    if (!is_beside(old_entry, before.winner())) continue;
+    for (const RankEntry& new_entry : after.rank->entries) {
+      if (new_entry.config != old_entry.config || !is_beside(new_entry, after.winner())) continue;
+      if (common.before == nullptr || old_entry.median_ns < common.before->median_ns) {
+        common = {&old_entry, &new_entry};
+      }
+    }
+  }
+  return common;
+}
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/rank.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// A trial as far as a comparison of runs looks at it.
+struct TriedConfig {
+  KernelVersion kernel;
+  Status status = Status::correct;
+  std::string kind;
+  double median_ns = 0;  // 0: not timed, or only known to be slow
+  std::string cubin_hash;
+};
+
+/// What a run found for one op, problem, device and protocol.
+struct RunResult {
+  std::string op;
+  Problem problem;
+  DeviceInfo device;
+  std::string protocol;
+  std::string finished_at;  // of the verdict, or of the newest trial
+  /// The verdict by time, if there is one with a winner.
+  std::optional<RankRecord> rank;
+  bool only_energy = false;                  // there is a verdict, by energy only
+  std::map<std::string, TriedConfig> tried;  // by "kernel configuration"
+  Toolchain toolchain;
+  std::optional<bool> application_clocks = {};  // whether the user set clocks; if it is known
+
+  /// The best of the verdict. Precondition: there is one.
+  const RankEntry& winner() const;
+  /// "7 of 7 trials failed: compile", or "" if one was correct.
+  std::string failure() const;
+  const TriedConfig* find(const RankEntry& entry) const;
+};
+
+/// The results of one run, in the order of op, device, protocol and problem.
+struct Run {
+  std::string name;  // for people
+  std::vector<RunResult> results;
+};
+
+/// A result measured here comes before one recorded elsewhere, a newer one before an older one.
+Run make_run(std::string name, Results results);
+
+/// What problems are put in order by.
+std::vector<double> sizes_of(const Problem& problem);
+
+/// op, problem, device and protocol as one text, the same for the same question in any run.
+std::string question_text(const RunResult& result);
+
+/// What was not the same for two results of one question: "driver 580.95 -> 581.10", "the source of
+/// gemm_mma". Empty if nothing is known to have changed.
+std::vector<std::string> environment_changes(const RunResult& before, const RunResult& after);
+
+/// Whether two entries have the same machine code, launched in the same way.
+bool is_same_code(const RunResult& before, const RankEntry& old_entry, const RunResult& after,
+                  const RankEntry& new_entry);
+
+/// The baseline that both winners were timed with in turn: the same steps, by the same cuBLAS. Its
+/// entries in the two verdicts; null if there is none.
+struct CommonBaseline {
+  const RankEntry* before = nullptr;
+  const RankEntry* after = nullptr;
+};
+CommonBaseline common_baseline(const RunResult& before, const RunResult& after);
+
+}  // namespace assay

@@ -1,0 +1,284 @@
+#include "report/run_comparison.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace assay {
+namespace {
+
+std::string text_of(const RankEntry& entry) { return entry.kernel + ' ' + entry.config; }
+
+double noise_ratio(const RankRecord& rank) { return rank.noise ? rank.noise->margin_ratio() : 0; }
+
+Rounds rounds_of(const RankEntry& entry, const RankEntry* baseline) {
+  Rounds rounds{entry.samples_ns, entry.clocks_mhz};
+  if (baseline != nullptr) rounds.yardstick_ns = baseline->samples_ns;
+  return rounds;
+}
+
+Contest contest_of(const RunResult& before, const RankEntry& old_entry, const RunResult& after,
+                   const RankEntry& new_entry) {
+  CommonBaseline yardstick = common_baseline(before, after);
+  // A twin that dropped out early has no round with the baseline to the end.
+  if (yardstick.before != nullptr &&
+      (yardstick.before->samples_ns.size() != old_entry.samples_ns.size() ||
+       yardstick.after->samples_ns.size() != new_entry.samples_ns.size())) {
+    yardstick = {};
+  }
+  Contest contest{rounds_of(old_entry, yardstick.before), rounds_of(new_entry, yardstick.after)};
+  contest.identical = is_same_code(before, old_entry, after, new_entry);
+  contest.same_gpu = before.device.uuid == after.device.uuid;
+  contest.noise_ratio = std::max(noise_ratio(*before.rank), noise_ratio(*after.rank));
+  return contest;
+}
+
+/// The first candidate with the same machine code in both runs that was timed to the end in both.
+std::optional<Contest> twin_of(const RunResult& before, const RunResult& after) {
+  const auto at_full_length = [](const RankEntry& entry) {
+    return entry.failure.empty() && !entry.eliminated;
+  };
+  for (const RankEntry& old_entry : before.rank->entries) {
+    for (const RankEntry& new_entry : after.rank->entries) {
+      if (at_full_length(old_entry) && at_full_length(new_entry) &&
+          is_same_code(before, old_entry, after, new_entry)) {
+        return contest_of(before, old_entry, after, new_entry);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// Why two results must not be compared; empty if they may.
+std::string obstacle(const RunResult& before, const RunResult& after) {
+  const DeviceInfo& a = before.device;
+  const DeviceInfo& b = after.device;
+  if (a.name != b.name) return fmt::format("another GPU: {}, then {}", a.name, b.name);
+  if (a.sm_count != b.sm_count || a.l2_bytes != b.l2_bytes) {
+    return fmt::format("another part of the GPU: {} SMs, then {} SMs", a.sm_count, b.sm_count);
+  }
+  if (before.protocol != after.protocol) {
+    return fmt::format("another protocol: {}, then {}", before.protocol, after.protocol);
+  }
+  if (before.application_clocks && after.application_clocks &&
+      *before.application_clocks != *after.application_clocks) {
+    return fmt::format("another clock policy: clocks were set {} run only",
+                       *before.application_clocks ? "in the first" : "in the second");
+  }
+  if (before.only_energy || after.only_energy) return "its best was chosen by energy, not by time";
+  return "";
+}
+
+ComparedResult result_of(const RunResult* before, const RunResult* after) {
+  const RunResult& named = after != nullptr ? *after : *before;
+  ComparedResult result{named.op, named.problem, named.device.name, named.protocol};
+  if (before != nullptr && before->rank) {
+    result.before_ns = before->winner().median_ns;
+    result.best_before = text_of(before->winner());
+  }
+  if (after != nullptr && after->rank) {
+    result.after_ns = after->winner().median_ns;
+    result.best_after = text_of(after->winner());
+  }
+  return result;
+}
+
+/// How the old best does in the new run, where another one won.
+void follow_old_best(const RunResult& before, const RunResult& after, ComparedResult& result) {
+  const RankEntry& old_best = before.winner();
+  const RankEntry& new_best = after.winner();
+  if (text_of(old_best) == text_of(new_best)) return;
+  result.winner_changed = true;
+  for (const RankEntry& entry : after.rank->entries) {
+    if (text_of(entry) != text_of(old_best)) continue;
+    if (!entry.failure.empty()) {
+      result.old_best = "failed: " + entry.failure;
+      return;
+    }
+    result.winner_changed = !entry.tied;
+    result.old_best_ratio = entry.ratio_to_best.value;
+    if (entry.tied) return;
+    result.old_best = fmt::format("{:.1f} % behind", (entry.ratio_to_best.value - 1) * 100);
+    return;
+  }
+  const TriedConfig* const trial = after.find(old_best);
+  const TriedConfig* const best_trial = after.find(new_best);
+  if (trial == nullptr) {
+    result.old_best = "not tried";
+  } else if (trial->status != Status::correct) {
+    result.old_best = fmt::format("failed: {}", to_text(trial->status));
+  } else if (trial->median_ns > 0 && best_trial != nullptr && best_trial->median_ns > 0) {
+    result.old_best_ratio = trial->median_ns / best_trial->median_ns;
+    result.old_best = fmt::format("about {:.0f} % behind", (result.old_best_ratio - 1) * 100);
+  } else {
+    result.old_best = "clearly behind";
+  }
+}
+
+/// What is said of two results of one question without a look at the times; nothing if these
+/// decide.
+std::optional<Fate> fate_without_times(const RunResult& before, const RunResult& after,
+                                       std::string& reason) {
+  reason = obstacle(before, after);
+  if (!reason.empty()) return Fate::not_comparable;
+  const std::string failure = after.failure();
+  const std::string old_failure = before.failure();
+  if (!failure.empty()) {
+    reason = failure;
+    // That it fails is no news where it failed before.
+    return old_failure.empty() ? Fate::failed : Fate::same;
+  }
+  if (!old_failure.empty()) {
+    reason = "failed before: " + old_failure;
+    return Fate::added;
+  }
+  if (before.rank && after.rank) return std::nullopt;
+  reason = fmt::format("only screened in the {} run, without a re-rank", !before.rank && !after.rank
+                                                                             ? "one and the other"
+                                                                         : before.rank ? "second"
+                                                                                       : "first");
+  return Fate::unsure;
+}
+
+Fate fate_of(Change change) {
+  switch (change) {
+    case Change::faster:
+      return Fate::faster;
+    case Change::slower:
+      return Fate::slower;
+    case Change::same:
+      return Fate::same;
+    case Change::unsure:
+      return Fate::unsure;
+    case Change::not_comparable:
+      break;
+  }
+  return Fate::not_comparable;
+}
+
+/// "gemm_bf16 on NVIDIA H200 (cold)" of each kind of result.
+std::string contents_of(const Run& run) {
+  std::set<std::string> kinds;
+  for (const RunResult& result : run.results) {
+    kinds.insert(fmt::format("{} on {} ({})", result.op, result.device.name, result.protocol));
+  }
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
+void require_common_results(const Run& before, const Run& after, const RunComparison& comparison) {
+  if (std::all_of(before.results.begin(), before.results.end(),
+                  [](const RunResult& result) { return !result.failure().empty(); })) {
+    throw UsageError(
+        fmt::format("{} has only trials that failed: nothing to compare with", before.name));
+  }
+  const auto is_compared = [](const ComparedResult& result) {
+    return result.fate != Fate::gone && result.fate != Fate::added &&
+           result.fate != Fate::not_comparable;
+  };
+  if (std::none_of(comparison.results.begin(), comparison.results.end(), is_compared)) {
+    throw UsageError(fmt::format(
+        "{} and {} have no result in common that can be compared: {} has {}; {} has {}",
+        before.name, after.name, before.name, contents_of(before), after.name, contents_of(after)));
+  }
+}
+
+/// Finds for each result of one run its like in the other. What is left over, of the same op and
+/// problem but of another GPU or protocol, is paired, too.
+class Matching {
+ public:
+  Matching(const Run& before, const Run& after) {
+    std::map<std::string, const RunResult*> old_results;
+    for (const RunResult& result : before.results) old_results[question_text(result)] = &result;
+    std::multimap<std::string, const RunResult*> new_ones;
+    for (const RunResult& result : after.results) {
+      const auto found = old_results.find(question_text(result));
+      if (found == old_results.end()) {
+        new_ones.emplace(result.op + to_text(result.problem), &result);
+      } else {
+        pairs_.emplace_back(found->second, &result);
+        old_results.erase(found);
+      }
+    }
+    for (const auto& [question, result] : old_results) {
+      const auto like = new_ones.find(result->op + to_text(result->problem));
+      pairs_.emplace_back(result, like == new_ones.end() ? nullptr : like->second);
+      if (like != new_ones.end()) new_ones.erase(like);
+    }
+    for (const auto& [name, result] : new_ones) pairs_.emplace_back(nullptr, result);
+  }
+
+  const std::vector<std::pair<const RunResult*, const RunResult*>>& pairs() const { return pairs_; }
+
+ private:
+  std::vector<std::pair<const RunResult*, const RunResult*>> pairs_;
+};
+
+}  // namespace
+
+std::string_view to_text(Fate fate) {
+  constexpr std::array<std::string_view, 8> kWords{"slower", "failed", "unsure", "not comparable",
+                                                   "gone",   "faster", "same",   "new"};
+  return kWords.at(static_cast<std::size_t>(fate));
+}
+
+bool ComparedResult::may_be_slower() const {
+  return fate == Fate::unsure && (!judgement || judgement->may_be_slower);
+}
+
+int RunComparison::count(Fate fate) const {
+  return static_cast<int>(
+      std::count_if(results.begin(), results.end(),
+                    [fate](const ComparedResult& result) { return result.fate == fate; }));
+}
+
+RunComparison compare_runs(const Run& before, const Run& after, double margin_ratio) {
+  RunComparison comparison{before.name, after.name, margin_ratio, {}, {}};
+  const Matching matching(before, after);
+  std::vector<Contest> contests;
+  std::vector<Contest> twins;
+  std::vector<std::size_t> judged;  // the result of each contest
+  for (const auto& [old_result, new_result] : matching.pairs()) {
+    ComparedResult& result = comparison.results.emplace_back(result_of(old_result, new_result));
+    if (old_result == nullptr || new_result == nullptr) {
+      result.fate = old_result == nullptr ? Fate::added : Fate::gone;
+      if (new_result != nullptr) result.reason = new_result->failure();
+      continue;
+    }
+    result.stale = environment_changes(*old_result, *new_result);
+    if (const auto fate = fate_without_times(*old_result, *new_result, result.reason)) {
+      result.fate = *fate;
+      continue;
+    }
+    follow_old_best(*old_result, *new_result, result);
+    const Contest& contest = contests.emplace_back(
+        contest_of(*old_result, old_result->winner(), *new_result, new_result->winner()));
+    result.identical = contest.identical;
+    judged.push_back(comparison.results.size() - 1);
+    if (contest.identical) continue;
+    if (auto twin = twin_of(*old_result, *new_result)) twins.push_back(*std::move(twin));
+  }
+  require_common_results(before, after, comparison);
+  SuiteComparison suite = compare_suite(contests, twins, margin_ratio);
+  comparison.noise = suite.noise;
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    ComparedResult& result = comparison.results[judged[i]];
+    result.fate = fate_of(suite.judgements[i].change);
+    result.reason = suite.judgements[i].reason;
+    result.judgement = std::move(suite.judgements[i]);
+  }
+  const auto order_of = [](const ComparedResult& result) {
+    return std::tuple(result.op, result.device, result.protocol, sizes_of(result.problem));
+  };
+  std::stable_sort(
+      comparison.results.begin(), comparison.results.end(),
+      [&](const ComparedResult& a, const ComparedResult& b) { return order_of(a) < order_of(b); });
+  return comparison;
+}
+
+}  // namespace assay

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# `assay compare` and `assay gate`: verdicts between runs on the stand-in GPU, where a kernel is the
+# faster the larger its blocks; and what they say to bad input.
+# Arguments: the program, the tree, the folder of the stand-in for libcuda.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+
+# expect CODE PATTERN COMMAND...: exit code, and a regular expression that the output must match.
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  "$@" >output 2>&1 </dev/null
+  local actual=$?
+  [[ $actual -eq $code ]] || fail "$*: exit $actual instead of $code"
+  grep -qE -- "$pattern" output || fail "$*: no /$pattern/"
+}
+cp -r "$tree/kernels" kernels
+# sweep DATABASE BLOCKS [PROBLEMS [EXIT]]
+sweep() {
+  cat >s.yaml <<YAML
+sweep: s
+kernels: [vector_add]
+problems: [{N: ${3:-[1000, 5000]}}]
+params: {BLOCK: $2, VECTOR: [1], ITEMS: [1]}
+measure: {precision: 1%, max_seconds_per_config: 0.1}
+rerank: {top: 4, rounds: 30}
+YAML
+  "$assay" sweep s.yaml --kernels kernels --db "$1" --device 0 >output 2>&1
+  [[ $? -eq ${4:-0} ]] || fail "the sweep into $1"
+}
+sweep both.db '[64, 1024]'
+sweep both.db '[64]'
+"$assay" export --format recording --sweep s --db both.db --output slow.jsonl >output || fail export
+sweep fast.db '[1024]'
+
+# Runs of all kinds: a database, a recording, two sweeps of one database by number.
+expect 0 '2 results: 2 same' "$assay" compare fast.db fast.db
+expect 1 'M?N=1000 +slower +\+[0-9.]+ %' "$assay" compare fast.db slow.jsonl
+expect 1 'winner changed; old best now not tried' "$assay" compare fast.db slow.jsonl
+expect 0 '2 results: 2 faster' "$assay" compare slow.jsonl fast.db
+expect 1 '2 results: 2 slower' "$assay" compare 'both.db#1' 'both.db#2'
+expect 0 '1 results: 1 faster' "$assay" compare slow.jsonl 'both.db#1' --problem N=1000
+expect 0 'noise' "$assay" compare slow.jsonl slow.jsonl --margin '3 %'
+[[ $("$assay" compare fast.db slow.jsonl --json | grep -c '"verdict": "slower"') -eq 2 ]] || fail JSON
+# The table lines up: the second column begins where its header does.
+"$assay" compare fast.db slow.jsonl >output
+awk '/^problem/ {at = index($0, "verdict")} /^N=/ && substr($0, at, 6) != "slower" {exit 1}' output || fail "the table does not line up"
+
+# The gate.
+expect 1 'gate: failed' "$assay" gate slow.jsonl --baseline fast.db --markdown ci/gate.md --junit ci/gate.xml
+grep -q '^## assay gate: failed' ci/gate.md || fail "no heading"
+[[ $(grep -c '^| add\\_f32 | N=[0-9]* | slower | +' ci/gate.md) -eq 2 ]] || fail "the Markdown lacks a row"
+grep -q 'tests="2" failures="2" errors="0"' ci/gate.xml || fail "JUnit"
+expect 0 'gate: passed' "$assay" gate fast.db --baseline slow.jsonl --junit ci/gate.xml
+grep -q 'tests="2" failures="0"' ci/gate.xml || fail "JUnit of a gate that passed"
+expect 1 '"gate": "failed"' "$assay" gate slow.jsonl --baseline fast.db --json
+# A problem that nobody measures any more.
+sweep less.db '[1024]' '[1000]'
+expect 3 'N=5000 +gone' "$assay" gate less.db --baseline fast.db
+expect 0 'gate: passed' "$assay" gate less.db --baseline fast.db --allow gone
+expect 0 '1 new' "$assay" gate fast.db --baseline less.db
+
+# A run with failures only.
+sed -i 's/^extern/static_assert(BLOCK < 0, "broken");\n&/' kernels/vector_add.cu
+sweep failed.db '[1024]' '[1000, 5000]' 1
+expect 1 'N=1000 +failed .*1 of 1 trials failed: compile' "$assay" compare fast.db failed.db
+expect 1 'gate: failed' "$assay" gate failed.db --baseline fast.db
+expect 2 'failed.db has only trials that failed' "$assay" compare failed.db fast.db
+
+# What cannot be compared.
+gemm=$tree/results/recorded/nvidia_h200/gemm.jsonl
+expect 0 '8 results: 8 same' "$assay" compare "$gemm" "$gemm"
+expect 2 'no result in common.*gemm_bf16 on NVIDIA H200.*add_f32 on Fake GPU' "$assay" compare "$gemm" fast.db
+expect 2 '"error": ".*no result in common' "$assay" gate fast.db --baseline "$gemm" --json
+expect 2 'fast.db has no result of op gemm_bf16; it has add_f32' "$assay" compare fast.db fast.db --op gemm_bf16
+expect 2 "fast.db has no sweep '7'; it has 1 s" "$assay" compare fast.db fast.db#7
+expect 2 'no database nowhere.db' "$assay" compare nowhere.db fast.db
+head -c 3000 "$gemm" >cut.jsonl
+expect 2 'cut.jsonl:[0-9]+: ' "$assay" compare cut.jsonl fast.db
+echo 'no database' >text.db
+expect 3 'text.db is not an assay database' "$assay" compare text.db fast.db
+sqlite3 other.db 'CREATE TABLE t(x)'
+expect 3 "other.db is another program's database" "$assay" gate other.db --baseline fast.db
+head -c 20000 fast.db >half.db
+expect 3 'half.db' "$assay" gate half.db --baseline fast.db
+for margin in 0 -1% 100% two 2percent nan; do
+  expect 2 "margin '$margin': expected" "$assay" compare fast.db fast.db "--margin=$margin"
+done
+expect 2 'unsure,gone,not-comparable' "$assay" gate fast.db --baseline fast.db --allow slower
+expect 2 'baseline is required' "$assay" gate fast.db
+expect 2 'text.db' "$assay" gate fast.db --baseline fast.db --markdown text.db/summary.md
+expect 3 '/proc/summary.md' "$assay" gate fast.db --baseline fast.db --markdown /proc/summary.md
+echo ok

@@ -1,0 +1,253 @@
+#include "report/run_comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/error.h"
+#include "report/comparison_view.h"
+#include "report/example_rows.h"
+
+namespace assay {
+namespace {
+
+using example::failure;
+using example::problem;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kBest = "BLOCK_M=64,STAGES=3";
+constexpr const char* kOther = "BLOCK_M=32,STAGES=9";
+
+/// What a run found for some problems, with a spread of 0.5 %.
+class RunOf {
+ public:
+  explicit RunOf(std::uint64_t seed) : random_(seed) {}
+
+  /// The best, a runner-up 5 % behind and a baseline of 1200 ns.
+  RunOf& add(const Problem& problem, double best_ns, const std::string& best = kBest,
+             const std::string& runner_up = kOther) {
+    RankRow row = example::rank(problem, "gemm_mma", best, best_ns, 1200);
+    row.record.entries[1].config = runner_up;
+    for (RankEntry& entry : row.record.entries) {
+      for (double& ns : entry.samples_ns) {
+        ns = entry.median_ns * (1 + std::normal_distribution<>(0, 0.005)(random_));
+      }
+    }
+    row.record.identity.cublas = "13.1";
+    results_.ranks.push_back(row);
+    for (const std::string& config : {best, runner_up}) {
+      TrialRow trial = example::trial(problem, "gemm_mma", config, best_ns);
+      trial.record.compile.cubin_hash = "code of " + config + " by " + std::to_string(code_);
+      results_.trials.push_back(trial);
+    }
+    return *this;
+  }
+  RunOf& with_code(int version) {
+    code_ = version;
+    return *this;
+  }
+  Results& results() { return results_; }
+  Run run() const { return make_run("run", results_); }
+
+ private:
+  std::mt19937_64 random_;
+  int code_ = 1;
+  Results results_;
+};
+
+std::vector<Fate> fates(const RunComparison& comparison) {
+  std::vector<Fate> all;
+  for (const ComparedResult& result : comparison.results) all.push_back(result.fate);
+  return all;
+}
+
+RunComparison compare(const RunOf& before, const RunOf& after) {
+  return compare_runs(before.run(), after.run(), 0.02);
+}
+
+const Problem kSmall = problem(16, 64);
+const Problem kLarge = problem(1024, 64);
+
+TEST(CompareRuns, TellsWhatBecameOfEachResult) {
+  RunOf before(1);
+  RunOf after(2);
+  before.add(kSmall, 1000).add(kLarge, 1000).add(problem(2048, 64), 1000);
+  after.with_code(2).add(kSmall, 1100).add(kLarge, 900).add(problem(4096, 64), 1000);
+  const RunComparison comparison = compare(before, after);
+  EXPECT_THAT(fates(comparison), ElementsAre(Fate::slower, Fate::faster, Fate::gone, Fate::added));
+  EXPECT_NEAR(comparison.results[0].judgement->ratio.value, 1.1, 0.01);
+  EXPECT_EQ(fates(compare(after, before))[0], Fate::faster);
+}
+
+TEST(CompareRuns, OfARunWithItselfIsTheSame) {
+  RunOf one(1);
+  one.add(kSmall, 1000).add(kLarge, 5000);
+  const RunComparison comparison = compare(one, one);
+  EXPECT_THAT(fates(comparison), ElementsAre(Fate::same, Fate::same));
+  EXPECT_TRUE(comparison.results[0].identical);
+  EXPECT_THAT(comparison.results[0].stale, testing::IsEmpty());
+}
+
+TEST(CompareRuns, NeverCallsTheSameMachineCodeSlower) {
+  EXPECT_EQ(fates(compare(RunOf(1).add(kSmall, 1000), RunOf(2).add(kSmall, 1500))),
+            std::vector{Fate::same});
+  // Launched in another way, it is not the same.
+  RunOf after(2);
+  after.add(kSmall, 1500);
+  for (TrialRow& row : after.results().trials) row.record.kernel.contract_hash = "another";
+  EXPECT_EQ(fates(compare(RunOf(1).add(kSmall, 1000), after)), std::vector{Fate::slower});
+}
+
+TEST(CompareRuns, FollowsTheOldBest) {
+  const RunOf before = RunOf(1).add(kSmall, 1000);
+  const auto result = [&](const RunOf& after) { return compare(before, after).results.at(0); };
+  EXPECT_FALSE(result(RunOf(2).add(kSmall, 1000)).winner_changed);
+
+  const ComparedResult behind = result(RunOf(2).add(kSmall, 1000, kOther, kBest));
+  EXPECT_TRUE(behind.winner_changed);
+  EXPECT_EQ(behind.old_best, "5.0 % behind");
+
+  RunOf tied = RunOf(2).add(kSmall, 1000, kOther, kBest);
+  tied.results().ranks[0].record.entries[1].tied = true;
+  EXPECT_FALSE(result(tied).winner_changed);
+
+  EXPECT_EQ(result(RunOf(2).add(kSmall, 1000, kOther, "BLOCK_M=128,STAGES=2")).old_best,
+            "not tried");
+  RunOf failed = RunOf(2).add(kSmall, 1000, kOther, "BLOCK_M=128,STAGES=2");
+  failed.results().trials.push_back(failure(kSmall, kBest, Status::compile, "error", "no"));
+  EXPECT_EQ(result(failed).old_best, "failed: compile");
+}
+
+TEST(CompareRuns, NamesWhatChangedBeside) {
+  RunOf after = RunOf(2).with_code(2).add(kSmall, 1000);
+  for (TrialRow& row : after.results().trials) row.record.kernel.source_hash = "edited";
+  after.results().ranks[0].record.toolchain.driver = "581.1";
+  after.results().ranks[0].record.toolchain.nvrtc = "13.1";
+  after.results().ranks[0].record.identity.cublas = "13.2";
+  const RunComparison comparison = compare(RunOf(1).add(kSmall, 1000), after);
+  EXPECT_THAT(comparison.results[0].stale,
+              ElementsAre("the source of gemm_mma", "driver 580.159.04 -> 581.1",
+                          "NVRTC 13.0 -> 13.1", "cuBLAS 13.1 -> 13.2"));
+  // Another cuBLAS is another yardstick.
+  EXPECT_FALSE(comparison.results[0].judgement->ratios.yardstick);
+}
+
+TEST(CompareRuns, ComparesNoOtherModelProtocolOrClockPolicy) {
+  const RunOf before = RunOf(1).add(kSmall, 1000).add(kLarge, 1000);
+  const auto reason = [&](const auto& change) {
+    RunOf after = RunOf(2).add(kSmall, 2000).add(kLarge, 1000);
+    const auto change_small = [&](auto& rows) {
+      for (auto& row : rows) {
+        if (row.record.problem == kSmall) change(row);
+      }
+    };
+    change_small(after.results().trials);
+    change_small(after.results().ranks);
+    for (const ComparedResult& result : compare(before, after).results) {
+      if (result.problem != kSmall) continue;
+      EXPECT_EQ(result.fate, Fate::not_comparable);
+      return result.reason;
+    }
+    return std::string("it is gone");
+  };
+  EXPECT_THAT(reason([](auto& row) { row.device.name = "NVIDIA A100"; }), HasSubstr("another GPU"));
+  EXPECT_THAT(reason([](auto& row) { row.device.sm_count = 66; }), HasSubstr("66 SMs"));
+  EXPECT_THAT(reason([](auto& row) { row.record.protocol.name = "hot"; }),
+              HasSubstr("another protocol: cold, then hot"));
+
+  RunOf free = RunOf(1).add(kSmall, 1000);
+  RunOf set = RunOf(2).add(kSmall, 1000);
+  for (TrialRow& row : free.results().trials) row.record.outcome.timing->state = GpuState{0};
+  for (TrialRow& row : set.results().trials) row.record.outcome.timing->state = GpuState{2};
+  EXPECT_THAT(compare(free.add(kLarge, 9), set.add(kLarge, 9)).results[0].reason,
+              HasSubstr("clock policy"));
+}
+
+TEST(CompareRuns, ComparesAnotherGpuOfTheModelByTheBaseline) {
+  RunOf after = RunOf(2).with_code(2).add(kSmall, 1000);
+  for (RankRow& row : after.results().ranks) row.device.uuid = "GPU-2";
+  for (RankEntry& entry : after.results().ranks[0].record.entries) {
+    for (double& ns : entry.samples_ns) ns *= 1.05;
+  }
+  const RunComparison comparison = compare(RunOf(1).add(kSmall, 1000), after);
+  EXPECT_EQ(comparison.results[0].fate, Fate::same);
+  EXPECT_NEAR(comparison.results[0].judgement->ratios.time->value, 1.05, 0.01);
+}
+
+TEST(CompareRuns, SaysWhenNothingIsCorrectAnyMore) {
+  RunOf after(2);
+  after.results().trials = {failure(kSmall, kBest, Status::compile, "error", "no"),
+                            failure(kSmall, kOther, Status::correctness, "mismatch", "no")};
+  const RunComparison comparison = compare(RunOf(1).add(kSmall, 1000), after);
+  EXPECT_THAT(fates(comparison), ElementsAre(Fate::failed));
+  EXPECT_EQ(comparison.results[0].reason, "2 of 2 trials failed: compile correctness");
+  EXPECT_THROW(compare(after, RunOf(1).add(kSmall, 1000)), UsageError);
+}
+
+TEST(CompareRuns, RefusesRunsWithNothingInCommon) {
+  try {
+    compare(RunOf(1).add(kSmall, 1000), RunOf(2).add(kLarge, 1000));
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no result in common"));
+    EXPECT_THAT(error.what(), HasSubstr("gemm_bf16 on NVIDIA H200 (cold)"));
+  }
+}
+
+TEST(CompareRuns, IsUnsureOfWhatWasOnlyScreened) {
+  RunOf after = RunOf(2).add(kSmall, 1000);
+  after.results().ranks.clear();
+  const RunComparison comparison = compare(RunOf(1).add(kSmall, 1000), after);
+  EXPECT_THAT(fates(comparison), ElementsAre(Fate::unsure));
+  EXPECT_THAT(comparison.results[0].reason, HasSubstr("only screened in the second run"));
+  EXPECT_TRUE(comparison.results[0].may_be_slower());
+}
+
+TEST(MakeRun, TakesWhatWasMeasuredHereBeforeWhatWasRecorded) {
+  RunOf one = RunOf(1).add(kSmall, 1000).add(kSmall, 2000);
+  for (const std::size_t i : {2, 3}) one.results().trials[i].provenance = "recorded elsewhere";
+  one.results().ranks[1].provenance = "recorded elsewhere";
+  one.results().ranks[1].record.finished_at = "2099-01-01T00:00:00Z";
+  const assay::Run run = one.run();
+  ASSERT_EQ(run.results.size(), 1u);
+  EXPECT_EQ(run.results[0].winner().median_ns, 1000);
+}
+
+TEST(ComparisonText, LinesUpAndSumsUp) {
+  RunOf after = RunOf(2).with_code(2).add(kSmall, 1100).add(kLarge, 1000);
+  const std::string text =
+      comparison_text(compare(RunOf(1).add(kSmall, 1000).add(kLarge, 1000), after), Shown::all);
+  EXPECT_THAT(text, AllOf(HasSubstr("gemm_bf16 on NVIDIA H200, protocol cold"),
+                          HasSubstr("2 results: 1 slower, 1 same; margin 2 %")));
+  std::istringstream lines(text);
+  std::vector<std::size_t> columns;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("M=16")) columns.push_back(line.find("slower"));
+    if (line.starts_with("M=1024")) columns.push_back(line.find("same"));
+    if (line.starts_with("problem")) columns.push_back(line.find("verdict"));
+  }
+  ASSERT_EQ(columns.size(), 3u);
+  EXPECT_THAT(columns, testing::Each(columns[0]));
+}
+
+TEST(ComparisonJson, HoldsEveryResult) {
+  RunOf after = RunOf(2).with_code(2).add(kSmall, 1100).add(kLarge, 1000);
+  const auto json = nlohmann::json::parse(
+      comparison_json(compare(RunOf(1).add(kSmall, 1000).add(problem(3, 3), 1), after)));
+  ASSERT_EQ(json["results"].size(), 3u);
+  EXPECT_EQ(json["counts"]["slower"], 1);
+  EXPECT_EQ(json["counts"]["new"], 1);
+  EXPECT_EQ(json["counts"]["gone"], 1);
+  EXPECT_EQ(json["results"][0]["problem"]["M"], 3);
+  EXPECT_TRUE(json["results"][0]["ratio"].is_null());
+  EXPECT_NEAR(json["results"][1]["ratio"][0].get<double>(), 1.1, 0.01);
+}
+
+}  // namespace
+}  // namespace assay
