@@ -63,6 +63,44 @@ expect 3 'N=5000 +gone' "$assay" gate less.db --baseline fast.db
 expect 0 'gate: passed' "$assay" gate less.db --baseline fast.db --allow gone
 expect 0 '1 new' "$assay" gate fast.db --baseline less.db
 
+# The commands that scripts/ci/ has for a CI system.
+cp fast.db base.db && cp slow.jsonl head.jsonl
+for job in github gitlab; do
+  command=$(grep -oE 'assay gate .*' "$tree/scripts/ci/$job.yml" | sed 's/head.db/head.jsonl/')
+  rm -f gate.md gate.xml
+  expect 1 'gate: failed' "$assay" ${command#assay }
+  [[ -s gate.md && -s gate.xml ]] || fail "$job.yml writes no summary"
+done
+
+# Bisection: the commit that narrowed the blocks is the one. One in between does not load.
+cat >"$work/with_device" <<SH
+#!/bin/sh
+verb=\$1
+shift
+[ "\$verb" = gate ] && exec "$assay" gate "\$@"
+exec "$assay" "\$verb" "\$@" --device 0 --kernels "$work/kernels"
+SH
+chmod +x with_device
+git init -q repository
+in_git() { git -C repository -c user.name=a -c user.email=a@b "$@"; }
+commit() { cp s.yaml repository/s.yaml && in_git add . && in_git commit -qm "$1" --allow-empty; }
+sweep less.db '[1024]'
+cp s.yaml good.yaml
+commit good
+commit idle
+echo oops >s.yaml
+commit broken
+cp good.yaml s.yaml
+commit mended
+sweep less.db '[64]'
+commit culprit
+commit later
+in_git bisect start HEAD HEAD~5 >output 2>&1
+(cd repository && git bisect run "$tree/scripts/ci/bisect.sh" "$work/with_device" "$work/fast.db" \
+  s.yaml N=1000) >output 2>&1 || fail "git bisect run: exit $?"
+culprit=$(in_git log --format=%s -1 "$(in_git rev-parse refs/bisect/bad)")
+[[ $culprit == culprit ]] || fail "bisect found '$culprit'"
+
 # A run with failures only.
 sed -i 's/^extern/static_assert(BLOCK < 0, "broken");\n&/' kernels/vector_add.cu
 sweep failed.db '[1024]' '[1000, 5000]' 1
