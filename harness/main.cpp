@@ -82,6 +82,7 @@ int run(int argc, char** argv) {
   assay::add_show(app, verb);
   assay::add_compare(app, verb);
   assay::add_gate(app, verb);
+  assay::add_history(app, verb);
   assay::add_export(app, verb);
   assay::add_import(app, verb);
   assay::add_doctor(app, verb);

@@ -83,6 +83,44 @@ Run load_run(const std::string& text, const RunFilter& asked) {
       fmt::format("{} has no result of {}; it has {}", text, asked_for(options), ops_text(all)));
 }
 
+std::vector<Run> load_runs(const std::string& path, const RunFilter& asked) {
+  const Store store = Store::open_readonly(path);
+  const std::vector<StoredSweep> sweeps = store.sweeps();
+  std::vector<Run> runs;
+  for (const StoredSweep& sweep : sweeps) {
+    Filter filter = ResultOptions{{}, asked.op, "", asked.problem, asked.device, ""}.filter();
+    filter.run = sweep.id;
+    const std::string file = std::filesystem::path(path).filename().string();
+    const std::string name = sweeps.size() == 1 ? file : fmt::format("{}#{}", file, sweep.id);
+    Run run = make_run(name, store.results(filter));
+    if (!run.results.empty()) runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<std::string> run_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      const std::string name = entry.path().string();
+      if (name.ends_with(".db") || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")) {
+        found.push_back(name);
+      }
+    }
+    if (found.empty()) {
+      throw UsageError(path + " has no database (.db) and no recording (.jsonl, .jsonl.gz)");
+    }
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
 double parse_margin(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -23,6 +23,14 @@ void add_run_filter(CLI::App& verb, RunFilter& filter);
 /// filter asks for.
 Run load_run(const std::string& source, const RunFilter& filter);
 
+/// Every run in a database, or the one that a recording is; none if it has no result of what the
+/// filter asks for. Throws UsageError when there is no such file.
+std::vector<Run> load_runs(const std::string& path, const RunFilter& filter);
+
+/// The databases and recordings that the paths name, by themselves or as what is in a folder, in
+/// the order of their names. Throws UsageError for a folder without any.
+std::vector<std::string> run_files(const std::vector<std::string>& paths);
+
 /// "2%", "2 %" or "0.02" as a ratio. Throws UsageError unless it is more than 0 and less than 100
 /// %.
 double parse_margin(const std::string& text);

@@ -25,6 +25,7 @@ void add_verify(CLI::App& app, Verb& run);
 void add_show(CLI::App& app, Verb& run);
 void add_compare(CLI::App& app, Verb& run);
 void add_gate(CLI::App& app, Verb& run);
+void add_history(CLI::App& app, Verb& run);
 void add_export(CLI::App& app, Verb& run);
 void add_import(CLI::App& app, Verb& run);
 void add_doctor(CLI::App& app, Verb& run);

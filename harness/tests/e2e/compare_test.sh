@@ -63,6 +63,20 @@ expect 3 'N=5000 +gone' "$assay" gate less.db --baseline fast.db
 expect 0 'gate: passed' "$assay" gate less.db --baseline fast.db --allow gone
 expect 0 '1 new' "$assay" gate fast.db --baseline less.db
 
+# A history: the runs of a database, a folder of recordings, a file of another kind.
+expect 0 '2 results over 2 runs' "$assay" history both.db
+# A verdict that two files share counts once.
+expect 0 '^1 results over 2 runs' "$assay" history both.db slow.jsonl --problem N=1000
+mkdir nightly && cp slow.jsonl nightly/
+expect 0 '2 results over 1 runs: 0 changes' "$assay" history nightly
+expect 0 '"relative_to": null' "$assay" history nightly --json
+expect 2 'no verdict in nightly' "$assay" history nightly --op gemm_bf16
+mkdir nothing
+expect 2 'nothing has no database' "$assay" history nothing
+expect 2 'no database nowhere.db' "$assay" history nowhere.db
+cp "$tree/README.md" nightly/text.jsonl
+expect 2 'text.jsonl:1: ' "$assay" history nightly
+
 # The commands that scripts/ci/ has for a CI system.
 cp fast.db base.db && cp slow.jsonl head.jsonl
 for job in github gitlab; do

@@ -1,0 +1,164 @@
+#include "report/history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace assay {
+namespace {
+
+Rounds rounds_of(const RankEntry& entry) { return {entry.samples_ns, entry.clocks_mhz}; }
+
+/// Keeps of a result what tells of its environment: one trial of each kernel, and the best's.
+RunResult without_samples(RunResult result) {
+  const RankEntry best = result.winner();
+  std::map<std::string, TriedConfig> kept;
+  std::map<std::string, bool> seen;
+  for (auto& [name, trial] : result.tried) {
+    const bool is_best = &trial == result.find(best);
+    if (is_best || !seen[trial.kernel.name]) kept.emplace(name, trial);
+    seen[trial.kernel.name] = true;
+  }
+  result.tried = std::move(kept);
+  auto& entries = result.rank->entries;
+  std::erase_if(entries, [](const RankEntry& entry) { return !entry.winner; });
+  for (RankEntry& entry : entries) {
+    entry.samples_ns.clear();
+    entry.clocks_mhz.clear();
+  }
+  result.rank->noise.reset();
+  return result;
+}
+
+HistoryPoint point_of(const std::string& run, RunResult result) {
+  HistoryPoint point;
+  point.run = run;
+  const RankEntry& best = result.winner();
+  const Rounds rounds = rounds_of(best);
+  point.time_ns = best.median_ns;
+  if (!best.samples_ns.empty()) point.interval_ns = median_interval(best.samples_ns);
+  point.time = level_of(log_times(rounds));
+  point.cycles = level_of(log_cycles(rounds));
+  for (const RankEntry& entry : result.rank->entries) {
+    if (!entry.kernel.empty() || !entry.failure.empty()) continue;
+    Rounds beside = rounds;
+    beside.yardstick_ns = entry.samples_ns;
+    if (const auto level = level_of(log_yardsticks(beside))) {
+      point.ratios.emplace(entry.config, *level);
+    }
+  }
+  point.result = without_samples(std::move(result));
+  return point;
+}
+
+/// Whether the baselines of two points are the same as far as is known: files of an older assay do
+/// not say.
+bool are_baselines_alike(const HistoryPoint& a, const HistoryPoint& b) {
+  const auto alike = [](const auto& one, const auto& other) {
+    return one.empty() || other.empty() || one == other;
+  };
+  const RankIdentity& one = a.result.rank->identity;
+  const RankIdentity& other = b.result.rank->identity;
+  return alike(one.baselines, other.baselines) && alike(one.cublas, other.cublas);
+}
+
+/// The baseline that all points have, by the same steps and the same cuBLAS; or "".
+std::string common_baseline(const std::vector<HistoryPoint>& points) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (!are_baselines_alike(points[i - 1], points[i])) return "";
+  }
+  for (const auto& [name, level] : points.back().ratios) {
+    if (std::all_of(points.begin(), points.end(), [&name = name](const HistoryPoint& point) {
+          return point.ratios.contains(name);
+        })) {
+      return name;
+    }
+  }
+  return "";
+}
+
+/// What the search for steps looks at.
+History history_of(const ResultHistory& one) {
+  History history;
+  const bool have_cycles =
+      std::all_of(one.points.begin(), one.points.end(),
+                  [](const HistoryPoint& point) { return point.cycles.has_value(); });
+  for (const HistoryPoint& point : one.points) {
+    if (!one.baseline.empty()) {
+      history.values.push_back(point.ratios.at(one.baseline).log_value);
+      continue;
+    }
+    history.values.push_back(point.time->log_value);
+    // Where the clock is not known, time has to stand for both.
+    history.checks.push_back(have_cycles ? point.cycles->log_value : point.time->log_value);
+  }
+  return history;
+}
+
+std::vector<std::string> changes_between(const RunResult& before, const RunResult& after) {
+  std::vector<std::string> changes = environment_changes(before, after);
+  const RankEntry& old_best = before.winner();
+  const RankEntry& new_best = after.winner();
+  if (old_best.kernel != new_best.kernel || old_best.config != new_best.config) {
+    changes.push_back("another winner");
+  } else if (is_same_code(before, old_best, after, new_best)) {
+    changes.push_back("the machine code is the same");
+  }
+  if (before.device.uuid != after.device.uuid) changes.push_back("another GPU of the model");
+  if (before.application_clocks && after.application_clocks &&
+      *before.application_clocks != *after.application_clocks) {
+    changes.push_back("the clock policy");
+  }
+  return changes;
+}
+
+}  // namespace
+
+void HistoryBuilder::add(Run run) {
+  for (RunResult& result : run.results) {
+    if (!result.rank) continue;
+    const std::string question = question_text(result);
+    HistoryPoint point = point_of(run.name, std::move(result));
+    if (point.time) points_[question].push_back(std::move(point));
+  }
+}
+
+std::vector<ResultHistory> HistoryBuilder::finish(double least_ratio) {
+  std::vector<ResultHistory> histories;
+  for (auto& [question, points] : points_) {
+    std::stable_sort(points.begin(), points.end(),
+                     [](const HistoryPoint& a, const HistoryPoint& b) {
+                       return a.result.finished_at < b.result.finished_at;
+                     });
+    const auto is_the_same = [](const HistoryPoint& a, const HistoryPoint& b) {
+      return a.result.finished_at == b.result.finished_at && a.time_ns == b.time_ns &&
+             a.time->log_value == b.time->log_value;
+    };
+    points.erase(std::unique(points.begin(), points.end(), is_the_same), points.end());
+    ResultHistory& one = histories.emplace_back(ResultHistory{std::move(points), "", {}, {}});
+    one.baseline = common_baseline(one.points);
+  }
+  points_.clear();
+  const auto order_of = [](const ResultHistory& one) {
+    const RunResult& result = one.points.front().result;
+    return std::tuple(result.op, result.device.name, result.protocol, sizes_of(result.problem));
+  };
+  std::stable_sort(
+      histories.begin(), histories.end(),
+      [&](const ResultHistory& a, const ResultHistory& b) { return order_of(a) < order_of(b); });
+  std::vector<History> values;
+  for (ResultHistory& one : histories) {
+    const History& history = values.emplace_back(history_of(one));
+    for (const double value : history.values) {
+      one.levels.push_back(std::exp(value - history.values.front()));
+    }
+  }
+  for (const Step& step : find_steps(values, least_ratio)) {
+    ResultHistory& one = histories[step.series];
+    one.changes.push_back({step, changes_between(one.points[step.last_before].result,
+                                                 one.points[step.first_after].result)});
+  }
+  return histories;
+}
+
+}  // namespace assay
