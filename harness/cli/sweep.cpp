@@ -22,6 +22,7 @@
 #include "cli/recordings.h"
 #include "cli/sweep_summary.h"
 #include "cli/verbs.h"
+#include "cli/verify.h"
 #include "compile/nvrtc_compiler.h"
 #include "cuda/gpu_count.h"
 #include "device/compile_only_device.h"
@@ -80,6 +81,7 @@ struct SweepOptions {
   int threads = 0;
   bool no_cache = false;
   bool retry_failed = false;
+  std::string verify = "quick";
   bool json = false;
 };
 
@@ -330,6 +332,7 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   std::string no_gpu_reason;
   const std::vector<int> gpus = choose_gpus(options, no_gpu_reason);
   if (gpus.empty()) {
+    if (options.verify == "full") throw UsageError("--verify full: there is no GPU to verify on");
     return run_on(target_without_gpu(options, sweep, include_directories, no_gpu_reason), options,
                   sweep, compiler, include_directories, summaries);
   }
@@ -337,6 +340,19 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   for (const int index : gpus) {
     worst = std::max(worst, run_on(gpu_target(index, compiler), options, sweep, compiler,
                                    include_directories, summaries));
+    if (options.verify != "full") continue;
+    VerifyOptions verify;
+    verify.gpu = index;
+    verify.kernels = kernel_directory.string();
+    verify.json = options.json;
+    verify.results.db = options.db;
+    verify.results.sweep = sweep.name;
+    verify.results.problem = options.problem;
+    verify.include = options.include;
+    verify.missing = true;
+    const VerifyReport report = verify_winners(verify);
+    if (options.json) summaries.back()["verification"] = report.document;
+    worst = std::max(worst, report.exit_code);
   }
   return worst;
 }
@@ -416,6 +432,11 @@ void add_sweep(CLI::App& app, std::function<int()>& run) {
   verb->add_flag("--retry-failed", options->retry_failed,
                  "try again every stored trial that failed; what failed because the machine did is "
                  "always tried again");
+  verb->add_option("--verify", options->verify,
+                   "full: in the end check winners that were not yet, as assay verify does; "
+                   "default: quick, what each re-rank checks by itself")
+      ->option_text("quick|full")
+      ->check(CLI::IsMember({"quick", "full"}));
   verb->add_flag("--json", options->json,
                  "print the summary as JSON, and no progress; with --device all or a list of GPUs "
                  "as {\"error\": ..., \"devices\": [a summary each]}");

@@ -1,22 +1,20 @@
 // `assay verify`: the winners once more, checked harder than a sweep checks.
+#include "cli/verify.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
-#include "cli/results.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
 #include "kernel_version.h"
@@ -24,22 +22,12 @@
 #include "report/entry_json.h"
 #include "report/tuned_table.h"
 #include "spec/twins.h"
-#include "verifier.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-struct Options {
-  ResultOptions results;
-  int gpu = 0;
-  std::string kernels = "kernels";
-  std::vector<std::string> include;
-  Verifier::Counts counts;
-  bool json = false;
-};
 
 /// A winner, under every protocol and objective for which it has won.
 struct Winner {
@@ -72,7 +60,7 @@ std::vector<Winner> winners_of(const std::vector<TunedTable>& tables) {
 /// The kernels of the winners, each loaded once, with why one cannot be verified.
 class Kernels {
  public:
-  Kernels(const Options& options, std::vector<fs::path> include_directories)
+  Kernels(const VerifyOptions& options, std::vector<fs::path> include_directories)
       : folder_(options.kernels), include_directories_(std::move(include_directories)) {}
 
   /// Null when the kernel is not what it was when it won; `why` then says so.
@@ -141,9 +129,8 @@ class Report {
                         {"config", config_json(winner.row.best.config)},
                         {"reason", why}});
   }
-  int finish() {
-    if (json_) write_out(dump({{"winners", winners_}, {"skipped", skipped_}}));
-    return is_good_ ? kExitDone : kExitNo;
+  VerifyReport finish() const {
+    return {{{"winners", winners_}, {"skipped", skipped_}}, is_good_ ? kExitDone : kExitNo};
   }
 
  private:
@@ -152,7 +139,9 @@ class Report {
   Json winners_ = Json::array(), skipped_ = Json::array();
 };
 
-int run_verify(const Options& options) {
+}  // namespace
+
+VerifyReport verify_winners(const VerifyOptions& options) {
   std::vector<Winner> winners;
   fs::path path;
   {
@@ -167,14 +156,14 @@ int run_verify(const Options& options) {
   if (winners.empty()) {
     print_err("no verdict on {} in {}; winners of a re-rank are verified\n",
               asked_for(options.results), path.string());
-    report.finish();
-    return kExitNo;
+    return {report.finish().document, kExitNo};
   }
 
   const std::vector<fs::path> include_directories = include_path(options.kernels, options.include);
   Kernels kernels(options, include_directories);
   std::vector<std::pair<const Winner*, const KernelSpec*>> known;
   for (const Winner& winner : winners) {
+    if (options.missing && winner.row.verification) continue;
     std::string why;
     const KernelSpec* kernel = nullptr;
     if (winner.row.provenance.empty()) {
@@ -207,6 +196,7 @@ int run_verify(const Options& options) {
   Verifier verifier(run, gpu, options.counts);
   for (const auto& [winner, kernel] : known) {
     if (winner->device.uuid != gpu.info().uuid) {
+      if (options.missing) continue;
       report.skip(*winner, fmt::format("it won on another device: {} {}, and this is {} {}",
                                        winner->device.name, winner->device.uuid, gpu.info().name,
                                        gpu.info().uuid));
@@ -223,10 +213,18 @@ int run_verify(const Options& options) {
   return report.finish();
 }
 
+namespace {
+
+int run_verify(const VerifyOptions& options) {
+  const VerifyReport report = verify_winners(options);
+  if (options.json) write_out(dump(report.document));
+  return report.exit_code;
+}
+
 }  // namespace
 
 void add_verify(CLI::App& app, Verb& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   CLI::App* verb =
       app.add_subcommand("verify", "check the winners once more, and harder than a sweep does");
   add_result_options(*verb, options->results);

@@ -61,6 +61,24 @@ export CUDA_HOME=$work/toolkit
 sweep vector_add
 "$assay" best --db vector_add.db >output 2>&1
 grep -q verified output && fail "verified without verify"
+
+# A sweep does so in its end, once.
+cp vector_add.db full.db
+full() {
+  "$assay" sweep vector_add.yaml --kernels kernels --db full.db --device 0 --verify full "$@" \
+    >output 2>errors || fail "sweep --verify full $*: exit $?"
+}
+full
+says '^  smoke streams +passed +1000 pairs of launches'
+"$assay" best --db full.db >output 2>&1
+says 'verified'
+full --json
+[[ $(sqlite3 :memory: "SELECT json_array_length(readfile('output'), '\$.verification.winners')") == 0 ]] ||
+  fail "what was verified was verified again"
+"$assay" sweep vector_add.yaml --kernels kernels --db none.db --device none --verify full >output 2>errors
+[[ $? -eq 2 ]] || fail "--verify full without a GPU"
+says 'verify full: there is no GPU to verify on'
+rm -f none.db tools
 verify 0 vector_add.db
 says '^N=1000 vector_add BLOCK=256,VECTOR=1,ITEMS=1$'
 says '^  data +passed +2 seeds$'
