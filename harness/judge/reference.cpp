@@ -101,6 +101,7 @@ References::References(const Driver& driver, CUstream stream, const SupportKerne
 std::shared_ptr<const Reference> References::get(const Plan& plan, const InputMap& inputs) {
   std::string drawn = seeds_of(inputs);
   std::shared_ptr<Reference>& kept = kept_[key_of(plan, inputs)];
+  if (kept && kept->veil != 0) veil(*kept, 0);
   if (kept && kept->drawn == drawn) return kept;
 
   // What fails is not kept.
@@ -113,6 +114,20 @@ std::shared_ptr<const Reference> References::get(const Plan& plan, const InputMa
   reference->drawn = std::move(drawn);
   kept = reference;
   return reference;
+}
+
+void References::hide(std::uint64_t key) {
+  for (const auto& [name, reference] : kept_) {
+    if (reference && reference->veil == 0) veil(*reference, key);
+  }
+}
+
+/// Takes back the veil that is there, or makes one of `key`.
+void References::veil(Reference& reference, std::uint64_t key) const {
+  for (const auto& [name, output] : reference.outputs) {
+    support_->veil(output.operand.data, output.bytes(), key != 0 ? key : reference.veil);
+  }
+  reference.veil = key;
 }
 
 void References::compute(const Plan& plan, const InputMap& inputs, Reference& reference) {

@@ -35,6 +35,7 @@ struct Reference {
   std::string drawn;                               // the inputs' seeds; empty: never computed
   std::set<std::string> made;                      // by the steps that have run
   double cost_s = 0;                               // of computing it once more
+  std::uint64_t veil = 0;                          // the key by which it is hidden; 0: it is not
 
   /// What a step made under this name, or null. An in-out argument is the input until then.
   const ReferenceOutput* find(const std::string& name) const {
@@ -65,9 +66,13 @@ class References {
   /// does not make the shape that an output has, or disagrees, the first time, with the host's own
   /// computation of a sample of its elements.
   std::shared_ptr<const Reference> get(const Plan& plan, const InputMap& inputs);
+  /// Enqueues what makes random bits of all outputs, so that a kernel that guesses their addresses
+  /// finds nothing. `get` takes it back. `key` is secret and not 0.
+  void hide(std::uint64_t key);
   void clear() { kept_.clear(); }
 
  private:
+  void veil(Reference& reference, std::uint64_t key) const;
   void compute(const Plan& plan, const InputMap& inputs, Reference& reference);
   void add_step(const Plan& plan, std::size_t index, const InputMap& inputs, Reference& reference);
   void add_file(const Plan& plan, const ReferencePlan& step, Reference& reference);

@@ -676,6 +676,16 @@ extern "C" __global__ void assay_vary(int kind, int dtype, void* data, i64 n, i6
   }
 }
 
+// The second time it takes back what it did the first.
+extern "C" __global__ void assay_veil(u8* data, i64 bytes, u64 key) {
+  const i64 words = bytes / 4;
+  const i64 begin = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+  for (i64 i = begin; i < words; i += (i64)gridDim.x * blockDim.x) {
+    reinterpret_cast<u32*>(data)[i] ^= (u32)random_bits(key, i);
+  }
+  if (begin < bytes % 4) data[4 * words + begin] ^= (u8)random_bits(key, words + begin);
+}
+
 extern "C" __global__ void assay_poison(u32* words, i64 n) {
   for (i64 i = first_index(); i < n; i += stride()) words[i] = kPoisonWord;
 }

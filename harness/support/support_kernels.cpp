@@ -38,6 +38,7 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       gather_rows_(function("assay_gather_rows")),
       scatter_rows_(function("assay_scatter_rows")),
       round_(function("assay_round")),
+      veil_(function("assay_veil")),
       poison_(function("assay_poison")),
       read_(function("assay_read")),
       hold_(function("assay_hold")),
@@ -166,6 +167,11 @@ void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int
                           std::int64_t columns, std::uint64_t key) const {
   launch(vary_, elements, static_cast<int>(kind), static_cast<int>(dtype), data, elements, columns,
          key);
+}
+
+void SupportKernels::veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const {
+  const auto count = static_cast<std::int64_t>(bytes);
+  launch(veil_, std::max(count / 4, kThreads), data, count, key);
 }
 
 void SupportKernels::poison(CUdeviceptr begin, std::size_t bytes) const {

@@ -116,6 +116,8 @@ class SupportKernels {
                     CUdeviceptr out, const Rows& size) const;
   /// Rounds each element to `rounded`, in place.
   void round(DType rounded, DType dtype, CUdeviceptr data, std::int64_t elements) const;
+  /// Makes random bits of what is there, or, with the same key, takes that back.
+  void veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const;
   /// Fills `bytes`, a multiple of 4, with the poison word. A memset of the driver does so, too, but
   /// ahead of a sample it slows the work down, by 1 us of 18.6 where it was looked at (a split-K
   /// product on an H200), whatever else runs between the two; this does not.
@@ -143,8 +145,8 @@ class SupportKernels {
   Module module_;
   DeviceMemory sink_;
   CUfunction fill_, vary_, hash_, guard_, compare_, sum_squares_, sum_, sort_keys_, sort_step_,
-      sort_values_, gather_, pointwise_, rowwise_, gather_rows_, scatter_rows_, round_, poison_,
-      read_, hold_, stamp_, empty_;
+      sort_values_, gather_, pointwise_, rowwise_, gather_rows_, scatter_rows_, round_, veil_,
+      poison_, read_, hold_, stamp_, empty_;
 };
 
 }  // namespace assay

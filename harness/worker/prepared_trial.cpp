@@ -182,6 +182,7 @@ Validation PreparedTrial::check_cold() {
 }
 
 Validation PreparedTrial::check_over_numbers(int launches) {
+  make_ready();
   for (int i = 0; i < launches; ++i) enqueue();
   return check_again([this] {
     redraw_->draw_numbers();

@@ -98,6 +98,7 @@ void Redraw::draw_inputs(std::uint64_t seed, DataKind kind) const {
 }
 
 void Redraw::poison() const {
+  worker_->references.hide(worker_->secret() | 1);
   worker_->support.poison(arena_begin_, arena_bytes_);
   for (const auto& [placed, input] : updated_) {
     worker_->support.copy(placed.data, input->buffer.data, placed.bytes);
