@@ -10,6 +10,7 @@
 #include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "messages/messages.h"
 
 namespace assay {
 namespace {
@@ -41,13 +42,7 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
     const std::string text = read_file(file);
     check_json(text, file.string());
     const auto json = nlohmann::json::parse(text);
-    Ceilings ceilings;
-    ceilings.copy_bytes_per_s = json.at("copy_bytes_per_s").get<double>();
-    ceilings.read_bytes_per_s = json.at("read_bytes_per_s").get<double>();
-    ceilings.bf16_flops_per_s = json.at("bf16_flops_per_s").get<double>();
-    ceilings.f32_flops_per_s = json.at("f32_flops_per_s").get<double>();
-    ceilings.clock_mhz = json.at("clock_mhz").get<double>();
-    return ceilings;
+    return json.at("ceilings").get<Ceilings>();
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   } catch (const UsageError&) {
@@ -56,13 +51,8 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
 }
 
 void save_ceilings(const DeviceInfo& device, const Ceilings& ceilings) {
-  const nlohmann::ordered_json json{{"device", device.name},
-                                    {"driver", device.driver},
-                                    {"copy_bytes_per_s", ceilings.copy_bytes_per_s},
-                                    {"read_bytes_per_s", ceilings.read_bytes_per_s},
-                                    {"bf16_flops_per_s", ceilings.bf16_flops_per_s},
-                                    {"f32_flops_per_s", ceilings.f32_flops_per_s},
-                                    {"clock_mhz", ceilings.clock_mhz}};
+  const nlohmann::json json{
+      {"device", device.name}, {"driver", device.driver}, {"ceilings", ceilings}};
   const fs::path file = file_of(device);
   std::error_code error;
   fs::create_directories(file.parent_path(), error);

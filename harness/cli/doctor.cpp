@@ -128,21 +128,10 @@ void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) 
 
   const Ceilings ceilings = set_up_gpu(gpu, compiler);
   const SelfTest test = gpu.self_test();
-  const SelfMeasurement measured{info.l2_bytes,
-                                 kSelfTestReadBytes,
-                                 test.empty_event_ns,
-                                 test.empty_kernel_ns,
-                                 test.cold_read_ns,
-                                 test.hot_read_ns,
-                                 test.dirty_read_ns,
-                                 test.repeat_spread_ratio,
-                                 ceilings.copy_bytes_per_s,
-                                 ceilings.read_bytes_per_s,
-                                 ceilings.bf16_flops_per_s,
-                                 ceilings.f32_flops_per_s,
-                                 test.clock_mhz,
-                                 test.noise_floor_ratio,
-                                 test.health};
+  const SelfMeasurement measured{
+      info.l2_bytes,     kSelfTestReadBytes, test.empty_event_ns,    test.empty_kernel_ns,
+      test.cold_read_ns, test.hot_read_ns,   test.dirty_read_ns,     test.repeat_spread_ratio,
+      ceilings,          test.clock_mhz,     test.noise_floor_ratio, test.health};
   for (Finding& finding : assess(name, measured)) findings.push_back(std::move(finding));
 }
 

@@ -9,18 +9,20 @@
 
 namespace assay {
 
-/// Measures what the GPU can do at most, in about half a second. The rates of products stay 0 when
-/// cuBLAS is not there.
+/// Measures what the GPU can do at most, in about a second. The rates of products stay 0 when
+/// cuBLAS is not there, and each where it cannot do such a product.
 Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKernels& support,
-                          OperationEngine& engine, Timer& timer);
+                          OperationEngine& engine, Timer& timer, std::size_t l2_bytes);
 
 /// The least time that the ceilings allow for `plan`: the time of its operations or of its bytes,
 /// whichever is longer. 0 when no ceiling is known. Short work at boost clock can be faster,
 /// because a ceiling is what large work sustains.
-double roofline_ns(const Plan& plan, const Ceilings& ceilings);
+double roofline_ns(const Plan& plan, const Ceilings& ceilings, Preparation preparation);
 
-/// Why a time of `plan` cannot be true: its work takes longer at the ceilings, even with a margin.
-/// Nothing when it can be true. A ceiling of 0 is unknown and forbids nothing.
-std::optional<std::string> implausible(const Plan& plan, double time_ns, const Ceilings& ceilings);
+/// Why a time of `plan` cannot be true: its work takes longer at the ceilings, even with a margin,
+/// or launches that do nothing take longer. Names the ceiling. Nothing when it can be true. A
+/// ceiling of 0 is unknown and forbids nothing.
+std::optional<std::string> implausible(const Plan& plan, double time_ns, const Ceilings& ceilings,
+                                       Preparation preparation);
 
 }  // namespace assay

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -22,6 +25,28 @@ constexpr int kMaxAlgorithms = 32;
 constexpr int kQuickRounds = 9;
 constexpr double kShortlistRatio = 1.05;
 
+/// The type of the factors of a product that is computed so.
+cudaDataType_t scale_type(cublasComputeType_t compute) {
+  if (compute == CUBLAS_COMPUTE_64F) return CUDA_R_64F;
+  return compute == CUBLAS_COMPUTE_32I ? CUDA_R_32I : CUDA_R_32F;
+}
+
+/// A factor in one of these types.
+using Scalar = std::array<std::byte, sizeof(double)>;
+
+Scalar scalar(int value, cudaDataType_t type) {
+  Scalar made{};
+  const auto as = [&](auto number) { std::memcpy(made.data(), &number, sizeof number); };
+  if (type == CUDA_R_64F) {
+    as(static_cast<double>(value));
+  } else if (type == CUDA_R_32I) {
+    as(std::int32_t{value});
+  } else {
+    as(static_cast<float>(value));
+  }
+  return made;
+}
+
 }  // namespace
 
 LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
@@ -32,7 +57,8 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
       operation_(nullptr, cublas.cublasLtMatmulDescDestroy),
       first_(nullptr, cublas.cublasLtMatrixLayoutDestroy),
       second_(nullptr, cublas.cublasLtMatrixLayoutDestroy),
-      out_(nullptr, cublas.cublasLtMatrixLayoutDestroy) {
+      out_(nullptr, cublas.cublasLtMatrixLayoutDestroy),
+      scale_(scale_type(compute)) {
   const GemmShape gemm = gemm_shape(call);
   const Operand& a = call.operand("a");
   const Operand& b = call.operand("b");
@@ -42,7 +68,7 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
 
   // Column-major, as in the reference: out^T = b^T @ a^T, each matrix seen transposed.
   cublasLtMatmulDesc_t operation = nullptr;
-  cublas.check(cublas.cublasLtMatmulDescCreate(&operation, compute, CUDA_R_32F),
+  cublas.check(cublas.cublasLtMatmulDescCreate(&operation, compute, scale_),
                "cublasLtMatmulDescCreate");
   operation_.reset(operation);
   const cublasOperation_t op_first = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -128,11 +154,11 @@ LtMatmul::Layout LtMatmul::make_layout(cudaDataType_t type, std::int64_t rows, s
 }
 
 void LtMatmul::enqueue(int algorithm, CUdeviceptr out) const {
-  const float alpha = 1, beta = 0;
+  const Scalar one = scalar(1, scale_), zero = scalar(0, scale_);
   cublas_->check(
       cublas_->cublasLtMatmul(
-          cublas_->lt_handle(), operation_.get(), &alpha, reinterpret_cast<const void*>(b_),
-          first_.get(), reinterpret_cast<const void*>(a_), second_.get(), &beta,
+          cublas_->lt_handle(), operation_.get(), &one, reinterpret_cast<const void*>(b_),
+          first_.get(), reinterpret_cast<const void*>(a_), second_.get(), &zero,
           reinterpret_cast<const void*>(out), out_.get(), reinterpret_cast<void*>(out), out_.get(),
           &algorithms_[static_cast<std::size_t>(algorithm)].algo,
           reinterpret_cast<void*>(workspace_.get()), kWorkspaceBytes, stream_),

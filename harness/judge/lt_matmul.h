@@ -52,6 +52,7 @@ class LtMatmul {
   Layout first_;  // column-major: b, then a, then out
   Layout second_;
   Layout out_;
+  cudaDataType_t scale_;
   DeviceMemory workspace_;
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;
 };

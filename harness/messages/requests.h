@@ -23,9 +23,17 @@ inline constexpr double kLongestRestSeconds = 0.01;
 struct Ceilings {
   double copy_bytes_per_s = 0;  // device-to-device copy, bytes read plus bytes written
   double read_bytes_per_s = 0;  // plain read of a buffer much larger than L2
-  double bf16_flops_per_s = 0;  // dense tensor-core product, random data
-  double f32_flops_per_s = 0;   // dense product without tensor cores
-  double clock_mhz = 0;         // the SM clock of short work then; at another clock, measure again
+  double l2_bytes_per_s = 0;    // plain read of a buffer that L2 holds
+  // Dense products of random data, with tensor cores where the GPU has them for the type; of f32
+  // without any.
+  double bf16_flops_per_s = 0;
+  double tf32_flops_per_s = 0;
+  double f32_flops_per_s = 0;
+  double f64_flops_per_s = 0;
+  double i8_flops_per_s = 0;
+  double launch_ns = 0;       // of a kernel that does nothing
+  double next_launch_ns = 0;  // each further launch of it
+  double clock_mhz = 0;       // the SM clock of short work then; at another clock, measure again
 };
 
 /// What a worker knows about its GPU before it measures.

@@ -61,11 +61,11 @@ Finding judge_flush(const std::string& name, const SelfMeasurement& m) {
   if (!positive(m.cold_read_ns) || !positive(m.hot_read_ns)) {
     finding.fitness = Fitness::suspicious;
     finding.advice = "the read could not be timed; run again";
-  } else if (m.read_bytes_per_s > 0 &&
-             size / m.cold_read_ns * 1e9 > kMostColdRateOverCeiling * m.read_bytes_per_s) {
+  } else if (m.ceilings.read_bytes_per_s > 0 &&
+             size / m.cold_read_ns * 1e9 > kMostColdRateOverCeiling * m.ceilings.read_bytes_per_s) {
     finding.fitness = Fitness::suspicious;
     finding.advice = fmt::format("the cold read beats the memory ({}): the flush leaves data in L2",
-                                 format_rate(m.read_bytes_per_s, "B/s"));
+                                 format_rate(m.ceilings.read_bytes_per_s, "B/s"));
   } else if (m.l2_bytes < m.read_bytes) {
     finding.fitness = Fitness::note;
     finding.advice = fmt::format("L2 holds only {}, so that a hot read proves nothing",
@@ -161,16 +161,27 @@ Finding judge_sharing(const std::string& name, const GpuHealth& health) {
 }
 
 Finding judge_ceilings(const std::string& name, const SelfMeasurement& m) {
-  Finding finding{
-      name + " ceilings",
-      fmt::format("copy {}, read {}, bf16 {}, f32 {}", format_rate(m.copy_bytes_per_s, "B/s"),
-                  format_rate(m.read_bytes_per_s, "B/s"), format_rate(m.bf16_flops_per_s, "FLOP/s"),
-                  format_rate(m.f32_flops_per_s, "FLOP/s")),
-      Fitness::ok, ""};
-  if (!positive(m.copy_bytes_per_s) || !positive(m.read_bytes_per_s) ||
-      !positive(m.bf16_flops_per_s) || !positive(m.f32_flops_per_s)) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice = "without all four, a time that is too good to be true may pass";
+  struct Row {
+    const char* name;
+    double rate;
+    const char* unit;
+  };
+  const Ceilings& c = m.ceilings;
+  Finding finding{name + " ceilings", "", Fitness::ok, ""};
+  for (const Row& row : {Row{"copy", c.copy_bytes_per_s, "B/s"},
+                         {"read", c.read_bytes_per_s, "B/s"},
+                         {"L2", c.l2_bytes_per_s, "B/s"},
+                         {"bf16", c.bf16_flops_per_s, "FLOP/s"},
+                         {"tf32", c.tf32_flops_per_s, "FLOP/s"},
+                         {"f32", c.f32_flops_per_s, "FLOP/s"},
+                         {"f64", c.f64_flops_per_s, "FLOP/s"},
+                         {"i8", c.i8_flops_per_s, "OP/s"}}) {
+    finding.found += fmt::format("{}{} {}", finding.found.empty() ? "" : ", ", row.name,
+                                 format_rate(row.rate, row.unit));
+    if (!positive(row.rate)) finding.fitness = Fitness::suspicious;
+  }
+  if (finding.fitness != Fitness::ok) {
+    finding.advice = "without all of them, a time that is too good to be true may pass";
   }
   return finding;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/gpu_health.h"
+#include "messages/requests.h"
 
 namespace assay {
 
@@ -37,10 +38,7 @@ struct SelfMeasurement {
   double hot_read_ns = 0;
   double dirty_read_ns = 0;  // after a memset of the flush buffer; 0: not measured
   double repeat_spread_ratio = 0;
-  double copy_bytes_per_s = 0;
-  double read_bytes_per_s = 0;
-  double bf16_flops_per_s = 0;
-  double f32_flops_per_s = 0;
+  Ceilings ceilings = {};
   double clock_mhz = 0;                  // the SM clock during short work; 0 when not known
   double noise_floor_ratio = 0;          // the least margin that a re-rank can claim for that read
   std::optional<GpuHealth> health = {};  // nothing without NVML

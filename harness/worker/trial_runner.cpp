@@ -75,8 +75,10 @@ Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
     outcome.message += (outcome.message.empty() ? "" : "; ") + trial.reference_note();
   }
   if (worker.ceilings) {
-    outcome.timing->roofline_ns = roofline_ns(request.plan, *worker.ceilings);
-    auto reason = implausible(request.plan, outcome.timing->median_ns, *worker.ceilings);
+    const Preparation preparation = row_of(protocols(), "protocol", request.measure.protocol).id;
+    outcome.timing->roofline_ns = roofline_ns(request.plan, *worker.ceilings, preparation);
+    auto reason =
+        implausible(request.plan, outcome.timing->median_ns, *worker.ceilings, preparation);
     if (reason) {
       Failure failure(Status::correctness, "implausible", std::move(*reason));
       Outcome refused = failure.outcome();
@@ -184,7 +186,7 @@ Ceilings TrialRunner::measure_ceilings() {
   WorkerState& worker = impl_->ready();
   return noting_loss(worker, [&] {
     return assay::measure_ceilings(worker.driver, worker.stream, worker.support, worker.engine,
-                                   worker.timer);
+                                   worker.timer, static_cast<std::size_t>(impl_->info.l2_bytes));
   });
 }
 

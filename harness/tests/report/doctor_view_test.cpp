@@ -21,10 +21,7 @@ SelfMeasurement sound() {
   m.cold_read_ns = 11'900;
   m.hot_read_ns = 7'000;
   m.repeat_spread_ratio = 0.004;
-  m.copy_bytes_per_s = 4.1e12;
-  m.read_bytes_per_s = 4.3e12;
-  m.bf16_flops_per_s = 780e12;
-  m.f32_flops_per_s = 50e12;
+  m.ceilings = {4.1e12, 4.3e12, 7e12, 780e12, 400e12, 50e12, 60e12, 1500e12, 2'700, 900, 1980};
   m.clock_mhz = 1980;
   m.noise_floor_ratio = 0.002;
   m.health = GpuHealth{.state = {0x1, 90, 35},
