@@ -57,7 +57,8 @@ void check_launch_arguments(const KernelSpec& kernel, const Config& config,
                             const std::map<std::string, std::string>& symbols,
                             const std::string& cubin) {
   const auto entries = entries_of(cubin);
-  for (const LaunchSpec& launch : kernel.launches) {
+  for (const LaunchSpec* each : all_launches(kernel)) {
+    const LaunchSpec& launch = *each;
     const std::string entry = instantiate(launch.entry, config);
     const auto symbol = symbols.find(entry);
     if (symbol == symbols.end()) continue;

@@ -95,8 +95,10 @@ TrialRequest SweepRun::request_of(const KernelSpec& kernel, const Problem& probl
                                   const Config& config, const CompileResult& compiled) {
   TrialRequest request{make_plan(kernel, problem, config, device.info()), compiled.cubin_path,
                        sweep.measure};
-  for (LaunchPlan& launch : request.plan.launches) {
-    if (compiled.ok) launch.symbol = compiled.symbols.at(launch.entry);
+  for (auto* launches : {&request.plan.launches, &request.plan.prepare}) {
+    for (LaunchPlan& launch : *launches) {
+      if (compiled.ok) launch.symbol = compiled.symbols.at(launch.entry);
+    }
   }
   std::vector<CompileResult>& known = references[{kernel.name, to_text(problem)}];
   if (known.empty()) {

@@ -82,6 +82,13 @@ struct Validation {
   std::string reference = {};      // what with: "gemm", "kernel naive of ref.cu"; empty: not known
 };
 
+/// What the launches that prepare cost, which are not in the time.
+struct Prepared {
+  double time_ns = 0;
+  std::int64_t bytes = 0;  // of the memory that they fill
+  bool operator==(const Prepared&) const = default;
+};
+
 /// What became of one configuration. `kind` is the one-word detail of the status
 /// (`mismatch`, `unwritten`, `launch`, `illegal_address`, ...), empty for `correct`; `message` is a
 /// sentence for people (or NVRTC's log).
@@ -92,6 +99,7 @@ struct Outcome {
   std::optional<Validation> validation;
   std::optional<Timing> timing;
   double device_ms = 0;  // wall time that the device spent on this trial, check and timing together
+  std::optional<Prepared> prepared = {};
 };
 
 }  // namespace assay

@@ -75,25 +75,27 @@ std::optional<Failure> comparison_failure(
 }
 
 /// The layout of the results of one check: two guard words a buffer, a hash for each input and
-/// output, a seal for each input, a hash for each piece of variables, a comparison for each output.
-/// All are 64-bit and start at zero.
+/// output, a seal for each input, a hash for each piece of variables, a hash and a seal for each
+/// buffer that was prepared, a comparison for each output. All are 64-bit and start at zero.
 struct Checker::Slots {
   explicit Slots(const CheckedBuffers& buffers)
       : num_inputs(buffers.inputs.size()),
         num_outputs(buffers.outputs.size()),
         num_variables(buffers.variables.size()),
-        num_buffers(num_inputs + num_outputs + buffers.scratch.size()) {}
+        num_prepared(buffers.prepared.size()),
+        num_buffers(num_inputs + num_outputs + buffers.scratch.size() + num_prepared) {}
 
   std::size_t guard(std::size_t buffer) const { return 16 * buffer; }
   std::size_t hash(std::size_t buffer) const { return 16 * num_buffers + 8 * buffer; }
   std::size_t seal(std::size_t input) const { return hash(num_inputs + num_outputs) + 8 * input; }
   std::size_t variables(std::size_t piece) const { return seal(num_inputs) + 8 * piece; }
+  std::size_t prepared(std::size_t buffer) const { return variables(num_variables) + 16 * buffer; }
   std::size_t comparison(std::size_t output) const {
-    return variables(num_variables) + sizeof(Comparison) * output;
+    return prepared(num_prepared) + sizeof(Comparison) * output;
   }
   std::size_t bytes() const { return comparison(num_outputs); }
 
-  std::size_t num_inputs, num_outputs, num_variables, num_buffers;
+  std::size_t num_inputs, num_outputs, num_variables, num_prepared, num_buffers;
 };
 
 Checker::Checker(const Driver& driver, CUstream stream, const SupportKernels& support)
@@ -118,6 +120,7 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
   for (const auto& input : buffers.inputs) guarded.push_back(&input->buffer);
   for (const CheckedOutput& output : buffers.outputs) guarded.push_back(&output.buffer);
   for (const GuardedBuffer& scratch : buffers.scratch) guarded.push_back(&scratch);
+  for (const SealedBuffer& prepared : buffers.prepared) guarded.push_back(&prepared.buffer);
 
   reserve(slots.bytes());
   const CUdeviceptr results = results_.get();
@@ -138,6 +141,13 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
   for (std::size_t i = 0; i < slots.num_variables; ++i) {
     const ModuleMemory& memory = buffers.variables[i].memory;
     support_->hash(memory.data, memory.bytes, results + slots.variables(i));
+  }
+  for (std::size_t i = 0; i < slots.num_prepared; ++i) {
+    const auto& [buffer, seal] = buffers.prepared[i];
+    const CUdeviceptr hash = results + slots.prepared(i);
+    support_->hash(buffer.data, buffer.bytes, hash);
+    driver_->check(driver_->cuMemcpyDtoDAsync(hash + 8, seal, sizeof(std::uint64_t), stream_),
+                   "cuMemcpyDtoDAsync");
   }
   std::vector<ComparedPair> pairs;
   for (std::size_t i = 0; i < slots.num_outputs; ++i) {
@@ -185,6 +195,11 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
         "state", fmt::format("left something in a variable of its own for the next launch (it has "
                              "{}); use scratch memory, which outlives no launch",
                              buffers.variables[i].memory.names)));
+  }
+  for (std::size_t i = 0; i < slots.num_prepared; ++i) {
+    if (word(slots.prepared(i)) == word(slots.prepared(i) + 8)) continue;
+    note(incorrect("input_modified", fmt::format("changed {}, which was prepared ahead of the time",
+                                                 buffers.prepared[i].buffer.name)));
   }
   for (std::size_t i = 0; i < slots.num_outputs; ++i) {
     report.output_hashes.push_back(word(slots.hash(slots.num_inputs + i)));

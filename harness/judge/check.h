@@ -35,12 +35,19 @@ struct SealedVariables {
   std::uint64_t hash = 0;
 };
 
+/// What was prepared ahead of a launch. `seal` is the address of its hash at that time.
+struct SealedBuffer {
+  GuardedBuffer buffer;
+  CUdeviceptr seal = 0;
+};
+
 /// Everything that a launch may have touched. The inputs were sealed ahead of it.
 struct CheckedBuffers {
   std::vector<std::shared_ptr<Input>> inputs;
   std::vector<CheckedOutput> outputs;
   std::vector<GuardedBuffer> scratch;
   std::vector<SealedVariables> variables;
+  std::vector<SealedBuffer> prepared = {};
 };
 
 /// What a check found.

@@ -34,7 +34,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timing, samples_ns, median_ns, ci_low_ns, ci_
                                    time_limit_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Validation, relative_error, relative_limit, worst_element_ratio,
                                    elements, reference)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Outcome, status, kind, message, validation, timing, device_ms)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Prepared, time_ns, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Outcome, status, kind, message, validation, timing, device_ms,
+                                   prepared)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasureSpec, protocol, precision_ratio, max_seconds_per_config)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrialRequest, plan, cubin_path, measure, seed, best_ns,
                                    screened_ns)

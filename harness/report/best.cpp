@@ -92,6 +92,9 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
   if (has_noise) headers.push_back(">noise");
   const bool has_verified = std::any_of(table.entries.begin(), table.entries.end(),
                                         [](const TunedRow& e) { return e.verification; });
+  const bool has_prepared = std::any_of(table.entries.begin(), table.entries.end(),
+                                        [](const TunedRow& e) { return e.prepared; });
+  if (has_prepared) headers.push_back("prepared");
   if (has_verified) headers.push_back("verified");
   headers.push_back(">ties");
   headers.push_back("measured");
@@ -109,6 +112,13 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
     if (has_noise) {
       cells.push_back(entry.noise_ratio > 0 ? fmt::format("{:.2f} %", entry.noise_ratio * 100)
                                             : "-");
+    }
+    if (has_prepared) {
+      cells.push_back(entry.prepared
+                          ? fmt::format("{} in {}",
+                                        format_bytes(static_cast<double>(entry.prepared->bytes)),
+                                        format_time(entry.prepared->time_ns))
+                          : "-");
     }
     if (has_verified) cells.push_back(verified_text(entry.verification));
     cells.push_back(entry.reranked ? std::to_string(entry.ties.size()) : "-");

@@ -40,6 +40,11 @@ Json verification_json(const std::optional<Verification>& verification) {
           {"verified_at", text(verification->finished_at)}};
 }
 
+Json prepared_json(const std::optional<Prepared>& prepared) {
+  if (!prepared) return nullptr;
+  return {{"time_ns", number(prepared->time_ns)}, {"bytes", prepared->bytes}};
+}
+
 Json config_json(const Config& config) {
   Json object = Json::object();
   for (const auto& [name, value] : config) {
@@ -101,6 +106,7 @@ Json entry_json(const TunedRow& entry) {
           {"runner_up_ratio", known(entry.runner_up_ratio)},
           {"roofline_ratio", known(entry.roofline_ratio())},
           {"energy_j", known(entry.energy_j)},
+          {"prepared", prepared_json(entry.prepared)},
           {"reference", text(entry.reference)},
           {"source_hash", text(entry.version.source_hash)},
           {"contract_hash", text(entry.version.contract_hash)},

@@ -12,6 +12,9 @@ nlohmann::ordered_json config_json(const Config& config);
 nlohmann::ordered_json problem_json(const Problem& problem);
 nlohmann::ordered_json device_json(const DeviceInfo& device);
 
+/// What preparing cost, or null.
+nlohmann::ordered_json prepared_json(const std::optional<Prepared>& prepared);
+
 /// Indented by two, in ASCII, with a final newline; bytes that are not UTF-8 (a compiler's log may
 /// hold any) become U+FFFD.
 std::string dump(const nlohmann::ordered_json& json);

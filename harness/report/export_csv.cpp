@@ -68,7 +68,9 @@ std::string export_csv(const std::vector<TunedTable>& tables) {
                              "energy_j",
                              "cycles_speedup",
                              "cycles_speedup_low",
-                             "cycles_speedup_high"});
+                             "cycles_speedup_high",
+                             "prepare_ns",
+                             "prepared_bytes"});
   for (const TunedTable& table : tables) {
     for (const TunedRow& entry : table.entries) {
       const bool compared = !entry.baseline.empty();
@@ -101,7 +103,9 @@ std::string export_csv(const std::vector<TunedTable>& tables) {
                       known(entry.energy_j),
                       known(entry.cycles_speedup.value),
                       known(entry.cycles_speedup.low),
-                      known(entry.cycles_speedup.high)});
+                      known(entry.cycles_speedup.high),
+                      entry.prepared ? number(entry.prepared->time_ns) : "",
+                      entry.prepared ? std::to_string(entry.prepared->bytes) : ""});
     }
   }
   return text;

@@ -157,6 +157,7 @@ Json trial_object(const TrialRow& row) {
             {"cubin_hash", trial.compile.cubin_hash}}},
           {"validation", validation},
           {"timing", timing},
+          {"prepared", prepared_json(outcome.prepared)},
           {"device_ms", outcome.device_ms},
           {"device", row.device.name},
           {"protocol", trial.protocol.name},
@@ -249,6 +250,11 @@ std::string trial_text(const TrialRow& row) {
       line("", fmt::format("{} {}{}{}", check.name, to_text(check.result),
                            check.message.empty() ? "" : ": ", check.message));
     }
+  }
+  if (const auto& prepared = outcome.prepared) {
+    line("prepared", fmt::format("{} in {}, ahead of what is timed",
+                                 format_bytes(static_cast<double>(prepared->bytes)),
+                                 format_time(prepared->time_ns)));
   }
   if (const auto& t = outcome.timing) {
     line("time", fmt::format("{}, 95 % interval {} .. {}, {} samples, stopped by {}",

@@ -198,6 +198,7 @@ void find_trials(std::vector<TunedTable>& tables, const std::vector<TrialRow>& t
       }
       entry->trial_id = row.id;
       entry->verification = trial.verification;
+      entry->prepared = trial.outcome.prepared;
     }
   }
 }

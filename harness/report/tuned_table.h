@@ -43,6 +43,7 @@ struct TunedRow {
   std::string finished_at;
   std::int64_t trial_id = 0;                      // the best's; 0: not known
   std::optional<Verification> verification = {};  // of the best
+  std::optional<Prepared> prepared = {};          // likewise
 
   /// How near the best is to the least time that the device allows (1.0 = 100 %); 0: not known.
   double roofline_ratio() const { return roofline_ns > 0 ? roofline_ns / time_ns.value : 0; }

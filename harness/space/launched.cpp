@@ -37,9 +37,9 @@ std::vector<std::string> launched_entries(const KernelSpec& kernel, const Config
                                           const DeviceInfo& device) {
   const Bindings bindings = bind(kernel, config, device);
   std::vector<std::string> entries;
-  for (const LaunchSpec& launch : kernel.launches) {
-    if (never_runs(launch, bindings)) continue;
-    std::string entry = instantiate(launch.entry, config);
+  for (const LaunchSpec* launch : all_launches(kernel)) {
+    if (never_runs(*launch, bindings)) continue;
+    std::string entry = instantiate(launch->entry, config);
     if (std::find(entries.begin(), entries.end(), entry) == entries.end()) {
       entries.push_back(std::move(entry));
     }
@@ -63,7 +63,7 @@ std::int64_t max_registers(const KernelSpec& kernel, const Config& config,
 
 Config macros_of(const KernelSpec& kernel, const Config& config) {
   std::vector<std::string> entries;
-  for (const LaunchSpec& launch : kernel.launches) entries.push_back(launch.entry);
+  for (const LaunchSpec* launch : all_launches(kernel)) entries.push_back(launch->entry);
   return macros_of(config, entries);
 }
 

@@ -96,10 +96,10 @@ LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
   return plan;
 }
 
-/// Writes out the passes of each group of launches.
-void plan_launches(const KernelSpec& kernel, Evaluator& evaluator, Plan& plan) {
-  const std::size_t num_args = plan.args.size();
-  const auto& specs = kernel.launches;
+/// Writes out the passes of each group of launches. The first `num_args` are the kernel's.
+std::vector<LaunchPlan> plan_launches(const std::vector<LaunchSpec>& specs, std::size_t num_args,
+                                      Evaluator& evaluator, Plan& plan) {
+  std::vector<LaunchPlan> launches;
   for (auto begin = specs.begin(), end = begin; begin != specs.end(); begin = end) {
     end = std::find_if(begin, specs.end(),
                        [&](const LaunchSpec& launch) { return launch.group != begin->group; });
@@ -111,14 +111,15 @@ void plan_launches(const KernelSpec& kernel, Evaluator& evaluator, Plan& plan) {
         const std::string when = launch->entry + " when";
         if (launch->when && evaluator.eval(*launch->when, when, kAnyInteger) == 0) continue;
         const std::string entry = instantiate(launch->entry, plan.config);
-        plan.launches.push_back(plan_launch(*launch, entry, evaluator));
-        plan.launches.back().args = plan_args(*launch, num_args, pass, passes, evaluator, plan);
-        if (plan.launches.size() > kMostLaunches) {
+        launches.push_back(plan_launch(*launch, entry, evaluator));
+        launches.back().args = plan_args(*launch, num_args, pass, passes, evaluator, plan);
+        if (launches.size() > kMostLaunches) {
           evaluator.fail(fmt::format("more than {} launches in all", kMostLaunches));
         }
       }
     }
   }
+  return launches;
 }
 
 ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Config& sizes,
@@ -216,6 +217,14 @@ const BufferPlan* Plan::find_buffer(std::string_view name) const {
   return nullptr;
 }
 
+std::int64_t Plan::prepared_bytes() const {
+  std::int64_t sum = 0;
+  for (const BufferPlan* buffer : buffers()) {
+    if (buffer->role == Role::prepared) sum += buffer->bytes();
+  }
+  return sum;
+}
+
 std::vector<ReferenceKernelPlan*> own_kernels(Plan& plan) {
   std::vector<ReferenceKernelPlan*> kernels;
   for (ReferencePlan& step : plan.reference) {
@@ -236,7 +245,9 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
     plan.args.push_back(plan_arg(arg, evaluator));
   }
   check_sources(plan, evaluator);
-  plan_launches(kernel, evaluator, plan);
+  const std::size_t num_args = plan.args.size();
+  plan.launches = plan_launches(kernel.launches, num_args, evaluator, plan);
+  plan.prepare = plan_launches(kernel.prepare, num_args, evaluator, plan);
   const Config sizes = sizes_of(kernel, problem);
   plan.reference = plan_steps(kernel.reference, sizes, plan, evaluator);
   for (const ArgSpec& arg : kernel.args) {

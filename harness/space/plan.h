@@ -113,6 +113,7 @@ struct Plan {
   std::vector<ReferencePlan> reference;
   /// Those that fill inputs, each one that it alone writes.
   std::vector<ReferenceKernelPlan> fills = {};
+  std::vector<LaunchPlan> prepare = {};  // run ahead of what is timed, whenever inputs are drawn
   std::optional<double> relative_tolerance;
   std::optional<double> element_tolerance;
   std::optional<double> absolute_tolerance = {};
@@ -128,6 +129,8 @@ struct Plan {
   const ArgPlan* find_arg(std::string_view name) const;
   /// The buffer of this name, or null.
   const BufferPlan* find_buffer(std::string_view name) const;
+  /// Of the memory that is prepared.
+  std::int64_t prepared_bytes() const;
   bool operator==(const Plan&) const = default;
 };
 

@@ -81,7 +81,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferencePlan, operation, operands, options, 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselinePlan, name, steps)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, kernel, problem, config, args, launches, reference, fills,
-                                   relative_tolerance, element_tolerance, absolute_tolerance,
-                                   deterministic, flops, bytes, baselines)
+                                   prepare, relative_tolerance, element_tolerance,
+                                   absolute_tolerance, deterministic, flops, bytes, baselines)
 
 }  // namespace assay

@@ -116,6 +116,18 @@ void add(Canonical& canonical, const CompileSpec& compile) {
   if (compile.maxrregcount) canonical.line("maxrregcount", compile.maxrregcount);
 }
 
+void add(Canonical& canonical, const std::string& what, const LaunchSpec& launch) {
+  canonical.line(what, launch.entry, launch.when, launch.grid, launch.block, launch.cluster,
+                 launch.smem_bytes);
+  if (launch.early) canonical.line("early", launch.early);
+  if (launch.repeat) canonical.line("repeat", std::int64_t{launch.group}, launch.repeat);
+  if (!launch.args) return;
+  for (const LaunchArgSpec& arg : *launch.args) {
+    canonical.line("passes", fmt::format("{}", fmt::join(arg.names, " ")));
+    if (arg.names.empty()) add(canonical, "", arg.scalar);
+  }
+}
+
 }  // namespace
 
 std::string contract_hash(const KernelSpec& spec) {
@@ -126,17 +138,8 @@ std::string contract_hash(const KernelSpec& spec) {
   for (const ArgSpec& arg : spec.args) {
     std::visit([&](const auto& form) { add(canonical, arg.name, form); }, arg.form);
   }
-  for (const LaunchSpec& launch : spec.launches) {
-    canonical.line("launch", launch.entry, launch.when, launch.grid, launch.block, launch.cluster,
-                   launch.smem_bytes);
-    if (launch.early) canonical.line("early", launch.early);
-    if (launch.repeat) canonical.line("repeat", std::int64_t{launch.group}, launch.repeat);
-    if (!launch.args) continue;
-    for (const LaunchArgSpec& arg : *launch.args) {
-      canonical.line("passes", fmt::format("{}", fmt::join(arg.names, " ")));
-      if (arg.names.empty()) add(canonical, "", arg.scalar);
-    }
-  }
+  for (const LaunchSpec& launch : spec.prepare) add(canonical, "prepare", launch);
+  for (const LaunchSpec& launch : spec.launches) add(canonical, "launch", launch);
   canonical.line("work", spec.flops, spec.bytes);
   add(canonical, spec.reference);
   canonical.line("tolerance", spec.tolerance.relative, spec.tolerance.element);

@@ -20,6 +20,9 @@ void read_init(const YamlNode& node, const Symbols& symbols, BufferSpec& buffer)
   if (is_filled(buffer.role)) {
     node.fail("expected init on outputs and scratch only; an input has fill");
   }
+  if (buffer.role == Role::prepared) {
+    node.fail("expected init on outputs and scratch only; what is prepared has `prepare`");
+  }
   if (node.kind() != YamlNode::Kind::map) {
     node.one_of("an init", {"zero"});
     buffer.zeroed = true;

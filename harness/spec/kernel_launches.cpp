@@ -55,11 +55,10 @@ std::vector<std::string> read_turns(const YamlNode& node, std::size_t count,
       item->fail(fmt::format("expected a buffer of {} like the one before, found {}",
                              to_text(*dtype), to_text(buffer->dtype)));
     }
-    if (buffer->role == Role::in && names.size() + 2 >= count) {
-      item->fail(
-          fmt::format("expected a buffer that a pass may write, found the input "
-                      "\"{}\"",
-                      arg.name));
+    const bool is_input = buffer->role == Role::in;
+    if ((is_input || buffer->role == Role::prepared) && names.size() + 2 >= count) {
+      item->fail(fmt::format("expected a buffer that a pass may write, found {} \"{}\"",
+                             is_input ? "the input" : "what is prepared,", arg.name));
     }
     dtype = buffer->dtype;
     names.push_back(arg.name);
@@ -108,6 +107,13 @@ LaunchSpec read_launch(const YamlNode& node, std::string_view what,
 
 }  // namespace
 
+std::vector<const LaunchSpec*> all_launches(const KernelSpec& kernel) {
+  std::vector<const LaunchSpec*> all;
+  for (const LaunchSpec& launch : kernel.launches) all.push_back(&launch);
+  for (const LaunchSpec& launch : kernel.prepare) all.push_back(&launch);
+  return all;
+}
+
 std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& spec,
                                       const Location& args_where) {
   std::vector<LaunchSpec> launches;
@@ -143,6 +149,55 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
     ++group;
   }
   return launches;
+}
+
+std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spec) {
+  std::vector<LaunchSpec> launches;
+  for (const YamlPtr& item : node.list("a list of launches")) {
+    const std::vector<std::string> keys = {"entry", "when", "cluster", "smem_bytes", "args"};
+    launches.push_back(read_launch(*item, "a launch that prepares", keys, spec, spec.symbols, {}));
+    LaunchSpec& launch = launches.back();
+    launch.group = static_cast<int>(launches.size());
+    const YamlNode* const args = item->find("args");
+    if (args == nullptr) {
+      item->fail("expected the key \"args\" in a launch that prepares, found none");
+    }
+    for (std::size_t i = 0; i < launch.args->size(); ++i) {
+      const YamlNode& at = *args->list("a list of arguments")[i];
+      const std::vector<std::string>& names = launch.args->at(i).names;
+      if (names.size() > 1) at.fail_expected("one argument: what prepares makes no passes");
+      if (names.empty()) continue;
+      const ArgSpec* arg = &find_arg(at, spec);
+      if (const auto* map = std::get_if<TensorMapSpec>(&arg->form)) {
+        arg = &*std::find_if(spec.args.begin(), spec.args.end(),
+                             [&](const ArgSpec& each) { return each.name == map->of; });
+      }
+      const auto* buffer = std::get_if<BufferSpec>(&arg->form);
+      if (!buffer || buffer->role == Role::in || buffer->role == Role::prepared) continue;
+      at.fail(
+          fmt::format("expected an input, a scalar or what is prepared, found \"{}\", whose role "
+                      "is {}",
+                      arg->name, name_of(roles(), buffer->role)));
+    }
+  }
+  return launches;
+}
+
+void check_prepared(const YamlNode& args, const KernelSpec& spec) {
+  for (std::size_t i = 0; i < spec.args.size(); ++i) {
+    const auto* buffer = std::get_if<BufferSpec>(&spec.args[i].form);
+    if (!buffer || buffer->role != Role::prepared) continue;
+    const std::string& name = spec.args[i].name;
+    const bool is_passed =
+        std::any_of(spec.prepare.begin(), spec.prepare.end(), [&](const LaunchSpec& launch) {
+          return std::any_of(
+              launch.args->begin(), launch.args->end(),
+              [&](const LaunchArgSpec& arg) { return !arg.names.empty() && arg.names[0] == name; });
+        });
+    if (is_passed) continue;
+    args.list("a list of arguments")[i]->fail(fmt::format(
+        "expected a launch of `prepare` that gets \"{}\" and writes it, found none", name));
+  }
 }
 
 }  // namespace assay

@@ -49,8 +49,8 @@ KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_p
   const YamlMap map(
       root, "a kernel",
       {"kernel", "op", "arch", "dims", "args", "launches", "work", "reference", "smoke"},
-      {"summary", "types", "traits", "compile", "params", "let", "constraints", "baseline",
-       "tolerance", "deterministic"});
+      {"summary", "types", "traits", "compile", "params", "let", "constraints", "prepare",
+       "baseline", "tolerance", "deterministic"});
   KernelSpec spec;
   spec.yaml_path = yaml_path;
   spec.name = name;
@@ -77,6 +77,10 @@ KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_p
   spec.args = read_args(map["args"], spec.symbols);
   read_fills(map["args"], spec);
   spec.launches = read_launches(map["launches"], spec, map["args"].where());
+  if (const YamlNode* prepare = map.find("prepare")) {
+    spec.prepare = read_prepare(*prepare, spec);
+  }
+  check_prepared(map["args"], spec);
   const YamlMap work(map["work"], "the work", {"flops", "bytes"});
   spec.flops = read_expr(work["flops"], spec.symbols);
   spec.bytes = read_expr(work["bytes"], spec.symbols);

@@ -60,6 +60,10 @@ ScalarSpec read_scalar(const YamlMap& map, const Symbols& symbols);
 /// arguments stand.
 std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& spec,
                                       const Location& args_where);
+/// The launches of `prepare`, which get inputs, scalars and what is prepared.
+std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spec);
+/// Each prepared argument is passed to a launch that prepares. `args` is where they stand.
+void check_prepared(const YamlNode& args, const KernelSpec& spec);
 /// An entry, see spec/entry.h. Its template arguments may name parameters; those of a reference's
 /// kernel, which has none, may name dims.
 std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_reference);

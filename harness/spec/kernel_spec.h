@@ -194,6 +194,7 @@ struct KernelSpec {
   std::vector<LetSpec> lets;  // in order; each may use the ones before
   std::vector<ExprSpec> constraints;
   std::vector<ArgSpec> args;
+  std::vector<LaunchSpec> prepare;  // run ahead of what is timed, whenever inputs are drawn
   std::vector<LaunchSpec> launches;
   ExprSpec flops;
   ExprSpec bytes;
@@ -206,7 +207,7 @@ struct KernelSpec {
   std::filesystem::path yaml_path;
   std::filesystem::path source_path;  // x.cu beside x.yaml
   /// Hash of the part of the contract that changes what a trial means: args, launches, let,
-  /// reference, tolerance, deterministic, work.
+  /// prepare, reference, tolerance, deterministic, work.
   /// The part that only changes which trials there are is left out: params, constraints, arch,
   /// summary, smoke. So a sweep with one more value keeps its old results.
   std::string contract_hash;
@@ -221,6 +222,9 @@ struct KernelSpec {
   /// Launches that are repeated know one more name, `pass`. Its slot is behind all of these.
   Symbols symbols;
 };
+
+/// The launches, then those that prepare. The pointers are into `kernel`.
+std::vector<const LaunchSpec*> all_launches(const KernelSpec& kernel);
 
 /// The kernels of the user's own beside the one that is tuned: the reference's, then those that
 /// fill inputs, in the order of the arguments.

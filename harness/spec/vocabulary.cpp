@@ -26,8 +26,11 @@ OperationRow binary(OperationId id, std::string_view name, const std::vector<DTy
 }  // namespace
 
 const std::vector<RoleRow>& roles() {
-  static const std::vector<RoleRow> rows = {
-      {Role::in, "in"}, {Role::out, "out"}, {Role::scratch, "scratch"}, {Role::inout, "inout"}};
+  static const std::vector<RoleRow> rows = {{Role::in, "in"},
+                                            {Role::out, "out"},
+                                            {Role::scratch, "scratch"},
+                                            {Role::inout, "inout"},
+                                            {Role::prepared, "prepared"}};
   return rows;
 }
 

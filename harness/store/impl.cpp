@@ -95,6 +95,8 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Ke
       {"cubin_hash", compile.cubin_hash},
       {"device_ms", outcome.device_ms},
       {"finished_at", now_unless(database, record.finished_at)},
+      {"prepare_ns", outcome.prepared ? std::optional(outcome.prepared->time_ns) : std::nullopt},
+      {"prepared_bytes", outcome.prepared ? std::optional(outcome.prepared->bytes) : std::nullopt},
       {"timing_id",
        outcome.timing ? std::optional(put_timing(database, *outcome.timing)) : std::nullopt}};
   std::int64_t trial_id = 0;

@@ -343,6 +343,12 @@ class Reader {
     read(line, "message", outcome.message);
     outcome.device_ms = number_or_zero(line, "device_ms");
     if (times.contains("runtimes")) outcome.timing = read_timing(line);
+    if (line.contains("prepared")) {
+      const Json& json = object_member(line, "prepared");
+      Prepared& prepared = outcome.prepared.emplace();
+      prepared.time_ns = nanoseconds(number_or_zero(json, "time"));
+      read(json, "bytes", prepared.bytes);
+    }
     if (line.contains("measurements")) trial.measurements = read_measurements(line);
     if (line.contains("validation")) {
       const Json& json = object_member(line, "validation");

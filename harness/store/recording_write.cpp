@@ -177,6 +177,10 @@ Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json prot
   }
   if (outcome.validation) line["validation"] = to_json(*outcome.validation);
   if (Json report = to_json(trial.compile); !report.empty()) line["compile"] = std::move(report);
+  if (outcome.prepared) {
+    line["prepared"] = {{"time", milliseconds(outcome.prepared->time_ns)},
+                        {"bytes", outcome.prepared->bytes}};
+  }
   if (outcome.device_ms != 0) line["device_ms"] = real(to_microseconds(outcome.device_ms));
   return line;
 }

@@ -270,8 +270,14 @@ CREATE TABLE verification_check(
   PRIMARY KEY(trial_id, position)) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr std::array kSteps = {kCreate,       kAddInstrument, kAddObjective,   kAddIdentity,
-                               kAddReference, kAddPrecision,  kAddVerification};
+// What the launches that prepare cost.
+constexpr const char* kAddPrepared = R"sql(
+ALTER TABLE trial ADD COLUMN prepare_ns REAL;
+ALTER TABLE trial ADD COLUMN prepared_bytes INTEGER;
+)sql";
+
+constexpr std::array kSteps = {kCreate,       kAddInstrument, kAddObjective,    kAddIdentity,
+                               kAddReference, kAddPrecision,  kAddVerification, kAddPrepared};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

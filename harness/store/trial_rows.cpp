@@ -86,8 +86,10 @@ std::string select_trials(std::string_view message, std::string_view where, std:
   return fmt::format(
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
       "status, kind, {}, compile_ms, cached, registers, spill_bytes, stack_bytes, "
-      "static_smem_bytes, cubin_hash, device_ms, finished_at, elements, relative_error, "
-      "relative_limit, worst_element_ratio, validation.reference, timing_id, {}{} FROM trial "
+      "static_smem_bytes, cubin_hash, device_ms, finished_at, prepare_ns, prepared_bytes, "
+      "elements, "
+      "relative_error, relative_limit, worst_element_ratio, validation.reference, timing_id, {}{} "
+      "FROM trial "
       "JOIN config ON config.id = config_id {} LEFT JOIN validation ON trial_id = trial.id "
       "LEFT JOIN timing ON timing.id = timing_id WHERE status <> 'running' AND {}",
       message, kTimingColumns, more, join, where);
@@ -120,6 +122,12 @@ TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids)
   compile.cubin_hash = row.text();
   outcome.device_ms = row.real();
   record.finished_at = row.text();
+  if (row.is_null()) {
+    row.skip(2);
+  } else {
+    const double prepare_ns = row.real();
+    outcome.prepared = {prepare_ns, row.integer()};
+  }
   if (row.is_null()) {
     row.skip(5);
   } else {

@@ -153,13 +153,19 @@ Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cu
   bind(driver, plan, address_of);
   for (const VariableSection& section : variables_of(cubin)) variables_.push_back(find(section));
   std::map<std::string, std::int64_t> most_smem_bytes;  // the attribute belongs to the entry
-  for (const LaunchPlan& launch : plan.launches) {
-    std::int64_t& most = most_smem_bytes[symbol_of(launch)];
-    most = std::max(most, launch.smem_bytes);
+  for (const auto* launches : {&plan.launches, &plan.prepare}) {
+    for (const LaunchPlan& launch : *launches) {
+      std::int64_t& most = most_smem_bytes[symbol_of(launch)];
+      most = std::max(most, launch.smem_bytes);
+    }
   }
-  for (const LaunchPlan& launch : plan.launches) {
-    launches_.push_back(prepare(launch, most_smem_bytes[symbol_of(launch)]));
-  }
+  const auto add = [&](const std::vector<LaunchPlan>& plans, std::vector<Launch>& launches) {
+    for (const LaunchPlan& launch : plans) {
+      launches.push_back(set_up(launch, most_smem_bytes[symbol_of(launch)], launches.empty()));
+    }
+  };
+  add(plan.launches, launches_);
+  add(plan.prepare, preparing_);
 }
 
 void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& address_of) {
@@ -204,7 +210,8 @@ CUdeviceptr Launcher::find_symbol(const BufferPlan& buffer) const {
   return data;
 }
 
-Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes) {
+Launcher::Launch Launcher::set_up(const LaunchPlan& plan, std::int64_t most_smem_bytes,
+                                  bool is_first) {
   Launch launch;
   for (const std::size_t arg : plan.args) launch.parameters.push_back(slots_.at(arg).bytes);
   const CUresult found =
@@ -253,7 +260,7 @@ Launcher::Launch Launcher::prepare(const LaunchPlan& plan, std::int64_t most_sme
   }
   // The first launch of a trial always waits for what is ahead of it. So what is timed does not
   // overlap with what is not.
-  if (plan.early && !launches_.empty()) {
+  if (plan.early && !is_first) {
     CUlaunchAttribute& early = launch.attributes.emplace_back();
     early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     early.value.programmaticStreamSerializationAllowed = 1;
@@ -300,7 +307,11 @@ void Launcher::enqueue(CUstream stream) const {
     driver_->check(driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream),
                    "cuMemcpyDtoDAsync");
   }
-  for (const Launch& launch : launches_) {
+  enqueue(launches_, stream);
+}
+
+void Launcher::enqueue(const std::vector<Launch>& launches, CUstream stream) const {
+  for (const Launch& launch : launches) {
     CUlaunchConfig config = launch.config;
     config.hStream = stream;
     // The driver takes pointers to non-const attributes and parameters, but only reads them.

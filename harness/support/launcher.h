@@ -38,6 +38,9 @@ class Launcher {
   /// Enqueues what a trial does not time: the copies to the code's `__constant__` variables.
   void write_symbols(CUstream stream) const;
 
+  /// Enqueues the launches that prepare, which a trial times apart. Throws like enqueue().
+  void prepare(CUstream stream) const { enqueue(preparing_, stream); }
+
   /// Enqueues what a trial times: the memsets of buffers that must start at zero and the copies of
   /// inputs, then the launches in order. Throws CudaError for a refused launch.
   void enqueue(CUstream stream) const;
@@ -69,7 +72,8 @@ class Launcher {
 
   void bind(const Driver& driver, const Plan& plan, const AddressOf& address_of);
   CUdeviceptr find_symbol(const BufferPlan& buffer) const;
-  Launch prepare(const LaunchPlan& plan, std::int64_t most_smem_bytes);
+  Launch set_up(const LaunchPlan& plan, std::int64_t most_smem_bytes, bool is_first);
+  void enqueue(const std::vector<Launch>& launches, CUstream stream) const;
   ModuleMemory find(const VariableSection& section) const;
 
   const Driver* driver_;
@@ -78,7 +82,7 @@ class Launcher {
   std::vector<Memset> memsets_;
   std::vector<ModuleMemory> variables_;
   std::vector<Copy> copies_, symbols_;
-  std::vector<Launch> launches_;
+  std::vector<Launch> launches_, preparing_;
 };
 
 }  // namespace assay

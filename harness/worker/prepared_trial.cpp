@@ -54,6 +54,13 @@ std::string read_cubin(const std::filesystem::path& path) {
   }
 }
 
+std::vector<GuardedBuffer> place_all(const Plan& plan, CUdeviceptr begin,
+                                     const PreparedBuffers& prepared) {
+  std::vector<GuardedBuffer> placed = lay_out(plan, begin);
+  for (const SealedBuffer& each : prepared.all()) placed.push_back(each.buffer);
+  return placed;
+}
+
 /// `address_of` is for what is not placed: the inputs. `loaded` may be null.
 Launcher make_launcher(const Driver& driver, const Plan& plan, const std::filesystem::path& cubin,
                        const std::vector<GuardedBuffer>& placed, const AddressOf& address_of,
@@ -120,7 +127,8 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
     : worker_(&worker),
       plan_(request.plan),
       cubin_path_(request.cubin_path),
-      placed_(lay_out(request.plan, worker.arena.begin())),
+      prepared_(worker, plan_),
+      placed_(place_all(plan_, worker.arena.begin(), prepared_)),
       seed_(request.seed),
       inputs_(make_inputs(worker, request.plan, request.seed)),
       launcher_(make_launcher(
@@ -129,7 +137,7 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
           same_code != nullptr ? same_code->launcher_.module() : nullptr)) {
   for (const auto& [name, input] : inputs_) buffers_.inputs.push_back(input);
   for (const BufferPlan* buffer : plan_.buffers()) {
-    if (buffer->role == Role::in) continue;
+    if (!is_shared(buffer->role)) continue;
     const GuardedBuffer& place = *find_placed(placed_, buffer->name);
     if (buffer->role == Role::scratch) {
       buffers_.scratch.push_back(place);
@@ -138,6 +146,7 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
           {place, buffer->dtype, buffer->shape, nullptr, {}, part_of(*buffer)});
     }
   }
+  buffers_.prepared = prepared_.all();
   for (const ModuleMemory& memory : launcher_.variables()) {
     DeviceWord<std::uint64_t> hash(worker.driver, worker.stream);
     worker.support.hash(memory.data, memory.bytes, hash.pointer());
@@ -150,6 +159,7 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
     refuse_zeros(plan_, output);
     refuse_copies(worker, inputs_, output);
   }
+  launcher_.prepare(worker.stream);  // before whatever launch comes first
 }
 
 void PreparedTrial::refer() {
@@ -222,6 +232,8 @@ void PreparedTrial::check_fenced(FencedInputs& fenced) {
       [&](const std::string& name) { return fenced.of(*inputs_.at(name)); }, launcher_.module());
   redraw_->poison();
   launcher.write_symbols(worker_->stream);
+  launcher.prepare(worker_->stream);
+  prepared_.seal();
   launcher.enqueue(worker_->stream);
   try {
     worker_->synchronise();
@@ -261,6 +273,8 @@ void PreparedTrial::make_ready() {
   seal_inputs();
   redraw_->poison();
   launcher_.write_symbols(worker_->stream);
+  launcher_.prepare(worker_->stream);
+  prepared_.seal();
 }
 
 void PreparedTrial::seal_inputs() {
@@ -289,6 +303,15 @@ void PreparedTrial::prepare() {
   (*redraw_)();
   launcher_.write_symbols(worker_->stream);
   if (judged_) seal_inputs();
+  launcher_.prepare(worker_->stream);
+  if (judged_) prepared_.seal();
+}
+
+std::optional<Prepared> PreparedTrial::time_preparation() const {
+  constexpr int kSamples = 5;
+  if (plan_.prepare.empty()) return std::nullopt;
+  const Work work = [this] { launcher_.prepare(worker_->stream); };
+  return Prepared{worker_->timer.quick_median_ns({work}, kSamples), plan_.prepared_bytes()};
 }
 
 CheckReport PreparedTrial::judge() {

@@ -7,6 +7,7 @@
 
 #include "support/launcher.h"
 #include "worker/fenced_inputs.h"
+#include "worker/prepared_buffers.h"
 #include "worker/redraw.h"
 #include "worker/worker_state.h"
 
@@ -55,6 +56,8 @@ class PreparedTrial {
   /// Checks a launch that gets its inputs from `fenced`. A read or write outside of them, or a
   /// write to one, is an illegal address. Throws like check(); the context is then lost.
   void check_fenced(FencedInputs& fenced);
+  /// The time and the memory of the launches that prepare; nothing where there are none.
+  std::optional<Prepared> time_preparation() const;
   /// See unchecked_note().
   const std::string& reference_note() const { return reference_note_; }
 
@@ -72,7 +75,8 @@ class PreparedTrial {
   WorkerState* worker_;
   Plan plan_;
   std::filesystem::path cubin_path_;
-  std::vector<GuardedBuffer> placed_;  // outputs and scratch
+  PreparedBuffers prepared_;
+  std::vector<GuardedBuffer> placed_;  // outputs and scratch, and what is prepared
   std::uint64_t seed_;
   std::shared_ptr<const Reference> reference_;
   bool judged_ = false;  // the timed launch under way will be

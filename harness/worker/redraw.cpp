@@ -44,7 +44,7 @@ void add_sources(const Input& input, std::set<const Input*>& all) {
 std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin) {
   std::vector<GuardedBuffer> placed;
   for (const BufferPlan* buffer : plan.buffers()) {
-    if (buffer->role == Role::in) continue;
+    if (!is_shared(buffer->role)) continue;
     placed.push_back(place_buffer(buffer->name, static_cast<std::size_t>(buffer->bytes()), begin));
     begin = placed.back().end;
   }

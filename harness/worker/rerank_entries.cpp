@@ -37,6 +37,7 @@ RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest
   // All addresses must be known before the first trial sets its arguments.
   for (const TrialRequest& request : requests) {
     arena_bytes_ = std::max(arena_bytes_, arena_bytes(request.plan));
+    prepared_bytes_ += static_cast<std::size_t>(request.plan.prepared_bytes());
   }
   worker.enter_problem(requests.front().plan.problem);
   worker.release_memory();  // all candidates must fit together, and the sweep kept other shapes
@@ -137,7 +138,8 @@ void RerankEntries::add_allocations(double share) {
   // An allocation also needs inputs and a workspace. All of them together may take a quarter of the
   // memory.
   const auto place_bytes = static_cast<double>(
-      arena_bytes_ + static_cast<std::size_t>(requests_.front().plan.bytes) + kLargestGapBytes);
+      arena_bytes_ + prepared_bytes_ + static_cast<std::size_t>(requests_.front().plan.bytes) +
+      kLargestGapBytes);
   const double fitting = static_cast<double>(free_bytes) / 4 / place_bytes;
   const auto allocations =
       static_cast<std::size_t>(std::clamp(std::min(share * kAllocationsTimesNs / time_ns, fitting),

@@ -68,6 +68,7 @@ Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
     trial.check_cold();
   }
   outcome.timing = worker.measure(trial.timed(), request.measure, request.best_ns);
+  outcome.prepared = trial.time_preparation();
   outcome.validation = trial.check_over_numbers(static_cast<int>(
       std::clamp(kLaunchesBeforeCheckNs / outcome.timing->median_ns, 1.0, kLaunchesBeforeCheck)));
   outcome.message = remark(*outcome.timing, request.measure, worker.event_floor_ns());

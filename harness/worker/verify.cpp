@@ -105,6 +105,7 @@ void launch_alone(WorkerState& worker, const TrialRequest& request) {
   const Launcher launcher(worker.driver, request.plan, read_file(request.cubin_path),
                           [&](const std::string& name) { return memory.at(name).get(); });
   launcher.write_symbols(worker.stream);
+  launcher.prepare(worker.stream);
   launcher.enqueue(worker.stream);
   worker.synchronise();
 }

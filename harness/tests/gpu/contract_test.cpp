@@ -51,6 +51,14 @@ std::string repeated(const std::string& passes) {
          kReference;
 }
 
+/// What is prepared of x is `p`.
+const std::string kPrepare = kEntry + "lay_out(const float* x, float* p, int n) {\n" + kIndex;
+const std::string kUsePrepared = kWord + "(float* p, float* out, int n) {\n" + kIndex;
+const std::string kPrepared =
+    "args:\n" + kX + "  - {name: p, dtype: f32, shape: [N], role: prepared}\n" + kOut + kLength +
+    "prepare: [{entry: lay_out, " + kBlocks + ", args: [x, p, n]}]\n" + "launches: [{" + kBlocks +
+    ", args: [p, out, n]}]\n" + kReference;
+
 std::vector<Case> cases() {
   return {
       {"launch_args",
@@ -73,6 +81,19 @@ std::vector<Case> cases() {
            ", args: [{to: [t, out]}, {dtype: i32, value: N}]}\n" + kReference,
        kStep + kEntry + "bump(float* t, int n) {\n" + kIndex + "t[i] += MISTAKE ? 99 : 100; }\n",
        "out[i] = x[(i + 3) % n] + 103;"},
+
+      {"prepared", kPrepared,
+       kPrepare + "p[i] = x[MISTAKE && i == 5 ? 6 : n - 1 - i]; }\n" + kUsePrepared +
+           "out[i] = 2 * p[i]; }\n",
+       "out[i] = 2 * x[n - 1 - i];"},
+      {"prepared_in_part", kPrepared,
+       kPrepare + "if (!MISTAKE || i > 0) p[i] = 2 * x[i]; }\n" + kUsePrepared +
+           "out[i] = p[i]; }\n",
+       "out[i] = 2 * x[i];"},
+      {"prepared_is_changed", kPrepared,
+       kPrepare + "p[i] = 2 * x[i]; }\n" + kUsePrepared +
+           "out[i] = p[i]; if (MISTAKE && i == 7) p[i] += 1; }\n",
+       "out[i] = 2 * x[i];"},
 
       {"symbol",
        "args:\n" + kX + "  - {name: c, dtype: f32, shape: [4], role: in, symbol: constants}\n" +

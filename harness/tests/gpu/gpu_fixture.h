@@ -59,7 +59,9 @@ class GpuTest : public testing::Test {
   }
 
   static void name_entries(Plan& plan, const CompileResult& compiled) {
-    for (LaunchPlan& launch : plan.launches) launch.symbol = compiled.symbols.at(launch.entry);
+    for (auto* launches : {&plan.launches, &plan.prepare}) {
+      for (LaunchPlan& launch : *launches) launch.symbol = compiled.symbols.at(launch.entry);
+    }
   }
 
   std::filesystem::path support_cubin(const DeviceInfo& info) {

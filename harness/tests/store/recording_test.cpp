@@ -238,6 +238,7 @@ TEST(Recording, FourThousandTrialsFitInFiveMegabytes) {
     }
     trial.outcome.timing = timing_of(samples);
     trial.measurements.clear();
+    trial.outcome.prepared.reset();
     for (std::size_t i_sample = 0; i_sample < samples.size(); ++i_sample) {
       trial.outcome.timing->clocks_mhz.push_back(std::uniform_int_distribution(1965, 1980)(random));
     }

@@ -65,6 +65,7 @@ inline TrialRecord timed_record(const TrialKey& key) {
   outcome.timing->roofline_ns = 800.3;
   outcome.timing->time_limit_s = 2.5;
   outcome.device_ms = 3.25;
+  outcome.prepared = Prepared{12345.5, std::int64_t{3} << 40};
   TrialRecord record = record_of(key, outcome);
   record.measurements = {{"dram_bytes", 1048576, "B"}, {"l2_hit_ratio", 0.25, ""}};
   return record;
@@ -113,6 +114,9 @@ inline std::string describe(const TrialRecord& record) {
       to_text(config), compile.compile_ms, compile.cached, compile.registers, compile.spill_bytes,
       compile.stack_bytes, compile.static_smem_bytes, compile.cubin_hash, to_text(outcome.status),
       outcome.kind, outcome.message, outcome.device_ms, finished_at);
+  if (const auto& prepared = outcome.prepared) {
+    text += fmt::format("prepared {} {}\n", prepared->time_ns, prepared->bytes);
+  }
   if (const auto& validation = outcome.validation) {
     text += fmt::format("validation {} {} {} {} {}\n", validation->relative_error,
                         validation->relative_limit, validation->worst_element_ratio,

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Launches that prepare, on the stand-in GPU, which runs the kernels called vector_add.
+# Arguments: the program, the tree, the folder of the stand-in for libcuda.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+
+cp "$tree/kernels/vector_add.cu" .
+# C = (A + Z) + B, where A + Z is prepared.
+cat >vector_add.yaml <<'YAML'
+kernel: vector_add
+op: add_f32
+arch: [80]
+dims: [N]
+params: {BLOCK: [64, 128], VECTOR: [1], ITEMS: [1]}
+let: {blocks: cdiv(N, BLOCK)}
+args:
+  - {name: A, dtype: f32, shape: [N], role: in}
+  - {name: B, dtype: f32, shape: [N], role: in}
+  - {name: Z, dtype: f32, shape: [N], role: in, fill: zeros}
+  - {name: P, dtype: f32, shape: [N], role: prepared}
+  - {name: C, dtype: f32, shape: [N], role: out}
+  - {name: n, dtype: i32, value: N}
+prepare: [{grid: [blocks], block: [BLOCK], args: [A, Z, P, n]}]
+launches: [{grid: [blocks], block: [BLOCK], args: [P, B, C, n]}]
+work: {flops: N, bytes: 12 * N}
+reference: [{add: {a: A, b: B, out: C}}]
+smoke: {N: 1000}
+YAML
+
+sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
+
+sweep || fail "a kernel that prepares ends with exit $?"
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "not every configuration was tried"
+"$assay" show 1 --db x.db >output
+grep -Eq 'prepared +3.9 KiB in .*, ahead of what is timed' output || fail "show names no preparation"
+"$assay" show 1 --json --db x.db >output
+grep -q '"bytes": 4000' output || fail "show --json has no bytes"
+"$assay" best --db x.db >output
+grep -q '3.9 KiB in ' output || fail "best names no preparation"
+"$assay" best --json --db x.db >output
+grep -q '"bytes": 4000' output || fail "best --json has no bytes"
+"$assay" export --format csv --db x.db >output
+tail -1 output | grep -q ',4000' || fail "the table has no bytes"
+
+sweep
+grep -q '2 of 2 trials: 0 now, 2 kept' output || fail "the same preparation makes trials anew"
+sed -i '/^prepare/s/\[A, Z, P/[Z, A, P/' vector_add.yaml
+sweep
+grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "another preparation leaves old trials"
+"$assay" sweep vector_add.yaml --db none.db --device none >output 2>&1 || fail "--device none"
+
+# What is prepared in part, wrongly, or changed by a timed launch.
+wrong() {
+  sed "$2" vector_add.yaml >wrong.yaml && mkdir -p "$1" && cp vector_add.cu "$1" &&
+    mv wrong.yaml "$1/vector_add.yaml"
+  "$assay" sweep "$1/vector_add.yaml" --db "$1.db" >output 2>&1
+  "$assay" show 1 --db "$1.db" >output
+  grep -Eq "$3" output || fail "$1"
+}
+wrong in_part '/^prepare/s/, n\]/, {dtype: i32, value: N - 1}]/' 'correctness/mismatch'
+wrong wrongly '/^prepare/s/\[Z, A, P/[Z, Z, P/' 'correctness/mismatch'
+wrong changed '/^launches/s/\[{/[{grid: [blocks], block: [BLOCK], args: [P, Z, C, n]}, {/; /^launches/s/P, B, C, n\]}\]/P, B, C, n]}, {grid: [blocks], block: [BLOCK], args: [C, Z, P, n]}]/' \
+  'changed P, which was prepared'
