@@ -314,8 +314,8 @@ TEST(Space, TablesDoNotChangeTheAnswer) {
   EXPECT_EQ(space.size().valid + total_removed(space.size()), raw);
 }
 
-// 10^18 points, and the constraint that removes them reads the last parameter: it never ended.
-TEST(Space, TooManyStepsAreRefused) {
+/// 10^18 points; valid are those whose digits' sum is below `limit`, which the last digit decides.
+Space eighteen_digits(int limit) {
   TestKernel kernel;
   std::string sum = "0";
   for (int i = 0; i < 18; ++i) {
@@ -323,8 +323,13 @@ TEST(Space, TooManyStepsAreRefused) {
     kernel.range(name, 0, 9);
     sum += " + " + name;
   }
-  kernel.constraint(sum + " < 0");
-  const Space space = space_of(kernel);
+  kernel.constraint(sum + " < " + std::to_string(limit));
+  return space_of(kernel);
+}
+
+// The walk over points that are all removed never ended.
+TEST(Space, TooManyStepsAreRefused) {
+  const Space space = eighteen_digits(0);
   const std::string message =
       "kernel test_kernel: after 1000000 partial configurations the end of the space is not near";
   EXPECT_THAT(usage_error([&] { space.size(1'000'000); }), HasSubstr(message));
@@ -333,15 +338,7 @@ TEST(Space, TooManyStepsAreRefused) {
 }
 
 TEST(Space, AWalkThatIsGivenATimeEndsThereAndCanBeRepeated) {
-  TestKernel kernel;
-  std::string sum = "0";
-  for (int i = 0; i < 18; ++i) {
-    const std::string name = "P" + std::to_string(i);
-    kernel.range(name, 0, 9);
-    sum += " + " + name;
-  }
-  kernel.constraint(sum + " < 2");
-  const Space space = space_of(kernel);
+  const Space space = eighteen_digits(2);
   const Space::Size size = space.size(kMaxSpaceSteps, 0.05);
   ASSERT_TRUE(size.end_step);
   EXPECT_LT(*size.end_step, kMaxSpaceSteps);

@@ -12,11 +12,8 @@ using testing::IsEmpty;
 
 /// A product and a GELU, with these baselines.
 KernelSpec with_baseline(const std::string& baseline) {
-  const TempFolder folder;
-  folder.write("chain.cu", "");
-  folder.write("below/mine.cu", "");
-  return load_kernel(folder.write(
-      "chain.yaml",
+  return load_text(
+      "chain",
       "kernel: chain\nop: chain\narch: [80]\ndims: [M, N, K]\nparams: {BLOCK: [64]}\nargs:\n"
       "  - {name: A, dtype: bf16, shape: [M, K], role: in}\n"
       "  - {name: B, dtype: bf16, shape: [N, K], role: in}\n"
@@ -25,7 +22,8 @@ KernelSpec with_baseline(const std::string& baseline) {
       "launches: [{grid: [1], block: [BLOCK]}]\nwork: {flops: 0, bytes: 0}\nreference:\n"
       "  - gemm: {a: A, b: B, transpose_b: true, out: X}\n"
       "  - gelu: {x: X, tanh: true, out: C}\n" +
-          baseline + "smoke: {M: 2, N: 3, K: 4}\n"));
+          baseline + "smoke: {M: 2, N: 3, K: 4}\n",
+      {"below/mine.cu"});
 }
 
 constexpr const char* kChain =
@@ -62,17 +60,15 @@ TEST(Baseline, HasANameAndSteps) {
 TEST(Baseline, MayBeNone) { EXPECT_THAT(with_baseline("baseline: []\n").baseline, IsEmpty()); }
 
 TEST(Baseline, TakesStacksOfMatrices) {
-  const TempFolder folder;
-  folder.write("stack.cu", "");
-  const KernelSpec kernel = load_kernel(
-      folder.write("stack.yaml",
-                   "kernel: stack\nop: stack\narch: [80]\ndims: [M]\nargs:\n"
-                   "  - {name: A, dtype: f16, shape: [8, M, 4], role: in}\n"
-                   "  - {name: B, dtype: f16, shape: [8, 4, M], role: in}\n"
-                   "  - {name: C, dtype: f16, shape: [8, M, M], role: out}\n"
-                   "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\n"
-                   "reference: [{add: {a: A, b: A, out: C}}]\n"
-                   "baseline: [{batched: [{cublaslt: {a: A, b: B, out: C}}]}]\nsmoke: {M: 4}\n"));
+  const KernelSpec kernel =
+      load_text("stack",
+                "kernel: stack\nop: stack\narch: [80]\ndims: [M]\nargs:\n"
+                "  - {name: A, dtype: f16, shape: [8, M, 4], role: in}\n"
+                "  - {name: B, dtype: f16, shape: [8, 4, M], role: in}\n"
+                "  - {name: C, dtype: f16, shape: [8, M, M], role: out}\n"
+                "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\n"
+                "reference: [{add: {a: A, b: A, out: C}}]\n"
+                "baseline: [{batched: [{cublaslt: {a: A, b: B, out: C}}]}]\nsmoke: {M: 4}\n");
   EXPECT_EQ(kernel.baseline[0].steps[0].operation, "cublaslt");
 }
 

@@ -79,11 +79,8 @@ TEST(LoadKernel, ReadsAnchorsFoldedLinesAndChains) {
 
 /// A kernel whose launch has the key.
 KernelSpec with_launch(const std::string& key) {
-  const TempFolder folder;
-  folder.write("add.cu", "");
-  folder.write("below/x.h", "");
-  return load_kernel(folder.write(
-      "add.yaml",
+  return load_text(
+      "add",
       "kernel: add\nop: add_f32\narch: [80]\ndims: [N]\n"
       "params: {BLOCK: [64], T: [float, half]}\nargs:\n"
       "  - {name: A, dtype: f32, shape: [N], role: in}\n"
@@ -91,7 +88,8 @@ KernelSpec with_launch(const std::string& key) {
       "launches:\n  - grid: [1]\n    block: [BLOCK]\n    " +
           key +
           "\n"
-          "work: {flops: 0, bytes: 0}\nreference: [{relu: {x: A, out: C}}]\nsmoke: {N: 3}\n"));
+          "work: {flops: 0, bytes: 0}\nreference: [{relu: {x: A, out: C}}]\nsmoke: {N: 3}\n",
+      {"below/x.h"});
 }
 
 TEST(LoadKernel, AnEntryIsAsCppNamesIt) {

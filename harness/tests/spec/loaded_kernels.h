@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -35,31 +36,36 @@ inline const BufferSpec& buffer(const KernelSpec& kernel, std::string_view name)
   return std::get<BufferSpec>(arg(kernel, name).form);
 }
 
+/// A contract of this text, beside its source and `others`, all of them empty.
+inline KernelSpec load_text(const std::string& name, const std::string& text,
+                            std::initializer_list<const char*> others = {}) {
+  const TempFolder folder;
+  folder.write(name + ".cu", "");
+  for (const char* other : others) folder.write(other, "");
+  return load_kernel(folder.write(name + ".yaml", text));
+}
+
 /// The contract of gemm_mma with one text replaced, or two.
 inline KernelSpec edited(std::string_view from, std::string_view to,
                          std::string_view second_from = "", std::string_view second_to = "") {
-  const TempFolder folder;
   std::string text = read_file(spec_tests() / "kernels/gemm_mma.yaml");
   EXPECT_NE(text.find(from), std::string::npos) << from;
   replace_all(text, from, to);
   if (!second_from.empty()) replace_all(text, second_from, second_to);
-  folder.write("gemm_mma.cu", "");
-  return load_kernel(folder.write("gemm_mma.yaml", text));
+  return load_text("gemm_mma", text);
 }
 
 /// add_chain with other lines in place of its reference and parameters.
 inline KernelSpec with_reference(const std::string& reference, const std::string& params = "",
                                  const std::string& more_args = "") {
-  const TempFolder folder;
-  folder.write("chain.cu", "");
-  folder.write("below/ref.cu", "");
-  return load_kernel(folder.write(
-      "chain.yaml",
+  return load_text(
+      "chain",
       "kernel: chain\nop: chain\narch: [80]\ndims: [M, N]\n" + params +
           "args:\n  - {name: A, dtype: bf16, shape: [M, N], role: in}\n" + more_args +
           "  - {name: C, dtype: bf16, shape: [M], role: out, init: zero}\n"
           "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\nreference:\n" +
-          reference + "smoke: {M: 2, N: 3}\n"));
+          reference + "smoke: {M: 2, N: 3}\n",
+      {"below/ref.cu"});
 }
 
 }  // namespace assay
