@@ -42,7 +42,11 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
     const std::string text = read_file(file);
     check_json(text, file.string());
     const auto json = nlohmann::json::parse(text);
-    return json.at("ceilings").get<Ceilings>();
+    try {
+      return message::decode<Ceilings>(json.at("ceilings"));
+    } catch (const Error&) {
+      return std::nullopt;
+    }
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   } catch (const UsageError&) {
@@ -52,7 +56,7 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
 
 void save_ceilings(const DeviceInfo& device, const Ceilings& ceilings) {
   const nlohmann::json json{
-      {"device", device.name}, {"driver", device.driver}, {"ceilings", ceilings}};
+      {"device", device.name}, {"driver", device.driver}, {"ceilings", message::encode(ceilings)}};
   const fs::path file = file_of(device);
   std::error_code error;
   fs::create_directories(file.parent_path(), error);

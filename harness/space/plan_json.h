@@ -36,52 +36,14 @@ struct nlohmann::adl_serializer<assay::OptionValue> {
 
 namespace assay {
 
-inline void to_json(nlohmann::json& target, Role role) { target = name_of(roles(), role); }
-inline void from_json(const nlohmann::json& source, Role& role) {
-  role = row_of(roles(), "role", source.get_ref<const std::string&>()).id;
-}
 inline void to_json(nlohmann::json& target, DType dtype) { target = to_text(dtype); }
 inline void from_json(const nlohmann::json& source, DType& dtype) {
   dtype = read_word(source, parse_dtype);
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferPlan, name, dtype, shape, role, generator, arguments,
-                                   zeroed, copy_of, symbol, checked, check_sorted, check_sum,
-                                   made_of, file)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScalarPlan, name, dtype, value, is_seed)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TensorMapPlan, name, of, box, swizzle_bytes)
-
-inline void to_json(nlohmann::json& target, const ArgPlan& arg) {
-  std::visit([&](const auto& form) { target = form; }, arg);
-  target["form"] = arg.index();
-}
-
-inline void from_json(const nlohmann::json& source, ArgPlan& arg) {
-  switch (source.at("form").get<int>()) {
-    case 0:
-      arg = source.get<BufferPlan>();
-      return;
-    case 1:
-      arg = source.get<ScalarPlan>();
-      return;
-    case 2:
-      arg = source.get<TensorMapPlan>();
-      return;
-  }
-  throw Error(fmt::format("a plan's argument has no form {}", source["form"].dump()));
-}
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchPlan, entry, grid, block, cluster, smem_bytes, early, args,
-                                   symbol)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args, launch,
-                                   sum_length)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferencePlan, operation, operands, options, kernel, round, file,
-                                   sum_length)
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselinePlan, name, steps)
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, kernel, problem, config, args, launches, reference, fills,
-                                   prepare, relative_tolerance, element_tolerance,
-                                   absolute_tolerance, deterministic, flops, bytes, baselines)
+void to_json(nlohmann::json& target, const ReferencePlan& plan);
+void from_json(const nlohmann::json& source, ReferencePlan& plan);
+void to_json(nlohmann::json& target, const Plan& plan);
+void from_json(const nlohmann::json& source, Plan& plan);
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "device/fixtures.h"
+#include "space/plan_json.h"
 
 namespace assay {
 namespace {
