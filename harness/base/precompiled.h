@@ -15,3 +15,9 @@
 #include <string>
 #include <variant>
 #include <vector>
+
+// json_definitions.cpp has the code of these once for the whole program.
+extern template class nlohmann::basic_json<>;
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+extern template class nlohmann::detail::serializer<nlohmann::json>;
+extern template class nlohmann::detail::serializer<nlohmann::ordered_json>;

@@ -1,0 +1,15 @@
+#pragma once
+
+// Headers that nearly every test includes and that we never edit. They are parsed once for all
+// tests.
+
+#include "base/precompiled.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+#include <set>
+#include <sstream>
+#include <thread>
