@@ -24,7 +24,7 @@ class TrialRunner {
   const DeviceInfo& info() const;
 
   /// Loads the harness's own kernels (fills, comparisons, L2 flush, stream hold), which the parent
-  /// compiled from support/support.cu for this GPU. Also takes the ceilings, by which a time can be
+  /// compiled from support.cu for this GPU. Also takes the ceilings, by which a time can be
   /// implausible. Call it once, before anything below.
   void setup(const std::filesystem::path& support_cubin, const std::optional<Ceilings>& ceilings);
 

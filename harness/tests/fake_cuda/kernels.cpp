@@ -1,4 +1,4 @@
-// The host's versions of support/support.cu and of the kernels that the tests run. They agree with
+// The host's versions of support.cu and of the kernels that the tests run. They agree with
 // the device's in what they promise, not in every bit: the inputs are other random numbers.
 #include <algorithm>
 #include <bit>

@@ -1,0 +1,152 @@
+// The operations of references compute in fp64, whatever they read and make: speed is no matter,
+// and their own error is below any that is looked for.
+
+// Mirrors Strided in support_kernels.h. Without data it reads as `otherwise`.
+struct Strided {
+  const void* data;
+  i64 first, row_step, column_step;
+  int dtype;
+};
+
+__device__ double load(const Strided& from, i64 row, i64 column, double otherwise) {
+  if (!from.data) return otherwise;
+  return load(from.dtype, from.data, from.first + row * from.row_step + column * from.column_step);
+}
+
+// The order of assay::Pointwise.
+enum Pointwise { kCopy, kAdd, kMultiply, kRelu, kSilu, kGelu, kGeluTanh, kGate };
+
+__device__ double silu(double x) { return x / (1 + exp(-x)); }
+
+__device__ double pointwise(int function, double a, double b) {
+  switch (function) {
+    case kAdd:
+      return a + b;
+    case kMultiply:
+      return a * b;
+    case kRelu:
+      return a > 0 ? a : 0;
+    case kSilu:
+      return silu(a);
+    case kGelu:  // by erfc, since 1 + erf loses all digits of a large negative a
+      return 0.5 * a * erfc(-a * 0.70710678118654752);
+    case kGeluTanh:  // 1 + tanh(u) = 2 / (1 + exp(-2u))
+      return a / (1 + exp(-1.5957691216057308 * (a + 0.044715 * a * a * a)));
+    case kGate:
+      return silu(a) * b;
+    default:
+      return a;
+  }
+}
+
+extern "C" __global__ void assay_pointwise(int function, Strided a, Strided b, int dtype, void* out,
+                                           i64 rows, i64 columns) {
+  for (i64 i = first_index(); i < rows * columns; i += stride()) {
+    const i64 row = i / columns, column = i % columns;
+    store(dtype, out, i, pointwise(function, load(a, row, column, 0), load(b, row, column, 0)));
+  }
+}
+
+// Adds over the block; every thread gets the sum.
+__device__ double block_sum(double value) {
+  __shared__ double partial[kThreads];
+  __syncthreads();
+  partial[threadIdx.x] = value;
+  for (int step = kThreads / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (threadIdx.x < step) partial[threadIdx.x] += partial[threadIdx.x + step];
+  }
+  __syncthreads();
+  return partial[0];
+}
+
+__device__ double block_max(double value) {
+  __shared__ double partial[kThreads];
+  __syncthreads();
+  partial[threadIdx.x] = value;
+  for (int step = kThreads / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (threadIdx.x < step) {
+      partial[threadIdx.x] = fmax(partial[threadIdx.x], partial[threadIdx.x + step]);
+    }
+  }
+  __syncthreads();
+  return partial[0];
+}
+
+// The order of assay::Rowwise.
+enum Rowwise { kRowSum, kSoftmax, kLayerNorm, kRmsNorm };
+
+// A block makes a row: of as many elements, or of one for the sum.
+extern "C" __global__ void assay_rowwise(int function, Strided x, Strided weight, Strided bias,
+                                         double epsilon, int dtype, void* out, i64 rows,
+                                         i64 columns) {
+  const double infinity = __longlong_as_double(0x7FF0000000000000ll);
+  for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
+    double sum = 0, largest = -infinity;
+    for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
+      const double value = load(x, row, i, 0);
+      sum += value;
+      largest = fmax(largest, value);
+    }
+    sum = block_sum(sum);
+    if (function == kRowSum) {
+      if (threadIdx.x == 0) store(dtype, out, row, sum);
+      continue;
+    }
+    largest = block_max(largest);
+    const double mean = function == kLayerNorm ? sum / columns : 0;
+    double other = 0;  // of powers, or of squares
+    for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
+      const double value = load(x, row, i, 0);
+      other += function == kSoftmax ? exp(value - largest) : (value - mean) * (value - mean);
+    }
+    other = block_sum(other);
+    for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
+      const double value = load(x, row, i, 0);
+      const double made = function == kSoftmax ? exp(value - largest) / other
+                                               : (value - mean) / sqrt(other / columns + epsilon);
+      store(dtype, out, row * columns + i, made * load(weight, 0, i, 1) + load(bias, 0, i, 0));
+    }
+  }
+}
+
+// Row `row` of the output is the sum of `top` rows of x, each with its weight. Which rows, the index
+// says, or they are the next ones. A row that x does not have is NaN.
+extern "C" __global__ void assay_gather_rows(Strided x, i64 x_rows, Strided index, Strided weight,
+                                             i64 top, int dtype, void* out, i64 rows,
+                                             i64 columns) {
+  for (i64 i = first_index(); i < rows * columns; i += stride()) {
+    const i64 row = i / columns, column = i % columns;
+    double sum = 0;
+    for (i64 t = 0; t < top; ++t) {
+      const i64 from = (i64)load(index, row, t, (double)(row * top + t));
+      sum += from < 0 || from >= x_rows
+                 ? __longlong_as_double(-1)
+                 : load(weight, row, t, 1) * load(x, from, column, 0);
+    }
+    store(dtype, out, i, sum);
+  }
+}
+
+// Row `row` of the output is the sum of the rows of x whose index is `row`, in their order.
+extern "C" __global__ void assay_scatter_rows(Strided x, i64 x_rows, Strided index, int dtype,
+                                              void* out, i64 rows, i64 columns) {
+  for (i64 i = first_index(); i < rows * columns; i += stride()) {
+    const i64 row = i / columns, column = i % columns;
+    double sum = 0;
+    for (i64 from = 0; from < x_rows; ++from) {
+      if ((i64)load(index, 0, from, 0) == row) sum += load(x, from, column, 0);
+    }
+    store(dtype, out, i, sum);
+  }
+}
+
+// As if every element had been kept in `rounded` for a while.
+extern "C" __global__ void assay_round(int rounded, int dtype, void* data, i64 n) {
+  for (i64 i = first_index(); i < n; i += stride()) {
+    u64 kept;
+    store(rounded, &kept, 0, load(dtype, data, i));
+    store(dtype, data, i, load(rounded, &kept, 0));
+  }
+}

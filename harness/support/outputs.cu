@@ -1,0 +1,181 @@
+// Outputs: poison before a launch; guard zones, comparison, sums and order after it.
+
+extern "C" __global__ void assay_poison(u32* words, i64 n) {
+  for (i64 i = first_index(); i < n; i += stride()) words[i] = kPoisonWord;
+}
+
+// Every byte of a guard zone must still be poison. *found becomes the largest ~distance of a
+// changed byte from the buffer; in the zone before the buffer it counts backwards. 0 means intact.
+extern "C" __global__ void assay_guard(const u8* zone, u64 bytes, int backwards, u64* found) {
+  for (u64 i = first_index(); i < bytes; i += stride()) {
+    const u8* byte = backwards ? zone + (bytes - 1 - i) : zone + i;
+    const u8 expected = (u64)byte % 2 == 0 ? (u8)(kPoisonHalf & 0xFF) : (u8)(kPoisonHalf >> 8);
+    if (*byte != expected) atomicMax(found, ~i);
+  }
+}
+
+// Mirrors Comparison in support_kernels.h. "not_" fields hold ~index, so that zeroed memory means
+// "none" and the first index is the largest.
+struct Comparison {
+  u64 compared;
+  u64 unwritten;
+  u64 not_first_unwritten;
+  u64 bad;
+  u64 not_first_bad;
+  double squared_error;
+  double squared_reference;
+  double worst_ratio;
+};
+
+__device__ u64 larger(u64 a, u64 b) { return a > b ? a : b; }
+
+// A NaN or an infinity counts as this error, so that the sums stay finite.
+constexpr double kErrorCap = 1e30;
+
+// Integers are compared bit by bit, with a reference of the same dtype.
+extern "C" __global__ void assay_compare(int dtype, const void* out, int reference_dtype,
+                                         const void* reference, i64 n, double factor, double floor,
+                                         Comparison* result) {
+  __shared__ Comparison partial[kThreads];
+  Comparison mine = {};
+  const bool integer = dtype >= kI32;
+  const int size = size_bytes(dtype);
+  for (i64 i = first_index(); i < n; i += stride()) {
+    ++mine.compared;
+    const u64 bits = load_bits(size, out, i);
+    const bool equal = integer && bits == load_bits(size, reference, i);
+    if (is_poison(size, bits) && !equal) {
+      ++mine.unwritten;
+      mine.not_first_unwritten = larger(mine.not_first_unwritten, ~(u64)i);
+      continue;
+    }
+    const double expected = load(reference_dtype, reference, i);
+    const double bound = factor * fabs(expected) + floor;
+    double error = fabs(load(dtype, out, i) - expected);
+    // `!(error <= bound)` and not `error > bound`: a NaN is neither.
+    if (integer ? !equal : !(error <= bound)) {
+      ++mine.bad;
+      mine.not_first_bad = larger(mine.not_first_bad, ~(u64)i);
+    }
+    if (!(error <= kErrorCap)) error = kErrorCap;
+    mine.squared_error += error * error;
+    mine.squared_reference += expected * expected;
+    if (error > 0) {
+      mine.worst_ratio =
+          fmax(mine.worst_ratio, bound > 0 ? fmin(error / bound, kErrorCap) : kErrorCap);
+    }
+  }
+  partial[threadIdx.x] = mine;
+  for (int step = kThreads / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= step) continue;
+    Comparison& a = partial[threadIdx.x];
+    const Comparison& b = partial[threadIdx.x + step];
+    a.compared += b.compared;
+    a.unwritten += b.unwritten;
+    a.not_first_unwritten = larger(a.not_first_unwritten, b.not_first_unwritten);
+    a.bad += b.bad;
+    a.not_first_bad = larger(a.not_first_bad, b.not_first_bad);
+    a.squared_error += b.squared_error;
+    a.squared_reference += b.squared_reference;
+    a.worst_ratio = fmax(a.worst_ratio, b.worst_ratio);
+  }
+  if (threadIdx.x != 0) return;
+  const Comparison& all = partial[0];
+  atomicAdd(&result->compared, all.compared);
+  atomicAdd(&result->unwritten, all.unwritten);
+  atomicMax(&result->not_first_unwritten, all.not_first_unwritten);
+  atomicAdd(&result->bad, all.bad);
+  atomicMax(&result->not_first_bad, all.not_first_bad);
+  atomicAdd(&result->squared_error, all.squared_error);
+  atomicAdd(&result->squared_reference, all.squared_reference);
+  // The bits of doubles that are not negative are ordered like the doubles.
+  atomicMax(reinterpret_cast<u64*>(&result->worst_ratio),
+            (u64)__double_as_longlong(all.worst_ratio));
+}
+
+extern "C" __global__ void assay_sum_squares(int dtype, const void* data, i64 n, double* sum) {
+  double total = 0;
+  for (i64 i = first_index(); i < n; i += stride()) {
+    const double value = load(dtype, data, i);
+    total += value * value;
+  }
+  for (int step = 16; step > 0; step /= 2) total += __shfl_down_sync(~0u, total, step);
+  if (threadIdx.x % 32 == 0) atomicAdd(sum, total);
+}
+
+__device__ u64 integer_bits(int dtype, const void* data, i64 i) {
+  const int unused = 64 - 8 * size_bytes(dtype);
+  const u64 bits = load_bits(size_bytes(dtype), data, i) << unused;
+  return is_signed(dtype) ? (u64)((i64)bits >> unused) : bits >> unused;
+}
+
+// Adds to the double at `sum`, or to the 64-bit word where the elements are integers.
+extern "C" __global__ void assay_sum(int dtype, const void* data, i64 n, void* sum) {
+  const bool integer = dtype >= kI32;
+  double total = 0;
+  u64 integers = 0;
+  for (i64 i = first_index(); i < n; i += stride()) {
+    if (integer) {
+      integers += integer_bits(dtype, data, i);
+    } else {
+      total += load(dtype, data, i);
+    }
+  }
+  if (integer) {
+    atomicAdd(reinterpret_cast<u64*>(sum), integers);
+  } else {
+    atomicAdd(reinterpret_cast<double*>(sum), total);
+  }
+}
+
+// What is sorted are 64-bit keys in the order of the elements, at a power of two of places. Those
+// behind the n elements hold the largest key.
+constexpr u64 kSign = 1ull << 63;
+
+extern "C" __global__ void assay_sort_keys(int dtype, const void* data, i64 n, u64* keys,
+                                           i64 places) {
+  for (i64 i = first_index(); i < places; i += stride()) {
+    u64 key = ~0ull;
+    if (i < n && dtype >= kI32) {
+      key = integer_bits(dtype, data, i) ^ (is_signed(dtype) ? kSign : 0);
+    } else if (i < n) {
+      const bool unwritten = is_poison(size_bytes(dtype), load_bits(size_bytes(dtype), data, i));
+      const u64 bits = unwritten ? (u64)kPoisonWord << 32 | kPoisonWord
+                                 : (u64)__double_as_longlong(load(dtype, data, i));
+      key = bits & kSign ? ~bits : bits | kSign;
+    }
+    keys[i] = key;
+  }
+}
+
+// A step of a bitonic sort: runs of `run` keys, every second one descending, come nearer to their
+// order.
+extern "C" __global__ void assay_sort_step(u64* keys, i64 places, i64 run, i64 distance) {
+  for (i64 i = first_index(); i < places; i += stride()) {
+    const i64 other = i ^ distance;
+    const u64 a = keys[i], b = keys[other];
+    if (other < i || (a > b) != ((i & run) == 0)) continue;
+    keys[i] = b;
+    keys[other] = a;
+  }
+}
+
+// Makes the keys f64, i64 or u64 again.
+extern "C" __global__ void assay_sort_values(int dtype, u64* keys, i64 n) {
+  for (i64 i = first_index(); i < n; i += stride()) {
+    const u64 key = keys[i];
+    if (dtype >= kI32) {
+      keys[i] = key ^ (is_signed(dtype) ? kSign : 0);
+    } else {
+      keys[i] = key & kSign ? key ^ kSign : ~key;
+    }
+  }
+}
+
+// out[j] = data[first + j * step], j < count: what the host needs to compute one element itself.
+extern "C" __global__ void assay_gather(int dtype, const void* data, i64 first, i64 step, i64 count,
+                                        double* out) {
+  for (i64 j = first_index(); j < count; j += stride())
+    out[j] = load(dtype, data, first + j * step);
+}
