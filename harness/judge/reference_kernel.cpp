@@ -176,6 +176,11 @@ std::map<std::string, ReferenceOutput> run_reference_kernel(
     output.arithmetic = arithmetic_of(kernel);
     output.memory = std::move(written.memory);
   }
+  // A kernel can read memory that was given back. It must not find a copy there.
+  for (const Written& copy : first.written) {
+    poison(driver, copy.buffer.begin, copy.buffer.end - copy.buffer.begin, stream);
+  }
+  driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
   return outputs;
 }
 
