@@ -108,18 +108,14 @@ std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cub
   return entries;
 }
 
-std::vector<VariableSection> variables_of(std::string_view cubin) {
-  std::map<std::uint64_t, VariableSection> found;  // by section
+std::vector<std::string> variables_of(std::string_view cubin) {
+  std::vector<std::string> variables;
   for_each_variable(sections_of(cubin),
-                    [&](const Elf64_Sym& symbol, std::string name, const Section& section) {
+                    [&](const Elf64_Sym&, std::string name, const Section& section) {
                       if (section.name != kZeroed && section.name != kInitialised) return;
-                      VariableSection& variables = found[symbol.st_shndx];
-                      variables.bytes = section.header.sh_size;
-                      variables.variables.push_back({std::move(name), symbol.st_value});
+                      variables.push_back(std::move(name));
                     });
-  std::vector<VariableSection> list;
-  for (auto& [index, variables] : found) list.push_back(std::move(variables));
-  return list;
+  return variables;
 }
 
 std::map<std::string, std::int64_t> constants_of(std::string_view cubin) {

@@ -13,20 +13,10 @@ namespace assay {
 /// behind the array.
 std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cubin);
 
-/// A piece of memory that comes with a cubin, that its kernels can write, and that outlives a
-/// launch. It lies in one piece wherever it is loaded.
-struct VariableSection {
-  struct Variable {
-    std::string name;
-    std::uint64_t offset = 0;
-  };
-  std::uint64_t bytes = 0;
-  std::vector<Variable> variables;  // at least one
-};
-
-/// Where the variables of a cubin are. Constants of the source are among them, for they lie in the
-/// same memory; `__constant__` memory is not.
-std::vector<VariableSection> variables_of(std::string_view cubin);
+/// The variables that come with a cubin, that its kernels can write, and that outlive a launch, as
+/// the driver knows them. Constants of the source are among them, for they lie in the same memory;
+/// `__constant__` memory is not.
+std::vector<std::string> variables_of(std::string_view cubin);
 
 /// The `__constant__` variables of a cubin, each with its size in bytes.
 std::map<std::string, std::int64_t> constants_of(std::string_view cubin);

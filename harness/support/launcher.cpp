@@ -15,6 +15,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kMostNames = 4;
+constexpr std::size_t kMostPaddingBytes = 256;
 
 Failure refused(const std::string& message) { return {Status::runtime, "launch", message}; }
 
@@ -151,7 +152,7 @@ Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cu
       module_(loaded ? std::move(loaded)
                      : std::make_shared<const Module>(load_module(driver, cubin))) {
   bind(driver, plan, address_of);
-  for (const VariableSection& section : variables_of(cubin)) variables_.push_back(find(section));
+  variables_ = find(variables_of(cubin));
   std::map<std::string, std::int64_t> most_smem_bytes;  // the attribute belongs to the entry
   for (const auto* launches : {&plan.launches, &plan.prepare}) {
     for (const LaunchPlan& launch : *launches) {
@@ -268,27 +269,49 @@ Launcher::Launch Launcher::set_up(const LaunchPlan& plan, std::int64_t most_smem
   return launch;
 }
 
-ModuleMemory Launcher::find(const VariableSection& section) const {
-  const auto& [name, offset] = section.variables.front();
-  CUdeviceptr data = 0;
-  std::size_t bytes = 0;
-  const CUresult found = driver_->cuModuleGetGlobal(&data, &bytes, module_->get(), name.c_str());
-  if (found == CUDA_ERROR_NOT_FOUND) {
-    throw refused(
-        fmt::format("nothing says where the variable {} of the compiled kernel is, so "
-                    "nothing could tell whether launches change it",
-                    name));
+/// The driver places each variable by itself, on an H200 at multiples of 256 bytes, and
+/// `__constant__` ones among them. What pads two variables is taken as theirs: a kernel could keep
+/// something there.
+std::vector<ModuleMemory> Launcher::find(const std::vector<std::string>& variables) const {
+  struct Piece {
+    CUdeviceptr begin, end;
+    std::string name;
+  };
+  std::vector<Piece> pieces;
+  for (const std::string& name : variables) {
+    CUdeviceptr data = 0;
+    std::size_t bytes = 0;
+    const CUresult found = driver_->cuModuleGetGlobal(&data, &bytes, module_->get(), name.c_str());
+    if (found == CUDA_ERROR_NOT_FOUND) {
+      throw refused(
+          fmt::format("nothing says where the variable {} of the compiled kernel is, so "
+                      "nothing could tell whether launches change it",
+                      name));
+    }
+    driver_->check(found, "cuModuleGetGlobal");
+    pieces.push_back({data / 8 * 8, (data + bytes + 7) / 8 * 8, name});
   }
-  driver_->check(found, "cuModuleGetGlobal");
-  std::vector<std::string> names;
-  for (const auto& variable : section.variables) names.push_back(variable.name);
-  if (names.size() > kMostNames) {
-    names.resize(kMostNames);
-    names.push_back("...");
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
+
+  std::vector<ModuleMemory> found;
+  std::size_t num_names = 0;  // of the last in `found`
+  for (const Piece& piece : pieces) {
+    const auto is_between = [&](const Copy& symbol) {
+      return symbol.to >= found.back().data && symbol.to < piece.begin;
+    };
+    if (found.empty() || piece.begin > found.back().data + found.back().bytes + kMostPaddingBytes ||
+        std::any_of(symbols_.begin(), symbols_.end(), is_between)) {
+      found.push_back({piece.begin, piece.end - piece.begin, piece.name});
+      num_names = 1;
+      continue;
+    }
+    ModuleMemory& last = found.back();
+    last.bytes = std::max<std::size_t>(last.bytes, piece.end - last.data);
+    if (++num_names <= kMostNames) last.names += ", " + piece.name;
+    if (num_names == kMostNames + 1) last.names += ", ...";
   }
-  // What lies in front of it, up to the 8 bytes, was loaded with it.
-  const CUdeviceptr begin = data - offset;
-  return {begin / 8 * 8, section.bytes + begin % 8, fmt::format("{}", fmt::join(names, ", "))};
+  return found;
 }
 
 void Launcher::write_symbols(CUstream stream) const {

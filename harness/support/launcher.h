@@ -74,7 +74,7 @@ class Launcher {
   CUdeviceptr find_symbol(const BufferPlan& buffer) const;
   Launch set_up(const LaunchPlan& plan, std::int64_t most_smem_bytes, bool is_first);
   void enqueue(const std::vector<Launch>& launches, CUstream stream) const;
-  ModuleMemory find(const VariableSection& section) const;
+  std::vector<ModuleMemory> find(const std::vector<std::string>& variables) const;
 
   const Driver* driver_;
   std::shared_ptr<const Module> module_;

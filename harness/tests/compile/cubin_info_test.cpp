@@ -66,19 +66,10 @@ TEST(CubinInfo, KnowsEveryEntryAndTheSizesOfItsParameters) {
 TEST(CubinInfo, KnowsTheVariablesThatKernelsCanWrite) {
   const TempFolder folder;
   for (const char* arch : {"80", "90a"}) {
-    std::vector<std::string> names;
-    std::uint64_t bytes = 0;
-    for (const VariableSection& section : variables_of(cubin_of(folder, arch, kVariables))) {
-      bytes += section.bytes;
-      for (const auto& [name, offset] : section.variables) {
-        EXPECT_LT(offset, section.bytes) << name;
-        names.push_back(name);
-      }
-    }
-    EXPECT_THAT(names, UnorderedElementsAre("counter", "table", HasSubstr("hidden"),
-                                            HasSubstr("calls"), HasSubstr("sizes")))
+    EXPECT_THAT(variables_of(cubin_of(folder, arch, kVariables)),
+                UnorderedElementsAre("counter", "table", HasSubstr("hidden"), HasSubstr("calls"),
+                                     HasSubstr("sizes")))
         << arch;
-    EXPECT_GE(bytes, 4 + 12 + 16 + 4 + 12) << arch;
     EXPECT_THAT(variables_of(cubin_of(folder, arch)), IsEmpty()) << arch;
   }
 }
