@@ -17,6 +17,7 @@ struct Case {
   std::string source;                                     // of the kernel
   std::string reference = {};                             // of ref.cu: the body of ref
   std::string parameters = "const float* x, float* out";  // of ref
+  std::string wrong = "mismatch";                         // what the mistake is
 };
 
 std::ostream& operator<<(std::ostream& stream, const Case& each) { return stream << each.name; }
@@ -89,11 +90,11 @@ std::vector<Case> cases() {
       {"prepared_in_part", kPrepared,
        kPrepare + "if (!MISTAKE || i > 0) p[i] = 2 * x[i]; }\n" + kUsePrepared +
            "out[i] = p[i]; }\n",
-       "out[i] = 2 * x[i];"},
+       "out[i] = 2 * x[i];", "const float* x, float* out", "unwritten"},
       {"prepared_is_changed", kPrepared,
        kPrepare + "p[i] = 2 * x[i]; }\n" + kUsePrepared +
            "out[i] = p[i]; if (MISTAKE && i == 7) p[i] += 1; }\n",
-       "out[i] = 2 * x[i];"},
+       "out[i] = 2 * x[i];", "const float* x, float* out", "input_modified"},
 
       {"symbol",
        "args:\n" + kX + "  - {name: c, dtype: f32, shape: [4], role: in, symbol: constants}\n" +
@@ -254,7 +255,7 @@ class Contract : public test::RunnerTest, public testing::WithParamInterface<Cas
 
 TEST_P(Contract, ARightKernelPassesAndAWrongOneFails) {
   const Outcome right = run(GetParam(), false);
-  expect_only_right_passes(right, run(GetParam(), true));
+  expect_only_right_passes(right, run(GetParam(), true), GetParam().wrong);
 }
 
 /// Without a GPU.

@@ -127,10 +127,11 @@ class RunnerTest : public GpuTest {
   }
 
   /// One word of a contract at work: the kernel that uses it well, and the one with a mistake.
-  static void expect_only_right_passes(const Outcome& right, const Outcome& wrong) {
+  static void expect_only_right_passes(const Outcome& right, const Outcome& wrong,
+                                       const std::string& mistake = "mismatch") {
     EXPECT_EQ(right.status, Status::correct) << right.kind << ": " << right.message;
     EXPECT_EQ(wrong.status, Status::correctness) << wrong.message;
-    EXPECT_EQ(wrong.kind, "mismatch") << wrong.message;
+    EXPECT_EQ(wrong.kind, mistake) << wrong.message;
   }
 
   std::unique_ptr<TrialRunner> runner_;
