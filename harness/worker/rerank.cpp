@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -52,14 +53,18 @@ constexpr double kEnergySeconds = 0.25;
 /// The rounds of a re-rank, and what comes after them.
 class Race {
  public:
-  /// `top` candidates stay for all rounds. `share` of the whole rests is taken.
-  Race(WorkerState& worker, RerankEntries& runnables, Preparation preparation, std::size_t top,
-       double share)
-      : worker_(worker), entries_(runnables), preparation_(preparation), top_(top), share_(share) {}
+  /// `share` of the whole rests is taken.
+  Race(WorkerState& worker, RerankEntries& runnables, Preparation preparation,
+       const RerankSpec& spec, double share)
+      : worker_(worker),
+        entries_(runnables),
+        preparation_(preparation),
+        spec_(spec),
+        share_(share) {}
 
   /// Runs rounds until the spec and the precision are satisfied, as far as one worker of
   /// `num_workers` can satisfy them.
-  void run(const RerankSpec& spec, int num_workers);
+  void run(int num_workers);
   void measure_energy();
   /// The last checks: after many launches, on data of other kinds, and with inputs behind fences.
   void check_candidates();
@@ -74,7 +79,7 @@ class Race {
   WorkerState& worker_;
   RerankEntries& entries_;
   Preparation preparation_;
-  std::size_t top_;
+  const RerankSpec& spec_;
   double share_;
 };
 
@@ -111,9 +116,11 @@ void Race::run_round(int round, bool keep) {
 }
 
 /// Makes those drop out that are slower than the fastest by more than the margin, or by more than
-/// the A/A duplicate is off, if that is more.
+/// the A/A duplicate is off, if that is more. Where energy decides, a slower one may win.
 void Race::eliminate_all(bool last) {
-  double margin_ratio = kEliminationMargin;
+  double margin_ratio = spec_.objective == Objective::time
+                            ? kEliminationMargin
+                            : std::numeric_limits<double>::infinity();
   const RunnableEntry& leader = entries_.candidates.front();
   const RunnableEntry& duplicate = entries_.candidates.back();
   if (leader.timed() && duplicate.timed()) {
@@ -123,7 +130,8 @@ void Race::eliminate_all(bool last) {
   const auto most = [&](const EntryGroup& group, std::size_t top) {
     return last ? top : group.size();
   };
-  eliminate(entries_.candidates, most(entries_.candidates, top_), margin_ratio);
+  eliminate(entries_.candidates, most(entries_.candidates, static_cast<std::size_t>(spec_.top)),
+            margin_ratio);
   for (BaselineGroup& baseline : entries_.baselines) {
     eliminate(baseline.runnables, most(baseline.runnables, kLastAlgorithms), margin_ratio);
   }
@@ -173,7 +181,7 @@ double Race::interval_ratio() const {
   return widest;
 }
 
-void Race::run(const RerankSpec& spec, int num_workers) {
+void Race::run(int num_workers) {
   const RunnableEntry& leader = entries_.candidates.front();
   if (leader.alive() && !worker_.context_lost) {
     // If this fails, it fails again in the rounds.
@@ -182,9 +190,9 @@ void Race::run(const RerankSpec& spec, int num_workers) {
   }
   run_round(0, false);  // thrown away, as the first sample of a trial is
   const auto begin = std::chrono::steady_clock::now();
-  const double precision_ratio = spec.precision_ratio * std::sqrt(num_workers);
+  const double precision_ratio = spec_.precision_ratio * std::sqrt(num_workers);
   // Every allocation is used at least twice before anything is decided.
-  const double least_rounds = std::max(static_cast<double>(spec.rounds),
+  const double least_rounds = std::max(static_cast<double>(spec_.rounds),
                                        2.0 * static_cast<double>(entries_.num_allocations()));
   double next_look = least_rounds;
   std::vector<double> intervals_ratio;  // at each look
@@ -293,9 +301,8 @@ RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>
           : std::clamp(kWholePrecisionRatio / spec.precision_ratio, kLeastShare, 1.0);
   runnables.add_allocations(share);
   Race race(worker, runnables,
-            row_of(protocols(), "protocol", candidates.front().measure.protocol).id,
-            static_cast<std::size_t>(spec.top), share);
-  race.run(spec, num_workers);
+            row_of(protocols(), "protocol", candidates.front().measure.protocol).id, spec, share);
+  race.run(num_workers);
   if (spec.objective != Objective::time) race.measure_energy();
   race.check_candidates();
   result.baselines = runnables.baseline_entries();

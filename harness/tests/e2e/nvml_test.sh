@@ -37,4 +37,11 @@ grep -qE '[0-9] [mun]?J' output || fail "no energy is shown"
   fail "the energy of both is not stored"
 [[ $(sqlite3 a.db "SELECT count(*) FROM rank WHERE objective = 'time'") -eq 1 ]] ||
   fail "the verdict by time is gone"
+
+# A slower configuration may need less energy. It had dropped out of the rounds before its energy
+# was measured.
+sed -i 's/BLOCK: .256./BLOCK: [64, 256]/; s/ITEMS: .1, 2./ITEMS: [1]/' sweep.yaml
+sweep --db d.db --objective energy || fail "the sweep of a slower configuration ends with exit $?"
+[[ $(sqlite3 d.db "SELECT count(*) FROM rank_entry WHERE energy_j > 0") -eq 2 ]] ||
+  fail "the energy of a slower configuration is not stored"
 echo ok

@@ -47,21 +47,24 @@ struct Boxes {
   }
 };
 
-/// Rows of the two halves of a matrix [2 * rows, k], the gate's and the other's: both products of
-/// an output are made in one tile, by one thread (geometry.cuh, source_of). Rows of the tile count
+/// Rows of two matrices [rows, k] of one shape, the gate's and the other's: both products of an
+/// output are made in one tile, by one thread (geometry.cuh, source_of). Rows of the tile count
 /// those of both. Boxes have G::kProductRun rows divided by the blocks that share them, and 64
-/// columns. Those beyond the first half bring rows of the second, for outputs that do not exist.
+/// columns.
 template <typename G>
 struct PairedBoxes {
   static constexpr int kSharers = sharers_of<G>(Side::n);
   static constexpr int kPartRows = G::kProductRun / kSharers;
   static constexpr int kSliceBytes = G::kPanels * G::kBlockN * 128;
-  static_assert(G::kProducts == 2, "two halves have the rows of two products");
+  static_assert(G::kProducts == 2, "two matrices have the rows of two products");
 
-  const TensorMap* map;
-  int rows;  // of a half
+  const TensorMap* first;
+  const TensorMap* second;
 
-  __device__ __forceinline__ void prefetch() const { tma_prefetch_map(*map); }
+  __device__ __forceinline__ void prefetch() const {
+    tma_prefetch_map(*first);
+    tma_prefetch_map(*second);
+  }
 
   /// As Boxes.
   __device__ __forceinline__ void copy_slice(const CopyShare& share, unsigned shared,
@@ -73,9 +76,10 @@ struct PairedBoxes {
       for (int run = 0; run < G::kBlockN; run += G::kProductRun) {
         const auto source = G::source_of(run);
         const int part = share.part * kPartRows;
-        copy_box<kSharers>(*map, shared + panel * G::kBlockN * 128 + (run + part) * 128, barrier,
-                           source.product * rows + first_row / 2 + source.row + part,
-                           first_column + panel * 64, share.blocks);
+        copy_box<kSharers>(source.product == 0 ? *first : *second,
+                           shared + panel * G::kBlockN * 128 + (run + part) * 128, barrier,
+                           first_row / 2 + source.row + part, first_column + panel * 64,
+                           share.blocks);
       }
     }
   }
