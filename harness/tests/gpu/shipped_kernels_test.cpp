@@ -48,6 +48,9 @@ std::vector<Case> cases() {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});
+  for (const Problem& problem : ragged) {
+    cases.push_back({"gated_mlp", problem, "harness/tests/kernels/main_loop"});
+  }
   return cases;
 }
 
