@@ -38,16 +38,12 @@ void add_compare(CLI::App& app, Verb& run) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(
       "compare", "what became faster or slower from one run to another, result by result");
-  const char* const source =
-      "database, recording (.jsonl), or one sweep of it by name or number: PATH#SWEEP";
-  verb->add_option("A", options->before, source)->option_text("PATH[#SWEEP]")->required();
+  verb->add_option("A", options->before, kRunHelp)->option_text("PATH[#SWEEP]")->required();
   verb->add_option("B", options->after, "likewise, of the later run")
       ->option_text("PATH[#SWEEP]")
       ->required();
   add_run_filter(*verb, options->filter);
-  verb->add_option("--margin", options->margin,
-                   "least difference that counts, if the measured noise is not larger; default: 2%")
-      ->option_text("PERCENT");
+  add_margin(*verb, options->margin);
   verb->add_flag("--json", options->json, "print JSON instead of tables");
   verb->footer(
       "verdicts: faster, slower, same, unsure; not comparable (another GPU model, protocol or\n"

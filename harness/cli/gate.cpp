@@ -79,17 +79,12 @@ void add_gate(CLI::App& app, Verb& run) {
   auto options = std::make_shared<Options>();
   CLI::App* verb =
       app.add_subcommand("gate", "fail where a run is slower than another; for CI and git bisect");
-  verb->add_option("RUN", options->run,
-                   "database, recording (.jsonl), or one sweep of it by name or number: PATH#SWEEP")
-      ->option_text("PATH[#SWEEP]")
-      ->required();
+  verb->add_option("RUN", options->run, kRunHelp)->option_text("PATH[#SWEEP]")->required();
   verb->add_option("--baseline", options->baseline, "the run to compare with, likewise")
       ->option_text("PATH[#SWEEP]")
       ->required();
   add_run_filter(*verb, options->filter);
-  verb->add_option("--margin", options->margin,
-                   "least difference that counts, if the measured noise is not larger; default: 2%")
-      ->option_text("PERCENT");
+  add_margin(*verb, options->margin);
   verb->add_option("--allow", options->allowed,
                    "pass although results are unsure, gone or not comparable; may be repeated")
       ->option_text("unsure|gone|not-comparable")

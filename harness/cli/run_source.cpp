@@ -49,6 +49,10 @@ void ask_for_sweep(const Store& store, const std::string& sweep, Filter& filter)
   }
 }
 
+ResultOptions options_of(const RunFilter& asked) {
+  return {{}, asked.op, "", asked.problem, asked.device, ""};
+}
+
 std::string ops_text(const Run& run) {
   std::string text;
   for (const RunResult& result : run.results) {
@@ -69,10 +73,16 @@ void add_run_filter(CLI::App& verb, RunFilter& filter) {
       ->option_text("NAME");
 }
 
+void add_margin(CLI::App& verb, std::string& margin) {
+  verb.add_option("--margin", margin,
+                  "least difference that counts, if the measured noise is not larger; default: 2%")
+      ->option_text("PERCENT");
+}
+
 Run load_run(const std::string& text, const RunFilter& asked) {
   const Source source = parse_source(text);
   const Store store = Store::open_readonly(source.path);
-  ResultOptions options{{}, asked.op, "", asked.problem, asked.device, ""};
+  const ResultOptions options = options_of(asked);
   Filter filter = options.filter();
   if (!source.sweep.empty()) ask_for_sweep(store, source.sweep, filter);
   Run run = make_run(text, store.results(filter));
@@ -88,7 +98,7 @@ std::vector<Run> load_runs(const std::string& path, const RunFilter& asked) {
   const std::vector<StoredSweep> sweeps = store.sweeps();
   std::vector<Run> runs;
   for (const StoredSweep& sweep : sweeps) {
-    Filter filter = ResultOptions{{}, asked.op, "", asked.problem, asked.device, ""}.filter();
+    Filter filter = options_of(asked).filter();
     filter.run = sweep.id;
     const std::string file = std::filesystem::path(path).filename().string();
     const std::string name = sweeps.size() == 1 ? file : fmt::format("{}#{}", file, sweep.id);

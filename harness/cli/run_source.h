@@ -18,6 +18,13 @@ struct RunFilter {
 /// Adds --op, --problem and --device.
 void add_run_filter(CLI::App& verb, RunFilter& filter);
 
+/// Adds the --margin of two runs, which `parse_margin` reads.
+void add_margin(CLI::App& verb, std::string& margin);
+
+/// What load_run reads, for the help.
+inline constexpr const char* kRunHelp =
+    "database, recording (.jsonl), or one sweep of it by name or number: PATH#SWEEP";
+
 /// Reads PATH, a database or a recording, or PATH#SWEEP, one sweep of it by name or by number.
 /// Throws UsageError when there is no such file or sweep, or when it has no result of what the
 /// filter asks for.
