@@ -105,11 +105,11 @@ struct PairSpread {
 /// Which pairs are taken. Times of pairs whose clocks differ tell of the clocks only.
 enum class Clocks { alike, any };
 
-PairSpread spread_of(std::span<const Contest> contests, std::span<const Contest> twins,
+PairSpread spread_of(std::span<const Contest> contests, std::span<const Contest> other_pairs,
                      LogsOf logs_of, Clocks clocks, double default_noise) {
   std::vector<double> sizes;
   std::vector<double> errors;  // of the levels, which explain a part of it
-  for (const auto& list : {contests, twins}) {
+  for (const auto& list : {contests, other_pairs}) {
     for (const Contest& contest : list) {
       if (!contest.identical) continue;
       if (clocks == Clocks::alike && !are_clocks_alike(contest)) continue;
@@ -302,12 +302,12 @@ std::vector<double> log_yardsticks(const Rounds& rounds) {
   return logs;
 }
 
-SuiteComparison compare_suite(std::span<const Contest> contests, std::span<const Contest> twins,
-                              double margin_ratio) {
-  Noises noises{spread_of(contests, twins, log_times, Clocks::alike, kDefaultTimeNoise),
-                spread_of(contests, twins, log_cycles, Clocks::alike, kDefaultTimeNoise),
-                spread_of(contests, twins, log_yardsticks, Clocks::alike, kDefaultNoise),
-                spread_of(contests, twins, log_yardsticks, Clocks::any, kDefaultNoise)};
+SuiteComparison compare_suite(std::span<const Contest> contests,
+                              std::span<const Contest> other_pairs, double margin_ratio) {
+  Noises noises{spread_of(contests, other_pairs, log_times, Clocks::alike, kDefaultTimeNoise),
+                spread_of(contests, other_pairs, log_cycles, Clocks::alike, kDefaultTimeNoise),
+                spread_of(contests, other_pairs, log_yardsticks, Clocks::alike, kDefaultNoise),
+                spread_of(contests, other_pairs, log_yardsticks, Clocks::any, kDefaultNoise)};
   if (noises.yardstick.num_pairs == 0) noises.yardstick = noises.yardstick_apart;
   SuiteComparison suite;
   suite.judgements.resize(contests.size());

@@ -81,10 +81,10 @@ inline constexpr double kSameClockRatio = 0.005;
 /// It is the same if the view that decides excludes, to 95 %, a difference of `margin_ratio` or
 /// more either way. An A/A pair is the same whatever was measured.
 ///
-/// `twins` are further A/A pairs, at most one a problem. With those among the contests they tell
-/// how much two runs differ by themselves.
-SuiteComparison compare_suite(std::span<const Contest> contests, std::span<const Contest> twins,
-                              double margin_ratio);
+/// `other_pairs` are further A/A pairs, at most one a problem. With those among the contests they
+/// tell how much two runs differ by themselves.
+SuiteComparison compare_suite(std::span<const Contest> contests,
+                              std::span<const Contest> other_pairs, double margin_ratio);
 
 /// The level of a run's samples in one view, with its standard error; for a history.
 struct Level {

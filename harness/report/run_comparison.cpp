@@ -26,7 +26,7 @@ Rounds rounds_of(const RankEntry& entry, const RankEntry* baseline) {
 Contest contest_of(const RunResult& before, const RankEntry& old_entry, const RunResult& after,
                    const RankEntry& new_entry) {
   CommonBaseline yardstick = common_baseline(before, after);
-  // A twin that dropped out early has no round with the baseline to the end.
+  // A pair that dropped out early has no round with the baseline to the end.
   if (yardstick.before != nullptr &&
       (yardstick.before->samples_ns.size() != old_entry.samples_ns.size() ||
        yardstick.after->samples_ns.size() != new_entry.samples_ns.size())) {
@@ -40,7 +40,7 @@ Contest contest_of(const RunResult& before, const RankEntry& old_entry, const Ru
 }
 
 /// The first candidate with the same machine code in both runs that was timed to the end in both.
-std::optional<Contest> twin_of(const RunResult& before, const RunResult& after) {
+std::optional<Contest> other_pair_of(const RunResult& before, const RunResult& after) {
   const auto at_full_length = [](const RankEntry& entry) {
     return entry.failure.empty() && !entry.eliminated;
   };
@@ -241,7 +241,7 @@ RunComparison compare_runs(const Run& before, const Run& after, double margin_ra
   RunComparison comparison{before.name, after.name, margin_ratio, {}, {}};
   const Matching matching(before, after);
   std::vector<Contest> contests;
-  std::vector<Contest> twins;
+  std::vector<Contest> other_pairs;
   std::vector<std::size_t> judged;  // the result of each contest
   for (const auto& [old_result, new_result] : matching.pairs()) {
     ComparedResult& result = comparison.results.emplace_back(result_of(old_result, new_result));
@@ -261,10 +261,11 @@ RunComparison compare_runs(const Run& before, const Run& after, double margin_ra
     result.identical = contest.identical;
     judged.push_back(comparison.results.size() - 1);
     if (contest.identical) continue;
-    if (auto twin = twin_of(*old_result, *new_result)) twins.push_back(*std::move(twin));
+    if (auto pair = other_pair_of(*old_result, *new_result))
+      other_pairs.push_back(*std::move(pair));
   }
   require_common_results(before, after, comparison);
-  SuiteComparison suite = compare_suite(contests, twins, margin_ratio);
+  SuiteComparison suite = compare_suite(contests, other_pairs, margin_ratio);
   comparison.noise = suite.noise;
   for (std::size_t i = 0; i < judged.size(); ++i) {
     ComparedResult& result = comparison.results[judged[i]];

@@ -140,13 +140,13 @@ TEST(CompareSuite, NeverCallsIdenticalCodeChanged) {
 
 TEST(CompareSuite, LearnsTheNoiseFromIdenticalCode) {
   Machine machine;
-  std::vector<Contest> twins;
+  std::vector<Contest> other_pairs;
   for (int i = 0; i < 20; ++i) {
-    twins.push_back({machine.run(1000), machine.run(i % 2 == 0 ? 1060 : 940), true});
+    other_pairs.push_back({machine.run(1000), machine.run(i % 2 == 0 ? 1060 : 940), true});
   }
   const Contest contest{machine.run(1000), machine.run(1060)};
   EXPECT_EQ(judge(contest).change, Change::slower);
-  const SuiteComparison noisy = compare_suite({&contest, 1}, twins, kMargin);
+  const SuiteComparison noisy = compare_suite({&contest, 1}, other_pairs, kMargin);
   EXPECT_EQ(noisy.judgements[0].change, Change::unsure);
   EXPECT_EQ(noisy.noise.num_pairs, 20);
   EXPECT_GT(noisy.noise.yardstick, 0.05);
