@@ -226,7 +226,7 @@ void judge(const Contest& contest, const Open& open, double asked_margin, Judgem
     judgement.change = Change::same;
     judgement.may_be_slower = false;
     if (open.deciding && std::abs(open.deciding->log_ratio) > open.margin) {
-      judgement.reason = "the same machine code: the difference is noise";
+      judgement.reason = "the same machine code: the kernel has not changed";
     }
     return;
   }
