@@ -3,13 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <functional>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -17,7 +15,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "base/nearest.h"
 #include "base/terminal.h"
 #include "cli/verbs.h"
 #include "report/entry_json.h"
@@ -45,16 +42,6 @@ void open_closed_streams() {
   }
 }
 
-/// Refuses an unknown verb. CLI11 alone would say "a subcommand is required".
-void check_verb(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::vector<std::string> verbs;
-  for (const CLI::App* verb : app.get_subcommands(nullptr)) verbs.push_back(verb->get_name());
-  if (std::find(verbs.begin(), verbs.end(), argv[1]) != verbs.end()) return;
-  throw assay::UsageError(
-      fmt::format("unknown verb \"{}\"{}", argv[1], assay::suggestion(argv[1], verbs)));
-}
-
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
     if (argc > 3 && std::string_view(argv[2]) == "--launch") {
@@ -63,38 +50,31 @@ int run(int argc, char** argv) {
     return assay::run_worker(worker_argument(argc, argv, "--fd"),
                              worker_argument(argc, argv, "--device"));
   }
-  CLI::App app{
+  assay::CommandLine command_line(
       "assay tunes and benchmarks CUDA kernels: no wrong kernel and no lucky sample can win,\n"
       "and nothing measured is lost.",
-      "assay"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "assay " ASSAY_VERSION);
-  app.footer(
+      "assay", "assay " ASSAY_VERSION);
+  assay::Command program = command_line.program();
+  program.require_command();
+  program.footer(
       "exit codes: 0 done; 1 the answer is no; 2 a mistake in the command or a file;\n"
       "3 the machine; 130 interrupted\n"
       "first steps: assay doctor; assay list; assay sweep sweeps/gemm.yaml; assay best");
-  std::function<int()> verb;
-  assay::add_new(app, verb);
-  assay::add_list(app, verb);
-  assay::add_sweep(app, verb);
-  assay::add_best(app, verb);
-  assay::add_verify(app, verb);
-  assay::add_show(app, verb);
-  assay::add_compare(app, verb);
-  assay::add_gate(app, verb);
-  assay::add_history(app, verb);
-  assay::add_export(app, verb);
-  assay::add_import(app, verb);
-  assay::add_doctor(app, verb);
-  assay::add_db(app, verb);
-  assay::add_completion(app, verb);
-  check_verb(app, argc, argv);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version
-    throw assay::UsageError(std::string(error.what()) + "; --help says more");
-  }
+  assay::add_new(program);
+  assay::add_list(program);
+  assay::add_sweep(program);
+  assay::add_best(program);
+  assay::add_verify(program);
+  assay::add_show(program);
+  assay::add_compare(program);
+  assay::add_gate(program);
+  assay::add_history(program);
+  assay::add_export(program);
+  assay::add_import(program);
+  assay::add_doctor(program);
+  assay::add_db(program);
+  assay::add_completion(program);
+  const assay::Verb verb = command_line.parse(argc, argv);
   assay::catch_interrupts();
   return verb();
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/error.h"
@@ -38,16 +37,16 @@ int run_best(const Options& options) {
 
 }  // namespace
 
-void add_best(CLI::App& app, Verb& run) {
+void add_best(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
+  Command verb = program.add_command(
       "best", "the best configuration of each problem, its ties and its margin over the baseline");
-  add_result_options(*verb, options->results);
-  verb->add_flag("--ties", options->text.ties, "list the ties under each table");
-  verb->add_flag("--wide", options->text.wide, "whole parameter names, nothing left out");
-  verb->add_flag("--json", options->json, "print JSON instead of tables");
-  verb->footer("example: assay best --op gemm_bf16 --problem M=16");
-  verb->callback([options, &run] { run = [options] { return run_best(*options); }; });
+  add_result_options(verb, options->results);
+  verb.add_flag("--ties", options->text.ties, "list the ties under each table");
+  verb.add_flag("--wide", options->text.wide, "whole parameter names, nothing left out");
+  verb.add_flag("--json", options->json, "print JSON instead of tables");
+  verb.footer("example: assay best --op gemm_bf16 --problem M=16");
+  verb.runs([options] { return run_best(*options); });
 }
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 // `assay compare A B`: what became of each result from one run to another.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/error.h"
@@ -34,18 +33,18 @@ int run_compare(const Options& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, Verb& run) {
+void add_compare(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
+  Command verb = program.add_command(
       "compare", "what became faster or slower from one run to another, result by result");
-  verb->add_option("A", options->before, kRunHelp)->option_text("PATH[#SWEEP]")->required();
-  verb->add_option("B", options->after, "likewise, of the later run")
-      ->option_text("PATH[#SWEEP]")
-      ->required();
-  add_run_filter(*verb, options->filter);
-  add_margin(*verb, options->margin);
-  verb->add_flag("--json", options->json, "print JSON instead of tables");
-  verb->footer(
+  verb.add_option("A", options->before, kRunHelp).placeholder("PATH[#SWEEP]").required();
+  verb.add_option("B", options->after, "likewise, of the later run")
+      .placeholder("PATH[#SWEEP]")
+      .required();
+  add_run_filter(verb, options->filter);
+  add_margin(verb, options->margin);
+  verb.add_flag("--json", options->json, "print JSON instead of tables");
+  verb.footer(
       "verdicts: faster, slower, same, unsure; not comparable (another GPU model, protocol or\n"
       "clock policy); new, gone; failed (nothing correct any more). The change is that of the "
       "time\n"
@@ -54,7 +53,7 @@ void add_compare(CLI::App& app, Verb& run) {
       "can be compared; 3 the machine\n"
       "example: assay compare old.jsonl results/assay.db\n"
       "example: assay compare 'results/assay.db#3' 'results/assay.db#7'");
-  verb->callback([options, &run] { run = [options] { return run_compare(*options); }; });
+  verb.runs([options] { return run_compare(*options); });
 }
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 // `assay completion bash`: what a shell offers behind a Tab, read off the parser itself.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -12,21 +11,19 @@
 namespace assay {
 namespace {
 
-/// The verbs below `app`, and its long options.
-std::string words_of(const CLI::App& app) {
+/// The verbs of a command, and its long options.
+std::string words_of(const Command& command) {
   std::string words;
-  for (const CLI::App* verb : app.get_subcommands(nullptr)) words += verb->get_name() + ' ';
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) words += "--" + name + ' ';
-  }
+  for (const Command& verb : command.commands()) words += verb.name() + ' ';
+  for (const std::string& option : command.long_options()) words += option + ' ';
   words.pop_back();
   return words;
 }
 
-int print_bash(const CLI::App& app) {
+int print_bash(const Command& program) {
   print_out("_assay() {{\n  local words\n  case \"${{COMP_WORDS[1]}}\" in\n");
-  for (const CLI::App* verb : app.get_subcommands(nullptr)) {
-    print_out("    {}) words='{}' ;;\n", verb->get_name(), words_of(*verb));
+  for (const Command& verb : program.commands()) {
+    print_out("    {}) words='{}' ;;\n", verb.name(), words_of(verb));
   }
   print_out(
       "  esac\n"
@@ -34,19 +31,19 @@ int print_bash(const CLI::App& app) {
       "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"${{COMP_WORDS[COMP_CWORD]}}\")\n"
       "}}\n"
       "complete -o default -F _assay assay\n",
-      words_of(app));
+      words_of(program));
   return kExitDone;
 }
 
 }  // namespace
 
-void add_completion(CLI::App& app, Verb& run) {
-  CLI::App* verb =
-      app.add_subcommand("completion", "print what makes a shell complete assay's words");
+void add_completion(Command program) {
+  Command verb =
+      program.add_command("completion", "print what makes a shell complete assay's words");
   auto shell = std::make_shared<std::string>();
-  verb->add_option("SHELL", *shell, "bash")->required()->check(CLI::IsMember({"bash"}));
-  verb->footer("example: source <(assay completion bash)");
-  verb->callback([shell, &app, &run] { run = [shell, &app] { return print_bash(app); }; });
+  verb.add_option("SHELL", *shell, "bash").required().one_of({"bash"});
+  verb.footer("example: source <(assay completion bash)");
+  verb.runs([shell, program] { return print_bash(program); });
 }
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 // `assay db check|migrate|vacuum`: looks after the database file, not after the results in it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -49,33 +48,33 @@ int vacuum(const fs::path& path) {
 
 }  // namespace
 
-void add_db(CLI::App& app, Verb& run) {
+void add_db(Command program) {
   auto path = std::make_shared<std::string>("results/assay.db");
-  const auto add_path = [path](CLI::App* verb) {
-    verb->add_option("--db,PATH", *path, "the database; default: results/assay.db");
+  const auto add_path = [path](Command verb) {
+    verb.add_option("--db,PATH", *path, "the database; default: results/assay.db");
   };
-  CLI::App* verb =
-      app.add_subcommand("db", "check a database of results, bring it up to date, or shrink it");
-  verb->require_subcommand(1);
-  verb->footer("example: assay db check --db results/assay.db");
+  Command verb =
+      program.add_command("db", "check a database of results, bring it up to date, or shrink it");
+  verb.require_command();
+  verb.footer("example: assay db check --db results/assay.db");
 
-  CLI::App* check_verb = verb->add_subcommand(
+  Command check_verb = verb.add_command(
       "check", "look for damage, broken references and trials that nothing will finish");
   add_path(check_verb);
-  check_verb->footer(
+  check_verb.footer(
       "example: assay db check --db results/assay.db\nexit code 1 when anything is wrong");
-  check_verb->callback([path, &run] { run = [path] { return check(*path); }; });
+  check_verb.runs([path] { return check(*path); });
 
-  CLI::App* migrate_verb =
-      verb->add_subcommand("migrate", "bring a database of an older assay to the newest schema");
+  Command migrate_verb =
+      verb.add_command("migrate", "bring a database of an older assay to the newest schema");
   add_path(migrate_verb);
-  migrate_verb->footer("example: assay db migrate --db results/assay.db");
-  migrate_verb->callback([path, &run] { run = [path] { return migrate(*path); }; });
+  migrate_verb.footer("example: assay db migrate --db results/assay.db");
+  migrate_verb.runs([path] { return migrate(*path); });
 
-  CLI::App* vacuum_verb = verb->add_subcommand("vacuum", "give free pages back to the disk");
+  Command vacuum_verb = verb.add_command("vacuum", "give free pages back to the disk");
   add_path(vacuum_verb);
-  vacuum_verb->footer("example: assay db vacuum --db results/assay.db");
-  vacuum_verb->callback([path, &run] { run = [path] { return vacuum(*path); }; });
+  vacuum_verb.footer("example: assay db vacuum --db results/assay.db");
+  vacuum_verb.runs([path] { return vacuum(*path); });
 }
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 // `assay doctor`: what this machine has, and whether numbers measured here can be trusted.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -216,18 +215,18 @@ int run_doctor(const Options& options) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Verb& run) {
+void add_doctor(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
+  Command verb = program.add_command(
       "doctor", "what this machine has, and whether its clock, flush and noise can be trusted");
-  verb->add_option("--device", options->device, "the GPU to examine; default: 0")
-      ->option_text("INDEX");
-  verb->add_flag("--json", options->json, "print JSON instead of tables");
-  verb->footer(
+  verb.add_option("--device", options->device, "the GPU to examine; default: 0")
+      .placeholder("INDEX");
+  verb.add_flag("--json", options->json, "print JSON instead of tables");
+  verb.footer(
       "example: assay doctor --device 1\n"
       "exit code 3: nothing can be compiled here, or times could mislead; a missing GPU is no "
       "fault");
-  verb->callback([options, &run] { run = [options] { return run_doctor(*options); }; });
+  verb.runs([options] { return run_doctor(*options); });
 }
 
 }  // namespace assay

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -83,33 +82,33 @@ int run_export(const Options& options) {
 
 }  // namespace
 
-void add_export(CLI::App& app, Verb& run) {
+void add_export(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("export", "write tuned tables for other software");
-  verb->add_option("--format", options->format,
-                   "json, csv: all tables; header: C++20 with a constexpr lookup, which answers "
-                   "with the problem itself, else the nearest, else the best compromise; "
-                   "recording: every trial of --sweep, to be replayed")
-      ->option_text("json|csv|header|recording")
-      ->check(CLI::IsMember({"json", "csv", "header", "recording"}))
-      ->required();
-  add_result_options(*verb, options->results);
-  verb->add_option("--protocol", options->protocol, "only this protocol; default: all")
-      ->option_text("cold|sustained|hot|graph");
-  verb->add_option("--objective", options->objective,
-                   "only the winners by time, energy or edp; default: all")
-      ->option_text("time|energy|edp")
-      ->check(CLI::IsMember(objective_words()));
-  verb->add_option("--output", options->output,
-                   "file to write; default: stdout, and for a recording "
-                   "results/recorded/GPU/SWEEP.jsonl")
-      ->option_text("FILE");
-  verb->add_option("--namespace", options->name_space,
-                   "outer namespace of the header, with one inside for each op; default: "
-                   "assay_tuned")
-      ->option_text("NAME");
-  verb->footer("example: assay export --format header --op gemm_bf16 --output tuned_gemm.h");
-  verb->callback([options, &run] { run = [options] { return run_export(*options); }; });
+  Command verb = program.add_command("export", "write tuned tables for other software");
+  verb.add_option("--format", options->format,
+                  "json, csv: all tables; header: C++20 with a constexpr lookup, which answers "
+                  "with the problem itself, else the nearest, else the best compromise; "
+                  "recording: every trial of --sweep, to be replayed")
+      .placeholder("json|csv|header|recording")
+      .one_of({"json", "csv", "header", "recording"})
+      .required();
+  add_result_options(verb, options->results);
+  verb.add_option("--protocol", options->protocol, "only this protocol; default: all")
+      .placeholder("cold|sustained|hot|graph");
+  verb.add_option("--objective", options->objective,
+                  "only the winners by time, energy or edp; default: all")
+      .placeholder("time|energy|edp")
+      .one_of(objective_words());
+  verb.add_option("--output", options->output,
+                  "file to write; default: stdout, and for a recording "
+                  "results/recorded/GPU/SWEEP.jsonl")
+      .placeholder("FILE");
+  verb.add_option("--namespace", options->name_space,
+                  "outer namespace of the header, with one inside for each op; default: "
+                  "assay_tuned")
+      .placeholder("NAME");
+  verb.footer("example: assay export --format header --op gemm_bf16 --output tuned_gemm.h");
+  verb.runs([options] { return run_export(*options); });
 }
 
 }  // namespace assay

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/error.h"
@@ -75,31 +74,31 @@ int run_gate(const Options& options) {
 
 }  // namespace
 
-void add_gate(CLI::App& app, Verb& run) {
+void add_gate(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      app.add_subcommand("gate", "fail where a run is slower than another; for CI and git bisect");
-  verb->add_option("RUN", options->run, kRunHelp)->option_text("PATH[#SWEEP]")->required();
-  verb->add_option("--baseline", options->baseline, "the run to compare with, likewise")
-      ->option_text("PATH[#SWEEP]")
-      ->required();
-  add_run_filter(*verb, options->filter);
-  add_margin(*verb, options->margin);
-  verb->add_option("--allow", options->allowed,
-                   "pass although results are unsure, gone or not comparable; may be repeated")
-      ->option_text("unsure|gone|not-comparable")
-      ->check(CLI::IsMember({"unsure", "gone", "not-comparable"}));
-  verb->add_option("--markdown", options->markdown, "write a summary, such as for GitHub's page")
-      ->option_text("FILE");
-  verb->add_option("--junit", options->junit, "write JUnit XML, a test case for each result")
-      ->option_text("FILE");
-  verb->add_flag("--json", options->json, "print JSON instead of tables");
-  verb->footer(
+  Command verb =
+      program.add_command("gate", "fail where a run is slower than another; for CI and git bisect");
+  verb.add_option("RUN", options->run, kRunHelp).placeholder("PATH[#SWEEP]").required();
+  verb.add_option("--baseline", options->baseline, "the run to compare with, likewise")
+      .placeholder("PATH[#SWEEP]")
+      .required();
+  add_run_filter(verb, options->filter);
+  add_margin(verb, options->margin);
+  verb.add_option("--allow", options->allowed,
+                  "pass although results are unsure, gone or not comparable; may be repeated")
+      .placeholder("unsure|gone|not-comparable")
+      .one_of({"unsure", "gone", "not-comparable"});
+  verb.add_option("--markdown", options->markdown, "write a summary, such as for GitHub's page")
+      .placeholder("FILE");
+  verb.add_option("--junit", options->junit, "write JUnit XML, a test case for each result")
+      .placeholder("FILE");
+  verb.add_flag("--json", options->json, "print JSON instead of tables");
+  verb.footer(
       "exit codes: 0 passed; 1 something is slower, or nothing correct is left of it; 2 a "
       "mistake,\n"
       "or nothing can be compared; 3 undecided (unsure, gone, not comparable), or the machine\n"
       "example: assay gate results/assay.db --baseline main.jsonl --markdown summary.md");
-  verb->callback([options, &run] { run = [options] { return run_gate(*options); }; });
+  verb.runs([options] { return run_gate(*options); });
 }
 
 }  // namespace assay

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/error.h"
@@ -39,25 +38,25 @@ int run_history(const Options& options) {
 
 }  // namespace
 
-void add_history(CLI::App& app, Verb& run) {
+void add_history(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
+  Command verb = program.add_command(
       "history", "how each result went over many runs: where it changed, and what else did");
-  verb->add_option("PATH", options->paths,
-                   "databases, whose every sweep is a run, recordings, or folders of both")
-      ->option_text("PATH...")
-      ->required();
-  add_run_filter(*verb, options->filter);
-  verb->add_option("--margin", options->margin, "least change that is looked for; default: 1%")
-      ->option_text("PERCENT");
-  verb->add_flag("--json", options->json, "print JSON instead of tables");
-  verb->footer(
+  verb.add_option("PATH", options->paths,
+                  "databases, whose every sweep is a run, recordings, or folders of both")
+      .placeholder("PATH...")
+      .required();
+  add_run_filter(verb, options->filter);
+  verb.add_option("--margin", options->margin, "least change that is looked for; default: 1%")
+      .placeholder("PERCENT");
+  verb.add_flag("--json", options->json, "print JSON instead of tables");
+  verb.footer(
       "A change is found from the third run after it on, without a baseline from the fifth; "
       "before,\n"
       "it is pending. gradual: steps too small to be found one by one have added up.\n"
       "exit codes: 0 done, whatever changed; 2 a mistake, or no verdict there; 3 the machine\n"
       "example: assay history nightly/ --op gemm_bf16");
-  verb->callback([options, &run] { run = [options] { return run_history(*options); }; });
+  verb.runs([options] { return run_history(*options); });
 }
 
 }  // namespace assay

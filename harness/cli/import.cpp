@@ -1,7 +1,6 @@
 // `assay import FILE`: the trials of a recording into a database, marked as recorded.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -32,17 +31,17 @@ int run_import(const Options& options) {
 
 }  // namespace
 
-void add_import(CLI::App& app, Verb& run) {
+void add_import(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("import", "put recorded trials into a database");
-  verb->add_option(
+  Command verb = program.add_command("import", "put recorded trials into a database");
+  verb.add_option(
           "FILE", options->file,
           "a recording (.jsonl), a Kernel Tuner cachefile or T4 results (.json); .gz or not")
-      ->required();
-  verb->add_option("--db", options->db, "database to add them to; made if it is missing")
-      ->option_text("PATH [results/assay.db]");
-  verb->footer("example: assay import results/recorded/nvidia_h200/gemm.jsonl");
-  verb->callback([options, &run] { run = [options] { return run_import(*options); }; });
+      .required();
+  verb.add_option("--db", options->db, "database to add them to; made if it is missing")
+      .placeholder("PATH [results/assay.db]");
+  verb.footer("example: assay import results/recorded/nvidia_h200/gemm.jsonl");
+  verb.runs([options] { return run_import(*options); });
 }
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 // `assay list`: kernels and sweeps, and how many configurations they have.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -194,27 +193,27 @@ int run_list(const Options& options) {
 
 }  // namespace
 
-void add_list(CLI::App& app, Verb& run) {
+void add_list(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand(
+  Command verb = program.add_command(
       "list", "kernels and sweeps: how many configurations, and what each constraint removed");
-  verb->add_option("PATHS", options->paths,
-                   "files, listed constraint by constraint, or folders; default: kernels sweeps");
-  verb->add_option("--arch", options->arch,
-                   "the compute capability whose limits are used; default: 90a")
-      ->option_text("80|86|89|90|90a");
-  verb->add_option("--kernels", options->kernels,
-                   "where the kernels of sweeps are; default: the folder kernels beside sweeps")
-      ->option_text("DIR");
-  verb->add_option("--include", options->include,
-                   "with --recordings: as in sweep, a further folder of headers; may be repeated")
-      ->option_text("DIR")
-      ->check(CLI::ExistingDirectory);
-  verb->add_flag("--recordings", options->recordings,
-                 "list the recordings in results/recorded; exit code 1 if any is stale");
-  verb->add_flag("--json", options->json, "print JSON instead of tables");
-  verb->footer("example: assay list kernels/gemm_mma.yaml --arch 80");
-  verb->callback([options, &run] { run = [options] { return run_list(*options); }; });
+  verb.add_option("PATHS", options->paths,
+                  "files, listed constraint by constraint, or folders; default: kernels sweeps");
+  verb.add_option("--arch", options->arch,
+                  "the compute capability whose limits are used; default: 90a")
+      .placeholder("80|86|89|90|90a");
+  verb.add_option("--kernels", options->kernels,
+                  "where the kernels of sweeps are; default: the folder kernels beside sweeps")
+      .placeholder("DIR");
+  verb.add_option("--include", options->include,
+                  "with --recordings: as in sweep, a further folder of headers; may be repeated")
+      .placeholder("DIR")
+      .existing_folder();
+  verb.add_flag("--recordings", options->recordings,
+                "list the recordings in results/recorded; exit code 1 if any is stale");
+  verb.add_flag("--json", options->json, "print JSON instead of tables");
+  verb.footer("example: assay list kernels/gemm_mma.yaml --arch 80");
+  verb.runs([options] { return run_list(*options); });
 }
 
 }  // namespace assay

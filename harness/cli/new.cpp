@@ -1,7 +1,6 @@
 // `assay new KERNEL.cu`: writes a contract to fill in beside the kernel.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -31,12 +30,12 @@ int write_draft(const fs::path& source) {
 
 }  // namespace
 
-void add_new(CLI::App& app, Verb& run) {
+void add_new(Command program) {
   auto source = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("new", "draft a contract for a kernel, beside its source");
-  verb->add_option("KERNEL.cu", *source, "the source of the kernel")->required();
-  verb->footer("example: assay new saxpy.cu");
-  verb->callback([source, &run] { run = [source] { return write_draft(*source); }; });
+  Command verb = program.add_command("new", "draft a contract for a kernel, beside its source");
+  verb.add_option("KERNEL.cu", *source, "the source of the kernel").required();
+  verb.footer("example: assay new saxpy.cu");
+  verb.runs([source] { return write_draft(*source); });
 }
 
 }  // namespace assay

@@ -1,6 +1,5 @@
 #include "cli/results.h"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "base/error.h"
@@ -23,23 +22,22 @@ Filter ResultOptions::filter() const {
   return filter;
 }
 
-void add_result_options(CLI::App& verb, ResultOptions& options) {
+void add_result_options(Command verb, ResultOptions& options) {
   verb.add_option(
           "--db", options.db,
           "database, recording (.jsonl), Kernel Tuner cachefile or T4 results (.json), .gz or "
           "not; default: results/assay.db")
-      ->option_text("PATH");
-  verb.add_option("--op", options.op, "only this op; default: all")->option_text("NAME");
-  verb.add_option("--kernel", options.kernel, "only this kernel; default: all")
-      ->option_text("NAME");
+      .placeholder("PATH");
+  verb.add_option("--op", options.op, "only this op; default: all").placeholder("NAME");
+  verb.add_option("--kernel", options.kernel, "only this kernel; default: all").placeholder("NAME");
   verb.add_option("--problem", options.problem,
                   "only problems that have these dimensions; default: all")
-      ->option_text("M=16,N=4096");
+      .placeholder("M=16,N=4096");
   verb.add_option("--device", options.device,
                   "only this device, by name or folder name (nvidia_h200); default: all")
-      ->option_text("NAME");
+      .placeholder("NAME");
   verb.add_option("--sweep", options.sweep, "only results of this sweep; default: all")
-      ->option_text("NAME");
+      .placeholder("NAME");
 }
 
 Store open_results(const ResultOptions& options) {

@@ -3,11 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/command.h"
 #include "store/store.h"
-
-namespace CLI {
-class App;
-}
 
 namespace assay {
 
@@ -25,7 +22,7 @@ struct ResultOptions {
 };
 
 /// Adds --db, --op, --kernel, --problem, --device and --sweep.
-void add_result_options(CLI::App& verb, ResultOptions& options);
+void add_result_options(Command verb, ResultOptions& options);
 
 /// Opens what --db names, by default results/assay.db. Throws UsageError, which says what to run
 /// when there is no default database yet.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -63,20 +62,20 @@ std::string ops_text(const Run& run) {
 
 }  // namespace
 
-void add_run_filter(CLI::App& verb, RunFilter& filter) {
-  verb.add_option("--op", filter.op, "only this op; default: all")->option_text("NAME");
+void add_run_filter(Command verb, RunFilter& filter) {
+  verb.add_option("--op", filter.op, "only this op; default: all").placeholder("NAME");
   verb.add_option("--problem", filter.problem,
                   "only problems that have these dimensions; default: all")
-      ->option_text("M=16,N=4096");
+      .placeholder("M=16,N=4096");
   verb.add_option("--device", filter.device,
                   "only this device, by name or folder name (nvidia_h200); default: all")
-      ->option_text("NAME");
+      .placeholder("NAME");
 }
 
-void add_margin(CLI::App& verb, std::string& margin) {
+void add_margin(Command verb, std::string& margin) {
   verb.add_option("--margin", margin,
                   "least difference that counts, if the measured noise is not larger; default: 2%")
-      ->option_text("PERCENT");
+      .placeholder("PERCENT");
 }
 
 Run load_run(const std::string& text, const RunFilter& asked) {

@@ -16,10 +16,10 @@ struct RunFilter {
 };
 
 /// Adds --op, --problem and --device.
-void add_run_filter(CLI::App& verb, RunFilter& filter);
+void add_run_filter(Command verb, RunFilter& filter);
 
 /// Adds the --margin of two runs, which `parse_margin` reads.
-void add_margin(CLI::App& verb, std::string& margin);
+void add_margin(Command verb, std::string& margin);
 
 /// What load_run reads, for the help.
 inline constexpr const char* kRunHelp =

@@ -1,7 +1,6 @@
 // `assay show`: one trial in full, or how many ended how, the failures, the times.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -70,21 +69,21 @@ int run_show(const Options& options) {
 
 }  // namespace
 
-void add_show(CLI::App& app, Verb& run) {
+void add_show(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      app.add_subcommand("show", "one trial in full; without ID, how many trials ended how");
-  verb->add_option("ID", options->id, "a trial's number, from --times or --failures");
-  add_result_options(*verb, options->results);
-  CLI::Option* failures =
-      verb->add_flag("--failures", options->failures, "list the trials that failed, and why");
-  verb->add_flag("--times", options->times, "list the timed trials, fastest first")
-      ->excludes(failures);
-  verb->add_option("--limit", options->limit, "list at most so many; 0: all; default: 20")
-      ->option_text("COUNT");
-  verb->add_flag("--json", options->json, "print JSON instead of text");
-  verb->footer("example: assay show --failures --op gemm_bf16");
-  verb->callback([options, &run] { run = [options] { return run_show(*options); }; });
+  Command verb =
+      program.add_command("show", "one trial in full; without ID, how many trials ended how");
+  verb.add_option("ID", options->id, "a trial's number, from --times or --failures");
+  add_result_options(verb, options->results);
+  const Option failures =
+      verb.add_flag("--failures", options->failures, "list the trials that failed, and why");
+  verb.add_flag("--times", options->times, "list the timed trials, fastest first")
+      .excludes(failures);
+  verb.add_option("--limit", options->limit, "list at most so many; 0: all; default: 20")
+      .placeholder("COUNT");
+  verb.add_flag("--json", options->json, "print JSON instead of text");
+  verb.footer("example: assay show --failures --op gemm_bf16");
+  verb.runs([options] { return run_show(*options); });
 }
 
 }  // namespace assay

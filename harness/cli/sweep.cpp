@@ -1,13 +1,11 @@
 // `assay sweep FILE`: chooses the device, runs the pipeline, prints what came of it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <exception>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -40,30 +38,23 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 /// Refuses anything but an integer of at least `low`, as a sweep's file does.
-CLI::Validator integer_from(std::int64_t low) {
-  return CLI::Validator(
-      [low](const std::string& text) {
-        std::int64_t value = 0;
-        const char* end = text.data() + text.size();
-        const auto read = std::from_chars(text.data(), end, value);
-        if (read.ec == std::errc() && read.ptr == end && value >= low) return std::string();
-        return fmt::format("expected an integer of at least {}, found \"{}\"", low, text);
-      },
-      "");
+auto integer_from(std::int64_t low) {
+  return [low](const std::string& text) {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, value);
+    if (read.ec == std::errc() && read.ptr == end && value >= low) return std::string();
+    return fmt::format("expected an integer of at least {}, found \"{}\"", low, text);
+  };
 }
 
-CLI::Validator positive_seconds() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        double value = 0;
-        const char* end = text.data() + text.size();
-        const auto read = std::from_chars(text.data(), end, value);
-        if (read.ec == std::errc() && read.ptr == end && std::isfinite(value) && value > 0) {
-          return std::string();
-        }
-        return fmt::format("expected a positive number of seconds, found \"{}\"", text);
-      },
-      "");
+/// What is wrong with a number of seconds.
+std::string check_seconds(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec == std::errc() && read.ptr == end && std::isfinite(value) && value > 0) return "";
+  return fmt::format("expected a positive number of seconds, found \"{}\"", text);
 }
 
 struct SweepOptions {
@@ -379,69 +370,68 @@ int run_sweep(const SweepOptions& options) {
 
 }  // namespace
 
-void add_sweep(CLI::App& app, std::function<int()>& run) {
+void add_sweep(Command program) {
   auto options = std::make_shared<SweepOptions>();
-  CLI::App* verb = app.add_subcommand("sweep", "compile, check, time and rank every configuration");
-  verb->add_option(
+  Command verb = program.add_command("sweep", "compile, check, time and rank every configuration");
+  verb.add_option(
           "FILE", options->file,
           "a sweep (sweeps/*.yaml), or a kernel (kernels/*.yaml) to try on its smoke problem")
-      ->required();
-  verb->add_option("--db", options->db, "database to keep every trial in; made if it is missing")
-      ->option_text("PATH [results/assay.db]");
-  verb->add_option("--device", options->device,
-                   "GPUs by index; all of them; none, to compile only; or recorded trials. "
-                   "Default: the first GPU, or without one the recording in results/recorded")
-      ->option_text("0|1,2|all|none|replay:FILE");
-  verb->add_option("--kernels", options->kernels,
-                   "where the sweep's kernels are; default: the folder kernels beside sweeps")
-      ->option_text("DIR");
-  verb->add_option("--include", options->include,
-                   "a further folder that kernels may include headers from; may be repeated")
-      ->option_text("DIR")
-      ->check(CLI::ExistingDirectory);
-  verb->add_option(
+      .required();
+  verb.add_option("--db", options->db, "database to keep every trial in; made if it is missing")
+      .placeholder("PATH [results/assay.db]");
+  verb.add_option("--device", options->device,
+                  "GPUs by index; all of them; none, to compile only; or recorded trials. "
+                  "Default: the first GPU, or without one the recording in results/recorded")
+      .placeholder("0|1,2|all|none|replay:FILE");
+  verb.add_option("--kernels", options->kernels,
+                  "where the sweep's kernels are; default: the folder kernels beside sweeps")
+      .placeholder("DIR");
+  verb.add_option("--include", options->include,
+                  "a further folder that kernels may include headers from; may be repeated")
+      .placeholder("DIR")
+      .existing_folder();
+  verb.add_option(
           "--problem", options->problem,
           "only the problems with these sizes; name every dimension to run a problem that the "
           "sweep does not list")
-      ->option_text("M=1,N=4096");
-  verb->add_option("--objective", options->objective,
-                   "what a winner has least of: time, energy per launch, or edp, their product; "
-                   "default: the sweep's, else time")
-      ->option_text("time|energy|edp")
-      ->check(CLI::IsMember(objective_words()));
-  verb->add_option("--budget-seconds", options->budget_seconds,
-                   "start no more configurations after so long; they are tried in a random order")
-      ->option_text("SECONDS")
-      ->check(positive_seconds());
-  verb->add_option("--budget-configs", options->budget_configs,
-                   "try at most so many configurations of each kernel for each problem, drawn at "
-                   "random from all of them")
-      ->option_text("COUNT")
-      ->check(integer_from(1));
-  verb->add_option("--seed", options->seed,
-                   "seed of the random order; default: the sweep's, else 1")
-      ->option_text("NUMBER")
-      ->check(integer_from(0));
-  verb->add_option("--arch", options->arch,
-                   "with --device none or a replay of another tuner: what to compile for")
-      ->option_text("80|86|89|90|90a");
-  verb->add_option("--threads", options->threads, "compiler threads; default: one for each core")
-      ->option_text("COUNT")
-      ->check(integer_from(1));
-  verb->add_flag("--no-cache", options->no_cache, "compile every configuration anew");
-  verb->add_flag("--retry-failed", options->retry_failed,
-                 "try again every stored trial that failed; what failed because the machine did is "
-                 "always tried again");
-  verb->add_option("--verify", options->verify,
-                   "full: in the end check winners that were not yet, as assay verify does; "
-                   "default: quick, what each re-rank checks by itself")
-      ->option_text("quick|full")
-      ->check(CLI::IsMember({"quick", "full"}));
-  verb->add_flag("--json", options->json,
-                 "print the summary as JSON, and no progress; with --device all or a list of GPUs "
-                 "as {\"error\": ..., \"devices\": [a summary each]}");
-  verb->footer("example: assay sweep sweeps/gemm.yaml --problem M=4096 --budget-seconds 60");
-  verb->callback([options, &run] { run = [options] { return run_sweep(*options); }; });
+      .placeholder("M=1,N=4096");
+  verb.add_option("--objective", options->objective,
+                  "what a winner has least of: time, energy per launch, or edp, their product; "
+                  "default: the sweep's, else time")
+      .placeholder("time|energy|edp")
+      .one_of(objective_words());
+  verb.add_option("--budget-seconds", options->budget_seconds,
+                  "start no more configurations after so long; they are tried in a random order")
+      .placeholder("SECONDS")
+      .check(check_seconds);
+  verb.add_option("--budget-configs", options->budget_configs,
+                  "try at most so many configurations of each kernel for each problem, drawn at "
+                  "random from all of them")
+      .placeholder("COUNT")
+      .check(integer_from(1));
+  verb.add_option("--seed", options->seed, "seed of the random order; default: the sweep's, else 1")
+      .placeholder("NUMBER")
+      .check(integer_from(0));
+  verb.add_option("--arch", options->arch,
+                  "with --device none or a replay of another tuner: what to compile for")
+      .placeholder("80|86|89|90|90a");
+  verb.add_option("--threads", options->threads, "compiler threads; default: one for each core")
+      .placeholder("COUNT")
+      .check(integer_from(1));
+  verb.add_flag("--no-cache", options->no_cache, "compile every configuration anew");
+  verb.add_flag("--retry-failed", options->retry_failed,
+                "try again every stored trial that failed; what failed because the machine did is "
+                "always tried again");
+  verb.add_option("--verify", options->verify,
+                  "full: in the end check winners that were not yet, as assay verify does; "
+                  "default: quick, what each re-rank checks by itself")
+      .placeholder("quick|full")
+      .one_of({"quick", "full"});
+  verb.add_flag("--json", options->json,
+                "print the summary as JSON, and no progress; with --device all or a list of GPUs "
+                "as {\"error\": ..., \"devices\": [a summary each]}");
+  verb.footer("example: assay sweep sweeps/gemm.yaml --problem M=4096 --budget-seconds 60");
+  verb.runs([options] { return run_sweep(*options); });
 }
 
 }  // namespace assay

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -223,33 +223,33 @@ int run_verify(const VerifyOptions& options) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, Verb& run) {
+void add_verify(Command program) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* verb =
-      app.add_subcommand("verify", "check the winners once more, and harder than a sweep does");
-  add_result_options(*verb, options->results);
-  verb->add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
-      ->option_text("INDEX")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--kernels", options->kernels, "where the kernels are; default: kernels")
-      ->option_text("DIR");
-  verb->add_option("--include", options->include,
-                   "a further folder that kernels may include headers from; may be repeated")
-      ->option_text("DIR")
-      ->check(CLI::ExistingDirectory);
-  verb->add_option("--seeds", options->counts.seeds,
-                   "inputs of so many seeds, each on all kinds of data; default: 16")
-      ->option_text("COUNT")
-      ->check(CLI::Range(1, 1'000'000));
-  verb->add_option("--launches", options->counts.launches,
-                   "so many launches, and pairs of launches at once, each checked; default: 1000")
-      ->option_text("COUNT")
-      ->check(CLI::Range(1, 100'000'000));
-  verb->add_flag("--json", options->json, "print JSON instead of lines");
-  verb->footer(
+  Command verb =
+      program.add_command("verify", "check the winners once more, and harder than a sweep does");
+  add_result_options(verb, options->results);
+  verb.add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
+      .placeholder("INDEX")
+      .between(0, std::numeric_limits<int>::max());
+  verb.add_option("--kernels", options->kernels, "where the kernels are; default: kernels")
+      .placeholder("DIR");
+  verb.add_option("--include", options->include,
+                  "a further folder that kernels may include headers from; may be repeated")
+      .placeholder("DIR")
+      .existing_folder();
+  verb.add_option("--seeds", options->counts.seeds,
+                  "inputs of so many seeds, each on all kinds of data; default: 16")
+      .placeholder("COUNT")
+      .between(1, 1'000'000);
+  verb.add_option("--launches", options->counts.launches,
+                  "so many launches, and pairs of launches at once, each checked; default: 1000")
+      .placeholder("COUNT")
+      .between(1, 100'000'000);
+  verb.add_flag("--json", options->json, "print JSON instead of lines");
+  verb.footer(
       "example: assay verify --problem M=16 --seeds 100\n"
       "exit code 1 when a check failed or a winner could not be verified");
-  verb->callback([options, &run] { run = [options] { return run_verify(*options); }; });
+  verb.runs([options] { return run_verify(*options); });
 }
 
 }  // namespace assay

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace assay {
+
+// The command line. CLI11 parses it, and only command.cpp includes CLI11: each file that does takes
+// five seconds longer to compile.
+
+/// What a verb does once its arguments have been read. Returns the exit code.
+using Verb = std::function<int()>;
+
+/// An option, or an argument that is known by its place. All it can do is say more about itself.
+class Option {
+ public:
+  explicit Option(CLI::Option& option) : option_(&option) {}
+
+  /// What stands for the value in the help, with its unit: "SECONDS".
+  Option& placeholder(const std::string& text);
+  Option& required();
+  Option& excludes(const Option& other);
+
+  // What a value must be.
+  Option& one_of(const std::vector<std::string>& words);
+  Option& between(int low, int high);
+  Option& existing_folder();
+  /// `check` returns what is wrong with a value, or nothing.
+  Option& check(const std::function<std::string(const std::string&)>& check);
+
+ private:
+  CLI::Option* option_;
+};
+
+/// The program, a verb or a verb's verb. A copy is the same command.
+class Command {
+ public:
+  Command(CLI::App& app, Verb& chosen) : app_(&app), chosen_(&chosen) {}
+
+  Command add_command(const std::string& name, const std::string& summary);
+  /// A name begins with -- or is that of an argument by its place. `value` keeps its default where
+  /// the option is not given. command.cpp lists the types that a value may have.
+  template <typename T>
+  Option add_option(const std::string& name, T& value, const std::string& help);
+  Option add_flag(const std::string& name, bool& value, const std::string& help);
+  /// Ends the help.
+  void footer(const std::string& text);
+  void require_command();
+  /// What to do when the command line names this command.
+  void runs(const Verb& verb);
+
+  std::string name() const;
+  std::vector<Command> commands() const;
+  /// With their dashes.
+  std::vector<std::string> long_options() const;
+
+ private:
+  CLI::App* app_;
+  Verb* chosen_;
+};
+
+/// The program's command line.
+class CommandLine {
+ public:
+  CommandLine(const std::string& summary, const std::string& name, const std::string& version);
+  ~CommandLine();
+
+  Command program();
+  /// Returns what the arguments ask for. Help and version it prints itself. What a verb throws
+  /// never passes through the parser, since whoever calls this runs the verb. Throws UsageError.
+  Verb parse(int argc, char** argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  Verb chosen_;
+};
+
+}  // namespace assay
