@@ -1,4 +1,4 @@
-// `assay db check|migrate|vacuum`: looks after the database file, not after the results in it.
+// `assay db`: looks after the database file, joins several into one, and forgets on purpose.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/terminal.h"
 #include "cli/verbs.h"
 #include "report/table.h"
@@ -46,6 +47,51 @@ int vacuum(const fs::path& path) {
   return kExitDone;
 }
 
+int merge(const std::vector<std::string>& paths, const fs::path& output) {
+  if (fs::exists(output)) {
+    throw UsageError(output.string() + " is there already; a merge makes a new database");
+  }
+  std::vector<Store> sources;
+  for (const std::string& path : paths) sources.push_back(Store::open_readonly(path));
+  create_folder_of(output);
+  // Whoever sees the file under its name sees all of it.
+  const fs::path unfinished = output.string() + ".merging";
+  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(unfinished.string() + suffix);
+  const Merged merged = Store::open(unfinished).merge(sources);
+  fs::rename(unfinished, output);
+  for (const std::string& conflict : merged.conflicts) print_out("conflict: {}\n", conflict);
+  if (merged.num_unfinished > 0) {
+    print_err("{} trials that were still running are left out\n", merged.num_unfinished);
+  }
+  print_out("{}: {} trials and {} verdicts of {} files; {} conflicts\n", output.string(),
+            merged.num_trials, merged.num_verdicts, paths.size(), merged.conflicts.size());
+  return kExitDone;
+}
+
+int say_deleted(const fs::path& path, const Deleted& deleted) {
+  print_out("{}: deleted {} trials, {} verdicts, {} baselines\n", path.string(), deleted.trials,
+            deleted.verdicts, deleted.baselines);
+  return kExitDone;
+}
+
+int forget(const fs::path& path, bool transient, const std::string& kernel) {
+  if (transient != kernel.empty()) {
+    throw UsageError("assay db forget: expected --transient or --kernel NAME");
+  }
+  require_file(path);
+  Store store = Store::open(path);
+  if (transient) return say_deleted(path, store.forget_machine_faults());
+  const Deleted deleted = store.forget_kernel(kernel);
+  if (deleted.trials > 0) return say_deleted(path, deleted);
+  print_err("{} has no trial of kernel {}\n", path.string(), kernel);
+  return kExitNo;
+}
+
+int prune(const fs::path& path) {
+  require_file(path);
+  return say_deleted(path, Store::open(path).prune());
+}
+
 }  // namespace
 
 void add_db(Command program) {
@@ -53,8 +99,7 @@ void add_db(Command program) {
   const auto add_path = [path](Command verb) {
     verb.add_option("--db,PATH", *path, "the database; default: results/assay.db");
   };
-  Command verb =
-      program.add_command("db", "check a database of results, bring it up to date, or shrink it");
+  Command verb = program.add_command("db", "check, migrate, merge or shrink databases of results");
   verb.require_command();
   verb.footer("example: assay db check --db results/assay.db");
 
@@ -75,6 +120,40 @@ void add_db(Command program) {
   add_path(vacuum_verb);
   vacuum_verb.footer("example: assay db vacuum --db results/assay.db");
   vacuum_verb.runs([path] { return vacuum(*path); });
+
+  auto paths = std::make_shared<std::vector<std::string>>();
+  auto output = std::make_shared<std::string>();
+  Command merge_verb = verb.add_command(
+      "merge", "join databases and recordings into a new database; they stay as they are");
+  merge_verb.add_option("PATH", *paths, "databases, or recordings (.jsonl)").required();
+  merge_verb.add_option("--output", *output, "the database to make").placeholder("FILE").required();
+  merge_verb.footer(
+      "A trial that several have becomes one. Where their outcomes contradict each other, this is\n"
+      "said, and one is kept: a failed check before all else, else the newest.\n"
+      "example: assay db merge monday.db tuesday.db --output week.db");
+  merge_verb.runs([paths, output] { return merge(*paths, *output); });
+
+  auto transient = std::make_shared<bool>(false);
+  auto kernel = std::make_shared<std::string>();
+  Command forget_verb =
+      verb.add_command("forget", "delete trials, so that the next sweep measures them again");
+  add_path(forget_verb);
+  forget_verb.add_flag("--transient", *transient,
+                       "those that failed because the machine did: a killed process, a full GPU");
+  forget_verb
+      .add_option("--kernel", *kernel,
+                  "all trials of this kernel, and the verdicts that it took part in")
+      .placeholder("NAME");
+  forget_verb.footer("example: assay db forget --kernel gemm_mma --db results/assay.db");
+  forget_verb.runs([path, transient, kernel] { return forget(*path, *transient, *kernel); });
+
+  Command prune_verb = verb.add_command(
+      "prune", "delete what is superseded: older versions of kernels, verdicts that hold no more");
+  add_path(prune_verb);
+  prune_verb.footer(
+      "What best and show print stays as it is. Earlier runs are gone for compare and history.\n"
+      "example: assay db prune --db results/assay.db; assay db vacuum");
+  prune_verb.runs([path] { return prune(*path); });
 }
 
 }  // namespace assay

@@ -68,8 +68,8 @@ void Store::Impl::link(std::int64_t sweep_id, std::int64_t trial_id) {
       .run();
 }
 
-void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
-                            const TrialRecord& record, IfDone if_done) {
+std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
+                                    const TrialRecord& record, IfDone if_done) {
   const auto stored = ids.is_new ? std::nullopt : trial_state(database, device, ids);
   const Outcome& outcome = record.outcome;
   // A fault of the machine says less than any result.
@@ -77,7 +77,7 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Ke
   if (stored && stored->done() && (if_done == IfDone::keep || says_nothing)) {
     link(sweep_id, stored->id);
     if (record.verification) put_verification(stored->id, *record.verification);
-    return;
+    return stored->id;
   }
 
   const CompileReport& compile = record.compile;
@@ -132,6 +132,7 @@ void Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const Ke
   }
   if (record.verification) put_verification(trial_id, *record.verification);
   link(sweep_id, trial_id);
+  return trial_id;
 }
 
 void Store::Impl::put_verification(std::int64_t trial_id, const Verification& verification) {

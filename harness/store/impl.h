@@ -20,11 +20,14 @@ struct Store::Impl {
   std::int64_t add_sweep(const std::string& name, const std::string& yaml,
                          const std::string& command_line, std::int64_t device,
                          const std::string& state);
+  /// Store::results, inside of a transaction that the caller has begun.
+  Results results(const Filter& filter);
   /// What becomes of a trial that is done already when another outcome of it comes.
   enum class IfDone { keep, replace };
-  /// Stores an outcome, whose trial's key has these row numbers, as one of the sweep.
-  void put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
-                 const TrialRecord& record, IfDone if_done = IfDone::keep);
+  /// Stores an outcome, whose trial's key has these row numbers, as one of the sweep. Returns the
+  /// trial's number.
+  std::int64_t put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
+                         const TrialRecord& record, IfDone if_done = IfDone::keep);
   void put_baseline(std::int64_t sweep_id, std::int64_t device, const BaselineRecord& record);
   /// Whether the very same verdict, or measurement, is stored: an import may bring it again.
   bool has_rank(std::int64_t device, const RankRecord& record);

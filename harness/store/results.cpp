@@ -137,74 +137,78 @@ class Candidates {
 
 }  // namespace
 
+Results Store::Impl::results(const Filter& filter) {
+  const Dimensions dimensions(database);
+  const Matcher matches(filter, dimensions);
+  const auto screened = read_screened(database);
+  const auto verifications = read_verifications(database, dimensions);
+  std::vector<RankHead> heads = read_rank_heads(database, dimensions, matches, "");
+  if (filter.run != 0) {
+    std::erase_if(heads, [&](const RankHead& head) { return head.sweep > filter.run; });
+  }
+  std::set<Question> judged;
+  for (const RankHead& head : heads) judged.insert(question_of(head));
+  Results results;
+  std::map<Question, Candidates> candidates;
+  auto all = find_all(database, dimensions, matches, filter);
+  std::size_t num_trials = 0;
+  for (const auto& [question, trials] : all) num_trials += trials.size();
+  results.trials.reserve(num_trials);
+  for (auto& [question, trials] : all) {
+    const std::int64_t last = last_of(trials).last_sweep;
+    const auto& [op, problem, device, protocol] = question;
+    if ((!filter.sweep.empty() || filter.run != 0) && screened.contains({last, op, problem})) {
+      std::erase_if(trials, [&](const Found& trial) { return trial.last_sweep != last; });
+    } else {
+      keep_current(trials);
+    }
+    Candidates& asked = candidates[question];
+    const bool is_judged = judged.contains(question);
+    for (Found& trial : trials) {
+      TrialRecord& record = trial.row.record;
+      const auto verified = verifications.find(trial.row.id);
+      if (verified != verifications.end()) record.verification = verified->second;
+      if (is_judged) asked.add(record);
+      if (filter.status.empty() || filter.status == to_text(record.outcome.status)) {
+        results.trials.push_back(std::move(trial.row));
+      }
+    }
+  }
+
+  std::map<std::pair<Question, Objective>, RankHead> newest;
+  for (RankHead& head : heads) {
+    const Question question = question_of(head);
+    const auto asked = candidates.find(question);
+    const std::string& hash = head.row.record.identity.candidates;
+    if (hash.empty() || asked == candidates.end() || asked->second.hash() != hash) continue;
+    read_entries(database, dimensions, head);
+    if (!asked->second.have_best_of(head.row.record)) continue;
+    newest.insert_or_assign({question, head.row.record.objective}, std::move(head));
+  }
+  std::vector<RankHead*> in_order;
+  for (auto& [key, head] : newest) in_order.push_back(&head);
+  std::sort(in_order.begin(), in_order.end(),
+            [](const RankHead* a, const RankHead* b) { return a->id < b->id; });
+  for (RankHead* head : in_order) results.ranks.push_back(std::move(head->row));
+  results.baselines = read_baselines(database, dimensions, matches, "");
+  std::set<std::tuple<std::string, Problem, std::string, std::string>> asked;
+  for (const auto& [question, unused] : candidates) {
+    const auto& [op, problem, device, protocol] = question;
+    asked.emplace(op, dimensions.problems.at(problem), device, protocol);
+  }
+  std::erase_if(results.baselines, [&](const BaselineRow& row) {
+    const BaselineRecord& record = row.record;
+    return !asked.contains(
+        {record.op, record.problem, name_of(row.device, row.provenance), record.protocol.name});
+  });
+  return results;
+}
+
 Results Store::results(const Filter& filter) const {
   Database& database = impl_->database;
   return database.guarded([&] {
     const Transaction transaction(database, Transaction::Mode::read);
-    const Dimensions dimensions(database);
-    const Matcher matches(filter, dimensions);
-    const auto screened = read_screened(database);
-    const auto verifications = read_verifications(database, dimensions);
-    std::vector<RankHead> heads = read_rank_heads(database, dimensions, matches, "");
-    if (filter.run != 0) {
-      std::erase_if(heads, [&](const RankHead& head) { return head.sweep > filter.run; });
-    }
-    std::set<Question> judged;
-    for (const RankHead& head : heads) judged.insert(question_of(head));
-    Results results;
-    std::map<Question, Candidates> candidates;
-    auto all = find_all(database, dimensions, matches, filter);
-    std::size_t num_trials = 0;
-    for (const auto& [question, trials] : all) num_trials += trials.size();
-    results.trials.reserve(num_trials);
-    for (auto& [question, trials] : all) {
-      const std::int64_t last = last_of(trials).last_sweep;
-      const auto& [op, problem, device, protocol] = question;
-      if ((!filter.sweep.empty() || filter.run != 0) && screened.contains({last, op, problem})) {
-        std::erase_if(trials, [&](const Found& trial) { return trial.last_sweep != last; });
-      } else {
-        keep_current(trials);
-      }
-      Candidates& asked = candidates[question];
-      const bool is_judged = judged.contains(question);
-      for (Found& trial : trials) {
-        TrialRecord& record = trial.row.record;
-        const auto verified = verifications.find(trial.row.id);
-        if (verified != verifications.end()) record.verification = verified->second;
-        if (is_judged) asked.add(record);
-        if (filter.status.empty() || filter.status == to_text(record.outcome.status)) {
-          results.trials.push_back(std::move(trial.row));
-        }
-      }
-    }
-
-    std::map<std::pair<Question, Objective>, RankHead> newest;
-    for (RankHead& head : heads) {
-      const Question question = question_of(head);
-      const auto asked = candidates.find(question);
-      const std::string& hash = head.row.record.identity.candidates;
-      if (hash.empty() || asked == candidates.end() || asked->second.hash() != hash) continue;
-      read_entries(database, dimensions, head);
-      if (!asked->second.have_best_of(head.row.record)) continue;
-      newest.insert_or_assign({question, head.row.record.objective}, std::move(head));
-    }
-    std::vector<RankHead*> in_order;
-    for (auto& [key, head] : newest) in_order.push_back(&head);
-    std::sort(in_order.begin(), in_order.end(),
-              [](const RankHead* a, const RankHead* b) { return a->id < b->id; });
-    for (RankHead* head : in_order) results.ranks.push_back(std::move(head->row));
-    results.baselines = read_baselines(database, dimensions, matches, "");
-    std::set<std::tuple<std::string, Problem, std::string, std::string>> asked;
-    for (const auto& [question, unused] : candidates) {
-      const auto& [op, problem, device, protocol] = question;
-      asked.emplace(op, dimensions.problems.at(problem), device, protocol);
-    }
-    std::erase_if(results.baselines, [&](const BaselineRow& row) {
-      const BaselineRecord& record = row.record;
-      return !asked.contains(
-          {record.op, record.problem, name_of(row.device, row.provenance), record.protocol.name});
-    });
-    return results;
+    return impl_->results(filter);
   });
 }
 

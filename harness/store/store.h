@@ -81,6 +81,23 @@ struct Results {
   std::vector<RankRow> ranks;
 };
 
+/// What a merge did.
+struct Merged {
+  std::int64_t num_trials = 0;      // that the new database has
+  std::int64_t num_verdicts = 0;    // likewise
+  std::int64_t num_unfinished = 0;  // trials that were still running, and are left out
+  /// Of each configuration that has outcomes which contradict each other, a sentence that says
+  /// which is kept.
+  std::vector<std::string> conflicts;
+};
+
+/// How many rows a deletion took.
+struct Deleted {
+  std::int64_t trials = 0;
+  std::int64_t verdicts = 0;
+  std::int64_t baselines = 0;
+};
+
 /// The results database. One connection is for one thread. Several processes may share the file
 /// (WAL, busy timeout).
 ///
@@ -165,14 +182,30 @@ class Store {
   /// Adds a recording's rows as replayed results; rows already there are left alone.
   void import(const Recording& recording);
 
+  /// Copies all that the sources hold into this database, which is empty. Sweeps and verdicts come
+  /// in the order in which they were made, so the newest of all is the current one.
+  ///
+  /// A trial that several sources have becomes one, which belongs to the sweeps of all. Of its
+  /// outcomes a failed check is kept before any other, a fault of the machine only if there is no
+  /// other, else the newest.
+  Merged merge(std::span<const Store> sources);
+  /// Deletes the trials that failed because the machine did.
+  Deleted forget_machine_faults();
+  /// Deletes a kernel's trials, of every version, and the verdicts that it took part in.
+  Deleted forget_kernel(const std::string& name);
+  /// Deletes what no result is shown of any more: trials and verdicts that results() leaves out,
+  /// baselines that were measured again, sweeps of which nothing is left.
+  Deleted prune();
+
   /// Pages, tables and columns, references, texts, rows that no process will finish: one sentence
   /// per problem found.
   std::vector<std::string> check() const;
   /// Rewrites the file without the space that deleted rows left.
   void vacuum();
 
+  struct Impl;  // store/impl.h: for the files of this folder
+
  private:
-  struct Impl;
   explicit Store(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

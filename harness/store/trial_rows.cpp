@@ -256,24 +256,26 @@ void read_entries(Database& database, const Dimensions& dimensions, RankHead& he
   record.noise = read_noise(database, head.id);
 }
 
-std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& dimensions,
-                                        const Matcher& matches, const std::string& sweep) {
+std::vector<StoredBaseline> read_stored_baselines(Database& database, const Dimensions& dimensions,
+                                                  const Matcher& matches,
+                                                  const std::string& sweep) {
   static const std::string sql = fmt::format(
-      "SELECT baseline.device_id, problem_id, op, protocol_id, toolchain_id, baseline.name, "
-      "detail, finished_at, cublas, contract_hash, row_number() OVER("
+      "SELECT baseline.id, sweep_id, baseline.device_id, problem_id, op, protocol_id, "
+      "toolchain_id, baseline.name, detail, finished_at, cublas, contract_hash, row_number() OVER("
       "PARTITION BY op, problem_id, baseline.device_id, protocol_id, baseline.name "
       "ORDER BY finished_at DESC, baseline.id DESC), {}, {} "
       "FROM baseline JOIN timing ON timing.id = timing_id JOIN sweep ON sweep.id = sweep_id "
       "WHERE ?1 = '' OR sweep.name = ?1 ORDER BY baseline.id",
       kTimingColumns, kSampleColumns);
-  std::vector<BaselineRow> baselines;
+  std::vector<StoredBaseline> baselines;
   for (Query query = database.query(sql, sweep); query.step();) {
     RowReader row(query);
-    const std::int64_t device_id = row.integer();
+    StoredBaseline baseline{row.integer(), row.integer(), row.integer(), 1, {}};
     const std::int64_t problem_id = row.integer();
-    BaselineRecord record;
+    BaselineRecord& record = baseline.row.record;
     record.op = row.text();
-    if (!matches.device(device_id) || !matches.op(record.op) || !matches.problem(problem_id)) {
+    if (!matches.device(baseline.device) || !matches.op(record.op) ||
+        !matches.problem(problem_id)) {
       continue;
     }
     record.problem = dimensions.problems.at(problem_id);
@@ -284,14 +286,24 @@ std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& di
     record.finished_at = row.text();
     record.cublas = row.text();
     record.contract_hash = row.text();
-    const std::int64_t age = row.integer();
-    if (age > 1) continue;
+    baseline.age = row.integer();
     record.timing = read_timing(row);
     read_samples(row, record.timing);
-    const StoredDevice& device = dimensions.devices.at(device_id);
-    baselines.push_back({device.info, device.provenance, std::move(record)});
+    const StoredDevice& device = dimensions.devices.at(baseline.device);
+    baseline.row.device = device.info;
+    baseline.row.provenance = device.provenance;
+    baselines.push_back(std::move(baseline));
   }
   return baselines;
+}
+
+std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& dimensions,
+                                        const Matcher& matches, const std::string& sweep) {
+  std::vector<BaselineRow> newest;
+  for (StoredBaseline& baseline : read_stored_baselines(database, dimensions, matches, sweep)) {
+    if (baseline.age == 1) newest.push_back(std::move(baseline.row));
+  }
+  return newest;
 }
 
 }  // namespace assay

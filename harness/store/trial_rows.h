@@ -66,6 +66,19 @@ std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dime
 /// Fills in entries, kernels and noise.
 void read_entries(Database& database, const Dimensions& dimensions, RankHead& head);
 
+/// A stored time of a baseline.
+struct StoredBaseline {
+  std::int64_t id = 0;
+  std::int64_t sweep = 0;
+  std::int64_t device = 0;
+  std::int64_t age = 1;  // 1: the newest of its (op, problem, device, protocol, name)
+  BaselineRow row;
+};
+
+/// Every one that matches, oldest first.
+std::vector<StoredBaseline> read_stored_baselines(Database& database, const Dimensions& dimensions,
+                                                  const Matcher& matches, const std::string& sweep);
+
 /// The newest of each (op, problem, device, protocol, name) that matches.
 std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& dimensions,
                                         const Matcher& matches, const std::string& sweep);

@@ -96,6 +96,7 @@ complete_words() {
 expect 0 '^sweep$' complete_words sw
 expect 0 '^--device$' complete_words sweep --dev
 expect 0 '^check$' complete_words db ch
+expect 0 '^forget$' complete_words db for
 
 # Budgets and seeds that mean nothing, on the command line and in a file.
 for count in -1 0 2.5 many; do
@@ -128,6 +129,18 @@ expect 2 'at least 1' "$assay" sweep "$vector_add" --device none --problem N=0 -
 expect 0 'correct/compiled' "$assay" sweep "$vector_add" --device none --problem N=77 --db a.db
 expect 0 '^a.db: ok$' "$assay" db check --db a.db
 expect 0 'a.db: up to date' "$assay" db migrate --db a.db
+expect 2 'output is required' "$assay" db merge a.db
+expect 2 'a.db is there already' "$assay" db merge a.db --output a.db
+expect 2 'no database missing.db' "$assay" db merge a.db missing.db --output ab.db
+expect 0 '^ab.db: [1-9][0-9]* trials and 8 verdicts of 2 files; 0 conflicts$' \
+  "$assay" db merge a.db "$tree/results/recorded/nvidia_h200/gemm.jsonl" --output ab.db
+expect 0 '^ab.db: ok$' "$assay" db check --db ab.db
+expect 2 'expected --transient or --kernel' "$assay" db forget --db ab.db
+expect 0 '^ab.db: deleted 0 trials, 0 verdicts' "$assay" db forget --db ab.db --transient
+expect 1 'ab.db has no trial of kernel nobody' "$assay" db forget --db ab.db --kernel nobody
+expect 0 '^ab.db: deleted [1-9][0-9]* trials' "$assay" db forget --db ab.db --kernel vector_add
+expect 0 '^a.db: deleted 0 trials, 0 verdicts, 0 baselines$' "$assay" db prune --db a.db
+expect 2 'no such database' "$assay" db prune --db missing.db
 expect 2 'missing.db' "$assay" db migrate --db missing.db
 expect 2 'results/assay.db: no such database' "$assay" db check
 expect 2 'a.jsonl: expected the name of a database' "$assay" sweep "$vector_add" --device none --db a.jsonl

@@ -1,0 +1,139 @@
+// What is deleted on purpose. The trials to go are first collected in a table of this connection's
+// own; then everything that belongs to them goes, in one transaction.
+#include <set>
+#include <tuple>
+
+#include "store/impl.h"
+#include "store/trial_rows.h"
+
+namespace assay {
+namespace {
+
+class Deletion {
+ public:
+  explicit Deletion(Database& database)
+      : database_(database), transaction_(database, Transaction::Mode::write) {
+    database_.exec("CREATE TEMP TABLE IF NOT EXISTS gone(id INTEGER PRIMARY KEY)");
+    database_.exec("DELETE FROM gone");
+  }
+
+  void trial(std::int64_t id) { database_.query("INSERT INTO gone VALUES(?)", id).run(); }
+  void rank(std::int64_t id) {
+    database_.query("DELETE FROM rank WHERE id = ?", id).run();
+    ++deleted_.verdicts;
+  }
+  void baseline(std::int64_t id) {
+    database_.query("DELETE FROM baseline WHERE id = ?", id).run();
+    ++deleted_.baselines;
+  }
+
+  /// At the end, sweeps of which nothing is left go, too.
+  void empty_sweeps() { empty_sweeps_ = true; }
+
+  /// Deletes the trials, and the small rows that nothing refers to any more.
+  Deleted commit() {
+    // A verdict of which a trial is gone answers no question any more.
+    const std::int64_t ranks = database_.integer("SELECT count(*) FROM rank");
+    database_.exec(
+        "DELETE FROM rank WHERE id IN (SELECT rank_id FROM rank_entry WHERE trial_id IN gone)");
+    deleted_.verdicts += ranks - database_.integer("SELECT count(*) FROM rank");
+    deleted_.trials = database_.integer("SELECT count(*) FROM gone");
+    database_.exec(
+        "DELETE FROM sweep_trial WHERE trial_id IN gone;"
+        "DELETE FROM trial WHERE id IN gone;"
+        "DELETE FROM timing WHERE id NOT IN (SELECT timing_id FROM trial WHERE timing_id NOTNULL) "
+        "AND id NOT IN (SELECT timing_id FROM baseline WHERE timing_id NOTNULL);"
+        "DELETE FROM config WHERE id NOT IN (SELECT config_id FROM trial);"
+        "DELETE FROM kernel WHERE id NOT IN (SELECT kernel_id FROM trial);");
+    if (empty_sweeps_) {
+      database_.exec(
+          "CREATE TEMP TABLE IF NOT EXISTS empty(id INTEGER PRIMARY KEY);"
+          "DELETE FROM empty;"
+          "INSERT INTO empty SELECT id FROM sweep WHERE state <> 'running' AND id NOT IN "
+          "(SELECT sweep_id FROM trial UNION SELECT sweep_id FROM sweep_trial UNION SELECT "
+          "sweep_id FROM baseline UNION SELECT sweep_id FROM rank);"
+          "DELETE FROM screened WHERE sweep_id IN empty;"
+          "DELETE FROM sweep WHERE id IN empty;");
+    }
+    transaction_.commit();
+    return deleted_;
+  }
+
+ private:
+  Database& database_;
+  Transaction transaction_;
+  Deleted deleted_;
+  bool empty_sweeps_ = false;
+};
+
+/// What tells one stored verdict from another.
+auto key_of(const RankRow& row) {
+  const RankRecord& record = row.record;
+  return std::tuple(record.op, to_text(record.problem), record.protocol.name, record.objective,
+                    row.device.uuid, row.provenance, record.finished_at,
+                    record.identity.candidates);
+}
+
+}  // namespace
+
+Deleted Store::forget_machine_faults() {
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    Deletion deletion(database);
+    for (Query query = database.query("SELECT id, status, kind FROM trial"); query.step();) {
+      const auto status = parse_status(query.text(1));
+      if (status && is_machine_fault(*status, query.text(2))) deletion.trial(query.integer(0));
+    }
+    return deletion.commit();
+  });
+}
+
+Deleted Store::forget_kernel(const std::string& name) {
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    Deletion deletion(database);
+    for (Query query =
+             database.query("SELECT trial.id FROM trial JOIN kernel ON kernel.id = kernel_id "
+                            "WHERE kernel.name = ? AND status <> 'running'",
+                            name);
+         query.step();) {
+      deletion.trial(query.integer(0));
+    }
+    std::vector<std::int64_t> ranks;
+    for (Query query =
+             database.query("SELECT DISTINCT rank_id FROM rank_entry WHERE kernel = ?", name);
+         query.step();) {
+      ranks.push_back(query.integer(0));
+    }
+    for (const std::int64_t id : ranks) deletion.rank(id);
+    return deletion.commit();
+  });
+}
+
+Deleted Store::prune() {
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    Deletion deletion(database);
+    const Results current = impl_->results({});
+    std::set<std::int64_t> trials;
+    for (const TrialRow& row : current.trials) trials.insert(row.id);
+    for (Query query = database.query("SELECT id FROM trial WHERE status <> 'running'");
+         query.step();) {
+      if (!trials.contains(query.integer(0))) deletion.trial(query.integer(0));
+    }
+    const Dimensions dimensions(database);
+    const Matcher all({}, dimensions);
+    std::set<decltype(key_of(RankRow{}))> ranks;
+    for (const RankRow& row : current.ranks) ranks.insert(key_of(row));
+    for (const RankHead& head : read_rank_heads(database, dimensions, all, "")) {
+      if (!ranks.contains(key_of(head.row))) deletion.rank(head.id);
+    }
+    for (const StoredBaseline& baseline : read_stored_baselines(database, dimensions, all, "")) {
+      if (baseline.age > 1) deletion.baseline(baseline.id);
+    }
+    deletion.empty_sweeps();
+    return deletion.commit();
+  });
+}
+
+}  // namespace assay

@@ -1,0 +1,277 @@
+// Several databases into a new one. The key of a trial is its content, so the numbers of rows mean
+// nothing outside their file: each row is read as what it says and stored as if it had been
+// measured here, in the order in which all was measured.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "store/impl.h"
+#include "store/trial_rows.h"
+
+namespace assay {
+namespace {
+
+// Times of one configuration that differ by more are a conflict; `compare` has the same margin.
+constexpr double kMarginRatio = 0.02;
+
+struct Source {
+  const Store* store;
+  Database& database;
+  Dimensions dimensions;
+  std::map<std::int64_t, std::int64_t> sweeps;  // its number there, its number here
+};
+
+struct SweepRow {
+  Source* source = nullptr;
+  std::int64_t id = 0;
+  std::int64_t device = 0;
+  std::string name, yaml, command_line, state, started_at, host, boot_id;
+  std::optional<std::string> ended_at;
+  std::int64_t pid = 0;
+  std::int64_t process_start = 0;
+};
+
+std::vector<SweepRow> read_sweeps(Source& source) {
+  std::vector<SweepRow> rows;
+  for (Query query = source.database.query(
+           "SELECT id, device_id, name, yaml, command_line, state, started_at, host, boot_id, "
+           "ended_at, pid, process_start FROM sweep ORDER BY id");
+       query.step();) {
+    RowReader row(query);
+    SweepRow sweep{&source,    row.integer(), row.integer(), row.text(), row.text(), row.text(),
+                   row.text(), row.text(),    row.text(),    row.text(), {},         0,
+                   0};
+    if (!row.is_null()) sweep.ended_at = query.text(9);
+    row.skip();
+    sweep.pid = row.integer();
+    sweep.process_start = row.integer();
+    rows.push_back(std::move(sweep));
+  }
+  return rows;
+}
+
+/// The number here of a sweep that another source may have brought already.
+std::int64_t put_sweep(Database& database, const SweepRow& sweep) {
+  const StoredDevice& device = sweep.source->dimensions.devices.at(sweep.device);
+  const std::int64_t device_here = device_id(database, device.info, device.provenance);
+  {
+    Query same = database.query(
+        "SELECT id FROM sweep WHERE device_id = ? AND name = ? AND started_at = ? AND host = ? AND "
+        "boot_id = ? AND pid = ? AND process_start = ?",
+        device_here, sweep.name, sweep.started_at, sweep.host, sweep.boot_id, sweep.pid,
+        sweep.process_start);
+    if (same.step()) return same.integer(0);
+  }
+  // Nothing that runs finishes anything in this file.
+  const std::string state = sweep.state == "running" ? "interrupted" : sweep.state;
+  return database.insert("sweep", {{"device_id", device_here},
+                                   {"name", sweep.name},
+                                   {"yaml", sweep.yaml},
+                                   {"command_line", sweep.command_line},
+                                   {"state", state},
+                                   {"started_at", sweep.started_at},
+                                   {"ended_at", sweep.ended_at},
+                                   {"host", sweep.host},
+                                   {"boot_id", sweep.boot_id},
+                                   {"pid", sweep.pid},
+                                   {"process_start", sweep.process_start}});
+}
+
+/// 0: tells least; 2: tells most. A result that was once found wrong is not right because it passed
+/// another time.
+int weight_of(const Outcome& outcome) {
+  if (is_machine_fault(outcome.status, outcome.kind)) return 0;
+  return outcome.status == Status::correctness ? 2 : 1;
+}
+
+/// Whether `other` is kept before `stored`.
+bool is_better(const TrialRecord& other, const TrialRecord& stored) {
+  const int weights[] = {weight_of(other.outcome), weight_of(stored.outcome)};
+  if (weights[0] != weights[1]) return weights[0] > weights[1];
+  return other.finished_at > stored.finished_at;
+}
+
+bool contradict(const Outcome& a, const Outcome& b) {
+  if (weight_of(a) == 0 || weight_of(b) == 0) return false;
+  if (a.status != b.status || a.kind != b.kind) return true;
+  if (!a.timing || !b.timing || a.timing->censored() || b.timing->censored()) return false;
+  const double ratio = a.timing->median_ns / b.timing->median_ns;
+  return std::abs(ratio - 1) > kMarginRatio;
+}
+
+std::string outcome_text(const TrialRecord& trial) {
+  const Outcome& outcome = trial.outcome;
+  std::string text(to_text(outcome.status));
+  if (!outcome.kind.empty()) text += '/' + outcome.kind;
+  if (outcome.timing) text += fmt::format(", {:.1f} ns", outcome.timing->median_ns);
+  return text + " (" + trial.finished_at + ')';
+}
+
+class Merge {
+ public:
+  Merge(Store::Impl& impl, Merged& merged) : impl_(impl), merged_(merged), keys_(impl.database) {}
+
+  void put_trials(Source& source);
+  void put_baselines(Source& source);
+  void put_ranks(std::vector<Source>& sources);
+  void put_screened(Source& source);
+
+ private:
+  std::int64_t put(Source& source, std::int64_t sweep, TrialRow row);
+  std::int64_t device_of(const DeviceInfo& device, const std::string& provenance) {
+    return device_id(impl_.database, device, provenance);
+  }
+
+  Store::Impl& impl_;
+  Merged& merged_;
+  KeyWriter keys_;
+  std::map<std::int64_t, const Store*> origins_;  // of a trial's outcome, by its number here
+};
+
+void Merge::put_trials(Source& source) {
+  static const std::string sql = select_trials("''", "true ORDER BY trial.id", ", trial.sweep_id");
+  const auto verifications = read_verifications(source.database, source.dimensions);
+  std::map<std::int64_t, std::int64_t> trials;  // its number there, its number here
+  for (Query query = source.database.query(sql); query.step();) {
+    RowReader reader(query);
+    TrialIds ids;
+    TrialRow row = read_trial(reader, source.dimensions, ids);
+    const std::int64_t sweep = reader.integer();
+    read_figures(source.database, row);
+    const auto verified = verifications.find(row.id);
+    if (verified != verifications.end()) row.record.verification = verified->second;
+    const std::int64_t id = row.id;
+    trials[id] = put(source, source.sweeps.at(sweep), std::move(row));
+  }
+  for (Query query = source.database.query("SELECT trial_id, sweep_id FROM sweep_trial");
+       query.step();) {
+    const auto trial = trials.find(query.integer(0));
+    if (trial != trials.end()) impl_.link(source.sweeps.at(query.integer(1)), trial->second);
+  }
+  merged_.num_unfinished +=
+      source.database.integer("SELECT count(*) FROM trial WHERE status = 'running'");
+}
+
+std::int64_t Merge::put(Source& source, std::int64_t sweep, TrialRow row) {
+  TrialRecord& record = row.record;
+  const std::int64_t device = device_of(row.device, row.provenance);
+  const KeyIds ids = keys_.ids(record);
+  const auto known = ids.is_new ? std::nullopt : trial_state(impl_.database, device, ids);
+  if (!known) {
+    const std::int64_t id = impl_.put_trial(sweep, device, ids, record);
+    origins_[id] = source.store;
+    return id;
+  }
+  static const std::string sql = select_trials("''", "trial.id = ?");
+  std::optional<TrialRow> stored;
+  {
+    const Dimensions dimensions(impl_.database);
+    Query query = impl_.database.query(sql, known->id);
+    query.step();
+    RowReader reader(query);
+    TrialIds unused;
+    stored = read_trial(reader, dimensions, unused);
+  }
+  const bool is_kept = !is_better(record, stored->record);
+  if (contradict(record.outcome, stored->record.outcome)) {
+    const std::string here =
+        outcome_text(stored->record) + " in " + origins_.at(known->id)->path().string();
+    const std::string there = outcome_text(record) + " in " + source.store->path().string();
+    merged_.conflicts.push_back(fmt::format(
+        "{} {} on {}, {}: {}; {} is kept", record.kernel.name, to_text(record.config),
+        to_text(record.problem), row.device.name, is_kept ? there : here, is_kept ? here : there));
+  }
+  if (is_kept) return impl_.put_trial(sweep, device, ids, record);
+  // A verification is of the configuration, whichever outcome is kept.
+  const auto verifications = read_verifications(impl_.database, Dimensions(impl_.database));
+  impl_.put_trial(sweep, device, ids, record, Store::Impl::IfDone::replace);
+  const auto verified = verifications.find(known->id);
+  if (verified != verifications.end()) impl_.put_verification(known->id, verified->second);
+  origins_[known->id] = source.store;
+  return known->id;
+}
+
+void Merge::put_baselines(Source& source) {
+  for (const StoredBaseline& baseline : read_stored_baselines(source.database, source.dimensions,
+                                                              Matcher({}, source.dimensions), "")) {
+    const std::int64_t device = device_of(baseline.row.device, baseline.row.provenance);
+    if (impl_.has_baseline(device, baseline.row.record)) continue;
+    impl_.put_baseline(source.sweeps.at(baseline.sweep), device, baseline.row.record);
+  }
+}
+
+void Merge::put_ranks(std::vector<Source>& sources) {
+  std::vector<std::pair<Source*, RankHead>> heads;
+  for (Source& source : sources) {
+    for (RankHead& head :
+         read_rank_heads(source.database, source.dimensions, Matcher({}, source.dimensions), "")) {
+      heads.emplace_back(&source, std::move(head));
+    }
+  }
+  // The newest verdict holds, and that is the one with the highest number.
+  std::stable_sort(heads.begin(), heads.end(), [](const auto& a, const auto& b) {
+    return a.second.row.record.finished_at < b.second.row.record.finished_at;
+  });
+  for (auto& [source, head] : heads) {
+    read_entries(source->database, source->dimensions, head);
+    const std::int64_t device = device_of(head.row.device, head.row.provenance);
+    if (impl_.has_rank(device, head.row.record)) continue;
+    impl_.put_rank(source->sweeps.at(head.sweep), device, head.row.record);
+  }
+}
+
+void Merge::put_screened(Source& source) {
+  for (Query query = source.database.query("SELECT sweep_id, op, problem_id FROM screened");
+       query.step();) {
+    const Problem& problem = source.dimensions.problems.at(query.integer(2));
+    impl_.database
+        .query("INSERT OR IGNORE INTO screened(sweep_id, op, problem_id) VALUES(?, ?, ?)",
+               source.sweeps.at(query.integer(0)), query.text(1),
+               problem_id(impl_.database, problem, IfNew::add))
+        .run();
+  }
+}
+
+}  // namespace
+
+Merged Store::merge(std::span<const Store> sources) {
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    std::vector<Source> read;
+    std::vector<SweepRow> sweeps;
+    read.reserve(sources.size());  // a SweepRow points at its source
+    for (const Store& source : sources) {
+      Database& from = source.impl_->database;
+      from.guarded([&] {
+        read.push_back({&source, from, Dimensions(from), {}});
+        for (SweepRow& sweep : read_sweeps(read.back())) sweeps.push_back(std::move(sweep));
+      });
+    }
+    std::stable_sort(sweeps.begin(), sweeps.end(), [](const SweepRow& a, const SweepRow& b) {
+      return a.started_at < b.started_at;
+    });
+    Merged merged;
+    Transaction transaction(database, Transaction::Mode::write);
+    for (const SweepRow& sweep : sweeps) {
+      sweep.source->sweeps[sweep.id] = put_sweep(database, sweep);
+    }
+    Merge merge(*impl_, merged);
+    for (Source& source : read) {
+      source.database.guarded([&] {
+        merge.put_trials(source);
+        merge.put_baselines(source);
+        merge.put_screened(source);
+      });
+    }
+    merge.put_ranks(read);
+    merged.num_trials = database.integer("SELECT count(*) FROM trial");
+    merged.num_verdicts = database.integer("SELECT count(*) FROM rank");
+    transaction.commit();
+    return merged;
+  });
+}
+
+}  // namespace assay
