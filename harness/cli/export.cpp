@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -15,6 +17,25 @@
 
 namespace assay {
 namespace {
+
+const std::map<std::string, std::string (*)(const std::vector<TunedTable>&)> kTableFormats = {
+    {"json", export_json},
+    {"csv", export_csv},
+    {"markdown", export_markdown},
+    {"wisdom", export_wisdom},
+    {"triton", export_triton},
+    {"google-benchmark", export_google_benchmark},
+    {"github-action-benchmark", export_github_action_benchmark},
+    {"bencher", export_bencher},
+    {"junit", export_junit}};
+const std::map<std::string, std::string (*)(const std::vector<TrialRow>&)> kTrialFormats = {
+    {"t4", export_t4}, {"kernel-tuner", export_kernel_tuner}};
+constexpr const char* kVllmMoe = "vllm-moe";
+
+/// Whether a format's reader looks up what to launch, of one kernel.
+bool is_lookup(const std::string& format) {
+  return format == "wisdom" || format == "triton" || format == kVllmMoe;
+}
 
 struct Options {
   ResultOptions results;
@@ -28,14 +49,33 @@ struct Options {
 std::vector<TunedTable> load_tables(const Options& options, const Store& store) {
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);
+  // Winners of one kernel are chosen below: a verdict is of all kernels that competed.
+  const std::string kernel = is_lookup(options.format) ? std::exchange(filter.kernel, "") : "";
   const Results results = store.results(filter);
   std::vector<TunedTable> tables = tuned_tables(results, Screened::hide);
-  std::erase_if(tables, [&](const TunedTable& table) {
-    return (!options.protocol.empty() && table.protocol != options.protocol) ||
+  std::erase_if(tables, [&](TunedTable& table) {
+    std::erase_if(table.entries, [&](const TunedRow& entry) {
+      return !kernel.empty() && entry.best.kernel != kernel;
+    });
+    return table.entries.empty() ||
+           (!options.protocol.empty() && table.protocol != options.protocol) ||
            (!options.objective.empty() && to_text(table.objective) != options.objective);
   });
   for (TunedTable& table : tables) table = unique_problems(std::move(table), results.trials);
   return tables;
+}
+
+/// In full, failed ones too; measured here first.
+std::vector<TrialRow> load_trials(const Options& options, const Store& store) {
+  std::vector<TrialRow> trials;
+  for (const TrialRow& row : store.results(options.results.filter()).trials) {
+    if (!options.protocol.empty() && row.record.protocol.name != options.protocol) continue;
+    trials.push_back(*store.trial(row.id));
+  }
+  std::stable_sort(trials.begin(), trials.end(), [](const TrialRow& a, const TrialRow& b) {
+    return a.provenance.empty() && !b.provenance.empty();
+  });
+  return trials;
 }
 
 /// Every trial of a sweep, failed ones too, in the text format that `--device replay:` reads.
@@ -55,28 +95,56 @@ int export_recording(const Options& options, const Store& store) {
   return kExitDone;
 }
 
+int say_nothing_found(const Options& options, const Store& store, const char* what) {
+  print_err("no {} of {} in {}\n", what, asked_for(options.results), store.path().string());
+  return kExitNo;
+}
+
+void write_text(const std::filesystem::path& output, const std::string& text) {
+  if (output.empty()) {
+    print_out("{}", text);
+    return;
+  }
+  create_folder_of(output);
+  write_file_atomic(output, text);
+}
+
+/// The reader finds its files by their names, so all that can be chosen is the folder.
+void write_named(const std::filesystem::path& folder, const std::vector<NamedText>& files) {
+  for (const NamedText& file : files) {
+    if (folder.empty()) {
+      print_err("{}:\n", file.file_name);
+      print_out("{}", file.text);
+    } else {
+      write_text(folder / file.file_name, file.text);
+      print_out("{}\n", (folder / file.file_name).string());
+    }
+  }
+}
+
 int run_export(const Options& options) {
-  if (std::filesystem::is_directory(options.output)) {
+  if (options.format != kVllmMoe && std::filesystem::is_directory(options.output)) {
     throw UsageError(fmt::format("--output {} is a folder; name a file", options.output));
   }
   const Store store = open_results(options.results);
   if (options.format == "recording") return export_recording(options, store);
-  const std::vector<TunedTable> tables = load_tables(options, store);
-  if (tables.empty()) {
-    print_err("no re-ranked result of {} in {}; only re-ranked winners are exported\n",
-              asked_for(options.results), store.path().string());
-    return kExitNo;
-  }
-  const std::string text = options.format == "csv"    ? export_csv(tables)
-                           : options.format == "json" ? export_json(tables)
-                                                      : export_header(tables, options.name_space);
-  if (options.output.empty()) {
-    print_out("{}", text);
+  if (const auto trials_as = kTrialFormats.find(options.format); trials_as != kTrialFormats.end()) {
+    const std::vector<TrialRow> trials = load_trials(options, store);
+    if (trials.empty()) return say_nothing_found(options, store, "trial");
+    write_text(options.output, trials_as->second(trials));
     return kExitDone;
   }
-  const std::filesystem::path output(options.output);
-  create_folder_of(output);
-  write_file_atomic(output, text);
+  const std::vector<TunedTable> tables = load_tables(options, store);
+  if (tables.empty()) {
+    return say_nothing_found(options, store, "re-ranked winner (only these are exported)");
+  }
+  if (options.format == kVllmMoe) {
+    write_named(options.output, export_vllm_moe(tables));
+  } else if (options.format == "header") {
+    write_text(options.output, export_header(tables, options.name_space));
+  } else {
+    write_text(options.output, kTableFormats.at(options.format)(tables));
+  }
   return kExitDone;
 }
 
@@ -86,11 +154,18 @@ void add_export(Command program) {
   auto options = std::make_shared<Options>();
   Command verb = program.add_command("export", "write tuned tables for other software");
   verb.add_option("--format", options->format,
-                  "json, csv: all tables; header: C++20 with a constexpr lookup, which answers "
-                  "with the problem itself, else the nearest, else the best compromise; "
+                  "json, csv, markdown: all tables; "
+                  "header: C++20 with a constexpr lookup, which answers with the problem itself, "
+                  "else the nearest, else the best compromise; "
+                  "wisdom, triton, vllm-moe: the winners of one kernel, as Kernel Launcher, "
+                  "triton.Config and vLLM look them up; "
+                  "google-benchmark, github-action-benchmark, bencher, junit: the winners' times; "
+                  "t4, kernel-tuner: every trial of one kernel and problem; "
                   "recording: every trial of --sweep, to be replayed")
-      .placeholder("json|csv|header|recording")
-      .one_of({"json", "csv", "header", "recording"})
+      .placeholder("FORMAT")
+      .one_of({"json", "csv", "markdown", "header", "wisdom", "triton", kVllmMoe,
+               "google-benchmark", "github-action-benchmark", "bencher", "junit", "t4",
+               "kernel-tuner", "recording"})
       .required();
   add_result_options(verb, options->results);
   verb.add_option("--protocol", options->protocol, "only this protocol; default: all")
@@ -100,7 +175,7 @@ void add_export(Command program) {
       .placeholder("time|energy|edp")
       .one_of(objective_words());
   verb.add_option("--output", options->output,
-                  "file to write; default: stdout, and for a recording "
+                  "file to write, and for vllm-moe a folder; default: stdout, and for a recording "
                   "results/recorded/GPU/SWEEP.jsonl")
       .placeholder("FILE");
   verb.add_option("--namespace", options->name_space,

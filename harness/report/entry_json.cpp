@@ -110,6 +110,8 @@ Json entry_json(const TunedRow& entry) {
           {"reference", text(entry.reference)},
           {"source_hash", text(entry.version.source_hash)},
           {"contract_hash", text(entry.version.contract_hash)},
+          {"cubin_hash", text(entry.cubin_hash)},
+          {"cublas", text(entry.cublas)},
           {"toolchain", toolchain_json(entry.toolchain)},
           {"precision_ratio", entry.precision_ratio},
           {"provenance", text(entry.provenance)},

@@ -25,6 +25,51 @@ std::string export_csv(const std::vector<TunedTable>& tables);
 /// `name_space` is not a namespace's name.
 std::string export_header(const std::vector<TunedTable>& tables, const std::string& name_space);
 
+/// A Markdown table for each table.
+std::string export_markdown(const std::vector<TunedTable>& tables);
+
+// Tables that other software looks configurations up in. Each throws UsageError, with the reason,
+// where a kernel's parameters or the table do not mean what the format says.
+
+/// Kernel Launcher's wisdom of one kernel, JSON Lines: a header line with the parameters, then a
+/// line a problem.
+std::string export_wisdom(const std::vector<TunedTable>& tables);
+
+/// Python: CONFIGS, a list of rows {problem, triton.Config} of one kernel.
+std::string export_triton(const std::vector<TunedTable>& tables);
+
+struct NamedText {
+  std::string file_name;
+  std::string text;
+};
+/// vLLM's tables for fused MoE: a file for each number of experts and width, by number of tokens.
+std::vector<NamedText> export_vllm_moe(const std::vector<TunedTable>& tables);
+
+// What measures a run over time reads. A name is the same whatever configuration won.
+
+/// "gemm_bf16/best/M:16/N:4096": the name of a result, as Google Benchmark puts names together.
+/// `entry` is "best" or a baseline's name.
+std::string benchmark_name(const TunedTable& table, const Problem& problem,
+                           const std::string& entry);
+
+/// What Google Benchmark's tools read: winners and baselines as it would print them. Throws
+/// UsageError when there are results of several devices, since the format names one.
+std::string export_google_benchmark(const std::vector<TunedTable>& tables);
+/// github-action-benchmark's `customSmallerIsBetter`.
+std::string export_github_action_benchmark(const std::vector<TunedTable>& tables);
+/// Bencher Metric Format: the latency of each winner.
+std::string export_bencher(const std::vector<TunedTable>& tables);
+/// JUnit XML: a test case for each winner, with its time; it fails where its verification did.
+std::string export_junit(const std::vector<TunedTable>& tables);
+
+// All that was tried, for tuners. The trials are in full; each throws UsageError unless they are of
+// one kernel, problem, device and protocol.
+
+/// T4 (Open Autotuning Results Schema 1.0.0).
+std::string export_t4(const std::vector<TrialRow>& trials);
+/// A Kernel Tuner cachefile.
+std::string export_kernel_tuner(const std::vector<TrialRow>& trials);
+
 /// `text` as a C++ identifier: other characters become '_'; a keyword, `std`, a name with two
 /// leading underscores or a leading digit gets a '_'.
 std::string identifier(const std::string& text);

@@ -70,7 +70,11 @@ std::string export_csv(const std::vector<TunedTable>& tables) {
                              "cycles_speedup_low",
                              "cycles_speedup_high",
                              "prepare_ns",
-                             "prepared_bytes"});
+                             "prepared_bytes",
+                             "contract_hash",
+                             "cubin_hash",
+                             "cublas",
+                             "verified"});
   for (const TunedTable& table : tables) {
     for (const TunedRow& entry : table.entries) {
       const bool compared = !entry.baseline.empty();
@@ -105,7 +109,13 @@ std::string export_csv(const std::vector<TunedTable>& tables) {
                       known(entry.cycles_speedup.low),
                       known(entry.cycles_speedup.high),
                       entry.prepared ? number(entry.prepared->time_ns) : "",
-                      entry.prepared ? std::to_string(entry.prepared->bytes) : ""});
+                      entry.prepared ? std::to_string(entry.prepared->bytes) : "",
+                      entry.version.contract_hash,
+                      entry.cubin_hash,
+                      entry.cublas,
+                      !entry.verification             ? ""
+                      : entry.verification->failure() ? "failed"
+                                                      : "passed"});
     }
   }
   return text;

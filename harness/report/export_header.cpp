@@ -203,6 +203,35 @@ std::string config_text(const Config& config, const std::vector<Field>& fields,
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
+bool prepares(const TunedTable& table) {
+  return std::any_of(table.entries.begin(), table.entries.end(),
+                     [](const TunedRow& entry) { return entry.prepared.has_value(); });
+}
+
+/// What the header says of kernels that prepare. Whoever launches one without is given nonsense.
+std::string preparing_text(const TunedTable& table, const std::vector<std::string>& kernels,
+                           const Identifiers& names) {
+  std::string cases;
+  for (const std::string& kernel : kernels) {
+    for (const TunedRow& entry : table.entries) {
+      if (entry.best.kernel != kernel || !entry.prepared) continue;
+      cases += comment(fmt::format("    // launches under `prepare:` in {}.yaml, contract {}",
+                                   kernel, entry.version.contract_hash));
+      cases += fmt::format("\n    case Kernel::{}:\n      return true;\n", names.at(kernel));
+      break;
+    }
+  }
+  return fmt::format(
+      "/// Whether a kernel reads inputs that must be prepared: before its first launch, and "
+      "again\n"
+      "/// whenever they change, run the launches that its contract lists under `prepare:`. They "
+      "are\n"
+      "/// not in time_ns; Entry says what they took, and how many bytes they fill.\n"
+      "constexpr bool needs_prepare(Kernel kernel) {{\n  switch (kernel) {{\n{}    default:\n"
+      "      return false;\n  }}\n}}\n\n",
+      cases);
+}
+
 std::string margin_text(const TunedRow& entry) {
   // The header travels: "here" would be wrong where it is read.
   std::string text =
@@ -254,6 +283,8 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
   }
   out += "  }\n  return {};\n}\n\n";
 
+  const bool has_prepared = prepares(table);
+  if (has_prepared) out += preparing_text(table, kernels, kernel_names);
   out += "/// A parameter that the kernel does not have is 0, or empty.\nstruct Config {\n";
   for (const Field& field : fields) {
     const std::string& name = param_names.at(field.name);
@@ -272,12 +303,21 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
   out += "  friend constexpr bool operator==(const Config&, const Config&) = default;\n};\n\n";
 
   out += "struct Entry {\n  Problem problem;\n  Kernel kernel;\n  Config config;\n";
-  out += "  double time_ns;  // median\n};\n\ninline constexpr Entry kEntries[] = {\n";
+  out += "  double time_ns;  // median\n";
+  if (has_prepared) {
+    out += "  double prepare_ns = 0;  // of the launches that prepare\n";
+    out += "  std::int64_t prepared_bytes = 0;\n";
+  }
+  out += "};\n\ninline constexpr Entry kEntries[] = {\n";
   for (const TunedRow& entry : table.entries) {
-    out += fmt::format("    // {}\n    {{{},\n     Kernel::{},\n     {},\n     {}}},\n",
+    const std::string prepared =
+        entry.prepared ? fmt::format(", {}, {}", entry.prepared->time_ns, entry.prepared->bytes)
+                       : "";
+    out += fmt::format("    // {}\n    {{{},\n     Kernel::{},\n     {},\n     {}{}}},\n",
                        comment(margin_text(entry)), problem_text(entry.problem, dims, dim_names),
                        kernel_names.at(entry.best.kernel),
-                       config_text(entry.best.config, fields, param_names), entry.time_ns.value);
+                       config_text(entry.best.config, fields, param_names), entry.time_ns.value,
+                       prepared);
   }
   out += fmt::format("}};\ninline constexpr std::size_t kFallback = {};\n", table.fallback);
   out += "inline constexpr double kMaxFactor = 16;\n";

@@ -6,9 +6,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/terminal.h"
 #include "report/comparison_view.h"
 #include "report/entry_json.h"
+#include "report/markup.h"
 #include "report/table.h"
 
 namespace assay {
@@ -16,46 +16,13 @@ namespace {
 
 constexpr std::size_t kMostMarkdownBytes = 60'000;
 
-/// A text in a cell of a Markdown table.
-std::string cell(const std::string& text) {
-  std::string escaped;
-  for (const char c : printable_line(text)) {
-    if (c == '|' || c == '<' || c == '`' || c == '*' || c == '_' || c == '\\') escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
-
-std::string xml(const std::string& text) {
-  std::string escaped;
-  for (const char c : printable_line(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string time_text(double ns) { return ns > 0 ? format_time(ns) : "-"; }
 
 std::string markdown_row(const ComparedResult& result) {
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", cell(result.op),
-                     cell(to_text(result.problem)), to_text(result.fate), change_text(result),
-                     time_text(result.before_ns), time_text(result.after_ns),
-                     cell(remarks_text(result)));
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_cell(result.op),
+                     markdown_cell(to_text(result.problem)), to_text(result.fate),
+                     change_text(result), time_text(result.before_ns), time_text(result.after_ns),
+                     markdown_cell(remarks_text(result)));
 }
 
 /// Those that hold the gate up come first, then in the order of Fate.
@@ -120,9 +87,10 @@ Gate gate_of(const RunComparison& comparison, const Allowed& allowed) {
 }
 
 std::string gate_markdown(const RunComparison& comparison, const Allowed& allowed) {
-  std::string text = fmt::format("## assay gate: {}\n\n{} compared with {}\n\n{}\n",
-                                 to_text(gate_of(comparison, allowed)), cell(comparison.after),
-                                 cell(comparison.before), cell(summary_text(comparison)));
+  std::string text =
+      fmt::format("## assay gate: {}\n\n{} compared with {}\n\n{}\n",
+                  to_text(gate_of(comparison, allowed)), markdown_cell(comparison.after),
+                  markdown_cell(comparison.before), markdown_cell(summary_text(comparison)));
   const std::vector<const ComparedResult*> results = by_weight(comparison, allowed);
   if (!results.empty()) {
     text +=
@@ -140,7 +108,7 @@ std::string gate_markdown(const RunComparison& comparison, const Allowed& allowe
   const auto stale = stale_counts(comparison);
   if (!stale.empty()) text += "\nStale, since these changed:\n\n";
   for (const auto& [change, count] : stale) {
-    const std::string line = fmt::format("- {} ({} results)\n", cell(change), count);
+    const std::string line = fmt::format("- {} ({} results)\n", markdown_cell(change), count);
     if (text.size() + line.size() < kMostMarkdownBytes + 2000) text += line;
   }
   return text;
@@ -157,8 +125,9 @@ std::string gate_junit(const RunComparison& comparison, const Allowed& allowed) 
     failures += gate == Gate::failed ? 1 : 0;
     errors += gate == Gate::undecided ? 1 : 0;
     skipped += is_allowed ? 1 : 0;
-    cases += fmt::format("  <testcase classname=\"{}.{}.{}\" name=\"{}\"", xml(result.op),
-                         xml(result.device), xml(result.protocol), xml(to_text(result.problem)));
+    cases += fmt::format("  <testcase classname=\"{}.{}.{}\" name=\"{}\"", xml_text(result.op),
+                         xml_text(result.device), xml_text(result.protocol),
+                         xml_text(to_text(result.problem)));
     if (gate == Gate::passed && !is_allowed) {
       cases += "/>\n";
       continue;
@@ -166,8 +135,8 @@ std::string gate_junit(const RunComparison& comparison, const Allowed& allowed) 
     const std::string_view tag = gate == Gate::failed      ? "failure"
                                  : gate == Gate::undecided ? "error"
                                                            : "skipped";
-    cases +=
-        fmt::format(">\n    <{} message=\"{}\"/>\n  </testcase>\n", tag, xml(message_of(result)));
+    cases += fmt::format(">\n    <{} message=\"{}\"/>\n  </testcase>\n", tag,
+                         xml_text(message_of(result)));
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

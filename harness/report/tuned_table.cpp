@@ -57,6 +57,7 @@ std::optional<TunedRow> entry_of(const RankRow& row) {
   entry.version = row.record.version_of(winner->kernel);
   entry.toolchain = row.record.toolchain;
   entry.precision_ratio = row.record.protocol.precision_ratio;
+  entry.cublas = row.record.identity.cublas;
   entry.provenance = row.provenance;
   entry.finished_at = row.record.finished_at;
   for (const RankEntry& other : entries) {
@@ -197,6 +198,7 @@ void find_trials(std::vector<TunedTable>& tables, const std::vector<TrialRow>& t
         continue;
       }
       entry->trial_id = row.id;
+      entry->cubin_hash = trial.compile.cubin_hash;
       entry->verification = trial.verification;
       entry->prepared = trial.outcome.prepared;
     }

@@ -41,7 +41,9 @@ struct TunedRow {
   double precision_ratio = 0;
   std::string provenance;
   std::string finished_at;
+  std::string cublas = {};                        // version that ran the baselines; empty: unknown
   std::int64_t trial_id = 0;                      // the best's; 0: not known
+  std::string cubin_hash = {};                    // likewise: equal hashes are the same code
   std::optional<Verification> verification = {};  // of the best
   std::optional<Prepared> prepared = {};          // likewise
 

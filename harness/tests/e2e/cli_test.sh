@@ -134,6 +134,19 @@ expect 2 'a.db is there already' "$assay" db merge a.db --output a.db
 expect 2 'no database missing.db' "$assay" db merge a.db missing.db --output ab.db
 expect 0 '^ab.db: [1-9][0-9]* trials and 8 verdicts of 2 files; 0 conflicts$' \
   "$assay" db merge a.db "$tree/results/recorded/nvidia_h200/gemm.jsonl" --output ab.db
+gemm=$tree/results/recorded/nvidia_h200/gemm.jsonl
+expect 2 'FORMAT|--format' "$assay" export --format parquet --db "$gemm"
+expect 0 '^\| problem \| kernel' "$assay" export --format markdown --db "$gemm"
+expect 2 'triton.Config has no meaning for kernel gemm_wgmma' "$assay" export --format triton \
+  --db "$gemm"
+expect 2 'has no E' "$assay" export --format vllm-moe --db "$gemm"
+expect 2 'trials of one kernel and problem' "$assay" export --format t4 --db "$gemm"
+expect 0 '"tune_params_keys"' "$assay" export --format kernel-tuner --db "$gemm" \
+  --problem M=16,N=4096,K=4096
+expect 0 '"key":"gemm_wgmma"' "$assay" export --format wisdom --db "$gemm" --kernel gemm_wgmma
+expect 1 'no re-ranked winner .* of kernel nobody' "$assay" export --format wisdom --db "$gemm" \
+  --kernel nobody
+expect 2 '/dev/null/x' "$assay" export --format junit --db "$gemm" --output /dev/null/x/y
 expect 0 '^ab.db: ok$' "$assay" db check --db ab.db
 expect 2 'expected --transient or --kernel' "$assay" db forget --db ab.db
 expect 0 '^ab.db: deleted 0 trials, 0 verdicts' "$assay" db forget --db ab.db --transient

@@ -107,6 +107,24 @@ TEST(ExportHeader, TheCompilerWouldNoticeAWrongAnswer) {
             0);
 }
 
+// Somebody who launches such a kernel from the header alone would compute nonsense.
+TEST(ExportHeader, SaysWhichKernelsReadPreparedInputs) {
+  auto tables = example_tables();
+  tables[0].entries[0].prepared = Prepared{1500.5, 4096};
+  tables[0].entries[0].version.contract_hash = "c0ffee";
+  const std::string header = export_header(tables, "tuned");
+  EXPECT_THAT(header,
+              HasSubstr("// launches under `prepare:` in gemm_mma.yaml, contract c0ffee\n"));
+  EXPECT_EQ(compile(header, R"(
+namespace t = tuned::gemm_bf16;
+static_assert(t::needs_prepare(t::Kernel::gemm_mma) && !t::needs_prepare(t::Kernel::gemm_wgmma));
+static_assert(t::kEntries[0].prepare_ns == 1500.5 && t::kEntries[0].prepared_bytes == 4096);
+static_assert(t::kEntries[1].prepared_bytes == 0);
+)"),
+            0);
+  EXPECT_THAT(export_header(example_tables(), "tuned"), Not(HasSubstr("prepare")));
+}
+
 TEST(ExportHeader, MatchesGolden) {
   expect_golden("tuned.h.txt", export_header(example_tables(), "tuned"));
 }
@@ -224,6 +242,12 @@ TEST(ExportJson, HoldsWhatTheRerankKnowsBesideTheTime) {
   EXPECT_EQ(entry["energy_j"], 0.0035);
   EXPECT_EQ(entry["baseline"]["cycles_speedup"], 1.25);
   EXPECT_EQ(entry["baseline"]["cycles_speedup_low"], 1.24);
+  std::vector<TunedTable> tables = known_tables();
+  tables[0].entries[0].cubin_hash = "c0de";
+  tables[0].entries[0].cublas = "13.1";
+  const auto traced = nlohmann::json::parse(export_json(tables))["tables"][0]["entries"][0];
+  EXPECT_EQ(traced["cubin_hash"], "c0de");
+  EXPECT_EQ(traced["cublas"], "13.1");
   const auto unknown = nlohmann::json::parse(export_json(example_tables()));
   for (const char* name : {"roofline_ratio", "energy_j"}) {
     EXPECT_TRUE(unknown["tables"][0]["entries"][0][name].is_null()) << name;
@@ -235,8 +259,9 @@ TEST(ExportCsv, EndsWithWhatTheRerankKnowsBesideTheTime) {
   std::vector<TunedTable> tables = known_tables();
   tables[0].entries[0].prepared = Prepared{1500.5, 4096};
   const std::string text = export_csv(tables);
-  EXPECT_THAT(text, HasSubstr(",time,0.75,0.0035,1.25,1.24,1.26,1500.5,4096\r\n"));
-  EXPECT_THAT(text, HasSubstr(",energy,0.75,0.0035,1.25,1.24,1.26,,\r\n"));
+  EXPECT_THAT(text,
+              HasSubstr(",time,0.75,0.0035,1.25,1.24,1.26,1500.5,4096,contract-gemm_mma,,,\r\n"));
+  EXPECT_THAT(text, HasSubstr(",energy,0.75,0.0035,1.25,1.24,1.26,,,contract-gemm_mma,,,\r\n"));
 }
 
 TEST(ExportCsv, MatchesGolden) { expect_golden("tuned.csv", export_csv(example_tables())); }
@@ -271,7 +296,7 @@ TEST(ExportCsv, EveryRecordHasTheHeadersFields) {
       fields = 1;
     }
   }
-  EXPECT_EQ(wanted, 31U);
+  EXPECT_EQ(wanted, 35U);
 }
 
 TEST(Identifier, IsAlwaysOne) {

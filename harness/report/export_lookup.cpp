@@ -1,0 +1,247 @@
+// Tables that other software looks a configuration up in. Such a table is an order: launch this
+// with these values. So a kernel must have exactly the parameters that the reader knows, with the
+// meaning that the reader gives them; where it does not, the format is refused.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "report/entry_json.h"
+#include "report/export.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The one table of one kernel. Throws UsageError when there is more.
+const TunedTable& table_of_one_kernel(const std::vector<TunedTable>& tables,
+                                      std::string_view format) {
+  if (tables.size() != 1) {
+    throw UsageError(fmt::format(
+        "{} holds one table, and there are {}: {} on {}, {}, and {} on {}, {}, ...; choose with "
+        "--op, --device, --protocol or --objective",
+        format, tables.size(), tables[0].op, tables[0].device.name, conditions_text(tables[0]),
+        tables[1].op, tables[1].device.name, conditions_text(tables[1])));
+  }
+  const std::string& kernel = tables[0].entries[0].best.kernel;
+  for (const TunedRow& entry : tables[0].entries) {
+    if (entry.best.kernel == kernel) continue;
+    throw UsageError(
+        fmt::format("{} is of one kernel, and the winners of {} are of {} and {}; choose the "
+                    "problems that one won with --kernel",
+                    format, tables[0].op, kernel, entry.best.kernel));
+  }
+  return tables[0];
+}
+
+/// What a parameter may be called.
+using Names = std::vector<std::string>;
+
+const Value* find(const Config& config, const Names& names) {
+  for (const auto& [name, value] : config) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) return &value;
+  }
+  return nullptr;
+}
+
+/// A Python literal.
+std::string python(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+std::string python(const Value& value) {
+  const auto* word = std::get_if<std::string>(&value);
+  return word ? python(*word) : to_text(value);
+}
+
+const Names kWarps = {"num_warps", "NUM_WARPS", "WARPS"};
+const Names kStages = {"num_stages", "NUM_STAGES", "STAGES"};
+
+/// A parameter that a reader cannot do without. Throws UsageError when the kernel has none.
+std::int64_t needed(const TunedRow& entry, const Names& names, std::string_view format) {
+  const Value* value = find(entry.best.config, names);
+  const auto* number = value ? std::get_if<std::int64_t>(value) : nullptr;
+  if (number) return *number;
+  throw UsageError(fmt::format(
+      "{} has no meaning for kernel {}: it has no integer parameter {}, which says to the reader "
+      "how to launch",
+      format, entry.best.kernel, names.back()));
+}
+
+bool is_power_of_two(std::int64_t number) { return number > 0 && (number & (number - 1)) == 0; }
+
+}  // namespace
+
+std::string export_wisdom(const std::vector<TunedTable>& tables) {
+  const TunedTable& table = table_of_one_kernel(tables, "wisdom");
+  std::vector<std::string> names;
+  for (const auto& [name, value] : table.entries[0].best.config) names.push_back(name);
+  const auto line = [](const Json& json) {
+    return json.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+  };
+  std::string text = line({{"version", "1.0"},
+                           {"objective", "time"},
+                           {"tunable_parameters", names},
+                           {"key", table.entries[0].best.kernel}});
+  for (const TunedRow& entry : table.entries) {
+    Json problem = Json::array();
+    for (const auto& [dim, value] : entry.problem) {
+      const auto* number = std::get_if<std::int64_t>(&value);
+      if (!number || *number < 0 || problem.size() == 3) {
+        throw UsageError(
+            fmt::format("a problem of wisdom is up to three sizes, x, y and z; {} has {}", table.op,
+                        to_text(entry.problem)));
+      }
+      problem.push_back(*number);
+    }
+    Json config = Json::array();
+    for (const std::string& name : names) {
+      const Value* value = find(entry.best.config, Names{name});
+      if (!value || entry.best.config.size() != names.size()) {
+        throw UsageError(fmt::format("the configurations of {} have different parameters: {}",
+                                     entry.best.kernel, to_text(entry.best.config)));
+      }
+      std::visit([&](const auto& held) { config.push_back(held); }, *value);
+    }
+    text += line({{"config", config},
+                  {"problem_size", problem},
+                  {"time", entry.time_ns.value / 1e6},
+                  {"environment",
+                   {{"device_name", table.device.name},
+                    {"compute_capability", table.device.cc},
+                    {"date", entry.finished_at},
+                    {"cuda_driver_version", entry.toolchain.driver},
+                    {"cuda_version", entry.toolchain.nvrtc}}}});
+  }
+  return text;
+}
+
+std::string export_triton(const std::vector<TunedTable>& tables) {
+  const TunedTable& table = table_of_one_kernel(tables, "triton");
+  std::string text = fmt::format(
+      "# Written by assay export --format triton: {}, {} on {}, {}.\n"
+      "import triton\n\nCONFIGS = [\n",
+      python(table.entries[0].best.kernel), python(table.op), python(table.device.name),
+      conditions_text(table));
+  for (const TunedRow& entry : table.entries) {
+    const std::int64_t warps = needed(entry, kWarps, "triton.Config");
+    const std::int64_t stages = needed(entry, kStages, "triton.Config");
+    if (!is_power_of_two(warps)) {
+      throw UsageError(fmt::format("triton.Config takes a power of two of warps; {} won with {}",
+                                   entry.best.kernel, to_text(entry.best.config)));
+    }
+    std::string problem, kwargs;
+    for (const auto& [dim, value] : entry.problem) {
+      problem += fmt::format("{}{}: {}", problem.empty() ? "" : ", ", python(dim), to_text(value));
+    }
+    for (const auto& [name, value] : entry.best.config) {
+      if (&value == find(entry.best.config, kWarps) || &value == find(entry.best.config, kStages)) {
+        continue;
+      }
+      kwargs += fmt::format("{}{}: {}", kwargs.empty() ? "" : ", ", python(name), python(value));
+    }
+    text += fmt::format("    ({{{}}},\n     triton.Config({{{}}}, num_warps={}, num_stages={})),\n",
+                        problem, kwargs, warps, stages);
+  }
+  return text + "]\n";
+}
+
+namespace {
+
+/// "NVIDIA_H200", as vLLM names devices in file names: whitespace and slashes become one '_', and
+/// every kind of H200 is one.
+std::string vllm_device(const std::string& name) {
+  std::string text;
+  std::vector<std::string> parts{""};
+  for (const char c : name) {
+    if (c == ' ' || c == '\t' || c == '/') {
+      if (!text.ends_with('_')) text += '_';
+    } else {
+      text += c;
+    }
+  }
+  for (const char c : text) {
+    if (c == '_') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return std::find(parts.begin(), parts.end(), "H200") != parts.end() ? "NVIDIA_H200" : text;
+}
+
+/// ",dtype=fp8_w8a8", or nothing for fp16 and bf16. The op's name ends in its type.
+std::string vllm_dtype(const std::string& op) {
+  for (const char* type : {"_bf16", "_f16", "_fp16"}) {
+    if (op.ends_with(type)) return "";
+  }
+  for (const char* type : {"fp8_w8a8", "int8_w8a8", "int8_w8a16", "int4_w4a16", "mxfp4_w4a4"}) {
+    if (op.ends_with(std::string("_") + type)) return std::string(",dtype=") + type;
+  }
+  if (op.ends_with("_f32")) return ",dtype=float32";
+  throw UsageError(fmt::format(
+      "vllm-moe names the type of the weights, and op {} does not end in one, such as _bf16 or "
+      "_fp8_w8a8",
+      op));
+}
+
+std::int64_t size_of(const TunedRow& entry, const std::string& name) {
+  for (const auto& [dim, value] : entry.problem) {
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (dim == name && number) return *number;
+  }
+  throw UsageError(fmt::format(
+      "vllm-moe is for mixtures of experts: it looks up E experts, a width N and M tokens, and "
+      "problem {} has no {}",
+      to_text(entry.problem), name));
+}
+
+}  // namespace
+
+std::vector<NamedText> export_vllm_moe(const std::vector<TunedTable>& tables) {
+  const TunedTable& table = table_of_one_kernel(tables, "vllm-moe");
+  std::map<std::pair<std::int64_t, std::int64_t>, std::map<std::int64_t, Json>> files;
+  for (const TunedRow& entry : table.entries) {
+    const std::pair file(size_of(entry, "E"), size_of(entry, "N"));
+    const std::int64_t tokens = size_of(entry, "M");
+    Json config;
+    for (const std::string name :
+         {"BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M"}) {
+      config[name] = needed(entry, Names{name}, "vllm-moe");
+    }
+    config["num_warps"] = needed(entry, kWarps, "vllm-moe");
+    config["num_stages"] = needed(entry, kStages, "vllm-moe");
+    if (entry.best.config.size() != config.size()) {
+      throw UsageError(fmt::format(
+          "vllm-moe has six parameters, and kernel {} has others, without which its table would "
+          "say something else: {}",
+          entry.best.kernel, to_text(entry.best.config)));
+    }
+    // The reader takes the nearest key, so keys ascend; two problems may not have one key.
+    if (!files[file].emplace(tokens, config).second) {
+      throw UsageError(
+          fmt::format("vllm-moe knows E, N and M; several problems agree in these, such as {}",
+                      to_text(entry.problem)));
+    }
+  }
+  const std::string end =
+      fmt::format(",device_name={}{}.json", vllm_device(table.device.name), vllm_dtype(table.op));
+  std::vector<NamedText> texts;
+  for (const auto& [file, rows] : files) {
+    Json body = Json::object();
+    for (const auto& [tokens, config] : rows) body[std::to_string(tokens)] = config;
+    texts.push_back(
+        {fmt::format("E={},N={}{}", file.first, file.second, end), body.dump(4, ' ', true) + '\n'});
+  }
+  return texts;
+}
+
+}  // namespace assay
