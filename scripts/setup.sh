@@ -20,6 +20,7 @@ packages=(
   libyaml-cpp-dev=0.7.0+dfsg-8+b1
   ninja-build=1.11.1-2~deb12u1
   nlohmann-json3-dev=3.11.2-2
+  rapidjson-dev=1.1.0+dfsg2-7.1
   sqlite3=3.40.1-2+deb12u2
   zlib1g-dev=1:1.2.13.dfsg-1
 )

@@ -19,13 +19,13 @@ struct Options {
 };
 
 int run_import(const Options& options) {
-  const Recording recording = read_recording(options.file);
+  const RecordingPortions portions = read_portions(options.file);
   const std::filesystem::path db(options.db);
   create_folder_of(db);
   Store store = Store::open(db);
-  store.import(recording);
-  print_out("{}: {} trials of {}, recorded on {}\n", options.db, recording.trials.size(),
-            recording.sweep, recording.device.name);
+  const Imported imported = store.import(portions);
+  print_out("{}: {} trials of {}, recorded on {}\n", options.db, imported.num_trials,
+            imported.sweep, imported.device_name);
   return kExitDone;
 }
 

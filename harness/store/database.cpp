@@ -1,8 +1,9 @@
 #include "store/database.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -48,6 +49,26 @@ void require_file(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(status)) {
     throw UsageError(fmt::format("{}: expected a database, found a folder", path.string()));
   }
+}
+
+// Binds without copying: an insert runs at once. A null pointer would bind NULL, so what is empty
+// needs an address too.
+void bind(sqlite3_stmt& statement, int index, std::nullptr_t) {
+  sqlite3_bind_null(&statement, index);
+}
+void bind(sqlite3_stmt& statement, int index, std::int64_t value) {
+  sqlite3_bind_int64(&statement, index, value);
+}
+void bind(sqlite3_stmt& statement, int index, double value) {
+  sqlite3_bind_double(&statement, index, value);
+}
+void bind(sqlite3_stmt& statement, int index, std::string_view text) {
+  sqlite3_bind_text(&statement, index, text.empty() ? "" : text.data(),
+                    static_cast<int>(text.size()), SQLITE_STATIC);
+}
+void bind(sqlite3_stmt& statement, int index, std::span<const double> values) {
+  const void* data = values.empty() ? static_cast<const void*>("") : values.data();
+  sqlite3_bind_blob(&statement, index, data, static_cast<int>(values.size_bytes()), SQLITE_STATIC);
 }
 
 }  // namespace
@@ -137,13 +158,30 @@ Database Database::in_memory() {
 std::string_view Database::kept(const std::string& sql) { return *texts_.insert(sql).first; }
 
 std::int64_t Database::insert(std::string_view table, std::span<const Cell> cells) {
-  std::string sql("INSERT INTO ");
-  sql.append(table);
-  char before = '(';
-  for (const Cell& cell : cells) sql.append(1, std::exchange(before, ',')).append(cell.column);
-  sql.append(") VALUES(?");
-  for (std::size_t i = 1; i < cells.size(); ++i) sql.append(",?");
-  return add(kept(sql.append(")")), cells);
+  sqlite3* const handle = handle_.getHandle();
+  auto& [columns, statement] = inserts_[table];
+  const auto names = [](const Cell& cell, const std::string& column) {
+    return cell.column == column;
+  };
+  if (!std::equal(cells.begin(), cells.end(), columns.begin(), columns.end(), names)) {
+    columns.clear();
+    for (const Cell& cell : cells) columns.emplace_back(cell.column);
+    const std::string sql =
+        fmt::format("INSERT INTO {}({}) VALUES({})", table, fmt::join(columns, ","),
+                    fmt::join(std::vector<std::string_view>(columns.size(), "?"), ","));
+    sqlite3_stmt* prepared = nullptr;
+    const int result = sqlite3_prepare_v2(handle, sql.c_str(), -1, &prepared, nullptr);
+    statement.reset(prepared);
+    if (result != SQLITE_OK) throw SQLite::Exception(handle, result);
+  }
+  for (int i = 0; i < static_cast<int>(cells.size()); ++i) {
+    const auto& value = cells[static_cast<std::size_t>(i)].value;
+    std::visit([&](const auto& held) { bind(*statement, i + 1, held); }, value);
+  }
+  const int result = sqlite3_step(statement.get());
+  sqlite3_reset(statement.get());
+  if (result != SQLITE_DONE) throw SQLite::Exception(handle, result);
+  return handle_.getLastInsertRowid();
 }
 
 void Database::update(std::string_view table, std::int64_t id, std::span<const Cell> cells) {

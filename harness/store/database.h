@@ -3,10 +3,12 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
+#include <sqlite3.h>
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,10 +23,10 @@
 
 namespace assay {
 
-/// A column of a new row and what it holds.
+/// A column of a new row and what it holds. Texts and arrays are kept by reference.
 struct Cell {
   using Value =
-      std::variant<std::nullptr_t, std::int64_t, double, std::string, std::span<const double>>;
+      std::variant<std::nullptr_t, std::int64_t, double, std::string_view, std::span<const double>>;
 
   Cell(std::string_view name, std::nullptr_t) : column(name), value(nullptr) {}
   Cell(std::string_view name, bool held) : column(name), value(std::int64_t{held}) {}
@@ -32,8 +34,7 @@ struct Cell {
   Cell(std::string_view name, std::int64_t held) : column(name), value(held) {}
   Cell(std::string_view name, double held) : column(name), value(held) {}
   Cell(std::string_view name, const char* held) : Cell(name, std::string_view(held)) {}
-  Cell(std::string_view name, std::string_view held) : column(name), value(std::string(held)) {}
-  /// Kept by reference.
+  Cell(std::string_view name, std::string_view held) : column(name), value(held) {}
   Cell(std::string_view name, const std::vector<double>& held)
       : column(name), value(std::span<const double>(held)) {}
   template <class Held>
@@ -156,7 +157,7 @@ class Database {
     query(sql, values...).run();
     return handle_.getLastInsertRowid();
   }
-  /// Adds a row and returns its number.
+  /// Adds a row and returns its number. `table` must be a literal.
   std::int64_t insert(std::string_view table, std::initializer_list<Cell> cells) {
     return insert(table, std::span(cells.begin(), cells.size()));
   }
@@ -187,6 +188,15 @@ class Database {
   std::filesystem::path path_;
   SQLite::Database handle_;
   std::unordered_map<std::string_view, SQLite::Statement> statements_;
+  /// The statement that adds rows to a table, with the columns that it sets.
+  struct Insert {
+    struct Finalize {
+      void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+    };
+    std::vector<std::string> columns;
+    std::unique_ptr<sqlite3_stmt, Finalize> statement;
+  };
+  std::unordered_map<std::string_view, Insert> inserts_;
   std::unordered_set<std::string> texts_;  // of the statements whose text was put together
 };
 

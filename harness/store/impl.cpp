@@ -39,6 +39,32 @@ std::optional<std::int64_t> trial_of(Database& database, std::int64_t device,
   return state ? std::optional(state->id) : std::nullopt;
 }
 
+/// A SELECT of the trials of device ?1 and problem ?2 that belong to some sweeps.
+std::string select_of_problem(std::string_view which_sweeps) {
+  return select_trials(
+      "''", fmt::format("device_id = ?1 AND problem_id = ?2 AND EXISTS(SELECT 1 FROM sweep_trial "
+                        "AS link WHERE link.trial_id = trial.id AND {})",
+                        which_sweeps));
+}
+
+std::vector<TrialRow> read_trials(Database& database, const Dimensions& dimensions,
+                                  const std::string& sql, std::int64_t device, std::int64_t problem,
+                                  std::int64_t third) {
+  std::vector<TrialRow> rows;
+  for (Query query = database.query(sql, device, problem, third); query.step();) {
+    RowReader row(query);
+    TrialIds ids;
+    rows.push_back(read_trial(row, dimensions, ids));
+  }
+  return rows;
+}
+
+std::vector<const TrialRecord*> records_of(const std::vector<TrialRow>& rows) {
+  std::vector<const TrialRecord*> records;
+  for (const TrialRow& row : rows) records.push_back(&row.record);
+  return records;
+}
+
 }  // namespace
 
 std::int64_t Store::Impl::device_of(std::int64_t sweep_id) {
@@ -81,6 +107,7 @@ std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, 
   }
 
   const CompileReport& compile = record.compile;
+  const std::string finished_at = now_unless(database, record.finished_at);
   std::vector<Cell> cells = {
       {"sweep_id", sweep_id},
       {"status", to_text(outcome.status)},
@@ -94,7 +121,7 @@ std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, 
       {"static_smem_bytes", compile.static_smem_bytes},
       {"cubin_hash", compile.cubin_hash},
       {"device_ms", outcome.device_ms},
-      {"finished_at", now_unless(database, record.finished_at)},
+      {"finished_at", finished_at},
       {"prepare_ns", outcome.prepared ? std::optional(outcome.prepared->time_ns) : std::nullopt},
       {"prepared_bytes", outcome.prepared ? std::optional(outcome.prepared->bytes) : std::nullopt},
       {"timing_id",
@@ -280,6 +307,14 @@ void Store::Impl::put_rank(std::int64_t sweep_id, std::int64_t device, const Ran
   }
 }
 
+void Store::Impl::complete_identity(RankRecord& rank, std::int64_t device, std::int64_t sweep_id) {
+  static const std::string sql = select_of_problem("link.sweep_id = ?3");
+  const Dimensions dimensions(database);
+  const std::int64_t problem = problem_id(database, rank.problem, IfNew::add);
+  assay::complete_identity(
+      rank, records_of(read_trials(database, dimensions, sql, device, problem, sweep_id)));
+}
+
 void Store::Impl::complete_ranks() {
   // A verdict whose candidates cannot be found has this instead of a hash, which none is equal to.
   constexpr const char* kUnknown = "unknown";
@@ -290,23 +325,15 @@ void Store::Impl::complete_ranks() {
   for (RankHead& head : read_rank_heads(database, dimensions, Matcher({}, dimensions), "")) {
     RankRecord& rank = head.row.record;
     if (!rank.identity.candidates.empty()) continue;
-    static const std::string sql = select_trials(
-        "''",
-        "device_id = ?1 AND problem_id = ?2 AND EXISTS(SELECT 1 FROM sweep_trial AS link "
-        "JOIN sweep ON sweep.id = link.sweep_id WHERE link.trial_id = trial.id AND sweep.name = "
+    static const std::string sql = select_of_problem(
+        "link.sweep_id IN (SELECT id FROM sweep WHERE name = "
         "(SELECT name FROM rank JOIN sweep ON sweep.id = sweep_id WHERE rank.id = ?3))");
-    std::vector<TrialRow> rows;
-    for (Query query = database.query(sql, head.device, head.problem, head.id); query.step();) {
-      RowReader row(query);
-      TrialIds ids;
-      rows.push_back(read_trial(row, dimensions, ids));
-    }
-    std::vector<const TrialRecord*> trials;
-    for (const TrialRow& row : rows) trials.push_back(&row.record);
-    complete_identity(rank, trials);
+    const std::vector<TrialRow> rows =
+        read_trials(database, dimensions, sql, head.device, head.problem, head.id);
+    assay::complete_identity(rank, records_of(rows));
     const bool found = !rank.identity.candidates.empty();
     const std::array<Cell, 3> cells = {
-        {{"candidates", found ? rank.identity.candidates : std::string(kUnknown)},
+        {{"candidates", found ? std::string_view(rank.identity.candidates) : kUnknown},
          {"num_candidates", rank.identity.num_candidates},
          {"toolchain_id", toolchain_id(database, rank.toolchain, IfNew::add)}}};
     database.update("rank", head.id, cells);

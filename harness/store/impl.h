@@ -32,8 +32,10 @@ struct Store::Impl {
   /// Whether the very same verdict, or measurement, is stored: an import may bring it again.
   bool has_rank(std::int64_t device, const RankRecord& record);
   bool has_baseline(std::int64_t device, const BaselineRecord& record);
-  /// Gives the verdicts of files before schema 4 what tells one from another (complete_identity).
+  /// Gives the verdicts of files before schema 4 what tells one from another.
   void complete_ranks();
+  /// Does that for a verdict which is about to be stored as one of this sweep.
+  void complete_identity(RankRecord& rank, std::int64_t device, std::int64_t sweep_id);
   void put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record);
   /// Takes the place of an older one; a newer one stays.
   void put_verification(std::int64_t trial_id, const Verification& verification);

@@ -3,94 +3,99 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/stats.h"
 #include "store/gzip.h"
-#include "store/json_document.h"
-#include "store/json_row.h"
+#include "store/json_text.h"
 #include "store/store.h"
 
 namespace assay {
 namespace {
 
-using json_row::Damage;
-using json_row::integer;
-using json_row::member;
-using Json = nlohmann::ordered_json;
+using json_text::Damage;
+using json_text::find;
+using json_text::integer;
+using json_text::Json;
+using json_text::member;
+using json_text::view;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 const Json& object_member(const Json& object, const char* key) {
   const Json& value = member(object, key);
-  if (!value.is_object()) throw Damage(fmt::format("'{}' is not an object", key));
+  if (!value.IsObject()) throw Damage(fmt::format("'{}' is not an object", key));
   return value;
+}
+
+Json::ConstArray list_member(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.IsArray()) throw Damage(fmt::format("'{}' is not a list", key));
+  return value.GetArray();
 }
 
 // The three numbers that JSON has no digits for are written as words.
 double number(const Json& value, const char* key) {
-  if (value.is_number()) return value.get<double>();
-  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (value == "inf") return kInfinity;
-  if (value == "-inf") return -kInfinity;
+  if (value.IsNumber()) return value.GetDouble();
+  const std::string_view word = value.IsString() ? view(value) : std::string_view();
+  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (word == "inf") return kInfinity;
+  if (word == "-inf") return -kInfinity;
   throw Damage(fmt::format("'{}' is not a number", key));
 }
 
 double number_or_zero(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() ? 0 : number(*found, key);
+  const Json* found = find(object, key);
+  return found ? number(*found, key) : 0;
 }
 
 // Turns milliseconds of the file into nanoseconds: exactly the tenths that were written.
 double nanoseconds(double ms) { return std::round(ms * 1e7) / 10; }
 
-template <class Integer>
-void read(const Json& object, const char* key, Integer& into) {
-  if (const auto found = object.find(key); found != object.end()) {
-    into = integer<Integer>(*found, key);
+std::string text(const Json& object, const char* key) {
+  const Json& value = member(object, key);
+  if (!value.IsString()) throw Damage(fmt::format("'{}' is not a string", key));
+  return std::string(view(value));
+}
+
+// Leaves what the object does not have as it is.
+template <class T>
+void read(const Json& object, const char* key, T& into) {
+  const Json* found = find(object, key);
+  if (!found) return;
+  if constexpr (std::is_same_v<T, bool>) {
+    if (!found->IsBool()) throw Damage(fmt::format("'{}' is not true or false", key));
+    into = found->GetBool();
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    into = text(object, key);
+  } else {
+    into = integer<T>(*found, key);
   }
 }
 
-void read(const Json& object, const char* key, bool& into) {
-  const auto found = object.find(key);
-  if (found == object.end()) return;
-  if (!found->is_boolean()) throw Damage(fmt::format("'{}' is not true or false", key));
-  into = found->get<bool>();
-}
-
-void read(const Json& object, const char* key, std::string& into) {
-  const auto found = object.find(key);
-  if (found == object.end()) return;
-  if (!found->is_string()) throw Damage(fmt::format("'{}' is not a string", key));
-  into = found->get<std::string>();
-}
-
-std::string text(const Json& object, const char* key) {
-  member(object, key);
-  std::string value;
-  read(object, key, value);
-  return value;
-}
-
-template <class Pairs, class Parse>
-Pairs checked(const Pairs& pairs, const char* key, Parse parse) {
-  if (json_row::is_its_text(pairs, parse)) return pairs;
+template <class Pairs>
+Pairs checked(Pairs pairs, const char* key) {
+  if (json_text::is_its_text(pairs)) return pairs;
   throw Damage(fmt::format("'{}' has a name or a word that is none, or has one twice", key));
 }
 
 Config read_config(const Json& line) {
+  const Json& json = object_member(line, "configuration");
   Config config;
-  for (const auto& [name, value] : object_member(line, "configuration").items()) {
-    if (value.is_string()) {
-      config.emplace_back(name, value.get<std::string>());
+  config.reserve(json.MemberCount());
+  for (const auto& [name, value] : json.GetObject()) {
+    if (value.IsString()) {
+      config.emplace_back(view(name), std::string(view(value)));
     } else {
-      config.emplace_back(name, integer<std::int64_t>(value, name.c_str()));
+      config.emplace_back(view(name), integer<std::int64_t>(value, view(name)));
     }
   }
-  return checked(config, "configuration", parse_config);
+  return checked(std::move(config), "configuration");
 }
 
 /// Throws Damage where a verdict's entry names no configuration: it is looked for among the trials.
@@ -104,45 +109,43 @@ void require_config(const std::string& text) {
 
 Problem read_problem(const Json& line) {
   Problem problem;
-  for (const auto& [name, value] : object_member(line, "problem").items()) {
-    problem.emplace_back(name, value.is_number_float()
-                                   ? to_number(value.get<double>())
-                                   : integer<std::int64_t>(value, name.c_str()));
+  for (const auto& [name, value] : object_member(line, "problem").GetObject()) {
+    problem.emplace_back(view(name), value.IsDouble() ? to_number(value.GetDouble())
+                                                      : integer<std::int64_t>(value, view(name)));
   }
-  return checked(problem, "problem", parse_problem);
+  return checked(std::move(problem), "problem");
 }
 
 std::vector<double> read_runtimes(const Json& object) {
-  const Json& list = member(object, "runtimes");
-  if (!list.is_array()) throw Damage("'runtimes' is not a list");
+  const auto list = list_member(object, "runtimes");
   std::vector<double> samples_ns;
-  samples_ns.reserve(list.size());
+  samples_ns.reserve(list.Size());
   for (const Json& ms : list) {
     samples_ns.push_back(nanoseconds(number(ms, "runtimes")));
     if (!std::isfinite(samples_ns.back())) {
-      throw Damage(fmt::format("'runtimes' has {}, which is no time", ms.dump()));
+      throw Damage(fmt::format("'runtimes' has {}, which is no time", json_text::written(ms)));
     }
   }
   return samples_ns;
 }
 
-const Json& list_of(const Json& object, const char* key, std::size_t size) {
+Json::ConstArray list_of(const Json& object, const char* key, std::size_t size) {
   const Json& list = member(object, key);
-  if (!list.is_array() || list.size() != size) {
+  if (!list.IsArray() || list.Size() != size) {
     throw Damage(fmt::format("'{}' is not a list of {} numbers", key, size));
   }
-  return list;
+  return list.GetArray();
 }
 
 Interval read_ratio(const Json& object, const char* key) {
-  const Json& list = list_of(object, key, 3);
+  const auto list = list_of(object, key, 3);
   return {number(list[0], key), number(list[1], key), number(list[2], key)};
 }
 
 // One for each sample; older recordings have none.
 std::vector<double> read_clocks(const Json& object, std::size_t num_samples) {
   std::vector<double> clocks_mhz;
-  if (!object.contains("clocks_mhz")) return clocks_mhz;
+  if (!find(object, "clocks_mhz")) return clocks_mhz;
   for (const Json& mhz : list_of(object, "clocks_mhz", num_samples)) {
     clocks_mhz.push_back(number(mhz, "clocks_mhz"));
   }
@@ -157,7 +160,7 @@ double median_of_known(std::vector<double> clocks_mhz) {
 Timing read_timing(const Json& line) {
   Timing timing;
   timing.samples_ns = read_runtimes(object_member(line, "times"));
-  const Json& interval = list_of(line, "interval", 2);
+  const auto interval = list_of(line, "interval", 2);
   timing.ci_low_ns = nanoseconds(number(interval[0], "interval"));
   timing.ci_high_ns = nanoseconds(number(interval[1], "interval"));
   const auto stop = parse_stop_reason(text(line, "stop"));
@@ -170,14 +173,12 @@ Timing read_timing(const Json& line) {
   read(line, "num_throttled", timing.num_throttled);
   timing.time_limit_s = number_or_zero(line, "time_limit_s");
   timing.roofline_ns = nanoseconds(number_or_zero(line, "roofline"));
-  if (line.contains("gpu_state")) {
+  if (find(line, "gpu_state")) {
     const Json& state = object_member(line, "gpu_state");
     timing.state = {integer<std::uint64_t>(member(state, "throttle_reasons"), "throttle_reasons"),
                     number_or_zero(state, "power_w"), number_or_zero(state, "temperature_c")};
   }
-  const Json& measurements = member(line, "measurements");
-  for (const Json& measurement : measurements) {
-    if (!measurement.is_object()) throw Damage("'measurements' is not a list of objects");
+  for (const Json& measurement : list_member(line, "measurements")) {
     if (text(measurement, "name") == "time") {
       timing.median_ns = nanoseconds(number_or_zero(measurement, "value"));
     }
@@ -188,8 +189,7 @@ Timing read_timing(const Json& line) {
 // Those beside the time.
 std::vector<Measurement> read_measurements(const Json& line) {
   std::vector<Measurement> measurements;
-  for (const Json& json : member(line, "measurements")) {
-    if (!json.is_object()) throw Damage("'measurements' is not a list of objects");
+  for (const Json& json : list_member(line, "measurements")) {
     Measurement measurement{text(json, "name"), number_or_zero(json, "value"), ""};
     read(json, "unit", measurement.unit);
     const auto has_name = [&](const Measurement& other) { return other.name == measurement.name; };
@@ -215,13 +215,13 @@ RankIdentity read_identity(const Json& json) {
   read(json, "top", identity.top);
   read(json, "least_rounds", identity.least_rounds);
   identity.objective = read_objective(json);
-  for (const Json& name : member(json, "baselines")) {
-    if (!name.is_string()) throw Damage("'baselines' is not a list of names");
-    identity.baselines.push_back(name.get<std::string>());
+  for (const Json& name : list_member(json, "baselines")) {
+    if (!name.IsString()) throw Damage("'baselines' is not a list of names");
+    identity.baselines.emplace_back(view(name));
   }
   read(json, "cublas", identity.cublas);
-  if (json.contains("precision_ratio")) {
-    const double ratio = number(json["precision_ratio"], "precision_ratio");
+  if (const Json* precision = find(json, "precision_ratio")) {
+    const double ratio = number(*precision, "precision_ratio");
     if (!(ratio >= 0 && ratio < 1)) throw Damage("'precision_ratio' is not 0 or a ratio below 1");
     identity.precision_ratio = ratio;
   }
@@ -243,8 +243,7 @@ Protocol read_protocol(const Json& json) {
 
 std::vector<VerificationCheck> read_checks(const Json& object) {
   std::vector<VerificationCheck> checks;
-  for (const Json& json : member(object, "checks")) {
-    if (!json.is_object()) throw Damage("'checks' is not a list of objects");
+  for (const Json& json : list_member(object, "checks")) {
     const auto result = parse_check_result(text(json, "result"));
     if (!result) throw Damage("'result' of a check is not passed, failed or skipped");
     checks.push_back({text(json, "name"), *result});
@@ -256,9 +255,9 @@ std::vector<VerificationCheck> read_checks(const Json& object) {
 // A line refers to a kernel, toolchain or protocol either by the object itself, or by the number of
 // the line that defined it. Returns the object.
 template <class Thing, class Read>
-Thing resolve(const Json& line, const char* key, const std::vector<Thing>& known, Read read_thing) {
-  const Json& value = member(line, key);
-  if (value.is_object()) return read_thing(value);
+Thing resolve(const Json& value, const char* key, const std::vector<Thing>& known,
+              Read read_thing) {
+  if (value.IsObject()) return read_thing(value);
   const auto index = integer<std::size_t>(value, key);
   if (index >= known.size()) {
     throw Damage(
@@ -269,30 +268,58 @@ Thing resolve(const Json& line, const char* key, const std::vector<Thing>& known
 
 class Reader {
  public:
-  Recording take() { return std::move(recording_); }
-  bool has_header() const { return has_header_; }
+  explicit Reader(const std::filesystem::path& path)
+      : path_(path), content_(read_maybe_gzip(path)) {}
 
-  void read_line(const Json& line) {
-    if (!line.is_object()) throw Damage("not a JSON object");
+  /// Reads on for so many trials, or to the end. Nothing when there is no more.
+  std::optional<Recording> next(std::size_t max_trials) {
+    if (has_header_ && begin_ >= content_.size()) return std::nullopt;
+    while (begin_ < content_.size() && recording_.trials.size() < max_trials) read_line();
+    if (!has_header_) {
+      throw UsageError(fmt::format("{}:1: no recording: the file is empty", path_.string()));
+    }
+    Recording rest{recording_.sweep, recording_.device, recording_.recorded_at, {}, {}, {}};
+    return std::exchange(recording_, std::move(rest));
+  }
+
+ private:
+  void read_line() {
+    const std::size_t end = std::min(content_.find('\n', begin_), content_.size());
+    const std::string_view line(content_.data() + begin_, end - begin_);
+    begin_ = end + 1;
+    ++line_number_;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    const std::string where = fmt::format("{}:{}", path_.string(), line_number_);
+    check_json(line, where);
+    try {
+      const Json* json = parser_.parse(line);
+      if (!json) throw Damage("not a line of JSON");
+      read_thing(*json);
+    } catch (const Damage& damage) {
+      throw UsageError(fmt::format("{}: {}", where, damage.what()));
+    }
+  }
+
+  void read_thing(const Json& line) {
+    if (!line.IsObject()) throw Damage("not a JSON object");
     if (!has_header_) return read_header(line);
-    if (line.contains("define_kernel")) {
+    if (find(line, "define_kernel")) {
       kernels_.push_back(read_kernel(object_member(line, "define_kernel")));
-    } else if (line.contains("define_toolchain")) {
+    } else if (find(line, "define_toolchain")) {
       toolchains_.push_back(read_toolchain(object_member(line, "define_toolchain")));
-    } else if (line.contains("define_protocol")) {
+    } else if (find(line, "define_protocol")) {
       protocols_.push_back(read_protocol(object_member(line, "define_protocol")));
-    } else if (line.contains("configuration")) {
+    } else if (find(line, "configuration")) {
       recording_.trials.push_back(read_trial(line));
-    } else if (line.contains("baseline")) {
+    } else if (find(line, "baseline")) {
       recording_.baselines.push_back(read_baseline(line));
-    } else if (line.contains("rank")) {
+    } else if (find(line, "rank")) {
       recording_.ranks.push_back(read_rank(line));
     } else {
       throw Damage("neither a trial ('configuration'), a 'baseline', a 'rank' nor a definition");
     }
   }
 
- private:
   void read_header(const Json& line) {
     const auto version = integer<int>(member(line, "assay_recording"), "assay_recording");
     if (version != 1) {
@@ -315,15 +342,15 @@ class Reader {
 
   TrialRecord read_trial(const Json& line) const {
     TrialRecord trial;
-    trial.kernel = resolve(line, "kernel", kernels_, read_kernel);
-    trial.toolchain = resolve(line, "toolchain", toolchains_, read_toolchain);
-    trial.protocol = resolve(line, "protocol", protocols_, read_protocol);
+    trial.kernel = resolve(member(line, "kernel"), "kernel", kernels_, read_kernel);
+    trial.toolchain = resolve(member(line, "toolchain"), "toolchain", toolchains_, read_toolchain);
+    trial.protocol = resolve(member(line, "protocol"), "protocol", protocols_, read_protocol);
     trial.problem = read_problem(line);
     trial.config = read_config(line);
     read(line, "timestamp", trial.finished_at);
     const Json& times = object_member(line, "times");
     trial.compile.compile_ms = number_or_zero(times, "compilation_time");
-    if (line.contains("compile")) {
+    if (find(line, "compile")) {
       const Json& report = object_member(line, "compile");
       read(report, "cached", trial.compile.cached);
       read(report, "registers", trial.compile.registers);
@@ -342,15 +369,15 @@ class Reader {
     read(line, "detail", outcome.kind);
     read(line, "message", outcome.message);
     outcome.device_ms = number_or_zero(line, "device_ms");
-    if (times.contains("runtimes")) outcome.timing = read_timing(line);
-    if (line.contains("prepared")) {
+    if (find(times, "runtimes")) outcome.timing = read_timing(line);
+    if (find(line, "prepared")) {
       const Json& json = object_member(line, "prepared");
       Prepared& prepared = outcome.prepared.emplace();
       prepared.time_ns = nanoseconds(number_or_zero(json, "time"));
       read(json, "bytes", prepared.bytes);
     }
-    if (line.contains("measurements")) trial.measurements = read_measurements(line);
-    if (line.contains("validation")) {
+    if (find(line, "measurements")) trial.measurements = read_measurements(line);
+    if (find(line, "validation")) {
       const Json& json = object_member(line, "validation");
       Validation& validation = outcome.validation.emplace();
       validation.relative_error = number_or_zero(json, "error");
@@ -359,11 +386,12 @@ class Reader {
       read(json, "elements", validation.elements);
       read(json, "reference", validation.reference);
     }
-    if (line.contains("verification")) {
+    if (find(line, "verification")) {
       const Json& json = object_member(line, "verification");
-      trial.verification = {read_checks(json),
-                            resolve(json, "toolchain", toolchains_, read_toolchain),
-                            text(json, "timestamp")};
+      trial.verification = {
+          read_checks(json),
+          resolve(member(json, "toolchain"), "toolchain", toolchains_, read_toolchain),
+          text(json, "timestamp")};
     }
     return trial;
   }
@@ -372,8 +400,9 @@ class Reader {
     BaselineRecord baseline;
     baseline.op = text(line, "op");
     baseline.problem = read_problem(line);
-    baseline.protocol = resolve(line, "protocol", protocols_, read_protocol);
-    baseline.toolchain = resolve(line, "toolchain", toolchains_, read_toolchain);
+    baseline.protocol = resolve(member(line, "protocol"), "protocol", protocols_, read_protocol);
+    baseline.toolchain =
+        resolve(member(line, "toolchain"), "toolchain", toolchains_, read_toolchain);
     baseline.name = text(line, "baseline");
     read(line, "detail", baseline.detail);
     baseline.timing = read_timing(line);
@@ -387,11 +416,10 @@ class Reader {
     RankRecord rank;
     rank.op = text(line, "op");
     rank.problem = read_problem(line);
-    rank.protocol = resolve(line, "protocol", protocols_, read_protocol);
+    rank.protocol = resolve(member(line, "protocol"), "protocol", protocols_, read_protocol);
     rank.rounds = integer<int>(member(line, "rounds"), "rounds");
     read(line, "timestamp", rank.finished_at);
-    for (const Json& json : member(line, "rank")) {
-      if (!json.is_object()) throw Damage("'rank' is not a list of objects");
+    for (const Json& json : list_member(line, "rank")) {
       RankEntry& entry = rank.entries.emplace_back();
       entry.kernel = text(json, "kernel");
       entry.config = text(json, "config");
@@ -405,21 +433,21 @@ class Reader {
       read(json, "failure", entry.failure);
       read(json, "eliminated", entry.eliminated);
       entry.clocks_mhz = read_clocks(json, entry.samples_ns.size());
-      if (json.contains("cycles_ratio_to_best")) {
+      if (find(json, "cycles_ratio_to_best")) {
         entry.cycles_ratio_to_best = read_ratio(json, "cycles_ratio_to_best");
       }
       entry.energy_j = number_or_zero(json, "energy_j");
       entry.roofline_ns = nanoseconds(number_or_zero(json, "roofline"));
     }
-    if (line.contains("objective")) rank.objective = read_objective(line);
-    if (line.contains("identity")) {
+    if (find(line, "objective")) rank.objective = read_objective(line);
+    if (find(line, "identity")) {
       rank.identity = read_identity(object_member(line, "identity"));
-      rank.toolchain = resolve(line, "toolchain", toolchains_, read_toolchain);
-      for (const Json& index : member(line, "kernels")) {
-        rank.kernels.push_back(resolve(Json{{"kernel", index}}, "kernel", kernels_, read_kernel));
+      rank.toolchain = resolve(member(line, "toolchain"), "toolchain", toolchains_, read_toolchain);
+      for (const Json& index : list_member(line, "kernels")) {
+        rank.kernels.push_back(resolve(index, "kernel", kernels_, read_kernel));
       }
     }
-    if (line.contains("noise")) {
+    if (find(line, "noise")) {
       const Json& json = object_member(line, "noise");
       rank.noise = NoiseFloor{text(json, "kernel"), text(json, "config"), read_runtimes(json),
                               read_ratio(json, "ratio")};
@@ -427,43 +455,31 @@ class Reader {
     return rank;
   }
 
+  std::filesystem::path path_;
+  std::string content_;
+  std::size_t begin_ = 0;  // of the line that is read next
+  std::size_t line_number_ = 0;
+  json_text::Parser parser_;
   bool has_header_ = false;
   std::vector<KernelVersion> kernels_;
   std::vector<Toolchain> toolchains_;
   std::vector<Protocol> protocols_;
-  Recording recording_;
+  Recording recording_;  // what next() returns
 };
 
 }  // namespace
 
+RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_trials) {
+  if (is_tuner_file(path)) {
+    return [whole = std::optional(read_tuner_file(path))]() mutable {
+      return std::exchange(whole, std::nullopt);
+    };
+  }
+  return [reader = std::make_shared<Reader>(path), max_trials] { return reader->next(max_trials); };
+}
+
 Recording read_recording(const std::filesystem::path& path) {
-  if (is_tuner_file(path)) return read_tuner_file(path);
-  const std::string content = read_maybe_gzip(path);
-  Reader reader;
-  std::size_t line_number = 0;
-  for (std::size_t begin = 0; begin < content.size();) {
-    const std::size_t end = std::min(content.find('\n', begin), content.size());
-    const std::string_view line(content.data() + begin, end - begin);
-    begin = end + 1;
-    ++line_number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    try {
-      check_json(line, fmt::format("{}:{}", path.string(), line_number));
-      const std::optional<Json> document = parse_document(line);
-      if (!document) {
-        throw UsageError(fmt::format("{}:{}: not a line of JSON", path.string(), line_number));
-      }
-      reader.read_line(*document);
-    } catch (const Json::exception&) {
-      throw UsageError(fmt::format("{}:{}: not a line of JSON", path.string(), line_number));
-    } catch (const Damage& damage) {
-      throw UsageError(fmt::format("{}:{}: {}", path.string(), line_number, damage.what()));
-    }
-  }
-  if (!reader.has_header()) {
-    throw UsageError(fmt::format("{}:1: no recording: the file is empty", path.string()));
-  }
-  return reader.take();
+  return read_portions(path, std::numeric_limits<std::size_t>::max())().value();
 }
 
 }  // namespace assay

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <future>
+#include <iterator>
 #include <thread>
+#include <utility>
 
-#include "ranking/candidate_set.h"
 #include "store/impl.h"
 #include "store/owner.h"
 #include "store/rows.h"
@@ -115,7 +118,7 @@ Store Store::open_readonly(const std::filesystem::path& path) {
   }
   if (is_recording(path)) {
     Store store = in_memory();
-    store.import(read_recording(path));
+    store.import(read_portions(path));
     store.impl_->path = path;
     return store;
   }
@@ -339,30 +342,47 @@ void Store::add_verification(std::int64_t trial_id, const Verification& verifica
   });
 }
 
-void Store::import(const Recording& recording) {
+Imported Store::import(const RecordingPortions& next_portion) {
   Database& database = impl_->database;
+  std::optional<Recording> portion = next_portion();
+  if (!portion) return {};
+  Imported imported{portion->sweep, portion->device.name, 0};
   const std::string provenance =
-      fmt::format("recorded on {}, {}", recording.device.name, recording.recorded_at.substr(0, 10));
-  database.guarded([&] {
+      fmt::format("recorded on {}, {}", portion->device.name, portion->recorded_at.substr(0, 10));
+  return database.guarded([&] {
     const BulkLoad bulk(database);
     Transaction transaction(database, Transaction::Mode::write);
-    const std::int64_t device = device_id(database, recording.device, provenance);
-    const std::int64_t sweep = impl_->add_sweep(recording.sweep, "", "", device, "done");
+    const std::int64_t device = device_id(database, portion->device, provenance);
+    const std::int64_t sweep = impl_->add_sweep(portion->sweep, "", "", device, "done");
     KeyWriter keys(database);
-    for (const TrialRecord& trial : recording.trials) {
-      impl_->put_trial(sweep, device, keys.ids(trial), trial);
+    std::vector<BaselineRecord> baselines;
+    std::vector<RankRecord> ranks;
+    while (portion) {
+      std::future<std::optional<Recording>> next = std::async(std::launch::async, next_portion);
+      imported.num_trials += portion->trials.size();
+      for (const TrialRecord& trial : portion->trials) {
+        impl_->put_trial(sweep, device, keys.ids(trial), trial);
+      }
+      std::move(portion->baselines.begin(), portion->baselines.end(),
+                std::back_inserter(baselines));
+      std::move(portion->ranks.begin(), portion->ranks.end(), std::back_inserter(ranks));
+      portion = next.get();
     }
-    for (const BaselineRecord& baseline : recording.baselines) {
+    for (const BaselineRecord& baseline : baselines) {
       if (!impl_->has_baseline(device, baseline)) impl_->put_baseline(sweep, device, baseline);
     }
-    std::vector<const TrialRecord*> trials;
-    for (const TrialRecord& trial : recording.trials) trials.push_back(&trial);
-    for (RankRecord rank : recording.ranks) {
-      if (rank.identity.candidates.empty()) complete_identity(rank, trials);
+    for (RankRecord& rank : ranks) {
+      if (rank.identity.candidates.empty()) impl_->complete_identity(rank, device, sweep);
       if (!impl_->has_rank(device, rank)) impl_->put_rank(sweep, device, rank);
     }
     transaction.commit();
+    return imported;
   });
+}
+
+Imported Store::import(Recording recording) {
+  std::optional<Recording> whole(std::move(recording));
+  return import([&whole] { return std::exchange(whole, std::nullopt); });
 }
 
 void Store::vacuum() {

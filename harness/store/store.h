@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -98,6 +99,17 @@ struct Deleted {
   std::int64_t baselines = 0;
 };
 
+/// A recording bit by bit: each call returns some of it, and nothing after its end. All that is
+/// returned has the recording's sweep, device and date.
+using RecordingPortions = std::function<std::optional<Recording>()>;
+
+/// What an import has read.
+struct Imported {
+  std::string sweep;
+  std::string device_name;
+  std::size_t num_trials = 0;
+};
+
 /// The results database. One connection is for one thread. Several processes may share the file
 /// (WAL, busy timeout).
 ///
@@ -129,9 +141,9 @@ class Store {
   /// `state`: "done", "interrupted" or "failed".
   void end_sweep(std::int64_t sweep_id, const std::string& state);
 
-  /// Claims a trial for this process before its launch. If the process that claimed it earlier has
-  /// ended, the trial is claimed anew. After two such ends it is stored as runtime/interrupted, and
-  /// this returns `done`.
+  /// Claims a trial for this process before its launch. If the process that claimed it earlier
+  /// has ended, the trial is claimed anew. After two such ends it is stored as
+  /// runtime/interrupted, and this returns `done`.
   Claim claim(std::int64_t sweep_id, const TrialKey& key);
   /// Stores the outcome of a claimed trial in one transaction.
   void finish(std::int64_t sweep_id, const TrialRecord& record);
@@ -145,8 +157,8 @@ class Store {
   /// too.
   std::vector<std::optional<TrialRecord>> reuse(std::int64_t sweep_id,
                                                 std::span<const TrialKey> keys);
-  /// Stores an outcome in the place of the one that is stored, which does not answer what is asked
-  /// now. A fault of the machine takes no other outcome's place.
+  /// Stores an outcome in the place of the one that is stored, which does not answer what is
+  /// asked now. A fault of the machine takes no other outcome's place.
   void replace(std::int64_t sweep_id, const TrialRecord& record);
   /// Notes that the sweep has tried all that it will of this op and problem.
   void end_screening(std::int64_t sweep_id, const std::string& op, const Problem& problem);
@@ -159,13 +171,14 @@ class Store {
   /// Stores what the verification of a trial found, in the place of an earlier one's.
   void add_verification(std::int64_t trial_id, const Verification& verification);
 
-  /// The finished trials, oldest first. So that 10^5 of them fit in memory, they come without their
-  /// samples, and messages are cut to 2000 characters. `trial` returns one in full.
+  /// The finished trials, oldest first. So that 10^5 of them fit in memory, they come without
+  /// their samples, and messages are cut to 2000 characters. `trial` returns one in full.
   std::vector<TrialRow> trials(const Filter& filter) const;
   std::optional<TrialRow> trial(std::int64_t id) const;
   /// The newest of each (op, problem, device, provenance, protocol, name), with its samples.
   std::vector<BaselineRow> baselines(const Filter& filter) const;
-  /// Every verdict that was ever stored, oldest first. Which of them holds is for results() to say.
+  /// Every verdict that was ever stored, oldest first. Which of them holds is for results() to
+  /// say.
   std::vector<RankRow> ranks(const Filter& filter) const;
 
   /// Every run of a sweep, oldest first.
@@ -179,11 +192,13 @@ class Store {
   /// last. A device measured here comes before a replayed one. Throws UsageError when there is no
   /// such sweep.
   Recording record(const std::string& sweep_name) const;
-  /// Adds a recording's rows as replayed results; rows already there are left alone.
-  void import(const Recording& recording);
+  /// Adds a recording's rows as replayed results; rows already there are left alone. Either all
+  /// are added or none. While one portion is stored, another thread reads the next.
+  Imported import(const RecordingPortions& next_portion);
+  Imported import(Recording recording);
 
-  /// Copies all that the sources hold into this database, which is empty. Sweeps and verdicts come
-  /// in the order in which they were made, so the newest of all is the current one.
+  /// Copies all that the sources hold into this database, which is empty. Sweeps and verdicts
+  /// come in the order in which they were made, so the newest of all is the current one.
   ///
   /// A trial that several sources have becomes one, which belongs to the sweeps of all. Of its
   /// outcomes a failed check is kept before any other, a fault of the machine only if there is no
@@ -212,15 +227,17 @@ class Store {
 
 /// Recordings as JSON Lines: a header line, then one line per trial, baseline and rank, in T4's
 /// words (configuration, times, invalidity, correctness, measurements). `.gz` is gunzipped.
-/// read_recording throws UsageError `file:line: what is wrong`; it takes the files of other tuners
-/// too.
+/// read_recording throws UsageError `file:line: what is wrong`; it takes the files of other
+/// tuners too.
 Recording read_recording(const std::filesystem::path& path);
+/// The same with so many trials at a time. A damaged line is found when its portion is read.
+RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_trials = 1000);
 
 /// The trials in a file of another tuner, .json or .json.gz. It is a Kernel Tuner cachefile, also
 /// of a tuner that was stopped, or T4 results, which name neither GPU, kernel nor problem.
 ///
-/// The kernels have no source hash, and the protocol is `hot`. Throws UsageError `file: which row:
-/// what is wrong`.
+/// The kernels have no source hash, and the protocol is `hot`. Throws UsageError `file: which
+/// row: what is wrong`.
 Recording read_tuner_file(const std::filesystem::path& path);
 /// By its name.
 bool is_tuner_file(const std::filesystem::path& path);

@@ -1,51 +1,54 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/stats.h"
 #include "store/gzip.h"
-#include "store/json_document.h"
-#include "store/json_row.h"
+#include "store/json_text.h"
 #include "store/store.h"
 
 namespace assay {
 namespace {
 
-using json_row::Damage;
-using json_row::integer;
-using json_row::member;
-using Json = nlohmann::ordered_json;
+using json_text::Damage;
+using json_text::find;
+using json_text::integer;
+using json_text::Json;
+using json_text::member;
+using json_text::view;
+using json_text::written;
 
 double read_time(const Json& value, const char* key) {
-  if (!value.is_number() || !(value.get<double>() > 0)) {
-    throw Damage(fmt::format("'{}' is {}, which is no time", key, value.dump()));
+  if (!value.IsNumber() || !(value.GetDouble() > 0)) {
+    throw Damage(fmt::format("'{}' is {}, which is no time", key, written(value)));
   }
-  return value.get<double>();
+  return value.GetDouble();
 }
 
 double number_or_zero(const Json& object, const char* key) {
-  return object.contains(key) && object[key].is_number() ? object[key].get<double>() : 0;
+  const Json* found = find(object, key);
+  return found && found->IsNumber() ? found->GetDouble() : 0;
 }
 
 std::string text_or_empty(const Json& object, const char* key) {
-  return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+  const Json* found = find(object, key);
+  return std::string(found && found->IsString() ? view(*found) : "");
 }
 
 /// Parameters are integers and words here; Python's True is 1.
-Value read_value(const std::string& name, const Json& value) {
-  if (value.is_number_integer()) return integer<std::int64_t>(value, name.c_str());
-  if (value.is_boolean()) return std::int64_t{value.get<bool>()};
-  if (value.is_string()) return value.get<std::string>();
+Value read_value(std::string_view name, const Json& value) {
+  if (value.IsInt64() || value.IsUint64()) return integer<std::int64_t>(value, name);
+  if (value.IsBool()) return std::int64_t{value.GetBool()};
+  if (value.IsString()) return std::string(view(value));
   throw Damage(
-      fmt::format("'{}' is {}, which is neither an integer nor a word", name, value.dump()));
+      fmt::format("'{}' is {}, which is neither an integer nor a word", name, written(value)));
 }
 
 Config checked(Config config) {
-  if (json_row::is_its_text(config, parse_config)) return config;
+  if (json_text::is_its_text(config)) return config;
   throw Damage("the configuration has a name or a word that is none");
 }
 
@@ -68,14 +71,14 @@ Timing timing_of(std::vector<double> samples_ns) {
 }
 
 std::vector<double> read_samples(const Json& list, const char* key, double unit_ns) {
-  if (!list.is_array() || list.empty()) throw Damage(fmt::format("'{}' is no list of times", key));
+  if (!list.IsArray() || list.Empty()) throw Damage(fmt::format("'{}' is no list of times", key));
   std::vector<double> samples_ns;
-  for (const Json& time : list) samples_ns.push_back(read_time(time, key) * unit_ns);
+  for (const Json& time : list.GetArray()) samples_ns.push_back(read_time(time, key) * unit_ns);
   return samples_ns;
 }
 
 /// Kernel Tuner's words for what failed, which stand where the time would.
-Outcome failure(const std::string& word) {
+Outcome failure(std::string_view word) {
   Outcome outcome;
   outcome.kind = word;
   outcome.status = word == "InvalidConfig"             ? Status::constraints
@@ -88,23 +91,24 @@ constexpr double kMillisecondNs = 1e6;
 
 /// A row of a Kernel Tuner cachefile; all its times are milliseconds.
 void read_row(const Json& row, const Json& parameters, TrialRecord& trial) {
-  for (const Json& name : parameters) {
-    if (!name.is_string()) throw Damage("'tune_params_keys' is not a list of names");
-    const auto key = name.get<std::string>();
-    trial.config.emplace_back(key, read_value(key, member(row, key.c_str())));
+  if (!parameters.IsArray()) throw Damage("'tune_params_keys' is not a list of names");
+  for (const Json& name : parameters.GetArray()) {
+    if (!name.IsString()) throw Damage("'tune_params_keys' is not a list of names");
+    trial.config.emplace_back(view(name), read_value(view(name), member(row, view(name))));
   }
   trial.config = checked(std::move(trial.config));
   trial.finished_at = read_timestamp(row);
   trial.compile.compile_ms = number_or_zero(row, "compile_time");
   const std::string error = text_or_empty(row, "__error__");
   const Json& time = member(row, "time");
-  if (!error.empty() || time.is_string()) {
-    trial.outcome = failure(error.empty() ? time.get<std::string>() : error);
+  if (!error.empty() || time.IsString()) {
+    trial.outcome = failure(error.empty() ? view(time) : error);
     return;
   }
-  trial.outcome.timing = timing_of(
-      row.contains("times") ? read_samples(row["times"], "times", kMillisecondNs)
-                            : std::vector<double>{read_time(time, "time") * kMillisecondNs});
+  const Json* times = find(row, "times");
+  trial.outcome.timing =
+      timing_of(times ? read_samples(*times, "times", kMillisecondNs)
+                      : std::vector<double>{read_time(time, "time") * kMillisecondNs});
 }
 
 /// What a file calls its unit, "miliseconds" included.
@@ -120,8 +124,10 @@ double unit_ns(const std::string& unit) {
 
 /// One of T4's results.
 void read_result(const Json& result, const std::string& file_unit, TrialRecord& trial) {
-  for (const auto& [name, value] : member(result, "configuration").items()) {
-    trial.config.emplace_back(name, read_value(name, value));
+  const Json& configuration = member(result, "configuration");
+  if (!configuration.IsObject()) throw Damage("'configuration' is not an object");
+  for (const auto& [name, value] : configuration.GetObject()) {
+    trial.config.emplace_back(view(name), read_value(view(name), value));
   }
   trial.config = checked(std::move(trial.config));
   trial.finished_at = read_timestamp(result);
@@ -134,12 +140,13 @@ void read_result(const Json& result, const std::string& file_unit, TrialRecord& 
   trial.compile.compile_ms =
       std::max(number_or_zero(times, "compilation_time"), number_or_zero(times, "compilation"));
   std::string unit = file_unit;
-  for (const Json& measurement : result.value("measurements", Json::array())) {
+  const Json* measurements = find(result, "measurements");
+  if (measurements && !measurements->IsArray()) throw Damage("'measurements' is not a list");
+  for (rapidjson::SizeType i = 0; measurements && i < measurements->Size(); ++i) {
+    const Json& measurement = (*measurements)[i];
     if (text_or_empty(measurement, "name") != "time") continue;
     if (const std::string own = text_or_empty(measurement, "unit"); !own.empty()) unit = own;
-    if (measurement.contains("value") && measurement["value"].is_string()) {
-      trial.outcome.kind = measurement["value"].get<std::string>();
-    }
+    trial.outcome.kind = text_or_empty(measurement, "value");  // why it failed
   }
   if (*status == Status::correct) {
     trial.outcome.timing =
@@ -148,28 +155,33 @@ void read_result(const Json& result, const std::string& file_unit, TrialRecord& 
 }
 
 /// Parses the document. A cachefile whose tuner was stopped lacks its end, which is added first.
-Json parse(std::string text, const std::filesystem::path& path) {
+const Json& parse(json_text::Parser& parser, std::string text, const std::filesystem::path& path) {
   check_json(text, path.string());
-  std::optional<Json> document = parse_document(text);
+  const Json* document = parser.parse(text);
   if (!document) {
     text.erase(text.find_last_not_of(" \t\r\n,") + 1);
-    document = parse_document(text + "}}");
+    document = parser.parse(text + "}}");
   }
-  if (!document || !document->is_object()) {
+  if (!document || !document->IsObject()) {
     throw UsageError(fmt::format("{}: expected JSON, of Kernel Tuner or T4", path.string()));
   }
-  return std::move(*document);
+  return *document;
 }
 
 /// x, y and z of a Kernel Tuner problem; nothing when the problem is computed in Python.
 Problem read_problem(const Json& document, const std::filesystem::path& path) try {
-  Json sizes = document.value("problem_size", Json());
-  if (!sizes.is_array()) sizes = Json::array({sizes});
   Problem problem;
-  for (const Json& size : sizes) {
-    if (!size.is_number_integer() || problem.size() == 3) return {};
+  const auto add = [&](const Json& size) {
+    if (!(size.IsInt64() || size.IsUint64()) || problem.size() == 3) return false;
     problem.emplace_back(std::string(1, "XYZ"[problem.size()]),
                          integer<std::int64_t>(size, "problem_size"));
+    return true;
+  };
+  const Json* sizes = find(document, "problem_size");
+  if (!sizes) return {};
+  if (!sizes->IsArray()) return add(*sizes) ? problem : Problem();
+  for (const Json& size : sizes->GetArray()) {
+    if (!add(size)) return {};
   }
   return problem;
 } catch (const Damage& damage) {
@@ -190,9 +202,13 @@ bool is_tuner_file(const std::filesystem::path& path) {
 }
 
 Recording read_tuner_file(const std::filesystem::path& path) {
-  const Json document = parse(read_maybe_gzip(path), path);
-  const bool is_cachefile = document.contains("cache") && document.contains("tune_params_keys");
-  if (!is_cachefile && !document.contains("results")) {
+  json_text::Parser parser;
+  const Json& document = parse(parser, read_maybe_gzip(path), path);
+  const Json* parameters = find(document, "tune_params_keys");
+  const Json* cache = find(document, "cache");
+  const Json* results = find(document, "results");
+  const bool is_cachefile = parameters && cache && cache->IsObject();
+  if (!is_cachefile && !(results && results->IsArray())) {
     throw UsageError(fmt::format(
         "{}: neither a Kernel Tuner cachefile ('cache', 'tune_params_keys') nor T4 ('results')",
         path.string()));
@@ -206,21 +222,28 @@ Recording read_tuner_file(const std::filesystem::path& path) {
   blank.kernel.name = blank.kernel.op = kernel.empty() ? stem(path) : kernel;
   blank.protocol = {"hot", 0};  // Kernel Tuner launches back to back and flushes nothing by default
   blank.problem = read_problem(document, path);
-  const std::string unit = text_or_empty(document.value("metadata", Json::object()), "timeunit");
-  for (const auto& [key, row] : document[is_cachefile ? "cache" : "results"].items()) {
-    TrialRecord trial = blank;
+
+  const auto add = [&](std::string_view row_name, auto read) {
+    TrialRecord& trial = recording.trials.emplace_back(blank);
     try {
-      if (is_cachefile) {
-        read_row(row, document["tune_params_keys"], trial);
-      } else {
-        read_result(row, unit, trial);
-      }
+      read(trial);
     } catch (const Damage& damage) {
-      throw UsageError(fmt::format("{}: {} {}: {}", path.string(), is_cachefile ? "row" : "result",
-                                   key, damage.what()));
+      throw UsageError(fmt::format("{}: {}: {}", path.string(), row_name, damage.what()));
     }
     recording.recorded_at = std::max(recording.recorded_at, trial.finished_at.substr(0, 10));
-    recording.trials.push_back(std::move(trial));
+  };
+  if (is_cachefile) {
+    for (const auto& [key, row] : cache->GetObject()) {
+      add(fmt::format("row {}", view(key)),
+          [&](TrialRecord& trial) { read_row(row, *parameters, trial); });
+    }
+  } else {
+    const Json* metadata = find(document, "metadata");
+    const std::string unit = metadata ? text_or_empty(*metadata, "timeunit") : "";
+    for (const Json& result : results->GetArray()) {
+      add(fmt::format("result {}", recording.trials.size()),
+          [&](TrialRecord& trial) { read_result(result, unit, trial); });
+    }
   }
   return recording;
 }

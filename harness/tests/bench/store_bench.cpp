@@ -155,7 +155,7 @@ BENCHMARK(show_times)->Iterations(1)->Unit(benchmark::kMillisecond);
 void import_from(benchmark::State& state, const BenchFile& source) {
   for (auto _ : state) {
     const BenchFile file;
-    Store::open(file.path()).import(read_recording(source.path()));
+    Store::open(file.path()).import(read_portions(source.path()));
   }
   report_memory(state);
 }

@@ -256,6 +256,7 @@ TEST(Recording, DamageNamesTheLine) {
   EXPECT_EQ(damage_of("{}"), ":1: 'assay_recording' is missing");
   EXPECT_EQ(damage_of(R"({"assay_recording":2})"), ":1: recording format 2; this assay reads 1");
   EXPECT_EQ(damage_of(header + "\n{\"configuration\":"), ":3: not a line of JSON");
+  EXPECT_EQ(damage_of(header + "{}" + std::string(1, 0) + "{}"), ":2: not a line of JSON");
   EXPECT_EQ(damage_of(header + "[]"), ":2: not a JSON object");
   EXPECT_EQ(damage_of(header + "{}"),
             ":2: neither a trial ('configuration'), a 'baseline', a 'rank' nor a definition");
@@ -360,6 +361,42 @@ TEST(Import, MarksRowsWithTheirOriginAndAddsThemOnce) {
   EXPECT_EQ(store.ranks({}).at(0).provenance, rows[0].provenance);
   EXPECT_EQ(store.baselines({}).size(), 1u);
   EXPECT_THAT(store.check(), IsEmpty());
+}
+
+TEST(Import, InPortionsIsTheSame) {
+  TempFolder folder;
+  write_recording(sample_recording(), folder / "x.jsonl");
+  Store store = Store::in_memory();
+  const Imported imported = store.import(read_portions(folder / "x.jsonl", 1));
+  EXPECT_EQ(imported.num_trials, sample_recording().trials.size());
+  EXPECT_EQ(imported.sweep, "gemm_h200");
+  EXPECT_EQ(imported.device_name, "NVIDIA H200");
+  EXPECT_EQ(describe(store.record("gemm_h200")), describe(sample_recording()));
+}
+
+TEST(Import, OfADamagedRecordingAddsNothing) {
+  TempFolder folder;
+  write_file_atomic(folder / "x.jsonl", written(sample_recording()) + "{}\n");
+  Store store = Store::in_memory();
+  const auto import = [&] { store.import(read_portions(folder / "x.jsonl", 1)); };
+  EXPECT_THAT(message_of<UsageError>(import), HasSubstr(": neither a trial"));
+  EXPECT_THAT(store.trials({}), IsEmpty());
+  EXPECT_THAT(store.sweeps(), IsEmpty());
+}
+
+// Older recordings do not say which candidates a verdict is of.
+TEST(Import, FindsTheCandidatesOfAnOlderVerdict) {
+  Recording older = sample_recording();
+  const RankIdentity identity = older.ranks.at(0).identity;
+  older.ranks.resize(1);
+  older.ranks[0].identity = {};
+  older.ranks[0].finished_at = "2026-11-22T11:00:00Z";  // after the trials
+  Store store = Store::in_memory();
+  store.import(older);
+  store.import(older);
+  const std::vector<RankRow> ranks = store.ranks({});
+  ASSERT_EQ(ranks.size(), 1u);
+  EXPECT_EQ(ranks[0].record.identity.candidates, identity.candidates);
 }
 
 // If the schema lacked a reason that the code knows, a sweep would end where it first appears.

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <rapidjson/document.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/identifier.h"
+#include "base/limits.h"
+#include "base/value.h"
+
+/// What the readers of JSON results share. They read with RapidJSON, which takes a fifth of
+/// nlohmann-json's time. Its values must be asked for no other type than their own, hence these
+/// functions.
+namespace assay::json_text {
+
+using Json = rapidjson::Value;
+
+/// Parses one text after another.
+class Parser {
+ public:
+  /// Nothing where the text is no JSON; call check_json before. Where a key comes twice, both stay,
+  /// and the first is found. The document is there until the next call.
+  const Json* parse(std::string_view text);
+
+ private:
+  std::array<char, 1 << 16> memory_;  // enough for an ordinary line
+  std::optional<rapidjson::MemoryPoolAllocator<>> allocator_;
+  std::optional<rapidjson::Document> document_;
+};
+
+/// What is wrong with a row. The reader of the file adds which row it is.
+struct Damage : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The characters of a value that is a string.
+inline std::string_view view(const Json& value) {
+  return {value.GetString(), value.GetStringLength()};
+}
+
+/// The value as JSON again, for messages.
+std::string written(const Json& value);
+
+/// Null where the object has none, or `object` is no object.
+const Json* find(const Json& object, std::string_view key);
+
+/// Throws Damage when it is missing.
+const Json& member(const Json& object, std::string_view key);
+
+/// The integer that `key` names. Throws Damage when it is none, or too large.
+template <class Integer>
+Integer integer(const Json& value, std::string_view key) {
+  if (value.IsUint64() && std::in_range<Integer>(value.GetUint64())) {
+    return static_cast<Integer>(value.GetUint64());
+  }
+  if (value.IsInt64() && std::in_range<Integer>(value.GetInt64())) {
+    return static_cast<Integer>(value.GetInt64());
+  }
+  if (!value.IsUint64() && !value.IsInt64()) {
+    throw Damage(fmt::format("'{}' is not an integer", key));
+  }
+  throw Damage(fmt::format("'{}' is out of range: {}", key, written(value)));
+}
+
+inline bool has_text(const Number&) { return true; }  // JSON has no infinity
+inline bool has_text(const Value& value) {
+  const auto* word = std::get_if<std::string>(&value);
+  return !word || is_identifier(*word);
+}
+
+/// Whether the text of a configuration or problem can be turned back into it: the store keeps only
+/// the text.
+template <class Pairs>
+bool is_its_text(const Pairs& pairs) {
+  if (pairs.size() > kMaxParams) return false;
+  for (auto pair = pairs.begin(); pair != pairs.end(); ++pair) {
+    const auto same = [&](const auto& other) { return other.first == pair->first; };
+    if (!is_identifier(pair->first) || !has_text(pair->second) ||
+        std::any_of(pairs.begin(), pair, same)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace assay::json_text
