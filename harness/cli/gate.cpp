@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "cli/remeasure.h"
 #include "cli/run_source.h"
 #include "cli/verbs.h"
+#include "cuda/gpu_count.h"
 #include "report/comparison_view.h"
 
 namespace assay {
@@ -26,8 +28,48 @@ struct Options {
   std::vector<std::string> allowed;
   std::string markdown;
   std::string junit;
+  bool rerun = false;
+  std::string kernels = "kernels";
+  std::vector<std::string> include;
   bool json = false;
 };
+
+/// Measures what would hold the gate up once more. Returns whether anything was. Without a GPU it
+/// says so, and what is stored decides.
+bool measure_again(const Options& options, const RunComparison& comparison, const Allowed& allowed,
+                   Run& after) {
+  std::vector<const ComparedResult*> suspicious;
+  for (const ComparedResult& result : comparison.results) {
+    if (gate_of(result, allowed) == Gate::passed) continue;
+    if (result.fate == Fate::slower || result.fate == Fate::unsure) suspicious.push_back(&result);
+  }
+  if (suspicious.empty()) return false;
+  std::string why_not;
+  if (count_gpus(why_not) == 0) {
+    print_err("--rerun: {}; what is stored decides\n", why_not);
+    return false;
+  }
+  Remeasurer remeasurer(options.kernels, options.include);
+  bool is_any = false;
+  for (const ComparedResult* suspect : suspicious) {
+    for (RunResult& result : after.results) {
+      if (result.op != suspect->op || result.problem != suspect->problem ||
+          result.device.name != suspect->device || result.protocol != suspect->protocol) {
+        continue;
+      }
+      const std::string name = fmt::format("{} {}", result.op, to_text(result.problem));
+      const std::string obstacle = remeasurer.obstacle(result);
+      if (!obstacle.empty()) {
+        print_err("--rerun: {} is not measured again: {}\n", name, obstacle);
+        continue;
+      }
+      print_err("{} {}: measured again\n", name, to_text(suspect->fate));
+      result = remeasurer.measure(result);
+      is_any = true;
+    }
+  }
+  return is_any;
+}
 
 void write_report(const std::string& path, const std::string& text) {
   if (path.empty()) return;
@@ -59,8 +101,11 @@ int run_gate(const Options& options) {
     }
   }
   const Run before = load_run(options.baseline, options.filter);
-  const Run after = load_run(options.run, options.filter);
-  const RunComparison comparison = compare_runs(before, after, margin_ratio);
+  Run after = load_run(options.run, options.filter);
+  RunComparison comparison = compare_runs(before, after, margin_ratio);
+  if (options.rerun && measure_again(options, comparison, allowed, after)) {
+    comparison = compare_runs(before, after, margin_ratio);
+  }
   write_report(options.markdown, gate_markdown(comparison, allowed));
   write_report(options.junit, gate_junit(comparison, allowed));
   const Gate gate = gate_of(comparison, allowed);
@@ -92,6 +137,16 @@ void add_gate(Command program) {
       .placeholder("FILE");
   verb.add_option("--junit", options->junit, "write JUnit XML, a test case for each result")
       .placeholder("FILE");
+  verb.add_flag("--rerun", options->rerun,
+                "measure what is slower or unsure once more, if there is a GPU, before it fails");
+  verb.add_option("--kernels", options->kernels,
+                  "with --rerun: where the kernels are; default: kernels")
+      .placeholder("DIR");
+  verb.add_option("--include", options->include,
+                  "with --rerun: a further folder that kernels may include headers from; may be "
+                  "repeated")
+      .placeholder("DIR")
+      .existing_folder();
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer(
       "exit codes: 0 passed; 1 something is slower, or nothing correct is left of it; 2 a "

@@ -57,6 +57,29 @@ grep -q 'tests="2" failures="2" errors="0"' ci/gate.xml || fail "JUnit"
 expect 0 'gate: passed' "$assay" gate fast.db --baseline slow.jsonl --junit ci/gate.xml
 grep -q 'tests="2" failures="0"' ci/gate.xml || fail "JUnit of a gate that passed"
 expect 1 '"gate": "failed"' "$assay" gate slow.jsonl --baseline fast.db --json
+# A machine that was slow for a moment: what is suspicious is measured again before it fails.
+sweep middle.db '[256]'
+python3 - "$work/fast.db" "$work/unlucky.db" <<'PYTHON'
+import array, shutil, sqlite3, sys
+shutil.copy(sys.argv[1], sys.argv[2])
+db = sqlite3.connect(sys.argv[2])
+for rank, position, times in db.execute("SELECT rank_id, position, times_ns FROM rank_entry").fetchall():
+    slow = array.array("d", [9 * time for time in array.array("d", times)])
+    db.execute("UPDATE rank_entry SET times_ns = ?, median_ns = 9 * median_ns WHERE rank_id = ? "
+               "AND position = ?", (slow.tobytes(), rank, position))
+db.commit()
+PYTHON
+expect 1 '2 results: 2 slower' "$assay" gate unlucky.db --baseline middle.db
+expect 0 'N=5000 slower: measured again' "$assay" gate unlucky.db --baseline middle.db --rerun
+grep -q '2 results: 2 faster' output || fail "what is stored decides, not what was measured again"
+expect 1 '2 results: 2 slower' "$assay" gate slow.jsonl --baseline fast.db --rerun
+grep -q 'N=1000 slower: measured again' output || fail "a slow kernel is not measured again"
+ASSAY_FAKE_CUDA=no_device expect 1 'rerun: .*what is stored decides' \
+  "$assay" gate unlucky.db --baseline middle.db --rerun
+mkdir none
+expect 1 'is not measured again: there is no kernel vector_add in none' \
+  "$assay" gate unlucky.db --baseline middle.db --rerun --kernels none
+
 # A problem that nobody measures any more.
 sweep less.db '[1024]' '[1000]'
 expect 3 'N=5000 +gone' "$assay" gate less.db --baseline fast.db
