@@ -86,7 +86,9 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
   struct stat info = {};
   if (::fstat(fd.get(), &info) != 0) fail(errno);
   std::string content;
-  char buffer[16384];
+  if (S_ISREG(info.st_mode))
+    content.reserve(std::min(static_cast<std::size_t>(info.st_size), max_bytes));
+  char buffer[1 << 16];
   for (;;) {
     if (!S_ISREG(info.st_mode)) wait_for_bytes(fd.get());
     const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);

@@ -62,7 +62,8 @@ std::string gunzip(std::string_view bytes, const std::filesystem::path& path,
 
 std::string read_maybe_gzip(const std::filesystem::path& path, std::size_t max_bytes) {
   std::string bytes = read_file(path, max_bytes);
-  return is_gzip(bytes) ? gunzip(bytes, path, max_bytes) : bytes;
+  if (is_gzip(bytes)) return gunzip(bytes, path, max_bytes);
+  return bytes;
 }
 
 std::string gzip(std::string_view text) {

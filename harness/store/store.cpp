@@ -357,8 +357,12 @@ Imported Store::import(const RecordingPortions& next_portion) {
     KeyWriter keys(database);
     std::vector<BaselineRecord> baselines;
     std::vector<RankRecord> ranks;
+    std::optional<Recording> stored;  // what was; the other thread has the time to free it
     while (portion) {
-      std::future<std::optional<Recording>> next = std::async(std::launch::async, next_portion);
+      auto next = std::async(std::launch::async, [&, stored = std::move(stored)]() mutable {
+        stored.reset();
+        return next_portion();
+      });
       imported.num_trials += portion->trials.size();
       for (const TrialRecord& trial : portion->trials) {
         impl_->put_trial(sweep, device, keys.ids(trial), trial);
@@ -366,7 +370,7 @@ Imported Store::import(const RecordingPortions& next_portion) {
       std::move(portion->baselines.begin(), portion->baselines.end(),
                 std::back_inserter(baselines));
       std::move(portion->ranks.begin(), portion->ranks.end(), std::back_inserter(ranks));
-      portion = next.get();
+      stored = std::exchange(portion, next.get());
     }
     for (const BaselineRecord& baseline : baselines) {
       if (!impl_->has_baseline(device, baseline)) impl_->put_baseline(sweep, device, baseline);
