@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
   assay::add_compare(program);
   assay::add_gate(program);
   assay::add_history(program);
+  assay::add_report(program);
   assay::add_export(program);
   assay::add_import(program);
   assay::add_doctor(program);

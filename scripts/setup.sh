@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, if it is missing (Debian 12, as root or with sudo).
 # Silent and quick when nothing is missing. Exits with 3 when there is no CUDA toolkit.
-# Usage: scripts/setup.sh [--sanitize]    (with what the build with sanitizers needs, too)
+# Usage: scripts/setup.sh [--sanitize] [--browser]
+#   --sanitize  with what the build with sanitizers needs, too
+#   --browser   with Chromium, in which the page is tested
 set -euo pipefail
 
 # The versions that the results in this repository were made with.
@@ -25,9 +27,18 @@ packages=(
   zlib1g-dev=1:1.2.13.dfsg-1
 )
 
-if [ "${1:-}" = --sanitize ]; then
-  packages+=(clang-19=1:19.1.7-3~deb12u1 libclang-rt-19-dev=1:19.1.7-3~deb12u1)
-fi
+browser=
+for option in "$@"; do
+  case $option in
+    --sanitize) packages+=(clang-19=1:19.1.7-3~deb12u1 libclang-rt-19-dev=1:19.1.7-3~deb12u1) ;;
+    --browser) browser=yes ;;
+    *) echo "setup: unknown option $option: --sanitize or --browser" >&2; exit 2 ;;
+  esac
+done
+
+# Node.js puts the page of `assay report` together. Any that is there will do.
+command -v node >/dev/null || packages+=(nodejs=18.20.4+dfsg-1~deb12u3)
+command -v npm >/dev/null || packages+=(npm=9.2.0~ds1-1)
 
 installed() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
@@ -62,6 +73,25 @@ if [ ${#missing[@]} -gt 0 ]; then
       install "${missing[@]%%=*}"
     fi
   fi
+fi
+
+# What the page is made of, in the versions of page/package-lock.json. The program can be built
+# without it, and says so where it is asked for a page.
+page=$(dirname "$0")/../page
+if [ "$page/package-lock.json" -nt "$page/node_modules/.package-lock.json" ]; then
+  echo "setup: installing the packages of page/package-lock.json" >&2
+  if npm ci --prefix "$page" --ignore-scripts --no-audit --no-fund --silent >/dev/null; then
+    touch "$page/node_modules/.package-lock.json"
+  else
+    echo "setup: warning: npm cannot install them; assay report will have no page" >&2
+  fi
+fi
+
+# It is large, and only one test needs it, which says that it is skipped where there is none.
+if [ -n "$browser" ] && command -v dpkg-query >/dev/null && ! installed chromium; then
+  echo "setup: installing chromium" >&2
+  install chromium || { as_root apt-get update -qq && install chromium; } ||
+    echo "setup: warning: chromium cannot be installed; the test of the page will be skipped" >&2
 fi
 
 for include in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/local/cuda/include; do

@@ -15,6 +15,7 @@ void add_show(Command program);
 void add_compare(Command program);
 void add_gate(Command program);
 void add_history(Command program);
+void add_report(Command program);
 void add_export(Command program);
 void add_import(Command program);
 void add_doctor(Command program);

@@ -33,7 +33,7 @@ vector_add=$tree/kernels/vector_add.yaml
 expect 2 'subcommand' "$assay"
 expect 0 'sweep' "$assay" --help
 expect 0 'assay [0-9]+\.' "$assay" --version
-for verb in new list sweep best verify show compare gate history export doctor db completion; do expect 0 'example' "$assay" $verb --help; done
+for verb in new list sweep best verify show compare gate history report export doctor db completion; do expect 0 'example' "$assay" $verb --help; done
 expect 2 '"swep"; did you mean "sweep"' "$assay" swep
 expect 2 'no-such-option' "$assay" sweep "$vector_add" --no-such-option
 expect 2 'FILE' "$assay" sweep
@@ -52,6 +52,16 @@ expect 2 'nowhere.jsonl' "$assay" sweep "$vector_add" --device replay:nowhere.js
 expect 2 "/gemm.jsonl has no sweep named 'vector_add'; it holds gemm" "$assay" sweep "$vector_add" \
   --device "replay:$tree/results/recorded/nvidia_h200/gemm.jsonl"
 expect 3 'noise.yaml is not an assay database' "$assay" best --db noise.yaml --json
+
+# A page: what it is made of, and where to.
+recorded=$tree/results/recorded/nvidia_h200/examples_1d.jsonl
+expect 2 '--html is required' "$assay" report "$recorded"
+expect 2 'no results yet: results/assay.db' "$assay" report --html page.html
+expect 2 'there is no database nowhere.db' "$assay" report nowhere.db --html page.html
+expect 3 'noise.yaml is not an assay database' "$assay" report noise.yaml --html page.html
+expect 1 'no finished trial' "$assay" report "$recorded" --op no_such_op --html page.html
+expect 2 '--html .* is a folder' "$assay" report "$recorded" --html "$work"
+expect '[23]' 'page.html|without the page' "$assay" report "$recorded" --html /proc/page.html
 
 # A draft loads and compiles once its guesses are taken.
 mkdir drafts

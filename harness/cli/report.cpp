@@ -1,0 +1,117 @@
+// `assay report`: what was measured, as one HTML file.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/terminal.h"
+#include "cli/ceilings_cache.h"
+#include "cli/run_source.h"
+#include "cli/verbs.h"
+#include "report/page.h"
+#include "report/page_data.h"
+#include "space/plan.h"
+#include "spec/twins.h"
+
+namespace assay {
+namespace {
+
+constexpr double kLeastChangeRatio = 0.01;  // of a history, as of `assay history`
+
+struct Options {
+  std::vector<std::string> paths;
+  RunFilter filter;
+  std::string html;
+  std::string kernels = "kernels";
+};
+
+/// How much a launch has to do is not stored. The contract says it, if it is still the same.
+class Contracts {
+ public:
+  explicit Contracts(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  std::optional<Work> work_of(const DeviceInfo& device, const TunedRow& row) {
+    const auto [found, is_new] = kernels_.try_emplace(row.best.kernel);
+    std::optional<KernelSpec>& kernel = found->second;
+    try {
+      if (is_new && std::filesystem::is_directory(folder_)) {
+        kernel = find_kernel(folder_, row.best.kernel);
+      }
+      if (!kernel || kernel->contract_hash != row.version.contract_hash) return std::nullopt;
+      const Plan plan = make_plan(*kernel, row.problem, row.best.config, device);
+      const std::filesystem::path file = kernel->yaml_path.lexically_relative(folder_);
+      return Work{(file.parent_path() / kernel->name).string(), static_cast<double>(plan.flops),
+                  static_cast<double>(plan.bytes)};
+    } catch (const UsageError&) {
+      return std::nullopt;  // a contract with a mistake is none
+    }
+  }
+
+ private:
+  std::filesystem::path folder_;
+  std::map<std::string, std::optional<KernelSpec>> kernels_;
+};
+
+Roofs roofs_of(const DeviceInfo& device) {
+  const std::optional<Ceilings> ceilings = load_ceilings(device);
+  if (!ceilings) return {};
+  return {ceilings->read_bytes_per_s, ceilings->l2_bytes_per_s};
+}
+
+int run_report(const Options& options) {
+  if (std::filesystem::is_directory(options.html)) {
+    throw UsageError(fmt::format("--html {} is a folder; name a file", options.html));
+  }
+  Filter filter;
+  filter.op = options.filter.op;
+  filter.problem = options.filter.problem;
+  filter.device = options.filter.device;
+  std::vector<std::string> paths = options.paths;
+  if (paths.empty()) paths = {open_results({}).path().string()};
+  auto contracts = std::make_shared<Contracts>(options.kernels);
+  PageData page([contracts](const DeviceInfo& device,
+                            const TunedRow& row) { return contracts->work_of(device, row); },
+                roofs_of);
+  HistoryBuilder history;
+  for (const std::string& path : run_files(paths)) {
+    page.add(std::filesystem::path(path).filename().string(),
+             Store::open_readonly(path).results(filter));
+    for (Run& run : load_runs(path, options.filter)) history.add(std::move(run));
+  }
+  if (page.empty()) {
+    print_err("no finished trial in {}; there is nothing to show\n", fmt::join(paths, ", "));
+    return kExitNo;
+  }
+  const std::string html = page_html(page.json(history.finish(kLeastChangeRatio)));
+  create_folder_of(options.html);
+  write_file_atomic(options.html, html);
+  print_out("{}: {} trials, {:.1f} MB\n", options.html, page.num_trials(),
+            static_cast<double>(html.size()) * 1e-6);
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_report(Command program) {
+  auto options = std::make_shared<Options>();
+  Command verb = program.add_command(
+      "report", "one HTML file that opens offline: winners, every trial, history, GPUs");
+  verb.add_option("PATH", options->paths,
+                  "databases, recordings, or folders of both; default: results/assay.db")
+      .placeholder("PATH...");
+  verb.add_option("--html", options->html, "the file to write").placeholder("FILE").required();
+  add_run_filter(verb, options->filter);
+  verb.add_option("--kernels", options->kernels,
+                  "where the contracts are that say how much a launch has to do; default: kernels")
+      .placeholder("FOLDER");
+  verb.footer(
+      "exit codes: 0 done; 1 there is no trial to show; 2 a mistake; 3 the machine\n"
+      "example: assay report --html report.html");
+  verb.runs([options] { return run_report(*options); });
+}
+
+}  // namespace assay

@@ -1,0 +1,305 @@
+#include "report/page_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "report/entry_json.h"
+#include "report/export.h"
+#include "report/page_trials.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kNumBins = 120;  // of a distribution: as many as its picture can show
+
+/// With five digits, which is more than any time is known to, and takes less of the page.
+Json number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr);
+}
+
+Json interval_json(const Interval& interval) {
+  if (interval.value <= 0) return nullptr;
+  const bool open = interval.low <= 0 && interval.high <= 0;
+  return {number(interval.value), open ? Json(nullptr) : number(interval.low),
+          open ? Json(nullptr) : number(interval.high)};
+}
+
+double quantile(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+}
+
+/// The samples that are shown, in bins that all of them share, so that they can be compared by eye.
+/// What lies beyond the last bin is counted in it.
+struct Bins {
+  double low = 0;
+  double step = 0;
+
+  explicit Bins(const std::vector<const std::vector<double>*>& all) {
+    double high = 0;
+    for (const std::vector<double>* samples : all) {
+      if (samples->empty()) continue;
+      std::vector<double> sorted = *samples;
+      std::sort(sorted.begin(), sorted.end());
+      low = high == 0 ? sorted.front() : std::min(low, sorted.front());
+      high = std::max(high, quantile(sorted, 0.98));
+    }
+    step = (high - low) / static_cast<double>(kNumBins);
+  }
+
+  Json counts(const std::vector<double>& samples) const {
+    std::vector<int> counts(kNumBins, 0);
+    for (const double sample : samples) {
+      const double at = step > 0 ? (sample - low) / step : 0;
+      ++counts[static_cast<std::size_t>(std::clamp(at, 0.0, kNumBins - 1.0))];
+    }
+    return counts;
+  }
+};
+
+Json entry_of_rank(const RankEntry& entry) {
+  const char* role = entry.kernel.empty() ? "baseline"
+                     : entry.winner       ? "winner"
+                     : entry.tied         ? "tie"
+                                          : "other";
+  return {{"role", role},
+          {"kernel", entry.kernel},
+          {"config", entry.config},
+          {"time_ns", number(entry.median_ns)},
+          {"ratio", interval_json(entry.ratio_to_best)},
+          {"speedup", interval_json(entry.speedup_over_baseline)},
+          {"cycles_ratio", interval_json(entry.cycles_ratio_to_best)},
+          {"energy_j", entry.energy_j > 0 ? number(entry.energy_j) : Json(nullptr)},
+          {"rounds", entry.samples_ns.size()},
+          {"eliminated", entry.eliminated},
+          {"failure", entry.failure}};
+}
+
+/// A re-rank: all its entries, and the distribution of those that the verdict rests on.
+Json rank_json(const RankRecord& rank) {
+  const auto is_shown = [](const RankEntry& entry) {
+    return !entry.samples_ns.empty() && entry.failure.empty() &&
+           (entry.winner || entry.tied || entry.kernel.empty());
+  };
+  std::vector<const std::vector<double>*> shown;
+  for (const RankEntry& entry : rank.entries) {
+    if (is_shown(entry)) shown.push_back(&entry.samples_ns);
+  }
+  if (rank.noise) shown.push_back(&rank.noise->samples_ns);
+  const Bins bins(shown);
+  Json entries = Json::array();
+  for (const RankEntry& entry : rank.entries) {
+    Json& json = entries.emplace_back(entry_of_rank(entry));
+    if (is_shown(entry)) json["counts"] = bins.counts(entry.samples_ns);
+  }
+  if (rank.noise) {
+    entries.push_back(
+        {{"role", "twin"},
+         {"kernel", rank.noise->kernel},
+         {"config", rank.noise->config},
+         {"time_ns",
+          rank.noise->samples_ns.empty() ? Json(nullptr) : number(median(rank.noise->samples_ns))},
+         {"ratio", interval_json(rank.noise->ratio)},
+         {"rounds", rank.noise->samples_ns.size()},
+         {"counts", bins.counts(rank.noise->samples_ns)}});
+  }
+  return {{"rounds", rank.rounds},          {"num_candidates", rank.identity.num_candidates},
+          {"cublas", rank.identity.cublas}, {"bin_low_ns", number(bins.low)},
+          {"bin_step_ns", bins.step},       {"entries", std::move(entries)}};
+}
+
+/// The winner as each format exports it that can say what it is.
+Json exports_json(const TunedTable& table, const TunedRow& row) {
+  Json exports = Json::array();
+  if (!row.reranked) return exports;
+  TunedTable one = table;
+  one.entries = {row};
+  one.fallback = 0;
+  const auto add = [&](const char* format, const auto& write) {
+    try {
+      exports.push_back({{"format", format}, {"text", write()}});
+    } catch (const UsageError&) {
+      // Its parameters do not mean what the format says.
+    }
+  };
+  add("json", [&] { return export_json({one}); });
+  add("csv", [&] { return export_csv({one}); });
+  add("markdown", [&] { return export_markdown({one}); });
+  add("header", [&] { return export_header({one}, "assay_tuned"); });
+  add("wisdom", [&] { return export_wisdom({one}); });
+  add("triton", [&] { return export_triton({one}); });
+  add("vllm-moe", [&] { return export_vllm_moe({one}).at(0).text; });
+  return exports;
+}
+
+/// The newest verdict that a row was made from.
+const RankRecord* rank_of(const Results& results, const TunedTable& table, const TunedRow& row) {
+  const RankRecord* found = nullptr;
+  for (const RankRow& rank : results.ranks) {
+    const RankRecord& record = rank.record;
+    if (record.op == table.op && record.problem == row.problem &&
+        record.protocol.name == table.protocol && record.objective == table.objective &&
+        rank.device.slug() == table.device.slug() && rank.provenance == row.provenance &&
+        record.finished_at == row.finished_at) {
+      found = &record;
+    }
+  }
+  return found;
+}
+
+/// What trials of one question have in common, by which they are found for a table's row.
+std::string question_text(const std::string& op, const DeviceInfo& device,
+                          const std::string& protocol, const Problem& problem,
+                          const std::string& provenance) {
+  return fmt::format("{} {} {} {} {}", op, device.slug(), protocol, to_text(problem), provenance);
+}
+
+}  // namespace
+
+struct PageData::Question {
+  std::string source;
+  TunedTable table;  // with this question's row alone; with none if nothing was correct
+  Problem problem;
+  std::string finished_at;
+  Json json;                           // without what is found for it at the end
+  std::shared_ptr<const Json> trials;  // which questions of several objectives share
+  std::size_t num_trials = 0;
+
+  /// What is kept of several is the one for which this is largest.
+  auto worth() const {
+    const bool reranked = !table.entries.empty() && table.entries.front().reranked;
+    return std::tuple(!table.entries.empty(), reranked, finished_at);
+  }
+};
+
+PageData::PageData(WorkOf work_of, RoofsOf roofs_of)
+    : work_of_(std::move(work_of)), roofs_of_(std::move(roofs_of)) {}
+PageData::~PageData() = default;
+
+void PageData::keep(const Key& key, Question question) {
+  const auto found = questions_.find(key);
+  if (found == questions_.end()) {
+    questions_.emplace(key, std::move(question));
+  } else if (found->second.worth() < question.worth()) {
+    found->second = std::move(question);
+  }
+}
+
+void PageData::add(const std::string& source, const Results& results) {
+  sources_.push_back(source);
+  std::map<std::string, std::vector<const TrialRow*>> trials;
+  for (const TrialRow& row : results.trials) {
+    trials[question_text(row.record.kernel.op, row.device, row.record.protocol.name,
+                         row.record.problem, row.provenance)]
+        .push_back(&row);
+  }
+  std::map<std::string, std::shared_ptr<const Json>> columns;
+  for (const auto& [name, rows] : trials) {
+    columns[name] = std::make_shared<const Json>(page_trials_json(rows));
+  }
+  const auto key_of = [](const TunedTable& table, const Problem& problem) {
+    return Key(table.op, table.device.slug(), table.protocol, sizes_of(problem), to_text(problem),
+               static_cast<int>(table.objective));
+  };
+  std::set<std::string> answered;
+  for (const TunedTable& table : tuned_tables(results, Screened::show)) {
+    for (const TunedRow& row : table.entries) {
+      const std::string name =
+          question_text(table.op, table.device, table.protocol, row.problem, row.provenance);
+      answered.insert(name);
+      Question question{source,         table,         row.problem,        row.finished_at,
+                        Json::object(), columns[name], trials[name].size()};
+      question.table.entries = {row};
+      question.table.fallback = 0;
+      Json& json = question.json;
+      json["entry"] = entry_json(row);
+      const std::optional<Work> work = work_of_(table.device, row);
+      json["work"] =
+          work ? Json{{"contract", work->contract}, {"flops", work->flops}, {"bytes", work->bytes}}
+               : Json(nullptr);
+      json["roofline_ns"] = row.roofline_ns > 0 ? number(row.roofline_ns) : Json(nullptr);
+      const RankRecord* const rank = row.reranked ? rank_of(results, table, row) : nullptr;
+      json["rank"] = rank != nullptr ? rank_json(*rank) : Json(nullptr);
+      json["exports"] = exports_json(table, row);
+      keep(key_of(table, row.problem), std::move(question));
+    }
+  }
+  // Where nothing was correct there is no row, but there are trials that say why.
+  for (const auto& [name, rows] : trials) {
+    if (answered.contains(name)) continue;
+    const TrialRecord& last = rows.back()->record;
+    Question question{
+        source,
+        {last.kernel.op, rows.back()->device, last.protocol.name, Objective::time, {}, 0},
+        last.problem,
+        last.finished_at,
+        Json{{"entry", nullptr}},
+        columns[name],
+        rows.size()};
+    const Key key = key_of(question.table, last.problem);
+    keep(key, std::move(question));
+  }
+}
+
+std::size_t PageData::num_trials() const {
+  std::map<const Json*, std::size_t> counts;
+  for (const auto& [key, question] : questions_) {
+    counts[question.trials.get()] = question.num_trials;
+  }
+  std::size_t sum = 0;
+  for (const auto& [trials, count] : counts) sum += count;
+  return sum;
+}
+
+std::vector<TunedTable> PageData::tables() const {
+  std::vector<TunedTable> tables;
+  for (const auto& [key, question] : questions_) {
+    if (!question.table.entries.empty()) tables.push_back(question.table);
+  }
+  return tables;
+}
+
+std::string PageData::json(const std::vector<ResultHistory>& histories) const {
+  Json questions = Json::array();
+  Json trials = Json::array();
+  Json devices = Json::object();
+  std::map<const Json*, std::size_t> places;  // of the trials that are written already
+  for (const auto& [key, question] : questions_) {
+    const TunedTable& table = question.table;
+    const auto [place, is_new] = places.try_emplace(question.trials.get(), trials.size());
+    if (is_new) trials.push_back(question.trials ? *question.trials : Json(nullptr));
+    if (!devices.contains(table.device.slug())) {
+      Json device = device_json(table.device);
+      const Roofs roofs = roofs_of_(table.device);
+      device["memory_bytes_per_s"] = number(roofs.memory_bytes_per_s);
+      device["l2_bytes_per_s"] = number(roofs.l2_bytes_per_s);
+      devices[table.device.slug()] = std::move(device);
+    }
+    Json json{{"op", table.op},
+              {"problem", problem_json(question.problem)},
+              {"device", table.device.slug()},
+              {"protocol", table.protocol},
+              {"objective", to_text(table.objective)},
+              {"source", question.source},
+              {"trials", place->second}};
+    json.update(question.json);
+    questions.push_back(std::move(json));
+  }
+  const Json page{{"sources", sources_},
+                  {"devices", std::move(devices)},
+                  {"questions", std::move(questions)},
+                  {"trials", std::move(trials)},
+                  {"history", Json::parse(history_json(histories)).at("history")}};
+  return page.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace assay

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "report/history.h"
+#include "report/tuned_table.h"
+
+namespace assay {
+
+/// What one launch has to do, as its contract says; 0 where that says nothing.
+struct Work {
+  std::string contract;  // the kernel as a sweep names it, such as "examples/rms_norm"
+  double flops = 0;
+  double bytes = 0;  // that must be read or written at least
+};
+
+/// The work of a table's row; nothing where the kernel is not to be had, or has another contract
+/// by now.
+using WorkOf = std::function<std::optional<Work>(const DeviceInfo&, const TunedRow&)>;
+
+/// Rates that a GPU reaches at most, as far as they were measured; else 0.
+struct Roofs {
+  double memory_bytes_per_s = 0;
+  double l2_bytes_per_s = 0;
+};
+using RoofsOf = std::function<Roofs(const DeviceInfo&)>;
+
+/// What the page draws, as one JSON document. Trials are columns, with each value of a parameter,
+/// each message and each kind of failure written once: 50,000 of them have to fit on a page.
+class PageData {
+ public:
+  PageData(WorkOf work_of, RoofsOf roofs_of);
+  ~PageData();
+
+  /// Adds what a database or a recording holds. Of a question that several hold, the re-ranked
+  /// result is kept, and of several the newest.
+  void add(const std::string& source, const Results& results);
+
+  bool empty() const { return questions_.empty(); }
+  std::size_t num_trials() const;
+
+  /// {"questions": [...], "trials": [...], "devices": [...], "history": [...], ...}
+  std::string json(const std::vector<ResultHistory>& histories) const;
+
+  /// The questions' rows, in the page's order, for a picture of them.
+  std::vector<TunedTable> tables() const;
+
+ private:
+  struct Question;
+  /// op, device, protocol, sizes, problem, objective: also the order on the page
+  using Key =
+      std::tuple<std::string, std::string, std::string, std::vector<double>, std::string, int>;
+
+  void keep(const Key& key, Question question);
+
+  WorkOf work_of_;
+  RoofsOf roofs_of_;
+  std::vector<std::string> sources_;
+  std::map<Key, Question> questions_;
+};
+
+}  // namespace assay

@@ -1,0 +1,126 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/example_rows.h"
+#include "report/page_data.h"
+#include "report/page_trials.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kBest = "BLOCK_M=64,STAGES=3";
+
+Problem problem() { return example::problem(16, 64); }
+
+std::optional<Work> no_work(const DeviceInfo&, const TunedRow&) { return std::nullopt; }
+Roofs no_roofs(const DeviceInfo&) { return {}; }
+
+Results results_of(double best_ns, const std::string& finished_at) {
+  Results results;
+  results.trials = {example::trial(problem(), "gemm_mma", kBest, best_ns),
+                    example::trial(problem(), "gemm_mma", "BLOCK_M=32,STAGES=9", best_ns * 1.05)};
+  results.ranks = {example::rank(problem(), "gemm_mma", kBest, best_ns, 1200)};
+  results.ranks.front().record.finished_at = finished_at;
+  return results;
+}
+
+Json page_of(const std::vector<Results>& files, WorkOf work_of = no_work) {
+  PageData page(std::move(work_of), no_roofs);
+  for (const Results& results : files) page.add("file", results);
+  return Json::parse(page.json({}));
+}
+
+TEST(PageTrials, WriteEachValueOfAParameterOnce) {
+  std::vector<TrialRow> rows = {
+      example::trial(problem(), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000),
+      example::trial(problem(), "gemm_mma", "BLOCK_M=32,STAGES=3", 1234.5678),
+      example::trial(problem(), "gemv", "BLOCK_M=64,MODE=wide", 900),
+      example::failure(problem(), "BLOCK_M=128,STAGES=3", Status::compile, "nvrtc", "no\nmore")};
+  rows[1].record.outcome.timing->stop = StopReason::raced;
+  rows[1].record.finished_at = "2026-11-21T10:01:05Z";
+  rows[2].id = 9;
+  const Json trials = page_trials_json({&rows[0], &rows[1], &rows[2], &rows[3]});
+  EXPECT_EQ(trials["kernels"], Json({"gemm_mma", "gemv"}));
+  EXPECT_EQ(trials["kernel"], Json({0, 0, 1, 0}));
+  EXPECT_EQ(trials["statuses"], Json({"correct", "raced", "compile"}));
+  EXPECT_EQ(trials["status"], Json({0, 1, 0, 2}));
+  EXPECT_EQ(trials["time_ns"], Json({1000.0, 1234.6, 900.0, nullptr}));
+  EXPECT_EQ(trials["seconds"], Json({0, 65, 0, 0}));
+  EXPECT_EQ(trials["id_steps"], Json({7, 0, 2, -2}));
+  EXPECT_EQ(trials["messages"], Json({"", "no"}));
+  EXPECT_EQ(trials["params"][0],
+            Json({{"name", "BLOCK_M"}, {"values", {32, 64, 128}}, {"at", {1, 0, 1, 2}}}));
+  EXPECT_EQ(trials["params"][1],
+            Json({{"name", "STAGES"}, {"values", {3}}, {"at", {0, 0, -1, 0}}}));
+  EXPECT_EQ(trials["params"][2],
+            Json({{"name", "MODE"}, {"values", {"wide"}}, {"at", {-1, -1, 0, -1}}}));
+}
+
+TEST(PageTrials, LeaveOutAColumnThatSaysNothing) {
+  const TrialRow row = example::trial(problem(), "gemm_mma", kBest, 1000);
+  EXPECT_FALSE(page_trials_json({&row})["params"][0].contains("at"));
+}
+
+TEST(PageData, KeepsTheNewestVerdictOfAQuestion) {
+  const Results older = results_of(1000, "2026-11-20T00:00:00Z");
+  const Results newer = results_of(990, "2026-11-21T00:00:00Z");
+  for (const auto& files : {std::vector{older, newer}, std::vector{newer, older}}) {
+    const Json page = page_of(files);
+    ASSERT_EQ(page["questions"].size(), 1U);
+    EXPECT_EQ(page["trials"].size(), 1U);
+    EXPECT_EQ(page["questions"][0]["entry"]["time_ns"], 990.0);
+  }
+}
+
+TEST(PageData, CountsEverySampleOfTheVerdict) {
+  const Json page = page_of({results_of(1000, "2026-11-20T00:00:00Z")});
+  const Json& rank = page["questions"][0]["rank"];
+  ASSERT_EQ(rank["entries"].size(), 3U);
+  EXPECT_EQ(rank["entries"][0]["role"], "winner");
+  EXPECT_EQ(rank["entries"][2]["role"], "baseline");
+  EXPECT_FALSE(rank["entries"][1].contains("counts"));  // neither winner, tie nor baseline
+  for (const int i : {0, 2}) {
+    int sum = 0;
+    for (const int count : rank["entries"][i]["counts"]) sum += count;
+    EXPECT_EQ(sum, 11);
+  }
+}
+
+TEST(PageData, SaysHowMuchALaunchHasToDo) {
+  const auto work_of = [](const DeviceInfo&, const TunedRow& row) {
+    return std::optional(Work{"folder/" + row.best.kernel, 100, 50});
+  };
+  const Results results = results_of(1000, "2026-11-20T00:00:00Z");
+  EXPECT_EQ(page_of({results}, work_of)["questions"][0]["work"],
+            Json({{"contract", "folder/gemm_mma"}, {"flops", 100.0}, {"bytes", 50.0}}));
+  EXPECT_TRUE(page_of({results})["questions"][0]["work"].is_null());
+}
+
+TEST(PageData, HasTheQuestionsWithNothingCorrect) {
+  Results results;
+  results.trials = {example::failure(problem(), kBest, Status::runtime, "launch", "<b>refused")};
+  const Json page = page_of({results});
+  ASSERT_EQ(page["questions"].size(), 1U);
+  EXPECT_TRUE(page["questions"][0]["entry"].is_null());
+  EXPECT_EQ(page["trials"][0]["messages"], Json({"<b>refused"}));
+}
+
+TEST(PageData, ExportsTheWinnerInEachFormat) {
+  const Json page = page_of({results_of(1000, "2026-11-20T00:00:00Z")});
+  std::vector<std::string> formats;
+  for (const Json& one : page["questions"][0]["exports"]) {
+    formats.push_back(one["format"]);
+    EXPECT_THAT(one["text"].get<std::string>(), HasSubstr("64"));
+  }
+  EXPECT_THAT(formats, testing::IsSupersetOf({"json", "csv", "markdown", "header"}));
+  // The parameters of this kernel do not mean what vLLM says.
+  EXPECT_THAT(formats, testing::Not(testing::Contains("vllm-moe")));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,137 @@
+// Charts: ECharts with only what the page draws, in the page's own colours.
+import { CustomChart, HeatmapChart, LineChart, ParallelChart, ScatterChart } from "echarts/charts";
+import {
+  AriaComponent,
+  GridComponent,
+  LegendComponent,
+  MarkLineComponent,
+  ParallelComponent,
+  TooltipComponent,
+  VisualMapComponent,
+} from "echarts/components";
+import * as echarts from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import { h } from "./dom.js";
+
+echarts.use([
+  AriaComponent,
+  CanvasRenderer,
+  CustomChart,
+  GridComponent,
+  HeatmapChart,
+  LegendComponent,
+  LineChart,
+  MarkLineComponent,
+  ParallelChart,
+  ParallelComponent,
+  ScatterChart,
+  TooltipComponent,
+  VisualMapComponent,
+]);
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** The page's colours as the style sheet has them now. */
+export const colours = () => ({
+  text: colour("--text"),
+  quiet: colour("--quiet"),
+  line: colour("--line"),
+  back: colour("--card"),
+  // Told apart also by eyes that see fewer colours (Okabe and Ito), in their order of contrast.
+  series: [1, 2, 3, 4, 5, 6, 7].map((i) => colour(`--series-${i}`)),
+  low: colour("--low"),
+  middle: colour("--middle"),
+  high: colour("--high"),
+});
+
+export const isNarrow = () => window.innerWidth < 700;
+
+/** An axis with a name beside it that nothing else is drawn over. */
+export function axis(name, options = {}, { vertical = false, gap } = {}) {
+  const { text, quiet, line } = colours();
+  return {
+    name,
+    nameLocation: "middle",
+    nameGap: gap ?? (vertical ? 60 : 30),
+    nameTextStyle: { color: text, fontSize: 12 },
+    axisLabel: { color: quiet, fontSize: 12, hideOverlap: true, ...options.axisLabel },
+    axisLine: { lineStyle: { color: line } },
+    splitLine: { lineStyle: { color: line, opacity: 0.6 } },
+    ...Object.fromEntries(Object.entries(options).filter(([key]) => key !== "axisLabel")),
+  };
+}
+
+const short = (value) => String(Number(value.toPrecision(4)));
+
+/** A vertical axis of times in microseconds: by factors where they are far apart. */
+export function timeAxis(name, times) {
+  const low = times.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = times.reduce((a, b) => Math.max(a, b), 0);
+  const scale = high > 6 * low ? { type: "log", min: low * 0.9, max: high * 1.1 } : { type: "value", scale: true };
+  // Where an axis begins and ends is no round number.
+  const axisLabel = { formatter: short, ...(scale.type === "log" ? { showMinLabel: false, showMaxLabel: false } : {}) };
+  return axis(isNarrow() ? "" : name, { ...scale, axisLabel }, { vertical: true, gap: 58 });
+}
+
+export const legend = (extra = {}) => ({
+  top: 0,
+  left: 0,
+  itemGap: 14,
+  textStyle: { color: colours().text, fontSize: 12 },
+  inactiveColor: colours().quiet,
+  ...extra,
+});
+
+export const tooltip = (formatter, extra = {}) => ({
+  confine: true,
+  backgroundColor: colours().back,
+  borderColor: colours().line,
+  textStyle: { color: colours().text, fontSize: 13 },
+  extraCssText: "max-width: 26rem; white-space: normal; overflow-wrap: anywhere",
+  formatter,
+  ...extra,
+});
+
+const charts = new Set();
+let waiting = [];
+
+/** Draws one chart after the other, so that the page answers meanwhile. */
+function drawNext() {
+  const draw = waiting.shift();
+  if (!draw) return void performance.mark("drawn");
+  draw();
+  setTimeout(drawNext);
+}
+
+/** Forgets the charts of a view that is left. */
+export function clearCharts() {
+  for (const chart of charts) chart.dispose();
+  charts.clear();
+  waiting = [];
+}
+
+/**
+ * A drawing of `height` pixels. `label` says what it shows to those who cannot see it. `option()`
+ * gives what ECharts draws; `ready(chart)` may listen to it. Its `redraw` draws it anew.
+ */
+export function chart(label, height, option, ready) {
+  const canvas = h("div", { class: "canvas", role: "img", "aria-label": label, style: `height:${height}px` });
+  let drawn = null;
+  canvas.redraw = () => drawn?.setOption(
+    { animation: false, textStyle: { fontFamily: "inherit" }, ...option() },
+    { notMerge: true },
+  );
+  if (waiting.length === 0) setTimeout(drawNext);
+  waiting.push(() => {
+    if (!canvas.isConnected) return;
+    drawn = echarts.init(canvas);
+    charts.add(drawn);
+    canvas.redraw();
+    ready?.(drawn);
+  });
+  return canvas;
+}
+
+addEventListener("resize", () => charts.forEach((one) => one.resize()));
+addEventListener("beforeprint", () => charts.forEach((one) => one.resize({ width: 680 })));
+addEventListener("afterprint", () => charts.forEach((one) => one.resize({ width: "auto" })));

@@ -1,0 +1,129 @@
+// One problem: who won and how well that is known, every trial, and what to take away.
+import { STATUSES, VERDICTS, commandFor, trialsOf } from "./data.js";
+import { choice, copyable, h } from "./dom.js";
+import { lastChange, provenance, sparkline, verdictMark } from "./overview.js";
+import { distributionPlot, rooflinePlot } from "./rank_plots.js";
+import { keep, link } from "./router.js";
+import { effectPlots, heatPlot, parallelPlot, searchPlot, trialLine } from "./search_plots.js";
+import * as text from "./text.js";
+
+function facts(question) {
+  const { entry, past } = question;
+  const baseline = entry.baseline;
+  const speedup = baseline && (baseline.speedup_low == null ? text.factor(baseline.speedup)
+    : `${text.factor(baseline.speedup)} [${baseline.speedup_low.toFixed(3)}, ${baseline.speedup_high.toFixed(3)}]`);
+  const cycles = baseline?.cycles_speedup && `, in cycles ${text.factor(baseline.cycles_speedup)}`;
+  const rows = [
+    ["Verdict", [verdictMark(question), h("span", { class: "quiet" }, ` ${VERDICTS[question.verdict][2]}`)]],
+    ["Time", `${text.time(entry.time_ns)}${entry.time_low_ns ? ` [${text.time(entry.time_low_ns)}, ${text.time(entry.time_high_ns)}]` : ""}`],
+    question.rate && ["Rate", text.rate(question.rate.value, question.rate.unit)],
+    entry.roofline_ratio && ["Of roofline", text.percent(entry.roofline_ratio)],
+    baseline && [`Over ${baseline.name}`, `${speedup}${cycles || ""}; it takes ${text.time(baseline.time_ns)}${baseline.detail ? ` (${baseline.detail})` : ""}`],
+    entry.noise_ratio && ["Noise of the re-rank", `${text.percent(entry.noise_ratio)}; no smaller difference is called one`],
+    ["Ties", entry.ties.length > 0 ? text.count(entry.ties.length, "configuration") + " cannot be told from it" : "none"],
+    entry.energy_j && ["Energy", `${(entry.energy_j * 1e3).toPrecision(3)} mJ a launch`],
+    entry.prepared && ["Prepared ahead", `${text.time(entry.prepared.time_ns)}, not in the time`],
+    entry.reference && ["Checked against", entry.reference],
+    ["Verified", entry.verified ? (entry.verified.passed ? `${text.day(entry.verified.verified_at)}: ${entry.verified.checks.map(({ name, result }) => `${name} ${result}`).join(", ")}` : `failed: ${entry.verified.checks.filter(({ result }) => result === "failed").map(({ name, message }) => `${name}: ${message}`).join("; ")}`) : "not yet; assay verify does"],
+    past?.points.length > 1 && ["History", [sparkline(past), ` ${lastChange(past)} over ${text.count(past.points.length, "run")}: `, h("a", { href: link("history", { id: question.id }) }, "look")]],
+    ["Measured", `${provenance([question])}; driver ${entry.toolchain.driver ?? "not known"}, NVRTC ${entry.toolchain.nvrtc ?? "not known"}${question.rank?.cublas ? `, cuBLAS ${question.rank.cublas}` : ""}, protocol ${question.protocol}`],
+    ["Stored in", question.source],
+  ].filter(Boolean);
+  return h("dl", { class: "facts" }, rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+/** The configuration in a choice of forms. */
+function takeAway(question) {
+  const { kernel, config } = question.entry;
+  const forms = [
+    ["text", text.config(config)],
+    ["compiler options", Object.entries(config).map(([name, value]) => `-D${name}=${value}`).join(" ")],
+    ...question.exports.map(({ format, text: body }) => [`export --format ${format}`, body]),
+  ];
+  const place = h("div");
+  const show = (name) => place.replaceChildren(copyable(`the configuration as ${name}`, forms.find(([form]) => form === name)[1]));
+  show("text");
+  return [
+    h("p", {}, `${kernel}: `, ...Object.entries(config).map(([name, value]) => h("code", { class: "param" }, `${name}=${value}`))),
+    h("div", { class: "filters" }, choice("As", forms.map(([name]) => name), "text", show)),
+    place,
+    h("h3", {}, "Measure it again"),
+    copyable("the command that measures it again", commandFor(question, question.contract ?? kernel, config)),
+  ];
+}
+
+function section(id, title, content) {
+  return h("section", { "aria-labelledby": id, class: "card" }, h("h2", { id }, title), content);
+}
+
+/** Two trials may be looked at one after the other: the newest choice is shown. */
+function picked(question, trials) {
+  const place = h("div", { "aria-live": "polite" });
+  return [place, (i) => {
+    const state = trials.statusOf(i);
+    const contract = trials.kernelOf(i) === question.entry?.kernel ? question.contract : null;
+    place.replaceChildren(h("div", { class: "card" },
+      h("h3", {}, `Trial ${trials.ids[i]}: ${state}, ${STATUSES[state] ?? ""}`),
+      h("p", { class: "wrap" }, trialLine(trials, i).split("\n")[0], `; ${trials.registers[i]} registers`),
+      copyable(`the configuration of trial ${trials.ids[i]}`, text.config(trials.configOf(i))),
+      copyable(`the command that measures trial ${trials.ids[i]} again`, commandFor(question, contract ?? trials.kernelOf(i), trials.configOf(i)))));
+    place.scrollIntoView({ block: "nearest" });
+  }];
+}
+
+export function problem(data, params) {
+  const question = data.questions.find(({ id }) => id === params.get("id"));
+  if (!question) return [h("h1", {}, "No such problem"), h("p", {}, h("a", { href: "#/" }, "All problems"))];
+  const trials = trialsOf(data, question);
+  const others = data.questions.filter(({ op, device, protocol }) => op === question.op && device === question.device && protocol === question.protocol);
+  const at = others.indexOf(question);
+  const sibling = (one, label) => (one ? h("a", { href: link("problem", { id: one.id }), rel: label }, `${label}: ${one.title}`) : null);
+  const head = [
+    h("nav", { class: "crumbs", "aria-label": "Problems of this op" },
+      h("a", { href: link("overview", { op: question.op }) }, question.op), sibling(others[at - 1], "previous"), sibling(others[at + 1], "next")),
+    h("h1", {}, question.title),
+    h("p", { class: "lead" }, `${question.op} on ${question.deviceName}, protocol ${question.protocol}${question.objective === "time" ? "" : `, best in ${question.objective}`}`),
+  ];
+  if (!question.entry) {
+    const [place, onpick] = picked(question, trials);
+    return [...head, section("trials", "Nothing was correct", [...searchPlot(trials, onpick), place])];
+  }
+  question.contract ??= question.work?.contract;
+  const sections = [
+    ["result", "Result", [facts(question)]],
+    ["take", "Take it", takeAway(question)],
+    ["samples", "How well it is known", distributionPlot(question)],
+    ["roofline", "How much better it could be", rooflinePlot(data, question)],
+  ];
+  if (trials) {
+    const kernels = trials.kernels;
+    const kernel = kernels.includes(params.get("kernel")) ? params.get("kernel") : question.entry.kernel;
+    const [place, onpick] = picked(question, trials);
+    const one = h("div");
+    const show = (name) => one.replaceChildren(
+      section("effects", "What each parameter does", effectPlots(trials, name, params)),
+      section("pairs", "Two parameters at a time", heatPlot(trials, name, params)),
+      section("parallel", "All parameters at once", [...parallelPlot(trials, name, params, onpick), place]));
+    sections.push(["search", "Every trial", searchPlot(trials, onpick)]);
+    show(kernel);
+    const select = kernels.length > 1
+      ? h("div", { class: "filters" }, choice("Parameters of", kernels, kernel, (name) => (keep({ kernel: name, p: "", q: "", x: "", y: "" }), ["p", "q", "x", "y"].forEach((key) => params.delete(key)), show(name))))
+      : null;
+    return [...head, contents([...sections, ["effects", "What each parameter does"], ["pairs", "Two parameters at a time"], ["parallel", "All parameters at once"]]),
+      ...sections.map(([id, title, content]) => section(id, title, content)), ...(select ? [select] : []), one];
+  }
+  return [...head, contents(sections), ...sections.map(([id, title, content]) => section(id, title, content))];
+}
+
+/** Links to the sections; the URL's own place after # names the view. */
+function contents(sections) {
+  const go = (id) => (event) => {
+    event.preventDefault();
+    const target = document.getElementById(id);
+    target.scrollIntoView();
+    target.tabIndex = -1;
+    target.focus({ preventScroll: true });
+  };
+  return h("nav", { class: "contents", "aria-label": "Sections" },
+    sections.map(([id, title]) => h("a", { href: location.hash, onclick: go(id) }, title)));
+}

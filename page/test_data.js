@@ -1,0 +1,96 @@
+// Recordings for the test of the page, made of a shipped one: nights of which one is slower, another
+// GPU, failures of every kind with texts that would like to be HTML, and 50,000 trials.
+import { readFileSync, writeFileSync } from "node:fs";
+
+const read = (path) => readFileSync(path, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+const write = (path, lines) => writeFileSync(path, lines.map((line) => JSON.stringify(line) + "\n").join(""));
+
+/** Evenly spread over 0 to 1, the same each time. */
+function* spread() {
+  for (let state = 1; ; ) {
+    state = (state * 48271) % 2147483647;
+    yield state / 2147483647;
+  }
+}
+
+/** The recording as if it were of another day: its kernels' times are multiplied by `factor`. */
+function retimed(lines, { day, factor = 1, driver, device }) {
+  const random = spread();
+  return structuredClone(lines).map((line) => {
+    if (line.timestamp) line.timestamp = day + line.timestamp.slice(10);
+    if (line.assay_recording) Object.assign(line, { recorded_at: day, device: { ...line.device, ...device, driver } });
+    if (line.define_toolchain) line.define_toolchain.driver = driver;
+    if (line.identity) line.identity.candidates = ""; // they are found anew
+    for (const one of line.rank ?? [line]) {
+      const by = one.kernel === undefined || one.kernel === "" ? 1 : factor;
+      if (one.runtimes) one.runtimes = one.runtimes.map((ms) => ms * by * (1 + 0.002 * (random.next().value - 0.5)));
+      if (one.time) one.time *= by;
+      if (one.speedup) one.speedup = one.speedup.map((ratio) => ratio / by);
+    }
+    return line;
+  });
+}
+
+export function makeNights(recording, folder) {
+  const lines = read(recording);
+  for (let night = 1; night <= 9; ++night) {
+    const later = night > 5;
+    write(`${folder}/night${night}.jsonl`, retimed(lines, {
+      day: `2026-12-0${night}`,
+      factor: later ? 1.08 : 1,
+      driver: later ? "581.1" : "580.1",
+    }));
+  }
+}
+
+export function makeOtherGpu(recording, path) {
+  write(path, retimed(read(recording), {
+    day: "2026-12-09",
+    factor: 1.3,
+    driver: "581.1",
+    device: { name: "NVIDIA H100 PCIe", uuid: "GPU-other", l2_bytes: 52428800 },
+  }));
+}
+
+export const HOSTILE = "<img src=x onerror=\"document.title='taken'\"></script>";
+
+const KINDS = { compile: "nvrtc", runtime: "launch", timeout: "hang", correctness: "mismatch", constraints: "smem" };
+
+/** A question with `count` trials over six parameters, one in five of which fails. */
+export function makeLarge(recording, path, count) {
+  const lines = read(recording);
+  const definitions = lines.filter((line) => !line.timestamp);
+  const model = lines.find((line) => line.invalidity === "correct" && line.problem);
+  const random = spread();
+  const next = () => random.next().value;
+  const trials = [];
+  for (let i = 0; i < count; ++i) {
+    const of = (base) => Math.floor(i / base);
+    const configuration = {
+      BLOCK_M: 16 << (i % 6),
+      BLOCK_N: 16 << (of(6) % 6),
+      STAGES: 2 + (of(36) % 8),
+      WARPS: 1 << (of(288) % 4),
+      SCHEDULE: ["row", "column", "grouped"][of(1152) % 3],
+      SPLIT: 1 + of(3456),
+    };
+    const seconds = String(i % 60).padStart(2, "0");
+    const minutes = String(Math.floor(i / 60) % 60).padStart(2, "0");
+    const hours = String(Math.floor(i / 3600)).padStart(2, "0");
+    const trial = { timestamp: `2026-12-01T${hours}:${minutes}:${seconds}Z`, kernel: model.kernel, toolchain: 0, protocol: 0,
+      problem: model.problem, configuration, times: { compilation_time: 0 } };
+    const failure = Object.keys(KINDS)[Math.floor(next() * 25)];
+    if (failure) {
+      Object.assign(trial, { invalidity: failure, correctness: 0, detail: KINDS[failure], message: `${failure} ${HOSTILE}` });
+    } else {
+      const ms = 0.01 * (1 + Math.abs(Math.log2(configuration.BLOCK_M / 128)) * 0.2 + (configuration.STAGES % 5) * 0.07 +
+        (configuration.SPLIT * configuration.WARPS) * 0.01 + 0.3 * next() ** 3);
+      Object.assign(trial, { invalidity: "correct", correctness: 1,
+        measurements: [{ name: "time", value: ms, unit: "ms" }], interval: [ms, ms], stop: next() < 0.4 ? "raced" : "precision",
+        compile: { registers: 32 + 8 * (i % 28), cubin_hash: String(i) } });
+      trial.times.runtimes = [ms, ms, ms];
+    }
+    trials.push(trial);
+  }
+  write(path, [...definitions, ...trials]);
+}
