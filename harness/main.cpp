@@ -72,6 +72,7 @@ int run(int argc, char** argv) {
   assay::add_report(program);
   assay::add_export(program);
   assay::add_import(program);
+  assay::add_bench(program);
   assay::add_doctor(program);
   assay::add_db(program);
   assay::add_completion(program);

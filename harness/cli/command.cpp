@@ -73,6 +73,18 @@ Option Command::add_flag(const std::string& name, bool& value, const std::string
   return Option(*app_->add_flag(name, value, help));
 }
 
+void Command::passes_on(const std::string& prefix, std::vector<std::string>& values) {
+  app_->allow_extras();
+  app_->parse_complete_callback([app = app_, prefix, &values] {
+    for (const std::string& word : app->remaining()) {
+      if (!word.starts_with(prefix)) {
+        throw UsageError(fmt::format("unknown option {}; --help says more", word));
+      }
+      values.push_back(word);
+    }
+  });
+}
+
 void Command::footer(const std::string& text) { app_->footer(text); }
 
 void Command::require_command() { app_->require_subcommand(1); }

@@ -50,6 +50,8 @@ class Command {
   template <typename T>
   Option add_option(const std::string& name, T& value, const std::string& help);
   Option add_flag(const std::string& name, bool& value, const std::string& help);
+  /// Further options whose names begin with `prefix` are put into `values` as they are.
+  void passes_on(const std::string& prefix, std::vector<std::string>& values);
   /// Ends the help.
   void footer(const std::string& text);
   void require_command();

@@ -18,6 +18,7 @@ void add_history(Command program);
 void add_report(Command program);
 void add_export(Command program);
 void add_import(Command program);
+void add_bench(Command program);
 void add_doctor(Command program);
 void add_db(Command program);
 void add_completion(Command program);

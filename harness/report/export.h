@@ -49,8 +49,8 @@ std::vector<NamedText> export_vllm_moe(const std::vector<TunedTable>& tables);
 
 /// "gemm_bf16/best/M:16/N:4096": the name of a result, as Google Benchmark puts names together.
 /// `entry` is "best" or a baseline's name.
-std::string benchmark_name(const TunedTable& table, const Problem& problem,
-                           const std::string& entry);
+std::string benchmark_name(const std::string& op, const std::string& entry, const Problem& problem,
+                           const std::string& protocol, Objective objective = Objective::time);
 
 /// What Google Benchmark's tools read: winners and baselines as it would print them. Throws
 /// UsageError when there are results of several devices, since the format names one.

@@ -16,16 +16,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string name_of(const TunedTable& table, const TunedRow& entry, const std::string& which) {
+  return benchmark_name(table.op, which, entry.problem, table.protocol, table.objective);
+}
+
 /// The name with the device, for formats that have no other place for it.
 std::string name_with_device(const TunedTable& table, const TunedRow& entry) {
-  return table.device.slug() + '/' + benchmark_name(table, entry.problem, "best");
+  return table.device.slug() + '/' + name_of(table, entry, "best");
 }
 
 std::string config_line(const TunedRow& entry) {
   return entry.best.kernel + ' ' + to_text(entry.best.config);
 }
 
-Json iteration(const std::string& name, std::int64_t family, double time_ns, int rounds) {
+/// As `assay bench` would print it.
+Json iteration(const std::string& question, std::int64_t family, double time_ns) {
+  const std::string name = question + "/iterations:1/manual_time";
   // Nothing runs on the CPU. compare.py wants a figure, and divides by it.
   return {{"name", name},
           {"family_index", family},
@@ -35,7 +41,7 @@ Json iteration(const std::string& name, std::int64_t family, double time_ns, int
           {"repetitions", 1},
           {"repetition_index", 0},
           {"threads", 1},
-          {"iterations", std::max(rounds, 1)},
+          {"iterations", 1},
           {"real_time", time_ns},
           {"cpu_time", time_ns},
           {"time_unit", "ns"}};
@@ -43,12 +49,12 @@ Json iteration(const std::string& name, std::int64_t family, double time_ns, int
 
 }  // namespace
 
-std::string benchmark_name(const TunedTable& table, const Problem& problem,
-                           const std::string& entry) {
-  std::string name = table.op + '/' + entry;
+std::string benchmark_name(const std::string& op, const std::string& entry, const Problem& problem,
+                           const std::string& protocol, Objective objective) {
+  std::string name = op + '/' + entry;
   for (const auto& [dim, value] : problem) name += fmt::format("/{}:{}", dim, to_text(value));
-  if (table.protocol != "cold") name += '/' + table.protocol;
-  if (table.objective != Objective::time) name += '/' + std::string(to_text(table.objective));
+  if (protocol != "cold") name += '/' + protocol;
+  if (objective != Objective::time) name += '/' + std::string(to_text(objective));
   return name;
 }
 
@@ -65,14 +71,13 @@ std::string export_google_benchmark(const std::vector<TunedTable>& tables) {
     }
     for (const TunedRow& entry : table.entries) {
       date = std::max(date, entry.finished_at);
-      Json best = iteration(benchmark_name(table, entry.problem, "best"), family++,
-                            entry.time_ns.value, entry.rounds);
+      Json best = iteration(name_of(table, entry, "best"), family++, entry.time_ns.value);
       if (entry.roofline_ns > 0) best["roofline_ratio"] = entry.roofline_ratio();
       best["label"] = config_line(entry);
       benchmarks.push_back(std::move(best));
       if (entry.baseline.empty()) continue;
-      benchmarks.push_back(iteration(benchmark_name(table, entry.problem, entry.baseline), family++,
-                                     entry.baseline_ns, entry.rounds));
+      benchmarks.push_back(
+          iteration(name_of(table, entry, entry.baseline), family++, entry.baseline_ns));
     }
   }
   return dump({{"context",

@@ -221,11 +221,11 @@ TEST(ExportForServices, NamesSayWhatWasAskedAndNotWhatWon) {
   auto after = before;
   after[0].entries[0].best = {"gemm_wgmma", {{"OTHER", std::int64_t{1}}}};
   for (const auto& tables : {before, after}) {
-    EXPECT_EQ(
-        read_as("google-benchmark", export_google_benchmark(tables), "gemm_bf16/best/M:16/N:4096"),
-        "10000.0");
     EXPECT_EQ(read_as("google-benchmark", export_google_benchmark(tables),
-                      "gemm_bf16/cublaslt_best/M:512/N:4096"),
+                      "gemm_bf16/best/M:16/N:4096/iterations:1/manual_time"),
+              "10000.0");
+    EXPECT_EQ(read_as("google-benchmark", export_google_benchmark(tables),
+                      "gemm_bf16/cublaslt_best/M:512/N:4096/iterations:1/manual_time"),
               "15000.0");
     EXPECT_EQ(read_as("github-action-benchmark", export_github_action_benchmark(tables),
                       "nvidia_h200/gemm_bf16/best/M:512/N:4096"),
@@ -244,7 +244,7 @@ TEST(ExportForServices, ProtocolsAndObjectivesHaveNamesOfTheirOwn) {
     tables.back().objective = objective;
   }
   EXPECT_EQ(read_as("google-benchmark", export_google_benchmark(tables),
-                    "gemm_bf16/best/M:16/N:4096/sustained/energy"),
+                    "gemm_bf16/best/M:16/N:4096/sustained/energy/iterations:1/manual_time"),
             "10000.0");
   EXPECT_EQ(read_as("bencher", export_bencher(tables),
                     "nvidia_h200/gemm_bf16/best/M:16/N:4096/sustained"),

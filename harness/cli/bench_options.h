@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/run_source.h"
+
+namespace assay {
+
+struct BenchOptions {
+  std::string db = "results/assay.db";
+  RunFilter filter;
+  bool replay = false;
+  std::string kernels = "kernels";
+  std::vector<std::string> include;
+  std::vector<std::string> google;  // what Google Benchmark reads
+};
+
+/// Adds `bench`, as both programs know it: assay, which starts the other one, and assay_bench.
+void add_bench(Command program, const std::function<int(const BenchOptions&)>& run);
+
+}  // namespace assay
