@@ -1,6 +1,8 @@
-// `assay show`: one trial in full, or how many ended how, the failures, the times.
+// `assay show`: one trial in full, a problem, or how many ended how, the failures, the times.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +12,7 @@
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/entry_json.h"
+#include "report/problem_view.h"
 #include "report/trials_view.h"
 
 namespace assay {
@@ -17,7 +20,8 @@ namespace {
 
 struct Options {
   ResultOptions results;
-  std::optional<std::int64_t> id;
+  std::string target;              // an id or a problem
+  std::optional<std::int64_t> id;  // read from it
   bool failures = false;
   bool times = false;
   std::size_t limit = 20;
@@ -38,9 +42,39 @@ int show_one(const Options& options, const Store& store) {
   return kExitDone;
 }
 
-int run_show(const Options& options) {
+/// Reads what the one argument is.
+void read_target(Options& options) {
+  const std::string& target = options.target;
+  if (target.empty()) return;
+  std::int64_t id = 0;
+  const char* end = target.data() + target.size();
+  if (std::from_chars(target.data(), end, id).ptr == end) {
+    options.id = id;
+  } else if (target.find('=') != std::string::npos) {
+    options.results.problem = target;
+  } else {
+    throw UsageError(fmt::format(
+        "expected a trial's number, or a problem such as M=16,N=4096, found \"{}\"", target));
+  }
+}
+
+int show_problem(const Options& options, const Store& store) {
+  const Results results = store.results(options.results.filter());
+  if (results.trials.empty()) {
+    print_err("no trial of {} in {}\n", asked_for(options.results), store.path().string());
+    return kExitNo;
+  }
+  write_out(problem_text(results, ::isatty(STDOUT_FILENO) != 0 ? Drawing::yes : Drawing::no));
+  return kExitDone;
+}
+
+int run_show(Options options) {
+  read_target(options);
   const Store store = open_results(options.results);
   if (options.id) return show_one(options, store);
+  if (!options.target.empty() && !options.failures && !options.times && !options.json) {
+    return show_problem(options, store);
+  }
   std::vector<TrialRow> rows = store.trials(options.results.filter());
   std::string kind;
   if (options.failures) {
@@ -71,9 +105,11 @@ int run_show(const Options& options) {
 
 void add_show(Command program) {
   auto options = std::make_shared<Options>();
-  Command verb =
-      program.add_command("show", "one trial in full; without ID, how many trials ended how");
-  verb.add_option("ID", options->id, "a trial's number, from --times or --failures");
+  Command verb = program.add_command(
+      "show", "one trial in full, or a problem; else how many trials ended how");
+  verb.add_option("ID|PROBLEM", options->target,
+                  "a trial's number, from --times or --failures; or a problem, whose search and "
+                  "times are drawn on a terminal");
   add_result_options(verb, options->results);
   const Option failures =
       verb.add_flag("--failures", options->failures, "list the trials that failed, and why");

@@ -145,6 +145,15 @@ expect 2 'no database missing.db' "$assay" db merge a.db missing.db --output ab.
 expect 0 '^ab.db: [1-9][0-9]* trials and 8 verdicts of 2 files; 0 conflicts$' \
   "$assay" db merge a.db "$tree/results/recorded/nvidia_h200/gemm.jsonl" --output ab.db
 gemm=$tree/results/recorded/nvidia_h200/gemm.jsonl
+expect 0 '^winner +12\.06 us .* gemm_wgmma ' "$assay" show M=16 --db "$gemm"
+expect 0 '^best time of the screening: .* us, found by trial [0-9]+ of [0-9]+$' "$assay" show \
+  M=16,N=4096,K=4096 --db "$gemm"
+"$assay" show M=16 --db "$gemm" | grep -q '█' && failures=$((failures + 1)) &&
+  echo 'FAILED: show draws into a pipe'
+expect 0 '^  baseline +1[45]\.[0-9]+ us +.*█' script -qec "'$assay' show M=16 --db '$gemm'" /dev/null
+expect 0 '^   [0-9.]+ us █' script -qec "'$assay' show M=16 --db '$gemm'" /dev/null
+expect 1 'no trial of problem M=17' "$assay" show M=17 --db "$gemm"
+expect 2 'number, or a problem such as M=16,N=4096, found "sixteen"' "$assay" show sixteen --db "$gemm"
 expect 2 'FORMAT|--format' "$assay" export --format parquet --db "$gemm"
 expect 0 '^\| problem \| kernel' "$assay" export --format markdown --db "$gemm"
 expect 2 'triton.Config has no meaning for kernel gemm_wgmma' "$assay" export --format triton \
