@@ -19,7 +19,7 @@ expect() {
   local output actual
   output=$("$@" 2>&1 </dev/null)
   actual=$?
-  if [[ $actual -ne $code ]] || ! grep -qE -- "$pattern" <<<"$output"; then
+  if [[ $actual != $code ]] || ! grep -qE -- "$pattern" <<<"$output"; then
     failures=$((failures + 1))
     printf 'FAILED: %s\n  expected exit %s and /%s/, got exit %s and:\n%s\n' \
       "$*" "$code" "$pattern" "$actual" "$(sed 's/^/  | /' <<<"$output")"
