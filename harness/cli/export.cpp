@@ -22,6 +22,7 @@ const std::map<std::string, std::string (*)(const std::vector<TunedTable>&)> kTa
     {"json", export_json},
     {"csv", export_csv},
     {"markdown", export_markdown},
+    {"svg", export_svg},
     {"wisdom", export_wisdom},
     {"triton", export_triton},
     {"google-benchmark", export_google_benchmark},
@@ -155,6 +156,7 @@ void add_export(Command program) {
   Command verb = program.add_command("export", "write tuned tables for other software");
   verb.add_option("--format", options->format,
                   "json, csv, markdown: all tables; "
+                  "svg: a picture of the speed-ups; "
                   "header: C++20 with a constexpr lookup, which answers with the problem itself, "
                   "else the nearest, else the best compromise; "
                   "wisdom, triton, vllm-moe: the winners of one kernel, as Kernel Launcher, "
@@ -163,7 +165,7 @@ void add_export(Command program) {
                   "t4, kernel-tuner: every trial of one kernel and problem; "
                   "recording: every trial of --sweep, to be replayed")
       .placeholder("FORMAT")
-      .one_of({"json", "csv", "markdown", "header", "wisdom", "triton", kVllmMoe,
+      .one_of({"json", "csv", "markdown", "svg", "header", "wisdom", "triton", kVllmMoe,
                "google-benchmark", "github-action-benchmark", "bencher", "junit", "t4",
                "kernel-tuner", "recording"})
       .required();

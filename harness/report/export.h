@@ -28,6 +28,10 @@ std::string export_header(const std::vector<TunedTable>& tables, const std::stri
 /// A Markdown table for each table.
 std::string export_markdown(const std::vector<TunedTable>& tables);
 
+/// One picture: the speed-ups with their intervals, a row for each problem. Light or dark, as the
+/// reader prefers.
+std::string export_svg(const std::vector<TunedTable>& tables);
+
 // Tables that other software looks configurations up in. Each throws UsageError, with the reason,
 // where a kernel's parameters or the table do not mean what the format says.
 

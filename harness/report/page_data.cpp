@@ -260,14 +260,6 @@ std::size_t PageData::num_trials() const {
   return sum;
 }
 
-std::vector<TunedTable> PageData::tables() const {
-  std::vector<TunedTable> tables;
-  for (const auto& [key, question] : questions_) {
-    if (!question.table.entries.empty()) tables.push_back(question.table);
-  }
-  return tables;
-}
-
 std::string PageData::json(const std::vector<ResultHistory>& histories) const {
   Json questions = Json::array();
   Json trials = Json::array();

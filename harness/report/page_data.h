@@ -49,9 +49,6 @@ class PageData {
   /// {"questions": [...], "trials": [...], "devices": [...], "history": [...], ...}
   std::string json(const std::vector<ResultHistory>& histories) const;
 
-  /// The questions' rows, in the page's order, for a picture of them.
-  std::vector<TunedTable> tables() const;
-
  private:
   struct Question;
   /// op, device, protocol, sizes, problem, objective: also the order on the page

@@ -156,6 +156,10 @@ expect 1 'no trial of problem M=17' "$assay" show M=17 --db "$gemm"
 expect 2 'number, or a problem such as M=16,N=4096, found "sixteen"' "$assay" show sixteen --db "$gemm"
 expect 2 'FORMAT|--format' "$assay" export --format parquet --db "$gemm"
 expect 0 '^\| problem \| kernel' "$assay" export --format markdown --db "$gemm"
+# The README's picture is of the recording as it is.
+expect 0 '^$' "$assay" export --format svg --db "$tree/results/recorded/nvidia_h200/gemm_h200.jsonl" \
+  --output speedups.svg
+expect 0 '^$' cmp speedups.svg "$tree/docs/speedups.svg"
 expect 2 'triton.Config has no meaning for kernel gemm_wgmma' "$assay" export --format triton \
   --db "$gemm"
 expect 2 'has no E' "$assay" export --format vllm-moe --db "$gemm"

@@ -308,5 +308,12 @@ TEST(Identifier, IsAlwaysOne) {
   EXPECT_EQ(identifier(""), "_");
 }
 
+TEST(ExportSvg, DrawsTheIntervalOfEachProblem) {
+  std::vector<TunedTable> tables = example_tables();
+  tables.front().op = "<&>";
+  tables.front().entries.back().baseline.clear();
+  expect_golden("speedups.svg", export_svg(tables));
+}
+
 }  // namespace
 }  // namespace assay
