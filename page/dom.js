@@ -90,7 +90,7 @@ export function table(caption, columns, rows, { sort = {}, onsort, limit = 100, 
                 },
                 title,
                 h("span", { "aria-hidden": "true", class: "arrow" },
-                  name !== sort.column ? " " : sort.descending ? "▼" : "▲"),
+                  name !== sort.column ? "" : sort.descending ? "▼" : "▲"),
               )
             : title,
         ),

@@ -77,7 +77,7 @@ function changesTable(past) {
 function runsTable({ points }) {
   return table("Runs", [
     { name: "run", title: "Run", cell: ({ run }) => run },
-    { name: "when", title: "Measured", by: (one) => one.measured_at, cell: (one) => (one.measured_at ?? "").replace("T", " ").replace("Z", "") },
+    { name: "when", title: "Measured", by: (one) => one.measured_at, cell: (one) => h("span", { class: "nowrap" }, (one.measured_at ?? "").replace("T", " ").replace("Z", "")) },
     { name: "time", title: "Time", number: true, by: (one) => one.time_ns, cell: (one) => text.time(one.time_ns) },
     { name: "interval", title: "95 % interval", number: true, cell: (one) => (one.time_low_ns == null ? text.NONE : `${text.time(one.time_low_ns)} to ${text.time(one.time_high_ns)}`) },
     { name: "cycles", title: "Cycles", number: true, by: (one) => one.cycles, cell: (one) => (one.cycles == null ? text.NONE : Math.round(one.cycles).toLocaleString("en")) },

@@ -13,7 +13,7 @@ const nameOf = ({ role, kernel, config }) => (role === "baseline" ? config : `${
 const ROLES = {
   winner: "winner",
   tie: "tie: cannot be told from the winner",
-  twin: "A/A duplicate: the same code again",
+  duplicate: "A/A duplicate",
   baseline: "baseline",
   other: "behind",
 };
@@ -27,16 +27,19 @@ function smooth(counts) {
 /** The distribution of the samples of all that the verdict rests on, a row each. */
 export function distributionPlot({ rank }) {
   if (!rank) return [h("p", {}, "The best of the screening was not timed again in turns.")];
-  const shown = rank.entries.filter(({ counts }) => counts).slice(0, 12);
+  const all = rank.entries.filter(({ counts }) => counts);
+  const shown = all.filter(({ role }) => role !== "tie").concat(all.filter(({ role }) => role === "tie").slice(0, 6)).sort((a, b) => all.indexOf(a) - all.indexOf(b));
   const number = { tie: 0, baseline: 0 };
   const names = shown.map(({ role, config }) =>
-    role === "baseline" ? config : role === "tie" ? `tie ${++number.tie}` : role === "twin" ? "A/A duplicate" : role);
+    role === "baseline" ? config : role === "tie" ? `tie ${++number.tie}` : role === "duplicate" ? "A/A duplicate" : role === "other" ? "screening's best" : role);
+  const duplicate = shown.find(({ role }) => role === "duplicate");
+  const twin = duplicate && names[shown.findIndex(({ role, kernel, config }) => role !== "duplicate" && kernel === duplicate.kernel && config === duplicate.config)];
   const at = (bin) => (rank.bin_low_ns + (bin + 0.5) * rank.bin_step_ns) / 1e3;
   // The last bin also counts what lies beyond it.
   const densities = shown.map(({ counts }) => smooth(counts.slice(0, -1)));
   const option = () => {
     const { series, text: ink, line } = colours();
-    const colourOf = ({ role }) => series[{ winner: 0, tie: 2, twin: 3, baseline: 1 }[role]];
+    const colourOf = ({ role }) => series[{ winner: 0, tie: 2, duplicate: 3, other: 3, baseline: 1 }[role]];
     const last = Math.max(...densities.map((d) => d.findLastIndex((n) => n > 0.002 * Math.max(...d)))) + 2;
     return {
       tooltip: tooltip(({ dataIndex: k }) => `${names[k]}: median ${text.time(shown[k].time_ns)}, ${text.count(shown[k].rounds, "sample")}`),
@@ -65,13 +68,13 @@ export function distributionPlot({ rank }) {
     };
   };
   return [
-    h("p", {}, `Each row is what ${text.count(rank.rounds, "round")} in turn measured; the dashed line is its median. What took much longer is beyond the right end. The A/A duplicate is the winner's code again: what tells it from its twin is noise.`),
+    h("p", {}, `Each row is what ${text.count(rank.rounds, "round")} in turn measured; the dashed line is its median. What took much longer is beyond the right end.${twin ? ` The A/A duplicate is the same code as the ${twin} once more: what tells the two apart is noise.` : ""}`),
     chart(`Distribution of the samples: ${names.map((name, k) => `${name} ${text.time(shown[k].time_ns)}`).join(", ")}`, 80 + 54 * shown.length, option),
     h("details", {}, h("summary", {}, "All that took part, as a table"),
       table("Entries of the re-rank", [
         { name: "role", title: "What", cell: ({ role }) => ROLES[role] },
         { name: "time", title: "Median", number: true, by: (one) => one.time_ns, cell: (one) => text.time(one.time_ns) },
-        { name: "ratio", title: "Time to the winner's", number: true, by: (one) => one.ratio?.[0], cell: (one) => interval(one.ratio) },
+        { name: "ratio", title: "Time to the winner's", number: true, by: (one) => one.ratio?.[0], cell: (one) => (one.role === "duplicate" ? `to its twin: ${interval(one.ratio)}` : interval(one.ratio)) },
         { name: "cycles", title: "In cycles", number: true, by: (one) => one.cycles_ratio?.[0], cell: (one) => interval(one.cycles_ratio) },
         { name: "speedup", title: "Speed-up", number: true, by: (one) => one.speedup?.[0], cell: (one) => interval(one.speedup) },
         ...(rank.entries.some(({ energy_j }) => energy_j) ? [{ name: "energy", title: "Energy", number: true, by: (one) => one.energy_j, cell: (one) => (one.energy_j ? `${(one.energy_j * 1e3).toPrecision(3)} mJ` : text.NONE) }] : []),

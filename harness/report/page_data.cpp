@@ -86,9 +86,12 @@ Json entry_of_rank(const RankEntry& entry) {
 
 /// A re-rank: all its entries, and the distribution of those that the verdict rests on.
 Json rank_json(const RankRecord& rank) {
-  const auto is_shown = [](const RankEntry& entry) {
+  const auto has_duplicate = [&rank](const RankEntry& entry) {
+    return rank.noise && rank.noise->kernel == entry.kernel && rank.noise->config == entry.config;
+  };
+  const auto is_shown = [&](const RankEntry& entry) {
     return !entry.samples_ns.empty() && entry.failure.empty() &&
-           (entry.winner || entry.tied || entry.kernel.empty());
+           (entry.winner || entry.tied || entry.kernel.empty() || has_duplicate(entry));
   };
   std::vector<const std::vector<double>*> shown;
   for (const RankEntry& entry : rank.entries) {
@@ -103,7 +106,7 @@ Json rank_json(const RankRecord& rank) {
   }
   if (rank.noise) {
     entries.push_back(
-        {{"role", "twin"},
+        {{"role", "duplicate"},
          {"kernel", rank.noise->kernel},
          {"config", rank.noise->config},
          {"time_ns",

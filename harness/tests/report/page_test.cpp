@@ -91,6 +91,17 @@ TEST(PageData, CountsEverySampleOfTheVerdict) {
   }
 }
 
+TEST(PageData, ShowsTheDuplicateBesideItsTwin) {
+  Results results = results_of(1000, "2026-11-20T00:00:00Z");
+  const RankEntry& twin = results.ranks.front().record.entries[1];
+  results.ranks.front().record.noise = {twin.kernel, twin.config, twin.samples_ns, {1, 0.99, 1.01}};
+  const Json entries = page_of({results})["questions"][0]["rank"]["entries"];
+  ASSERT_EQ(entries.size(), 4U);
+  EXPECT_EQ(entries[3]["role"], "duplicate");
+  EXPECT_EQ(entries[3]["config"], entries[1]["config"]);
+  EXPECT_EQ(entries[3]["counts"], entries[1]["counts"]);
+}
+
 TEST(PageData, SaysHowMuchALaunchHasToDo) {
   const auto work_of = [](const DeviceInfo&, const TunedRow& row) {
     return std::optional(Work{"folder/" + row.best.kernel, 100, 50});
