@@ -50,7 +50,7 @@ bool measure_again(const Options& options, const RunComparison& comparison, cons
     return false;
   }
   Remeasurer remeasurer(options.kernels, options.include);
-  bool is_any = false;
+  int num_measured = 0;
   for (const ComparedResult* suspect : suspicious) {
     for (RunResult& result : after.results) {
       if (result.op != suspect->op || result.problem != suspect->problem ||
@@ -65,10 +65,12 @@ bool measure_again(const Options& options, const RunComparison& comparison, cons
       }
       print_err("{} {}: measured again\n", name, to_text(suspect->fate));
       result = remeasurer.measure(result);
-      is_any = true;
+      ++num_measured;
     }
   }
-  return is_any;
+  // Whoever reads the summary sees that not all of it is stored.
+  if (num_measured > 0) after.name += fmt::format(" ({} results measured again)", num_measured);
+  return num_measured > 0;
 }
 
 void write_report(const std::string& path, const std::string& text) {

@@ -80,6 +80,21 @@ std::int64_t put_sweep(Database& database, const SweepRow& sweep) {
                                    {"process_start", sweep.process_start}});
 }
 
+/// The outcome that a trial has so far, without its samples, and where it is from.
+struct Kept {
+  Kept(const TrialRecord& trial, const Store& store)
+      : outcome(trial.outcome), finished_at(trial.finished_at), source(&store) {
+    outcome.message.clear();
+    if (outcome.timing) {
+      outcome.timing->samples_ns = {};
+      outcome.timing->clocks_mhz = {};
+    }
+  }
+  Outcome outcome;
+  std::string finished_at;
+  const Store* source;
+};
+
 /// 0: tells least; 2: tells most. A result that was once found wrong is not right because it passed
 /// another time.
 int weight_of(const Outcome& outcome) {
@@ -88,7 +103,7 @@ int weight_of(const Outcome& outcome) {
 }
 
 /// Whether `other` is kept before `stored`.
-bool is_better(const TrialRecord& other, const TrialRecord& stored) {
+bool is_better(const Kept& other, const Kept& stored) {
   const int weights[] = {weight_of(other.outcome), weight_of(stored.outcome)};
   if (weights[0] != weights[1]) return weights[0] > weights[1];
   return other.finished_at > stored.finished_at;
@@ -102,12 +117,12 @@ bool contradict(const Outcome& a, const Outcome& b) {
   return std::abs(ratio - 1) > kMarginRatio;
 }
 
-std::string outcome_text(const TrialRecord& trial) {
-  const Outcome& outcome = trial.outcome;
+std::string outcome_text(const Kept& kept) {
+  const Outcome& outcome = kept.outcome;
   std::string text(to_text(outcome.status));
   if (!outcome.kind.empty()) text += '/' + outcome.kind;
   if (outcome.timing) text += fmt::format(", {:.1f} ns", outcome.timing->median_ns);
-  return text + " (" + trial.finished_at + ')';
+  return fmt::format("{} ({}) in {}", text, kept.finished_at, kept.source->path().string());
 }
 
 class Merge {
@@ -120,7 +135,7 @@ class Merge {
   void put_screened(Source& source);
 
  private:
-  std::int64_t put(Source& source, std::int64_t sweep, TrialRow row);
+  std::int64_t put(Source& source, std::int64_t sweep, const TrialRow& row);
   std::int64_t device_of(const DeviceInfo& device, const std::string& provenance) {
     return device_id(impl_.database, device, provenance);
   }
@@ -128,7 +143,7 @@ class Merge {
   Store::Impl& impl_;
   Merged& merged_;
   KeyWriter keys_;
-  std::map<std::int64_t, const Store*> origins_;  // of a trial's outcome, by its number here
+  std::map<std::int64_t, Kept> kept_;  // by the trial's number here
 };
 
 void Merge::put_trials(Source& source) {
@@ -143,8 +158,7 @@ void Merge::put_trials(Source& source) {
     read_figures(source.database, row);
     const auto verified = verifications.find(row.id);
     if (verified != verifications.end()) row.record.verification = verified->second;
-    const std::int64_t id = row.id;
-    trials[id] = put(source, source.sweeps.at(sweep), std::move(row));
+    trials[row.id] = put(source, source.sweeps.at(sweep), row);
   }
   for (Query query = source.database.query("SELECT trial_id, sweep_id FROM sweep_trial");
        query.step();) {
@@ -155,42 +169,34 @@ void Merge::put_trials(Source& source) {
       source.database.integer("SELECT count(*) FROM trial WHERE status = 'running'");
 }
 
-std::int64_t Merge::put(Source& source, std::int64_t sweep, TrialRow row) {
-  TrialRecord& record = row.record;
+std::int64_t Merge::put(Source& source, std::int64_t sweep, const TrialRow& row) {
+  const TrialRecord& record = row.record;
   const std::int64_t device = device_of(row.device, row.provenance);
   const KeyIds ids = keys_.ids(record);
   const auto known = ids.is_new ? std::nullopt : trial_state(impl_.database, device, ids);
+  const Kept other(record, *source.store);
   if (!known) {
     const std::int64_t id = impl_.put_trial(sweep, device, ids, record);
-    origins_[id] = source.store;
+    kept_.emplace(id, other);
     return id;
   }
-  static const std::string sql = select_trials("''", "trial.id = ?");
-  std::optional<TrialRow> stored;
-  {
-    const Dimensions dimensions(impl_.database);
-    Query query = impl_.database.query(sql, known->id);
-    query.step();
-    RowReader reader(query);
-    TrialIds unused;
-    stored = read_trial(reader, dimensions, unused);
-  }
-  const bool is_kept = !is_better(record, stored->record);
-  if (contradict(record.outcome, stored->record.outcome)) {
-    const std::string here =
-        outcome_text(stored->record) + " in " + origins_.at(known->id)->path().string();
-    const std::string there = outcome_text(record) + " in " + source.store->path().string();
+  Kept& stored = kept_.at(known->id);
+  const bool is_other = is_better(other, stored);
+  if (contradict(other.outcome, stored.outcome)) {
     merged_.conflicts.push_back(fmt::format(
         "{} {} on {}, {}: {}; {} is kept", record.kernel.name, to_text(record.config),
-        to_text(record.problem), row.device.name, is_kept ? there : here, is_kept ? here : there));
+        to_text(record.problem), row.device.name, outcome_text(is_other ? stored : other),
+        outcome_text(is_other ? other : stored)));
   }
-  if (is_kept) return impl_.put_trial(sweep, device, ids, record);
+  if (!is_other) return impl_.put_trial(sweep, device, ids, record);
   // A verification is of the configuration, whichever outcome is kept.
-  const auto verifications = read_verifications(impl_.database, Dimensions(impl_.database));
+  std::optional<Verification> verification;
+  if (impl_.database.query("SELECT 1 FROM verification WHERE trial_id = ?", known->id).step()) {
+    verification = read_verifications(impl_.database, Dimensions(impl_.database)).at(known->id);
+  }
   impl_.put_trial(sweep, device, ids, record, Store::Impl::IfDone::replace);
-  const auto verified = verifications.find(known->id);
-  if (verified != verifications.end()) impl_.put_verification(known->id, verified->second);
-  origins_[known->id] = source.store;
+  if (verification) impl_.put_verification(known->id, *verification);
+  stored = other;
   return known->id;
 }
 

@@ -70,7 +70,8 @@ for rank, position, times in db.execute("SELECT rank_id, position, times_ns FROM
 db.commit()
 PYTHON
 expect 1 '2 results: 2 slower' "$assay" gate unlucky.db --baseline middle.db
-expect 0 'N=5000 slower: measured again' "$assay" gate unlucky.db --baseline middle.db --rerun
+expect 0 'N=5000 slower: measured again' "$assay" gate unlucky.db --baseline middle.db --rerun --markdown again.md
+grep -q '^unlucky.db (2 results measured again) compared with' again.md || fail "the summary hides it"
 grep -q '2 results: 2 faster' output || fail "what is stored decides, not what was measured again"
 expect 1 '2 results: 2 slower' "$assay" gate slow.jsonl --baseline fast.db --rerun
 grep -q 'N=1000 slower: measured again' output || fail "a slow kernel is not measured again"

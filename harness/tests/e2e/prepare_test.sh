@@ -44,6 +44,13 @@ grep -q '3.9 KiB in ' output || fail "best names no preparation"
 grep -q '"bytes": 4000' output || fail "best --json has no bytes"
 "$assay" export --format csv --db x.db >output
 tail -1 output | grep -q ',4000' || fail "the table has no bytes"
+"$assay" export --format header --db x.db >tuned.h
+grep -q 'launches under `prepare:` in vector_add.yaml, contract [0-9a-f]' tuned.h ||
+  fail "the header does not say where the preparing launches are"
+grep -Eq '[0-9.]+, [0-9.]+, 4000}' tuned.h || fail "an entry of the header has no bytes"
+printf '#include "tuned.h"\nstatic_assert(%s);\n' \
+  'assay_tuned::add_f32::needs_prepare(assay_tuned::add_f32::Kernel::vector_add)' >use.cpp
+g++ -std=c++20 -fsyntax-only -Wall -Werror use.cpp 2>output || fail "the header does not compile"
 
 sweep
 grep -q '2 of 2 trials: 0 now, 2 kept' output || fail "the same preparation makes trials anew"
