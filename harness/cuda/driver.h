@@ -33,6 +33,8 @@
   X(cuLaunchKernel)                \
   X(cuLaunchKernelEx)              \
   X(cuTensorMapEncodeTiled)        \
+  X(cuTexObjectCreate)             \
+  X(cuTexObjectDestroy)            \
   X(cuMemGetInfo)                  \
   X(cuMemAlloc)                    \
   X(cuMemFree)                     \

@@ -40,6 +40,7 @@ using Event = Owned<CUevent, &Driver::cuEventDestroy>;
 using Graph = Owned<CUgraph, &Driver::cuGraphDestroy>;
 using GraphInstance = Owned<CUgraphExec, &Driver::cuGraphExecDestroy>;
 using DeviceMemory = Owned<CUdeviceptr, &Driver::cuMemFree>;
+using Texture = Owned<CUtexObject, &Driver::cuTexObjectDestroy>;
 using PinnedMemory = Owned<void*, &Driver::cuMemFreeHost>;
 
 /// All throw CudaError.

@@ -285,7 +285,10 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
   for (auto& [name, output] : made) {
     output.arithmetic += before;
     describe(name, output);
-    reference.outputs[name] = std::move(output);
+    ReferenceOutput& kept = reference.outputs[name];
+    // What a step before made of an in-out argument is left in no memory that is given back.
+    if (kept.memory) poison(*driver_, kept.operand.data, kept.bytes() / 4 * 4, stream_);
+    kept = std::move(output);
     reference.made.insert(name);
   }
 }

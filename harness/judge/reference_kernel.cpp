@@ -140,8 +140,10 @@ void rerun_reference_kernel(const Driver& driver, CUstream stream,
     const CUdeviceptr data = output_of(buffer->name);
     const auto bytes = static_cast<std::size_t>(buffer->bytes());
     if (buffer->role == Role::inout) {
-      driver.check(driver.cuMemcpyDtoDAsync(data, address_of(buffer->name), bytes, stream),
-                   "cuMemcpyDtoDAsync");
+      // A second step that updates it goes on in the same memory.
+      const CUdeviceptr from = address_of(buffer->name);
+      if (from == data) continue;
+      driver.check(driver.cuMemcpyDtoDAsync(data, from, bytes, stream), "cuMemcpyDtoDAsync");
     } else {
       // To a whole word: what follows is a guard zone.
       poison(driver, data, (bytes + 3) / 4 * 4, stream);

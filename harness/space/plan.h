@@ -37,6 +37,7 @@ struct BufferPlan {
   bool check_sum = false;                   // the sum alone
   std::string made_of = {};                 // the input that a derivation reads
   std::string file = {};                    // that fills it
+  std::optional<TextureSpec> texture = {};  // what is passed is a texture object
 
   std::int64_t elements() const { return element_count(shape); }
   std::int64_t bytes() const { return elements() * size_bytes(dtype); }

@@ -86,6 +86,23 @@ void Evaluator::fail(const std::string& message) const {
   throw PlanError(fmt::format("{} with {}: {}", kernel_.name, to_text(config_), message));
 }
 
+/// Refuses what no GPU takes as a texture.
+void check_texture(const BufferPlan& buffer, const Evaluator& evaluator) {
+  constexpr std::int64_t kPitchBytes = 32;  // rows of a texture begin at multiples of it
+  const TextureSpec& texture = *buffer.texture;
+  if (texture.channels > 1 && buffer.shape.back() != texture.channels) {
+    evaluator.fail(fmt::format("{} has texels of {} channels, but its last dimension is {}",
+                               buffer.name, texture.channels, buffer.shape.back()));
+  }
+  const bool is_flat = buffer.shape.size() == (texture.channels > 1 ? 2 : 1);
+  const std::int64_t row_bytes = buffer.bytes() / buffer.shape[0];
+  if (is_flat || row_bytes % kPitchBytes == 0) return;
+  evaluator.fail(
+      fmt::format("the rows of {} have {} bytes; a texture of 2 dimensions needs a "
+                  "multiple of {}",
+                  buffer.name, row_bytes, kPitchBytes));
+}
+
 BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
                        const Evaluator& evaluator) {
   BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, 0, spec.copy_of, spec.symbol};
@@ -105,6 +122,8 @@ BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
   if (spec.check.first) {
     plan.checked = evaluator.eval(*spec.check.first, "check of " + name, {1, elements});
   }
+  plan.texture = spec.texture;
+  if (plan.texture) check_texture(plan, evaluator);
   plan.check_sorted = spec.check.sorted;
   plan.check_sum = spec.check.sum;
   if (!is_filled(spec.role)) return plan;

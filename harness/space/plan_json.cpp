@@ -7,9 +7,17 @@ inline void from_json(const nlohmann::json& source, Role& role) {
   role = row_of(roles(), "role", source.get_ref<const std::string&>()).id;
 }
 
+inline void to_json(nlohmann::json& target, AddressMode mode) {
+  target = name_of(address_modes(), mode);
+}
+inline void from_json(const nlohmann::json& source, AddressMode& mode) {
+  mode = row_of(address_modes(), "address", source.get_ref<const std::string&>()).id;
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TextureSpec, channels, linear, address, normalized)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferPlan, name, dtype, shape, role, generator, arguments,
                                    zeroed, copy_of, symbol, checked, check_sorted, check_sum,
-                                   made_of, file)
+                                   made_of, file, texture)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScalarPlan, name, dtype, value, is_seed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TensorMapPlan, name, of, box, swizzle_bytes)
 

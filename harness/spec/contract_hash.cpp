@@ -67,6 +67,11 @@ void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer
   if (buffer.zeroed_elements) canonical.line("zeroed", buffer.zeroed_elements);
   if (!buffer.copy_of.empty()) canonical.line("copy", buffer.copy_of);
   if (!buffer.symbol.empty()) canonical.line("symbol", buffer.symbol);
+  if (const auto& texture = buffer.texture) {
+    canonical.line("texture", std::int64_t{texture->channels}, texture->linear ? "linear" : "point",
+                   name_of(address_modes(), texture->address),
+                   texture->normalized ? "normalized" : "in texels");
+  }
   const CheckSpec& check = buffer.check;
   if (check.first || check.sorted || check.sum) {
     canonical.line("check", check.first, std::int64_t{check.sorted}, std::int64_t{check.sum});

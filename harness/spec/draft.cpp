@@ -130,11 +130,11 @@ class Draft {
     std::optional<DType> dtype = dtype_of(param.type);
     if (!dtype && std::any_of(params.begin(), params.end(), is_type_param)) dtype = DType::f32;
     const bool is_map = last_name(param.type) == "CUtensorMap";
-    if (!dtype && !param.is_pointer && !is_map) {
-      throw SpecError(param.where,
-                      fmt::format("expected a pointer, a number or a CUtensorMap, which "
-                                  "a contract can pass, found {}",
-                                  param.type));
+    const bool is_texture = last_name(param.type) == "cudaTextureObject_t";
+    if (!dtype && !param.is_pointer && !is_map && !is_texture) {
+      throw SpecError(param.where, fmt::format("expected a pointer, a number, a texture or a "
+                                               "CUtensorMap, which a contract can pass, found {}",
+                                               param.type));
     }
     std::string name = param.name.empty() ? fmt::format("arg{}", args_.size()) : param.name;
     if (is_reserved(name)) name += '_';
@@ -198,6 +198,9 @@ class Draft {
       open(fmt::format("  - {{name: {}, dtype: {}, shape: [{}], role: {}{}}}", arg.name, dtype,
                        dims_[0], is_input ? "in" : "out",
                        needs_fill ? ", fill: {name: uniform, low: 0, high: 7}" : ""));
+    } else if (last_name(arg.param->type) == "cudaTextureObject_t") {
+      open(fmt::format("  - {{name: {}, dtype: f32, shape: [{}], role: in, texture: point}}",
+                       arg.name, dims_[0]));
     } else if (!arg.dtype) {
       const Arg& buffer = *std::find_if(args_.begin(), args_.end(),
                                         [](const Arg& each) { return each.param->is_pointer; });

@@ -48,9 +48,60 @@ CheckSpec read_check(const YamlNode& node, const Symbols& symbols) {
   return check;
 }
 
+/// A filter, or `{filter: linear, address: wrap, normalized: true, channels: 4}`.
+TextureSpec read_texture(const YamlNode& node, const BufferSpec& buffer) {
+  const std::vector<std::string> filters = {"point", "linear"};
+  const bool detailed = node.kind() == YamlNode::Kind::map;
+  std::optional<YamlMap> map;
+  if (detailed) {
+    map.emplace(node, "a texture", std::vector<std::string>{},
+                std::vector<std::string>{"filter", "address", "normalized", "channels"});
+  }
+  const auto find = [&](const char* key) { return map ? map->find(key) : nullptr; };
+  const YamlNode* const filter = detailed ? find("filter") : &node;
+  const YamlNode* const address = find("address");
+  const YamlNode* const normalized = find("normalized");
+  const YamlNode* const channels = find("channels");
+  TextureSpec texture;
+  if (filter) texture.linear = filter->one_of("a filter", filters) == "linear";
+  if (address) {
+    texture.address =
+        row_of(address_modes(), "address", address->one_of("an address", names_of(address_modes())))
+            .id;
+  }
+  if (normalized) texture.normalized = normalized->boolean("normalized");
+  if (channels) texture.channels = std::stoi(channels->one_of("channels", {"1", "2", "4"}));
+
+  if (buffer.role != Role::in) node.fail("expected texture on inputs only");
+  if (buffer.dtype == DType::bf16 || size_bytes(buffer.dtype) > 4) {
+    node.fail(
+        fmt::format("expected a dtype that textures have, f16, f32 or an integer of at most "
+                    "32 bits, found {}",
+                    to_text(buffer.dtype)));
+  }
+  const std::size_t rank = buffer.shape.size() - (texture.channels > 1 ? 1 : 0);
+  if (rank < 1 || rank > 2) {
+    node.fail(fmt::format("expected a texture of 1 or 2 dimensions{}, found {}",
+                          texture.channels > 1 ? " beside the channels" : "", rank));
+  }
+  if (rank == 1 && (texture.linear || address || normalized)) {
+    node.fail("expected 2 dimensions: a texture of one is read by its index alone");
+  }
+  if (texture.linear && !is_floating(buffer.dtype)) {
+    filter->fail(
+        fmt::format("expected the filter point: {} is not interpolated", to_text(buffer.dtype)));
+  }
+  const bool repeats =
+      texture.address == AddressMode::wrap || texture.address == AddressMode::mirror;
+  if (repeats && !texture.normalized) {
+    address->fail("expected clamp or border: the others need `normalized: true`");
+  }
+  return texture;
+}
+
 BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
   const YamlMap map(node, "a buffer", {"name", "dtype", "shape", "role"},
-                    {"fill", "init", "symbol", "check"});
+                    {"fill", "init", "symbol", "texture", "check"});
   BufferSpec buffer;
   buffer.dtype = read_dtype(map["dtype"]);
   buffer.shape = read_exprs(map["shape"], symbols, 1, 8);
@@ -70,6 +121,10 @@ BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
   if (const YamlNode* symbol = map.find("symbol")) {
     if (buffer.role != Role::in) symbol->fail("expected symbol on inputs only");
     buffer.symbol = symbol->identifier("the name of a __constant__ variable");
+  }
+  if (const YamlNode* texture = map.find("texture")) {
+    if (!buffer.symbol.empty()) texture->fail("expected one of symbol and texture");
+    buffer.texture = read_texture(*texture, buffer);
   }
   if (const YamlNode* check = map.find("check")) {
     if (!is_output(buffer.role)) check->fail("expected check on outputs only");

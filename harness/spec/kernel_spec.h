@@ -86,6 +86,15 @@ struct CheckSpec {
   bool sum = false;                    // the sum of the elements alone
 };
 
+/// How an input is read as a texture. One of one dimension is read by its index.
+struct TextureSpec {
+  int channels = 1;     // of a texel; 2 and 4 are the buffer's last dimension
+  bool linear = false;  // what is read between texels is interpolated
+  AddressMode address = AddressMode::clamp;
+  bool normalized = false;  // coordinates go from 0 to 1
+  bool operator==(const TextureSpec&) const = default;
+};
+
 struct BufferSpec {
   DType dtype = DType::f32;
   std::vector<ExprSpec> shape;
@@ -96,6 +105,7 @@ struct BufferSpec {
   std::string copy_of = {};  // `init: {copy: x}`: a copy of that input inside the timed region
   std::string symbol = {};   // the __constant__ variable that it is copied to; it is no parameter
   CheckSpec check = {};      // of outputs
+  std::optional<TextureSpec> texture = {};  // it is passed as a texture object, not as a pointer
 };
 
 struct ScalarSpec {

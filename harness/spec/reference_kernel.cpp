@@ -43,7 +43,7 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
     return arg;
   }
   const Tensor* known = tensors.find(arg.name);
-  arg.updated = known && known->role == Role::inout && !known->written;
+  arg.updated = known && known->role == Role::inout;
   if (known && known->ready && !arg.updated) {
     refuse_details("what is read");
     arg.dtype = tensors.read(name).dtype;
@@ -67,7 +67,7 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
   }
   if (shape) arg.shape = exprs.list(*shape, 8);
   if (arg.updated) refuse_details("what is updated in place");
-  Tensor& tensor = tensors.write(name, arg.shape.size());
+  Tensor& tensor = arg.updated ? tensors.update(name) : tensors.write(name, arg.shape.size());
   if (dtype && tensor.role && of == Steps::baseline) {
     dtype->fail(
         fmt::format("expected a dtype only for a new result, found one for \"{}\"", arg.name));

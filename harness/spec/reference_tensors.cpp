@@ -60,6 +60,12 @@ Tensor& Tensors::write(const YamlNode& node, std::size_t rank) {
   return *tensor;
 }
 
+Tensor& Tensors::update(const YamlNode& node) {
+  Tensor& tensor = *find(node.text("the name of a buffer"));
+  tensor.written = true;
+  return tensor;
+}
+
 void Tensors::check_complete(const YamlNode& reference) const {
   for (const Tensor& tensor : tensors_) {
     if (!tensor.role && !tensor.used) {

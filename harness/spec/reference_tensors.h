@@ -39,6 +39,8 @@ class Tensors {
   /// The tensor that `node` names, which gets its value now: an output of the kernel, or a new one
   /// of `rank` dimensions.
   Tensor& write(const YamlNode& node, std::size_t rank);
+  /// The in-out argument that `node` names, which a step changes in place.
+  Tensor& update(const YamlNode& node);
   /// Every output was computed, and every other result used. `reference` is what lacks an output.
   void check_complete(const YamlNode& reference) const;
 

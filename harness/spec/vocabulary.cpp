@@ -34,6 +34,14 @@ const std::vector<RoleRow>& roles() {
   return rows;
 }
 
+const std::vector<AddressModeRow>& address_modes() {
+  static const std::vector<AddressModeRow> rows = {{AddressMode::clamp, "clamp"},
+                                                   {AddressMode::border, "border"},
+                                                   {AddressMode::wrap, "wrap"},
+                                                   {AddressMode::mirror, "mirror"}};
+  return rows;
+}
+
 const std::vector<OperationRow>& operations() {
   static const std::vector<OperationRow> rows = {
       {OperationId::gemm,

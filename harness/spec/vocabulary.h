@@ -37,6 +37,14 @@ struct RoleRow {
 };
 const std::vector<RoleRow>& roles();
 
+/// What a texture has beyond its edges, in CUDA's words.
+enum class AddressMode { clamp, border, wrap, mirror };
+struct AddressModeRow {
+  AddressMode id;
+  std::string_view name;
+};
+const std::vector<AddressModeRow>& address_modes();
+
 enum class OperationId {
   gemm,
   grouped_gemm,

@@ -31,6 +31,7 @@ std::string key_of(const Plan& plan, const BufferPlan& buffer) {
                                 to_text(buffer.dtype), buffer.generator);
   for (const auto& [name, value] : buffer.arguments) key += fmt::format(" {}={}", name, value);
   key += buffer.file;
+  if (buffer.texture) key += " texture";  // one that is not has a fence around it
   if (const ReferenceKernelPlan* const kernel = find_fill(plan, buffer.name)) {
     const LaunchPlan& launch = kernel->launch;
     key += fmt::format(" {} {} [{}] [{}]", kernel->cubin_path, launch.entry,

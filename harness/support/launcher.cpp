@@ -132,6 +132,84 @@ void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const Buff
   std::memcpy(slot, &encoded, sizeof encoded);
 }
 
+CUarray_format texture_format(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+      return CU_AD_FORMAT_UNSIGNED_INT8;
+    case DType::u16:
+      return CU_AD_FORMAT_UNSIGNED_INT16;
+    case DType::u32:
+      return CU_AD_FORMAT_UNSIGNED_INT32;
+    case DType::i8:
+      return CU_AD_FORMAT_SIGNED_INT8;
+    case DType::i16:
+      return CU_AD_FORMAT_SIGNED_INT16;
+    case DType::i32:
+      return CU_AD_FORMAT_SIGNED_INT32;
+    case DType::f16:
+      return CU_AD_FORMAT_HALF;
+    case DType::f32:
+      return CU_AD_FORMAT_FLOAT;
+    case DType::bf16:
+    case DType::f64:
+    case DType::i64:
+    case DType::u64:
+      break;
+  }
+  throw refused(fmt::format("there is no texture of {}", to_text(dtype)));
+}
+
+CUaddress_mode address_mode(AddressMode mode) {
+  switch (mode) {
+    case AddressMode::clamp:
+      return CU_TR_ADDRESS_MODE_CLAMP;
+    case AddressMode::border:
+      return CU_TR_ADDRESS_MODE_BORDER;
+    case AddressMode::wrap:
+      return CU_TR_ADDRESS_MODE_WRAP;
+    case AddressMode::mirror:
+      return CU_TR_ADDRESS_MODE_MIRROR;
+  }
+  return CU_TR_ADDRESS_MODE_CLAMP;
+}
+
+/// A texture that reads the buffer where it lies.
+Texture make_texture(const Driver& driver, const BufferPlan& buffer, CUdeviceptr data) {
+  const TextureSpec& spec = *buffer.texture;
+  const auto bytes = static_cast<std::size_t>(buffer.bytes());
+  const auto texel_bytes = static_cast<std::size_t>(spec.channels * size_bytes(buffer.dtype));
+  CUDA_RESOURCE_DESC resource{};
+  if (buffer.shape.size() == (spec.channels > 1 ? 2 : 1)) {
+    resource.resType = CU_RESOURCE_TYPE_LINEAR;
+    auto& linear = resource.res.linear;
+    linear.devPtr = data;
+    linear.format = texture_format(buffer.dtype);
+    linear.numChannels = static_cast<unsigned>(spec.channels);
+    linear.sizeInBytes = bytes;
+  } else {
+    resource.resType = CU_RESOURCE_TYPE_PITCH2D;
+    auto& image = resource.res.pitch2D;
+    image.devPtr = data;
+    image.format = texture_format(buffer.dtype);
+    image.numChannels = static_cast<unsigned>(spec.channels);
+    image.height = static_cast<std::size_t>(buffer.shape[0]);
+    image.pitchInBytes = bytes / image.height;
+    image.width = image.pitchInBytes / texel_bytes;
+  }
+  CUDA_TEXTURE_DESC texture{};
+  for (CUaddress_mode& mode : texture.addressMode) mode = address_mode(spec.address);
+  texture.filterMode = spec.linear ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
+  if (!is_floating(buffer.dtype)) texture.flags |= CU_TRSF_READ_AS_INTEGER;
+  if (spec.normalized) texture.flags |= CU_TRSF_NORMALIZED_COORDINATES;
+  CUtexObject object = 0;
+  const CUresult result = driver.cuTexObjectCreate(&object, &resource, &texture, nullptr);
+  if (result != CUDA_SUCCESS) {
+    driver.fail(result,
+                fmt::format("texture of {} [{}]", buffer.name, fmt::join(buffer.shape, ",")));
+  }
+  return {driver, object};
+}
+
 unsigned extent(std::int64_t value, const char* what, const LaunchPlan& plan) {
   if (value < 1 || !std::in_range<unsigned>(value)) {
     throw refused(fmt::format("launch of {}: a {} of {} is outside 1..{}", plan.entry, what, value,
@@ -182,6 +260,11 @@ void Launcher::bind(const Driver& driver, const Plan& plan, const AddressOf& add
       const auto& buffer = std::get<BufferPlan>(plan.args[i]);
       const CUdeviceptr data = address_of(buffer.name);
       std::memcpy(slot, &data, sizeof data);
+      if (buffer.texture) {
+        textures_.push_back(make_texture(driver, buffer, data));
+        const CUtexObject object = textures_.back().get();
+        std::memcpy(slot, &object, sizeof object);
+      }
       const auto bytes = static_cast<std::size_t>(buffer.bytes());
       const auto zeroed = static_cast<std::size_t>(buffer.zeroed * size_bytes(buffer.dtype));
       if (zeroed > 0) memsets_.push_back({data, zeroed});

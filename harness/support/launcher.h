@@ -79,6 +79,7 @@ class Launcher {
   const Driver* driver_;
   std::shared_ptr<const Module> module_;
   std::vector<Slot> slots_;  // of the plan's arguments
+  std::vector<Texture> textures_;
   std::vector<Memset> memsets_;
   std::vector<ModuleMemory> variables_;
   std::vector<Copy> copies_, symbols_;

@@ -88,6 +88,13 @@ TEST_F(GpuDeviceTest, AnInOutArgumentIsWhatItWasBeforeEachLaunch) {
   EXPECT_EQ(gpu().run(request).kind, "mismatch");
 }
 
+TEST_F(GpuDeviceTest, AnInputMayBePassedAsATexture) {
+  TrialRequest request = ready("texture_add");
+  EXPECT_EQ(gpu().run(request).kind, "unwritten") << "it was given a pointer";
+  std::get<BufferPlan>(request.plan.args[0]).texture.emplace();
+  EXPECT_EQ(gpu().run(request).status, Status::correct);
+}
+
 TEST_F(GpuDeviceTest, AnOutputMayStartAsACopy) {
   TrialRequest request = ready();
   request.plan.launches[0].args = {2, 1, 2, 3};

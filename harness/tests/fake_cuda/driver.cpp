@@ -207,6 +207,17 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_
   return machine().status();
 }
 
+// The address with its highest bit set: no pointer, as a real texture object is none.
+CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource,
+                           const CUDA_TEXTURE_DESC*, const CUDA_RESOURCE_VIEW_DESC*) {
+  constexpr CUdeviceptr kAlignment = 512;
+  *object = resource->res.linear.devPtr | fake::kTextureBit;
+  if (resource->res.linear.devPtr % kAlignment != 0) return CUDA_ERROR_INVALID_VALUE;
+  return machine().status();
+}
+
+CUresult cuTexObjectDestroy(CUtexObject) { return machine().status(); }
+
 CUresult cuMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   *free_bytes = machine().free_bytes();
   *total_bytes = machine().free_bytes();

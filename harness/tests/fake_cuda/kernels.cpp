@@ -328,6 +328,15 @@ double vector_add(void** arguments, unsigned, unsigned block) {
   return vector_add_ns(n, block);
 }
 
+/// vector_add that reads A through a texture.
+double texture_add(void** arguments, unsigned grid, unsigned block) {
+  auto texture = argument<std::uint64_t>(arguments, 0);
+  if ((texture & kTextureBit) == 0) return kLaunchNs;
+  texture &= ~kTextureBit;
+  void* passed[] = {&texture, arguments[1], arguments[2], arguments[3]};
+  return vector_add(passed, grid, block);
+}
+
 /// vector_add, then one wrong thing.
 template <void (*kMistake)(float* a, float* c, std::int32_t n)>
 double mistaken(void** arguments, unsigned grid, unsigned block) {
@@ -387,6 +396,7 @@ Kernel find_kernel(const std::string& entry) {
       {"assay_stamp", stamp},
       {"assay_empty", empty},
       {"vector_add", vector_add},
+      {"texture_add", texture_add},
       {"wrong_value", mistaken<wrong_value>},
       {"skips_last", mistaken<skips_last>},
       {"forgets_tail", mistaken<forgets_tail>},

@@ -3,6 +3,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 
@@ -16,6 +17,9 @@ inline constexpr double kCyclesPerNs = 1.755;
 
 /// Bytes over this is the time of a copy or a read: 4 TB/s, about an H200.
 inline constexpr double kBytesPerNs = 4000;
+
+/// What tells a texture object from an address.
+inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 
 /// What ASSAY_FAKE_CUDA asks to go wrong: words separated by commas.
 ///   no_device        cuInit finds no GPU

@@ -102,6 +102,32 @@ std::vector<Case> cases() {
        "__constant__ float constants[5];\n" + kWord + "(const float* x, float* out, int n) {\n" +
            kIndex + "out[i] = x[i] * constants[0] + constants[MISTAKE ? 2 : 3]; }\n",
        "out[i] = x[i] * c[0] + c[3];", "const float* x, const float* c, float* out"},
+      {"texture",
+       "args:\n  - {name: x, dtype: f32, shape: [N], role: in, texture: point}\n" + kOut + kLength +
+           kLaunch + kReference,
+       kWord + "(cudaTextureObject_t x, float* out, int n) {\n" + kIndex +
+           "out[i] = tex1Dfetch<float>(x, n - 1 - i + MISTAKE); }\n",
+       "out[i] = x[n - 1 - i];"},
+      {"texture_of_channels",
+       "args:\n  - {name: x, dtype: i16, shape: [N, 4], role: in, texture: {channels: 4},\n"
+       "     fill: {name: uniform, low: -99, high: 99}}\n" +
+           kOut + kLength + kLaunch + reference_of("x, out"),
+       kWord + "(cudaTextureObject_t x, float* out, int n) {\n" + kIndex +
+           "const short4 v = tex1Dfetch<short4>(x, i); out[i] = v.x - (MISTAKE ? v.z : v.w); }\n",
+       "out[i] = x[4 * i] - x[4 * i + 3];", "const short* x, float* out"},
+      {"texture_of_two_dimensions",
+       "args:\n  - {name: x, dtype: f32, shape: [N, 64], role: in, texture: linear}\n" + kOut +
+           kLength + kLaunch + reference_of("x, out"),
+       kWord + "(cudaTextureObject_t x, float* out, int n) {\n" + kIndex +
+           "out[i] = tex2D<float>(x, 4 + MISTAKE, i + 0.5f); }\n",  // between 3 and 4
+       "out[i] = (x[64 * i + 3] + x[64 * i + 4]) / 2;", "const float* x, float* out"},
+      {"texture_that_repeats",
+       "args:\n  - {name: x, dtype: u8, shape: [N, 64], role: in, fill: {name: uniform, low: 0, "
+       "high: 99},\n     texture: {address: wrap, normalized: true}}\n" +
+           kOut + kLength + kLaunch + reference_of("x, out"),
+       kWord + "(cudaTextureObject_t x, float* out, int n) {\n" + kIndex +
+           "out[i] = tex2D<unsigned char>(x, (64 + 3.5f + MISTAKE) / 64, (i + 0.5f) / n); }\n",
+       "out[i] = x[64 * i + 3];", "const unsigned char* x, float* out"},
       {"fill_column",
        "args:\n  - {name: m, dtype: f32, shape: [N, 3], role: in}\n"
        "  - {name: x, dtype: f32, shape: [N], role: in, fill: {column: {of: m, index: 2}}}\n" +
@@ -169,6 +195,18 @@ std::vector<Case> cases() {
        kWord + "(const float* x, float* out, int n) {\n" + kIndex +
            "out[i] += x[i] * (MISTAKE ? 2 : 3); }\n",
        "out[i] += x[i] * 3;"},
+      {"inout_updated_in_turn",
+       "args:\n" + kX + kState + kLength + kLaunch +
+           "reference:\n  - {kernel: {source: ref.cu, entry: ref, args: [x, out], grid: [cdiv(N, "
+           "128)], block: [128]}}\n"
+           "  - {kernel: {source: ref.cu, entry: more, args: [out, x], grid: [cdiv(N, 128)], "
+           "block: [128]}}\n",
+       kWord + "(const float* x, float* out, int n) {\n" + kIndex +
+           "out[i] = 2 * (out[i] + x[i]) + (MISTAKE ? 0 : x[i]); }\n",
+       "out[i] += x[i];\n}\n" + kEntry +
+           "more(float* out, const float* x) {\n"
+           "const int n = N, i = blockIdx.x * 128 + threadIdx.x;\n"
+           "if (i < n) out[i] = 2 * out[i] + x[i];"},
       {"check_first",
        "args:\n" + kX +
            "  - {name: out, dtype: f32, shape: [N], role: out, check: {first: N / 2}}\n" + kLength +

@@ -298,6 +298,32 @@ TEST(MakePlan, HoldsShapesToWhatCanBeCounted) {
   EXPECT_NE(plan_error(shape({"8 / (SIZE - 5)"}), 5), "");
 }
 
+TEST(MakePlan, AnInputMayBeATexture) {
+  TestKernel kernel = full_kernel();
+  auto& a = std::get<BufferSpec>(kernel.spec.args[0].form);  // bf16, but for this all is one
+  a.texture = TextureSpec{1, true, AddressMode::wrap, true};
+  const auto plan_of = [&] { return make_plan(kernel.spec, kProblem, config(4), test_device()); };
+  const Plan plan = plan_of();
+  EXPECT_EQ(std::get<BufferPlan>(plan.args[0]).texture, a.texture);
+  EXPECT_EQ(nlohmann::json::parse(nlohmann::json(plan).dump()).get<Plan>(), plan);
+  EXPECT_THAT(plan.launches[0].args, ElementsAre(0, 1, 2, 3, 4, 5, 6));
+  const auto mistake = [&] {
+    try {
+      plan_of();
+    } catch (const PlanError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  a.shape = kernel.exprs({"M", "3"});
+  EXPECT_THAT(mistake(), HasSubstr("the rows of A have 6 bytes; a texture of 2 dimensions needs a "
+                                   "multiple of 32"));
+  a.texture->channels = 4;
+  EXPECT_THAT(mistake(), HasSubstr("A has texels of 4 channels, but its last dimension is 3"));
+  a.shape = kernel.exprs({"M", "4"});
+  EXPECT_EQ(mistake(), "") << "what has one dimension has no rows";
+}
+
 TEST(MakePlan, BuffersMayBePartlyClearedCopiedAndChecked) {
   TestKernel kernel = full_kernel();
   auto& c = std::get<BufferSpec>(kernel.spec.args[1].form);

@@ -97,6 +97,9 @@ TEST(Draft, KnowsTypesAndNamesThatAreTaken) {
   EXPECT_EQ(kernel.args[2].name, "min_");
   EXPECT_EQ(std::get<BufferSpec>(kernel.args[2].form).dtype, DType::u8);
   EXPECT_EQ(kernel.params[0].name, "M_TILE");
+  const KernelSpec reads_texture =
+      Drafted("__global__ void k(cudaTextureObject_t image, float* out) { out[0] = 0; }\n").kernel;
+  EXPECT_EQ(std::get<BufferSpec>(reads_texture.args[0].form).texture, TextureSpec());
 }
 
 TEST(Draft, OfOurOwnKernelLoads) {
@@ -123,10 +126,10 @@ std::string mistake(const std::string& source, const std::string& name = "saxpy.
 
 TEST(Draft, WhatAContractCannotDescribeHasItsPlace) {
   EXPECT_EQ(mistake("int x;\n"), "saxpy.cu: expected a __global__ function, found none");
-  EXPECT_EQ(
-      mistake("__global__ void saxpy(float* x,\n                      Params p) {}\n"),
-      "saxpy.cu:2:23: expected a pointer, a number or a CUtensorMap, which a contract can pass, "
-      "found Params\n                        Params p) {}\n                        ^");
+  EXPECT_EQ(mistake("__global__ void saxpy(float* x,\n                      Params p) {}\n"),
+            "saxpy.cu:2:23: expected a pointer, a number, a texture or a CUtensorMap, which a "
+            "contract can "
+            "pass, found Params\n                        Params p) {}\n                        ^");
   EXPECT_EQ(mistake("__global__ void saxpy(const float* x) {}\n"),
             "saxpy.cu:1:17: expected a parameter of saxpy that points to what is not const, its "
             "output, found none\n  __global__ void saxpy(const float* x) {}\n                  ^");

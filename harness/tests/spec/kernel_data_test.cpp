@@ -208,16 +208,35 @@ TEST(LoadKernel, WhatIsInAFileBelongsToTheContract) {
   EXPECT_EQ(load_kernel(path).contract_hash, kernel.contract_hash);
 }
 
+TEST(LoadKernel, AnInputMayBePassedAsATexture) {
+  const auto load_with = [](const std::string& shape, const std::string& texture) {
+    return with_reference(
+        "  - sum: {x: A, out: C}\n", "",
+        "  - {name: T, dtype: f32, shape: " + shape + ", role: in, texture: " + texture + "}\n");
+  };
+  EXPECT_EQ(buffer(load_with("[M]", "point"), "T").texture, TextureSpec());
+  EXPECT_EQ(buffer(load_with("[M, N]", "linear"), "T").texture.value().linear, true);
+  const KernelSpec kernel =
+      load_with("[M, N, 4]", "{channels: 4, address: mirror, normalized: true}");
+  EXPECT_EQ(buffer(kernel, "T").texture, (TextureSpec{4, false, AddressMode::mirror, true}));
+  EXPECT_NE(kernel.contract_hash,
+            load_with("[M, N, 4]", "{channels: 4, address: wrap, normalized: true}").contract_hash);
+}
+
 TEST(LoadKernel, AReferenceOfOnesOwnUpdatesAnInOutArgumentInPlace) {
   const KernelSpec kernel = with_reference(
       "  - kernel: {source: below/ref.cu, entry: step, args: [S, A], grid: [1], block: [1]}\n"
-      "  - kernel: {source: below/ref.cu, entry: rows, args: [S, C], grid: [1], block: [1]}\n",
-      "", "  - {name: S, dtype: bf16, shape: [M, N], role: inout}\n");
+      "  - kernel: {source: below/ref.cu, entry: rows, args: [S, C], grid: [1], block: [1]}\n"
+      "  - add: {a: S, b: A, out: sum}\n"
+      "  - sum: {x: sum, out: D}\n",
+      "",
+      "  - {name: S, dtype: bf16, shape: [M, N], role: inout}\n"
+      "  - {name: D, dtype: f32, shape: [M], role: out}\n");
   const auto& step = kernel.reference[0].kernel->args;
   EXPECT_TRUE(step[0].written && step[0].updated);
   EXPECT_FALSE(step[1].written || step[1].updated);
   const auto& rows = kernel.reference[1].kernel->args;
-  EXPECT_FALSE(rows[0].written || rows[0].updated);
+  EXPECT_TRUE(rows[0].written && rows[0].updated) << "a second step goes on where it is";
   EXPECT_TRUE(rows[1].written && !rows[1].updated);
 }
 
