@@ -167,6 +167,43 @@ expect 2 'trials of one kernel and problem' "$assay" export --format t4 --db "$g
 expect 0 '"tune_params_keys"' "$assay" export --format kernel-tuner --db "$gemm" \
   --problem M=16,N=4096,K=4096
 expect 0 '"key":"gemm_wgmma"' "$assay" export --format wisdom --db "$gemm" --kernel gemm_wgmma
+# Winners as a mixture of experts would have them: the reader finds the file by its name.
+python3 - "$gemm" >moe.jsonl <<'PYTHON'
+import json, sys
+blocks = {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 1,
+          "NUM_WARPS": 4, "NUM_STAGES": 2}
+winners = {}
+lines = [json.loads(line) for line in open(sys.argv[1])]
+text = lambda values: ",".join(f"{name}={value}" for name, value in values.items())
+for line in lines:
+    for entry in line.get("rank", []):
+        if entry.get("winner"):
+            winners[text(line["problem"])] = entry["config"]
+for line in lines:
+    if "problem" in line:
+        winner = winners[text(line["problem"])]
+        if "configuration" in line and text(line["configuration"]) != winner:
+            continue
+        blocks["NUM_STAGES"] = 1 + list(winners).index(text(line["problem"]))
+        line["problem"] = {"M": line["problem"]["M"], "E": 8, "N": 1024}
+        if line["problem"]["M"] == 1024 or line["problem"]["M"] == 4096:
+            line["problem"]["N"] = 14336
+    if "configuration" in line:
+        line["configuration"] = dict(blocks)
+    if "rank" in line:
+        for key in ("identity", "noise"):
+            line.pop(key, None)
+        line["rank"] = [entry for entry in line["rank"] if entry.get("winner")]
+        line["rank"][0]["config"] = text(blocks)
+    print(json.dumps(line))
+PYTHON
+expect 0 '^best/E=8,N=14336,device_name=NVIDIA_H200.json$' "$assay" export --format vllm-moe \
+  --db moe.jsonl --output best
+expect 0 '"num_stages": [1-8]' cat best/E=8,N=1024,device_name=NVIDIA_H200.json
+expect 0 '"BLOCK_SIZE_M": 16, ' python3 "$tree/harness/tests/report/consumers.py" vllm-moe \
+  best/E=8,N=14336,device_name=NVIDIA_H200.json 8 14336 'NVIDIA H200' 2000
+expect 0 '^E=8,N=1024,device_name=NVIDIA_H200.json:$' "$assay" export --format vllm-moe \
+  --db moe.jsonl
 expect 1 'no re-ranked winner .* of kernel nobody' "$assay" export --format wisdom --db "$gemm" \
   --kernel nobody
 expect 2 '/dev/null/x' "$assay" export --format junit --db "$gemm" --output /dev/null/x/y
