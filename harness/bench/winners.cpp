@@ -67,7 +67,8 @@ BenchTime BenchQuestion::next(const std::string& entry) {
   const std::size_t repetition = num_asked_[entry]++;
   if (!gpu_) return time_of(stored_, entry, repetition, num_repetitions_);
   if (!stored_.rank) return time_of(stored_, entry, 0, 1);
-  if (!obstacle_.empty()) return {0, 0, 0, "not measured: " + obstacle_};
+  if (!obstacle_.empty())
+    return {0, 0, 0, "not measured: " + obstacle_ + "; --replay shows the stored times"};
   while (measured_.size() <= repetition) measured_.push_back(gpu_->measure(stored_));
   return time_of(measured_[repetition], entry, 0, 1);
 }
