@@ -133,5 +133,29 @@ export function chart(label, height, option, ready) {
 }
 
 addEventListener("resize", () => charts.forEach((one) => one.resize()));
-addEventListener("beforeprint", () => charts.forEach((one) => one.resize({ width: 680 })));
-addEventListener("afterprint", () => charts.forEach((one) => one.resize({ width: "auto" })));
+
+// On paper everything is light, and as wide as a page of A4. What is drawn in several layers becomes
+// one picture there: a printer may leave layers out.
+let themeBefore;
+addEventListener("beforeprint", () => {
+  themeBefore = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+  drawAgain({ width: 680 });
+  for (const one of charts) {
+    const picture = one.renderToCanvas({ pixelRatio: 2 });
+    picture.className = "paper";
+    one.getDom().append(picture);
+  }
+});
+addEventListener("afterprint", () => {
+  document.querySelectorAll(".paper").forEach((picture) => picture.remove());
+  document.documentElement.dataset.theme = themeBefore;
+  drawAgain({ width: "auto" });
+});
+
+function drawAgain(size) {
+  for (const one of charts) {
+    one.resize(size);
+    one.getDom().redraw();
+  }
+}
