@@ -181,7 +181,9 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
     ReferenceOutput& output = reference.outputs[name];
     output.arithmetic = made[i].arithmetic;
     output.arithmetic += before;
-    output.operand = {output.memory.get(), kept_in(buffer, wide), made[i].extents};
+    if (step.round) output.arithmetic.rounding += unit_roundoff(*step.round);
+    output.operand = {output.memory.get(), step.round.value_or(kept_in(buffer, wide)),
+                      made[i].extents};
     if (output.operand.data == 0) {
       output.memory = allocate(*driver_, output.bytes());
       output.operand.data = output.memory.get();
@@ -201,11 +203,6 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
   for (const OperandRow& row_output : row.outputs) {
     const std::string& name = step.operands.at(std::string(row_output.name));
     ReferenceOutput& output = reference.outputs[name];
-    if (step.round) {
-      support_->round(*step.round, output.operand.dtype, output.operand.data,
-                      output.operand.elements());
-      output.arithmetic.rounding += unit_roundoff(*step.round);
-    }
     describe(name, output);
     reference.made.insert(name);
   }

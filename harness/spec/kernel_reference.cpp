@@ -116,8 +116,13 @@ ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec
     const bool kept = reference || !tensor.role;
     if (kept && tensor.dtype != DType::f64 && is_floating(tensor.dtype)) tensor.dtype = DType::f32;
     if (!tensor.role && wide) tensor.dtype = DType::f64;
-    if (const YamlNode* round = map.find("round")) spec.round = read_round(*round, tensor.role);
-    if (!reference && spec.round) tensor.dtype = *spec.round;
+    if (const YamlNode* round = map.find("round")) {
+      spec.round = read_round(*round, tensor.role);
+      if (row.id == OperationId::gemm && inputs.at("a").dtype == DType::f32) {
+        round->fail("expected no round on a product of f32: cuBLAS makes f32 of it");
+      }
+      tensor.dtype = *spec.round;
+    }
     spec.operands.emplace(output.name, tensor.name);
   }
   for (const OptionRow& option : row.options) {

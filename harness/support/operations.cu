@@ -141,12 +141,3 @@ extern "C" __global__ void assay_scatter_rows(Strided x, i64 x_rows, Strided ind
     store(dtype, out, i, sum);
   }
 }
-
-// As if every element had been kept in `rounded` for a while.
-extern "C" __global__ void assay_round(int rounded, int dtype, void* data, i64 n) {
-  for (i64 i = first_index(); i < n; i += stride()) {
-    u64 kept;
-    store(rounded, &kept, 0, load(dtype, data, i));
-    store(dtype, data, i, load(rounded, &kept, 0));
-  }
-}

@@ -37,7 +37,6 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       rowwise_(function("assay_rowwise")),
       gather_rows_(function("assay_gather_rows")),
       scatter_rows_(function("assay_scatter_rows")),
-      round_(function("assay_round")),
       veil_(function("assay_veil")),
       poison_(function("assay_poison")),
       read_(function("assay_read")),
@@ -155,12 +154,6 @@ void SupportKernels::scatter_rows(const Strided& x, std::int64_t x_rows, const S
                                   DType dtype, CUdeviceptr out, const Rows& size) const {
   launch(scatter_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index,
          static_cast<int>(dtype), out, size.rows, size.columns);
-}
-
-void SupportKernels::round(DType rounded, DType dtype, CUdeviceptr data,
-                           std::int64_t elements) const {
-  launch(round_, std::max(elements, kThreads), static_cast<int>(rounded), static_cast<int>(dtype),
-         data, elements);
 }
 
 void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,

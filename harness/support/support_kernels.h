@@ -114,8 +114,6 @@ class SupportKernels {
   /// out[row] = sum of x[i] over the i whose index is `row`.
   void scatter_rows(const Strided& x, std::int64_t x_rows, const Strided& index, DType dtype,
                     CUdeviceptr out, const Rows& size) const;
-  /// Rounds each element to `rounded`, in place.
-  void round(DType rounded, DType dtype, CUdeviceptr data, std::int64_t elements) const;
   /// Makes random bits of what is there, or, with the same key, takes that back.
   void veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const;
   /// Fills `bytes`, a multiple of 4, with the poison word. A memset of the driver does so, too, but
@@ -145,8 +143,8 @@ class SupportKernels {
   Module module_;
   DeviceMemory sink_;
   CUfunction fill_, vary_, hash_, guard_, compare_, sum_squares_, sum_, sort_keys_, sort_step_,
-      sort_values_, gather_, pointwise_, rowwise_, gather_rows_, scatter_rows_, round_, veil_,
-      poison_, read_, hold_, stamp_, empty_;
+      sort_values_, gather_, pointwise_, rowwise_, gather_rows_, scatter_rows_, veil_, poison_,
+      read_, hold_, stamp_, empty_;
 };
 
 }  // namespace assay

@@ -92,7 +92,9 @@ std::string single_sweep(const std::string& problem, const std::string& protocol
       for (const auto& [name, value] : parse_config(entry.config)) {
         yaml += fmt::format("  {}: [{}]\n", name, to_text(value));
       }
-      return yaml + fmt::format("measure: {{protocol: {}}}\n", protocol);
+      // As precise as the sweeps whose recordings are published.
+      return yaml +
+             fmt::format("measure: {{protocol: {}}}\nrerank: {{precision: 0.1%}}\n", protocol);
     }
   }
   throw Error("the recording has no winner of " + problem);

@@ -383,7 +383,6 @@ Kernel find_kernel(const std::string& entry) {
       {"assay_rowwise", empty},
       {"assay_gather_rows", empty},
       {"assay_scatter_rows", empty},
-      {"assay_round", empty},
       {"assay_vary", empty},
       {"assay_sum", empty},
       {"assay_sort_keys", empty},

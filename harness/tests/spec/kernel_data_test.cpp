@@ -249,6 +249,12 @@ TEST(LoadKernel, OperandsMayBeLeftOutAndResultsRounded) {
   EXPECT_EQ(kernel.reference[0].round, DType::bf16);
   EXPECT_EQ(kernel.reference[1].round, std::nullopt);
   EXPECT_EQ(std::get<bool>(kernel.reference[1].options.at("tanh")), true);
+  // So it is a factor of a product beside another matrix of bf16, which a result in f32 is not.
+  EXPECT_EQ(with_reference("  - rms_norm: {x: A, out: normal, round: bf16}\n"
+                           "  - gemm: {a: normal, b: B, transpose_b: true, out: P}\n"
+                           "  - sum: {x: P, out: C}\n")
+                .reference.size(),
+            3u);
   const std::string rounded = kernel.contract_hash;
   EXPECT_NE(with_reference("  - rms_norm: {x: A, out: normal}\n"
                            "  - gelu: {x: normal, tanh: true, out: active}\n"

@@ -188,6 +188,7 @@ __device__ __forceinline__ void consume_all(const Tiles& tiles, const ClusterPla
     };
     Accumulators<G> sums;  // here, so that the last tile's are dead
     const auto finish = [&](int i) {
+      if (i == 0 && live) output.transform.wait();
       if constexpr (G::kClusterK == 1) way_out.store_rows(sums, i, corner);
     };
     consume<G>(sums, ring, place, stages, static_cast<unsigned>(in_tile * G::kLongTiles * 64 * 128),

@@ -30,7 +30,7 @@ struct Group {
 
 /// Config holds what a kernel is tuned in, as static constants (gemm_wgmma.cuh has all of them),
 /// and `Element`, the operands' type of 16 bits. One output is made of kProductsOfOutput products:
-/// 1, or 2 when the rows of B are those of two matrices (operand.cuh, PairedBoxes).
+/// 1, or 2 when the rows of B are those of two matrices (halves.cuh).
 template <typename Config, int kProductsOfOutput = 1>
 struct Geometry : Config {
   using Config::kBlockM, Config::kBlockN, Config::kBlockK, Config::kStages, Config::kMode,

@@ -2,8 +2,10 @@
 
 #include "common/wgmma/operand.cuh"
 
-/// As PairedBoxes, but the two are the halves of one matrix [2 * rows, k]. Boxes beyond the first
-/// half bring rows of the second, for outputs that do not exist.
+/// Rows of the two halves of one matrix [2 * rows, k], the gate's and the other's: both products of
+/// an output are made in one tile, by one thread (geometry.cuh, source_of). Rows of the tile count
+/// those of both. Boxes have G::kProductRun rows divided by the blocks that share them, and 64
+/// columns. Beyond the first half they bring rows of the second, for outputs that do not exist.
 template <typename G>
 struct HalvesBoxes {
   static constexpr int kSharers = sharers_of<G>(Side::n);

@@ -40,13 +40,14 @@ struct WarpRows {
 template <typename G>
 using SumGroup = float[G::kProducts][4];
 
-template <typename G, typename Transform>
+template <typename G, typename Transform, typename Row, typename Column>
 __device__ __forceinline__ float transformed(const SumGroup<G>& group, int e,
-                                             const Transform& transform, int m, int n) {
+                                             const Transform& transform, const Row& row,
+                                             const Column& column) {
   float sums[G::kProducts];
 #pragma unroll
   for (int product = 0; product < G::kProducts; ++product) sums[product] = group[product][e];
-  return transform(sums, m, n);
+  return transform(sums, row, column);
 }
 
 /// The sums of the outputs at `output`, out of a warpgroup's accumulators.
@@ -61,31 +62,46 @@ __device__ __forceinline__ void take_group(SumGroup<G>& group, const Accumulator
   }
 }
 
+/// What a transform knows of a thread's two rows of the warp's 16 from `row` on.
+template <typename Transform>
+struct OfRows {
+  decltype(Transform{}.row(0)) two[2];
+
+  __device__ __forceinline__ OfRows(const Transform& transform, int row)
+      : two{transform.row(row + WarpRows().lane / 4),
+            transform.row(row + 8 + WarpRows().lane / 4)} {}
+};
+
 constexpr int kPanelBytes = 16 * 128;  // 16 rows of 64 columns
 
 /// Rounds a warp's 16 rows x 64 columns, from group `first` of 8 columns on, into a panel of shared
-/// memory: rows of 128 bytes, swizzled as the copy engine does it. (row, col) is where the panel
-/// begins in C.
-template <typename G, typename Output>
+/// memory: rows of 128 bytes, swizzled as the copy engine does it. `of_rows` are what the transform
+/// knows of the thread's two rows, `col` is where the panel begins in C.
+template <typename G, typename Output, typename Rows>
 __device__ __forceinline__ void stage_panel(const Accumulators<G>& sums, int tile, int first,
-                                            unsigned panel, const Output& output, int row,
-                                            int col) {
+                                            unsigned panel, const Output& output,
+                                            const Rows& of_rows, int col) {
   constexpr int kGroups = G::kOutputColumns;
+  const auto& transform = output.transform;
   const int lane = WarpRows().lane;
 #pragma unroll
   for (int group = 0; group < smaller(8, kGroups - first); group += 2) {
     unsigned matrix[4] = {};  // what lies beyond the last group is not read
 #pragma unroll
-    for (int part = 0; part < 4; ++part) {  // rows 0-7 and 8-15, then the next 8 columns
-      const int at = group + part / 2;
+    for (int next = 0; next < 2; ++next) {  // two groups of 8 columns
+      const int at = group + next;
       if (first + at >= kGroups) continue;
       SumGroup<G> four;
       take_group<G>(four, sums, {tile, first + at});
-      const int m = row + part % 2 * 8 + lane / 4, n = col + at * 8 + lane % 4 * 2;
-      const int e = part % 2 * 2;
-      matrix[part] =
-          pack(typename Output::Element{}, transformed<G>(four, e, output.transform, m, n),
-               transformed<G>(four, e + 1, output.transform, m, n + 1));
+      decltype(transform.column(0)) of_columns[2];
+      transform.columns(col + at * 8 + lane % 4 * 2, of_columns);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {  // rows 0-7 and 8-15
+        matrix[next * 2 + half] =
+            pack(typename Output::Element{},
+                 transformed<G>(four, half * 2, transform, of_rows.two[half], of_columns[0]),
+                 transformed<G>(four, half * 2 + 1, transform, of_rows.two[half], of_columns[1]));
+      }
     }
     const int column = swizzled<8>(lane % 16, group + lane / 16);
     stmatrix_x4(panel + lane % 16 * 128 + column * 16, matrix);
@@ -112,12 +128,14 @@ struct StoreRows {
     constexpr int kGroups = G::kOutputColumns;
     const WarpRows rows;
     const int row = first_m + rows.first(0);
+    const OfRows of_rows(output.transform, row);
     __syncwarp();  // the last call's panels have been read
 #pragma unroll
     for (int panel = 0; panel < kGroups; panel += 8) {
       unsigned char* staged = staging + panel / 8 % G::kStagingPanels * kPanelBytes;
       if constexpr (G::kStagingPanels == 1) __syncwarp();  // else the last but one has been read
-      stage_panel<G>(sums, tile, panel, shared_address(staged), output, row, first_n + panel * 8);
+      stage_panel<G>(sums, tile, panel, shared_address(staged), output, of_rows,
+                     first_n + panel * 8);
       __syncwarp();
       const int columns = smaller(smaller(8, kGroups - panel) * 8, output.n - first_n - panel * 8);
       if (output.n % 8 == 0) {
@@ -176,6 +194,7 @@ struct StoreBoxes {
     static_assert(kGroups >= 8, "a box has 64 columns");
     const WarpRows rows;
     const int row = first_m + rows.first(0);
+    const OfRows of_rows(output.transform, row);
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
       // The last box begins early enough to end with the tile, and repeats columns of the one
@@ -190,7 +209,7 @@ struct StoreBoxes {
         tma_store_wait_read<G::kStagingPanels - 1>();
       }
       __syncwarp();
-      stage_panel<G>(sums, tile, first, buffer, output, row, col);
+      stage_panel<G>(sums, tile, first, buffer, output, of_rows, col);
       fence_for_tma();
       __syncwarp();
       if (rows.lane == 0) {
@@ -216,15 +235,20 @@ struct StoreGroup {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int at_long = row + half * 8 + lane / 4, at_wide = col + lane % 4 * 2;
+      const auto& transform = output.transform;
       if constexpr (G::kSwap) {  // transposes each 8 x 8 so that neighbours lie in a row
-        const unsigned pair = movmatrix_transposed(
-            pack(Element{}, transformed<G>(group, half * 2, output.transform, at_wide, at_long),
-                 transformed<G>(group, half * 2 + 1, output.transform, at_wide + 1, at_long)));
+        const auto column = transform.column(at_long);
+        const unsigned pair = movmatrix_transposed(pack(
+            Element{}, transformed<G>(group, half * 2, transform, transform.row(at_wide), column),
+            transformed<G>(group, half * 2 + 1, transform, transform.row(at_wide + 1), column)));
         store_pair(pair, col + lane / 4, row + half * 8 + lane % 4 * 2);
       } else {
+        const auto of_row = transform.row(at_long);
+        decltype(transform.column(0)) of_columns[2];
+        transform.columns(at_wide, of_columns);
         const unsigned pair =
-            pack(Element{}, transformed<G>(group, half * 2, output.transform, at_long, at_wide),
-                 transformed<G>(group, half * 2 + 1, output.transform, at_long, at_wide + 1));
+            pack(Element{}, transformed<G>(group, half * 2, transform, of_row, of_columns[0]),
+                 transformed<G>(group, half * 2 + 1, transform, of_row, of_columns[1]));
         store_pair(pair, at_long, at_wide);
       }
     }

@@ -1,0 +1,46 @@
+// Y[M,N] = gelu(layer_norm(X) W^T + b): a small launch finds the mean and the deviation of each row
+// of X while a product multiplies X as it is. bf16 in and out, fp32 sums, by wgmma (sm_90a). K is a
+// multiple of 8.
+
+#include "common/gemm_wgmma.cuh"
+#include "common/wgmma/row_statistics.cuh"
+
+constexpr float kEpsilon = 1e-5f;
+
+using G = Geometry<GemmTunables<Bf16>>;
+using Tiles = DenseTiles<G>;
+using Transform = Normalised<Gelu>;
+
+/// Ahead of everything, once: the weights that are multiplied, and two sums of each of their rows.
+extern "C" __global__ void __launch_bounds__(128)
+    ln_linear_gelu_fold(const Bf16* w, const Bf16* gamma, const Bf16* beta, const Bf16* bias,
+                        Bf16* folded, ColumnSums* columns, int k) {
+  fold_row(w, gamma, beta, bias, folded, columns, k);
+}
+
+/// A warp a row.
+extern "C" __global__ void __launch_bounds__(128)
+    ln_linear_gelu_statistics(const Bf16* x, RowScale* rows, int m, int k) {
+  grid_release();
+  const int row = static_cast<int>(blockIdx.x * 4 + threadIdx.x / 32);
+  if (row >= m) return;
+  const RowScale found = statistics_of_row(x + static_cast<long long>(row) * k, k, kEpsilon);
+  if (threadIdx.x % 32 == 0) rows[row] = found;
+}
+
+extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
+    ln_linear_gelu(const ColumnSums* columns, const RowScale* rows, Bf16* y, float* partial,
+                   const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap w_map,
+                   const __grid_constant__ TensorMap y_map, int m, int n, int k, int) {
+  gemm_block<G, Tiles>({m, n, k}, Boxes<G, Side::m>{&x_map}, Boxes<G, Side::n>{&w_map},
+                       Output<Bf16, Transform>{y, n, &y_map, partial, {columns, rows, m}});
+}
+
+/// Last launch, when the sums over K were made in parts.
+extern "C" __global__ void __launch_bounds__(128)
+    ln_linear_gelu_reduce(const ColumnSums* columns, const RowScale* rows, Bf16* y, float* partial,
+                          const __grid_constant__ TensorMap, const __grid_constant__ TensorMap,
+                          const __grid_constant__ TensorMap, int m, int n, int k, int workers) {
+  reduce_block<G>({m, n, k}, Output<Bf16, Transform>{y, n, nullptr, partial, {columns, rows, m}},
+                  workers);
+}

@@ -1,0 +1,7 @@
+// ln_linear_gelu.cu with fp16 for bf16.
+
+#include "common/gemm_wgmma.cuh"
+#include "common/wgmma/row_statistics.cuh"
+
+#define Bf16 F16
+#include "ln_linear_gelu.cu"
