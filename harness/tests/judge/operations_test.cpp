@@ -282,6 +282,19 @@ class Split : public Operation {
   void compute(const OperationCall&, OperationEngine&) const override {}
 };
 
+// A step with `round` keeps its result in 16 bits, so it is off by up to half a unit of its last bit.
+TEST(SpotCheck, AResultOf16BitsMayBeRounded) {
+  HostTensors tensors;
+  OperationCall call = product(tensors, false, false);
+  Operand& out = call.operands["out"];
+  tensors.values(out) = {58, 64, 139.25, 154};
+  EXPECT_THROW(checked("gemm", call, tensors), Failure);
+  out.dtype = DType::bf16;
+  EXPECT_TRUE(checked("gemm", call, tensors));
+  tensors.values(out)[2] = 139 * (1 + 1.1 / 256);
+  EXPECT_THROW(checked("gemm", call, tensors), Failure);
+}
+
 TEST(SpotCheck, AnOperationWithoutARuleIsNotCheckedAndTheNoteSaysSo) {
   HostTensors tensors;
   OperationCall call;

@@ -251,7 +251,7 @@ TEST(LoadKernel, OperandsMayBeLeftOutAndResultsRounded) {
   EXPECT_EQ(std::get<bool>(kernel.reference[1].options.at("tanh")), true);
   // So it is a factor of a product beside another matrix of bf16, which a result in f32 is not.
   EXPECT_EQ(with_reference("  - rms_norm: {x: A, out: normal, round: bf16}\n"
-                           "  - gemm: {a: normal, b: B, transpose_b: true, out: P}\n"
+                           "  - gemm: {a: normal, b: A, transpose_b: true, out: P}\n"
                            "  - sum: {x: P, out: C}\n")
                 .reference.size(),
             3u);
