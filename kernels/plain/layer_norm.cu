@@ -40,7 +40,10 @@ __global__ void layer_norm(const T* x, const T* gamma, const T* beta, T* p) {
 #pragma unroll
   for (int i = 0; i < kChunks; ++i) {
     if ((i * 32 + lane) * 8 >= K) continue;
-    for (int j = 0; j < 8; ++j) squares += (float(kept[i].of[j]) - mean) * (float(kept[i].of[j]) - mean);
+    for (int j = 0; j < 8; ++j) {
+      const float x = float(kept[i].of[j]) - mean;
+      squares += x * x;
+    }
   }
   const float scale = rsqrtf(sum_of_warp(squares) / K + 1e-5f);
 #pragma unroll

@@ -42,9 +42,8 @@ std::vector<Case> cases() {
   const Problem ragged[] = {{{"M", 1000}, {"N", 1096}, {"K", 328}},
                             {{"M", 600}, {"N", 1001}, {"K", 776}},
                             {{"M", 50}, {"N", 2100}, {"K", 1304}}};
-  for (const char* kernel :
-       {"gemm_wgmma", "gemm_wgmma_f16", "gemm_mma", "gemm_mma_f16", "gated_up", "gated_up_f16",
-        "ln_linear_gelu", "ln_linear_gelu_f16"}) {
+  for (const char* kernel : {"gemm_wgmma", "gemm_wgmma_f16", "gemm_mma", "gemm_mma_f16", "gated_up",
+                             "gated_up_f16", "ln_linear_gelu", "ln_linear_gelu_f16"}) {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});

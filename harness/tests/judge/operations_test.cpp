@@ -282,7 +282,7 @@ class Split : public Operation {
   void compute(const OperationCall&, OperationEngine&) const override {}
 };
 
-// A step with `round` keeps its result in 16 bits, so it is off by up to half a unit of its last bit.
+// A step with `round` keeps its result in 16 bits: it is off by up to half a unit of its last bit.
 TEST(SpotCheck, AResultOf16BitsMayBeRounded) {
   HostTensors tensors;
   OperationCall call = product(tensors, false, false);
