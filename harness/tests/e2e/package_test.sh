@@ -30,8 +30,8 @@ sed -i '1i #include <assay/ptx/cvt.cuh>' project/my/vector_add.cu
   fail "a sweep of a kernel elsewhere: exit $?"
 grep -q '2 of 2 trials' output || fail "not every configuration was tried"
 
-(cd "$share/assay" && "$program" list --recordings) >output 2>&1 || fail "a recording is not current"
-grep -q 'gemm.jsonl' output || fail "there is no recording"
+(cd "$share/assay" && "$program" list --recordings) >output 2>&1
+grep -q 'gemm.jsonl .* current' output || fail "the first sweep has no current recording"
 "$program" best --db "$share/assay/results/recorded/nvidia_h200/gemm.jsonl" >output 2>&1 ||
   fail "a recording cannot be read: exit $?"
 for kernel in gemm_wgmma vector_add examples/softmax; do
