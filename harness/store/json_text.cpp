@@ -5,7 +5,31 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
 namespace assay::json_text {
+namespace {
+
+template <class T>
+std::errc convert(std::string_view text, T& into) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+  return end == text.data() + text.size() ? error : std::errc::invalid_argument;
+}
+
+}  // namespace
+
+bool Document::RawNumber(const char* text, rapidjson::SizeType length, bool /*copy*/) {
+  std::uint64_t natural = 0;
+  std::int64_t whole = 0;
+  double real = 0;
+  if (convert({text, length}, natural) == std::errc()) return Uint64(natural);
+  if (convert({text, length}, whole) == std::errc()) return Int64(whole);
+  // Out of range is either too large or too near 0; strtod tells which.
+  if (convert({text, length}, real) != std::errc()) real = std::strtod(text, nullptr);
+  return std::isfinite(real) && Double(real);
+}
 
 const Json* Parser::parse(std::string_view text) {
   document_.reset();
@@ -13,11 +37,15 @@ const Json* Parser::parse(std::string_view text) {
   document_.emplace(&*allocator_);
   rapidjson::MemoryStream bytes(text.data(), text.size());
   rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
-  document_
-      ->ParseStream<rapidjson::kParseFullPrecisionFlag | rapidjson::kParseValidateEncodingFlag>(
-          stream);
+  rapidjson::Reader reader;
+  auto read = [&](rapidjson::Document&) -> bool {
+    return reader
+        .Parse<rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag>(
+            stream, *document_);
+  };
+  document_->Populate(read);
   // A NUL ends what the library reads.
-  if (document_->HasParseError() || stream.Tell() != text.size()) return nullptr;
+  if (reader.HasParseError() || stream.Tell() != text.size()) return nullptr;
   return &*document_;
 }
 

@@ -24,6 +24,15 @@ namespace assay::json_text {
 
 using Json = rapidjson::Value;
 
+/// Reads numbers with the standard library: RapidJSON reads 0e30 as some other number, because its
+/// exact reading counts the leading zero bits of a 0.
+class Document : public rapidjson::Document {
+ public:
+  using rapidjson::Document::Document;
+  /// Called by RapidJSON's reader, with a NUL behind the text. False where the number is too large.
+  bool RawNumber(const char* text, rapidjson::SizeType length, bool copy);
+};
+
 /// Parses one text after another.
 class Parser {
  public:
@@ -34,7 +43,7 @@ class Parser {
  private:
   std::array<char, 1 << 16> memory_;  // enough for an ordinary line
   std::optional<rapidjson::MemoryPoolAllocator<>> allocator_;
-  std::optional<rapidjson::Document> document_;
+  std::optional<Document> document_;
 };
 
 /// What is wrong with a row. The reader of the file adds which row it is.
