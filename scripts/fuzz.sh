@@ -3,6 +3,7 @@
 # recordings, other tuners' files, a compiler's log, messages, machine code. Prints a line for each
 # target.
 # Usage: scripts/fuzz.sh [SECONDS [TARGET...]]    SECONDS for each target: 3600 by default
+#        scripts/fuzz.sh --build-only             the targets and what they begin with, and no more
 #
 # A target fails on a crash, on an exception that its reader is not documented to throw, on an input
 # that takes 5 s or 1 GB. The input is then kept under build-fuzz/findings/, and the exit is 1. Add
@@ -11,8 +12,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+build_only=''
+[ "${1:-}" != --build-only ] || { build_only=yes; shift; }
 seconds=${1:-3600}
-[[ $seconds =~ ^[0-9]+$ ]] || { sed -n '5s/# //p' "$0" >&2; exit 2; }
+[[ $seconds =~ ^[0-9]+$ ]] || { sed -n '5,6s/# //p' "$0" >&2; exit 2; }
 mapfile -t all < <(sed -nE 's/^assay_fuzz\((\w+) .*/\1/p' CMakeLists.txt)
 targets=("${@:2}")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
@@ -49,6 +52,7 @@ for path in results/recorded/*/*.jsonl; do
   { head -n 12 "$path"; grep -m 1 '"rank"' "$path"; } >"$seeds/recording/$name"
   head -n 12 "$path" | gzip >"$seeds/recording/$name.gz"
 done
+[ -z "$build_only" ] || exit 0
 
 run() {
   local target=$1 log=build-fuzz/$1.log failed=0

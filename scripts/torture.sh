@@ -2,11 +2,12 @@
 # Injects faults into sweeps, on the stand-in GPU and without a GPU, and checks after each that no
 # stored trial is lost, measured again or changed; that the same command ends the sweep once the
 # fault is gone; and that the verdicts follow from the stored trials.
-# Usage: scripts/torture.sh [CASES [FIRST]]    200 cases from number 1 by default
+# Usage: scripts/torture.sh [CASES [FIRST [JOBS]]]    200 cases from number 1 by default
 #
-# A case is one sweep with five faults, chosen by the case's number: `scripts/torture.sh 1 17` is
-# case 17 again. Only the moment at which a fault strikes differs from run to run. The folder of a
-# case that fails is kept, and the exit is 1.
+# JOBS cases run at a time, one for each core by default. A case is one sweep with five faults,
+# chosen by the case's number: `scripts/torture.sh 1 17` is case 17 again. Only the moment at which
+# a fault strikes differs from run to run. The folder of a case that fails is kept, and the exit is
+# 1.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 3
 
@@ -18,8 +19,8 @@ usage() { sed -n '5s/# //p' "$0" >&2; exit 2; }
 
 # One case, in a process of its own: `--case NUMBER FOLDER`.
 if [ "${1:-}" != --case ]; then
-  cases=${1:-200} first=${2:-1}
-  [[ $cases =~ ^[0-9]+$ && $first =~ ^[0-9]+$ && $# -le 2 ]] || usage
+  cases=${1:-200} first=${2:-1} jobs=${3:-$(nproc)}
+  [[ "$cases $first $jobs" =~ ^[0-9]+\ [0-9]+\ [0-9]+$ && $# -le 3 ]] || usage
   work=$(mktemp -d)
   # All cases but those that watch the compiler begin with a filled cache of it.
   mkdir "$work/warm"
@@ -27,7 +28,7 @@ if [ "${1:-}" != --case ]; then
     harness/tests/e2e/torture.yaml --kernels kernels --db "$work/warm.db" --device 0 \
     >"$work/output" 2>&1 || { cat "$work/output"; echo "torture: the undisturbed sweep fails" >&2; exit 1; }
   seq "$first" $((first + cases - 1)) |
-    xargs -P "$(nproc)" -I{} "$0" --case {} "$work" >"$work/log"
+    xargs -P "$jobs" -I{} "$0" --case {} "$work" >"$work/log"
   failed=$(grep -c '^FAILED' "$work/log")
   grep '^FAILED' "$work/log"
   awk '$1 == "struck" {n[$2]++} END {for (f in n) {total += n[f]; printf "%-18s %6d\n", f, n[f] | "sort"}
