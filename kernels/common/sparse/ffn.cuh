@@ -1,0 +1,214 @@
+#pragma once
+
+// Y = act(X W1'^T) W2', where W1' and W2' are the rows of the active neurons, as two launches:
+//
+//   up    H[M,Q] = act(X W1'^T): a block has some tokens and some active neurons, and with a
+//         cluster a part of K. The rows of W1 are found by the list of neurons.
+//   down  Y[M,K] = H W2': a block has some tokens and some columns, and goes down the active rows of
+//         W2. It begins with `up` and waits for it only when its ring is full of weights, so that
+//         memory is asked for both weights at once.
+//
+// The lists hold numbers of different neurons. K is a multiple of 8; H's rows are padded to such.
+
+#include "common/ptx/cvt.cuh"
+#include "common/ptx/grid_dependency.cuh"
+#include "common/schedule.cuh"
+#include "common/sparse/add_up.cuh"
+#include "common/sparse/multiply.cuh"
+#include "common/sparse/rows.cuh"
+
+/// The tunables of the first product.
+template <int kNumProducts>
+struct UpTunables {
+  static constexpr int kTokens = UP_M;
+  static constexpr int kColumns = UP_N;
+  static constexpr int kProducts = kNumProducts;
+  static constexpr int kSlice = UP_K;
+  static constexpr int kStages = UP_STAGES;
+  static constexpr int kWarps = WARPS;
+  static constexpr int kCluster = UP_CLUSTER;
+};
+
+/// Those of the second.
+struct DownTunables {
+  static constexpr int kTokens = DOWN_M;
+  static constexpr int kColumns = DOWN_N;
+  static constexpr int kProducts = 1;
+  static constexpr int kSlice = DOWN_Q;
+  static constexpr int kStages = DOWN_STAGES;
+  static constexpr int kWarps = WARPS;
+  static constexpr int kCluster = DOWN_CLUSTER;
+};
+
+__device__ __forceinline__ float to_float(Bf16 x) {
+  return __uint_as_float(static_cast<unsigned>(x.bits) << 16);
+}
+__device__ __forceinline__ float to_float(F16 x) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(x.bits));
+  return value;
+}
+
+/// The width of a row of H.
+__device__ __forceinline__ int hidden_pitch(int active) { return cdiv(active, 8) * 8; }
+
+/// A block's place: its tile, and which part of the sum's length it has. Blocks that share weights
+/// are neighbours.
+template <typename Shape>
+struct BlockPlace {
+  int part = static_cast<int>(blockIdx.x) % Shape::kCluster;
+  int first_token;
+  int first_column;
+
+  __device__ __forceinline__ explicit BlockPlace(int tokens) {
+    const int tile = static_cast<int>(blockIdx.x) / Shape::kCluster;
+    const int tiles = cdiv(tokens, Shape::kTokens);
+    first_token = tile % tiles * Shape::kTokens;
+    first_column = tile / tiles * Shape::kColumns;
+  }
+  /// The number of the tile's token `row`, or -1 past the last.
+  __device__ __forceinline__ int token(int row, int tokens) const {
+    return first_token + row < tokens ? first_token + row : -1;
+  }
+};
+
+/// Writes a quad of outputs: rows below `rows`, and columns below `columns`, which is even.
+template <typename Element>
+__device__ __forceinline__ void store_quad(Element* out, long long pitch, int row, int column,
+                                           int rows, int columns, const float (&four)[4]) {
+  if (column >= columns) return;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    if (row + half * 8 >= rows) return;
+    *reinterpret_cast<unsigned*>(out + (row + half * 8) * pitch + column) =
+        pack(Element{}, four[half * 2], four[half * 2 + 1]);
+  }
+}
+
+/// `Activation::of(sums)` makes one element of H of its products' sums. `weights` [kProducts * f, k]
+/// has the rows of one product and then those of the next. `bias` [f] is added to the first; null:
+/// there is none.
+template <typename Activation, typename Element>
+__device__ __forceinline__ void up_block(const Element* x, const Element* weights,
+                                         const Element* bias, const ActiveNeurons& neurons,
+                                         Element* h, int m, int f, int k) {
+  using Shape = TileShape<UpTunables<Activation::kProducts>>;
+  extern __shared__ __align__(128) unsigned char smem[];
+  grid_release();
+
+  const BlockPlace<Shape> place(m);
+  constexpr int kBarrierAt = Shape::kRingBytes + Shape::kReceivedBytes;
+  const TileAdder<Shape> adder = {smem + Shape::kRingBytes, shared_address(smem + kBarrierAt),
+                                  place.part};
+  float* biases = reinterpret_cast<float*>(smem + kBarrierAt + 16);
+  adder.set_up();
+
+  constexpr int kChunks = Shape::kSlice / 8;
+  const RowsAlong<Element, Shape::kTokens, kChunks, Shape::kThreads> tokens(
+      x, k, k, [&](int row) { return place.token(row, m); });
+  const SliceRange slices = slices_of(place.part, Shape::kCluster, cdiv(k, Shape::kSlice));
+  const unsigned ring = shared_address(smem);
+#pragma unroll
+  for (int s = 0; s < Shape::kStages; ++s) {
+    if (s < slices.count) tokens.copy(ring + s * Shape::kStageBytes, slices.first + s);
+  }
+  const RowsAlong<Element, Shape::kProducts * Shape::kColumns, kChunks, Shape::kThreads> rows(
+      weights, k, k, [&](int row) {
+        const int neuron = neurons[place.first_column + row % Shape::kColumns];
+        return neuron < 0 ? -1 : row / Shape::kColumns * f + neuron;
+      });
+#pragma unroll
+  for (int s = 0; s < Shape::kStages; ++s) {
+    if (s < slices.count) {
+      rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, slices.first + s);
+    }
+    cp_async_commit();
+  }
+  if (bias != nullptr && threadIdx.x < Shape::kColumns) {
+    const int neuron = neurons[place.first_column + static_cast<int>(threadIdx.x)];
+    biases[threadIdx.x] = neuron < 0 ? 0.0f : to_float(bias[neuron]);
+  }
+
+  const WarpShare<Shape> warp(static_cast<int>(threadIdx.x));
+  TileSums<Shape> sums = {};
+  add_slices<Shape, Weights::columns_as_rows, Element>(
+      sums, warp, ring, slices.count, [&](unsigned stage, int slice) {
+        tokens.copy(stage, slices.first + slice);
+        rows.copy(stage + Shape::kTokenBytes, slices.first + slice);
+      });
+  adder.send(sums, warp);
+  __syncthreads();  // the biases are there
+  const int pitch = hidden_pitch(neurons.count);
+  const int columns = smaller(place.first_column + Shape::kColumns, pitch);
+  adder.add_up([&](const QuadPlace& at, Quad (&quad)[Shape::kProducts]) {
+    float out[4];
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      float of_products[Shape::kProducts];
+#pragma unroll
+      for (int p = 0; p < Shape::kProducts; ++p) of_products[p] = quad[p].lane[e];
+      if (bias != nullptr && at.column < Shape::kColumns) {
+        of_products[0] += biases[at.column + e % 2];
+      }
+      out[e] = Activation::of(of_products);
+    }
+    store_quad(h, pitch, place.first_token + at.row, place.first_column + at.column,
+               smaller(m, place.first_token + Shape::kTokens), columns, out);
+  });
+}
+
+/// `weights` [.., k]: the active rows are added up, each times its column of `h`.
+template <typename Element>
+__device__ __forceinline__ void down_block(const Element* h, const Element* weights,
+                                           const ActiveNeurons& neurons, Element* y, int m, int k) {
+  using Shape = TileShape<DownTunables>;
+  extern __shared__ __align__(128) unsigned char smem[];
+
+  const BlockPlace<Shape> place(m);
+  const TileAdder<Shape> adder = {
+      smem + Shape::kRingBytes,
+      shared_address(smem + Shape::kRingBytes + Shape::kReceivedBytes), place.part};
+  adder.set_up();
+
+  using Rows = RowsDown<Element, Shape::kSlice, Shape::kColumns / 8, Shape::kThreads>;
+  const Rows rows(neurons, weights, place.first_column, k);
+  const SliceRange slices =
+      slices_of(place.part, Shape::kCluster, cdiv(neurons.count, Shape::kSlice));
+  const unsigned ring = shared_address(smem);
+  typename Rows::Numbers numbers[Shape::kStages];  // all are asked for before the first is needed
+#pragma unroll
+  for (int s = 0; s < Shape::kStages; ++s) rows.look_up(numbers[s], slices.first + s);
+#pragma unroll
+  for (int s = 0; s < Shape::kStages; ++s) {
+    if (s < slices.count) {
+      rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, numbers[s]);
+    }
+  }
+  typename Rows::Numbers& next = numbers[0];
+  rows.look_up(next, slices.first + Shape::kStages);
+
+  const int pitch = hidden_pitch(neurons.count);
+  const RowsAlong<Element, Shape::kTokens, Shape::kSlice / 8, Shape::kThreads> tokens(
+      h, pitch, neurons.count, [&](int row) { return place.token(row, m); });
+  grid_wait();
+#pragma unroll
+  for (int s = 0; s < Shape::kStages; ++s) {
+    if (s < slices.count) tokens.copy(ring + s * Shape::kStageBytes, slices.first + s);
+    cp_async_commit();
+  }
+
+  const WarpShare<Shape> warp(static_cast<int>(threadIdx.x));
+  TileSums<Shape> sums = {};
+  add_slices<Shape, Weights::sums_as_rows, Element>(
+      sums, warp, ring, slices.count, [&](unsigned stage, int slice) {
+        tokens.copy(stage, slices.first + slice);
+        rows.copy(stage + Shape::kTokenBytes, next);
+        rows.look_up(next, slices.first + slice + 1);
+      });
+  adder.send(sums, warp);
+  const int columns = smaller(place.first_column + Shape::kColumns, k);
+  adder.add_up([&](const QuadPlace& at, const Quad (&quad)[1]) {
+    store_quad(y, k, place.first_token + at.row, place.first_column + at.column,
+               smaller(m, place.first_token + Shape::kTokens), columns, quad[0].lane);
+  });
+}

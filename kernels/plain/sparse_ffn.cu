@@ -1,0 +1,95 @@
+// What stands around the sparse FFNs: biases that make the same neurons active that a list names,
+// and the plain ways to compute the same. F and K are macros, K and `padded` multiples of 8.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+using bf16 = __nv_bfloat16;
+using f16 = __half;
+
+template <typename T>
+struct alignas(16) Eight {
+  T of[8];
+};
+
+/// Neuron `at` of the active ones; the list names blocks of neurons.
+__device__ int neuron(const int* index, int at, int block) {
+  return index[at / block] * block + at % block;
+}
+
+__device__ float standard_normal(unsigned long long seed, int at) {
+  unsigned long long bits = seed + at * 0x9E3779B97F4A7C15ull;
+  bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9ull;
+  bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBull;
+  bits ^= bits >> 31;
+  const float radius = sqrtf(-2 * logf(((bits & 0xFFFFFF) + 1) * 0x1p-24f));
+  return radius * cospif((bits >> 40) * 0x1p-23f);
+}
+
+/// Biases of the first F of `size` pre-activations, by one block: normal numbers where a neuron is
+/// active, if `noise`, and elsewhere one so low that ReLU and SiLU make 0 of it. With these a dense
+/// FFN computes what a sparse one does. The other biases are 0.
+template <typename T>
+__device__ void close_all_but(T* bias, const int* index, int active, int block, int size,
+                              bool noise, unsigned long long seed) {
+  for (int i = threadIdx.x; i < size; i += blockDim.x) bias[i] = i < F ? T(-1e4f) : T(0.0f);
+  __syncthreads();
+  for (int at = threadIdx.x; at < active; at += blockDim.x) {
+    bias[neuron(index, at, block)] = noise ? T(0.5f * standard_normal(seed, at)) : T(0.0f);
+  }
+}
+
+template <typename T>
+__global__ void biases(T* bias, const int* index, int active, int block, unsigned long long seed) {
+  close_all_but(bias, index, active, block, F, true, seed);
+}
+
+template <typename T>
+__global__ void gate_biases(T* bias, const int* index, int active, int block) {
+  close_all_but(bias, index, active, block, 2 * F, false, 0);
+}
+
+template <typename T>
+__device__ void copy_row(const T* from, T* to, bool there) {
+  for (int at = threadIdx.x * 8; at < K; at += blockDim.x * 8) {
+    *(Eight<T>*)(to + at) = there ? *(const Eight<T>*)(from + at) : Eight<T>{};
+  }
+}
+
+/// A block a row: the active rows of both weights, and zeros up to a multiple of 8 rows.
+template <typename T>
+__global__ void copy_active(const T* w1, const T* w2, const T* b1, const int* index, T* a1, T* a2,
+                            T* c1, int active, int block) {
+  const int at = blockIdx.x;
+  const bool there = at < active;
+  const long long from = there ? neuron(index, at, block) : 0;
+  copy_row(w1 + from * K, a1 + (long long)at * K, there);
+  copy_row(w2 + from * K, a2 + (long long)at * K, there);
+  if (threadIdx.x == 0) c1[at] = there ? b1[from] : T(0.0f);
+}
+
+/// The same with two first weights: w1[2F,K], a1[2 gridDim.x,K].
+template <typename T>
+__global__ void copy_active_gated(const T* w1, const T* w2, const int* index, T* a1, T* a2,
+                                  int active, int block) {
+  const int at = blockIdx.x;
+  const bool there = at < active;
+  const long long from = there ? neuron(index, at, block) : 0;
+  copy_row(w1 + from * K, a1 + (long long)at * K, there);
+  copy_row(w1 + (F + from) * K, a1 + (long long)(gridDim.x + at) * K, there);
+  copy_row(w2 + from * K, a2 + (long long)at * K, there);
+}
+
+/// h[i, j] = silu(p[i, j]) * p[i, width + j]; blockIdx.y is i.
+template <typename T>
+__global__ void gate(const T* p, T* h, int width) {
+  const int at = (blockIdx.x * blockDim.x + threadIdx.x) * 8;
+  if (at >= width) return;
+  const T* from = p + (long long)blockIdx.y * 2 * width + at;
+  const auto gates = *(const Eight<T>*)from, ups = *(const Eight<T>*)(from + width);
+  Eight<T> out;
+  for (int i = 0; i < 8; ++i) {
+    const float g = gates.of[i];
+    out.of[i] = T(g / (1 + __expf(-g)) * float(ups.of[i]));
+  }
+  *(Eight<T>*)(h + (long long)blockIdx.y * width + at) = out;
+}
