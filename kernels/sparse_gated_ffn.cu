@@ -1,6 +1,6 @@
 // Y[M,K] = (silu(X Wg'^T) * (X Wu'^T)) W2' with the rows of the active neurons only. W1[2F,K] has
-// the rows of Wg and then those of Wu. 16-bit in and out, fp32 sums, by mma.sync (sm_90 for clusters
-// and early launches).
+// the rows of Wg and then those of Wu. 16-bit in and out, fp32 sums, by mma.sync (sm_90 for
+// clusters and early launches).
 
 #include "common/sparse/ffn.cuh"
 #include "common/wgmma/transform.cuh"

@@ -61,14 +61,13 @@ void load_matrices(Matrices& to, const Stage& stage, const Address& address_of_l
 template <typename Config>
 class SparseProduct : public testing::Test {};
 
-using Tiles =
-    testing::Types<Tile<1, 4, 1, 256, 8, 1, kUp>, Tile<2, 8, 2, 256, 8, 1, kUp>,
-                   Tile<16, 16, 1, 128, 4, 4, kUp>, Tile<16, 4, 2, 512, 8, 1, kUp>,
-                   Tile<8, 64, 2, 128, 8, 4, kUp>, Tile<64, 32, 1, 64, 8, 8, kUp>,
-                   Tile<128, 64, 2, 64, 8, 2, kUp>, Tile<128, 128, 1, 64, 8, 1, kUp>,
-                   Tile<1, 16, 1, 128, 8, 1, kDown>, Tile<16, 32, 1, 128, 8, 1, kDown>,
-                   Tile<4, 64, 1, 64, 4, 2, kDown>, Tile<32, 128, 1, 32, 4, 4, kDown>,
-                   Tile<64, 64, 1, 64, 8, 1, kDown>, Tile<128, 128, 1, 32, 8, 2, kDown>>;
+using Tiles = testing::Types<Tile<1, 4, 1, 256, 8, 1, kUp>, Tile<2, 8, 2, 256, 8, 1, kUp>,
+                             Tile<16, 16, 1, 128, 4, 4, kUp>, Tile<16, 4, 2, 512, 8, 1, kUp>,
+                             Tile<8, 64, 2, 128, 8, 4, kUp>, Tile<64, 32, 1, 64, 8, 8, kUp>,
+                             Tile<128, 64, 2, 64, 8, 2, kUp>, Tile<128, 128, 1, 64, 8, 1, kUp>,
+                             Tile<1, 16, 1, 128, 8, 1, kDown>, Tile<16, 32, 1, 128, 8, 1, kDown>,
+                             Tile<4, 64, 1, 64, 4, 2, kDown>, Tile<32, 128, 1, 32, 4, 4, kDown>,
+                             Tile<64, 64, 1, 64, 8, 1, kDown>, Tile<128, 128, 1, 32, 8, 2, kDown>>;
 TYPED_TEST_SUITE(SparseProduct, Tiles, );
 
 TYPED_TEST(SparseProduct, OfATileIsThatOfItsRows) {
@@ -82,16 +81,16 @@ TYPED_TEST(SparseProduct, OfATileIsThatOfItsRows) {
   copy_slice<Shape::kTokens, Shape::kSlice, Shape::kThreads>(stage, 0, token);
   if constexpr (kRowsAreColumns) {
     copy_slice<Shape::kProducts * Shape::kColumns, Shape::kSlice, Shape::kThreads>(
-        stage, Shape::kTokenBytes, [&](int row, int k) {
-          return weight(row / Shape::kColumns, row % Shape::kColumns, k);
-        });
+        stage, Shape::kTokenBytes,
+        [&](int row, int k) { return weight(row / Shape::kColumns, row % Shape::kColumns, k); });
   } else {
     copy_slice<Shape::kSlice, Shape::kColumns, Shape::kThreads>(
         stage, Shape::kTokenBytes, [&](int k, int column) { return weight(0, column, k); });
   }
 
   // [product][row][column] of the whole tile, and how many warps have added to each.
-  std::vector<double> sums(static_cast<std::size_t>(Shape::kProducts * Shape::kTileM * Shape::kTileN));
+  std::vector<double> sums(
+      static_cast<std::size_t>(Shape::kProducts * Shape::kTileM * Shape::kTileN));
   std::vector<int> parts(sums.size());
   for (int warp = 0; warp < Shape::kWarps; ++warp) {
     const WarpShare<Shape> share(warp * 32);
@@ -105,9 +104,8 @@ TYPED_TEST(SparseProduct, OfATileIsThatOfItsRows) {
           for (int step = 0; step < Shape::kSteps; ++step) {
             Matrices a, b;
             load_matrices(a, stage, [&](int lane) { return addresses(lane).tokens(i, step); });
-            load_matrices(b, stage, [&](int lane) {
-              return addresses(lane).weights(product, j / 2, step);
-            });
+            load_matrices(b, stage,
+                          [&](int lane) { return addresses(lane).weights(product, j / 2, step); });
             for (int row = 0; row < 16; ++row) {
               for (int column = 0; column < 8; ++column) {
                 for (int k = 0; k < 16; ++k) {
@@ -143,8 +141,8 @@ TYPED_TEST(SparseProduct, OfATileIsThatOfItsRows) {
         for (int k = 0; k < Shape::kSlice; ++k) {
           expected += token(row, k) * weight(product, column, k);
         }
-        const auto at = static_cast<std::size_t>(
-            (product * Shape::kTileM + row) * Shape::kTileN + column);
+        const auto at =
+            static_cast<std::size_t>((product * Shape::kTileM + row) * Shape::kTileN + column);
         ASSERT_EQ(sums[at], expected) << "row " << row << ", column " << column;
         ASSERT_EQ(parts[at], Shape::kWarpsK);
       }

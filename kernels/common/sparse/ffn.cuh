@@ -4,7 +4,8 @@
 //
 //   up    H[M,Q] = act(X W1'^T): a block has some tokens and some active neurons, and with a
 //         cluster a part of K. The rows of W1 are found by the list of neurons.
-//   down  Y[M,K] = H W2': a block has some tokens and some columns, and goes down the active rows of
+//   down  Y[M,K] = H W2': a block has some tokens and some columns, and goes down the active rows
+//   of
 //         W2. It begins with `up` and waits for it only when its ring is full of weights, so that
 //         memory is asked for both weights at once.
 //
@@ -85,9 +86,9 @@ __device__ __forceinline__ void store_quad(Element* out, long long pitch, int ro
   }
 }
 
-/// `Activation::of(sums)` makes one element of H of its products' sums. `weights` [kProducts * f, k]
-/// has the rows of one product and then those of the next. `bias` [f] is added to the first; null:
-/// there is none.
+/// `Activation::of(sums)` makes one element of H of its products' sums. `weights` [kProducts * f,
+/// k] has the rows of one product and then those of the next. `bias` [f] is added to the first;
+/// null: there is none.
 template <typename Activation, typename Element>
 __device__ __forceinline__ void up_block(const Element* x, const Element* weights,
                                          const Element* bias, const ActiveNeurons& neurons,
@@ -140,7 +141,7 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
   __syncthreads();  // the biases are there
   const int pitch = hidden_pitch(neurons.count);
   const int columns = smaller(place.first_column + Shape::kColumns, pitch);
-  adder.add_up([&](const QuadPlace& at, Quad (&quad)[Shape::kProducts]) {
+  adder.add_up([&](const QuadPlace& at, Quad(&quad)[Shape::kProducts]) {
     float out[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
@@ -165,9 +166,9 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
   extern __shared__ __align__(128) unsigned char smem[];
 
   const BlockPlace<Shape> place(m);
-  const TileAdder<Shape> adder = {
-      smem + Shape::kRingBytes,
-      shared_address(smem + Shape::kRingBytes + Shape::kReceivedBytes), place.part};
+  const TileAdder<Shape> adder = {smem + Shape::kRingBytes,
+                                  shared_address(smem + Shape::kRingBytes + Shape::kReceivedBytes),
+                                  place.part};
   adder.set_up();
 
   using Rows = RowsDown<Element, Shape::kSlice, Shape::kColumns / 8, Shape::kThreads>;
@@ -199,15 +200,15 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
 
   const WarpShare<Shape> warp(static_cast<int>(threadIdx.x));
   TileSums<Shape> sums = {};
-  add_slices<Shape, Weights::sums_as_rows, Element>(
-      sums, warp, ring, slices.count, [&](unsigned stage, int slice) {
-        tokens.copy(stage, slices.first + slice);
-        rows.copy(stage + Shape::kTokenBytes, next);
-        rows.look_up(next, slices.first + slice + 1);
-      });
+  add_slices<Shape, Weights::sums_as_rows, Element>(sums, warp, ring, slices.count,
+                                                    [&](unsigned stage, int slice) {
+                                                      tokens.copy(stage, slices.first + slice);
+                                                      rows.copy(stage + Shape::kTokenBytes, next);
+                                                      rows.look_up(next, slices.first + slice + 1);
+                                                    });
   adder.send(sums, warp);
   const int columns = smaller(place.first_column + Shape::kColumns, k);
-  adder.add_up([&](const QuadPlace& at, const Quad (&quad)[1]) {
+  adder.add_up([&](const QuadPlace& at, const Quad(&quad)[1]) {
     store_quad(y, k, place.first_token + at.row, place.first_column + at.column,
                smaller(m, place.first_token + Shape::kTokens), columns, quad[0].lane);
   });

@@ -19,8 +19,7 @@ struct TileShape : Config {
   static constexpr int kTileN = larger(Config::kColumns, 8);
   static constexpr int kWarpN = kTileN % 32 == 0 ? 32 : smaller(kTileN, 16);
   static constexpr int kWarpsN = kTileN / kWarpN;
-  static constexpr int kWarpM =
-      kTileM * kWarpsN <= 32 * Config::kWarps ? smaller(kTileM, 32) : 64;
+  static constexpr int kWarpM = kTileM * kWarpsN <= 32 * Config::kWarps ? smaller(kTileM, 32) : 64;
   static constexpr int kWarpsM = kTileM / kWarpM;
   static constexpr int kTileWarps = kWarpsM * kWarpsN;
   static constexpr int kWarpsK = Config::kWarps / kTileWarps;
@@ -116,8 +115,7 @@ struct SliceAddresses {
         row = product * Shape::kColumns + (warp.n + lane % 8 + lane / 16 * 8) % Shape::kColumns;
         chunk = first_step * 2 + lane / 8 % 2;
       }
-      weight_row[product] =
-          Shape::kTokenBytes + static_cast<unsigned>(row * kWeightChunks) * 16;
+      weight_row[product] = Shape::kTokenBytes + static_cast<unsigned>(row * kWeightChunks) * 16;
       weight_chunk[product] = static_cast<unsigned>(swizzled<kWeightChunks>(row, chunk)) * 16;
     }
   }
