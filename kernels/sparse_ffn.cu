@@ -7,13 +7,6 @@ using bf16 = Bf16;
 using f16 = F16;
 using Element = ELEMENT_TYPE;
 
-struct Relu {
-  static constexpr int kProducts = 1;
-  static __device__ __forceinline__ float of(const float (&sums)[1]) {
-    return fmaxf(sums[0], 0.0f);
-  }
-};
-
 extern "C" __global__ void __launch_bounds__(WARPS * 32)
     sparse_ffn(const Element* x, const Element* w1, const Element* b1, const int* index, Element* h,
                int m, int f, int k, int active, int block) {

@@ -48,6 +48,18 @@ __global__ void gate_biases(T* bias, const int* index, int active, int block) {
   close_all_but(bias, index, active, block, 2 * F, false, 0);
 }
 
+/// The biases of the neurons with the highest scores, the first of equal ones; the others close.
+template <typename T>
+__global__ void biases_of_chosen(const float* scores, const T* bias, T* closing, int active) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= F) return;
+  int ahead = 0;
+  for (int i = 0; i < F; ++i) {
+    ahead += scores[i] > scores[at] || (scores[i] == scores[at] && i < at);
+  }
+  closing[at] = ahead < active ? bias[at] : T(-1e4f);
+}
+
 template <typename T>
 __device__ void copy_row(const T* from, T* to, bool there) {
   for (int at = threadIdx.x * 8; at < K; at += blockDim.x * 8) {

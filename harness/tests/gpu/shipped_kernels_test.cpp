@@ -57,6 +57,9 @@ std::vector<Case> cases() {
        {"sparse_ffn", "sparse_ffn_f16", "sparse_gated_ffn", "sparse_gated_ffn_f16"}) {
     for (const Problem& problem : sparse) cases.push_back({kernel, problem});
   }
+  for (const char* kernel : {"sparse_ffn_chosen", "sparse_ffn_chosen_f16"}) {
+    cases.push_back({kernel, {{"M", 19}, {"F", 5003}, {"K", 456}, {"density", 0.131}}});
+  }
   return cases;
 }
 

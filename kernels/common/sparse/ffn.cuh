@@ -50,6 +50,13 @@ __device__ __forceinline__ float to_float(F16 x) {
   return value;
 }
 
+struct Relu {
+  static constexpr int kProducts = 1;
+  static __device__ __forceinline__ float of(const float (&sums)[1]) {
+    return fmaxf(sums[0], 0.0f);
+  }
+};
+
 /// The width of a row of H.
 __device__ __forceinline__ int hidden_pitch(int active) { return cdiv(active, 8) * 8; }
 
@@ -64,8 +71,9 @@ struct BlockPlace {
   __device__ __forceinline__ explicit BlockPlace(int tokens) {
     const int tile = static_cast<int>(blockIdx.x) / Shape::kCluster;
     const int tiles = cdiv(tokens, Shape::kTokens);
-    first_token = tile % tiles * Shape::kTokens;
-    first_column = tile / tiles * Shape::kColumns;
+    const int column = tiles == 1 ? tile : tile / tiles;
+    first_token = (tile - column * tiles) * Shape::kTokens;
+    first_column = column * Shape::kColumns;
   }
   /// The number of the tile's token `row`, or -1 past the last.
   __device__ __forceinline__ int token(int row, int tokens) const {
@@ -86,23 +94,25 @@ __device__ __forceinline__ void store_quad(Element* out, long long pitch, int ro
   }
 }
 
+/// Whether the list of neurons is there from the start, or is made by the launch ahead.
+enum class List { given, made };
+
 /// `Activation::of(sums)` makes one element of H of its products' sums. `weights` [kProducts * f,
 /// k] has the rows of one product and then those of the next. `bias` [f] is added to the first;
 /// null: there is none.
-template <typename Activation, typename Element>
+template <typename Activation, List kList = List::given, typename Element>
 __device__ __forceinline__ void up_block(const Element* x, const Element* weights,
                                          const Element* bias, const ActiveNeurons& neurons,
                                          Element* h, int m, int f, int k) {
   using Shape = TileShape<UpTunables<Activation::kProducts>>;
   extern __shared__ __align__(128) unsigned char smem[];
-  grid_release();
+  if constexpr (kList == List::given) grid_release();
 
   const BlockPlace<Shape> place(m);
   constexpr int kBarrierAt = Shape::kRingBytes + Shape::kReceivedBytes;
   const TileAdder<Shape> adder = {smem + Shape::kRingBytes, shared_address(smem + kBarrierAt),
                                   place.part};
   float* biases = reinterpret_cast<float*>(smem + kBarrierAt + 16);
-  adder.set_up();
 
   constexpr int kChunks = Shape::kSlice / 8;
   const RowsAlong<Element, Shape::kTokens, kChunks, Shape::kThreads> tokens(
@@ -112,6 +122,10 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
 #pragma unroll
   for (int s = 0; s < Shape::kStages; ++s) {
     if (s < slices.count) tokens.copy(ring + s * Shape::kStageBytes, slices.first + s);
+  }
+  if constexpr (kList == List::made) {
+    grid_wait();
+    grid_release();  // not earlier: the launch behind reads the list, too
   }
   const RowsAlong<Element, Shape::kProducts * Shape::kColumns, kChunks, Shape::kThreads> rows(
       weights, k, k, [&](int row) {
@@ -125,6 +139,7 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
     }
     cp_async_commit();
   }
+  adder.set_up();
   if (bias != nullptr && threadIdx.x < Shape::kColumns) {
     const int neuron = neurons[place.first_column + static_cast<int>(threadIdx.x)];
     biases[threadIdx.x] = neuron < 0 ? 0.0f : to_float(bias[neuron]);
@@ -169,7 +184,6 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
   const TileAdder<Shape> adder = {smem + Shape::kRingBytes,
                                   shared_address(smem + Shape::kRingBytes + Shape::kReceivedBytes),
                                   place.part};
-  adder.set_up();
 
   using Rows = RowsDown<Element, Shape::kSlice, Shape::kColumns / 8, Shape::kThreads>;
   const Rows rows(neurons, weights, place.first_column, k);
@@ -191,6 +205,7 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
   const int pitch = hidden_pitch(neurons.count);
   const RowsAlong<Element, Shape::kTokens, Shape::kSlice / 8, Shape::kThreads> tokens(
       h, pitch, neurons.count, [&](int row) { return place.token(row, m); });
+  adder.set_up();
   grid_wait();
 #pragma unroll
   for (int s = 0; s < Shape::kStages; ++s) {

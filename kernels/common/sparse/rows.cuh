@@ -19,7 +19,7 @@ struct ActiveNeurons {
   /// The number of active neuron `at`, or -1 past the last.
   __device__ __forceinline__ int operator[](int at) const {
     if (at >= count) return -1;
-    return (__ldg(list + (at >> shift)) << shift) + (at & ((1 << shift) - 1));
+    return (list[at >> shift] << shift) + (at & ((1 << shift) - 1));
   }
 };
 
