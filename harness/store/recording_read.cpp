@@ -11,6 +11,7 @@
 #include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/stats.h"
+#include "ranking/claims.h"
 #include "store/gzip.h"
 #include "store/json_text.h"
 #include "store/store.h"
@@ -157,6 +158,13 @@ double median_of_known(std::vector<double> clocks_mhz) {
   return clocks_mhz.empty() ? 0 : median(clocks_mhz);
 }
 
+/// What a line says of its samples must follow from them: whoever reads it cannot look at each.
+template <class Claim>
+Claim supported(Claim claim) {
+  if (const std::string wrong = contradiction(claim); !wrong.empty()) throw Damage(wrong);
+  return claim;
+}
+
 Timing read_timing(const Json& line) {
   Timing timing;
   timing.samples_ns = read_runtimes(object_member(line, "times"));
@@ -183,7 +191,7 @@ Timing read_timing(const Json& line) {
       timing.median_ns = nanoseconds(number_or_zero(measurement, "value"));
     }
   }
-  return timing;
+  return supported(std::move(timing));
 }
 
 // Those beside the time.
@@ -452,7 +460,7 @@ class Reader {
       rank.noise = NoiseFloor{text(json, "kernel"), text(json, "config"), read_runtimes(json),
                               read_ratio(json, "ratio")};
     }
-    return rank;
+    return supported(std::move(rank));
   }
 
   std::filesystem::path path_;

@@ -117,6 +117,7 @@ class Candidates {
     }
   }
   std::string hash() const { return set_.hash(); }
+  std::size_t size() const { return set_.size(); }
   /// Whether those that the verdict puts first are candidates. A file that somebody wrote by hand
   /// may say otherwise.
   bool have_best_of(const RankRecord& rank) const {
@@ -183,6 +184,7 @@ Results Store::Impl::results(const Filter& filter) {
     if (hash.empty() || asked == candidates.end() || asked->second.hash() != hash) continue;
     read_entries(database, dimensions, head);
     if (!asked->second.have_best_of(head.row.record)) continue;
+    head.row.record.identity.num_candidates = static_cast<std::int64_t>(asked->second.size());
     newest.insert_or_assign({question, head.row.record.objective}, std::move(head));
   }
   std::vector<RankHead*> in_order;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "ranking/candidate_set.h"
+#include "ranking/ranking.h"
 #include "store/json_text.h"
 #include "store/store_fixture.h"
 
@@ -19,6 +20,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// With the digits that a recording keeps.
+Interval as_kept(const Interval& ratio) {
+  const auto kept = [](double value) { return std::stod(fmt::format("{:.6g}", value)); };
+  return {kept(ratio.value), kept(ratio.low), kept(ratio.high)};
+}
 
 Recording sample_recording() {
   Recording recording;
@@ -51,19 +58,28 @@ Recording sample_recording() {
                                  "2026-11-21T10:00:00Z", "13.1.0.3", "contract"});
   recording.baselines.back().timing.num_throttled = 1;
   recording.baselines.back().timing.roofline_ns = 3.5;
-  RankEntry winner{
-      "gemm", to_text(key.config), {5.1, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
-  winner.clocks_mhz = {1980, 0, 1755};
-  winner.cycles_ratio_to_best = {1, 1, 1};
+  TimedEntry winner{{"gemm", to_text(key.config), {5.1, 6, 7}}};
+  winner.clocks_mhz = {1980, 1965, 1755};
   winner.energy_j = 0.00312;
-  winner.roofline_ns = 4.5;
-  RankEntry slow{"gemm", "BLOCK=4", {9}, 9, {1.5, 0, kInfinity}, {}, false, false, ""};
+  TimedEntry baseline{{"", "cublaslt", {8, 9, 10}}};
+  baseline.energy_j = 0.01;
+  TimedEntry slow{{"gemm", "BLOCK=4", {9}}};
   slow.eliminated = true;
-  slow.cycles_ratio_to_best = {1.4, 0, kInfinity};
-  RankEntry loser{"gemm", "BLOCK=2", {}, 0, {1.25, 0, kInfinity}, {}, false, false, "unwritten"};
-  recording.ranks.push_back(
-      {"gemm_bf16", key.problem, key.protocol, 3, {winner, slow, loser}, "2026-11-21T11:00:00Z"});
-  recording.ranks.back().noise = NoiseFloor{"gemm", "BLOCK=1", {5.2, 6, 7}, {1.001, 0, kInfinity}};
+  slow.clocks_mhz = {1980};
+  TimedEntry loser{{"gemm", "BLOCK=2", {}}};
+  loser.failure = "unwritten";
+  const std::vector<double> again_ns{5.2, 6, 7};
+  RankRecord judged{"gemm_bf16", key.problem, key.protocol, 3, {}, "2026-11-21T11:00:00Z"};
+  judged.noise = NoiseFloor{"gemm", winner.config, again_ns,
+                            as_kept(paired_ratio(again_ns, winner.samples_ns))};
+  judged.entries = rank_entries({winner, baseline, slow, loser}, judged.noise->margin_ratio());
+  for (RankEntry& entry : judged.entries) {
+    entry.ratio_to_best = as_kept(entry.ratio_to_best);
+    entry.speedup_over_baseline = as_kept(entry.speedup_over_baseline);
+    entry.cycles_ratio_to_best = as_kept(entry.cycles_ratio_to_best);
+  }
+  judged.entries[0].roofline_ns = 4.5;
+  recording.ranks.push_back(judged);
   CandidateSet candidates;
   for (const TrialRecord& trial : recording.trials) candidates.add(trial);
   RankRecord& rank = recording.ranks.back();
@@ -128,6 +144,7 @@ TEST(Recording, KeepsTenthsOfANanosecond) {
     }
   }
   const std::vector<double> exact = timing.samples_ns;
+  timing = timing_of(exact);
   TempFolder folder;
   const Recording once = read_text(folder, written(recording));
   const auto& samples = once.trials[0].outcome.timing->samples_ns;
@@ -136,6 +153,48 @@ TEST(Recording, KeepsTenthsOfANanosecond) {
     EXPECT_EQ(samples[i], std::round(exact[i] * 10) / 10);
   }
   EXPECT_EQ(written(once), written(recording)) << "rounding again changes nothing";
+}
+
+// A verdict of which nine times the speed was claimed was believed, whatever its samples said.
+TEST(Recording, AClaimThatTheSamplesContradictIsRefused) {
+  const std::string good = written(sample_recording());
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return at == std::string::npos ? "" : damage_of(text.replace(at, from.size(), to));
+  };
+  const std::string winner = "gemm BLOCK=1,SCHEDULE=row";
+  EXPECT_EQ(
+      changed(R"("speedup":[1.49848,)", R"("speedup":[9.0,)"),
+      ":11: 'speedup' of " + winner + " is 9 [0, inf], but by the samples it is 1.49848 [0, inf]");
+  EXPECT_THAT(changed(R"("speedup":[1.49848,0.0)", R"("speedup":[1.49848,1.4)"),
+              HasSubstr("is 1.49848 [1.4, inf], but by"));
+  EXPECT_THAT(changed(R"("ratio_to_best":[1.49848,)", R"("ratio_to_best":[9.0,)"),
+              HasSubstr("'ratio_to_best' of cublaslt is 9"));
+  EXPECT_THAT(changed(R"("cycles_ratio_to_best":[1.76471,)", R"("cycles_ratio_to_best":[1.9,)"),
+              HasSubstr("'cycles_ratio_to_best' of gemm BLOCK=4 is 1.9"));
+  EXPECT_EQ(changed(R"("time":6e-06)", R"("time":5e-06)"),
+            ":11: 'time' of " + winner + " is 5.0 ns, but by the samples it is 6.0 ns");
+  EXPECT_EQ(changed(R"(,"winner":true)", ""),
+            ":11: 'winner' of " + winner + " is false, but by the samples it is true");
+  EXPECT_EQ(changed(R"("config":"cublaslt",)", R"("config":"cublaslt","tied":true,)"),
+            ":11: 'tied' of cublaslt is true, but by the samples it is false");
+  EXPECT_EQ(changed(R"("rounds":3)", R"("rounds":30)"),
+            ":11: 'rounds' is 30, but there are samples of 3");
+  EXPECT_EQ(changed(R"("eliminated":true,)", ""),
+            ":11: gemm BLOCK=4: it was timed in 1 of 3 rounds");
+  EXPECT_EQ(changed(R"(,"failure":"unwritten")", ""), ":11: gemm BLOCK=2: it was never timed");
+  EXPECT_EQ(changed(R"("config":"BLOCK=2")", R"("config":"BLOCK=4")"),
+            ":11: gemm BLOCK=4 is there twice");
+  EXPECT_THAT(changed(R"("ratio":[1.00487)", R"("ratio":[1.9)"),
+              HasSubstr("'ratio' of noise is 1.9"));
+  EXPECT_EQ(changed(R"("noise":{"kernel":"gemm")", R"("noise":{"kernel":"gemv")"),
+            ":11: 'noise' is of gemv BLOCK=1,SCHEDULE=row, which was not timed in the same rounds");
+  EXPECT_EQ(changed(R"("value":0.0010005)", R"("value":0.0000005)"),
+            ":6: 'time' is 0.5 ns, but by the samples it is 1000.5");
+  EXPECT_EQ(changed(R"("interval":[0.0009903,)", R"("interval":[0.0010005,)"),
+            ":6: 'interval' is 1000.5 to 1234.5 ns, but by the samples it is 990.3 to 1234.5");
 }
 
 // RapidJSON's own exact reading took a zero with an exponent, or with many digits, for some other
@@ -182,7 +241,8 @@ TEST(Recording, AnOlderOneIsReadToo) {
   cut(R"("gpu_state")", "},");
   cut(R"("num_throttled")", ",");
   cut(R"("roofline")", ",");
-  cut(R"(,"clocks_mhz":[1980,0,1755],"cycles_ratio_to_best")", R"("roofline":4.5e-06)");
+  cut(R"(,"clocks_mhz":[1980,1965,1755],"cycles_ratio_to_best")", R"("roofline":4.5e-06)");
+  cut(R"(,"clocks_mhz":[1980],"cycles_ratio_to_best")", "\"inf\"]");
   cut(R"(,"noise")", "]}");
   TempFolder folder;
   const Recording recording = read_text(folder, text);
@@ -439,7 +499,10 @@ TEST(Import, AndRecordAreInversesForEveryStopReason) {
   EXPECT_GE(recording.trials.size(), 5u);
   CandidateSet candidates;
   for (const TrialRecord& trial : recording.trials) candidates.add(trial);
-  for (RankRecord& rank : recording.ranks) rank.identity.candidates = candidates.hash();
+  for (RankRecord& rank : recording.ranks) {
+    rank.identity.candidates = candidates.hash();
+    rank.identity.num_candidates = static_cast<std::int64_t>(candidates.size());
+  }
   Store store = Store::in_memory();
   store.import(recording);
   EXPECT_EQ(describe(store.record("gemm_h200")), describe(recording));

@@ -1,0 +1,260 @@
+#include "ranking/claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/stats.h"
+#include "ranking/ranking.h"
+
+namespace assay {
+namespace {
+
+// A recording keeps a tenth of a nanosecond of each sample, a whole megahertz of each clock, and
+// six digits of each ratio.
+constexpr double kLastTenthNs = 0.1001;
+constexpr double kLastDigit = 1e-5;
+
+std::string name_of(const std::string& kernel, const std::string& config) {
+  return kernel.empty() ? config : kernel + ' ' + config;
+}
+
+double least_of(const std::vector<double>& values) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const double value : values) {
+    if (value > 0) least = std::min(least, value);
+  }
+  return least;
+}
+
+/// How far apart two ratios of the verdict's samples may lie, as a ratio.
+struct Tolerance {
+  double times = kLastDigit;
+  double cycles = kLastDigit;
+
+  explicit Tolerance(const RankRecord& rank) {
+    double least_ns = std::numeric_limits<double>::infinity();
+    double least_mhz = least_ns;
+    for (const RankEntry& entry : rank.entries) {
+      least_ns = std::min(least_ns, least_of(entry.samples_ns));
+      least_mhz = std::min(least_mhz, least_of(entry.clocks_mhz));
+    }
+    times += kLastTenthNs / least_ns;
+    cycles = times + 1 / least_mhz;
+  }
+};
+
+bool agree(double claimed, double computed, double tolerance) {
+  if (claimed == computed) return true;
+  return std::abs(claimed - computed) <=
+         tolerance * std::max(std::abs(claimed), std::abs(computed));
+}
+
+bool agree(const Interval& claimed, const Interval& computed, double tolerance) {
+  return agree(claimed.value, computed.value, tolerance) &&
+         agree(claimed.low, computed.low, tolerance) &&
+         agree(claimed.high, computed.high, tolerance);
+}
+
+std::string text(const Interval& ratio) {
+  return fmt::format("{:.6g} [{:.6g}, {:.6g}]", ratio.value, ratio.low, ratio.high);
+}
+
+std::string disagreement(const char* key, const std::string& name, const std::string& claimed,
+                         const std::string& computed) {
+  return fmt::format("'{}' of {} is {}, but by the samples it is {}", key, name, claimed, computed);
+}
+
+const RankEntry& find(const std::vector<RankEntry>& entries, const RankEntry& wanted) {
+  return *std::find_if(entries.begin(), entries.end(), [&](const RankEntry& entry) {
+    return entry.kernel == wanted.kernel && entry.config == wanted.config;
+  });
+}
+
+class Claims {
+ public:
+  explicit Claims(const RankRecord& rank) : rank_(rank), tolerance_(rank) {}
+
+  std::string check() {
+    for (const auto part : {&Claims::check_names, &Claims::check_rounds, &Claims::check_energy,
+                            &Claims::check_noise, &Claims::check_entries}) {
+      if (std::string wrong = (this->*part)(); !wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+ private:
+  std::string check_names() {
+    for (auto entry = rank_.entries.begin(); entry != rank_.entries.end(); ++entry) {
+      if (&find(rank_.entries, *entry) != &*entry) {
+        return name_of(entry->kernel, entry->config) + " is there twice";
+      }
+    }
+    return "";
+  }
+
+  std::string check_rounds() {
+    std::size_t rounds = 0;
+    for (const RankEntry& entry : rank_.entries) rounds = std::max(rounds, entry.samples_ns.size());
+    if (rank_.rounds == static_cast<int>(rounds)) return "";
+    return fmt::format("'rounds' is {}, but there are samples of {}", rank_.rounds, rounds);
+  }
+
+  std::string check_energy() {
+    if (rank_.objective == Objective::time) return "";
+    for (const RankEntry& entry : rank_.entries) {
+      if (entry.kernel.empty() || !entry.failure.empty() || entry.eliminated) continue;
+      if (entry.energy_j > 0) continue;
+      return fmt::format("'objective' is {}, but no energy of {} was measured",
+                         to_text(rank_.objective), name_of(entry.kernel, entry.config));
+    }
+    return "";
+  }
+
+  std::string check_noise() {
+    if (!rank_.noise) return "";
+    const NoiseFloor& noise = *rank_.noise;
+    const std::string name = name_of(noise.kernel, noise.config);
+    const auto first =
+        std::find_if(rank_.entries.begin(), rank_.entries.end(), [&](const RankEntry& entry) {
+          return entry.kernel == noise.kernel && entry.config == noise.config;
+        });
+    if (first == rank_.entries.end() || first->samples_ns.size() != noise.samples_ns.size() ||
+        noise.samples_ns.empty()) {
+      return fmt::format("'noise' is of {}, which was not timed in the same rounds", name);
+    }
+    const Interval ratio = paired_ratio(noise.samples_ns, first->samples_ns);
+    if (!agree(noise.ratio, ratio, tolerance_.times)) {
+      return disagreement("ratio", "noise", text(noise.ratio), text(ratio));
+    }
+    noise_ratio_ = NoiseFloor{{}, {}, {}, ratio}.margin_ratio();
+    return "";
+  }
+
+  /// The verdict that the samples give. What wins a tie is what is said to. All times of `moved`
+  /// are changed by a factor.
+  std::vector<RankEntry> computed(const RankEntry* moved = nullptr, double factor = 1) const {
+    std::vector<TimedEntry> entries;
+    for (const RankEntry& claimed : rank_.entries) {
+      TimedEntry& entry = entries.emplace_back();
+      entry.kernel = claimed.kernel;
+      entry.config = claimed.config;
+      entry.samples_ns = claimed.samples_ns;
+      entry.clocks_mhz = claimed.clocks_mhz;
+      entry.failure = claimed.failure;
+      entry.eliminated = claimed.eliminated;
+      entry.energy_j = claimed.energy_j;
+      entry.tie_break.spill_bytes = claimed.winner ? 0 : 1;
+      if (&claimed != moved) continue;
+      for (double& sample_ns : entry.samples_ns) sample_ns *= factor;
+      entry.energy_j *= factor;
+    }
+    return rank_entries(std::move(entries), noise_ratio_, rank_.objective);
+  }
+
+  /// Whether the flag would be as it is claimed if the entry's time were different in a digit that
+  /// is not kept.
+  bool nearly(const RankEntry& claimed, bool RankEntry::*flag) const {
+    for (const double factor : {1 - tolerance_.times, 1 + tolerance_.times}) {
+      if (find(computed(&claimed, factor), claimed).*flag == claimed.*flag) return true;
+    }
+    return false;
+  }
+
+  std::string check_entries() {
+    const std::vector<RankEntry> all = computed();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const RankEntry& claimed = rank_.entries[i];
+      const RankEntry& entry = find(all, claimed);
+      if (std::string wrong = check_entry(claimed, entry); !wrong.empty()) return wrong;
+      const RankEntry& here = find(rank_.entries, all[i]);
+      if (&here != &claimed && !agree(cost(claimed), cost(here), tolerance_.times)) {
+        return fmt::format("{} stands before {}, but by the samples it comes after it",
+                           name_of(claimed.kernel, claimed.config),
+                           name_of(here.kernel, here.config));
+      }
+    }
+    return "";
+  }
+
+  double cost(const RankEntry& entry) const {
+    switch (rank_.objective) {
+      case Objective::time:
+        break;
+      case Objective::energy:
+        return entry.energy_j;
+      case Objective::edp:
+        return entry.energy_j * entry.median_ns;
+    }
+    return entry.samples_ns.empty() ? 0 : midmean(entry.samples_ns);
+  }
+
+  std::string check_entry(const RankEntry& claimed, const RankEntry& entry) const {
+    const std::string name = name_of(entry.kernel, entry.config);
+    if (claimed.failure != entry.failure) return fmt::format("{}: {}", name, entry.failure);
+    if (std::abs(claimed.median_ns - entry.median_ns) > kLastTenthNs) {
+      return disagreement("time", name, fmt::format("{:.1f} ns", claimed.median_ns),
+                          fmt::format("{:.1f} ns", entry.median_ns));
+    }
+    const auto differ = [&](const char* key, Interval RankEntry::*ratio, double tolerance) {
+      if (agree(claimed.*ratio, entry.*ratio, tolerance)) return std::string();
+      return disagreement(key, name, text(claimed.*ratio), text(entry.*ratio));
+    };
+    for (const auto& [key, flag] :
+         {std::pair("winner", &RankEntry::winner), {"tied", &RankEntry::tied}}) {
+      if (claimed.*flag == entry.*flag || nearly(claimed, flag)) continue;
+      return disagreement(key, name, fmt::format("{}", claimed.*flag),
+                          fmt::format("{}", entry.*flag));
+    }
+    for (const std::string& wrong :
+         {differ("speedup", &RankEntry::speedup_over_baseline, tolerance_.times),
+          differ("ratio_to_best", &RankEntry::ratio_to_best, tolerance_.times),
+          differ("cycles_ratio_to_best", &RankEntry::cycles_ratio_to_best, tolerance_.cycles)}) {
+      if (!wrong.empty()) return wrong;
+    }
+    const double margin = std::max(noise_ratio_, kLeastTimeMargin);
+    if (rank_.objective == Objective::time && entry.eliminated && entry.kernel.size() > 0 &&
+        entry.ratio_to_best.high < 1 - margin) {
+      return fmt::format(
+          "'eliminated' of {} is true, but by the samples it is faster than the winner", name);
+    }
+    return "";
+  }
+
+  const RankRecord& rank_;
+  Tolerance tolerance_;
+  double noise_ratio_ = 0;
+};
+
+}  // namespace
+
+std::string contradiction(const RankRecord& rank) { return Claims(rank).check(); }
+
+std::string contradiction(const Timing& timing) {
+  if (timing.samples_ns.empty()) return "";
+  Interval time_ns = median_interval(timing.samples_ns);
+  if (std::isinf(time_ns.low)) {  // too few samples for an interval: all that they span
+    const auto [low, high] =
+        std::minmax_element(timing.samples_ns.begin(), timing.samples_ns.end());
+    time_ns = {time_ns.value, *low, *high};
+  }
+  // An end that is infinite says nothing.
+  const auto differ = [](double claimed, double computed) {
+    return !std::isinf(claimed) && !(std::abs(claimed - computed) <= kLastTenthNs);
+  };
+  if (std::isinf(timing.median_ns) || differ(timing.median_ns, time_ns.value)) {
+    return fmt::format("'time' is {:.1f} ns, but by the samples it is {:.1f}", timing.median_ns,
+                       time_ns.value);
+  }
+  if (differ(timing.ci_low_ns, time_ns.low) || differ(timing.ci_high_ns, time_ns.high)) {
+    return fmt::format(
+        "'interval' is {:.1f} to {:.1f} ns, but by the samples it is {:.1f} to {:.1f}",
+        timing.ci_low_ns, timing.ci_high_ns, time_ns.low, time_ns.high);
+  }
+  return "";
+}
+
+}  // namespace assay

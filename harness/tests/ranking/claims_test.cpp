@@ -1,0 +1,128 @@
+#include "ranking/claims.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "ranking/ranking.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// The verdict on candidates that are close together, with the digits that a recording keeps.
+RankRecord recorded(std::mt19937_64& random, Objective objective) {
+  const std::size_t rounds = std::uniform_int_distribution<std::size_t>(3, 40)(random);
+  const double time_ns = std::exp(std::uniform_real_distribution(7.0, 16.0)(random));
+  std::vector<TimedEntry> entries;
+  const auto samples = [&](double ratio, std::size_t count) {
+    std::normal_distribution<> noise(1, 0.002);
+    std::vector<double> samples_ns;
+    while (samples_ns.size() < count) samples_ns.push_back(time_ns * ratio * noise(random));
+    return samples_ns;
+  };
+  for (int i = 0; i < 6; ++i) {
+    const double ratio = std::uniform_real_distribution(1.0, 1.01)(random);
+    TimedEntry& entry =
+        entries.emplace_back(TimedEntry{{"gemm", "BLOCK=" + std::to_string(i), {}}});
+    entry.eliminated = i == 5;
+    entry.samples_ns = samples(entry.eliminated ? 1.1 : ratio, entry.eliminated ? 2 : rounds);
+    for (std::size_t n = 0; n < entry.samples_ns.size(); ++n) {
+      entry.clocks_mhz.push_back(std::uniform_real_distribution(345.0, 1980.0)(random));
+    }
+    entry.energy_j = time_ns * ratio * 1e-9;
+    entry.tie_break.registers = static_cast<int>(random() % 3);
+  }
+  entries.push_back({{"", "cublaslt", samples(1.2, rounds)}});
+  entries.back().energy_j = 1;
+  RankRecord rank;
+  rank.objective = objective;
+  rank.rounds = static_cast<int>(rounds);
+  rank.entries = rank_entries(std::move(entries), 0, objective);
+  for (RankEntry& entry : rank.entries) {
+    for (double& ns : entry.samples_ns) ns = std::round(ns * 10) / 10;
+    for (double& mhz : entry.clocks_mhz) mhz = std::round(mhz);
+    entry.median_ns = std::round(entry.median_ns * 10) / 10;
+    const auto keep = [](double& value) { value = std::stod(fmt::format("{:.6g}", value)); };
+    for (Interval* ratio :
+         {&entry.ratio_to_best, &entry.speedup_over_baseline, &entry.cycles_ratio_to_best}) {
+      for (double* value : {&ratio->value, &ratio->low, &ratio->high}) keep(*value);
+    }
+    keep(entry.energy_j);
+  }
+  return rank;
+}
+
+TEST(Claims, AnHonestVerdictAgreesWithItsSamples) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 600; ++i) {
+    EXPECT_THAT(contradiction(recorded(random, kObjectives.at(i % 3))), IsEmpty()) << i;
+  }
+}
+
+TEST(Claims, AMadeUpOneDoesNot) {
+  std::mt19937_64 random(2);
+  const auto wrong = [&](Objective objective, const std::function<void(RankRecord&)>& change) {
+    RankRecord rank = recorded(random, objective);
+    while (rank.rounds < 30) rank = recorded(random, objective);
+    change(rank);
+    return contradiction(rank);
+  };
+  const auto last_full = [](RankRecord& rank) -> RankEntry& { return rank.entries.at(4); };
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(
+        wrong(Objective::time,
+              [](RankRecord& rank) { rank.entries[0].speedup_over_baseline.value *= 1.002; }),
+        HasSubstr("'speedup'"));
+    EXPECT_THAT(wrong(Objective::time,
+                      [](RankRecord& rank) { rank.entries[0].speedup_over_baseline.low *= 1.001; }),
+                HasSubstr("'speedup'"));
+    // Each has another time in the first place.
+    EXPECT_THAT(
+        wrong(Objective::time,
+              [](RankRecord& rank) { std::swap(rank.entries.front(), rank.entries.back()); }),
+        HasSubstr("stands before"));
+    // One that is clearly faster is said to have dropped out.
+    EXPECT_THAT(wrong(Objective::time,
+                      [](RankRecord& rank) {
+                        RankEntry& out = rank.entries.back();
+                        ASSERT_TRUE(out.eliminated);
+                        const RankEntry& winner =
+                            *std::find_if(rank.entries.begin(), rank.entries.end(),
+                                          [](const RankEntry& entry) { return entry.winner; });
+                        out.samples_ns = winner.samples_ns;
+                        for (double& ns : out.samples_ns) ns = std::round(ns * 9) / 10;
+                      }),
+                testing::Not(IsEmpty()));
+    EXPECT_THAT(wrong(Objective::energy, [&](RankRecord& rank) { last_full(rank).energy_j = 0; }),
+                HasSubstr("no energy of"));
+    EXPECT_THAT(wrong(Objective::edp, [&](RankRecord& rank) { last_full(rank).energy_j /= 100; }),
+                testing::Not(IsEmpty()));
+  }
+}
+
+TEST(Claims, ATimeOfFewSamplesHasTheirRangeOrNoInterval) {
+  Timing timing;
+  timing.samples_ns = {3, 1, 2};
+  timing.median_ns = 2;
+  timing.ci_low_ns = 1;
+  timing.ci_high_ns = 3;
+  EXPECT_THAT(contradiction(timing), IsEmpty());
+  timing.ci_low_ns = -std::numeric_limits<double>::infinity();
+  timing.ci_high_ns = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(contradiction(timing), IsEmpty());
+  timing.ci_high_ns = 2.5;
+  EXPECT_THAT(contradiction(timing), HasSubstr("'interval'"));
+  timing.median_ns = std::nan("");
+  EXPECT_THAT(contradiction(timing), HasSubstr("'time'"));
+}
+
+}  // namespace
+}  // namespace assay
