@@ -34,8 +34,10 @@ struct TileAdder {
     return ((slot * Shape::kProducts + product) * Shape::kShare + in_share) * 16;
   }
 
-  __device__ __forceinline__ void send(const TileSums<Shape>& sums,
-                                       const WarpShare<Shape>& warp) const {
+  /// With `live` or not: see rehearse_and_do.
+  __device__ __forceinline__ void send(const TileSums<Shape>& sums, const WarpShare<Shape>& warp,
+                                       bool live) const {
+    if (!live) return;
     if constexpr (kShared) cluster_wait();
     const int slot = block * Shape::kWarpsK + warp.part;
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -63,9 +65,9 @@ struct TileAdder {
 
   /// `store(place, sums)` gets each quad of this block's share, with its products' sums.
   template <typename Store>
-  __device__ __forceinline__ void add_up(const Store& store) const {
+  __device__ __forceinline__ void add_up(bool live, const Store& store) const {
     if constexpr (kShared) {
-      while (!mbarrier_try_wait(barrier, 0)) {
+      while (live && !mbarrier_try_wait(barrier, 0)) {
       }
     } else {
       __syncthreads();

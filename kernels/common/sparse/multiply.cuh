@@ -71,5 +71,4 @@ __device__ __forceinline__ void add_slices(TileSums<Shape>& sums, const WarpShar
     before = stage;
     stage = stage == last ? ring : stage + Shape::kStageBytes;
   }
-  cp_async_wait<0>();
 }
