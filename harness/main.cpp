@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
   assay::add_best(program);
   assay::add_verify(program);
   assay::add_show(program);
+  assay::add_inspect(program);
   assay::add_compare(program);
   assay::add_gate(program);
   assay::add_history(program);

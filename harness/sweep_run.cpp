@@ -10,6 +10,7 @@
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "compile_job.h"
 #include "kernel_version.h"
 #include "space/launched.h"
 #include "spec/entry.h"
@@ -81,14 +82,8 @@ TrialKey SweepRun::key_of(const KernelSpec& kernel, const Problem& problem,
 }
 
 CompileJob SweepRun::compile_job(const KernelSpec& kernel, const Config& config) const {
-  const DeviceInfo& info = device.info();
-  return {kernel.source_path,
-          include_path(kernel, options.include_directories),
-          macros_of(kernel, config),
-          options.arch,
-          launched_entries(kernel, config, info),
-          {kernel.compile.define, kernel.compile.std, kernel.compile.fast_math,
-           max_registers(kernel, config, info)}};
+  return assay::compile_job(kernel, config, device.info(), options.arch,
+                            options.include_directories);
 }
 
 TrialRequest SweepRun::request_of(const KernelSpec& kernel, const Problem& problem,

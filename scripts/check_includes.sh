@@ -14,13 +14,14 @@ awk '
   BEGIN {
     core = "base spec space search messages ranking"
     allowed["base"]     = "base"
+    allowed["inspect"]  = "base inspect"
     allowed["spec"]     = "base spec"
     allowed["space"]    = "base spec space"
     allowed["search"]   = "base spec space search"
     allowed["messages"] = "base spec space messages"
     allowed["ranking"]  = "base spec space messages ranking"
     allowed["store"]    = core " store"
-    allowed["report"]   = core " store report"
+    allowed["report"]   = core " store inspect report"
     # The parent of a worker uses only messages to talk to it.
     allowed["device"]   = "base spec space messages device"
     # The stages that build with CUDA headers.

@@ -50,4 +50,8 @@ inline constexpr std::uint64_t kMaxSpaceSteps = 1'000'000'000;
 /// about 100 bytes each.
 inline constexpr std::uint64_t kMaxConfigs = 10'000'000;
 
+/// Basic blocks of one function that is inspected. To find its loops takes time and memory that
+/// grow with the square; the largest shipped kernel has about a thousand.
+inline constexpr std::size_t kMaxBlocks = 10'000;
+
 }  // namespace assay

@@ -12,6 +12,7 @@ void add_sweep(Command program);
 void add_best(Command program);
 void add_verify(Command program);
 void add_show(Command program);
+void add_inspect(Command program);
 void add_compare(Command program);
 void add_gate(Command program);
 void add_history(Command program);

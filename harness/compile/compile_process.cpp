@@ -32,8 +32,8 @@
 
 namespace assay {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Unit, name, text, headers, options, entries)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Output, ok, log, cubin, symbols, has_entries)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Unit, name, text, headers, options, entries, wants_ptx)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Output, ok, log, cubin, ptx, symbols, has_entries)
 
 namespace {
 

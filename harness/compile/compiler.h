@@ -30,6 +30,9 @@ struct CompileJob {
   /// that is not there is an error.
   std::vector<std::string> entries = {};
   CompileSettings settings = {};
+  /// For a reader of the code: the result has PTX and machine code that name their source lines,
+  /// and the cache is left alone.
+  bool for_reading = false;
 };
 
 /// The result of a job: a cubin on disk, or why there is none.
@@ -43,6 +46,8 @@ struct CompileResult {
   std::filesystem::path cubin_path;                 // in the cache; valid when ok
   std::map<std::string, std::string> symbols = {};  // of each entry, its name in the cubin
   CompileReport report;
+  std::string ptx = {};    // of a job for reading
+  std::string cubin = {};  // the same
 };
 
 /// Compiles jobs while the caller does something else.

@@ -31,6 +31,8 @@ struct Nvrtc::Api {
   decltype(&nvrtcGetProgramLog) program_log;
   decltype(&nvrtcGetCUBINSize) cubin_size;
   decltype(&nvrtcGetCUBIN) cubin;
+  decltype(&nvrtcGetPTXSize) ptx_size;
+  decltype(&nvrtcGetPTX) ptx;
 
   void check(nvrtcResult result, const char* call) const {
     if (result != NVRTC_SUCCESS) throw Error(fmt::format("{}: {}", call, error_string(result)));
@@ -88,6 +90,8 @@ Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
   library.load(api_->program_log, "nvrtcGetProgramLog");
   library.load(api_->cubin_size, "nvrtcGetCUBINSize");
   library.load(api_->cubin, "nvrtcGetCUBIN");
+  library.load(api_->ptx_size, "nvrtcGetPTXSize");
+  library.load(api_->ptx, "nvrtcGetPTX");
 
   int major = 0, minor = 0, num_archs = 0;
   api_->check(api_->version(&major, &minor), "nvrtcVersion");
@@ -170,6 +174,12 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
   api_->check(api_->cubin_size(handle, &size), "nvrtcGetCUBINSize");
   output.cubin.resize(size);
   api_->check(api_->cubin(handle, output.cubin.data()), "nvrtcGetCUBIN");
+  if (unit.wants_ptx) {
+    api_->check(api_->ptx_size(handle, &size), "nvrtcGetPTXSize");
+    output.ptx.resize(size);
+    api_->check(api_->ptx(handle, output.ptx.data()), "nvrtcGetPTX");
+    while (!output.ptx.empty() && output.ptx.back() == '\0') output.ptx.pop_back();
+  }
   return output;
 }
 

@@ -24,12 +24,14 @@ class Nvrtc {
     std::vector<std::pair<std::string, std::string>> headers;  // spelling, text
     std::vector<std::string> options;
     std::vector<std::string> entries = {};  // kernels, as C++ names them
+    bool wants_ptx = false;
   };
 
   struct Output {
     bool ok = false;
     std::string log;
     std::string cubin;
+    std::string ptx = {};                             // if the unit wants it
     std::map<std::string, std::string> symbols = {};  // of each entry, its name in the cubin
     bool has_entries = true;    // false: nothing else is wrong than that one is not there
     bool knows_options = true;  // false: nothing was compiled, NVRTC does not know an option

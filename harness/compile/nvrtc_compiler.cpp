@@ -68,6 +68,7 @@ struct Work {
   SourceTree source;
   std::vector<std::string> options;
   std::vector<std::string> entries;
+  bool for_reading = false;
   std::string key;
 };
 
@@ -75,7 +76,9 @@ Work prepare(const CompileJob& job, const Nvrtc& nvrtc) {
   Work work{SourceTree::read(job.source, job.include_directories),
             compile_options(job.config, job.arch, job.settings),
             job.entries,
+            job.for_reading,
             {}};
+  if (work.for_reading) work.options.push_back("--generate-line-info");
   Hasher hasher;
   hasher.add("cubin 3").add(nvrtc.identity()).add(work.source.hash);
   for (const std::string& option : work.options) hasher.add(option);
@@ -245,7 +248,7 @@ CompileResult Pool::run(const CompileJob& job, Task& task, std::optional<Compile
   try {
     const Work work = prepare(job, nvrtc_);
     if (join_same(task, work.key)) return {};
-    if (options_.use_cache) {
+    if (options_.use_cache && !work.for_reading) {
       if (auto cached = cache_.find(work.key)) return *std::move(cached);
     }
     return compile(work, task, process);
@@ -298,7 +301,8 @@ CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
                         work.source.text,
                         {work.source.headers.begin(), work.source.headers.end()},
                         work.options,
-                        work.entries},
+                        work.entries,
+                        work.for_reading},
                        limits_);
   const Lock lock(mutex_);
   task.process = nullptr;
@@ -348,7 +352,14 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
     result.log += fmt::format("the contract: error: \"{}\" is no kernel\n", entry);
   }
   if (!compiled.output.has_entries) result.kind = "missing_entry";
-  if (result.ok) cache_.store(work.key, compiled.output.cubin, result);
+  if (!result.ok) return result;
+  if (work.for_reading) {
+    result.ptx = std::move(compiled.output.ptx);
+    result.cubin = std::move(compiled.output.cubin);
+    remove_all(result.ptx, SourceTree::kPrefix);
+  } else {
+    cache_.store(work.key, compiled.output.cubin, result);
+  }
   return result;
 }
 

@@ -45,6 +45,19 @@ TEST_F(NvrtcCompilerTest, TheSecondTimeItIsCached) {
   EXPECT_EQ(second.report.registers, first.report.registers);
 }
 
+TEST_F(NvrtcCompilerTest, ForAReaderThereIsPtxWithSourceLinesAndNothingIsCached) {
+  CompileJob read = job(kGood);
+  read.for_reading = true;
+  const CompileResult result = compile(read);
+  ASSERT_TRUE(result.ok) << result.log;
+  EXPECT_THAT(result.ptx, HasSubstr(".entry good("));
+  EXPECT_THAT(result.ptx, HasSubstr(".loc"));
+  EXPECT_THAT(result.ptx, HasSubstr("\"x.cu\""));
+  EXPECT_FALSE(result.cubin.empty());
+  EXPECT_GT(result.report.registers, 0);
+  EXPECT_FALSE(fs::exists(folder_.path() / "cache" / "cubin"));
+}
+
 TEST_F(NvrtcCompilerTest, WithoutTheCacheItCompilesAgainToTheSameMachineCode) {
   const CompileResult first = compile(job(kGood));
   CompilerOptions without = options();

@@ -40,6 +40,8 @@ PASS_ON(nvrtcGetProgramLogSize, (nvrtcProgram program, size_t* size), program, s
 PASS_ON(nvrtcGetProgramLog, (nvrtcProgram program, char* log), program, log)
 PASS_ON(nvrtcGetCUBINSize, (nvrtcProgram program, size_t* size), program, size)
 PASS_ON(nvrtcGetCUBIN, (nvrtcProgram program, char* cubin), program, cubin)
+PASS_ON(nvrtcGetPTXSize, (nvrtcProgram program, size_t* size), program, size)
+PASS_ON(nvrtcGetPTX, (nvrtcProgram program, char* ptx), program, ptx)
 
 const char* nvrtcGetErrorString(nvrtcResult result) {
   return real(nvrtcGetErrorString, "nvrtcGetErrorString")(result);

@@ -1,0 +1,303 @@
+// `assay inspect`: what the compiler made of a kernel, and what tells two codes apart.
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/terminal.h"
+#include "base/tool.h"
+#include "cli/include_path.h"
+#include "cli/results.h"
+#include "cli/verbs.h"
+#include "compile/nvrtc_compiler.h"
+#include "compile/source_tree.h"
+#include "compile_job.h"
+#include "kernel_version.h"
+#include "report/inspect_view.h"
+#include "report/table.h"
+#include "space/plan.h"
+#include "spec/twins.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of nvdisasm, on the largest code in seconds.
+constexpr double kDisassemblyTimeoutS = 120;
+
+struct Options {
+  std::string target;
+  std::string other;
+  std::string db;
+  std::string kernels = "kernels";
+  std::vector<std::string> include;
+  std::string arch = "90a";
+  bool sass = false;
+  bool listing = false;
+  bool json = false;
+};
+
+/// What one argument names, with the configuration where it has one.
+struct Subject {
+  Inspected inspected;
+  std::string kernel;
+  Config config;
+};
+
+std::string disassemble(const fs::path& cubin) {
+  const fs::path nvdisasm = find_tool("nvdisasm");
+  if (nvdisasm.empty()) {
+    throw Error(
+        "there is no nvdisasm in the CUDA toolkit or in PATH, which machine code needs; install "
+        "it, set CUDA_HOME, or look at the PTX instead, without --sass");
+  }
+  ToolRun run = run_tool(nvdisasm, {"--print-code", "--print-line-info", cubin.string()},
+                         kDisassemblyTimeoutS, kMaxRecordingBytes);
+  if (!run.succeeded()) {
+    throw Error(fmt::format("nvdisasm cannot read {}: {}", cubin.string(),
+                            run.end ? run.end->text + ": " + run.last_line() : "no answer"));
+  }
+  return std::move(run.output);
+}
+
+/// A file that is there as long as this object.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view content)
+      : path_(fs::temp_directory_path() / fmt::format("assay-{}.cubin", ::getpid())) {
+    write_file_atomic(path_, content);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+Inspected inspect_job(CompileJob job, std::string title, bool sass) {
+  job.for_reading = true;
+  NvrtcCompiler compiler({cache_directory(), 1, 60, false});
+  std::future<CompileResult> future = compiler.submit(std::move(job));
+  while (future.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+    check_interrupt();
+  }
+  CompileResult result = future.get();
+  if (!result.ok) throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
+  if (!sass) return {title, read_ptx(result.ptx, title), result.report};
+  const TemporaryFile file(result.cubin);
+  std::string text = disassemble(file.path());
+  const std::string prefix = SourceTree::kPrefix;
+  for (std::size_t at; (at = text.find(prefix)) != std::string::npos;) {
+    text.erase(at, prefix.size());
+  }
+  return {title, read_sass(text, title), result.report};
+}
+
+/// The values of all parameters. Throws UsageError, which names what is missing or not allowed.
+Config complete(const KernelSpec& kernel, const Config& given) {
+  Config config;
+  for (const ParamSpec& param : kernel.params) {
+    const auto value = std::find_if(given.begin(), given.end(),
+                                    [&](const auto& entry) { return entry.first == param.name; });
+    if (value != given.end()) {
+      config.push_back(*value);
+    } else if (param.values.size() == 1) {
+      config.emplace_back(param.name, param.values.front());
+    } else {
+      throw UsageError(
+          fmt::format("{}: the configuration lacks {}; a trial's number names one, "
+                      "too: assay show --times",
+                      kernel.name, param.name));
+    }
+  }
+  for (const auto& [name, value] : given) {
+    const bool is_known =
+        std::any_of(kernel.params.begin(), kernel.params.end(),
+                    [&, &of = name](const ParamSpec& param) { return param.name == of; });
+    if (!is_known) throw UsageError(fmt::format("{} has no parameter {}", kernel.name, name));
+  }
+  return config;
+}
+
+/// The registers are the most of any kernel of the source, so that of several kernels one may do
+/// better than is said.
+std::vector<LaunchOccupancy> launches_of(const KernelSpec& kernel, const Problem& problem,
+                                         const Config& config, const DeviceInfo& info,
+                                         const CompileReport& report) {
+  std::vector<LaunchOccupancy> launches;
+  for (const LaunchPlan& launch : make_plan(kernel, problem, config, info).launches) {
+    const std::int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+    const std::int64_t smem_bytes = launch.smem_bytes + report.static_smem_bytes;
+    const auto occupancy = occupancy_of(info.cc, threads, report.registers, smem_bytes);
+    if (occupancy) launches.push_back({launch.entry, threads, smem_bytes, *occupancy});
+  }
+  return launches;
+}
+
+/// Without a problem the launches are those of the contract's smoke problem.
+Subject inspect_config(const Options& options, const std::string& name, const Config& given,
+                       const std::string& arch, const TrialRow* trial) {
+  const std::optional<KernelSpec> kernel = find_kernel(options.kernels, name);
+  if (!kernel) {
+    throw UsageError(fmt::format("there is no kernel {} in {}; name its folder with --kernels",
+                                 name, options.kernels));
+  }
+  const std::vector<fs::path> folders = include_path(options.kernels, options.include);
+  if (trial != nullptr &&
+      version_of(*kernel, folders).source_hash != trial->record.kernel.source_hash) {
+    print_err("{} has changed since this trial; what is shown is the code as it is now\n", name);
+  }
+  const Config config = complete(*kernel, given);
+  const DeviceInfo info = nominal_device(arch);
+  Subject subject{inspect_job(compile_job(*kernel, config, info, arch, folders),
+                              fmt::format("{} {}", name, to_text(config)), options.sass),
+                  name, config};
+  const Problem& problem = trial != nullptr ? trial->record.problem : kernel->smoke;
+  try {
+    subject.inspected.launches =
+        launches_of(*kernel, problem, config, info, *subject.inspected.report);
+  } catch (const PlanError& error) {
+    print_err("how it fills an SM is not known: {}\n", error.what());
+  }
+  return subject;
+}
+
+Subject inspect_trial(const Options& options, std::int64_t id) {
+  ResultOptions results;
+  results.db = options.db;
+  if (options.db.empty()) results.db.reset();
+  const Store store = open_results(results);
+  const std::optional<TrialRow> row = store.trial(id);
+  if (!row) {
+    throw UsageError(fmt::format("no trial {} in {}; assay show --times and --failures list ids",
+                                 id, store.path().string()));
+  }
+  return inspect_config(options, row->record.kernel.name, row->record.config,
+                        row->record.toolchain.arch, &*row);
+}
+
+Subject inspect_file(const Options& options, const fs::path& path) {
+  const std::string extension = path.extension().string(), title = path.string();
+  if (extension == ".cu") {
+    return {inspect_job({path, include_path(options.kernels, options.include), {}, options.arch},
+                        title, options.sass),
+            {},
+            {}};
+  }
+  if (extension == ".ptx") return {{title, read_ptx(read_file(path), title)}, {}, {}};
+  if (extension == ".cubin") {
+    read_file(path);  // so that what is wrong with it is said as for every file
+    return {{title, read_sass(disassemble(path), title)}, {}, {}};
+  }
+  return {{title, read_sass(read_file(path), title)}, {}, {}};
+}
+
+Subject inspect_one(const Options& options, const std::string& target) {
+  constexpr std::array<std::string_view, 4> kExtensions{".cu", ".ptx", ".cubin", ".sass"};
+  if (!target.empty() &&
+      std::all_of(target.begin(), target.end(),
+                  [](unsigned char c) { return std::isdigit(c) != 0; }) &&
+      target.size() < 19) {
+    return inspect_trial(options, std::stoll(target));
+  }
+  const std::string extension = fs::path(target).extension().string();
+  if (std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end()) {
+    return inspect_file(options, target);
+  }
+  const std::size_t colon = target.find(':');
+  if (colon != std::string::npos && colon > 0) {
+    return inspect_config(options, target.substr(0, colon), parse_config(target.substr(colon + 1)),
+                          options.arch, nullptr);
+  }
+  throw UsageError(fmt::format(
+      "expected a trial's number, a configuration such as sgemm:TILE=8,..., or a file that ends in "
+      ".cu, .ptx, .cubin or .sass, found \"{}\"",
+      target));
+}
+
+/// A table of the parameters in which two configurations of one kernel differ.
+std::string parameters_text(const Subject& before, const Subject& after) {
+  if (before.kernel.empty() || before.kernel != after.kernel) return "";
+  Table table({"parameter", ">before", ">after"});
+  bool differs = false;
+  for (std::size_t i = 0; i < std::min(before.config.size(), after.config.size()); ++i) {
+    const auto& [name, value] = before.config[i];
+    if (value == after.config[i].second) continue;
+    differs = true;
+    table.add_row({name, to_text(value), to_text(after.config[i].second)});
+  }
+  return differs ? table.text() + "\n" : "";
+}
+
+int run_inspect(const Options& options) {
+  const Subject subject = inspect_one(options, options.target);
+  if (options.other.empty()) {
+    write_out(options.json      ? inspect_json(subject.inspected).dump(2) + "\n"
+              : options.listing ? listing_text(subject.inspected)
+                                : inspect_text(subject.inspected));
+    return kExitDone;
+  }
+  const Subject other = inspect_one(options, options.other);
+  if (subject.inspected.code.set != other.inspected.code.set) {
+    throw UsageError("one of the two is PTX and the other SASS; compare like with like");
+  }
+  write_out(options.json ? difference_json(subject.inspected, other.inspected).dump(2) + "\n"
+                         : parameters_text(subject, other) +
+                               difference_text(subject.inspected, other.inspected));
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_inspect(Command program) {
+  auto options = std::make_shared<Options>();
+  Command verb = program.add_command(
+      "inspect", "what the compiler made of a kernel, or what tells two codes apart");
+  verb.add_option("TRIAL|CONFIG|FILE", options->target,
+                  "a trial's number, a configuration as KERNEL:NAME=VALUE,..., or a file: .cu, "
+                  ".ptx, .cubin, or .sass as nvdisasm prints it")
+      .required();
+  verb.add_option("OTHER", options->other, "what to compare it with, likewise");
+  verb.add_option("--db", options->db,
+                  "the database or recording of a trial; default: results/assay.db")
+      .placeholder("PATH");
+  verb.add_flag("--sass", options->sass,
+                "look at the machine code and not at the PTX; needs the toolkit's nvdisasm");
+  verb.add_flag("--listing", options->listing, "print the code, each instruction with its source");
+  verb.add_option("--arch", options->arch, "compile for this one; of a trial its own; default: 90a")
+      .placeholder("80|86|89|90|90a");
+  verb.add_option("--kernels", options->kernels, "where the kernels are; default: kernels")
+      .placeholder("DIR");
+  verb.add_option("--include", options->include,
+                  "a further folder that kernels may include headers from; may be repeated")
+      .placeholder("DIR")
+      .existing_folder();
+  verb.add_flag("--json", options->json, "print JSON instead of text");
+  verb.footer(
+      "example: assay inspect 12 15, for two trials of results/assay.db\n"
+      "example: assay inspect sgemm:TILE=8,THREADS_M=8,THREADS_N=16,BLOCK_K=8 --listing");
+  verb.runs([options] { return run_inspect(*options); });
+}
+
+}  // namespace assay

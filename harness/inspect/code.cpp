@@ -1,0 +1,233 @@
+#include "inspect/code.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace assay {
+namespace {
+
+/// Blocks in reverse post-order from the first, and of each its place in it, -1: not reached.
+struct Order {
+  std::vector<int> blocks;
+  std::vector<int> place;
+};
+
+Order order_of(const Function& function) {
+  const std::size_t count = function.blocks.size();
+  Order order{{}, std::vector<int>(count, -1)};
+  if (count == 0) return order;
+  std::vector<char> seen(count, 0);
+  // A stack of its own: a function may have a hundred thousand blocks.
+  std::vector<std::pair<int, std::size_t>> stack{{0, 0}};
+  seen[0] = 1;
+  while (!stack.empty()) {
+    auto& [block, at] = stack.back();
+    const std::vector<int>& next = function.blocks[static_cast<std::size_t>(block)].next;
+    if (at == next.size()) {
+      order.blocks.push_back(block);
+      stack.pop_back();
+      continue;
+    }
+    const int to = next[at++];
+    if (!seen[static_cast<std::size_t>(to)]) {
+      seen[static_cast<std::size_t>(to)] = 1;
+      stack.emplace_back(to, 0);
+    }
+  }
+  std::reverse(order.blocks.begin(), order.blocks.end());
+  for (std::size_t i = 0; i < order.blocks.size(); ++i) {
+    order.place[static_cast<std::size_t>(order.blocks[i])] = static_cast<int>(i);
+  }
+  return order;
+}
+
+std::vector<std::vector<int>> predecessors_of(const Function& function) {
+  std::vector<std::vector<int>> predecessors(function.blocks.size());
+  for (std::size_t from = 0; from < function.blocks.size(); ++from) {
+    for (const int to : function.blocks[from].next) {
+      predecessors[static_cast<std::size_t>(to)].push_back(static_cast<int>(from));
+    }
+  }
+  return predecessors;
+}
+
+/// Of each place in `order`, the place of the block that dominates it directly (Cooper, Harvey and
+/// Kennedy, "A simple, fast dominance algorithm", 2001).
+std::vector<int> dominators_of(const Order& order,
+                               const std::vector<std::vector<int>>& predecessors) {
+  std::vector<int> dominator(order.blocks.size(), -1);
+  if (dominator.empty()) return dominator;
+  dominator[0] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t place = 1; place < dominator.size(); ++place) {
+      int found = -1;
+      for (const int block : predecessors[static_cast<std::size_t>(order.blocks[place])]) {
+        int other = order.place[static_cast<std::size_t>(block)];
+        if (other < 0 || dominator[static_cast<std::size_t>(other)] < 0) continue;
+        while (found >= 0 && found != other) {
+          int& later = found > other ? found : other;
+          later = dominator[static_cast<std::size_t>(later)];
+        }
+        found = other;
+      }
+      if (found != dominator[place]) {
+        dominator[place] = found;
+        changed = true;
+      }
+    }
+  }
+  return dominator;
+}
+
+std::vector<int> body_of(int header, const std::vector<int>& tails,
+                         const std::vector<std::vector<int>>& predecessors, const Order& order) {
+  std::vector<char> inside(predecessors.size(), 0);
+  inside[static_cast<std::size_t>(header)] = 1;
+  std::vector<int> body{header}, open;
+  const auto enter = [&](int block) {
+    char& is_inside = inside[static_cast<std::size_t>(block)];
+    if (is_inside || order.place[static_cast<std::size_t>(block)] < 0) return;
+    is_inside = 1;
+    body.push_back(block);
+    open.push_back(block);
+  };
+  for (const int tail : tails) enter(tail);
+  while (!open.empty()) {
+    const int block = open.back();
+    open.pop_back();
+    for (const int before : predecessors[static_cast<std::size_t>(block)]) enter(before);
+  }
+  std::sort(body.begin(), body.end());
+  return body;
+}
+
+void find_loops(Function& function) {
+  const Order order = order_of(function);
+  const auto predecessors = predecessors_of(function);
+  const std::vector<int> dominator = dominators_of(order, predecessors);
+  const auto dominates = [&](int high, int low) {
+    while (low > high) low = dominator[static_cast<std::size_t>(low)];
+    return low == high;
+  };
+  std::map<int, std::vector<int>> tails;  // of each header
+  for (const int block : order.blocks) {
+    const int from = order.place[static_cast<std::size_t>(block)];
+    for (const int to : function.blocks[static_cast<std::size_t>(block)].next) {
+      if (dominates(order.place[static_cast<std::size_t>(to)], from)) tails[to].push_back(block);
+    }
+  }
+  for (const auto& [header, of_header] : tails) {
+    function.loops.push_back({header, -1, 1, body_of(header, of_header, predecessors, order)});
+  }
+  // From the largest: a loop's parent is the smallest that came before it and holds its header.
+  std::stable_sort(function.loops.begin(), function.loops.end(),
+                   [](const Loop& a, const Loop& b) { return a.blocks.size() > b.blocks.size(); });
+  for (std::size_t i = 0; i < function.loops.size(); ++i) {
+    Loop& loop = function.loops[i];
+    loop.parent = function.blocks[static_cast<std::size_t>(loop.header)].loop;
+    if (loop.parent >= 0) {
+      loop.depth = function.loops[static_cast<std::size_t>(loop.parent)].depth + 1;
+    }
+    for (const int block : loop.blocks) {
+      function.blocks[static_cast<std::size_t>(block)].loop = static_cast<int>(i);
+      function.blocks[static_cast<std::size_t>(block)].depth = loop.depth;
+    }
+  }
+}
+
+void add_classes(const Block& block, double weight, ClassCounts& counts) {
+  for (const Instruction& instruction : block.instructions) {
+    counts[static_cast<std::size_t>(instruction.kind)] += weight;
+  }
+}
+
+double memory_accesses(const ClassCounts& counts) {
+  double sum = 0;
+  for (auto kind = static_cast<std::size_t>(InstructionClass::global_8);
+       kind <= static_cast<std::size_t>(InstructionClass::generic); ++kind) {
+    sum += counts[kind];
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::string_view to_text(InstructionClass kind) {
+  constexpr std::array<std::string_view, kInstructionClasses> kWords{
+      "tensor",    "fma",        "other float", "integer",    "conversion", "move",  "global 8",
+      "global 16", "global 32",  "global 64",   "global 128", "shared",     "local", "generic",
+      "constant",  "async copy", "barrier",     "branch",     "other"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+std::size_t Function::num_instructions() const {
+  return std::accumulate(
+      blocks.begin(), blocks.end(), std::size_t{0},
+      [](std::size_t sum, const Block& block) { return sum + block.instructions.size(); });
+}
+
+void connect(Function& function, const std::vector<Jump>& jumps) {
+  std::map<std::string_view, int> by_label;
+  for (std::size_t i = 0; i < function.blocks.size(); ++i) {
+    const std::string& label = function.blocks[i].label;
+    if (!label.empty()) by_label.emplace(label, static_cast<int>(i));
+  }
+  for (std::size_t i = 0; i < function.blocks.size(); ++i) {
+    std::vector<int>& next = function.blocks[i].next;
+    if (jumps[i].falls_through && i + 1 < function.blocks.size()) {
+      next.push_back(static_cast<int>(i) + 1);
+    }
+    for (const std::string& label : jumps[i].labels) {
+      const auto found = by_label.find(label);
+      if (found != by_label.end()) next.push_back(found->second);  // else it leaves the function
+    }
+    std::sort(next.begin(), next.end());
+    next.erase(std::unique(next.begin(), next.end()), next.end());
+  }
+  find_loops(function);
+}
+
+ClassCounts count_classes(const Function& function, double weight) {
+  ClassCounts counts{};
+  for (const Block& block : function.blocks) {
+    double times = 1;
+    for (int i = 0; i < block.depth; ++i) times *= weight;
+    add_classes(block, times, counts);
+  }
+  return counts;
+}
+
+ClassCounts count_classes(const Function& function, const Loop& loop) {
+  ClassCounts counts{};
+  for (const int block : loop.blocks) {
+    add_classes(function.blocks[static_cast<std::size_t>(block)], 1, counts);
+  }
+  return counts;
+}
+
+const Loop* main_loop(const Function& function) {
+  // What is in a loop and in no other within it: a loop that waits may be within the main one.
+  std::vector<ClassCounts> own(function.loops.size());
+  for (const Block& block : function.blocks) {
+    if (block.loop >= 0) add_classes(block, 1, own[static_cast<std::size_t>(block.loop)]);
+  }
+  const Loop* best = nullptr;
+  std::tuple<double, double, double, double> most;
+  for (std::size_t i = 0; i < function.loops.size(); ++i) {
+    const ClassCounts& counts = own[i];
+    const std::tuple work(counts[static_cast<std::size_t>(InstructionClass::tensor)],
+                          counts[static_cast<std::size_t>(InstructionClass::fma)],
+                          memory_accesses(counts),
+                          std::accumulate(counts.begin(), counts.end(), 0.0));
+    if (best == nullptr || work > most) {
+      best = &function.loops[i];
+      most = work;
+    }
+  }
+  return best;
+}
+
+}  // namespace assay

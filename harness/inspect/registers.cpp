@@ -1,0 +1,187 @@
+#include "inspect/registers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "inspect/words.h"
+
+namespace assay {
+namespace {
+
+// A chain of definitions that is followed back. Addresses take a dozen.
+constexpr int kMaxDepth = 200;
+// Beyond it no address is meant.
+constexpr std::int64_t kMaxStep = std::int64_t{1} << 40;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/// Calls `found` with each register in an operand: %r12, but not %tid.x.
+template <typename Found>
+void each_register(std::string_view operand, const Found& found) {
+  for (std::size_t at = operand.find('%'); at != std::string_view::npos;
+       at = operand.find('%', at + 1)) {
+    std::size_t end = at + 1;
+    while (end < operand.size() && is_letter(operand[end])) ++end;
+    const std::size_t digits = end;
+    while (end < operand.size() && is_digit(operand[end])) ++end;
+    const bool goes_on = end < operand.size() && (is_letter(operand[end]) || operand[end] == '.');
+    if (digits > at + 1 && end > digits && !goes_on) found(operand.substr(at, end - at));
+  }
+}
+
+int width_of(std::string_view name) {
+  const std::string_view letters =
+      name.substr(1, std::find_if(name.begin() + 1, name.end(), is_digit) - name.begin() - 1);
+  if (letters == "p") return 0;
+  if (letters == "rd" || letters == "fd" || letters == "d") return 2;
+  if (letters == "rq") return 4;
+  return 1;
+}
+
+/// Whether the first operand is read and not written.
+bool writes_nothing(const Instruction& instruction) {
+  static const std::set<std::string_view> kNames{
+      "st",        "red",           "bra",      "brx",        "bar",       "barrier",
+      "fence",     "membar",        "cp",       "prefetch",   "prefetchu", "ret",
+      "exit",      "trap",          "stmatrix", "setmaxnreg", "discard",   "griddepcontrol",
+      "nanosleep", "applypriority", "tcgen05",  "sust",       "call"};
+  return kNames.contains(dotted(instruction.opcode).front()) ||
+         (!instruction.operands.empty() && instruction.operands.front().starts_with('['));
+}
+
+std::optional<std::int64_t> integer_of(std::string_view text) {
+  if (text.starts_with("+")) text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Registers::Registers(const Function& function) {
+  uses_.resize(function.blocks.size());
+  for (std::size_t b = 0; b < function.blocks.size(); ++b) {
+    const Block& block = function.blocks[b];
+    uses_[b].resize(block.instructions.size());
+    for (std::size_t i = 0; i < block.instructions.size(); ++i) {
+      const Instruction& instruction = block.instructions[i];
+      Use& use = uses_[b][i];
+      const bool has_result = !writes_nothing(instruction);
+      const bool accumulates = instruction.opcode.starts_with("wgmma.mma_async");
+      for (std::size_t o = 0; o < instruction.operands.size(); ++o) {
+        each_register(instruction.operands[o], [&](std::string_view name) {
+          const int number = number_of(name);
+          const bool is_result = has_result && o == 0;
+          if (is_result) use.written.push_back(number);
+          if (!is_result || accumulates) use.read.push_back(number);
+        });
+      }
+      each_register(instruction.predicate,
+                    [&](std::string_view name) { use.read.push_back(number_of(name)); });
+      for (const int number : use.written) {
+        writers_[static_cast<std::size_t>(number)].push_back(&instruction);
+      }
+    }
+  }
+}
+
+int Registers::number_of(std::string_view name) {
+  const auto [at, is_new] =
+      numbers_.try_emplace(std::string(name), static_cast<int>(widths_.size()));
+  if (is_new) {
+    widths_.push_back(width_of(name));
+    writers_.emplace_back();
+  }
+  return at->second;
+}
+
+std::optional<int> Registers::find(std::string_view name) const {
+  const auto found = numbers_.find(name);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::int64_t> Registers::step_of_thread(const std::string& operand) {
+  return step_of_operand(operand, 0);
+}
+
+std::optional<std::int64_t> Registers::step_of_operand(std::string_view operand, int depth) {
+  if (operand.find("%tid.x") != std::string_view::npos) return 1;
+  if (operand.find("%tid") != std::string_view::npos || operand.starts_with("%laneid")) {
+    return std::nullopt;
+  }
+  std::optional<std::int64_t> step = 0;
+  each_register(operand, [&](std::string_view name) {
+    const auto number = find(name);
+    const auto of_register =
+        number ? step_of_register(*number, depth) : std::optional<std::int64_t>(0);
+    if (!step || !of_register) {
+      step.reset();
+    } else {
+      *step += *of_register;
+    }
+  });
+  return step;
+}
+
+std::optional<std::int64_t> Registers::step_of_register(int number, int depth) {
+  if (depth > kMaxDepth) return std::nullopt;
+  if (const auto known = steps_.find(number); known != steps_.end()) return known->second;
+  const auto& writers = writers_[static_cast<std::size_t>(number)];
+  if (writers.empty()) return 0;
+  steps_[number] = std::nullopt;  // of itself, until it is known
+  std::optional<std::int64_t> step = step_of_result(*writers.front(), depth + 1);
+  steps_[number] = step;
+  // Of a loop's variable the first writer sets it and another adds to it.
+  for (std::size_t i = 1; i < writers.size() && step; ++i) {
+    if (step_of_result(*writers[i], depth + 1) != step) step.reset();
+  }
+  steps_[number] = step;
+  return step;
+}
+
+std::optional<std::int64_t> Registers::step_of_result(const Instruction& writer, int depth) {
+  const std::vector<std::string_view> parts = dotted(writer.opcode);
+  const std::string_view name = parts.front();
+  std::vector<std::optional<std::int64_t>> steps;
+  for (std::size_t i = 1; i < writer.operands.size(); ++i) {
+    steps.push_back(step_of_operand(writer.operands[i], depth));
+  }
+  const bool is_uniform =
+      std::all_of(steps.begin(), steps.end(), [](const auto& step) { return step == 0; });
+  if (is_uniform) return 0;
+  const auto bounded = [](std::int64_t step) {
+    return step > -kMaxStep && step < kMaxStep ? std::optional(step) : std::nullopt;
+  };
+  const auto times = [&](std::size_t i, std::size_t factor) -> std::optional<std::int64_t> {
+    const auto by = integer_of(writer.operands[factor + 1]);
+    if (!steps[i] || !by || *by <= -kMaxStep || *by >= kMaxStep) return std::nullopt;
+    // Both are below 2^40 in size; most products of such are no stride.
+    const auto product = static_cast<__int128>(*steps[i]) * *by;
+    if (product <= -kMaxStep || product >= kMaxStep) return std::nullopt;
+    return static_cast<std::int64_t>(product);
+  };
+  if ((name == "mov" || name == "cvta" || name == "cvt") && steps.size() == 1) return steps[0];
+  if ((name == "add" || name == "sub") && steps.size() == 2 && steps[0] && steps[1]) {
+    return bounded(name == "add" ? *steps[0] + *steps[1] : *steps[0] - *steps[1]);
+  }
+  if (name == "shl" && steps.size() == 2 && steps[0]) {
+    const auto by = integer_of(writer.operands[2]);
+    if (!by || *by < 0 || *by > 20 || std::abs(*steps[0]) >= (std::int64_t{1} << 20)) {
+      return std::nullopt;
+    }
+    return *steps[0] * (std::int64_t{1} << *by);
+  }
+  if ((name == "mul" || name == "mad") && steps.size() >= 2) {
+    std::optional<std::int64_t> product = times(0, 1);
+    if (!product && steps[0] == 0) product = times(1, 0);
+    if (name == "mul" || !product) return product;
+    if (steps.size() < 3 || !steps[2]) return std::nullopt;
+    return bounded(*product + *steps[2]);
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay

@@ -1,0 +1,259 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "inspect/code.h"
+#include "inspect/words.h"
+
+namespace assay {
+namespace {
+
+using Kind = InstructionClass;
+
+Kind global_of(const std::vector<std::string_view>& parts) {
+  Kind kind = Kind::global_32;
+  for (const std::string_view part : parts) {
+    if (part == "U8" || part == "S8") kind = Kind::global_8;
+    if (part == "U16" || part == "S16") kind = Kind::global_16;
+    if (part == "64" || part == "F64") kind = Kind::global_64;
+    if (part == "128" || part == "256") kind = Kind::global_128;
+  }
+  return kind;
+}
+
+}  // namespace
+
+InstructionClass class_of_sass(std::string_view opcode) {
+  static const std::map<std::string_view, Kind> kByName = [] {
+    std::map<std::string_view, Kind> kinds;
+    const auto add = [&](Kind kind, std::initializer_list<std::string_view> names) {
+      for (const std::string_view name : names) kinds[name] = kind;
+    };
+    add(Kind::fma, {"FFMA", "FFMA2", "FFMA32I", "DFMA", "HFMA2", "HFMA2_MMA"});
+    add(Kind::other_float,
+        {"FADD",  "FADD2", "FMUL",   "FMUL2",  "FMNMX",   "FMNMX3",  "FSET",    "FSETP",
+         "FSEL",  "FCHK",  "MUFU",   "DADD",   "DMUL",    "DSETP",   "DMNMX",   "HADD2",
+         "HMUL2", "HSET2", "HSETP2", "HMNMX2", "FSWZADD", "FADD32I", "FMUL32I", "FRND"});
+    add(Kind::conversion, {"F2F", "F2I", "I2F", "F2FP", "I2FP", "F2IP", "I2I", "I2IP"});
+    add(Kind::shared, {"LDS", "STS", "LDSM", "STSM", "ATOMS", "REDS", "STAS", "LDTM", "STTM",
+                       "UTCCP", "UTCSHIFT"});
+    add(Kind::local, {"LDL", "STL"});
+    add(Kind::generic, {"LD", "ST"});
+    add(Kind::constant, {"LDC", "LDCU", "ULDC", "TEX", "TLD", "TLD4", "TXQ", "SULD", "SUST"});
+    add(Kind::copy, {"LDGSTS", "UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG",
+                     "UTMAPF", "UTMACCTL", "CCTL", "CCTLL", "CCTLT"});
+    add(Kind::barrier,
+        {"BAR",       "UCGABAR_ARV",  "UCGABAR_WAIT", "MEMBAR",   "SYNCS",   "DEPBAR",
+         "LDGDEPBAR", "UTMACMDFLUSH", "ARRIVES",      "WARPSYNC", "ERRBAR",  "FENCE",
+         "WARPGROUP", "WARPGROUPSET", "NANOSLEEP",    "ACQBULK",  "PREEXIT", "USETMAXREG",
+         "UTCBAR",    "YIELD",        "CGAERRBAR",    "UCGABAR",  "B2R",     "R2B"});
+    add(Kind::branch, {"BRA", "BRX", "BRXU", "JMP", "JMX", "CALL", "RET", "EXIT", "BSSY", "BSYNC",
+                       "BREAK", "BMOV", "BPT", "KILL", "RPCMOV", "WARPSYNC_ALL"});
+    add(Kind::move, {"MOV", "MOV32I", "UMOV", "S2R", "S2UR", "CS2R", "R2UR", "R2P", "P2R", "UP2UR",
+                     "UR2UP", "SHFL", "PRMT", "UPRMT", "ELECT", "MOVM"});
+    add(Kind::other, {"NOP"});
+    return kinds;
+  }();
+  const std::vector<std::string_view> parts = dotted(opcode);
+  const std::string_view name = parts.front();
+  if (const auto found = kByName.find(name); found != kByName.end()) return found->second;
+  if (name == "LDG" || name == "STG" || name == "ATOM" || name == "ATOMG" || name == "RED" ||
+      name == "REDG") {
+    return global_of(parts);
+  }
+  // HMMA, IMMA, DMMA, QMMA, BMMA, HGMMA, IGMMA, QGMMA, UTCHMMA, ...
+  if (name.ends_with("MMA")) return Kind::tensor;
+  return Kind::integer;
+}
+
+namespace {
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {
+    code_.set = InstructionSet::sass;
+  }
+
+  Code read() {
+    while (!rest_.empty()) {
+      const std::size_t end = rest_.find('\n');
+      read_line(rest_.substr(0, end));
+      rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+      ++line_;
+    }
+    end_function();
+    if (code_.functions.empty()) {
+      throw UsageError(
+          fmt::format("{}: no function; expected what nvdisasm or cuobjdump -sass prints", name_));
+    }
+    return std::move(code_);
+  }
+
+ private:
+  struct Raw {
+    std::string label;  // one that stands before it, or "0x90", where nothing else is known
+    Instruction instruction;
+  };
+
+  void read_line(std::string_view line) {
+    const std::string_view text = trimmed(line);
+    if (text.starts_with(".text.") && text.ends_with(":")) {
+      begin_function(text.substr(6, text.size() - 7));
+    } else if (text.starts_with("Function : ")) {
+      begin_function(text.substr(11));
+    } else if (const std::size_t at = text.find("EF_CUDA_SM"); at != std::string_view::npos) {
+      if (code_.target.empty()) code_.target = "sm_" + digits(text.substr(at + 10));
+    } else if (text.starts_with("arch = ")) {
+      code_.target = trimmed(text.substr(7));
+    } else if (text.starts_with(".target") && !in_function_) {
+      code_.target = trimmed(text.substr(7));
+    } else if (text.starts_with("//## File \"")) {
+      read_location(text.substr(11));
+    } else if (text.starts_with(".L_") && text.ends_with(":")) {
+      label_ = text.substr(0, text.size() - 1);
+    } else if (text.starts_with("/*") && in_function_) {
+      read_instruction(text);
+    }
+  }
+
+  static std::string digits(std::string_view text) {
+    return std::string(text.substr(0, text.find_first_not_of("0123456789")));
+  }
+
+  void begin_function(std::string_view name) {
+    end_function();
+    in_function_ = true;
+    source_ = {};
+    label_.clear();
+    code_.functions.push_back({std::string(name), true});
+  }
+
+  /// `/tmp/k.cu", line 12`, or `.. inlined at ...`: of the innermost.
+  void read_location(std::string_view text) {
+    const std::size_t close = text.find('"');
+    if (close == std::string_view::npos) return;
+    const std::string file(text.substr(0, close));
+    // Several follow each other where functions are inlined; the first is where the text stands.
+    const std::string_view after = text.substr(close);
+    constexpr std::string_view kLine = "\", line ";
+    if (!after.starts_with(kLine)) return;
+    const auto [at, is_new] = files_.try_emplace(file, static_cast<int>(code_.files.size()));
+    if (is_new) code_.files.push_back(file);
+    if (has_location_) return;
+    const std::string_view number = after.substr(kLine.size());
+    source_.file = at->second;
+    std::from_chars(number.data(), number.data() + number.size(), source_.line);
+    has_location_ = true;
+  }
+
+  /// `/*0090*/ @!P0 BRA `(.L_x_0) ; /* encoding */`
+  void read_instruction(std::string_view text) {
+    const std::size_t close = text.find("*/");
+    if (close == std::string_view::npos) return;
+    const std::string_view digits = text.substr(2, close - 2);
+    std::uint64_t address = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), address, 16);
+    if (error != std::errc() || end != digits.data() + digits.size()) return;  // an encoding
+    text.remove_prefix(close + 2);
+    const std::size_t semicolon = text.find(';');
+    if (semicolon == std::string_view::npos) return;
+    std::string_view words = trimmed(text.substr(0, semicolon));
+    if (words.starts_with("{")) words = trimmed(words.substr(1));  // issued together with another
+    if (words.empty()) return;
+    Instruction instruction;
+    if (words.front() == '@') {
+      const std::size_t blank = std::min(words.find(' '), words.size());
+      instruction.predicate = words.substr(1, blank - 1);
+      words = trimmed(words.substr(blank));
+    }
+    const std::size_t blank = std::min(words.find(' '), words.size());
+    instruction.opcode = words.substr(0, blank);
+    instruction.operands = split_operands(words.substr(blank));
+    instruction.kind = class_of_sass(instruction.opcode);
+    instruction.source = source_;
+    has_location_ = false;
+    addresses_.push_back(fmt::format("{:#x}", address));
+    raw_.push_back({std::move(label_), std::move(instruction)});
+    label_.clear();
+  }
+
+  /// The labels that an instruction may jump to, and whether what follows may be next. BSYNC waits
+  /// for a warp's other threads, and goes on with what follows.
+  static Jump jump_of(const Instruction& instruction) {
+    const std::string_view name = dotted(instruction.opcode).front();
+    const bool always = instruction.predicate.empty() || instruction.predicate == "PT";
+    const std::string target =
+        instruction.operands.empty() ? std::string() : label_in(instruction.operands.back());
+    if (name == "BRA" || name == "JMP") {
+      // With a second operand it is carried out where that predicate holds.
+      const bool is_conditional = !always || instruction.operands.size() > 1;
+      return {{target}, is_conditional};
+    }
+    if (name == "BRX" || name == "BRXU" || name == "JMX") return {{target}, false};
+    if (name == "RET" || name == "EXIT" || name == "KILL") return {{}, !always};
+    return {};
+  }
+
+  /// `(.L_x_0) or 0x90.
+  static std::string label_in(const std::string& operand) {
+    const std::size_t open = operand.find('(');
+    if (open == std::string::npos) return operand;
+    return operand.substr(open + 1, operand.find(')', open) - open - 1);
+  }
+
+  void end_function() {
+    if (code_.functions.empty() || !in_function_) return;
+    in_function_ = false;
+    Function& function = code_.functions.back();
+    std::vector<Jump> jumps;
+    std::set<std::string> targets;
+    for (const Raw& raw : raw_) {
+      jumps.push_back(jump_of(raw.instruction));
+      targets.insert(jumps.back().labels.begin(), jumps.back().labels.end());
+    }
+    std::vector<Jump> of_blocks;
+    bool ended = true;
+    for (std::size_t i = 0; i < raw_.size(); ++i) {
+      std::string label = raw_[i].label;
+      if (label.empty() && targets.contains(addresses_[i])) label = addresses_[i];
+      if (ended || !label.empty()) {
+        if (function.blocks.size() >= kMaxBlocks) {
+          throw UsageError(fmt::format("{}:{}: {} has more than {} basic blocks", name_, line_,
+                                       function.name, kMaxBlocks));
+        }
+        function.blocks.push_back({std::move(label)});
+        of_blocks.emplace_back();
+      }
+      function.blocks.back().instructions.push_back(std::move(raw_[i].instruction));
+      ended = !jumps[i].falls_through || !jumps[i].labels.empty();
+      if (ended) of_blocks.back() = std::move(jumps[i]);
+    }
+    connect(function, of_blocks);
+    raw_.clear();
+    addresses_.clear();
+  }
+
+  std::string_view rest_;
+  const std::string& name_;
+  int line_ = 1;
+  bool in_function_ = false;
+  bool has_location_ = false;
+  SourceLine source_;
+  std::string label_;
+  std::vector<Raw> raw_;
+  std::vector<std::string> addresses_;  // of each
+  std::map<std::string, int> files_;
+  Code code_;
+};
+
+}  // namespace
+
+Code read_sass(std::string_view text, const std::string& name) { return Reader(text, name).read(); }
+
+}  // namespace assay

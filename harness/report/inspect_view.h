@@ -1,0 +1,44 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/trial.h"
+#include "inspect/code.h"
+#include "inspect/occupancy.h"
+
+namespace assay {
+
+/// How one launch of a kernel fills an SM.
+struct LaunchOccupancy {
+  std::string entry;
+  std::int64_t threads = 0;
+  std::int64_t smem_bytes = 0;
+  Occupancy occupancy;
+};
+
+/// A code and what is known of it beside.
+struct Inspected {
+  std::string title;  // what the user named
+  Code code;
+  /// What ptxas says of its registers and spills; nothing for a file.
+  std::optional<CompileReport> report = {};
+  /// Of a configuration, whose launches are known.
+  std::vector<LaunchOccupancy> launches = {};
+};
+
+/// For each function: its instructions by class, its loops, what the code shows, its constants.
+std::string inspect_text(const Inspected& inspected);
+nlohmann::ordered_json inspect_json(const Inspected& inspected);
+
+/// The code itself, block by block, each instruction with its source line.
+std::string listing_text(const Inspected& inspected);
+
+/// Functions of the same name beside each other; a lone function of each, too, whatever its name.
+std::string difference_text(const Inspected& before, const Inspected& after);
+nlohmann::ordered_json difference_json(const Inspected& before, const Inspected& after);
+
+}  // namespace assay

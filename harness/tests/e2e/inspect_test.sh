@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# What `assay inspect` says of code: PTX that NVRTC makes, and SASS from a stand-in for nvdisasm.
+# Arguments: the program, the tree.
+set -uo pipefail
+
+assay=$1
+tree=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache
+cd "$work" || exit 1
+
+fail() {
+  echo "FAILED: $1" >&2
+  sed 's/^/  | /' output error >&2
+  exit 1
+}
+inspect() {
+  "$assay" inspect "$@" --kernels "$tree/kernels" >output 2>error
+}
+has() { grep -q -- "$1" output || fail "no \"$1\": $2"; }
+
+small=sgemm:TILE=4,THREADS_M=8,THREADS_N=16,BLOCK_K=8
+large=sgemm:TILE=8,THREADS_M=8,THREADS_N=16,BLOCK_K=8
+
+inspect $large || fail "a configuration: exit $?"
+has 'PTX for sm_90a' 'the head'
+has 'registers a thread, 0 bytes spilled' "ptxas's report"
+has 'sgemm: blocks an SM: .* of 128 threads each' 'the occupancy'
+has '^fma  *128 .* 128$' '64 products of two slices an inner loop'
+has '(main)  *sgemm.cu:' 'the main loop and its source'
+
+inspect $large --listing || fail "a listing: exit $?"
+has 'fma.rn.f32 .*  sgemm.cu:[0-9]' 'an instruction with its source'
+inspect $large --arch 80 || fail "another arch: exit $?"
+has 'PTX for sm_80' 'the arch that was asked for'
+
+inspect $large $large || fail "a configuration and itself: exit $?"
+has 'sgemm: the same but for the names of registers' 'it is the same'
+inspect $small $large || fail "two configurations: exit $?"
+has '^TILE  *4  *8$' 'the parameter that differs'
+has '^fma  *32  *128  *32  *128$' 'the instructions that differ'
+inspect $small $large --json || fail "two as JSON: exit $?"
+python3 - <<'PYTHON' || fail 'the JSON'
+import json
+document = json.load(open('output'))
+assert document['before']['functions'][0]['instructions']['fma'] == 32, document
+assert document['after']['functions'][0]['instructions']['fma'] == 128, document
+assert document['differences'][0]['same'] is False, document
+PYTHON
+
+cp "$tree/results/recorded/nvidia_h200/examples_1d.jsonl" runs.jsonl
+"$assay" inspect 1 --db runs.jsonl --kernels "$tree/kernels/examples" >output 2>error ||
+  fail "a trial of a recording: exit $?"
+has 'PTX for sm_90a' "the trial's own arch"
+
+# Files: a source, its PTX, and machine code as a disassembler prints it.
+cat >twice.cu <<'CU'
+extern "C" __global__ void twice(float* x, int n) {
+  for (int i = threadIdx.x; i < n; i += 32) x[i] = x[i] * 2.5f;
+}
+CU
+inspect twice.cu || fail "a source: exit $?"
+has 'constants: 2.5 ' 'its constant'
+mkdir -p toolkit/bin
+cat >toolkit/bin/nvdisasm <<'SH'
+#!/bin/sh
+[ -s "$3" ] || exit 1
+printf '.text.twice:\n\t//## File "/x/twice.cu", line 2\n'
+printf '        /*0000*/                   FMUL R0, R0, 2.5 ;\n        /*0010*/   EXIT ;\n'
+SH
+chmod +x toolkit/bin/nvdisasm
+CUDA_HOME=$work/toolkit inspect twice.cu --sass || fail "machine code: exit $?"
+has 'SASS' 'the head'
+has '^other float  *1 ' 'its instruction'
+
+CUDA_HOME=$work/toolkit inspect twice.cu --sass --listing || fail "machine code: exit $?"
+has 'FMUL R0, R0, 2.5 .*twice.cu:2' 'the source line beside the instruction'
+printf '.text.twice:\n        /*0000*/                   EXIT ;\n' >twice.sass
+inspect twice.sass || fail "a disassembly: exit $?"
+inspect twice.sass twice.cu && fail 'SASS and PTX were compared'
+grep -q 'compare like with like' error || fail 'why they are not compared'
+if ! [ -x /usr/local/cuda/bin/nvdisasm ] && ! command -v nvdisasm >/dev/null; then
+  inspect twice.cu --sass
+  [ $? -eq 3 ] || fail 'machine code without a disassembler'
+  grep -q 'there is no nvdisasm' error || fail 'what is missing'
+fi
+
+# Mistakes.
+refused() { # MESSAGE ARGUMENTS...
+  local message=$1
+  shift
+  inspect "$@"
+  [ $? -eq 2 ] || fail "$* was not refused as a mistake"
+  grep -q -- "$message" error || fail "$*: no \"$message\""
+}
+refused "the configuration lacks BLOCK_K" sgemm:TILE=8,THREADS_M=8,THREADS_N=16
+refused "sgemm has no parameter SIZE" $large,SIZE=1
+refused "there is no kernel nothing" nothing:TILE=8
+refused "expected a trial's number" nothing
+refused "cannot read" missing.ptx
+refused "does not compile" "$tree/kernels/sgemm.cu"
+printf 'int main() {}\n' >no.ptx
+refused "no.ptx:1: expected a directive" no.ptx
+refused "no trial 999999 in" 999999 --db runs.jsonl
+echo "inspect: passed"

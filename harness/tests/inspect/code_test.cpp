@@ -1,0 +1,340 @@
+#include "inspect/code.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "inspect/findings.h"
+#include "inspect/occupancy.h"
+
+namespace assay {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+using Kind = InstructionClass;
+
+/// A PTX module with one kernel of this body.
+std::string kernel_of(const std::string& body) {
+  return ".version 9.0\n.target sm_90a\n.address_size 64\n"
+         ".visible .entry k(\n\t.param .u64 k_param_0\n)\n{\n" +
+         body + "\n}\n\t.file\t1 \"/a/k.cu\"\n";
+}
+
+Function ptx_function(const std::string& body) {
+  return read_ptx(kernel_of(body), "k.ptx").functions.at(0);
+}
+
+double count(const Function& function, Kind kind) {
+  return count_classes(function)[static_cast<std::size_t>(kind)];
+}
+
+// Two loops, one within the other, and a tail that half of the threads skip.
+constexpr char kNested[] = R"(
+	.reg .b32 %r<9>;
+	.loc 1 3 5
+	ld.param.u64 %rd1, [k_param_0];
+$L_outer:
+	mov.u32 %r1, 0; // starts again
+$L_inner:
+	.loc	1 7 9, function_name $L__info_string0, inlined_at 1 5 2
+	fma.rn.f32 %f1, %f1, 0f40200000, %f2;
+	ld.global.v4.f32 {%f2, %f3, %f4, %f5}, [%rd1+-256];
+	add.s32 %r1, %r1, 1;
+	setp.lt.s32 %p1, %r1, 100;
+	@%p1 bra $L_inner;
+	setp.lt.s32 %p2, %r2, 10;
+	@%p2 bra $L_outer;
+	@!%p2 bra $L_end;
+	{ .reg .b32 t; mov.b32 t, %r1; st.global.u8 [%rd1], t; }
+$L_end:
+	ret;)";
+
+TEST(Ptx, HasBlocksLoopsAndLines) {
+  const Code code = read_ptx(kernel_of(kNested), "k.ptx");
+  EXPECT_EQ(code.target, "sm_90a");
+  ASSERT_THAT(code.functions, SizeIs(1));
+  const Function& function = code.functions[0];
+  EXPECT_EQ(function.name, "k");
+  EXPECT_TRUE(function.is_kernel);
+  ASSERT_THAT(function.loops, SizeIs(2));
+  const Loop& outer = function.loops[0];
+  const Loop& inner = function.loops[1];
+  EXPECT_EQ(outer.depth, 1);
+  EXPECT_EQ(inner.depth, 2);
+  EXPECT_EQ(inner.parent, 0);
+  EXPECT_EQ(main_loop(function), &inner);
+  const Instruction& fma = function.blocks[static_cast<std::size_t>(inner.header)].instructions[0];
+  EXPECT_EQ(fma.opcode, "fma.rn.f32");
+  EXPECT_THAT(fma.operands, ElementsAre("%f1", "%f1", "0f40200000", "%f2"));
+  EXPECT_EQ(fma.source.line, 7);
+  EXPECT_EQ(code.files.at(static_cast<std::size_t>(fma.source.file)), "/a/k.cu");
+  // Counted ten times for each of two loops.
+  EXPECT_EQ(count_classes(function, 10)[static_cast<std::size_t>(Kind::fma)], 100);
+  EXPECT_EQ(count(function, Kind::global_128), 1);
+  EXPECT_EQ(count(function, Kind::global_8), 1);
+}
+
+TEST(Ptx, KnowsWhatAnInstructionKeepsBusy) {
+  const std::pair<const char*, Kind> kCases[] = {
+      {"wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16", Kind::tensor},
+      {"wgmma.wait_group.sync.aligned", Kind::barrier},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", Kind::tensor},
+      {"tcgen05.mma.cta_group::1.kind::f16", Kind::tensor},
+      {"fma.rn.f16x2", Kind::fma},
+      {"mad.lo.s32", Kind::integer},
+      {"mad.rn.f32", Kind::fma},
+      {"ex2.approx.ftz.f32", Kind::other_float},
+      {"setp.gt.f32", Kind::other_float},
+      {"add.s64", Kind::integer},
+      {"cvt.rn.bf16x2.f32", Kind::conversion},
+      {"cvta.to.global.u64", Kind::integer},
+      {"mov.b32", Kind::move},
+      {"ld.global.nc.L1::no_allocate.v4.u32", Kind::global_128},
+      {"ld.global.v2.f32", Kind::global_64},
+      {"st.global.b16", Kind::global_16},
+      {"atom.global.add.f32", Kind::global_32},
+      {"ld.shared::cta.u32", Kind::shared},
+      {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", Kind::shared},
+      {"ld.param.u64", Kind::constant},
+      {"ld.local.u32", Kind::local},
+      {"ld.u32", Kind::generic},
+      {"cp.async.cg.shared.global", Kind::copy},
+      {"cp.async.wait_group", Kind::barrier},
+      {"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier", Kind::copy},
+      {"cp.async.bulk.commit_group", Kind::barrier},
+      {"mbarrier.try_wait.parity.shared::cta.b64", Kind::barrier},
+      {"bar.sync", Kind::barrier},
+      {"bra.uni", Kind::branch},
+  };
+  for (const auto& [opcode, kind] : kCases) EXPECT_EQ(class_of_ptx(opcode), kind) << opcode;
+}
+
+TEST(Ptx, FollowsAJumpByATable) {
+  const Function function = ptx_function(R"(
+	$L_table: .branchtargets $L_a, $L_b;
+	brx.idx %r1, $L_table;
+$L_a:
+	ret;
+$L_b:
+	mov.b32 %r1, %r2;
+	bra $L_a;)");
+  ASSERT_FALSE(function.blocks.empty());
+  EXPECT_THAT(function.blocks[0].next, ElementsAre(1, 2));
+  EXPECT_THAT(function.loops, IsEmpty());
+}
+
+TEST(Ptx, RefusesWhatIsNone) {
+  const auto message_of = [](const std::string& text) -> std::string {
+    try {
+      read_ptx(text, "x.ptx");
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message_of(""), HasSubstr("x.ptx:1: no .version"));
+  EXPECT_THAT(message_of("int main() {}"), HasSubstr("expected a directive such as .version"));
+  EXPECT_THAT(message_of(".version 9.0\n.entry k() {\n mov.b32 %r1"),
+              HasSubstr("x.ptx:3: the file ends within a statement"));
+  EXPECT_THAT(message_of(".version 9.0\n.entry k() {\n"), HasSubstr("the file ends within k"));
+  std::string blocks;
+  for (int i = 0; i < 10'001; ++i) blocks += "ret;\n";
+  EXPECT_THAT(message_of(kernel_of(blocks)), HasSubstr("k has more than 10000 basic blocks"));
+}
+
+// As nvdisasm prints it, with a loop that a second entry point of the text does not disturb.
+constexpr char kSass[] = R"(	.target	sm_90
+//--------------------- .text.k                  --------------------------
+	.section	.text.k,"ax",@progbits
+k:
+.text.k:
+	//## File "/a/k.cu", line 3
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/                   BSSY.RECONVERGENT B0, `(.L_x_1) ;
+.L_x_0:
+	//## File "/a/k.cuh", line 9 inlined at "/a/k.cu", line 7
+	//## File "/a/k.cu", line 7
+        /*0020*/                   LDG.E.128 R4, desc[UR4][R2.64] ;
+        /*0030*/                   HGMMA.64x256x16.F32.BF16 R24, gdesc[UR8], R24 ;
+        /*0040*/                   FFMA R4, R4, 2.5, R5 ;
+        /*0050*/              @!P0 BRA `(.L_x_0) ;
+        /*0060*/                   BSYNC.RECONVERGENT B0 ;
+.L_x_1:
+        /*0070*/               @P1 STL [R1], R4 ;
+        /*0080*/                   EXIT ;
+.L_x_2:
+        /*0090*/                   BRA `(.L_x_2);
+        /*00a0*/                   NOP;
+.L_x_3:
+)";
+
+TEST(Sass, HasBlocksLoopsAndLines) {
+  const Code code = read_sass(kSass, "k.sass");
+  EXPECT_EQ(code.target, "sm_90");
+  ASSERT_THAT(code.functions, SizeIs(1));
+  const Function& function = code.functions[0];
+  EXPECT_EQ(function.num_instructions(), 11u);
+  // What stands behind the end jumps to itself, and nothing reaches it.
+  ASSERT_THAT(function.loops, SizeIs(1));
+  const Block& body = function.blocks[static_cast<std::size_t>(function.loops[0].header)];
+  EXPECT_EQ(body.label, ".L_x_0");
+  EXPECT_EQ(body.instructions[0].source.line, 9);
+  EXPECT_EQ(code.files.at(static_cast<std::size_t>(body.instructions[0].source.file)), "/a/k.cuh");
+  EXPECT_EQ(body.instructions.back().predicate, "!P0");
+  EXPECT_EQ(count(function, Kind::tensor), 1);
+  EXPECT_EQ(count(function, Kind::global_128), 1);
+  EXPECT_EQ(count(function, Kind::local), 1);
+  EXPECT_EQ(count(function, Kind::constant), 1);
+}
+
+// cuobjdump names no labels, only addresses, and writes the encoding behind each instruction.
+TEST(Sass, FollowsAddresses) {
+  const Code code = read_sass(R"(
+	arch = sm_80
+		Function : k
+        /*0000*/                   MOV R1, c[0x0][0x28] ;    /* 0x00000a0000017a02 */
+                                                             /* 0x000fe40000000f00 */
+        /*0010*/                   IADD3 R0, R0, 0x1, RZ ;   /* 0x0000000100007810 */
+        /*0020*/              @!P0 BRA 0x10 ;                /* 0xffffffe000008947 */
+        /*0030*/                   EXIT ;                    /* 0x000000000000794d */
+)",
+                              "k.sass");
+  EXPECT_EQ(code.target, "sm_80");
+  ASSERT_THAT(code.functions.at(0).loops, SizeIs(1));
+  EXPECT_EQ(code.functions[0].num_instructions(), 4u);
+}
+
+TEST(Sass, RefusesWhatIsNone) {
+  EXPECT_THROW(read_sass("", "x"), UsageError);
+  EXPECT_THROW(read_sass("#include <cuda.h>\n", "x"), UsageError);
+}
+
+std::vector<std::string> texts_of(const Function& function, const std::string& name) {
+  std::vector<std::string> texts;
+  for (const Finding& finding : find_motifs(function, InstructionSet::ptx)) {
+    if (finding.name == name) texts.push_back(finding.text);
+  }
+  return texts;
+}
+
+std::string access_by_thread(const std::string& shift, const std::string& access) {
+  return "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, " + shift +
+         ";\ncvt.u64.u32 %rd1, %r2;\nadd.s64 %rd2, %rd3, %rd1;\n" + access + "\nret;";
+}
+
+TEST(Findings, SeeStridesThatWasteBandwidth) {
+  const std::string global = "ld.global.f32 %f1, [%rd2+16];";
+  EXPECT_THAT(texts_of(ptx_function(access_by_thread("2", global)), "strided access"), IsEmpty());
+  EXPECT_THAT(texts_of(ptx_function(access_by_thread("7", global)), "strided access"),
+              ElementsAre(HasSubstr("128 bytes apart and take 4 each")));
+  // What a thread's number is not in may have any stride.
+  EXPECT_THAT(texts_of(ptx_function("ld.global.f32 %f1, [%rd2+16];\nret;"), "strided access"),
+              IsEmpty());
+}
+
+TEST(Findings, SeeBankConflicts) {
+  const std::pair<const char*, int> kCases[] = {{"2", 1}, {"3", 2}, {"4", 4}, {"7", 32}};
+  for (const auto& [shift, ways] : kCases) {
+    const Function function = ptx_function(access_by_thread(shift, "st.shared.f32 [%rd2], %f1;"));
+    if (ways == 1) {
+      EXPECT_THAT(texts_of(function, "bank conflicts"), IsEmpty()) << shift;
+    } else {
+      EXPECT_THAT(texts_of(function, "bank conflicts"),
+                  ElementsAre(HasSubstr(std::to_string(ways) + " of them meet")))
+          << shift;
+    }
+  }
+  // 16 bytes a thread, side by side, are served in four turns of eight threads.
+  EXPECT_THAT(texts_of(ptx_function(
+                           access_by_thread("4", "st.shared.v4.f32 [%rd2], {%f1, %f2, %f3, %f4};")),
+                       "bank conflicts"),
+              IsEmpty());
+}
+
+TEST(Findings, SeeLoadsThatWaitForLoads) {
+  const Function function = ptx_function(R"(
+	ld.global.u64 %rd2, [%rd1];
+	add.s64 %rd3, %rd2, 8;
+	ld.global.u64 %rd4, [%rd3];
+	ld.global.f32 %f1, [%rd4];
+	ret;)");
+  EXPECT_THAT(texts_of(function, "dependent loads"), ElementsAre(HasSubstr("3 loads in a row")));
+}
+
+TEST(Findings, SeeConversionsThereAndBack) {
+  const Function function = ptx_function(R"(
+	cvt.rn.bf16.f32 %rs1, %f1;
+	cvt.f32.bf16 %f2, %rs1;
+	cvt.rn.bf16.f32 %rs2, %f3;
+	ret;)");
+  EXPECT_THAT(texts_of(function, "conversions"), ElementsAre(HasSubstr("1 values")));
+}
+
+TEST(Findings, SeeHowProductsAreFed) {
+  const Function function = ptx_function(R"(
+$L_loop:
+	wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, 1, 1, 1, 0, 0;
+	wgmma.commit_group.sync.aligned;
+	wgmma.wait_group.sync.aligned 1;
+	@%p1 bra $L_loop;
+	wgmma.wait_group.sync.aligned 0;
+	ret;)");
+  EXPECT_THAT(texts_of(function, "products"),
+              ElementsAre("1 wgmma a turn of the main loop; waits until the groups in flight are "
+                          "at most 1"));
+}
+
+TEST(Findings, CountConstants) {
+  const Function function = ptx_function(
+      "mul.f32 %f1, %f2, 0f3F800000;\nmul.f32 %f1, %f1, 0f3F800000;\nmov.f64 %fd1, "
+      "0d4000000000000000;\nadd.s32 %r1, %r1, 4096;\nadd.s32 %r1, %r1, 4;\nret;");
+  const std::vector<Constant> constants = find_constants(function, InstructionSet::ptx);
+  ASSERT_THAT(constants, SizeIs(3));
+  EXPECT_EQ(constants[0].text, "1.0");
+  EXPECT_EQ(constants[0].count, 2);
+  EXPECT_EQ(constants[1].text, "2.0");
+  EXPECT_EQ(constants[2].text, "0x1000");
+}
+
+TEST(LiveRegisters, CountWhatIsStillNeeded) {
+  const Function function = ptx_function(R"(
+	mov.u64 %rd1, 0;
+	mov.u32 %r1, 0;
+	mov.f32 %f9, 0f00000000;
+$L_loop:
+	ld.global.f32 %f1, [%rd1];
+	add.f32 %f2, %f1, %f9;
+	add.s32 %r1, %r1, 1;
+	setp.lt.s32 %p1, %r1, 10;
+	@%p1 bra $L_loop;
+	st.global.f32 [%rd1], %f2;
+	ret;)");
+  // The address (two), the counter, %f9 and, after the load, %f1.
+  EXPECT_EQ(live_registers(function, function.loops.at(0)), 5);
+}
+
+TEST(Occupancy, IsWhatTheTightestLimitAllows) {
+  // An SM of cc 9.0 has 65536 registers, 228 KiB of shared memory, 2048 threads, 32 blocks.
+  const auto check = [](std::int64_t threads, int registers, std::int64_t smem_bytes, int blocks,
+                        const char* limit) {
+    const auto occupancy = occupancy_of(90, threads, registers, smem_bytes);
+    ASSERT_TRUE(occupancy);
+    EXPECT_EQ(occupancy->blocks, blocks);
+    EXPECT_EQ(occupancy->limit, limit);
+  };
+  check(256, 32, 0, 8, "registers");  // as many as threads allow; registers stand first
+  check(256, 40, 0, 6, "registers");
+  check(384, 168, 200 << 10, 1, "registers");
+  check(128, 32, 112 << 10, 2, "shared memory");
+  check(1024, 16, 0, 2, "threads");
+  check(32, 24, 0, 32, "blocks");
+  check(512, 255, 0, 0, "registers");  // it cannot be launched
+  EXPECT_FALSE(occupancy_of(35, 256, 32, 0));
+}
+
+}  // namespace
+}  // namespace assay
