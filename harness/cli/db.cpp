@@ -63,6 +63,12 @@ int merge(const std::vector<std::string>& paths, const fs::path& output) {
   if (merged.num_unfinished > 0) {
     print_err("{} trials that were still running are left out\n", merged.num_unfinished);
   }
+  if (merged.num_repeated > 0) {
+    print_out(
+        "{} measurements were made of trials that another file has, too, and agree with it within "
+        "2 %: the newest is kept of each, the others are only in their own files\n",
+        merged.num_repeated);
+  }
   print_out("{}: {} trials and {} verdicts of {} files; {} conflicts\n", output.string(),
             merged.num_trials, merged.num_verdicts, paths.size(), merged.conflicts.size());
   return kExitDone;
@@ -129,7 +135,9 @@ void add_db(Command program) {
   merge_verb.add_option("--output", *output, "the database to make").placeholder("FILE").required();
   merge_verb.footer(
       "A trial that several have becomes one. Where their outcomes contradict each other, this is\n"
-      "said, and one is kept: a failed check before all else, else the newest.\n"
+      "said, and one is kept: a failed check before all else, else the newest. A time measured "
+      "again\n"
+      "within 2 % is no contradiction; how many there are is said. Verdicts are all kept.\n"
       "example: assay db merge monday.db tuesday.db --output week.db");
   merge_verb.runs([paths, output] { return merge(*paths, *output); });
 

@@ -117,6 +117,22 @@ bool contradict(const Outcome& a, const Outcome& b) {
   return std::abs(ratio - 1) > kMarginRatio;
 }
 
+/// Why the one is kept and not the other.
+const char* reason_of(const Kept& kept, const Kept& other) {
+  if (weight_of(kept.outcome) > weight_of(other.outcome)) {
+    return "what was wrong once is not right because it passed another time";
+  }
+  return kept.finished_at > other.finished_at ? "it is the newer" : "it came first";
+}
+
+/// Whether both are one measurement, which two of the files have.
+bool is_same(const Kept& a, const Kept& b) {
+  const auto median_ns = [](const Kept& kept) {
+    return kept.outcome.timing ? kept.outcome.timing->median_ns : 0;
+  };
+  return a.finished_at == b.finished_at && median_ns(a) == median_ns(b);
+}
+
 std::string outcome_text(const Kept& kept) {
   const Outcome& outcome = kept.outcome;
   std::string text(to_text(outcome.status));
@@ -182,11 +198,15 @@ std::int64_t Merge::put(Source& source, std::int64_t sweep, const TrialRow& row)
   }
   Kept& stored = kept_.at(known->id);
   const bool is_other = is_better(other, stored);
+  const Kept& better = is_other ? other : stored;
+  const Kept& worse = is_other ? stored : other;
   if (contradict(other.outcome, stored.outcome)) {
-    merged_.conflicts.push_back(fmt::format(
-        "{} {} on {}, {}: {}; {} is kept", record.kernel.name, to_text(record.config),
-        to_text(record.problem), row.device.name, outcome_text(is_other ? stored : other),
-        outcome_text(is_other ? other : stored)));
+    merged_.conflicts.push_back(
+        fmt::format("{} {} on {}, {}: {}; {} is kept: {}", record.kernel.name,
+                    to_text(record.config), to_text(record.problem), row.device.name,
+                    outcome_text(worse), outcome_text(better), reason_of(better, worse)));
+  } else if (weight_of(worse.outcome) > 0 && !is_same(other, stored)) {
+    ++merged_.num_repeated;
   }
   if (!is_other) return impl_.put_trial(sweep, device, ids, record);
   // A verification is of the configuration, whichever outcome is kept.

@@ -87,8 +87,11 @@ struct Merged {
   std::int64_t num_trials = 0;      // that the new database has
   std::int64_t num_verdicts = 0;    // likewise
   std::int64_t num_unfinished = 0;  // trials that were still running, and are left out
+  /// Measurements of a trial that another source had measured, too, with no other outcome. Those
+  /// that tell most are in the new database, the others stay in their files.
+  std::int64_t num_repeated = 0;
   /// Of each configuration that has outcomes which contradict each other, a sentence that says
-  /// which is kept.
+  /// which is kept, and why.
   std::vector<std::string> conflicts;
 };
 

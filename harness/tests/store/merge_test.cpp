@@ -106,7 +106,9 @@ TEST(Merge, LosesNothingAndAddsNothingTwice) {
   twice.merge(again);
   Store thrice = Store::in_memory();
   std::vector<Store> both = list(std::move(twice), std::move(again[0]));
-  EXPECT_THAT(thrice.merge(both).conflicts, IsEmpty());
+  const Merged repeated = thrice.merge(both);
+  EXPECT_THAT(repeated.conflicts, IsEmpty());
+  EXPECT_EQ(repeated.num_repeated, 0) << "a measurement that two files have is one";
   EXPECT_EQ(contents(thrice), all);
   EXPECT_THAT(thrice.sweeps(), SizeIs(3));
 }
@@ -123,14 +125,19 @@ TEST(Merge, NamesConflictsAndKeepsWhatTellsMost) {
   for (const bool swapped : {false, true}) {
     if (swapped) std::swap(sources[0], sources[1]);
     Store merged = Store::in_memory();
+    const Merged report = merged.merge(sources);
+    EXPECT_EQ(report.num_repeated, 1) << "the fourth";
     EXPECT_THAT(
-        merged.merge(sources).conflicts,
-        ElementsAre(AllOf(HasSubstr("gemm BLOCK=1,SCHEDULE=row on M=16,N=4096"),
-                          HasSubstr("correctness/mismatch (2026-11-20T10:00:00Z)"),
-                          HasSubstr("correct, 1000.5 ns (2026-11-21T10:00:00Z)"),
-                          HasSubstr("mismatch (2026-11-20T10:00:00Z) in :memory: is kept")),
-                    AllOf(HasSubstr("BLOCK=2"),
-                          HasSubstr("1080.0 ns (2026-11-22T10:00:00Z) in :memory: is kept"))));
+        report.conflicts,
+        ElementsAre(
+            AllOf(HasSubstr("gemm BLOCK=1,SCHEDULE=row on M=16,N=4096"),
+                  HasSubstr("correctness/mismatch (2026-11-20T10:00:00Z)"),
+                  HasSubstr("correct, 1000.5 ns (2026-11-21T10:00:00Z)"),
+                  HasSubstr("mismatch (2026-11-20T10:00:00Z) in :memory: is kept: what was "
+                            "wrong once is not right")),
+            AllOf(HasSubstr("BLOCK=2"),
+                  HasSubstr("1080.0 ns (2026-11-22T10:00:00Z) in :memory: is kept: it is the "
+                            "newer"))));
     std::vector<std::string> kept;
     for (const TrialRow& row : merged.trials({})) {
       kept.push_back(fmt::format("{} {}", to_text(row.record.outcome.status),
