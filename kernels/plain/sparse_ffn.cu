@@ -16,36 +16,25 @@ __device__ int neuron(const int* index, int at, int block) {
   return index[at / block] * block + at % block;
 }
 
-__device__ float standard_normal(unsigned long long seed, int at) {
-  unsigned long long bits = seed + at * 0x9E3779B97F4A7C15ull;
-  bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9ull;
-  bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBull;
-  bits ^= bits >> 31;
-  const float radius = sqrtf(-2 * logf(((bits & 0xFFFFFF) + 1) * 0x1p-24f));
-  return radius * cospif((bits >> 40) * 0x1p-23f);
-}
-
-/// Biases of the first F of `size` pre-activations, by one block: normal numbers where a neuron is
-/// active, if `noise`, and elsewhere one so low that ReLU and SiLU make 0 of it. With these a dense
-/// FFN computes what a sparse one does. The other biases are 0.
+/// Biases with which a dense FFN computes what a sparse one does, by one block: those of the active
+/// neurons, and elsewhere one so low that ReLU and SiLU make 0 of it.
 template <typename T>
-__device__ void close_all_but(T* bias, const int* index, int active, int block, int size,
-                              bool noise, unsigned long long seed) {
-  for (int i = threadIdx.x; i < size; i += blockDim.x) bias[i] = i < F ? T(-1e4f) : T(0.0f);
+__global__ void closing_biases(const T* bias, const int* index, T* closing, int active, int block) {
+  for (int i = threadIdx.x; i < F; i += blockDim.x) closing[i] = T(-1e4f);
   __syncthreads();
   for (int at = threadIdx.x; at < active; at += blockDim.x) {
-    bias[neuron(index, at, block)] = noise ? T(0.5f * standard_normal(seed, at)) : T(0.0f);
+    closing[neuron(index, at, block)] = bias[neuron(index, at, block)];
   }
 }
 
+/// The same for gates, which have no biases of their own, and behind them as many zeros.
 template <typename T>
-__global__ void biases(T* bias, const int* index, int active, int block, unsigned long long seed) {
-  close_all_but(bias, index, active, block, F, true, seed);
-}
-
-template <typename T>
-__global__ void gate_biases(T* bias, const int* index, int active, int block) {
-  close_all_but(bias, index, active, block, 2 * F, false, 0);
+__global__ void closing_gate_biases(const int* index, T* closing, int active, int block) {
+  for (int i = threadIdx.x; i < 2 * F; i += blockDim.x) closing[i] = i < F ? T(-1e4f) : T(0.0f);
+  __syncthreads();
+  for (int at = threadIdx.x; at < active; at += blockDim.x) {
+    closing[neuron(index, at, block)] = T(0.0f);
+  }
 }
 
 /// The biases of the neurons with the highest scores, the first of equal ones; the others close.
