@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "base/elapsed.h"
@@ -20,6 +21,26 @@ constexpr auto kTakenPeriod = std::chrono::milliseconds(20);
 // What recordings and databases that do not say were measured with: MeasureSpec's default.
 constexpr double kUnsaidTimeLimit = 2;
 
+std::vector<int> num_values_of(const KernelSpec& kernel) {
+  std::vector<int> num_values;
+  for (const ParamSpec& param : kernel.params) {
+    num_values.push_back(static_cast<int>(param.values.size()));
+  }
+  return num_values;
+}
+
+/// What the search is told of an outcome. A fault of the machine says nothing of the point, nor
+/// does a compile without a run.
+void observe(const Outcome& outcome, Observation& seen) {
+  if (is_machine_fault(outcome.status, outcome.kind)) return;
+  if (outcome.status != Status::correct) {
+    seen.is = Observation::Is::failed;
+  } else if (outcome.timing) {
+    seen.is = outcome.timing->censored() ? Observation::Is::bound : Observation::Is::timed;
+    seen.time_ns = outcome.timing->median_ns;
+  }
+}
+
 }  // namespace
 
 Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& problem,
@@ -29,32 +50,76 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
       problem_(problem),
       correct_(correct),
       space_(kernel, problem, run.device.info()),
-      // Enough that no compiler thread is idle while the device runs one trial.
-      window_size_(4 * static_cast<std::size_t>(run.compiler.num_threads())) {
+      points_(num_values_of(kernel)) {
   space_.for_each(
       [&](const std::vector<int>& point) {
-        points_.push_back(point);
+        points_.add(point);
         return true;
       },
       kMaxSpaceSteps, run.end_step(kernel, problem));
+  // Enough that no compiler thread is idle while the device runs one trial. A search that learns
+  // knows nothing yet of what is under way.
+  const auto num_threads = static_cast<std::size_t>(run.compiler.num_threads());
+  window_size_ = learns(run.sweep.search, points_.size()) ? num_threads + num_threads / 2 + 1
+                                                          : 4 * num_threads;
 }
 
 void Screening::run() {
   const AddElapsed screening(run_.report.screening_s);
+  if (learns(run_.sweep.search, points_.size())) recall();
   for (fill_window(); !window_.empty(); fill_window()) try_claimed(take_compiled());
   await_taken();
 }
 
+/// What an earlier run of the sweep tried is part of this one's history, in the order in which it
+/// was tried: the search goes on from there, and its budget counts it.
+void Screening::recall() {
+  Filter filter;
+  filter.kernel = kernel_.name;
+  filter.problem = to_text(problem_);
+  filter.sweep = run_.sweep.name;
+  std::vector<TrialKey> keys;
+  std::vector<std::size_t> indices;
+  std::set<std::size_t> seen;
+  for (const TrialRow& row : run_.store.trials(filter)) {
+    const std::optional<std::size_t> index = index_of(row.record.config);
+    if (!index || row.record.problem != problem_) continue;
+    if (!seen.insert(*index).second) continue;
+    indices.push_back(*index);
+    keys.push_back(run_.key_of(kernel_, problem_, row.record.config));
+  }
+  const std::vector<std::optional<TrialRecord>> stored = run_.store.reuse(run_.id, keys);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!stored[i] || !answers(*stored[i])) continue;
+    history_.push_back({indices[i]});
+    count(*stored[i], true, history_.size() - 1);
+  }
+}
+
+/// The point of a configuration; nothing where the space has none such.
+std::optional<std::size_t> Screening::index_of(const Config& config) const {
+  if (config.size() != kernel_.params.size()) return std::nullopt;
+  std::vector<int> point;
+  for (std::size_t i = 0; i < config.size(); ++i) {
+    const ParamSpec& param = kernel_.params[i];
+    const auto at = std::find(param.values.begin(), param.values.end(), config[i].second);
+    if (config[i].first != param.name || at == param.values.end()) return std::nullopt;
+    point.push_back(static_cast<int>(at - param.values.begin()));
+  }
+  return points_.find(point);
+}
+
 /// Has the compiler make what the search proposes next, as far as the budget goes.
 void Screening::fill_window() {
-  while (!exhausted_ && window_.size() < window_size_) {
+  // By the quarter, as a proposal of several costs little more than one.
+  while (!exhausted_ && 4 * window_.size() <= 3 * window_size_) {
     if (out_of_time()) {
       run_.report.skipped += num_to_try() - history_.size();
       exhausted_ = true;
       return;
     }
     const std::vector<std::size_t> proposed =
-        propose(run_.sweep.search, points_.size(), history_, window_size_);
+        propose(run_.sweep.search, points_, history_, window_size_ - window_.size());
     exhausted_ = proposed.empty();
     std::vector<TrialKey> keys;
     for (const std::size_t index : proposed) {
@@ -62,7 +127,7 @@ void Screening::fill_window() {
     }
     const std::vector<std::optional<TrialRecord>> stored = run_.store.reuse(run_.id, keys);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      history_.push_back({proposed[i], std::nullopt});
+      history_.push_back({proposed[i]});
       const std::size_t history_index = history_.size() - 1;
       if (stored[i] && answers(*stored[i])) {
         count(*stored[i], true, history_index);
@@ -197,7 +262,7 @@ void Screening::count(const TrialRecord& record, bool kept, std::size_t history_
   run_.report.add(record, kept);
   const Outcome& outcome = record.outcome;
   std::optional<double> time_ns;
-  if (outcome.timing) history_[history_index].time_ns = outcome.timing->median_ns;
+  observe(outcome, history_[history_index]);
   if (outcome.status == Status::correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
     correct_.push_back({&kernel_, record.config, *time_ns, outcome.timing->censored(),

@@ -38,6 +38,8 @@ class Screening {
     bool replaces = false;  // a stored trial that does not answer what is asked
   };
 
+  void recall();
+  std::optional<std::size_t> index_of(const Config& config) const;
   void fill_window();
   std::size_t num_to_try() const;
   bool out_of_time() const;
@@ -54,8 +56,8 @@ class Screening {
   const Problem& problem_;
   std::vector<Candidate>& correct_;
   const Space space_;
-  std::vector<std::vector<int>> points_;
-  const std::size_t window_size_;
+  Points points_;
+  std::size_t window_size_ = 0;
   std::deque<InFlight> window_;
   std::vector<InFlight> taken_;  // by another sweep
   std::vector<Observation> history_;

@@ -95,7 +95,7 @@ SweepRow sweep_row(const fs::path& file, const Options& options, const DeviceInf
   SweepRow row;
   row.name = sweep.name;
   row.file = file.string();
-  row.strategy = sweep.search.strategy == Strategy::exhaustive ? "exhaustive" : "random";
+  row.strategy = to_text(sweep.search.strategy);
   row.protocol = sweep.measure.protocol;
   row.num_problems = sweep.problems.size();
   for (const KernelSpec& kernel : sweep.kernels) {

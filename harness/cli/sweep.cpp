@@ -401,15 +401,15 @@ void add_sweep(Command program) {
       .placeholder("time|energy|edp")
       .one_of(objective_words());
   verb.add_option("--budget-seconds", options->budget_seconds,
-                  "start no more configurations after so long; they are tried in a random order")
+                  "start no more configurations after so long; those that may be fast are tried first")
       .placeholder("SECONDS")
       .check(check_seconds);
   verb.add_option("--budget-configs", options->budget_configs,
-                  "try at most so many configurations of each kernel for each problem, drawn at "
-                  "random from all of them")
+                  "try at most so many configurations of each kernel for each problem, chosen by the "
+                  "sweep's search strategy")
       .placeholder("COUNT")
       .check(integer_from(1));
-  verb.add_option("--seed", options->seed, "seed of the random order; default: the sweep's, else 1")
+  verb.add_option("--seed", options->seed, "seed of the search; default: the sweep's, else 1")
       .placeholder("NUMBER")
       .check(integer_from(0));
   verb.add_option("--arch", options->arch,

@@ -1,71 +1,116 @@
 #include "search/search.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
-#include <random>
 #include <utility>
 
-namespace assay {
-namespace {
+#include "search/draw.h"
+#include "search/strategies.h"
 
-/// A number below `bound`: the high word of a 64 x 64-bit product, whose bias is at most
-/// bound / 2^64. The standard's distributions give other numbers in other libraries.
-std::size_t below(std::mt19937_64& random, std::size_t bound) {
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::size_t>((static_cast<Wide>(random()) * bound) >> 64);
+namespace assay {
+
+Trail::Trail(const Points& the_points, const std::vector<Observation>& the_history,
+             std::size_t count)
+    : points(the_points), history(the_history), count_(count), observed_(the_points.size()) {
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    if (history[i].index < observed_.size()) {
+      observed_[history[i].index] = static_cast<std::uint32_t>(i + 1);
+    }
+  }
 }
 
-/// A permutation of 0..size-1 (Fisher and Yates, from the front). It is drawn one element at a
-/// time, so that a proposal early in a sweep draws only as many as it looks at.
-class Permutation {
- public:
-  Permutation(std::uint64_t seed, std::size_t size) : random_(seed), order_(size) {
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-  }
-  std::size_t next() {
-    std::swap(order_[drawn_], order_[drawn_ + below(random_, order_.size() - drawn_)]);
-    return order_[drawn_++];
-  }
+void Trail::propose(std::size_t index) {
+  if (full() || is_known(index)) return;
+  observed_[index] = kProposed;
+  proposed_.push_back(index);
+}
 
- private:
-  std::mt19937_64 random_;
-  std::vector<std::size_t> order_;
-  std::size_t drawn_ = 0;
-};
+double Trail::time_ns(std::size_t index) const {
+  const std::uint32_t at = observed_[index];
+  const bool is_timed =
+      at != kUnknown && at != kProposed && history[at - 1].is == Observation::Is::timed;
+  return is_timed ? history[at - 1].time_ns : std::numeric_limits<double>::infinity();
+}
 
-/// The first `count` of the points that `next` yields and that are not `seen`, out of `size`.
-template <typename Next>
-std::vector<std::size_t> first_unseen(std::size_t size, std::size_t count,
-                                      const std::vector<bool>& seen, Next next) {
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < size && chosen.size() < count; ++i) {
-    const std::size_t candidate = next(i);
-    if (!seen[candidate]) chosen.push_back(candidate);
+std::vector<std::size_t> Trail::start(const SearchSpec& search) {
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < history.size() && first.size() < kNumDrawn; ++i) {
+    if (history[i].index < points.size()) first.push_back(history[i].index);
   }
-  return chosen;
+  if (first.size() < kNumDrawn) {
+    Trail drawn(points, history, kNumDrawn - first.size());
+    propose_random(search, drawn);
+    for (const std::size_t index : drawn.take()) {
+      propose(index);
+      first.push_back(index);
+    }
+  }
+  return first;
+}
+
+/// A permutation of the points (Fisher and Yates, from the front), drawn one at a time, so that a
+/// proposal early in a sweep draws only as many as it looks at.
+void propose_random(const SearchSpec& search, Trail& trail) {
+  Random random(search.seed);
+  std::vector<std::size_t> order(trail.points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = 0; i < order.size() && !trail.full(); ++i) {
+    std::swap(order[i], order[i + below(random, order.size() - i)]);
+    trail.propose(order[i]);
+  }
+}
+
+namespace {
+
+void propose_in_order(Trail& trail) {
+  for (std::size_t i = 0; i < trail.points.size() && !trail.full(); ++i) trail.propose(i);
+}
+
+/// What `automatic` stands for.
+Strategy strategy_of(const SearchSpec& search, std::size_t num_points) {
+  if (search.strategy != Strategy::automatic) return search.strategy;
+  const bool misses_some =
+      search.budget_configs && static_cast<std::size_t>(*search.budget_configs) < num_points;
+  return misses_some || search.budget_seconds ? Strategy::model : Strategy::exhaustive;
 }
 
 }  // namespace
 
-std::vector<std::size_t> propose(const SearchSpec& search, std::size_t num_candidates,
+bool learns(const SearchSpec& search, std::size_t num_points) {
+  const Strategy strategy = strategy_of(search, num_points);
+  return strategy != Strategy::exhaustive && strategy != Strategy::random;
+}
+
+std::vector<std::size_t> propose(const SearchSpec& search, const Points& points,
                                  const std::vector<Observation>& history, std::size_t count) {
   if (search.budget_configs) {
     const auto budget = static_cast<std::size_t>(std::max<std::int64_t>(*search.budget_configs, 0));
     count = std::min(count, budget - std::min(budget, history.size()));
   }
   if (count == 0) return {};
-
-  std::vector<bool> seen(num_candidates);
-  for (const Observation& tried : history) {
-    if (tried.index < num_candidates) seen[tried.index] = true;
+  Trail trail(points, history, count);
+  switch (strategy_of(search, points.size())) {
+    case Strategy::exhaustive: {
+      // The first in the order of the space are one corner of it, so what may end early is drawn.
+      const bool may_end_early = search.budget_configs && search.strategy == Strategy::exhaustive;
+      if (!may_end_early && !search.budget_seconds) propose_in_order(trail);
+      break;
+    }
+    case Strategy::local:
+      propose_local(search, trail);
+      break;
+    case Strategy::evolution:
+      propose_evolution(search, trail);
+      break;
+    case Strategy::model:
+      propose_model(search, trail);
+      break;
+    default:
+      break;  // drawn
   }
-  // The first of the space in its own order are one corner of it, so what may end early is drawn.
-  const bool may_end_early = search.budget_configs || search.budget_seconds;
-  if (search.strategy == Strategy::exhaustive && !may_end_early) {
-    return first_unseen(num_candidates, count, seen, [](std::size_t i) { return i; });
-  }
-  Permutation permutation(search.seed, num_candidates);
-  return first_unseen(num_candidates, count, seen, [&](std::size_t) { return permutation.next(); });
+  if (!trail.full()) propose_random(search, trail);
+  return trail.take();
 }
 
 }  // namespace assay

@@ -5,27 +5,39 @@
 #include <optional>
 #include <vector>
 
+#include "search/points.h"
 #include "spec/sweep_spec.h"
 
 namespace assay {
 
-/// What is known of one tried point.
+/// What is known of one point that was proposed.
 struct Observation {
-  std::size_t index = 0;          // into the list of candidates
-  std::optional<double> time_ns;  // nothing when it was not correct
+  enum class Is {
+    pending,  // nothing yet
+    timed,    // correct; `time_ns` is its time
+    bound,  // correct, and given up because others are clearly faster: it takes at least `time_ns`
+    failed,
+  };
+  std::size_t index = 0;  // into the points
+  Is is = Is::pending;
+  double time_ns = 0;
 };
 
-/// The order in which to try `num_candidates` points: pure functions of their arguments, so that
-/// the same seed gives the same order on any machine.
+/// The order in which to try the points of a space. A pure function of its arguments, so that the
+/// same seed and the same times give the same order on any machine.
 ///
-/// An exhaustive search goes through the points in the order of the space. With a budget, which may
-/// end it early, it takes them in the order of a random search: a sample of the whole space, drawn
-/// with the seed.
+/// `exhaustive` goes through the points in the order of the space. With a budget, which may end it
+/// early, it takes them in the order of `random`: a sample of the whole space, drawn with the seed.
+/// The others look for the fastest, each in a file of its own: `local`, `evolution` and `model`.
+/// `automatic` is `exhaustive` without a budget or with one for all points, else `model`.
 ///
-/// Proposes up to `count` candidates that are not in `history`, fewer when the space or the budget
-/// (SearchSpec::budget_configs) is used up. `history` holds what was tried or proposed before, in
+/// Proposes up to `count` points that are not in `history`, fewer when the space or the budget
+/// (SearchSpec::budget_configs) is used up. `history` holds what was proposed or known before, in
 /// that order.
-std::vector<std::size_t> propose(const SearchSpec& search, std::size_t num_candidates,
+std::vector<std::size_t> propose(const SearchSpec& search, const Points& points,
                                  const std::vector<Observation>& history, std::size_t count);
+
+/// Whether what is proposed depends on times. Then few proposals should wait for theirs.
+bool learns(const SearchSpec& search, std::size_t num_points);
 
 }  // namespace assay

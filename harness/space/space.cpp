@@ -316,7 +316,7 @@ void Space::for_each(const std::function<bool(const std::vector<int>&)>& visit,
   Walk(*impl_, counted, max_steps, std::nullopt, end_step).run();
 }
 
-Config Space::config(const std::vector<int>& point) const {
+Config Space::config(std::span<const int> point) const {
   Config config;
   for (std::size_t i = 0; i < impl_->params.size(); ++i) {
     const ParamSpec& param = impl_->kernel.params[i];

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ class Space {
                 std::optional<std::uint64_t> end_step = std::nullopt) const;
 
   /// The configuration of a point given by value indices.
-  Config config(const std::vector<int>& point) const;
+  Config config(std::span<const int> point) const;
 
   /// Counts valid points and what each constraint removed; walks the space once. Throws as for_each
   /// does, but any number of configurations is counted. With `max_seconds`, the walk ends after

@@ -175,12 +175,17 @@ void constrain(const YamlNode& node, std::vector<KernelSpec>& kernels) {
   }
 }
 
+/// In the order of the enumerators.
+const std::vector<std::string> kStrategies = {"auto",  "exhaustive", "random",
+                                              "local", "evolution",  "model"};
+
 SearchSpec read_search(const YamlNode& node) {
   const YamlMap map(node, "search", {}, {"strategy", "seed", "budget"});
   SearchSpec search;
   if (const YamlNode* strategy = map.find("strategy")) {
-    const std::string& name = strategy->one_of("a strategy", {"exhaustive", "random"});
-    search.strategy = name == "random" ? Strategy::random : Strategy::exhaustive;
+    const std::string& name = strategy->one_of("a strategy", kStrategies);
+    const auto at = std::find(kStrategies.begin(), kStrategies.end(), name);
+    search.strategy = static_cast<Strategy>(at - kStrategies.begin());
   }
   if (const YamlNode* seed = map.find("seed")) {
     search.seed = static_cast<std::uint64_t>(seed->integer("an integer", 0));
@@ -251,6 +256,10 @@ SweepSpec smoke_sweep(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+std::string_view to_text(Strategy strategy) {
+  return kStrategies[static_cast<std::size_t>(strategy)];
+}
 
 SweepSpec load_sweep(const std::filesystem::path& path,
                      const std::filesystem::path& kernel_directory) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/recording.h"
@@ -11,12 +12,14 @@
 
 namespace assay {
 
-enum class Strategy { exhaustive, random };
+/// search/search.h says what each does.
+enum class Strategy { automatic, exhaustive, random, local, evolution, model };
+std::string_view to_text(Strategy strategy);  // "auto", "exhaustive", ...
 
 /// In which order configurations are tried, and when to stop.
 struct SearchSpec {
-  Strategy strategy = Strategy::exhaustive;
-  std::uint64_t seed = 1;  // of a random search, and of one that a budget may end
+  Strategy strategy = Strategy::automatic;
+  std::uint64_t seed = 1;  // of all that is drawn
   std::optional<std::int64_t> budget_configs;  // per kernel and problem
   std::optional<double> budget_seconds;        // for the whole sweep
 };

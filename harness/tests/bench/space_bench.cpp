@@ -1,9 +1,8 @@
-// How fast a large space is enumerated, and what a proposal of the search costs. The bar: ten
+// How fast a large space is enumerated. The bar: ten
 // million raw points, ten thousand of them valid, in less than a second on one core.
 
 #include <benchmark/benchmark.h>
 
-#include "search/search.h"
 #include "space/space.h"
 #include "space/test_kernel.h"
 
@@ -57,20 +56,6 @@ void BM_EnumerateWithoutHelp(benchmark::State& state) {
             ten_million_points().let("sum", "A + B + C + D + E + F").constraint("sum * G == 470"));
 }
 BENCHMARK(BM_EnumerateWithoutHelp)->Unit(benchmark::kMillisecond);
-
-/// One proposal halfway through a space of `range` candidates.
-void BM_Propose(benchmark::State& state, Strategy strategy) {
-  const auto num_candidates = static_cast<std::size_t>(state.range(0));
-  SearchSpec search;
-  search.strategy = strategy;
-  std::vector<Observation> history;
-  for (std::size_t index : propose(search, num_candidates, {}, num_candidates / 2)) {
-    history.push_back({index, 1000.0});
-  }
-  for (auto _ : state) benchmark::DoNotOptimize(propose(search, num_candidates, history, 1));
-}
-BENCHMARK_CAPTURE(BM_Propose, exhaustive, Strategy::exhaustive)->Arg(100)->Arg(10000)->Arg(1000000);
-BENCHMARK_CAPTURE(BM_Propose, random, Strategy::random)->Arg(100)->Arg(10000)->Arg(1000000);
 
 }  // namespace
 }  // namespace assay

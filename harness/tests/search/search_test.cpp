@@ -14,7 +14,30 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-SearchSpec exhaustive() { return {}; }
+SearchSpec exhaustive() {
+  SearchSpec search;
+  search.strategy = Strategy::exhaustive;
+  return search;
+}
+
+/// A space of one parameter.
+Points line(std::size_t size) {
+  Points points({static_cast<int>(size)});
+  for (int i = 0; i < static_cast<int>(size); ++i) points.add(std::vector<int>{i});
+  return points;
+}
+
+/// Proposals in a space of one parameter.
+std::vector<std::size_t> propose(const SearchSpec& search, std::size_t size,
+                                 const std::vector<Observation>& history, std::size_t count) {
+  return assay::propose(search, line(size), history, count);
+}
+
+Observation timed(std::size_t index, double time_ns) {
+  return {index, Observation::Is::timed, time_ns};
+}
+
+Observation failed(std::size_t index) { return {index, Observation::Is::failed, 0}; }
 
 SearchSpec random_search(std::uint64_t seed) {
   SearchSpec search;
@@ -33,7 +56,7 @@ std::vector<std::size_t> run_to_end(const SearchSpec& search, std::size_t num_ca
     if (proposed.empty()) return order;
     for (std::size_t index : proposed) {
       order.push_back(index);
-      history.push_back({index, 100.0});
+      history.push_back(timed(index, 100));
     }
   }
 }
@@ -51,7 +74,7 @@ TEST(Exhaustive, VisitsEveryCandidateInOrder) {
 }
 
 TEST(Exhaustive, SkipsWhatWasTriedWhateverCameOfIt) {
-  const std::vector<Observation> history = {{3, 50.0}, {0, std::nullopt}, {1, 70.0}};
+  const std::vector<Observation> history = {timed(3, 50), failed(0), timed(1, 70)};
   EXPECT_THAT(propose(exhaustive(), 6, history, 10), ElementsAre(2, 4, 5));
 }
 
@@ -77,7 +100,7 @@ TEST(Random, OrderDependsOnTheSeedAndNotOnTheBatch) {
 // elsewhere, they are left out.
 TEST(Random, KeepsItsOrderWhateverTheHistory) {
   const auto order = run_to_end(random_search(2), 50, 50);
-  const std::vector<Observation> history = {{order[30], 1.0}, {order[2], std::nullopt}};
+  const std::vector<Observation> history = {timed(order[30], 1), failed(order[2])};
   std::vector<std::size_t> expected = order;
   std::erase(expected, order[30]);
   std::erase(expected, order[2]);
@@ -146,7 +169,7 @@ TEST(Budget, CountsWhatWasTriedBefore) {
   SearchSpec search = random_search(1);
   search.budget_configs = 5;
   EXPECT_EQ(run_to_end(search, 100, 2).size(), 5u);
-  EXPECT_EQ(propose(search, 100, {{1, 1.0}, {2, std::nullopt}, {3, 1.0}}, 10).size(), 2u);
+  EXPECT_EQ(propose(search, 100, {timed(1, 1), failed(2), timed(3, 1)}, 10).size(), 2u);
   EXPECT_THAT(propose(search, 100, std::vector<Observation>(5), 10), IsEmpty());
   EXPECT_THAT(propose(search, 100, std::vector<Observation>(9), 10), IsEmpty());
 }

@@ -81,7 +81,7 @@ TEST(LoadSweep, ReadsSearchMeasureAndRerank) {
 
 TEST(LoadSweep, WhatIsNotSaidHasDefaults) {
   const SweepSpec sweep = load("defaults");
-  EXPECT_EQ(sweep.search.strategy, Strategy::exhaustive);
+  EXPECT_EQ(sweep.search.strategy, Strategy::automatic);
   EXPECT_FALSE(sweep.search.budget_configs);
   EXPECT_FALSE(sweep.search.budget_seconds);
   EXPECT_EQ(sweep.measure.protocol, "cold");

@@ -221,6 +221,21 @@ TEST_F(TunerTest, ABudgetOfConfigurationsCountsWhatIsStored) {
   EXPECT_EQ(run().measured, 2u);
 }
 
+// A search that learns asked for others once it knew the times of all that it had tried.
+TEST_F(TunerTest, ASearchThatLearnsCountsWhatItTriedBefore) {
+  sweep_.search.strategy = Strategy::local;
+  sweep_.search.budget_configs = 6;
+  device_.on_run = [](const TrialRequest& request) {
+    return timed(1000 + static_cast<double>(100 * block_of(request.plan.config)));
+  };
+  EXPECT_EQ(run().measured, 6u);
+  ScriptedDevice idle;
+  const SweepReport again = run(idle, compiler_);
+  EXPECT_EQ(again.kept, 6u);
+  EXPECT_EQ(again.measured, 0u);
+  EXPECT_THAT(idle.ran, IsEmpty());
+}
+
 TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {
   sweep_.search.budget_seconds = 1e-9;
   const SweepReport report = run();

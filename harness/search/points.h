@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace assay {
+
+/// The valid points of a space, as a search sees them: each has one value index per parameter.
+class Points {
+ public:
+  /// `num_values`: how many values each parameter has.
+  explicit Points(std::vector<int> num_values) : num_values_(std::move(num_values)) {}
+
+  /// The points come in the order of nested loops over the parameters, which is the order of
+  /// Space::for_each.
+  void add(std::span<const int> point);
+
+  std::size_t size() const { return size_; }
+  std::span<const int> operator[](std::size_t index) const {
+    return std::span(values_).subspan(index * num_values_.size(), num_values_.size());
+  }
+  const std::vector<int>& num_values() const { return num_values_; }
+
+  /// Where a point is, if it is valid.
+  std::optional<std::size_t> find(std::span<const int> point) const;
+
+  /// The valid points that differ in the value of one parameter, parameter by parameter.
+  std::vector<std::size_t> neighbours(std::size_t index) const;
+
+ private:
+  std::vector<int> num_values_;
+  std::vector<int> values_;  // of all points, one after another
+  std::size_t size_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "search/search.h"
+
+namespace assay {
+
+/// How many points are drawn before a strategy looks at times: a climb from fewer is worse than a
+/// random search in the worst tenth.
+inline constexpr std::size_t kNumDrawn = 20;
+
+/// What the strategies share: what is known of each point, and the proposals so far.
+class Trail {
+ public:
+  Trail(const Points& points, const std::vector<Observation>& history, std::size_t count);
+
+  const Points& points;
+  const std::vector<Observation>& history;
+
+  bool full() const { return proposed_.size() == count_; }
+  std::size_t num_proposed() const { return proposed_.size(); }
+  bool is_known(std::size_t index) const { return observed_[index] != kUnknown; }
+  /// Proposes a point unless it is known or proposed, or the trail is full.
+  void propose(std::size_t index);
+  /// Its time, and infinity for what failed, was given up, or has no result yet.
+  double time_ns(std::size_t index) const;
+  /// The points that the search starts with: the first of the history, which may be another
+  /// search's, and random ones. Those that are not known are proposed.
+  std::vector<std::size_t> start(const SearchSpec& search);
+  std::vector<std::size_t> take() { return std::move(proposed_); }
+
+ private:
+  static constexpr std::uint32_t kUnknown = 0, kProposed = UINT32_MAX;
+  const std::size_t count_;
+  std::vector<std::uint32_t> observed_;  // by point: 1 + its place in the history
+  std::vector<std::size_t> proposed_;
+};
+
+// Each proposes until the trail is full or it has nothing more to say.
+void propose_random(const SearchSpec& search, Trail& trail);
+void propose_local(const SearchSpec& search, Trail& trail);
+void propose_evolution(const SearchSpec& search, Trail& trail);
+void propose_model(const SearchSpec& search, Trail& trail);
+
+}  // namespace assay

@@ -1,0 +1,266 @@
+// How near to the optimum the strategies come: see the usage below.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "search/search.h"
+#include "store/store.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: search_bench [--seeds 100] [--batch 8] [--strategy NAME]... [--min-trials 100] "
+    "[FILE]...\n"
+    "Replays recorded spaces (recordings, T4 and Kernel Tuner files) and prints the median and "
+    "the\n"
+    "10th percentile of the fraction of the optimum that each strategy has found after 25, 50, "
+    "100\n"
+    "and 200 evaluations, and after the time that so many take on average, one after another and\n"
+    "compiles included. Failed configurations count as evaluations. A batch is proposed before "
+    "the\n"
+    "results of any of it. In the end: what a proposal costs in a space of 100,000 points.\n";
+
+/// A recorded space: what became of each point.
+struct RecordedSpace {
+  std::string name;
+  Points points;
+  std::vector<Observation> results;  // by point
+  std::vector<double> cost_s;        // by point: what trying it takes
+  double best_ns = std::numeric_limits<double>::infinity();
+};
+
+double fraction_of(const RecordedSpace& space, double time_ns) { return space.best_ns / time_ns; }
+
+/// What a trial took: its compile, and its samples or what the device says it worked.
+double cost_s(const TrialRecord& trial) {
+  double ms = trial.compile.compile_ms;
+  if (trial.outcome.device_ms > 0) return (ms + trial.outcome.device_ms) / 1e3;
+  if (trial.outcome.timing) {
+    for (const double sample_ns : trial.outcome.timing->samples_ns) ms += sample_ns / 1e6;
+  }
+  return ms / 1e3;
+}
+
+/// What was given up was slower than the fastest before it in the recorded sweep, not in the one
+/// replayed: the median of its few samples stands for its time.
+Observation observed(const TrialRecord& trial) {
+  if (trial.outcome.status != Status::correct || !trial.outcome.timing) {
+    return {0, Observation::Is::failed, 0};
+  }
+  return {0, Observation::Is::timed, trial.outcome.timing->median_ns};
+}
+
+RecordedSpace space_of(const std::string& name, const std::vector<const TrialRecord*>& trials) {
+  std::vector<std::vector<Value>> values(trials.front()->config.size());
+  for (const TrialRecord* trial : trials) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i].push_back(trial->config[i].second);
+  }
+  std::vector<int> num_values;
+  for (std::vector<Value>& each : values) {
+    std::sort(each.begin(), each.end());
+    each.erase(std::unique(each.begin(), each.end()), each.end());
+    num_values.push_back(static_cast<int>(each.size()));
+  }
+  std::map<std::vector<int>, const TrialRecord*> by_point;
+  for (const TrialRecord* trial : trials) {
+    std::vector<int> point;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto at = std::lower_bound(values[i].begin(), values[i].end(), trial->config[i].second);
+      point.push_back(static_cast<int>(at - values[i].begin()));
+    }
+    by_point[point] = trial;
+  }
+  RecordedSpace space{name, Points(num_values), {}, {}};
+  for (const auto& [point, trial] : by_point) {
+    Observation result = observed(*trial);
+    result.index = space.points.size();
+    space.points.add(point);
+    space.results.push_back(result);
+    space.cost_s.push_back(cost_s(*trial));
+    if (result.is == Observation::Is::timed) {
+      space.best_ns = std::min(space.best_ns, result.time_ns);
+    }
+  }
+  return space;
+}
+
+std::vector<RecordedSpace> read_spaces(const std::string& path, std::size_t min_trials) {
+  const Recording recording = read_recording(path);
+  std::map<std::string, std::vector<const TrialRecord*>> by_name;
+  for (const TrialRecord& trial : recording.trials) {
+    const std::string name =
+        is_tuner_file(path) ? recording.sweep : trial.kernel.name + " " + to_text(trial.problem);
+    by_name[name].push_back(&trial);
+  }
+  std::vector<RecordedSpace> spaces;
+  for (const auto& [name, trials] : by_name) {
+    if (trials.size() >= min_trials) spaces.push_back(space_of(name, trials));
+  }
+  return spaces;
+}
+
+/// One search: after each evaluation, the seconds that it took so far and the best found.
+struct Run {
+  std::vector<double> seconds;
+  std::vector<double> fraction;
+  double proposing_s = 0;
+};
+
+Run replay(const RecordedSpace& space, SearchSpec search, std::size_t evaluations,
+           std::size_t batch) {
+  Run run;
+  std::vector<Observation> history;
+  double seconds = 0, fraction = 0;
+  while (history.size() < evaluations) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<std::size_t> proposed = propose(search, space.points, history, batch);
+    run.proposing_s +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (proposed.empty()) break;
+    for (const std::size_t index : proposed) {
+      const Observation& result = space.results[index];
+      history.push_back(result);
+      seconds += space.cost_s[index];
+      if (result.is == Observation::Is::timed) {
+        fraction = std::max(fraction, fraction_of(space, result.time_ns));
+      }
+      run.seconds.push_back(seconds);
+      run.fraction.push_back(fraction);
+    }
+  }
+  return run;
+}
+
+double percentile(std::vector<double> values, double ratio) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(ratio * static_cast<double>(values.size() - 1))];
+}
+
+const std::map<std::string, Strategy> kStrategies = {
+    {"random", Strategy::random}, {"local", Strategy::local},    {"evolution", Strategy::evolution},
+    {"model", Strategy::model},   {"auto", Strategy::automatic},
+};
+
+struct Options {
+  int seeds = 100;
+  std::size_t batch = 8, min_trials = 100;
+  std::vector<std::string> strategies, files;
+};
+
+/// What a proposal costs after 200 results in a space of 100,000 points and 17 parameters.
+void print_costs(const Options& options) {
+  RecordedSpace space{"large", Points(std::vector<int>(17, 2)), {}, {}};
+  for (int i = 0; i < 100'000; ++i) {
+    std::vector<int> point(17);
+    for (std::size_t bit = 0; bit < 17; ++bit) point[bit] = i >> (16 - bit) & 1;
+    space.points.add(point);
+    const double time_ns = 1e3 + i % 257 + 500 * point[3];
+    space.results.push_back({static_cast<std::size_t>(i), Observation::Is::timed, time_ns});
+    space.cost_s.push_back(0);
+  }
+  space.best_ns = 1e3;
+  for (const std::string& name : options.strategies) {
+    SearchSpec search;
+    search.strategy = kStrategies.at(name);
+    search.budget_seconds = 1e9;
+    const double until_200 = replay(space, search, 200, options.batch).proposing_s;
+    const double until_300 = replay(space, search, 300, options.batch).proposing_s;
+    fmt::print("{}: {:.2f} ms a proposal at {} points, from the 200th to the 300th, {} at a time\n",
+               name, 1e3 * (until_300 - until_200) / 100, space.points.size(), options.batch);
+  }
+}
+
+std::string cell(const std::vector<double>& found) {
+  return fmt::format("{:.3f} ({:.3f})", percentile(found, 0.5), percentile(found, 0.1));
+}
+
+void bench(const RecordedSpace& space, const Options& options) {
+  constexpr std::size_t kEvaluations[] = {25, 50, 100, 200};
+  std::size_t failed = 0;
+  double total_s = 0;
+  for (std::size_t i = 0; i < space.points.size(); ++i) {
+    failed += space.results[i].is == Observation::Is::failed;
+    total_s += space.cost_s[i];
+  }
+  const double mean_s = total_s / static_cast<double>(space.points.size());
+  fmt::print("{}: {} points, {} of them failed\n{:<10}", space.name, space.points.size(), failed,
+             "");
+  for (const std::size_t each : kEvaluations) fmt::print(" {:>14}", fmt::format("{} evals", each));
+  for (const std::size_t each : kEvaluations) {
+    fmt::print(" {:>14}", fmt::format("{:.0f} s", mean_s * static_cast<double>(each)));
+  }
+  fmt::print(" {:>12}\n", "ms/proposal");
+  for (const std::string& name : options.strategies) {
+    std::vector<std::vector<double>> by_evals(4), by_time(4);
+    double proposing_s = 0, proposals = 0;
+    for (int seed = 1; seed <= options.seeds; ++seed) {
+      SearchSpec search;
+      search.strategy = kStrategies.at(name);
+      search.seed = static_cast<std::uint64_t>(seed);
+      search.budget_seconds = 1e9;
+      const Run run = replay(space, search, kEvaluations[3] * 5 / 4, options.batch);
+      proposing_s += run.proposing_s;
+      proposals += static_cast<double>(run.fraction.size());
+      for (std::size_t i = 0; i < 4; ++i) {
+        const std::size_t last = std::min(kEvaluations[i], run.fraction.size()) - 1;
+        by_evals[i].push_back(run.fraction[last]);
+        const double limit_s = mean_s * static_cast<double>(kEvaluations[i]);
+        const auto end = std::upper_bound(run.seconds.begin(), run.seconds.end(), limit_s);
+        const auto within = static_cast<std::size_t>(end - run.seconds.begin());
+        by_time[i].push_back(within == 0 ? 0 : run.fraction[within - 1]);
+      }
+    }
+    fmt::print("{:<10}", name);
+    for (const auto& found : by_evals) fmt::print(" {:>14}", cell(found));
+    for (const auto& found : by_time) fmt::print(" {:>14}", cell(found));
+    fmt::print(" {:>12.3f}\n", 1e3 * proposing_s / proposals);
+    std::fflush(stdout);
+  }
+}
+
+int run(const std::vector<std::string>& args) {
+  Options options;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const auto value = [&] { return i + 1 < args.size() ? args[++i] : throw UsageError(kUsage); };
+    if (args[i] == "--seeds") {
+      options.seeds = std::stoi(value());
+    } else if (args[i] == "--batch") {
+      options.batch = std::stoul(value());
+    } else if (args[i] == "--min-trials") {
+      options.min_trials = std::stoul(value());
+    } else if (args[i] == "--strategy") {
+      options.strategies.push_back(value());
+      if (!kStrategies.contains(options.strategies.back())) throw UsageError(kUsage);
+    } else {
+      options.files.push_back(args[i]);
+    }
+  }
+  if (options.strategies.empty()) options.strategies = {"random", "local", "evolution", "model"};
+  for (const std::string& file : options.files) {
+    for (const RecordedSpace& space : read_spaces(file, options.min_trials)) bench(space, options);
+  }
+  print_costs(options);
+  return 0;
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  try {
+    return assay::run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}

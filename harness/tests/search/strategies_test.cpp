@@ -1,0 +1,230 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "search/gaussian.h"
+#include "search/search.h"
+
+namespace assay {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+/// Six parameters of 2 to 8 values; a constraint takes a fifth of the points.
+Points tile_space() {
+  Points points({8, 8, 5, 2, 2, 3});
+  std::vector<int> point(6);
+  const auto add = [&](auto self, std::size_t param) -> void {
+    if (param == point.size()) {
+      if (point[0] + point[1] < 11) points.add(point);
+      return;
+    }
+    for (point[param] = 0; point[param] < points.num_values()[param]; ++point[param]) {
+      self(self, param + 1);
+    }
+  };
+  add(add, 0);
+  return points;
+}
+
+/// As of a kernel: some parameters matter much, two only together, and there is some noise.
+/// What has the last value of two parameters fails.
+Observation result_of(const Points& points, std::size_t index) {
+  const auto p = points[index];
+  if (p[0] == 7 || (p[2] == 4 && p[5] == 2)) return {index, Observation::Is::failed, 0};
+  double log_time = 0.05 * std::pow(p[0] - 4, 2) + 0.04 * std::pow(p[1] - 5, 2);
+  log_time += p[3] ? 0.1 * std::abs(p[2] - 3) : 0.5;
+  log_time += p[4] == (p[0] + p[1]) % 2 ? 0 : 0.05;
+  log_time += 0.08 * std::sin(static_cast<double>(index * 2654435761u % 1000));
+  return {index, Observation::Is::timed, 1000 * std::exp(log_time)};
+}
+
+SearchSpec search_by(Strategy strategy, std::uint64_t seed = 1) {
+  SearchSpec search;
+  search.strategy = strategy;
+  search.seed = seed;
+  search.budget_seconds = 60;  // so that `automatic` does not go through all
+  return search;
+}
+
+/// What `evaluations` find, `batch` at a time.
+std::vector<Observation> run(const Points& points, const SearchSpec& search,
+                             std::size_t evaluations, std::size_t batch = 5) {
+  std::vector<Observation> history;
+  while (history.size() < evaluations) {
+    const auto proposed = propose(search, points, history, batch);
+    if (proposed.empty()) break;
+    for (const std::size_t index : proposed) history.push_back(result_of(points, index));
+  }
+  return history;
+}
+
+double best_of(const std::vector<Observation>& history) {
+  double best_ns = 1e9;
+  for (const Observation& seen : history) {
+    if (seen.is == Observation::Is::timed) best_ns = std::min(best_ns, seen.time_ns);
+  }
+  return best_ns;
+}
+
+TEST(Points, FindsItsOwnAndNoOthers) {
+  const Points points = tile_space();
+  for (std::size_t i = 0; i < points.size(); ++i) ASSERT_EQ(points.find(points[i]), i);
+  EXPECT_FALSE(points.find(std::vector<int>{7, 7, 0, 0, 0, 0}));
+  EXPECT_FALSE(points.find(std::vector<int>{9, 0, 0, 0, 0, 0}));
+}
+
+TEST(Points, NeighboursDifferInOneParameterAndAreValid) {
+  Points points({3, 3});
+  for (const auto& [a, b] : {std::pair(0, 0), {0, 1}, {0, 2}, {1, 0}, {1, 1}, {2, 0}}) {
+    points.add(std::vector<int>{a, b});
+  }
+  EXPECT_THAT(points.neighbours(0), UnorderedElementsAre(1, 2, 3, 5));
+  EXPECT_THAT(points.neighbours(2), UnorderedElementsAre(0, 1));
+  EXPECT_THAT(points.neighbours(4), UnorderedElementsAre(1, 3));
+}
+
+class EachStrategy : public testing::TestWithParam<Strategy> {};
+
+INSTANTIATE_TEST_SUITE_P(Strategies, EachStrategy,
+                         testing::Values(Strategy::automatic, Strategy::local, Strategy::evolution,
+                                         Strategy::model),
+                         [](const auto& test) { return std::string(to_text(test.param)); });
+
+TEST_P(EachStrategy, TriesEveryPointOnceInTheEnd) {
+  Points points({4, 5, 3});
+  for (int i = 0; i < 60; ++i) points.add(std::vector<int>{i / 15, i / 3 % 5, i % 3});
+  const auto history = run(points, search_by(GetParam()), 1000, 7);
+  std::set<std::size_t> tried;
+  for (const Observation& seen : history) tried.insert(seen.index);
+  EXPECT_EQ(history.size(), 60u);
+  EXPECT_EQ(tried.size(), 60u);
+}
+
+TEST_P(EachStrategy, IsAFunctionOfWhatItIsTold) {
+  const Points points = tile_space();
+  const auto history = run(points, search_by(GetParam()), 60);
+  EXPECT_EQ(propose(search_by(GetParam()), points, history, 5),
+            propose(search_by(GetParam()), points, history, 5));
+  EXPECT_NE(propose(search_by(GetParam(), 2), points, {}, 5),
+            propose(search_by(GetParam(), 1), points, {}, 5));
+}
+
+TEST_P(EachStrategy, IsMuchBetterThanRandom) {
+  const Points points = tile_space();
+  const auto median_of = [&](Strategy strategy) {
+    std::vector<double> best;
+    for (std::uint64_t seed = 1; seed <= 11; ++seed) {
+      best.push_back(best_of(run(points, search_by(strategy, seed), 100)));
+    }
+    std::sort(best.begin(), best.end());
+    return best[5];
+  };
+  std::vector<Observation> all;
+  for (std::size_t i = 0; i < points.size(); ++i) all.push_back(result_of(points, i));
+  const double optimum = best_of(all), random = median_of(Strategy::random);
+  EXPECT_LT(median_of(GetParam()) - optimum, 0.6 * (random - optimum));
+}
+
+TEST_P(EachStrategy, KeepsToTheBudget) {
+  SearchSpec search = search_by(GetParam());
+  search.budget_configs = 33;
+  EXPECT_EQ(run(tile_space(), search, 1000, 10).size(), 33u);
+}
+
+TEST_P(EachStrategy, ProposesOthersWhileAllIsUnderWay) {
+  const Points points = tile_space();
+  std::vector<Observation> history;
+  std::set<std::size_t> proposed;
+  for (int i = 0; i < 10; ++i) {
+    for (const std::size_t index : propose(search_by(GetParam()), points, history, 9)) {
+      history.push_back({index});
+      proposed.insert(index);
+    }
+  }
+  EXPECT_EQ(proposed.size(), 90u);
+}
+
+TEST_P(EachStrategy, GoesOnWhenEverythingFails) {
+  const Points points = tile_space();
+  std::vector<Observation> history;
+  for (int i = 0; i < 10; ++i) {
+    for (const std::size_t index : propose(search_by(GetParam()), points, history, 10)) {
+      history.push_back({index, Observation::Is::failed, 0});
+    }
+  }
+  EXPECT_EQ(history.size(), 100u);
+}
+
+TEST(Model, AvoidsWhatFails) {
+  const Points points = tile_space();
+  std::size_t failed = 0, failed_random = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const auto& [strategy, count] :
+         {std::pair(Strategy::model, &failed), {Strategy::random, &failed_random}}) {
+      for (const Observation& seen : run(points, search_by(strategy, seed), 100)) {
+        *count += seen.is == Observation::Is::failed;
+      }
+    }
+  }
+  EXPECT_LT(failed, failed_random / 2);
+}
+
+// The bound of a point that was given up once stood for its time: the fastest known was one that is
+// known to be slow.
+TEST(Model, TakesABoundForNoTime) {
+  const Points points = tile_space();
+  std::vector<Observation> history = run(points, search_by(Strategy::model), 60);
+  std::vector<Observation> only_bounds = history;
+  for (Observation& seen : only_bounds) {
+    if (seen.is == Observation::Is::timed) seen.is = Observation::Is::bound;
+  }
+  // Without a single time there is nothing to be faster than: it draws.
+  EXPECT_EQ(propose(search_by(Strategy::model), points, only_bounds, 5),
+            propose(search_by(Strategy::random), points, only_bounds, 5));
+}
+
+TEST(Learns, OnlyWhatLooksAtTimes) {
+  SearchSpec search;
+  EXPECT_FALSE(learns(search, 100));
+  search.budget_configs = 100;
+  EXPECT_FALSE(learns(search, 100));
+  EXPECT_TRUE(learns(search, 101));
+  search.strategy = Strategy::exhaustive;
+  EXPECT_FALSE(learns(search, 101));
+}
+
+TEST(Automatic, GoesThroughAllThatTheBudgetAllows) {
+  const Points points = tile_space();
+  SearchSpec search;
+  EXPECT_THAT(propose(search, points, {}, 3), ElementsAre(0, 1, 2));
+  search.budget_configs = static_cast<std::int64_t>(points.size());
+  EXPECT_THAT(propose(search, points, {}, 3), ElementsAre(0, 1, 2));
+}
+
+TEST(GaussianProcess, KnowsWhatItWasToldAndIsUnsureFarFromIt) {
+  const std::vector<std::vector<int>> told = {{0, 0}, {1, 0}, {2, 1}, {3, 1}, {4, 0}, {5, 1}};
+  std::vector<GaussianProcess::Point> points(told.begin(), told.end());
+  std::vector<double> values;
+  for (const auto& point : told) values.push_back(point[0] + 10 * point[1]);
+  GaussianProcess process({10, 2}, points, values);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    EXPECT_NEAR(process.mean(points[i]), values[i], 0.5);
+    EXPECT_NEAR(process.guess(points[i]).mean, process.mean(points[i]), 1e-9);
+  }
+  const std::vector<int> near = {1, 1}, far = {9, 0};
+  EXPECT_NEAR(process.mean(near), 11, 2);
+  const double unsure = process.guess(far).deviation;
+  EXPECT_GT(unsure, process.guess(near).deviation);
+  process.believe({far});
+  EXPECT_LT(process.guess(far).deviation, 0.5 * unsure);
+}
+
+}  // namespace
+}  // namespace assay
