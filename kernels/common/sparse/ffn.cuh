@@ -81,6 +81,16 @@ struct BlockPlace {
   }
 };
 
+/// The rows of a block's tokens in `matrix` [m, columns].
+template <typename Shape, typename Element>
+__device__ __forceinline__ auto rows_of_tokens(const Element* matrix, long long pitch, int columns,
+                                               const BlockPlace<Shape>& place, int m) {
+  using Rows = RowsAlong<Element, Shape::kTokens, Shape::kSlice / 8, Shape::kThreads>;
+  typename Rows::Numbers numbers;
+  Rows::find(numbers, [&](int row) { return place.token(row, m); });
+  return Rows(matrix, pitch, columns, numbers);
+}
+
 /// Writes a quad of outputs: rows below `rows`, and columns below `columns`, which is even.
 template <typename Element>
 __device__ __forceinline__ void store_quad(Element* out, long long pitch, int row, int column,
@@ -128,24 +138,31 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
                                   place.part};
   float* biases = reinterpret_cast<float*>(smem + kBarrierAt + 16);
 
+  // The list first: what it says is waited for while tokens are asked for.
   constexpr int kChunks = Shape::kSlice / 8;
-  const RowsAlong<Element, Shape::kTokens, kChunks, Shape::kThreads> tokens(
-      x, k, k, [&](int row) { return place.token(row, m); });
+  using Rows = RowsAlong<Element, Shape::kProducts * Shape::kColumns, kChunks, Shape::kThreads>;
+  typename Rows::Numbers numbers;
+  const auto look_up = [&] {
+    Rows::find(numbers, [&](int row) {
+      const int neuron = neurons[place.first_column + row % Shape::kColumns];
+      return neuron < 0 ? -1 : row / Shape::kColumns * f + neuron;
+    });
+  };
+  if constexpr (kList == List::given) look_up();
+  const auto tokens = rows_of_tokens<Shape>(x, k, k, place, m);
   const SliceRange slices = slices_of(place.part, Shape::kCluster, cdiv(k, Shape::kSlice));
   const unsigned ring = shared_address(smem);
 #pragma unroll
   for (int s = 0; s < Shape::kStages; ++s) {
     if (s < slices.count) tokens.copy(ring + s * Shape::kStageBytes, slices.first + s);
   }
+  adder.set_up();
   if constexpr (kList == List::made) {
     grid_wait();
     grid_release();  // not earlier: the launch behind reads the list, too
+    look_up();
   }
-  const RowsAlong<Element, Shape::kProducts * Shape::kColumns, kChunks, Shape::kThreads> rows(
-      weights, k, k, [&](int row) {
-        const int neuron = neurons[place.first_column + row % Shape::kColumns];
-        return neuron < 0 ? -1 : row / Shape::kColumns * f + neuron;
-      });
+  const Rows rows(weights, k, k, numbers);
 #pragma unroll
   for (int s = 0; s < Shape::kStages; ++s) {
     if (s < slices.count) {
@@ -153,7 +170,6 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
     }
     cp_async_commit();
   }
-  adder.set_up();
   if (bias != nullptr && threadIdx.x < Shape::kColumns) {
     const int neuron = neurons[place.first_column + static_cast<int>(threadIdx.x)];
     biases[threadIdx.x] = neuron < 0 ? 0.0f : to_float(bias[neuron]);
@@ -210,6 +226,9 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
   typename Rows::Numbers numbers[Shape::kStages];  // all are asked for before the first is needed
 #pragma unroll
   for (int s = 0; s < Shape::kStages; ++s) rows.look_up(numbers[s], slices.first + s);
+  adder.set_up();
+  const auto tokens =
+      rows_of_tokens<Shape>(h, hidden_pitch(neurons.count), neurons.count, place, m);
 #pragma unroll
   for (int s = 0; s < Shape::kStages; ++s) {
     if (s < slices.count) {
@@ -218,11 +237,6 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
   }
   typename Rows::Numbers& next = numbers[0];
   rows.look_up(next, slices.first + Shape::kStages);
-
-  const int pitch = hidden_pitch(neurons.count);
-  const RowsAlong<Element, Shape::kTokens, Shape::kSlice / 8, Shape::kThreads> tokens(
-      h, pitch, neurons.count, [&](int row) { return place.token(row, m); });
-  adder.set_up();
 
   const WarpShare<Shape> warp(static_cast<int>(threadIdx.x));
   const int columns = smaller(place.first_column + Shape::kColumns, k);

@@ -28,22 +28,31 @@ template <typename Element, int kRows, int kChunks, int kThreads>
 struct RowsAlong {
   using Share = SliceShare<kRows, kChunks, kThreads>;
 
+  using Numbers = int[Share::kCount];  // of the rows that a thread copies chunks of; -1: none
+
   Share share{static_cast<int>(threadIdx.x)};
   const Element* from[Share::kCount];
   unsigned there = 0;  // a bit for each of those that lie in the matrix
   int columns;
 
-  /// `row_at(i)` is the number of row i of a slice, or -1 where there is none.
+  /// `row_at(i)` is the number of row i of a slice, or -1.
   template <typename RowAt>
+  static __device__ __forceinline__ void find(Numbers& numbers, const RowAt& row_at) {
+    const Share share{static_cast<int>(threadIdx.x)};
+#pragma unroll
+    for (int i = 0; i < Share::kCount; ++i) {
+      numbers[i] = share.has(i) ? row_at(share.row(i)) : -1;
+    }
+  }
+
   __device__ __forceinline__ RowsAlong(const Element* matrix, long long pitch, int num_columns,
-                                       const RowAt& row_at)
+                                       const Numbers& numbers)
       : columns(num_columns) {
     static_assert(Share::kCount <= 32, "a bit for each");
 #pragma unroll
     for (int i = 0; i < Share::kCount; ++i) {
-      const int row = share.has(i) ? row_at(share.row(i)) : -1;
-      there |= (row >= 0 ? 1u : 0u) << i;
-      from[i] = matrix + larger(row, 0) * pitch;
+      there |= (numbers[i] >= 0 ? 1u : 0u) << i;
+      from[i] = matrix + larger(numbers[i], 0) * pitch;
     }
   }
 
