@@ -32,56 +32,67 @@ std::size_t terminal_columns() {
 
 }  // namespace
 
-Progress::Progress(Mode mode, std::string provenance)
-    : mode_(mode), provenance_(std::move(provenance)) {}
-
-Progress::~Progress() { finish(); }
-
-Progress::Mode Progress::detect() {
+ProgressScreen::Mode ProgressScreen::detect() {
   return isatty(STDERR_FILENO) != 0 ? Mode::terminal : Mode::plain;
 }
 
-void Progress::begin(std::size_t total) {
+std::size_t ProgressScreen::add_line(std::string label) {
+  const std::lock_guard lock(mutex_);
+  lines_.push_back({std::move(label)});
+  return lines_.size() - 1;
+}
+
+void ProgressScreen::begin(std::size_t total) {
+  const std::lock_guard lock(mutex_);
   total_ = total;
   started_ = Clock::now();
 }
 
-void Progress::start_problem(const std::string& kernel_or_op, const std::string& problem,
-                             std::optional<double> baseline_ns) {
-  problem_ = kernel_or_op + " " + problem;
-  stage_.clear();
-  baseline_ns_ = baseline_ns;
-  best_ns_.reset();
-  draw(mode_ == Mode::terminal);
-}
-
-void Progress::count(bool kept, bool correct, std::optional<double> time_ns) {
-  stage_.clear();
+void ProgressScreen::count(bool kept, bool correct) {
+  const std::lock_guard lock(mutex_);
   ++done_;
   if (kept) ++kept_;
   if (!correct) ++failed_;
-  if (time_ns && (!best_ns_ || *time_ns < *best_ns_)) best_ns_ = time_ns;
-  draw(false);
 }
 
-void Progress::stage(const std::string& text) {
-  stage_ = text;
-  draw(mode_ == Mode::terminal);
-}
-
-void Progress::note(const std::string& text) {
+void ProgressScreen::show(std::size_t line, std::string text, bool now) {
   if (mode_ == Mode::silent) return;
-  finish();
-  print_err("{}\n", text);
+  const std::lock_guard lock(mutex_);
+  Line& shown = lines_[line];
+  shown.text = std::move(text);
+  const auto time = Clock::now();
+  if (mode_ == Mode::plain) {
+    if (time - shown.drawn < kPlainPeriod) return;
+    shown.drawn = time;
+    print_err("{}{}{}\n", counts(), shown.label, shown.text);
+    return;
+  }
+  if (!now && time - shown.drawn < kRedrawPeriod) return;
+  shown.drawn = time;
+  redraw();
 }
 
-void Progress::finish() {
-  if (!line_shown_) return;
-  std::fputs("\r\033[K", stderr);
-  line_shown_ = false;
+void ProgressScreen::end(std::size_t line) {
+  const std::lock_guard lock(mutex_);
+  Line& ended = lines_[line];
+  if (ended.ended) return;
+  ended.ended = true;
+  ended.text = "done";
+  const bool all = std::all_of(lines_.begin(), lines_.end(), [](const Line& l) { return l.ended; });
+  if (all) {
+    clear();
+  } else if (mode_ == Mode::terminal) {
+    redraw();
+  }
 }
 
-std::string Progress::line() const {
+void ProgressScreen::finish() {
+  const std::lock_guard lock(mutex_);
+  clear();
+}
+
+/// "[12/81] 3.1/s  0:22 left  "
+std::string ProgressScreen::counts() const {
   const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
   std::string text = fmt::format("[{}/{}] ", done_, total_);
   const std::size_t fresh = done_ - kept_;
@@ -91,7 +102,64 @@ std::string Progress::line() const {
                         format_duration(static_cast<double>(total_ - done_) / per_s));
   }
   if (failed_ > 0) text += fmt::format("{} failed  ", failed_);
-  text += problem_;
+  return text;
+}
+
+/// Leaves the cursor behind the last line.
+void ProgressScreen::redraw() {
+  // A line longer than the terminal would wrap, and only its last row would be rewritten.
+  const std::size_t columns = terminal_columns() - 1;
+  std::vector<std::string> rows;
+  if (lines_.size() == 1) {
+    rows.push_back(counts() + lines_[0].label + lines_[0].text);
+  } else {
+    rows.push_back(counts());
+    for (const Line& line : lines_) rows.push_back(line.label + line.text);
+  }
+  clear();
+  std::string text;
+  for (const std::string& row : rows) {
+    text += (text.empty() ? "" : "\n") + printable_line(row.substr(0, columns));
+  }
+  std::fputs(text.c_str(), stderr);
+  num_shown_ = rows.size();
+}
+
+void ProgressScreen::clear() {
+  for (; num_shown_ > 0; --num_shown_) {
+    std::fputs(num_shown_ > 1 ? "\r\033[K\033[A" : "\r\033[K", stderr);
+  }
+}
+
+Progress::Progress(std::shared_ptr<ProgressScreen> screen, std::string label,
+                   std::string provenance)
+    : screen_(std::move(screen)),
+      line_(screen_->add_line(std::move(label))),
+      provenance_(std::move(provenance)) {}
+
+void Progress::start_problem(const std::string& kernel_or_op, const std::string& problem,
+                             std::optional<double> baseline_ns) {
+  problem_ = kernel_or_op + " " + problem;
+  stage_.clear();
+  baseline_ns_ = baseline_ns;
+  best_ns_.reset();
+  show(true);
+}
+
+void Progress::count(bool kept, bool correct, std::optional<double> time_ns) {
+  stage_.clear();
+  if (time_ns && (!best_ns_ || *time_ns < *best_ns_)) best_ns_ = time_ns;
+  screen_->count(kept, correct);
+  show(false);
+}
+
+void Progress::stage(const std::string& text) {
+  stage_ = text;
+  show(true);
+}
+
+void Progress::show(bool now) {
+  std::string text = problem_;
   if (!stage_.empty()) text += "  " + stage_;
   if (best_ns_) {
     text += "  best " + format_time(*best_ns_);
@@ -100,24 +168,7 @@ std::string Progress::line() const {
     }
     if (!provenance_.empty()) text += " " + provenance_;
   }
-  return text;
-}
-
-void Progress::draw(bool now) {
-  if (mode_ == Mode::silent) return;
-  const auto time = Clock::now();
-  if (mode_ == Mode::plain) {
-    if (!now && time - drawn_ < kPlainPeriod) return;
-    drawn_ = time;
-    print_err("{}\n", line());
-    return;
-  }
-  if (!now && time - drawn_ < kRedrawPeriod) return;
-  drawn_ = time;
-  // A line longer than the terminal would wrap, and only its last row would be rewritten.
-  const std::string text = printable_line(line().substr(0, terminal_columns() - 1));
-  std::fputs(("\r\033[K" + text).c_str(), stderr);
-  line_shown_ = true;
+  screen_->show(line_, std::move(text), now);
 }
 
 }  // namespace assay

@@ -1,29 +1,80 @@
 #pragma once
 
 #include <chrono>
-#include <cstdio>
+#include <cstddef>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace assay {
 
-/// The sweep's progress on stderr: one line that is rewritten on a terminal, a plain line every few
-/// seconds elsewhere.
-class Progress {
+/// Where the progress of one or several GPUs is shown, on stderr: lines that are rewritten on a
+/// terminal, plain lines every few seconds elsewhere. Threads may share it.
+class ProgressScreen {
  public:
   enum class Mode { terminal, plain, silent };
 
-  /// `provenance` is shown after every time. It is empty for a live device.
-  Progress(Mode mode, std::string provenance);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  explicit ProgressScreen(Mode mode) : mode_(mode) {}
+  ~ProgressScreen() { finish(); }
+  ProgressScreen(const ProgressScreen&) = delete;
+  ProgressScreen& operator=(const ProgressScreen&) = delete;
 
   /// terminal when stderr is one, else plain.
   static Mode detect();
 
-  /// Sets how many trials the sweep has, and how many of them are stored already.
+  /// Adds a line; `label` stands ahead of it. Returns its number.
+  std::size_t add_line(std::string label);
+
+  /// Sets how many trials there are, stored ones included.
   void begin(std::size_t total);
+  /// Counts one more trial as settled. `kept` means that it was stored before.
+  void count(bool kept, bool correct);
+  /// Shows `text` in a line; `now`: on a terminal, even if it was drawn a moment ago.
+  void show(std::size_t line, std::string text, bool now);
+  /// Ends a line. When it is the last, nothing of the progress is left on the terminal.
+  void end(std::size_t line);
+  /// Clears the rewritten lines.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Line {
+    std::string label;
+    std::string text = {};
+    bool ended = false;
+    Clock::time_point drawn = {};
+  };
+
+  std::string counts() const;
+  void redraw();
+  void clear();
+
+  std::mutex mutex_;
+  const Mode mode_;
+  Clock::time_point started_ = Clock::now();
+  std::vector<Line> lines_;
+  std::size_t num_shown_ = 0;  // lines on the terminal now
+  std::size_t total_ = 0;
+  std::size_t done_ = 0;
+  std::size_t kept_ = 0;
+  std::size_t failed_ = 0;
+};
+
+/// The progress of a sweep on one GPU.
+class Progress {
+ public:
+  using Mode = ProgressScreen::Mode;
+
+  /// `provenance` is shown after every time. It is empty for a live device.
+  Progress(Mode mode, std::string provenance)
+      : Progress(std::make_shared<ProgressScreen>(mode), "", std::move(provenance)) {}
+  /// A line of its own on a screen that several share.
+  Progress(std::shared_ptr<ProgressScreen> screen, std::string label, std::string provenance);
+
+  /// Sets how many trials the sweep has, stored ones included.
+  void begin(std::size_t total) { screen_->begin(total); }
 
   /// Starts a problem, and forgets the best of the one before.
   void start_problem(const std::string& kernel_or_op, const std::string& problem,
@@ -35,26 +86,15 @@ class Progress {
   /// What happens now ("re-ranking 8 configurations"); shown until the next trial.
   void stage(const std::string& text);
 
-  /// A line of its own (a warning, the end of a problem).
-  void note(const std::string& text);
-
-  /// Clears the rewritten line.
-  void finish();
+  /// Ends this line.
+  void finish() { screen_->end(line_); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  void draw(bool now);
-  std::string line() const;
+  void show(bool now);
 
-  Mode mode_;
+  std::shared_ptr<ProgressScreen> screen_;
+  std::size_t line_;
   std::string provenance_;
-  Clock::time_point started_ = Clock::now();
-  Clock::time_point drawn_{};
-  bool line_shown_ = false;
-  std::size_t total_ = 0;
-  std::size_t done_ = 0;
-  std::size_t kept_ = 0;
-  std::size_t failed_ = 0;
   std::string problem_;
   std::string stage_;
   std::optional<double> baseline_ns_;

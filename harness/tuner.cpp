@@ -42,20 +42,28 @@ Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& 
 }
 
 void Tuner::run() {
+  ProblemQueue problems(run_.sweep.problems.size());
+  run_once(problems, std::nullopt);
+}
+
+void Tuner::run(ProblemQueue& problems, std::size_t gpu) { run_once(problems, gpu); }
+
+/// `gpu`: which one it is of those that share the problems, if there are several.
+void Tuner::run_once(ProblemQueue& problems, std::optional<std::size_t> gpu) {
   run_.started = std::chrono::steady_clock::now();
   run_.id = run_.store.begin_sweep(run_.sweep.name, read_file(run_.sweep.yaml_path),
                                    run_.options.command_line, run_.device.info(),
                                    run_.options.provenance);
   const AddElapsed wall(run_.report.wall_s);
   try {
-    run_all();
+    run_all(problems, gpu);
   } catch (const Interrupted&) {
-    run_.compiler.cancel();
+    if (!gpu) run_.compiler.cancel();
     run_.progress.finish();
     run_.store.end_sweep(run_.id, "interrupted");
     throw;
   } catch (...) {
-    run_.compiler.cancel();
+    if (!gpu) run_.compiler.cancel();  // else others still need it
     run_.progress.finish();
     // The store itself may have failed. The first error is the one to report.
     try {
@@ -69,7 +77,7 @@ void Tuner::run() {
   run_.store.end_sweep(run_.id, "done");
 }
 
-void Tuner::run_all() {
+void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
   std::vector<const KernelSpec*> kernels;
   std::vector<std::string> ops;  // in the order the sweep names their kernels
   for (const KernelSpec& kernel : run_.sweep.kernels) {
@@ -94,9 +102,56 @@ void Tuner::run_all() {
                      run_.device.info().name + "; `assay list FILE` shows which removed how many");
   }
   run_.progress.begin(run_.report.total);
-  for (const Problem& problem : run_.sweep.problems) {
-    for (const std::string& op : ops) run_problem(op, problem);
+  if (gpu) {
+    problems.order(costs(kernels));
+    run_.report.total = 0;  // of what this GPU takes
   }
+  while (const auto index = problems.take(gpu.value_or(0))) {
+    const Problem& problem = run_.sweep.problems[*index];
+    try {
+      for (const KernelSpec* kernel : kernels) {
+        if (gpu) run_.report.total += num_configs_.at({kernel->name, to_text(problem)});
+      }
+      for (const std::string& op : ops) run_problem(op, problem);
+    } catch (...) {
+      problems.give_back(*index);
+      throw;
+    }
+    problems.finish();
+  }
+}
+
+/// What each problem takes, roughly, in seconds: enough to say which is the longest.
+std::vector<double> Tuner::costs(const std::vector<const KernelSpec*>& kernels) const {
+  // A configuration is checked, loaded and sampled some ten times; the rates are those of a large
+  // GPU.
+  constexpr double kConfigS = 0.01, kLaunches = 20, kFlopsPerS = 1e14, kBytesPerS = 1e12;
+  std::vector<double> costs;
+  for (const Problem& problem : run_.sweep.problems) {
+    double cost_s = 0;
+    for (const KernelSpec* kernel : kernels) {
+      const Space space(*kernel, problem, run_.device.info());
+      std::optional<Config> first;
+      space.for_each(
+          [&](const std::vector<int>& point) {
+            first = space.config(point);
+            return false;
+          },
+          kMaxSpaceSteps, run_.end_step(*kernel, problem));
+      if (!first) continue;
+      double launch_s = 0;
+      try {
+        const Plan plan = make_plan(*kernel, problem, *first, run_.device.info());
+        launch_s = std::max(static_cast<double>(plan.flops) / kFlopsPerS,
+                            static_cast<double>(plan.bytes) / kBytesPerS);
+      } catch (const PlanError&) {  // each configuration will say so as its status
+      }
+      cost_s += static_cast<double>(num_configs_.at({kernel->name, to_text(problem)})) *
+                (kConfigS + kLaunches * launch_s);
+    }
+    costs.push_back(cost_s);
+  }
+  return costs;
 }
 
 /// With a budget of seconds, each space gets an equal share of what its predecessors have left.
@@ -128,7 +183,9 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem,
   }
   const auto budget = run_.sweep.search.budget_configs;
   const std::size_t valid = static_cast<std::size_t>(size.valid);
-  run_.report.total += budget ? std::min(valid, static_cast<std::size_t>(*budget)) : valid;
+  const std::size_t asked = budget ? std::min(valid, static_cast<std::size_t>(*budget)) : valid;
+  num_configs_[{kernel.name, to_text(problem)}] = asked;
+  run_.report.total += asked;
   for (const Removal& removal : size.removed) {
     run_.report.removed[removal.constraint] += removal.points;
   }

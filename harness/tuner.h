@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "baselines.h"
+#include "problem_queue.h"
 #include "ranking/verdict.h"
 #include "sweep_run.h"
 
@@ -22,13 +23,19 @@ class Tuner {
   Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& store,
         Progress& progress, SweepRun::Options options);
 
+  /// All problems of the sweep, in its order.
   void run();
+  /// The problems that it takes from `problems` as `gpu`; other GPUs take from it, too. One that
+  /// fails is given back.
+  void run(ProblemQueue& problems, std::size_t gpu);
 
   /// What was done so far. Complete after run(), and still right after run() threw.
   const SweepReport& report() const { return run_.report; }
 
  private:
-  void run_all();
+  void run_all(ProblemQueue& problems, std::optional<std::size_t> gpu);
+  void run_once(ProblemQueue& problems, std::optional<std::size_t> gpu);
+  std::vector<double> costs(const std::vector<const KernelSpec*>& kernels) const;
   void count_spaces(const std::vector<const KernelSpec*>& kernels);
   void count_space(const KernelSpec& kernel, const Problem& problem,
                    std::optional<double> max_seconds);
@@ -44,6 +51,8 @@ class Tuner {
   const KernelSpec* kernel_of_version(const KernelVersion& version);
 
   SweepRun run_;
+  /// Configurations to try, by kernel name and problem.
+  std::map<std::pair<std::string, std::string>, std::size_t> num_configs_;
   Baselines baselines_;                        // of the op and the problem under way
   std::optional<std::string> cublas_version_;  // once it was asked for
   std::map<std::string, std::unique_ptr<KernelSpec>> other_kernels_;  // null: it cannot be loaded

@@ -6,10 +6,13 @@
 #include <cmath>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -272,35 +275,142 @@ Target target_without_gpu(const SweepOptions& options, const SweepSpec& sweep,
   return target;
 }
 
+/// A sweep on one device.
+class DeviceSweep {
+ public:
+  /// `line` is what stands ahead of its progress.
+  DeviceSweep(Target target, const SweepOptions& options, const SweepSpec& sweep,
+              Compiler& compiler, const std::vector<fs::path>& include_directories,
+              std::shared_ptr<ProgressScreen> screen, std::string line)
+      : target_(std::move(target)),
+        options_(options),
+        sweep_(sweep),
+        store_(Store::open(options.db)),
+        progress_(std::move(screen), std::move(line), target_.provenance),
+        tuner_(sweep, *target_.device, compiler, store_, progress_,
+               {include_directories, target_.arch, "assay sweep " + options.file,
+                include_directories.front(), target_.provenance, target_.compile_only,
+                options.retry_failed}) {}
+
+  void run() { tuner_.run(); }
+  void run(ProblemQueue& problems, std::size_t gpu) { tuner_.run(problems, gpu); }
+
+  /// Reserves the problems that have trials of this GPU already.
+  void reserve(ProblemQueue& problems, std::size_t gpu) const {
+    for (const TrialRow& row : store_.trials({})) {
+      if (row.device.uuid != info().uuid || !row.provenance.empty()) continue;
+      const auto at = std::find(sweep_.problems.begin(), sweep_.problems.end(), row.record.problem);
+      if (at == sweep_.problems.end()) continue;
+      problems.reserve(static_cast<std::size_t>(at - sweep_.problems.begin()), gpu);
+    }
+  }
+
+  const DeviceInfo& info() const { return target_.device->info(); }
+  bool has_tried() const { return tuner_.report().total > 0; }
+
+  /// With `--json` adds the summary to `summaries`, else prints it. `error`: why it ended early.
+  void tell(Json& summaries, const char* error) const {
+    const SweepSummary summary{sweep_, info(), target_.provenance, target_.compile_only};
+    if (options_.json) {
+      summaries.push_back(summary_json(summary, tuner_.report(), store_, error));
+    } else {
+      print_summary(summary, tuner_.report(), store_);
+    }
+  }
+  int exit_code() const {
+    const bool found =
+        tuner_.report().counts.contains({Status::correct, target_.compile_only ? "compiled" : ""});
+    return found ? kExitDone : kExitNo;
+  }
+
+ private:
+  Target target_;
+  const SweepOptions& options_;
+  const SweepSpec& sweep_;
+  Store store_;
+  Progress progress_;
+  Tuner tuner_;
+};
+
+std::shared_ptr<ProgressScreen> screen_of(const SweepOptions& options) {
+  return std::make_shared<ProgressScreen>(options.json ? ProgressScreen::Mode::silent
+                                                       : ProgressScreen::detect());
+}
+
 /// Runs the sweep on one device. With `--json` its summary is added to `summaries`, else printed.
 int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, Compiler& compiler,
            const std::vector<fs::path>& include_directories, Json& summaries) {
-  create_folder_of(options.db);
-  Store store = Store::open(options.db);
-  Progress progress(options.json ? Progress::Mode::silent : Progress::detect(), target.provenance);
-  Tuner tuner(
-      sweep, *target.device, compiler, store, progress,
-      {include_directories, target.arch, "assay sweep " + options.file, include_directories.front(),
-       target.provenance, target.compile_only, options.retry_failed});
-  const SweepSummary summary{sweep, target.device->info(), target.provenance, target.compile_only};
-  const auto tell = [&](const char* error) {
-    if (options.json) {
-      summaries.push_back(summary_json(summary, tuner.report(), store, error));
-    } else {
-      print_summary(summary, tuner.report(), store);
-    }
-  };
+  DeviceSweep device(std::move(target), options, sweep, compiler, include_directories,
+                     screen_of(options), "");
   try {
-    tuner.run();
+    device.run();
   } catch (const std::exception& error) {
     // What was measured is stored. Say so before the error ends the program.
-    if (tuner.report().total > 0) tell(error.what());
+    if (device.has_tried()) device.tell(summaries, error.what());
     throw;
   }
-  tell(nullptr);
-  return tuner.report().counts.contains({Status::correct, target.compile_only ? "compiled" : ""})
-             ? kExitDone
-             : kExitNo;
+  device.tell(summaries, nullptr);
+  return device.exit_code();
+}
+
+/// Runs the sweep on several GPUs at once: a thread and a worker each, one compiler for all.
+/// Problems are shared among GPUs of one model. What a GPU that fails leaves goes to the others of
+/// its model; if some is left in the end, its error is thrown.
+int run_on_several(const std::vector<int>& gpus, const SweepOptions& options,
+                   const SweepSpec& sweep, Compiler& compiler,
+                   const std::vector<fs::path>& include_directories, Json& summaries) {
+  const std::shared_ptr<ProgressScreen> screen = screen_of(options);
+  std::vector<std::unique_ptr<DeviceSweep>> devices;
+  std::map<std::string, ProblemQueue> problems;  // of each model
+  for (const int index : gpus) {
+    devices.push_back(std::make_unique<DeviceSweep>(gpu_target(index, compiler), options, sweep,
+                                                    compiler, include_directories, screen,
+                                                    fmt::format("GPU {}: ", index)));
+    const DeviceSweep& device = *devices.back();
+    ProblemQueue& shared =
+        problems.try_emplace(device.info().name, sweep.problems.size()).first->second;
+    device.reserve(shared, devices.size() - 1);
+  }
+  std::vector<std::exception_ptr> failures(devices.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      threads.emplace_back([&, i] {
+        ProblemQueue& shared = problems.at(devices[i]->info().name);
+        try {
+          devices[i]->run(shared, i);
+        } catch (...) {
+          failures[i] = std::current_exception();
+          shared.leave(i);
+        }
+      });
+    }
+  }
+  screen->finish();
+  int code = kExitNo;
+  std::exception_ptr fatal;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    DeviceSweep& device = *devices[i];
+    std::string error;
+    if (failures[i]) {
+      try {
+        std::rethrow_exception(failures[i]);
+      } catch (const std::exception& failure) {
+        error = failure.what();
+      }
+      const bool is_left = problems.at(device.info().name).is_left();
+      if (is_left && !fatal) fatal = failures[i];
+      print_err("GPU {} stopped: {}{}\n", gpus[i], error,
+                is_left ? "" : "; the others have done its problems");
+    }
+    if (options.json || device.has_tried()) {
+      if (!options.json) print_out("GPU {}, {}\n\n", gpus[i], device.info().uuid);
+      device.tell(summaries, failures[i] ? error.c_str() : nullptr);
+    }
+    code = std::min(code, device.exit_code());
+  }
+  if (fatal) std::rethrow_exception(fatal);
+  return code;
 }
 
 int run_on_all(const SweepOptions& options, Json& summaries) {
@@ -322,16 +432,19 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   NvrtcCompiler compiler({cache_directory(), options.threads, 60, !options.no_cache});
   std::string no_gpu_reason;
   const std::vector<int> gpus = choose_gpus(options, no_gpu_reason);
+  create_folder_of(options.db);
   if (gpus.empty()) {
     if (options.verify == "full") throw UsageError("--verify full: there is no GPU to verify on");
     return run_on(target_without_gpu(options, sweep, include_directories, no_gpu_reason), options,
                   sweep, compiler, include_directories, summaries);
   }
-  int worst = kExitDone;
-  for (const int index : gpus) {
-    worst = std::max(worst, run_on(gpu_target(index, compiler), options, sweep, compiler,
-                                   include_directories, summaries));
-    if (options.verify != "full") continue;
+  int worst = gpus.size() > 1
+                  ? run_on_several(gpus, options, sweep, compiler, include_directories, summaries)
+                  : run_on(gpu_target(gpus.front(), compiler), options, sweep, compiler,
+                           include_directories, summaries);
+  if (options.verify != "full") return worst;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const int index = gpus[i];
     VerifyOptions verify;
     verify.gpu = index;
     verify.kernels = kernel_directory.string();
@@ -342,7 +455,7 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
     verify.include = options.include;
     verify.missing = true;
     const VerifyReport report = verify_winners(verify);
-    if (options.json) summaries.back()["verification"] = report.document;
+    if (options.json) summaries[i]["verification"] = report.document;
     worst = std::max(worst, report.exit_code);
   }
   return worst;
@@ -379,9 +492,11 @@ void add_sweep(Command program) {
       .required();
   verb.add_option("--db", options->db, "database to keep every trial in; made if it is missing")
       .placeholder("PATH [results/assay.db]");
-  verb.add_option("--device", options->device,
-                  "GPUs by index; all of them; none, to compile only; or recorded trials. "
-                  "Default: the first GPU, or without one the recording in results/recorded")
+  verb.add_option(
+          "--device", options->device,
+          "GPUs by index; all of them; none, to compile only; or recorded trials. Several GPUs of "
+          "one model share the problems. "
+          "Default: the first GPU, or without one the recording in results/recorded")
       .placeholder("0|1,2|all|none|replay:FILE");
   verb.add_option("--kernels", options->kernels,
                   "where the sweep's kernels are; default: the folder kernels beside sweeps")

@@ -98,7 +98,8 @@ std::optional<std::int64_t> largest_wait(const Function& function,
   return largest;
 }
 
-void find_products(const Function& function, const Scope& scope, std::vector<Finding>& findings) {
+void find_products(const Function& function, const Scope& scope,
+                   std::vector<CodeFinding>& findings) {
   const int groups = count_of(scope, {"wgmma.mma_async", "HGMMA", "IGMMA", "QGMMA"});
   if (groups > 0) {
     std::string text = fmt::format("{} wgmma {}", groups, scope.where());
@@ -118,7 +119,7 @@ void find_products(const Function& function, const Scope& scope, std::vector<Fin
   }
 }
 
-void find_copies(const Function& function, const Scope& scope, std::vector<Finding>& findings) {
+void find_copies(const Function& function, const Scope& scope, std::vector<CodeFinding>& findings) {
   if (const int copies = count_of(scope, {"cp.async.bulk", "UTMALDG", "UBLKCP"}); copies > 0) {
     findings.push_back({"copies", fmt::format("{} TMA copies {}", copies, scope.where())});
   }
@@ -132,7 +133,7 @@ void find_copies(const Function& function, const Scope& scope, std::vector<Findi
   findings.push_back({"copies", text});
 }
 
-void find_predicated(const Scope& scope, std::vector<Finding>& findings) {
+void find_predicated(const Scope& scope, std::vector<CodeFinding>& findings) {
   int all = 0, predicated = 0;
   SourceLine first;
   each_instruction(scope.blocks, [&](const Instruction& instruction) {
@@ -148,7 +149,7 @@ void find_predicated(const Scope& scope, std::vector<Finding>& findings) {
                       first});
 }
 
-void find_local(const Function& function, std::vector<Finding>& findings) {
+void find_local(const Function& function, std::vector<CodeFinding>& findings) {
   int count = 0;
   SourceLine first;
   for (const Block& block : function.blocks) {
@@ -202,7 +203,7 @@ int access_bytes(const Instruction& instruction) {
   return bits * lanes / 8;
 }
 
-void find_strides(const Scope& scope, Registers& registers, std::vector<Finding>& findings) {
+void find_strides(const Scope& scope, Registers& registers, std::vector<CodeFinding>& findings) {
   std::set<std::pair<std::string, SourceLine>> seen;
   each_instruction(scope.blocks, [&](const Instruction& instruction) {
     const std::string_view name = dotted(instruction.opcode).front();
@@ -237,7 +238,7 @@ void find_strides(const Scope& scope, Registers& registers, std::vector<Finding>
 
 /// Of each value in a block, how many loads it comes after, one waiting for the other.
 void find_dependent_loads(const Function& function, const Registers& registers,
-                          std::vector<Finding>& findings) {
+                          std::vector<CodeFinding>& findings) {
   int longest = 1;
   SourceLine where;
   std::map<int, int> loads_before;  // of each register
@@ -270,7 +271,7 @@ void find_dependent_loads(const Function& function, const Registers& registers,
 
 /// A value that is made narrower and wide again within a block.
 void find_conversions(const Function& function, const Registers& registers,
-                      std::vector<Finding>& findings) {
+                      std::vector<CodeFinding>& findings) {
   int count = 0;
   SourceLine first;
   for (std::size_t b = 0; b < function.blocks.size(); ++b) {
@@ -342,9 +343,9 @@ std::optional<std::int64_t> integer_of(std::string_view text) {
 
 }  // namespace
 
-std::vector<Finding> find_motifs(const Function& function, InstructionSet set) {
+std::vector<CodeFinding> find_motifs(const Function& function, InstructionSet set) {
   const Scope scope(function);
-  std::vector<Finding> findings;
+  std::vector<CodeFinding> findings;
   find_products(function, scope, findings);
   find_copies(function, scope, findings);
   if (set == InstructionSet::ptx) {

@@ -9,7 +9,7 @@
 namespace assay {
 
 /// Something in the code that an author would want to know of.
-struct Finding {
+struct CodeFinding {
   std::string name;        // "wgmma in flight"
   std::string text;        // "up to 2 groups: wait_group 1"
   SourceLine source = {};  // where it is first, if it is in one place
@@ -18,7 +18,7 @@ struct Finding {
 /// What the code of `function` shows: how products are fed, how deep copies are under way, loads
 /// that wait for loads, addresses whose stride wastes bandwidth, conversions back and forth,
 /// accesses under a predicate, and spills. Each is a fact of the code; what it costs is not known.
-std::vector<Finding> find_motifs(const Function& function, InstructionSet set);
+std::vector<CodeFinding> find_motifs(const Function& function, InstructionSet set);
 
 /// A number that stands in the code.
 struct Constant {

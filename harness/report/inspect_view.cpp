@@ -122,9 +122,9 @@ std::string loops_table(const Code& code, const Function& function) {
   return text;
 }
 
-std::string findings_table(const Code& code, const std::vector<Finding>& findings) {
+std::string findings_table(const Code& code, const std::vector<CodeFinding>& findings) {
   Table table({"what the code shows", "source", ""});
-  for (const Finding& finding : findings) {
+  for (const CodeFinding& finding : findings) {
     table.add_row({finding.name, source_text(code, finding.source), finding.text});
   }
   return table.text();
@@ -157,7 +157,7 @@ std::string function_text(const Code& code, const Function& function) {
   }
   text += "\n" + classes_table(function);
   if (!function.loops.empty()) text += "\n" + loops_table(code, function);
-  const std::vector<Finding> findings = find_motifs(function, code.set);
+  const std::vector<CodeFinding> findings = find_motifs(function, code.set);
   if (!findings.empty()) text += "\n" + findings_table(code, findings);
   const std::vector<Constant> constants = find_constants(function, code.set);
   if (!constants.empty()) text += "\n" + constants_text(code, constants);
@@ -207,7 +207,7 @@ Json function_json(const Code& code, const Function& function) {
                      {"blocks", loop.blocks.size()},
                      {"instructions", counts_json(count_classes(function, loop))}});
   }
-  for (const Finding& finding : find_motifs(function, code.set)) {
+  for (const CodeFinding& finding : find_motifs(function, code.set)) {
     findings.push_back({{"name", finding.name},
                         {"text", finding.text},
                         {"source", source_json(code, finding.source)}});

@@ -39,13 +39,18 @@ grep -q 'correct *3' output || fail "--retry-failed does not store what it found
 
 # Several GPUs: one JSON document, and none is swept where one of them is not there.
 export ASSAY_FAKE_CUDA=gpus=2
+sed -i 's/N: 1000/N: [1000, 2000, 3000]/' sweep.yaml
 for device in all 0,1; do
   sweep --device $device --db gpus.db --json || fail "--device $device: exit $?"
-  [[ $(json '$.error') == '' && $(json '$.devices[0].trials') == 3 &&
-    $(json '$.devices[1].trials') == 3 ]] || fail "--device $device --json is no document of two"
+  [[ $(json '$.error') == '' && $(json '$.devices[2]') == '' ]] ||
+    fail "--device $device --json is no document of two"
+  (( $(json '$.devices[0].trials') + $(json '$.devices[1].trials') == 9 )) ||
+    fail "--device $device: two GPUs do not share the problems"
 done
-sweep --device 1 --db gpus.db --json || fail "--device 1: exit $?"
-[[ $(json '$.trials') == 3 ]] || fail "--device 1 --json is no document of one"
+# Both times each problem stayed on its GPU.
+[[ $(sqlite3 gpus.db 'SELECT count(*) FROM trial') == 9 ]] || fail "a problem changed its GPU"
+sweep --device 1 --db gpu1.db --json || fail "--device 1: exit $?"
+[[ $(json '$.trials') == 9 ]] || fail "--device 1 --json is no document of one"
 sweep --device 0,99 --db none.db
 [[ $? -eq 3 ]] || fail "GPU 99 was found"
 grep -q 'no GPU 99: the driver reports 2 of them' output || fail "GPU 99: no sentence"

@@ -49,10 +49,9 @@ std::vector<Case> cases() {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});
-  const Problem sparse[] = {
-      {{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
-      {{"M", 1}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},
-      {{"M", 200}, {"F", 2048}, {"K", 776}, {"density", 0.3}, {"block", 32}}};
+  const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
+                            {{"M", 1}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},
+                            {{"M", 200}, {"F", 2048}, {"K", 776}, {"density", 0.3}, {"block", 32}}};
   for (const char* kernel :
        {"sparse_ffn", "sparse_ffn_f16", "sparse_gated_ffn", "sparse_gated_ffn_f16"}) {
     for (const Problem& problem : sparse) cases.push_back({kernel, problem});

@@ -215,7 +215,7 @@ TEST(Sass, RefusesWhatIsNone) {
 
 std::vector<std::string> texts_of(const Function& function, const std::string& name) {
   std::vector<std::string> texts;
-  for (const Finding& finding : find_motifs(function, InstructionSet::ptx)) {
+  for (const CodeFinding& finding : find_motifs(function, InstructionSet::ptx)) {
     if (finding.name == name) texts.push_back(finding.text);
   }
   return texts;

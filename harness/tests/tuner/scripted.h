@@ -29,8 +29,8 @@ inline Outcome timed(double median_ns) {
 /// baseline one second, and a re-rank of eight rounds says so again.
 class ScriptedDevice : public Device {
  public:
-  ScriptedDevice() {
-    info_ = {"Scripted GPU", "GPU-1", "580.1", 90, 132, 232448, 62914560, 1 << 30};
+  explicit ScriptedDevice(const std::string& uuid = "GPU-1") {
+    info_ = {"Scripted GPU", uuid, "580.1", 90, 132, 232448, 62914560, 1 << 30};
   }
 
   const DeviceInfo& info() const override { return info_; }

@@ -1,0 +1,128 @@
+// Several GPUs that share the problems of a sweep.
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+#include <thread>
+
+#include "base/error.h"
+#include "problem_queue.h"
+#include "tuner/tuner_fixture.h"
+
+namespace assay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+TEST(ProblemQueue, GivesEachProblemOnceInOrder) {
+  ProblemQueue problems(3);
+  for (const std::size_t expected : {0u, 1u, 2u}) {
+    EXPECT_EQ(problems.take(0), expected);
+    problems.finish();
+  }
+  EXPECT_EQ(problems.take(0), std::nullopt);
+}
+
+TEST(ProblemQueue, GivesTheLongestFirst) {
+  ProblemQueue problems(3);
+  problems.order({1, 5, 3});
+  problems.order({9, 1, 1});  // of another GPU, which counted the same
+  std::vector<std::size_t> taken;
+  while (const auto problem = problems.take(0)) {
+    taken.push_back(*problem);
+    problems.finish();
+  }
+  EXPECT_THAT(taken, ElementsAre(1, 2, 0));
+}
+
+TEST(ProblemQueue, WaitsForWhatMayBeGivenBack) {
+  ProblemQueue problems(1);
+  ASSERT_EQ(problems.take(0), 0u);
+  std::optional<std::size_t> taken;
+  std::thread other([&] { taken = problems.take(1); });
+  problems.give_back(0);
+  other.join();
+  EXPECT_EQ(taken, 0u);
+}
+
+TEST(ProblemQueue, KeepsWhatIsReservedUntilTheGpuLeaves) {
+  ProblemQueue problems(2);
+  problems.reserve(0, 1);
+  ASSERT_EQ(problems.take(0), 1u);
+  problems.finish();
+  EXPECT_TRUE(problems.is_left());
+  problems.leave(1);
+  EXPECT_EQ(problems.take(0), 0u);
+}
+
+class SideBySide : public TunerTest {
+ protected:
+  SideBySide() {
+    folder_.write("test.yaml",
+                  "sweep: test\nkernels: [add]\nproblems: [{N: [1000, 2000, 3000, 4000]}]\n");
+    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  }
+
+  /// Runs the sweep on both; returns what each threw.
+  std::vector<std::string> run_both() {
+    ProblemQueue problems(sweep_.problems.size());
+    std::vector<std::string> errors(2);
+    const auto sweep = [&](std::size_t i) {
+      Store store = Store::open(db());
+      Progress progress(Progress::Mode::silent, "");
+      ScriptedCompiler compiler;
+      Tuner tuner(sweep_, devices_[i], compiler, store, progress, options_);
+      try {
+        tuner.run(problems, i);
+      } catch (const std::exception& error) {
+        errors[i] = error.what();
+        problems.leave(i);
+      }
+      totals_[i] = tuner.report().total;
+    };
+    std::thread other(sweep, 1);
+    sweep(0);
+    other.join();
+    return errors;
+  }
+
+  /// The devices that have trials of each problem.
+  std::map<std::string, std::set<std::string>> devices_of_problems() const {
+    std::map<std::string, std::set<std::string>> devices;
+    for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+      devices[to_text(row.record.problem)].insert(row.device.uuid);
+    }
+    return devices;
+  }
+
+  std::vector<ScriptedDevice> devices_{ScriptedDevice("GPU-1"), ScriptedDevice("GPU-2")};
+  std::size_t totals_[2] = {};
+};
+
+TEST_F(SideBySide, TwoDivideTheProblemsAndEachProblemStaysOnOne) {
+  EXPECT_THAT(run_both(), ElementsAre("", ""));
+  EXPECT_THAT(stored_blocks(), SizeIs(40));
+  const auto devices = devices_of_problems();
+  EXPECT_THAT(devices, SizeIs(4));
+  for (const auto& [problem, of_problem] : devices) EXPECT_THAT(of_problem, SizeIs(1)) << problem;
+  EXPECT_EQ(totals_[0] + totals_[1], 40u);
+  // A verdict is of one GPU's trials.
+  for (const RankRow& row : Store::open_readonly(db()).ranks({})) {
+    EXPECT_THAT(devices.at(to_text(row.record.problem)), ElementsAre(row.device.uuid));
+  }
+}
+
+TEST_F(SideBySide, WhatAFailingOneLeavesTheOtherDoes) {
+  devices_[1].on_run = [](const TrialRequest&) -> Outcome { throw Error("the GPU is lost"); };
+  const std::vector<std::string> errors = run_both();
+  EXPECT_EQ(errors[0], "");
+  std::multiset<std::string> of_first;
+  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+    if (row.device.uuid == "GPU-1") of_first.insert(to_text(row.record.problem));
+  }
+  EXPECT_THAT(of_first, SizeIs(40));
+}
+
+}  // namespace
+}  // namespace assay::test
