@@ -61,7 +61,7 @@ void load_matrices(Matrices& to, const Stage& stage, const Address& address_of_l
 template <typename Config>
 class SparseProduct : public testing::Test {};
 
-using Tiles = testing::Types<Tile<1, 4, 1, 256, 8, 1, kUp>, Tile<2, 8, 2, 256, 8, 1, kUp>,
+using Tiles = testing::Types<Tile<1, 4, 1, 256, 8, 8, kUp>, Tile<2, 8, 2, 256, 8, 1, kUp>,
                              Tile<16, 16, 1, 128, 4, 4, kUp>, Tile<16, 4, 2, 512, 8, 1, kUp>,
                              Tile<8, 64, 2, 128, 8, 4, kUp>, Tile<64, 32, 1, 64, 8, 8, kUp>,
                              Tile<128, 64, 2, 64, 8, 2, kUp>, Tile<128, 128, 1, 64, 8, 1, kUp>,
