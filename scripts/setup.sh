@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, if it is missing (Debian 12, as root or with sudo).
 # Silent and quick when nothing is missing. Exits with 3 when there is no CUDA toolkit.
-# Usage: scripts/setup.sh [--sanitize] [--browser]
+# Usage: scripts/setup.sh [--sanitize] [--browser] [--slurm]
 #   --sanitize  with what the build with sanitizers needs, too
 #   --browser   with Chromium, in which the page is tested
+#   --slurm     with Slurm, on which scripts/slurm_sweep.sh is tested
 set -euo pipefail
 
 # The versions that the results in this repository were made with.
@@ -34,7 +35,9 @@ for option in "$@"; do
   case $option in
     --sanitize) packages+=(clang-19=1:19.1.7-3~deb12u1 libclang-rt-19-dev=1:19.1.7-3~deb12u1) ;;
     --browser) browser=yes ;;
-    *) echo "setup: unknown option $option: --sanitize or --browser" >&2; exit 2 ;;
+    --slurm) packages+=(munge=0.5.15-2+deb12u1 slurm-client=22.05.8-4+deb12u3
+      slurmctld=22.05.8-4+deb12u3 slurmd=22.05.8-4+deb12u3) ;;
+    *) echo "setup: unknown option $option: --sanitize, --browser or --slurm" >&2; exit 2 ;;
   esac
 done
 

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh --browser
+scripts/setup.sh --browser --slurm
 scripts/format.sh --check
 scripts/check_includes.sh
 scripts/build.sh

@@ -67,6 +67,7 @@ struct SweepOptions {
   std::string kernels;
   std::vector<std::string> include;
   std::string problem;
+  std::string shard;
   std::string objective;
   std::optional<double> budget_seconds;
   std::optional<std::int64_t> budget_configs;
@@ -138,6 +139,29 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
         fmt::format("--problem {}: no problem of {} agrees; name all of {} to run one "
                     "that the sweep does not list",
                     text, sweep.name, to_text(pattern)));
+  }
+  sweep.problems = std::move(kept);
+}
+
+/// `--shard 3/8`: every eighth problem, from the third on. Problems that lie beside each other in a
+/// sweep are of like size, so that the shards are, too. Throws UsageError.
+void choose_shard(const std::string& text, SweepSpec& sweep) {
+  std::size_t shard = 0, count = 0;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, shard);
+  const bool is_pair = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
+  const auto second = is_pair ? std::from_chars(first.ptr + 1, end, count) : first;
+  if (!is_pair || second.ec != std::errc() || second.ptr != end || shard < 1 || shard > count) {
+    throw UsageError(
+        fmt::format("--shard: expected two numbers as 3/8, the first 1 to 8, found \"{}\"", text));
+  }
+  if (count > sweep.problems.size()) {
+    throw UsageError(fmt::format("--shard {}: {} has {} problems, so at most as many shards", text,
+                                 sweep.name, sweep.problems.size()));
+  }
+  std::vector<Problem> kept;
+  for (std::size_t i = shard - 1; i < sweep.problems.size(); i += count) {
+    kept.push_back(sweep.problems[i]);
   }
   sweep.problems = std::move(kept);
 }
@@ -417,6 +441,7 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   const fs::path kernel_directory = kernel_directory_of(options);
   SweepSpec sweep = load_sweep(options.file, kernel_directory);
   if (!options.problem.empty()) choose_problems(options.problem, sweep);
+  if (!options.shard.empty()) choose_shard(options.shard, sweep);
   if (options.budget_seconds) sweep.search.budget_seconds = options.budget_seconds;
   if (options.budget_configs) sweep.search.budget_configs = options.budget_configs;
   if (!options.objective.empty()) {
@@ -510,18 +535,24 @@ void add_sweep(Command program) {
           "only the problems with these sizes; name every dimension to run a problem that the "
           "sweep does not list")
       .placeholder("M=1,N=4096");
+  verb.add_option("--shard", options->shard,
+                  "only the third of eight shares of the problems, for as many machines; join "
+                  "their databases with assay db merge")
+      .placeholder("3/8");
   verb.add_option("--objective", options->objective,
                   "what a winner has least of: time, energy per launch, or edp, their product; "
                   "default: the sweep's, else time")
       .placeholder("time|energy|edp")
       .one_of(objective_words());
-  verb.add_option("--budget-seconds", options->budget_seconds,
-                  "start no more configurations after so long; those that may be fast are tried first")
+  verb.add_option(
+          "--budget-seconds", options->budget_seconds,
+          "start no more configurations after so long; those that may be fast are tried first")
       .placeholder("SECONDS")
       .check(check_seconds);
-  verb.add_option("--budget-configs", options->budget_configs,
-                  "try at most so many configurations of each kernel for each problem, chosen by the "
-                  "sweep's search strategy")
+  verb.add_option(
+          "--budget-configs", options->budget_configs,
+          "try at most so many configurations of each kernel for each problem, chosen by the "
+          "sweep's search strategy")
       .placeholder("COUNT")
       .check(integer_from(1));
   verb.add_option("--seed", options->seed, "seed of the search; default: the sweep's, else 1")

@@ -19,7 +19,7 @@ std::string_view to_text(Strategy strategy);  // "auto", "exhaustive", ...
 /// In which order configurations are tried, and when to stop.
 struct SearchSpec {
   Strategy strategy = Strategy::automatic;
-  std::uint64_t seed = 1;  // of all that is drawn
+  std::uint64_t seed = 1;                      // of all that is drawn
   std::optional<std::int64_t> budget_configs;  // per kernel and problem
   std::optional<double> budget_seconds;        // for the whole sweep
 };

@@ -138,6 +138,9 @@ expect 0 ' 0 now, [1-9][0-9]* kept' "$assay" sweep "$vector_add" --device none -
 expect 2 'unknown arch "12"' "$assay" sweep "$vector_add" --device none --arch 12 --db a.db
 expect 2 'dimension' "$assay" sweep "$vector_add" --device none --problem Q=3 --db a.db
 expect 2 'at least 1' "$assay" sweep "$vector_add" --device none --problem N=0 --db a.db
+expect 2 'expected two numbers as 3/8' "$assay" sweep "$vector_add" --device none --shard 3 --db a.db
+expect 2 'expected two numbers as 3/8' "$assay" sweep "$vector_add" --device none --shard 3/2 --db a.db
+expect 2 'at most as many shards' "$assay" sweep "$vector_add" --device none --shard 2/9 --db a.db
 expect 0 'correct/compiled' "$assay" sweep "$vector_add" --device none --problem N=77 --db a.db
 expect 0 '^a.db: ok$' "$assay" db check --db a.db
 expect 0 'a.db: up to date' "$assay" db migrate --db a.db
