@@ -82,6 +82,17 @@ export const VERDICTS = {
   failed: ["✕", "nothing correct", "every configuration failed"],
 };
 
+/** What became of a result since another run, worst first. */
+export const CHANGES = {
+  slower: "▼",
+  failed: "✕",
+  unsure: "?",
+  "not comparable": "○",
+  faster: "▲",
+  same: "=",
+  new: "+",
+};
+
 export const STATUSES = {
   correct: "checked and timed",
   raced: "stopped early: clearly slower",

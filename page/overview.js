@@ -1,6 +1,6 @@
 // The overview: a row for each problem, to search, sort and filter.
 import { isNarrow } from "./chart.js";
-import { VERDICTS } from "./data.js";
+import { CHANGES, VERDICTS } from "./data.js";
 import { choice, h, svg, table, uniqueId } from "./dom.js";
 import { keep, link } from "./router.js";
 import * as text from "./text.js";
@@ -10,6 +10,20 @@ export function verdictMark(question) {
   const [sign, word, meaning] = VERDICTS[question.verdict];
   return h("span", { class: `verdict ${question.verdict}`, title: `${word}: ${meaning}` },
     h("span", { "aria-hidden": "true" }, sign), ` ${word}`);
+}
+
+/** What became of a result since another run. */
+function changeMark({ change }) {
+  if (!change) return text.NONE;
+  const ratio = change.ratio == null ? "" : ` ${change.change}`;
+  return h("span", { class: "nowrap", title: change.remarks },
+    h("span", { "aria-hidden": "true" }, CHANGES[change.fate]), ` ${change.fate}${ratio}`);
+}
+
+/** Worst first; of the same fate, what changed most. */
+function changeOrder({ change }) {
+  if (!change) return null;
+  return Object.keys(CHANGES).indexOf(change.fate) - Math.min(0.9, Math.abs((change.ratio ?? 1) - 1));
 }
 
 /** The speed-up and its interval on a scale from half to twice, where 1 is the baseline. */
@@ -77,6 +91,7 @@ function columns(data, questions) {
     several((one) => one.protocol) && { name: "protocol", title: "Protocol", by: (one) => one.protocol, cell: (one) => one.protocol },
     several((one) => one.objective) && { name: "objective", title: "Best in", by: (one) => one.objective, cell: (one) => one.objective },
     { name: "verdict", title: "Verdict", by: (one) => one.verdict, cell: verdictMark },
+    data.comparisons.length > 0 && { name: "change", title: "Change", by: changeOrder, cell: changeMark },
     { name: "time", title: "Time", number: true, by: (one) => one.entry?.time_ns, cell: (one) => text.time(one.entry?.time_ns) },
     { name: "rate", title: "Rate", number: true, by: (one) => one.rate?.value, cell: rateText },
     { name: "roofline", title: "Of roofline", by: (one) => one.entry?.roofline_ratio, cell: roofline },
@@ -93,7 +108,8 @@ function columns(data, questions) {
 function matches(question, words) {
   const { entry } = question;
   const said = [question.op, question.title, question.deviceName, question.protocol, entry?.kernel,
-    entry && text.config(entry.config), entry?.baseline?.name, VERDICTS[question.verdict][1]]
+    entry && text.config(entry.config), entry?.baseline?.name, VERDICTS[question.verdict][1],
+    question.change?.fate, question.change?.remarks]
     .join(" ").toLowerCase();
   return words.every((word) => said.includes(word));
 }
@@ -122,7 +138,8 @@ export function overview(data, params) {
     const words = (state.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     const rows = data.questions.filter((one) =>
       (!state.op || one.op === state.op) && (!state.gpu || one.device === state.gpu) &&
-      (!state.verdict || one.verdict === state.verdict) && matches(one, words));
+      (!state.verdict || one.verdict === state.verdict) &&
+      (!state.change || one.change?.fate === state.change) && matches(one, words));
     status.textContent = rows.length === data.questions.length
       ? text.count(rows.length, "problem")
       : `${rows.length} of ${text.count(data.questions.length, "problem")}`;
@@ -142,6 +159,7 @@ export function overview(data, params) {
   }
   const ops = [...new Set(data.questions.map(({ op }) => op))];
   const devices = Object.entries(data.devices).map(([slug, { name }]) => [slug, name]);
+  const changes = Object.keys(CHANGES).filter((fate) => data.questions.some(({ change }) => change?.fate === fate));
   const verdicts = [...new Set(data.questions.map(({ verdict }) => verdict))];
   show();
   return [
@@ -154,11 +172,13 @@ export function overview(data, params) {
       ops.length > 1 ? choice("Op", [["", "all"], ...ops], state.op ?? "", (op) => set({ op })) : null,
       devices.length > 1 ? choice("GPU", [["", "all"], ...devices], state.gpu ?? "", (gpu) => set({ gpu })) : null,
       choice("Verdict", [["", "all"], ...verdicts.map((one) => [one, VERDICTS[one][1]])],
-        state.verdict ?? "", (verdict) => set({ verdict }))),
+        state.verdict ?? "", (verdict) => set({ verdict })),
+      changes.length > 0 ? choice("Change", [["", "all"], ...changes.map((one) => [one, one])], state.change ?? "", (change) => set({ change })) : null),
     status,
     result,
     h("p", { class: "quiet" },
       "A verdict compares the winner with the baseline, both timed in turn, with a 95 % interval. ",
       "Of roofline: the least time that the GPU's own measured rates allow, relative to the time taken."),
+    ...data.comparisons.map((sentence) => h("p", { class: "quiet" }, `Change: ${sentence}.`)),
   ];
 }

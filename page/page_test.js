@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
-import { HOSTILE, makeLarge, makeNights, makeOtherGpu } from "./test_data.js";
+import { HOSTILE, makeBefore, makeLarge, makeNights, makeOtherGpu } from "./test_data.js";
 
 const [assay, tree, pictures] = process.argv.slice(2).map((path) => resolve(path));
 const recorded = join(tree, "results/recorded/nvidia_h200");
@@ -34,6 +34,9 @@ mkdirSync(join(work, "nights"));
 makeNights(small, join(work, "nights"));
 makeOtherGpu(small, join(work, "other.jsonl"));
 makeLarge(small, join(work, "large.jsonl"), 50000);
+const before = join(work, "before.jsonl");
+makeBefore(small, before);
+const compared = make("compared", [small, "--baseline", before]);
 const nights = make("nights", [join(work, "nights"), join(work, "other.jsonl")]);
 const large = make("large", [join(work, "large.jsonl")]);
 
@@ -108,6 +111,25 @@ await test("search, filter and sort are kept in the URL", async (page) => {
   await page.getByRole("button", { name: "Show all" }).click();
   assert.equal(await rows(page), all);
 }, shipped);
+
+await test("what became of each result since another run is a column", async (page) => {
+  const { results } = JSON.parse(execFileSync("bash", ["-c", `'${assay}' compare '${before}' '${small}' --json || true`], { encoding: "utf8" }));
+  assert.equal(await rows(page), results.length);
+  const fates = results.map(({ verdict }) => verdict);
+  const slower = fates.filter((fate) => fate === "slower").length;
+  assert.ok(slower > 0 && fates.includes("faster"));
+  assert.equal((await cells(page, 4)).filter((text) => /slower \+[78]\.\d %/.test(text)).length, slower);
+  await page.getByLabel("Change", { exact: true }).selectOption("slower");
+  assert.match(page.url(), /change=slower/);
+  assert.equal(await rows(page), slower);
+  await page.getByLabel("Change", { exact: true }).selectOption("");
+  await page.getByRole("button", { name: "Change" }).click();
+  assert.match((await cells(page, 4))[0], /slower/);
+  assert.match(page.url(), /sort=change/);
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  assert.match(await page.locator("main").textContent(), /examples_1d.jsonl since .*before.jsonl: \d+ results: \d+ slower/);
+}, compared);
 
 await test("down to a problem and back by keyboard", async (page) => {
   await page.keyboard.press("Tab");
@@ -238,6 +260,7 @@ await test("prints every view", async (page) => {
 // Every view, at two widths and in both themes: readable for all, and as wide as the window.
 const views = [
   ["overview", shipped, "#/"],
+  ["compared", compared, "#/"],
   ["problem", shipped, at("problem", { id: gemm })],
   ["history", nights, "#/history"],
   ["gpus", nights, "#/gpus"],
@@ -248,7 +271,7 @@ for (const [view, file, hash] of views) {
   for (const [width, theme] of [[1280, "light"], ...narrow, ...(pictures ? [[1280, "dark"], [390, "light"]] : [])]) {
     await test(`${view} is accessible, ${width} wide, ${theme}`, async (page) => {
       if (!hash) await page.getByRole("link", { name: /^N=/ }).first().click();
-      if (view !== "overview" && view !== "gpus") await drawn(page);
+      if (!["overview", "compared", "gpus"].includes(view)) await drawn(page);
       await page.evaluate(() => document.querySelectorAll("details").forEach((one) => (one.open = true)));
       if (pictures) await page.screenshot({ path: join(pictures, `${view}-${theme}-${width}.png`), fullPage: true });
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -13,31 +13,58 @@ function* spread() {
   }
 }
 
-/** The recording as if it were of another day: its kernels' times are multiplied by `factor`. */
-function retimed(lines, { day, factor = 1, driver, device }) {
-  const random = spread();
+/** The mean of the middle half, by which the entries of a verdict are in order. */
+function midmean(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.slice(sorted.length >> 2, sorted.length - (sorted.length >> 2));
+  return middle.reduce((sum, value) => sum + value, 0) / middle.length;
+}
+
+/**
+ * The recording as if it were of another day: its kernels' times are multiplied, and all that is said
+ * of them follows.
+ */
+function retimed(lines, { day, factorOf, driver, device, code = "" }) {
+  const scale = (values, by) => values?.map((value) => (typeof value === "number" ? value * by : value));
   return structuredClone(lines).map((line) => {
+    const factor = factorOf(line.problem ?? {});
+    if (line.compile?.cubin_hash) line.compile.cubin_hash += code;
     if (line.timestamp) line.timestamp = day + line.timestamp.slice(10);
     if (line.assay_recording) Object.assign(line, { recorded_at: day, device: { ...line.device, ...device, driver } });
     if (line.define_toolchain) line.define_toolchain.driver = driver;
     if (line.identity) line.identity.candidates = ""; // they are found anew
-    for (const one of line.rank ?? [line]) {
-      const by = one.kernel === undefined || one.kernel === "" ? 1 : factor;
-      if (one.runtimes) one.runtimes = one.runtimes.map((ms) => ms * by * (1 + 0.002 * (random.next().value - 0.5)));
-      if (one.time) one.time *= by;
-      if (one.speedup) one.speedup = one.speedup.map((ratio) => ratio / by);
+    if (line.times?.runtimes && line.kernel !== undefined) {
+      line.times.runtimes = scale(line.times.runtimes, factor);
+      line.interval = scale(line.interval, factor);
+      for (const one of line.measurements) if (one.name === "time") one.value *= factor;
     }
+    if (!line.rank) return line;
+    if (line.noise) line.noise.runtimes = scale(line.noise.runtimes, factor);
+    for (const one of line.rank) {
+      if (one.kernel === "") {
+        one.ratio_to_best = scale(one.ratio_to_best, 1 / factor);
+        if (one.cycles_ratio_to_best) one.cycles_ratio_to_best = scale(one.cycles_ratio_to_best, 1 / factor);
+      } else {
+        one.runtimes = scale(one.runtimes, factor);
+        one.time *= factor;
+        one.speedup = scale(one.speedup, 1 / factor);
+      }
+    }
+    const order = (one) => [one.failure ? 1 : 0, one.eliminated ? 1 : 0, one.failure ? 0 : midmean(one.runtimes)];
+    line.rank.sort((a, b) => order(a).map((x, i) => x - order(b)[i]).find((x) => x !== 0) ?? 0);
     return line;
   });
 }
 
 export function makeNights(recording, folder) {
   const lines = read(recording);
+  const random = spread();
   for (let night = 1; night <= 9; ++night) {
     const later = night > 5;
+    const factor = (later ? 1.08 : 1) * (1 + 0.002 * (random.next().value - 0.5));
     write(`${folder}/night${night}.jsonl`, retimed(lines, {
       day: `2026-12-0${night}`,
-      factor: later ? 1.08 : 1,
+      factorOf: () => factor,
       driver: later ? "581.1" : "580.1",
     }));
   }
@@ -46,9 +73,19 @@ export function makeNights(recording, folder) {
 export function makeOtherGpu(recording, path) {
   write(path, retimed(read(recording), {
     day: "2026-12-09",
-    factor: 1.3,
+    factorOf: () => 1.3,
     driver: "581.1",
     device: { name: "NVIDIA H100 PCIe", uuid: "GPU-other", l2_bytes: 52428800 },
+  }));
+}
+
+/** As it was before its kernels were edited, which made small problems slower and large ones faster. */
+export function makeBefore(recording, path) {
+  write(path, retimed(read(recording), {
+    day: "2026-10-01",
+    factorOf: ({ N }) => (N < 2000000 ? 1 / 1.08 : 1.05),
+    driver: "580.1",
+    code: "before",
   }));
 }
 

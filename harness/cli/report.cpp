@@ -14,6 +14,7 @@
 #include "cli/verbs.h"
 #include "report/page.h"
 #include "report/page_data.h"
+#include "report/run_comparison.h"
 #include "space/plan.h"
 #include "spec/twins.h"
 
@@ -27,6 +28,8 @@ struct Options {
   RunFilter filter;
   std::string html;
   std::string kernels = "kernels";
+  std::string baseline;
+  std::string margin = "2%";
 };
 
 /// How much a launch has to do is not stored. The contract says it, if it is still the same.
@@ -62,6 +65,38 @@ Roofs roofs_of(const DeviceInfo& device) {
   return {ceilings->read_bytes_per_s, ceilings->l2_bytes_per_s};
 }
 
+/// What became of the results since the run that --baseline names.
+class Comparer {
+ public:
+  explicit Comparer(const Options& options) : margin_ratio_(parse_margin(options.margin)) {
+    if (!options.baseline.empty()) before_ = load_run(options.baseline, options.filter);
+  }
+
+  /// Nothing without a baseline, or if the two have nothing in common.
+  std::optional<RunComparison> compare(const Run& after) {
+    if (!before_) return std::nullopt;
+    try {
+      RunComparison comparison = compare_runs(*before_, after, margin_ratio_);
+      is_any_ = true;
+      return comparison;
+    } catch (const UsageError& error) {
+      why_none_ = error.what();
+      return std::nullopt;
+    }
+  }
+
+  /// Throws UsageError if there is a baseline, and nothing could be compared with it.
+  void require_any() const {
+    if (before_ && !is_any_) throw UsageError(why_none_);
+  }
+
+ private:
+  double margin_ratio_;
+  std::optional<Run> before_;
+  bool is_any_ = false;
+  std::string why_none_;
+};
+
 int run_report(const Options& options) {
   if (std::filesystem::is_directory(options.html)) {
     throw UsageError(fmt::format("--html {} is a folder; name a file", options.html));
@@ -77,15 +112,19 @@ int run_report(const Options& options) {
                             const TunedRow& row) { return contracts->work_of(device, row); },
                 roofs_of);
   HistoryBuilder history;
+  Comparer comparer(options);
   for (const std::string& path : run_files(paths)) {
-    page.add(std::filesystem::path(path).filename().string(),
-             Store::open_readonly(path).results(filter));
+    const std::string source = std::filesystem::path(path).filename().string();
+    const Results results = Store::open_readonly(path).results(filter);
+    const std::optional<RunComparison> since = comparer.compare(make_run(source, results));
+    page.add(source, results, since ? &*since : nullptr);
     for (Run& run : load_runs(path, options.filter)) history.add(std::move(run));
   }
   if (page.empty()) {
     print_err("no finished trial in {}; there is nothing to show\n", fmt::join(paths, ", "));
     return kExitNo;
   }
+  comparer.require_any();
   const std::string html = page_html(page.json(history.finish(kLeastChangeRatio)));
   create_folder_of(options.html);
   write_file_atomic(options.html, html);
@@ -104,13 +143,19 @@ void add_report(Command program) {
                   "databases, recordings, or folders of both; default: results/assay.db")
       .placeholder("PATH...");
   verb.add_option("--html", options->html, "the file to write").placeholder("FILE").required();
+  verb.add_option("--baseline", options->baseline,
+                  "an earlier run; the overview then says what became of each result since, as "
+                  "assay compare does")
+      .placeholder("PATH[#SWEEP]");
+  add_margin(verb, options->margin);
   add_run_filter(verb, options->filter);
   verb.add_option("--kernels", options->kernels,
                   "where the contracts are that say how much a launch has to do; default: kernels")
       .placeholder("FOLDER");
   verb.footer(
       "exit codes: 0 done; 1 there is no trial to show; 2 a mistake; 3 the machine\n"
-      "example: assay report --html report.html");
+      "example: assay report --html report.html\n"
+      "example: assay report after.db --baseline before.db --html report.html");
   verb.runs([options] { return run_report(*options); });
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "report/comparison_view.h"
 #include "report/entry_json.h"
 #include "report/export.h"
 #include "report/page_trials.h"
@@ -159,6 +160,23 @@ const RankRecord* rank_of(const Results& results, const TunedTable& table, const
   return found;
 }
 
+/// What became of a row since another run; null where that is not known.
+Json change_json(const RunComparison* since, const TunedTable& table, const Problem& problem) {
+  if (since == nullptr || table.objective != Objective::time) return nullptr;
+  for (const ComparedResult& result : since->results) {
+    if (result.op != table.op || result.problem != problem || result.device != table.device.name ||
+        result.protocol != table.protocol) {
+      continue;
+    }
+    const bool known = result.judgement && result.judgement->ratios.time;
+    return {{"fate", to_text(result.fate)},
+            {"ratio", known ? number(result.judgement->ratio.value) : Json(nullptr)},
+            {"change", change_text(result)},
+            {"remarks", remarks_text(result)}};
+  }
+  return nullptr;
+}
+
 /// What trials of one question have in common, by which they are found for a table's row.
 std::string question_text(const std::string& op, const DeviceInfo& device,
                           const std::string& protocol, const Problem& problem,
@@ -197,8 +215,12 @@ void PageData::keep(const Key& key, Question question) {
   }
 }
 
-void PageData::add(const std::string& source, const Results& results) {
+void PageData::add(const std::string& source, const Results& results, const RunComparison* since) {
   sources_.push_back(source);
+  if (since != nullptr) {
+    comparisons_.push_back(
+        fmt::format("{} since {}: {}", source, since->before, summary_text(*since)));
+  }
   std::map<std::string, std::vector<const TrialRow*>> trials;
   for (const TrialRow& row : results.trials) {
     trials[question_text(row.record.kernel.op, row.device, row.record.protocol.name,
@@ -233,6 +255,7 @@ void PageData::add(const std::string& source, const Results& results) {
       const RankRecord* const rank = row.reranked ? rank_of(results, table, row) : nullptr;
       json["rank"] = rank != nullptr ? rank_json(*rank) : Json(nullptr);
       json["exports"] = exports_json(table, row);
+      json["change"] = change_json(since, table, row.problem);
       keep(key_of(table, row.problem), std::move(question));
     }
   }
@@ -248,6 +271,7 @@ void PageData::add(const std::string& source, const Results& results) {
         Json{{"entry", nullptr}},
         columns[name],
         rows.size()};
+    question.json["change"] = change_json(since, question.table, last.problem);
     const Key key = key_of(question.table, last.problem);
     keep(key, std::move(question));
   }
@@ -290,6 +314,7 @@ std::string PageData::json(const std::vector<ResultHistory>& histories) const {
     questions.push_back(std::move(json));
   }
   const Json page{{"sources", sources_},
+                  {"comparisons", comparisons_},
                   {"devices", std::move(devices)},
                   {"questions", std::move(questions)},
                   {"trials", std::move(trials)},

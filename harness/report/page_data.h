@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/history.h"
+#include "report/run_comparison.h"
 #include "report/tuned_table.h"
 
 namespace assay {
@@ -40,8 +41,9 @@ class PageData {
   ~PageData();
 
   /// Adds what a database or a recording holds. Of a question that several hold, the re-ranked
-  /// result is kept, and of several the newest.
-  void add(const std::string& source, const Results& results);
+  /// result is kept, and of several the newest. `since` is what became of its results since another
+  /// run; null if that is not asked for.
+  void add(const std::string& source, const Results& results, const RunComparison* since = nullptr);
 
   bool empty() const { return questions_.empty(); }
   std::size_t num_trials() const;
@@ -60,6 +62,7 @@ class PageData {
   WorkOf work_of_;
   RoofsOf roofs_of_;
   std::vector<std::string> sources_;
+  std::vector<std::string> comparisons_;  // a sentence for each source that was compared
   std::map<Key, Question> questions_;
 };
 
