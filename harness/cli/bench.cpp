@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/bench_options.h"
+#include "cli/include_path.h"
 #include "cli/verbs.h"
 
 namespace assay {
@@ -49,12 +50,7 @@ void add_bench(Command program, const std::function<int(const BenchOptions&)>& r
   add_run_filter(verb, options->filter);
   verb.add_flag("--replay", options->replay,
                 "answer with the stored times also where there is a GPU");
-  verb.add_option("--kernels", options->kernels, "where the kernels are; default: kernels")
-      .placeholder("DIR");
-  verb.add_option("--include", options->include,
-                  "a further folder that kernels may include headers from; may be repeated")
-      .placeholder("DIR")
-      .existing_folder();
+  add_kernel_folders(verb, options->kernels, options->include);
   verb.passes_on("--benchmark_", options->google);
   verb.footer(
       "Options of Google Benchmark's own, such as --benchmark_filter=REGEX,\n"

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "cli/include_path.h"
 #include "cli/remeasure.h"
 #include "cli/run_source.h"
 #include "cli/verbs.h"
@@ -141,14 +142,7 @@ void add_gate(Command program) {
       .placeholder("FILE");
   verb.add_flag("--rerun", options->rerun,
                 "measure what is slower or unsure once more, if there is a GPU, before it fails");
-  verb.add_option("--kernels", options->kernels,
-                  "with --rerun: where the kernels are; default: kernels")
-      .placeholder("DIR");
-  verb.add_option("--include", options->include,
-                  "with --rerun: a further folder that kernels may include headers from; may be "
-                  "repeated")
-      .placeholder("DIR")
-      .existing_folder();
+  add_kernel_folders(verb, options->kernels, options->include, "kernels", "with --rerun: ");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer(
       "exit codes: 0 passed; 1 something is slower, or nothing correct is left of it; 2 a "

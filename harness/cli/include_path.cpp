@@ -6,6 +6,16 @@ namespace assay {
 
 namespace fs = std::filesystem;
 
+void add_kernel_folders(Command& verb, std::string& kernels, std::vector<std::string>& include,
+                        const std::string& place, const std::string& when) {
+  verb.add_option("--kernels", kernels, when + "where the kernels are; default: " + place)
+      .placeholder("DIR");
+  verb.add_option("--include", include,
+                  when + "a further folder that kernels may include headers from; may be repeated")
+      .placeholder("DIR")
+      .existing_folder();
+}
+
 std::vector<fs::path> include_path(const fs::path& kernels, const std::vector<std::string>& given) {
   std::vector<fs::path> folders{kernels};
   folders.insert(folders.end(), given.begin(), given.end());

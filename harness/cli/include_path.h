@@ -4,7 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.h"
+
 namespace assay {
+
+/// Adds --kernels and --include. `place` is where kernels are by default, for the help. `when`,
+/// such as "with --rerun: ", says when the options mean something; empty: always.
+void add_kernel_folders(Command& verb, std::string& kernels, std::vector<std::string>& include,
+                        const std::string& place = "kernels", const std::string& when = "");
 
 /// Where headers are looked for: in the folder of kernels, in those given, and last in what this
 /// program ships, as <assay/ptx/tma.cuh>.

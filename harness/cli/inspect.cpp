@@ -287,12 +287,7 @@ void add_inspect(Command program) {
   verb.add_flag("--listing", options->listing, "print the code, each instruction with its source");
   verb.add_option("--arch", options->arch, "compile for this one; of a trial its own; default: 90a")
       .placeholder("80|86|89|90|90a");
-  verb.add_option("--kernels", options->kernels, "where the kernels are; default: kernels")
-      .placeholder("DIR");
-  verb.add_option("--include", options->include,
-                  "a further folder that kernels may include headers from; may be repeated")
-      .placeholder("DIR")
-      .existing_folder();
+  add_kernel_folders(verb, options->kernels, options->include);
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer(
       "example: assay inspect 12 15, for two trials of results/assay.db\n"

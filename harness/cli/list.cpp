@@ -202,13 +202,7 @@ void add_list(Command program) {
   verb.add_option("--arch", options->arch,
                   "the compute capability whose limits are used; default: 90a")
       .placeholder("80|86|89|90|90a");
-  verb.add_option("--kernels", options->kernels,
-                  "where the kernels of sweeps are; default: the folder kernels beside sweeps")
-      .placeholder("DIR");
-  verb.add_option("--include", options->include,
-                  "with --recordings: as in sweep, a further folder of headers; may be repeated")
-      .placeholder("DIR")
-      .existing_folder();
+  add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
   verb.add_flag("--recordings", options->recordings,
                 "list the recordings in results/recorded; exit code 1 if any is stale");
   verb.add_flag("--json", options->json, "print JSON instead of tables");

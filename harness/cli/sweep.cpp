@@ -523,13 +523,7 @@ void add_sweep(Command program) {
           "one model share the problems. "
           "Default: the first GPU, or without one the recording in results/recorded")
       .placeholder("0|1,2|all|none|replay:FILE");
-  verb.add_option("--kernels", options->kernels,
-                  "where the sweep's kernels are; default: the folder kernels beside sweeps")
-      .placeholder("DIR");
-  verb.add_option("--include", options->include,
-                  "a further folder that kernels may include headers from; may be repeated")
-      .placeholder("DIR")
-      .existing_folder();
+  add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
   verb.add_option(
           "--problem", options->problem,
           "only the problems with these sizes; name every dimension to run a problem that the "

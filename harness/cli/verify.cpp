@@ -231,12 +231,7 @@ void add_verify(Command program) {
   verb.add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
       .placeholder("INDEX")
       .between(0, std::numeric_limits<int>::max());
-  verb.add_option("--kernels", options->kernels, "where the kernels are; default: kernels")
-      .placeholder("DIR");
-  verb.add_option("--include", options->include,
-                  "a further folder that kernels may include headers from; may be repeated")
-      .placeholder("DIR")
-      .existing_folder();
+  add_kernel_folders(verb, options->kernels, options->include);
   verb.add_option("--seeds", options->counts.seeds,
                   "inputs of so many seeds, each on all kinds of data; default: 16")
       .placeholder("COUNT")

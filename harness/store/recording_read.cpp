@@ -19,12 +19,7 @@
 namespace assay {
 namespace {
 
-using json_text::Damage;
-using json_text::find;
-using json_text::integer;
-using json_text::Json;
-using json_text::member;
-using json_text::view;
+using namespace json_text;  // both readers of JSON speak in its words
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -81,7 +76,7 @@ void read(const Json& object, const char* key, T& into) {
 
 template <class Pairs>
 Pairs checked(Pairs pairs, const char* key) {
-  if (json_text::is_its_text(pairs)) return pairs;
+  if (is_its_text(pairs)) return pairs;
   throw Damage(fmt::format("'{}' has a name or a word that is none, or has one twice", key));
 }
 
@@ -124,7 +119,7 @@ std::vector<double> read_runtimes(const Json& object) {
   for (const Json& ms : list) {
     samples_ns.push_back(nanoseconds(number(ms, "runtimes")));
     if (!std::isfinite(samples_ns.back())) {
-      throw Damage(fmt::format("'runtimes' has {}, which is no time", json_text::written(ms)));
+      throw Damage(fmt::format("'runtimes' has {}, which is no time", written(ms)));
     }
   }
   return samples_ns;
@@ -467,7 +462,7 @@ class Reader {
   std::string content_;
   std::size_t begin_ = 0;  // of the line that is read next
   std::size_t line_number_ = 0;
-  json_text::Parser parser_;
+  Parser parser_;
   bool has_header_ = false;
   std::vector<KernelVersion> kernels_;
   std::vector<Toolchain> toolchains_;

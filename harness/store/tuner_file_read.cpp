@@ -13,13 +13,7 @@
 namespace assay {
 namespace {
 
-using json_text::Damage;
-using json_text::find;
-using json_text::integer;
-using json_text::Json;
-using json_text::member;
-using json_text::view;
-using json_text::written;
+using namespace json_text;  // both readers of JSON speak in its words
 
 double read_time(const Json& value, const char* key) {
   if (!value.IsNumber() || !(value.GetDouble() > 0)) {
@@ -48,7 +42,7 @@ Value read_value(std::string_view name, const Json& value) {
 }
 
 Config checked(Config config) {
-  if (json_text::is_its_text(config)) return config;
+  if (is_its_text(config)) return config;
   throw Damage("the configuration has a name or a word that is none");
 }
 
@@ -155,7 +149,7 @@ void read_result(const Json& result, const std::string& file_unit, TrialRecord& 
 }
 
 /// Parses the document. A cachefile whose tuner was stopped lacks its end, which is added first.
-const Json& parse(json_text::Parser& parser, std::string text, const std::filesystem::path& path) {
+const Json& parse(Parser& parser, std::string text, const std::filesystem::path& path) {
   check_json(text, path.string());
   const Json* document = parser.parse(text);
   if (!document) {
@@ -202,7 +196,7 @@ bool is_tuner_file(const std::filesystem::path& path) {
 }
 
 Recording read_tuner_file(const std::filesystem::path& path) {
-  json_text::Parser parser;
+  Parser parser;
   const Json& document = parse(parser, read_maybe_gzip(path), path);
   const Json* parameters = find(document, "tune_params_keys");
   const Json* cache = find(document, "cache");
