@@ -10,6 +10,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "warm_start.h"
 
 namespace assay {
 namespace {
@@ -66,7 +67,14 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
 
 void Screening::run() {
   const AddElapsed screening(run_.report.screening_s);
-  if (learns(run_.sweep.search, points_.size())) recall();
+  if (learns(run_.sweep.search, points_.size())) {
+    if (!run_.options.cold_start) {
+      for (const Config& config : winners_elsewhere(run_.store, kernel_, problem_)) {
+        if (const auto index = index_of(config)) winners_elsewhere_.push_back(*index);
+      }
+    }
+    recall();
+  }
   for (fill_window(); !window_.empty(); fill_window()) try_claimed(take_compiled());
   await_taken();
 }
@@ -96,6 +104,22 @@ void Screening::recall() {
   }
 }
 
+/// What was fastest for other problems, then what the search proposes.
+std::vector<std::size_t> Screening::next_points(std::size_t count) {
+  std::vector<std::size_t> next;
+  const auto is_new = [&](std::size_t index) {
+    return std::find(next.begin(), next.end(), index) == next.end() &&
+           std::none_of(history_.begin(), history_.end(),
+                        [&](const Observation& seen) { return seen.index == index; });
+  };
+  const std::size_t room = num_to_try() - std::min(num_to_try(), history_.size());
+  for (const std::size_t index : std::exchange(winners_elsewhere_, {})) {
+    if (next.size() < room && is_new(index)) next.push_back(index);
+  }
+  if (!next.empty()) return next;
+  return propose(run_.sweep.search, points_, history_, count);
+}
+
 /// The point of a configuration; nothing where the space has none such.
 std::optional<std::size_t> Screening::index_of(const Config& config) const {
   if (config.size() != kernel_.params.size()) return std::nullopt;
@@ -118,8 +142,7 @@ void Screening::fill_window() {
       exhausted_ = true;
       return;
     }
-    const std::vector<std::size_t> proposed =
-        propose(run_.sweep.search, points_, history_, window_size_ - window_.size());
+    const std::vector<std::size_t> proposed = next_points(window_size_ - window_.size());
     exhausted_ = proposed.empty();
     std::vector<TrialKey> keys;
     for (const std::size_t index : proposed) {

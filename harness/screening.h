@@ -39,6 +39,7 @@ class Screening {
   };
 
   void recall();
+  std::vector<std::size_t> next_points(std::size_t count);
   std::optional<std::size_t> index_of(const Config& config) const;
   void fill_window();
   std::size_t num_to_try() const;
@@ -61,7 +62,8 @@ class Screening {
   std::deque<InFlight> window_;
   std::vector<InFlight> taken_;  // by another sweep
   std::vector<Observation> history_;
-  bool exhausted_ = false;  // nothing more is proposed
+  std::vector<std::size_t> winners_elsewhere_;  // to try before the search proposes
+  bool exhausted_ = false;                      // nothing more is proposed
 };
 
 }  // namespace assay

@@ -28,6 +28,7 @@ struct SweepRun {
     std::string provenance;                  // of the results; empty when measured here
     bool compile_only = false;               // the device is nominal: no times, no ranks
     bool retry_failed = false;               // tries every stored trial that failed again
+    bool cold_start = false;                 // tries no other problem's winners first
   };
 
   const SweepSpec& sweep;

@@ -76,6 +76,7 @@ struct SweepOptions {
   int threads = 0;
   bool no_cache = false;
   bool retry_failed = false;
+  bool cold_start = false;
   std::string verify = "quick";
   bool json = false;
 };
@@ -314,7 +315,7 @@ class DeviceSweep {
         tuner_(sweep, *target_.device, compiler, store_, progress_,
                {include_directories, target_.arch, "assay sweep " + options.file,
                 include_directories.front(), target_.provenance, target_.compile_only,
-                options.retry_failed}) {}
+                options.retry_failed, options.cold_start}) {}
 
   void run() { tuner_.run(); }
   void run(ProblemQueue& problems, std::size_t gpu) { tuner_.run(problems, gpu); }
@@ -562,6 +563,9 @@ void add_sweep(Command program) {
   verb.add_flag("--retry-failed", options->retry_failed,
                 "try again every stored trial that failed; what failed because the machine did is "
                 "always tried again");
+  verb.add_flag("--cold-start", options->cold_start,
+                "do not try first what the database knows to be fast for other problems, as a "
+                "search under a budget does");
   verb.add_option("--verify", options->verify,
                   "full: in the end check winners that were not yet, as assay verify does; "
                   "default: quick, what each re-rank checks by itself")

@@ -89,7 +89,7 @@ class TunerTest : public testing::Test {
   SweepSpec sweep_;
   ScriptedDevice device_;
   ScriptedCompiler compiler_;
-  SweepRun::Options options_{{}, "90a", "assay sweep", {}, "", false, false};
+  SweepRun::Options options_{{}, "90a", "assay sweep", {}, "", false, false, false};
   SweepReport report_;  // of the last run, complete or not
 };
 

@@ -236,6 +236,37 @@ TEST_F(TunerTest, ASearchThatLearnsCountsWhatItTriedBefore) {
   EXPECT_THAT(idle.ran, IsEmpty());
 }
 
+TEST_F(TunerTest, ASearchThatLearnsTriesWhatWasFastestForTheNearestProblemsFirst) {
+  device_.on_run = [](const TrialRequest& request) {
+    const std::int64_t size = std::get<std::int64_t>(request.plan.problem[0].second);
+    const std::int64_t best = size == 1000 ? 9 : 4;
+    const std::int64_t block = block_of(request.plan.config);
+    return timed(1000 + static_cast<double>(100 * std::abs(block - best)));
+  };
+  sweep_.problems = {{{"N", 100}}, {{"N", 1000}}};
+  run();
+  device_.ran.clear();
+  sweep_.name = "another";
+  sweep_.problems = {{{"N", 1010}}};
+  sweep_.search.strategy = Strategy::local;
+  sweep_.search.budget_configs = 3;
+  run();
+  ASSERT_THAT(device_.ran, SizeIs(3));
+  EXPECT_EQ(block_of(device_.ran[0].plan.config), 9);
+  EXPECT_EQ(block_of(device_.ran[1].plan.config), 4);
+  EXPECT_THAT(block_of(device_.ran[2].plan.config), testing::AnyOf(8, 10));
+
+  sweep_.name = "cold";
+  sweep_.problems = {{{"N", 1020}}};
+  options_.cold_start = true;
+  device_.ran.clear();
+  run();
+  std::vector<std::int64_t> cold;
+  for (const TrialRequest& request : device_.ran) cold.push_back(block_of(request.plan.config));
+  EXPECT_THAT(cold, SizeIs(3));
+  EXPECT_THAT(cold, testing::Not(ElementsAre(9, 4, testing::_)));
+}
+
 TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {
   sweep_.search.budget_seconds = 1e-9;
   const SweepReport report = run();
