@@ -45,6 +45,8 @@ DeviceInfo info_of(const Nominal& nominal) {
 
 }  // namespace
 
+bool DeviceInfo::is_slice() const { return name.find(" MIG ") != std::string::npos; }
+
 std::string DeviceInfo::slug() const {
   std::string slug;
   for (const char c : name) {

@@ -22,6 +22,9 @@ struct DeviceInfo {
 
   /// Folder name of results for this device: "nvidia_h200".
   std::string slug() const;
+  /// Whether it is a slice of a GPU (MIG), as CUDA's name for it says. Other slices share the
+  /// power, and with some sizes the L2 cache and the memory's bandwidth.
+  bool is_slice() const;
 };
 
 /// The arch that NVRTC compiles for on this device: "90a" for cc 90, "86" for cc 86. The variants

@@ -1,6 +1,8 @@
 // `assay doctor`: what this machine has, and whether numbers measured here can be trusted.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -32,7 +34,7 @@ constexpr std::uintmax_t kLeastFreeBytes = std::uintmax_t{1} << 30;
 constexpr std::int64_t kSelfTestReadBytes = std::int64_t{32} << 20;
 
 struct Options {
-  int device = 0;
+  std::string device = "all";
   bool json = false;
 };
 
@@ -110,7 +112,7 @@ Finding look_for_files(const std::string& folder) {
   return {folder, "none here", Fitness::note, "run assay where the folders kernels and sweeps are"};
 }
 
-void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) {
+ComparedGpu look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) {
   GpuOptions gpu_options;
   gpu_options.index = index;
   GpuDevice gpu(gpu_options);
@@ -130,8 +132,10 @@ void look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) 
   const SelfMeasurement measured{
       info.l2_bytes,     kSelfTestReadBytes, test.empty_event_ns,    test.empty_kernel_ns,
       test.cold_read_ns, test.hot_read_ns,   test.dirty_read_ns,     test.repeat_spread_ratio,
-      ceilings,          test.clock_mhz,     test.noise_floor_ratio, test.health};
+      ceilings,          test.clock_mhz,     test.noise_floor_ratio, test.health,
+      gpu.vitals().mps,  info.is_slice()};
   for (Finding& finding : assess(name, measured)) findings.push_back(std::move(finding));
+  return {name, info.name, ceilings};
 }
 
 /// The last line of the report, and whether the machine is fit for what it can do.
@@ -162,9 +166,12 @@ Conclusion conclude(bool can_compile, bool has_gpu, const std::vector<Finding>& 
 }
 
 int run_doctor(const Options& options) {
-  if (options.device < 0) {
-    throw UsageError(
-        fmt::format("--device {} is not a GPU's index; it counts from 0", options.device));
+  int only = -1;  // the one that is looked at; -1: all
+  const char* end = options.device.data() + options.device.size();
+  if (options.device != "all" &&
+      (std::from_chars(options.device.data(), end, only).ptr != end || only < 0)) {
+    throw UsageError(fmt::format("--device {} is not a GPU's index, which counts from 0, nor all",
+                                 options.device));
   }
   std::vector<Finding> findings{{"assay", ASSAY_VERSION, Fitness::ok, ""}};
   const std::unique_ptr<Compiler> compiler = look_for_compiler(findings);
@@ -196,16 +203,20 @@ int run_doctor(const Options& options) {
   findings.push_back(look_for_files("sweeps"));
 
   if (num_gpus > 0 && compiler) {
-    if (options.device >= num_gpus) {
+    if (only >= num_gpus) {
       throw UsageError(
-          fmt::format("--device {}: this machine has GPUs 0 to {}", options.device, num_gpus - 1));
+          fmt::format("--device {}: this machine has GPUs 0 to {}", only, num_gpus - 1));
     }
-    try {
-      look_at_gpu(options.device, *compiler, findings);
-    } catch (const Error& error) {
-      findings.push_back({fmt::format("GPU {}", options.device), "does not work",
-                          Fitness::suspicious, error.what()});
+    std::vector<ComparedGpu> gpus;
+    for (int index = std::max(only, 0); index < (only < 0 ? num_gpus : only + 1); ++index) {
+      try {
+        gpus.push_back(look_at_gpu(index, *compiler, findings));
+      } catch (const Error& error) {
+        findings.push_back(
+            {fmt::format("GPU {}", index), "does not work", Fitness::suspicious, error.what()});
+      }
     }
+    for (Finding& finding : compare_gpus(gpus)) findings.push_back(std::move(finding));
   }
   const Conclusion conclusion = conclude(compiler != nullptr, num_gpus > 0, findings);
   print_out("{}", options.json ? doctor_json(findings, conclusion.text, conclusion.fit)
@@ -219,8 +230,9 @@ void add_doctor(Command program) {
   auto options = std::make_shared<Options>();
   Command verb = program.add_command(
       "doctor", "what this machine has, and whether its clock, flush and noise can be trusted");
-  verb.add_option("--device", options->device, "the GPU to examine; default: 0")
-      .placeholder("INDEX");
+  verb.add_option("--device", options->device,
+                  "the GPU to examine; default: all of them, compared with each other")
+      .placeholder("INDEX|all");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer(
       "example: assay doctor --device 1\n"

@@ -32,6 +32,19 @@ Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
         "say so; see nvidia-smi\n",
         *vitals.num_processes - 1, gpu.info().name);
   }
+  if (vitals.mps) {
+    print_err(
+        "warning: {} is shared by CUDA's multi-process service (MPS): other programs may run "
+        "beside "
+        "what is timed; stop it with: echo quit | nvidia-cuda-mps-control\n",
+        gpu.info().name);
+  }
+  if (gpu.info().is_slice()) {
+    print_err(
+        "warning: {} is a slice of a GPU (MIG): its results are kept under this name, and other "
+        "slices may disturb them\n",
+        gpu.info().name);
+  }
   const Ceilings ceilings = ensure_ceilings(gpu, vitals);
   gpu.setup(support.cubin_path, ceilings);
   return ceilings;

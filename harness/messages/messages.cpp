@@ -46,7 +46,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ceilings, copy_bytes_per_s, read_bytes_per_s,
                                    bf16_flops_per_s, tf32_flops_per_s, f32_flops_per_s,
                                    f64_flops_per_s, i8_flops_per_s, launch_ns, next_launch_ns,
                                    clock_mhz)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Vitals, clock_mhz, num_processes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Vitals, clock_mhz, num_processes, mps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SelfTest, empty_event_ns, empty_kernel_ns, cold_read_ns,
                                    hot_read_ns, dirty_read_ns, repeat_spread_ratio, clock_mhz,
                                    noise_floor_ratio, health)

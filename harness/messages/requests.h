@@ -40,6 +40,7 @@ struct Ceilings {
 struct Vitals {
   double clock_mhz = 0;                   // the SM clock of short work; 0 when not known
   std::optional<int> num_processes = {};  // with a context on the GPU, the worker included
+  bool mps = false;                       // CUDA's multi-process service has programs run at once
 };
 
 /// One configuration to run: its resolved contract and its machine code.

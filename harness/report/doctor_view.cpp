@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -24,6 +25,9 @@ constexpr double kMostHotOverCold = 0.9;
 constexpr double kMostColdRateOverCeiling = 1.1;
 /// Medians of one kernel, measured cold five times over, repeat within 1-2 % on a quiet GPU.
 constexpr double kMostSpread = 0.03;
+
+/// Two GPUs of a model differ by a few percent in what power lets them do.
+constexpr double kMostGpuSpread = 0.05;
 
 /// In a re-rank on a quiet H200, a kernel and its A/A duplicate differ by 0.2 to 2.2 %, the more
 /// the shorter the kernel is. The read of the self-test takes 12 us.
@@ -145,6 +149,22 @@ Finding judge_throttling(const std::string& name, const GpuHealth& health) {
   return finding;
 }
 
+Finding judge_partition(const std::string& name, const SelfMeasurement& m) {
+  Finding finding{name + " partition", "none", Fitness::ok, ""};
+  if (m.mps) {
+    finding.found = "shared by CUDA's multi-process service (MPS)";
+    finding.fitness = Fitness::suspicious;
+    finding.advice =
+        "other programs may run beside what is timed; stop it with: echo quit | "
+        "nvidia-cuda-mps-control";
+  } else if (m.is_slice) {
+    finding.found = "a slice of a GPU (MIG)";
+    finding.fitness = Fitness::note;
+    finding.advice = "its results are of a device of their own; other slices may disturb them";
+  }
+  return finding;
+}
+
 Finding judge_sharing(const std::string& name, const GpuHealth& health) {
   const int others = std::max(0, health.num_processes.value_or(1) - 1);
   Finding finding{name + " sharing",
@@ -206,6 +226,7 @@ std::vector<Finding> assess(const std::string& name, const SelfMeasurement& meas
   std::vector<Finding> findings{judge_timer(name, measured), judge_flush(name, measured),
                                 judge_noise(name, measured), judge_noise_floor(name, measured),
                                 judge_clocks(name, measured)};
+  findings.push_back(judge_partition(name, measured));
   if (const auto& health = measured.health) {
     findings.push_back(judge_throttling(name, *health));
     findings.push_back(judge_sharing(name, *health));
@@ -214,6 +235,38 @@ std::vector<Finding> assess(const std::string& name, const SelfMeasurement& meas
     }
   }
   findings.push_back(judge_ceilings(name, measured));
+  return findings;
+}
+
+std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus) {
+  std::map<std::string, std::vector<const ComparedGpu*>> models;
+  for (const ComparedGpu& gpu : gpus) models[gpu.model].push_back(&gpu);
+  std::vector<Finding> findings;
+  for (const auto& [model, of_model] : models) {
+    if (of_model.size() < 2) continue;
+    Finding finding{"GPUs", fmt::format("{} of {}:", of_model.size(), model), Fitness::ok, ""};
+    struct Rate {
+      const char* name;
+      double Ceilings::*rate;
+    };
+    for (const Rate& rate :
+         {Rate{"memory", &Ceilings::read_bytes_per_s}, {"bf16", &Ceilings::bf16_flops_per_s}}) {
+      const auto [slowest, fastest] = std::minmax_element(
+          of_model.begin(), of_model.end(), [&](const ComparedGpu* a, const ComparedGpu* b) {
+            return a->ceilings.*rate.rate < b->ceilings.*rate.rate;
+          });
+      const double low = (*slowest)->ceilings.*rate.rate, high = (*fastest)->ceilings.*rate.rate;
+      const double spread = positive(low) ? high / low - 1 : 0;
+      finding.found +=
+          fmt::format("{} {} rates within {:.1f} %", finding.found.ends_with(':') ? "" : ",",
+                      rate.name, 100 * spread);
+      if (!(spread > kMostGpuSpread)) continue;
+      finding.fitness = Fitness::suspicious;
+      finding.advice = fmt::format("{} is {:.1f} % slower than {}: look at its cooling and power",
+                                   (*slowest)->name, 100 * (1 - low / high), (*fastest)->name);
+    }
+    findings.push_back(std::move(finding));
+  }
   return findings;
 }
 

@@ -42,10 +42,22 @@ struct SelfMeasurement {
   double clock_mhz = 0;                  // the SM clock during short work; 0 when not known
   double noise_floor_ratio = 0;          // the least margin that a re-rank can claim for that read
   std::optional<GpuHealth> health = {};  // nothing without NVML
+  bool mps = false;                      // see Vitals
+  bool is_slice = false;                 // see DeviceInfo
 };
 
 /// Whether the clock, the flush and the noise of a GPU can be trusted; topics start with `name`.
 std::vector<Finding> assess(const std::string& name, const SelfMeasurement& measured);
+
+/// A GPU and what it measured.
+struct ComparedGpu {
+  std::string name;   // "GPU 0"
+  std::string model;  // "NVIDIA H200"
+  Ceilings ceilings;
+};
+
+/// How far the GPUs of each model, where there are several, differ in what they reach.
+std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus);
 
 /// A table of what was found, then what to do.
 std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion);

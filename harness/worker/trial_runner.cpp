@@ -198,6 +198,10 @@ Vitals TrialRunner::vitals() {
     if (const auto health = worker.nvml ? worker.nvml->health() : std::nullopt) {
       vitals.num_processes = health->num_processes;
     }
+    int mps = 0;  // a driver that does not know the question has no service that it could tell of
+    const CUresult asked = worker.driver.cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED,
+                                                              impl_->context.device());
+    vitals.mps = asked == CUDA_SUCCESS && mps != 0;
     return vitals;
   });
 }

@@ -51,6 +51,14 @@ done
 [[ $(sqlite3 gpus.db 'SELECT count(*) FROM trial') == 9 ]] || fail "a problem changed its GPU"
 sweep --device 1 --db gpu1.db --json || fail "--device 1: exit $?"
 [[ $(json '$.trials') == 9 ]] || fail "--device 1 --json is no document of one"
+(cd "$tree" && "$assay" doctor) >output 2>&1
+grep -q 'GPUs .* 2 of Fake GPU: memory rates within' output || fail "the doctor compares no GPUs"
+(cd "$tree" && "$assay" doctor --device x) >output 2>&1
+[[ $? -eq 2 ]] || fail "the doctor looks at GPU x"
+ASSAY_FAKE_CUDA=mps sweep --device 0 --db mps.db || fail "with MPS: exit $?"
+grep -q 'warning: Fake GPU is shared by CUDA.s multi-process service' output || fail "MPS is not named"
+ASSAY_FAKE_CUDA=slice sweep --device 0 --db slice.db || fail "a slice: exit $?"
+grep -q 'warning: Fake GPU MIG 1g.18gb is a slice of a GPU' output || fail "a slice is not named"
 sweep --device 0,99 --db none.db
 [[ $? -eq 3 ]] || fail "GPU 99 was found"
 grep -q 'no GPU 99: the driver reports 2 of them' output || fail "GPU 99: no sentence"

@@ -106,7 +106,8 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 }
 
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
-  std::strncpy(name, "Fake GPU", static_cast<std::size_t>(size));
+  std::strncpy(name, Machine::get().is_slice() ? "Fake GPU MIG 1g.18gb" : "Fake GPU",
+               static_cast<std::size_t>(size));
   return CUDA_SUCCESS;
 }
 
@@ -131,6 +132,9 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
       break;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
       *value = 1 << 20;  // small: the flush buffer is a multiple of it
+      break;
+    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
+      *value = machine().has_mps() ? 1 : 0;
       break;
     default:
       *value = 1;

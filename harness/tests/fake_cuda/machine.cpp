@@ -75,6 +75,8 @@ Script Script::parse(const char* text) {
     if (name == "slow") script.slow_us = std::stoi(value);
     if (name == "drifting") script.drifting = true;
     if (name == "no_capture") script.no_capture = true;
+    if (name == "mps") script.mps = true;
+    if (name == "slice") script.slice = true;
     if (name == "throttled") {
       script.throttled_from = std::stoi(value);
       script.throttled_to = std::stoi(value.substr(value.find('-') + 1));

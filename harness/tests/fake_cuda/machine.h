@@ -31,6 +31,8 @@ inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 ///   throttled=A-B    the A-th to the B-th launch of a kernel under test run at half the clock
 ///   drifting         every launch of a kernel under test takes 1 % longer than the one before
 ///   no_capture       a stream cannot be captured in a graph
+///   mps              programs share the GPU by CUDA's multi-process service
+///   slice            the GPU is a slice of one
 ///   counter=PATH     the file, one byte a process, that these count with
 ///   crash, killed, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
 ///                    what the kernel under test does instead of running, on every launch, or,
@@ -52,6 +54,8 @@ struct Script {
   int throttled_to = 0;
   bool drifting = false;
   bool no_capture = false;
+  bool mps = false;
+  bool slice = false;
 
   static Script parse(const char* text);
 };
@@ -64,6 +68,8 @@ class Machine {
   CUresult init();
   int num_gpus() const { return script_.num_gpus; }
   bool can_capture() const { return !script_.no_capture; }
+  bool has_mps() const { return script_.mps; }
+  bool is_slice() const { return script_.slice; }
   CUresult status() const { return sticky_; }
   CUresult allocate(std::size_t bytes, void** memory);
   CUresult free(void* memory);

@@ -146,5 +146,35 @@ TEST(DoctorJson, SaysWhetherTheMachineIsFit) {
   EXPECT_EQ(json["findings"][0]["fitness"], "missing");
 }
 
+TEST(Doctor, SeesWhoMayRunBeside) {
+  SelfMeasurement measured = sound();
+  EXPECT_EQ(verdict_of("partition", measured), Fitness::ok);
+  measured.is_slice = true;
+  EXPECT_EQ(verdict_of("partition", measured), Fitness::note);
+  measured.mps = true;
+  EXPECT_EQ(verdict_of("partition", measured), Fitness::suspicious);
+}
+
+TEST(Doctor, ComparesTheGpusOfAModel) {
+  const auto gpu = [](const char* name, const char* model, double read, double bf16) {
+    Ceilings ceilings = sound().ceilings;
+    ceilings.read_bytes_per_s = read;
+    ceilings.bf16_flops_per_s = bf16;
+    return ComparedGpu{name, model, ceilings};
+  };
+  EXPECT_TRUE(compare_gpus({gpu("GPU 0", "H200", 4e12, 7e14)}).empty());
+  EXPECT_TRUE(
+      compare_gpus({gpu("GPU 0", "H200", 4e12, 7e14), gpu("GPU 1", "A100", 1e12, 2e14)}).empty());
+  const auto alike =
+      compare_gpus({gpu("GPU 0", "H200", 4e12, 7e14), gpu("GPU 1", "H200", 4.04e12, 7.21e14)});
+  ASSERT_EQ(alike.size(), 1u);
+  EXPECT_EQ(alike[0].fitness, Fitness::ok);
+  EXPECT_EQ(alike[0].found, "2 of H200: memory rates within 1.0 %, bf16 rates within 3.0 %");
+  const auto apart =
+      compare_gpus({gpu("GPU 0", "H200", 4e12, 7e14), gpu("GPU 1", "H200", 4e12, 6.3e14)});
+  EXPECT_EQ(apart.at(0).fitness, Fitness::suspicious);
+  EXPECT_THAT(apart.at(0).advice, HasSubstr("GPU 1 is 10.0 % slower than GPU 0"));
+}
+
 }  // namespace
 }  // namespace assay
