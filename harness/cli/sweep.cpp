@@ -18,17 +18,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
-#include "cli/gpu_setup.h"
 #include "cli/include_path.h"
-#include "cli/recordings.h"
 #include "cli/sweep_summary.h"
+#include "cli/sweep_target.h"
 #include "cli/verbs.h"
 #include "cli/verify.h"
 #include "compile/nvrtc_compiler.h"
-#include "cuda/gpu_count.h"
-#include "device/compile_only_device.h"
-#include "device/gpu_device.h"
-#include "device/replay_device.h"
 #include "progress.h"
 #include "report/entry_json.h"
 #include "store/store.h"
@@ -165,139 +160,6 @@ void choose_shard(const std::string& text, SweepSpec& sweep) {
     kept.push_back(sweep.problems[i]);
   }
   sweep.problems = std::move(kept);
-}
-
-/// FILE of "replay:FILE"; empty if `--device` is anything else.
-fs::path replayed_file(const std::string& device) {
-  constexpr std::string_view kPrefix = "replay:";
-  return device.starts_with(kPrefix) ? device.substr(kPrefix.size()) : "";
-}
-
-/// Where a sweep runs, and what its results say about where they come from.
-struct Target {
-  std::unique_ptr<Device> device;
-  std::string provenance;
-  std::string arch;
-  bool compile_only = false;
-};
-
-/// A file of another tuner. It names no sweep, and of its GPU at most the name.
-Recording foreign_recording(const fs::path& file, const std::string& arch) {
-  Recording recording = read_tuner_file(file);
-  const std::string name = recording.device.name;
-  const auto limits = arch.empty() ? nominal_model(name) : nominal_device(arch);
-  if (!limits) {
-    throw UsageError(
-        fmt::format("{} is of {}, whose limits assay does not know: say with --arch which to "
-                    "compile and constrain for",
-                    file.string(), name));
-  }
-  recording.device = *limits;
-  recording.device.name = name;
-  return recording;
-}
-
-Target replay_target(const fs::path& file, const SweepSpec& sweep,
-                     const std::vector<fs::path>& include_directories,
-                     const std::string& arch_given = "") {
-  Recording recording = is_tuner_file(file) ? foreign_recording(file, arch_given)
-                                            : Store::open_readonly(file).record(sweep.name);
-  if (recording.trials.empty()) {
-    throw UsageError(fmt::format("{}: no trials recorded", file.string()));
-  }
-  auto device = std::make_unique<ReplayDevice>(std::move(recording));
-  std::string provenance = device->provenance();
-  for (const KernelSpec& kernel : sweep.kernels) {
-    if (has_changed(kernel, device->recording(), include_directories)) {
-      provenance += fmt::format(", stale: {} has changed since", kernel.name);
-    }
-  }
-  const std::string arch = native_arch(device->info().cc);
-  return {std::move(device), provenance, arch, false};
-}
-
-Target gpu_target(int index, Compiler& compiler) {
-  GpuOptions gpu_options;
-  gpu_options.index = index;
-  auto gpu = std::make_unique<GpuDevice>(gpu_options);
-  set_up_gpu(*gpu, compiler);
-  const std::string arch = native_arch(gpu->info().cc);
-  return {std::move(gpu), "", arch, false};
-}
-
-std::vector<int> parse_device_list(const std::string& text) {
-  std::vector<int> indices;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', start), text.size());
-    int index = -1;
-    const char* end = text.data() + comma;
-    if (std::from_chars(text.data() + start, end, index).ptr != end || index < 0) {
-      throw UsageError(
-          "--device: expected a GPU's index, a list such as 0,1, all, none or "
-          "replay:FILE, found \"" +
-          text + "\"");
-    }
-    if (std::find(indices.begin(), indices.end(), index) != indices.end()) {
-      throw UsageError(fmt::format("--device {}: GPU {} is named twice", text, index));
-    }
-    indices.push_back(index);
-    start = comma + 1;
-  }
-  return indices;
-}
-
-/// Whether `--device` may name several GPUs. Then the JSON has a list of devices, however many
-/// there are.
-bool names_several(const std::string& device) {
-  return device == "all" ||
-         (replayed_file(device).empty() && device.find(',') != std::string::npos);
-}
-
-/// The GPUs that `--device` names; none when the sweep runs elsewhere. Throws Error when one of
-/// several is not there: none of them is then swept.
-std::vector<int> choose_gpus(const SweepOptions& options, std::string& no_gpu_reason) {
-  if (options.device == "none" || !replayed_file(options.device).empty()) return {};
-  if (!options.device.empty() && options.device != "all") {
-    const std::vector<int> indices = parse_device_list(options.device);
-    if (indices.size() == 1) return indices;  // its worker says whether it is there
-    const int num_gpus = count_gpus(no_gpu_reason);
-    if (num_gpus == 0) throw Error(fmt::format("--device {}: {}", options.device, no_gpu_reason));
-    for (const int index : indices) {
-      if (index < num_gpus) continue;
-      throw Error(
-          fmt::format("--device {}: no GPU {}: the driver reports {} of them, counted from 0",
-                      options.device, index, num_gpus));
-    }
-    return indices;
-  }
-  const int num_gpus = count_gpus(no_gpu_reason);
-  if (num_gpus == 0 && options.device == "all") throw Error("--device all: " + no_gpu_reason);
-  std::vector<int> indices;
-  for (int i = 0; i < num_gpus && (i == 0 || options.device == "all"); ++i) indices.push_back(i);
-  return indices;
-}
-
-Target target_without_gpu(const SweepOptions& options, const SweepSpec& sweep,
-                          const std::vector<fs::path>& include_directories,
-                          const std::string& no_gpu_reason) {
-  if (options.device == "none") {
-    const std::string arch = options.arch.empty() ? "90a" : options.arch;
-    return {std::make_unique<CompileOnlyDevice>(nominal_device(arch)), "", arch, true};
-  }
-  if (!options.device.empty()) {
-    return replay_target(replayed_file(options.device), sweep, include_directories, options.arch);
-  }
-  const auto file = find_recording(project_of(options.file), sweep.name);
-  if (!file) {
-    throw Error(
-        fmt::format("{}, and results/recorded has no recording of {}; run with --device "
-                    "none to compile only, or --device replay:FILE",
-                    no_gpu_reason, sweep.name));
-  }
-  Target target = replay_target(*file, sweep, include_directories);
-  print_err("{}: times are not measured but answered from {}, {}\n", no_gpu_reason,
-            fs::proximate(*file).string(), target.provenance);
-  return target;
 }
 
 /// A sweep on one device.
@@ -457,12 +319,13 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   const std::vector<fs::path> include_directories = include_path(kernel_directory, options.include);
   NvrtcCompiler compiler({cache_directory(), options.threads, 60, !options.no_cache});
   std::string no_gpu_reason;
-  const std::vector<int> gpus = choose_gpus(options, no_gpu_reason);
+  const std::vector<int> gpus = choose_gpus(options.device, no_gpu_reason);
   create_folder_of(options.db);
   if (gpus.empty()) {
     if (options.verify == "full") throw UsageError("--verify full: there is no GPU to verify on");
-    return run_on(target_without_gpu(options, sweep, include_directories, no_gpu_reason), options,
-                  sweep, compiler, include_directories, summaries);
+    return run_on(target_without_gpu(options.device, options.arch, project_of(options.file), sweep,
+                                     include_directories, no_gpu_reason),
+                  options, sweep, compiler, include_directories, summaries);
   }
   int worst = gpus.size() > 1
                   ? run_on_several(gpus, options, sweep, compiler, include_directories, summaries)

@@ -1,0 +1,148 @@
+#include "cli/sweep_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/error.h"
+#include "base/terminal.h"
+#include "cli/gpu_setup.h"
+#include "cli/recordings.h"
+#include "cuda/gpu_count.h"
+#include "device/compile_only_device.h"
+#include "device/gpu_device.h"
+#include "device/replay_device.h"
+#include "store/store.h"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A file of another tuner. It names no sweep, and of its GPU at most the name.
+Recording foreign_recording(const fs::path& file, const std::string& arch) {
+  Recording recording = read_tuner_file(file);
+  const std::string name = recording.device.name;
+  const auto limits = arch.empty() ? nominal_model(name) : nominal_device(arch);
+  if (!limits) {
+    throw UsageError(
+        fmt::format("{} is of {}, whose limits assay does not know: say with --arch which to "
+                    "compile and constrain for",
+                    file.string(), name));
+  }
+  recording.device = *limits;
+  recording.device.name = name;
+  return recording;
+}
+
+Target replay_target(const fs::path& file, const SweepSpec& sweep,
+                     const std::vector<fs::path>& include_directories,
+                     const std::string& arch_given) {
+  Recording recording = is_tuner_file(file) ? foreign_recording(file, arch_given)
+                                            : Store::open_readonly(file).record(sweep.name);
+  if (recording.trials.empty()) {
+    throw UsageError(fmt::format("{}: no trials recorded", file.string()));
+  }
+  auto device = std::make_unique<ReplayDevice>(std::move(recording));
+  std::string provenance = device->provenance();
+  for (const KernelSpec& kernel : sweep.kernels) {
+    if (has_changed(kernel, device->recording(), include_directories)) {
+      provenance += fmt::format(", stale: {} has changed since", kernel.name);
+    }
+  }
+  const std::string arch = native_arch(device->info().cc);
+  return {std::move(device), provenance, arch, false};
+}
+
+std::vector<int> parse_device_list(const std::string& text) {
+  std::vector<int> indices;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', start), text.size());
+    int index = -1;
+    const char* end = text.data() + comma;
+    if (std::from_chars(text.data() + start, end, index).ptr != end || index < 0) {
+      throw UsageError(
+          "--device: expected a GPU's index, a list such as 0,1, all, none or "
+          "replay:FILE, found \"" +
+          text + "\"");
+    }
+    if (std::find(indices.begin(), indices.end(), index) != indices.end()) {
+      throw UsageError(fmt::format("--device {}: GPU {} is named twice", text, index));
+    }
+    indices.push_back(index);
+    start = comma + 1;
+  }
+  return indices;
+}
+
+}  // namespace
+
+fs::path replayed_file(const std::string& device) {
+  constexpr std::string_view kPrefix = "replay:";
+  return device.starts_with(kPrefix) ? device.substr(kPrefix.size()) : "";
+}
+
+Target gpu_target(int index, Compiler& compiler) {
+  GpuOptions gpu_options;
+  gpu_options.index = index;
+  auto gpu = std::make_unique<GpuDevice>(gpu_options);
+  set_up_gpu(*gpu, compiler);
+  const std::string arch = native_arch(gpu->info().cc);
+  return {std::move(gpu), "", arch, false};
+}
+
+bool names_several(const std::string& device) {
+  return device == "all" ||
+         (replayed_file(device).empty() && device.find(',') != std::string::npos);
+}
+
+std::vector<int> choose_gpus(const std::string& device, std::string& no_gpu_reason) {
+  if (device == "none" || !replayed_file(device).empty()) return {};
+  if (!device.empty() && device != "all") {
+    const std::vector<int> indices = parse_device_list(device);
+    if (indices.size() == 1) return indices;  // its worker says whether it is there
+    const int num_gpus = count_gpus(no_gpu_reason);
+    if (num_gpus == 0) throw Error(fmt::format("--device {}: {}", device, no_gpu_reason));
+    for (const int index : indices) {
+      if (index < num_gpus) continue;
+      throw Error(
+          fmt::format("--device {}: no GPU {}: the driver reports {} of them, counted from 0",
+                      device, index, num_gpus));
+    }
+    return indices;
+  }
+  const int num_gpus = count_gpus(no_gpu_reason);
+  if (num_gpus == 0 && device == "all") throw Error("--device all: " + no_gpu_reason);
+  std::vector<int> indices;
+  for (int i = 0; i < num_gpus && (i == 0 || device == "all"); ++i) indices.push_back(i);
+  return indices;
+}
+
+Target target_without_gpu(const std::string& device, const std::string& arch_given,
+                          const fs::path& project, const SweepSpec& sweep,
+                          const std::vector<fs::path>& include_directories,
+                          const std::string& no_gpu_reason) {
+  if (device == "none") {
+    const std::string arch = arch_given.empty() ? "90a" : arch_given;
+    return {std::make_unique<CompileOnlyDevice>(nominal_device(arch)), "", arch, true};
+  }
+  if (!device.empty()) {
+    return replay_target(replayed_file(device), sweep, include_directories, arch_given);
+  }
+  const auto file = find_recording(project, sweep.name);
+  if (!file) {
+    throw Error(
+        fmt::format("{}, and results/recorded has no recording of {}; run with --device "
+                    "none to compile only, or --device replay:FILE",
+                    no_gpu_reason, sweep.name));
+  }
+  Target target = replay_target(*file, sweep, include_directories, "");
+  print_err("{}: times are not measured but answered from {}, {}\n", no_gpu_reason,
+            fs::proximate(*file).string(), target.provenance);
+  return target;
+}
+
+}  // namespace assay
