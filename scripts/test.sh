@@ -23,5 +23,5 @@ run_tests build-sanitize --label-regex cpu
 
 run_tests build
 
-scripts/fuzz.sh 10
+scripts/fuzz.sh 6
 scripts/torture.sh 8
