@@ -28,6 +28,7 @@
 #include "compile/source_tree.h"
 #include "compile_job.h"
 #include "kernel_version.h"
+#include "report/entry_json.h"
 #include "report/inspect_view.h"
 #include "report/table.h"
 #include "space/plan.h"
@@ -253,7 +254,7 @@ std::string parameters_text(const Subject& before, const Subject& after) {
 int run_inspect(const Options& options) {
   const Subject subject = inspect_one(options, options.target);
   if (options.other.empty()) {
-    write_out(options.json      ? inspect_json(subject.inspected).dump(2) + "\n"
+    write_out(options.json      ? dump(inspect_json(subject.inspected))
               : options.listing ? listing_text(subject.inspected)
                                 : inspect_text(subject.inspected));
     return kExitDone;
@@ -262,7 +263,7 @@ int run_inspect(const Options& options) {
   if (subject.inspected.code.set != other.inspected.code.set) {
     throw UsageError("one of the two is PTX and the other SASS; compare like with like");
   }
-  write_out(options.json ? difference_json(subject.inspected, other.inspected).dump(2) + "\n"
+  write_out(options.json ? dump(difference_json(subject.inspected, other.inspected))
                          : parameters_text(subject, other) +
                                difference_text(subject.inspected, other.inspected));
   return kExitDone;

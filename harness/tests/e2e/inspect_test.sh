@@ -86,6 +86,11 @@ if ! [ -x /usr/local/cuda/bin/nvdisasm ] && ! command -v nvdisasm >/dev/null; th
   grep -q 'there is no nvdisasm' error || fail 'what is missing'
 fi
 
+# A name that is no UTF-8 is still one JSON document.
+printf '.version 9.0\n.target sm_90\n.entry k()\n{\nret;\n}\n' >$'x\xff.ptx'
+inspect $'x\xff.ptx' --json || fail "a name that is no UTF-8: exit $?"
+python3 -c 'import json; json.load(open("output"))' || fail 'a name that is no UTF-8: no JSON'
+
 # Mistakes.
 refused() { # MESSAGE ARGUMENTS...
   local message=$1
