@@ -165,8 +165,8 @@ Subject inspect_config(const Options& options, const std::string& name, const Co
                                  name, options.kernels));
   }
   const std::vector<fs::path> folders = include_path(options.kernels, options.include);
-  if (trial != nullptr &&
-      version_of(*kernel, folders).source_hash != trial->record.kernel.source_hash) {
+  // A contract says what is compiled, too: macros, options.
+  if (trial != nullptr && version_of(*kernel, folders) != trial->record.kernel) {
     print_err("{} has changed since this trial; what is shown is the code as it is now\n", name);
   }
   const Config config = complete(*kernel, given);

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/findings.h"
+#include "inspect/constants.h"
 
 namespace assay {
 

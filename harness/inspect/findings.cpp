@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -17,9 +15,6 @@ namespace assay {
 namespace {
 
 using Kind = InstructionClass;
-
-// Of liveness: the registers of all blocks, as bits.
-constexpr std::size_t kMaxLiveBits = std::size_t{1} << 27;
 
 bool is_load(const Instruction& instruction) {
   const std::string_view name = dotted(instruction.opcode).front();
@@ -69,17 +64,6 @@ int count_of(const Scope& scope, std::initializer_list<std::string_view> beginni
   return count;
 }
 
-std::optional<std::int64_t> last_integer(const Instruction& instruction) {
-  if (instruction.operands.empty()) return std::nullopt;
-  std::string_view text = instruction.operands.back();
-  const int base = text.starts_with("0x") ? 16 : 10;
-  if (base == 16) text.remove_prefix(2);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// The largest number that an instruction of this name waits for, over the whole function: a loop's
 /// own wait is the largest, those behind it end with 0.
 std::optional<std::int64_t> largest_wait(const Function& function,
@@ -89,7 +73,8 @@ std::optional<std::int64_t> largest_wait(const Function& function,
     for (const Instruction& instruction : block.instructions) {
       for (const std::string_view beginning : beginnings) {
         if (!instruction.opcode.starts_with(beginning)) continue;
-        if (const auto value = last_integer(instruction)) {
+        if (instruction.operands.empty()) continue;
+        if (const auto value = integer_of(instruction.operands.back())) {
           largest = std::max(largest.value_or(0), *value);
         }
       }
@@ -188,21 +173,6 @@ int bank_conflicts(std::int64_t step, int bytes) {
   return worst;
 }
 
-int access_bytes(const Instruction& instruction) {
-  int bits = 0, lanes = 1;
-  for (const std::string_view part : dotted(instruction.opcode)) {
-    if (part == "v2") lanes = 2;
-    if (part == "v4") lanes = 4;
-    if (part == "v8") lanes = 8;
-    if (part.size() >= 2 && std::string_view("busf").find(part[0]) != std::string_view::npos) {
-      int value = 0;
-      const char* end = part.data() + part.size();
-      if (std::from_chars(part.data() + 1, end, value).ptr == end) bits = value;
-    }
-  }
-  return bits * lanes / 8;
-}
-
 void find_strides(const Scope& scope, Registers& registers, std::vector<CodeFinding>& findings) {
   std::set<std::pair<std::string, SourceLine>> seen;
   each_instruction(scope.blocks, [&](const Instruction& instruction) {
@@ -213,7 +183,7 @@ void find_strides(const Scope& scope, Registers& registers, std::vector<CodeFind
                      [](const std::string& text) { return text.starts_with('['); });
     if (address == instruction.operands.end()) return;
     const auto step = registers.step_of_thread(*address);
-    const int bytes = access_bytes(instruction);
+    const int bytes = access_bits(instruction.opcode) / 8;
     if (!step || *step == 0 || bytes == 0) return;
     std::string title, text;
     if (instruction.kind == Kind::shared) {
@@ -299,48 +269,6 @@ void find_conversions(const Function& function, const Registers& registers,
                       first});
 }
 
-std::string float_text(double value) {
-  const std::string text = fmt::format("{:.9g}", value);
-  return text.find_first_of(".ein") == std::string::npos ? text + ".0" : text;
-}
-
-/// 0f3F800000 or 0d3FF0000000000000; nothing else.
-std::optional<double> ptx_float(std::string_view text) {
-  const bool is_single = text.size() == 10 && text.starts_with("0f");
-  if (!is_single && !(text.size() == 18 && text.starts_with("0d"))) return std::nullopt;
-  std::uint64_t bits = 0;
-  const char* end = text.data() + text.size();
-  if (std::from_chars(text.data() + 2, end, bits, 16).ptr != end) return std::nullopt;
-  if (is_single) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-  return std::bit_cast<double>(bits);
-}
-
-/// Of "-1.4426950216293335571" or "+INF", as SASS prints a float.
-std::optional<double> sass_float(std::string_view text) {
-  if (text.ends_with("INF")) {
-    return text.starts_with('-') ? -std::numeric_limits<double>::infinity()
-                                 : std::numeric_limits<double>::infinity();
-  }
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.starts_with("0x") || text.starts_with("-0x")) return std::nullopt;
-  double value = 0;
-  const char* end = text.data() + text.size();
-  if (std::from_chars(text.data(), end, value).ptr != end) return std::nullopt;
-  return value;
-}
-
-std::optional<std::int64_t> integer_of(std::string_view text) {
-  const bool is_negative = text.starts_with('-');
-  if (is_negative) text.remove_prefix(1);
-  const int base = text.starts_with("0x") ? 16 : 10;
-  if (base == 16) text.remove_prefix(2);
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value, base);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return is_negative ? -value : value;
-}
-
 }  // namespace
 
 std::vector<CodeFinding> find_motifs(const Function& function, InstructionSet set) {
@@ -357,99 +285,6 @@ std::vector<CodeFinding> find_motifs(const Function& function, InstructionSet se
   find_predicated(scope, findings);
   find_local(function, findings);
   return findings;
-}
-
-std::vector<Constant> find_constants(const Function& function, InstructionSet set) {
-  // Smaller integers are offsets and counts.
-  constexpr std::int64_t kMinInteger = 256;
-  std::map<std::pair<bool, std::string>, Constant> constants;
-  for (const Block& block : function.blocks) {
-    for (const Instruction& instruction : block.instructions) {
-      if (instruction.kind == Kind::branch) continue;
-      const bool is_float_work =
-          instruction.kind == Kind::fma || instruction.kind == Kind::other_float;
-      for (const std::string& operand : instruction.operands) {
-        std::optional<double> real;
-        if (set == InstructionSet::ptx) real = ptx_float(operand);
-        if (set == InstructionSet::sass && is_float_work) real = sass_float(operand);
-        const auto integer = real ? std::nullopt : integer_of(operand);
-        if (!real && (!integer || std::abs(*integer) < kMinInteger)) continue;
-        const std::string text =
-            real ? float_text(*real) : fmt::format("{:#x}", static_cast<std::uint64_t>(*integer));
-        Constant& constant = constants[{!real, text}];
-        if (constant.count++ == 0) {
-          constant.text = text;
-          constant.is_float = real.has_value();
-          constant.source = instruction.source;
-        }
-      }
-    }
-  }
-  std::vector<Constant> list;
-  for (auto& [key, constant] : constants) list.push_back(std::move(constant));
-  std::stable_sort(list.begin(), list.end(), [](const Constant& a, const Constant& b) {
-    return a.is_float != b.is_float ? a.is_float : a.count > b.count;
-  });
-  return list;
-}
-
-int live_registers(const Function& function, const Loop& loop) {
-  const Registers registers(function);
-  const std::size_t words = registers.count() / 64 + 1, blocks = function.blocks.size();
-  if (words * 64 * blocks > kMaxLiveBits) return 0;
-  using Set = std::vector<std::uint64_t>;
-  const auto bit = [](int number) { return std::uint64_t{1} << (number % 64); };
-  const auto word = [](int number) { return static_cast<std::size_t>(number) / 64; };
-  std::vector<Set> live(blocks, Set(words));  // where each block begins
-  const auto behind = [&](std::size_t b) {
-    Set set(words);
-    for (const int next : function.blocks[b].next) {
-      const Set& of_next = live[static_cast<std::size_t>(next)];
-      for (std::size_t i = 0; i < words; ++i) set[i] |= of_next[i];
-    }
-    return set;
-  };
-  const auto step_back = [&](Set& set, std::size_t b, std::size_t i) {
-    const Registers::Use& use = registers.use(b, i);
-    // What is written under a predicate may keep what was there.
-    if (function.blocks[b].instructions[i].predicate.empty()) {
-      for (const int number : use.written) set[word(number)] &= ~bit(number);
-    }
-    for (const int number : use.read) set[word(number)] |= bit(number);
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t b = blocks; b-- > 0;) {
-      Set set = behind(b);
-      for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) step_back(set, b, i);
-      if (set != live[b]) {
-        live[b] = std::move(set);
-        changed = true;
-      }
-    }
-  }
-  int most = 0;
-  for (const int block : loop.blocks) {
-    const auto b = static_cast<std::size_t>(block);
-    Set set = behind(b);
-    int count = 0;
-    const auto recount = [&] {
-      count = 0;
-      for (std::size_t i = 0; i < words; ++i) {
-        for (std::uint64_t left = set[i]; left != 0; left &= left - 1) {
-          count += registers.width(static_cast<int>(i * 64) + std::countr_zero(left));
-        }
-      }
-    };
-    recount();
-    most = std::max(most, count);
-    for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) {
-      step_back(set, b, i);
-      recount();
-      most = std::max(most, count);
-    }
-  }
-  return most;
 }
 
 }  // namespace assay

@@ -20,19 +20,4 @@ struct CodeFinding {
 /// accesses under a predicate, and spills. Each is a fact of the code; what it costs is not known.
 std::vector<CodeFinding> find_motifs(const Function& function, InstructionSet set);
 
-/// A number that stands in the code.
-struct Constant {
-  std::string text;  // "1.4427", "0x7fff"
-  bool is_float = false;
-  int count = 0;
-  SourceLine source = {};  // where it is first
-};
-
-/// Float constants, then integers from 256 on, by how often they occur.
-std::vector<Constant> find_constants(const Function& function, InstructionSet set);
-
-/// The most 32-bit registers that hold a value at once within `loop`, of PTX, where registers are
-/// as many as one likes. A lower bound of what the loop takes: the compiler adds addresses.
-int live_registers(const Function& function, const Loop& loop);
-
 }  // namespace assay

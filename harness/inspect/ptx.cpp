@@ -47,30 +47,14 @@ std::string without_comments(std::string_view text) {
   return kept;
 }
 
-int bits_of_type(std::string_view type) {
-  if (type.size() < 2) return 0;
-  const std::size_t digits = type.starts_with("bf") ? 2 : 1;
-  if (std::string_view("busf").find(type[0]) == std::string_view::npos) return 0;
-  int bits = 0;
-  const char* end = type.data() + type.size();
-  if (std::from_chars(type.data() + digits, end, bits).ec != std::errc()) return 0;
-  return bits;
-}
-
 bool is_float(std::string_view part) {
   return part == "f16" || part == "f16x2" || part == "bf16" || part == "bf16x2" || part == "f32" ||
          part == "f32x2" || part == "f64" || part == "tf32";
 }
 
 /// Of an access to global memory: by the bits that a thread moves.
-Kind global_of(const std::vector<std::string_view>& parts) {
-  int bits = bits_of_type(parts.back()), lanes = 1;
-  for (const std::string_view part : parts) {
-    if (part == "v2") lanes = 2;
-    if (part == "v4") lanes = 4;
-    if (part == "v8") lanes = 8;
-  }
-  bits = std::max(bits, 8) * lanes;
+Kind global_of(std::string_view opcode) {
+  const int bits = access_bits(opcode);
   return bits <= 8    ? Kind::global_8
          : bits <= 16 ? Kind::global_16
          : bits <= 32 ? Kind::global_32
@@ -78,9 +62,9 @@ Kind global_of(const std::vector<std::string_view>& parts) {
                       : Kind::global_128;
 }
 
-Kind memory_of(const std::vector<std::string_view>& parts) {
-  for (const std::string_view part : parts) {
-    if (part == "global") return global_of(parts);
+Kind memory_of(std::string_view opcode) {
+  for (const std::string_view part : dotted(opcode)) {
+    if (part == "global") return global_of(opcode);
     if (part.starts_with("shared")) return Kind::shared;
     if (part == "local") return Kind::local;
     if (part == "const" || part.starts_with("param")) return Kind::constant;
@@ -141,7 +125,7 @@ InstructionClass class_of_ptx(std::string_view opcode) {
   const std::string_view second = parts.size() > 1 ? parts[1] : std::string_view();
   const bool has_float = std::any_of(parts.begin(), parts.end(), is_float);
   if (name == "wmma") {
-    return second == "mma" ? Kind::tensor : memory_of(parts);
+    return second == "mma" ? Kind::tensor : memory_of(opcode);
   }
   if (name == "wgmma" || name == "tcgen05") {
     return second.starts_with("mma") ? Kind::tensor
@@ -158,7 +142,7 @@ InstructionClass class_of_ptx(std::string_view opcode) {
   }
   if (name == "ld" || name == "ldu" || name == "st" || name == "atom" || name == "red" ||
       name == "st_async" || name == "suld" || name == "sust") {
-    return memory_of(parts);
+    return memory_of(opcode);
   }
   if (const auto found = kByName.find(name); found != kByName.end()) return found->second;
   if (name == "fma" || (name == "mad" && has_float)) return Kind::fma;

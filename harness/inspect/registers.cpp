@@ -1,13 +1,17 @@
 #include "inspect/registers.h"
 
 #include <algorithm>
-#include <charconv>
+#include <bit>
+#include <cstdlib>
 #include <set>
 
 #include "inspect/words.h"
 
 namespace assay {
 namespace {
+
+// Of liveness: the registers of all blocks, as bits.
+constexpr std::size_t kMaxLiveBits = std::size_t{1} << 27;
 
 // A chain of definitions that is followed back. Addresses take a dozen.
 constexpr int kMaxDepth = 200;
@@ -49,14 +53,6 @@ bool writes_nothing(const Instruction& instruction) {
       "nanosleep", "applypriority", "tcgen05",  "sust",       "call"};
   return kNames.contains(dotted(instruction.opcode).front()) ||
          (!instruction.operands.empty() && instruction.operands.front().starts_with('['));
-}
-
-std::optional<std::int64_t> integer_of(std::string_view text) {
-  if (text.starts_with("+")) text.remove_prefix(1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 }  // namespace
@@ -182,6 +178,65 @@ std::optional<std::int64_t> Registers::step_of_result(const Instruction& writer,
     return bounded(*product + *steps[2]);
   }
   return std::nullopt;
+}
+
+int live_registers(const Function& function, const Loop& loop) {
+  const Registers registers(function);
+  const std::size_t words = registers.count() / 64 + 1, blocks = function.blocks.size();
+  if (words * 64 * blocks > kMaxLiveBits) return 0;
+  using Set = std::vector<std::uint64_t>;
+  const auto bit = [](int number) { return std::uint64_t{1} << (number % 64); };
+  const auto word = [](int number) { return static_cast<std::size_t>(number) / 64; };
+  std::vector<Set> live(blocks, Set(words));  // where each block begins
+  const auto behind = [&](std::size_t b) {
+    Set set(words);
+    for (const int next : function.blocks[b].next) {
+      const Set& of_next = live[static_cast<std::size_t>(next)];
+      for (std::size_t i = 0; i < words; ++i) set[i] |= of_next[i];
+    }
+    return set;
+  };
+  const auto step_back = [&](Set& set, std::size_t b, std::size_t i) {
+    const Registers::Use& use = registers.use(b, i);
+    // What is written under a predicate may keep what was there.
+    if (function.blocks[b].instructions[i].predicate.empty()) {
+      for (const int number : use.written) set[word(number)] &= ~bit(number);
+    }
+    for (const int number : use.read) set[word(number)] |= bit(number);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t b = blocks; b-- > 0;) {
+      Set set = behind(b);
+      for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) step_back(set, b, i);
+      if (set != live[b]) {
+        live[b] = std::move(set);
+        changed = true;
+      }
+    }
+  }
+  int most = 0;
+  for (const int block : loop.blocks) {
+    const auto b = static_cast<std::size_t>(block);
+    Set set = behind(b);
+    int count = 0;
+    const auto recount = [&] {
+      count = 0;
+      for (std::size_t i = 0; i < words; ++i) {
+        for (std::uint64_t left = set[i]; left != 0; left &= left - 1) {
+          count += registers.width(static_cast<int>(i * 64) + std::countr_zero(left));
+        }
+      }
+    };
+    recount();
+    most = std::max(most, count);
+    for (std::size_t i = function.blocks[b].instructions.size(); i-- > 0;) {
+      step_back(set, b, i);
+      recount();
+      most = std::max(most, count);
+    }
+  }
+  return most;
 }
 
 }  // namespace assay

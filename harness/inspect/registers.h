@@ -50,4 +50,8 @@ class Registers {
   std::map<int, std::optional<std::int64_t>> steps_;
 };
 
+/// The most 32-bit registers that hold a value at once within `loop`, of PTX, where registers are
+/// as many as one likes. A lower bound of what the loop takes: the compiler adds addresses.
+int live_registers(const Function& function, const Loop& loop);
+
 }  // namespace assay

@@ -1,5 +1,7 @@
 #include "inspect/words.h"
 
+#include <charconv>
+
 namespace assay {
 
 std::string_view trimmed(std::string_view text) {
@@ -36,6 +38,35 @@ std::vector<std::string> split_operands(std::string_view text) {
   }
   add(text.size());
   return operands;
+}
+
+std::optional<std::int64_t> integer_of(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
+  if (is_negative || text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  const int base = text.starts_with("0x") ? 16 : 10;
+  if (base == 16) text.remove_prefix(2);
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value, base);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return is_negative ? -value : value;
+}
+
+int access_bits(std::string_view opcode) {
+  const std::vector<std::string_view> parts = dotted(opcode);
+  const std::string_view type = parts.back();
+  const std::size_t letters = type.starts_with("bf") ? 2 : 1;
+  if (type.size() <= letters || std::string_view("busf").find(type[0]) == std::string_view::npos) {
+    return 0;
+  }
+  int bits = 0;
+  const char* end = type.data() + type.size();
+  if (std::from_chars(type.data() + letters, end, bits).ptr != end) return 0;
+  for (const std::string_view part : parts) {
+    if (part == "v2" || part == "v4" || part == "v8") return bits * (part[1] - '0');
+  }
+  return bits;
 }
 
 }  // namespace assay

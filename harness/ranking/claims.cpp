@@ -171,25 +171,14 @@ class Claims {
       const RankEntry& entry = find(all, claimed);
       if (std::string wrong = check_entry(claimed, entry); !wrong.empty()) return wrong;
       const RankEntry& here = find(rank_.entries, all[i]);
-      if (&here != &claimed && !agree(cost(claimed), cost(here), tolerance_.times)) {
+      if (&here != &claimed && !agree(cost_of(claimed, rank_.objective),
+                                      cost_of(here, rank_.objective), tolerance_.times)) {
         return fmt::format("{} stands before {}, but by the samples it comes after it",
                            name_of(claimed.kernel, claimed.config),
                            name_of(here.kernel, here.config));
       }
     }
     return "";
-  }
-
-  double cost(const RankEntry& entry) const {
-    switch (rank_.objective) {
-      case Objective::time:
-        break;
-      case Objective::energy:
-        return entry.energy_j;
-      case Objective::edp:
-        return entry.energy_j * entry.median_ns;
-    }
-    return entry.samples_ns.empty() ? 0 : midmean(entry.samples_ns);
   }
 
   std::string check_entry(const RankEntry& claimed, const RankEntry& entry) const {

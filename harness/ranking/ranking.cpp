@@ -57,18 +57,6 @@ bool wins_tie(const Ranked& a, const Ranked& b) {
   return key(a) < key(b);
 }
 
-double cost_of(const RankEntry& entry, Objective objective) {
-  switch (objective) {
-    case Objective::time:
-      break;
-    case Objective::energy:
-      return entry.energy_j;
-    case Objective::edp:
-      return entry.energy_j * entry.median_ns;
-  }
-  return midmean(entry.samples_ns);
-}
-
 std::vector<Ranked> line_up(std::vector<TimedEntry> entries, Objective objective) {
   std::size_t rounds = 0;
   for (const TimedEntry& entry : entries) {
@@ -172,6 +160,18 @@ std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double nois
     if (baseline) ranked.speedup_over_baseline = time_ratio(*baseline, ranked);
   }
   return {std::make_move_iterator(all.begin()), std::make_move_iterator(all.end())};
+}
+
+double cost_of(const RankEntry& entry, Objective objective) {
+  switch (objective) {
+    case Objective::time:
+      break;
+    case Objective::energy:
+      return entry.energy_j;
+    case Objective::edp:
+      return entry.energy_j * entry.median_ns;
+  }
+  return entry.samples_ns.empty() ? 0 : midmean(entry.samples_ns);
 }
 
 }  // namespace assay

@@ -48,4 +48,8 @@ inline constexpr double kLeastEnergyMargin = 0.01;
 std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double noise_ratio = 0,
                                     Objective objective = Objective::time);
 
+/// What the best has least of: the midmean of the times, joules, or joules times nanoseconds. 0 by
+/// time for an entry without samples.
+double cost_of(const RankEntry& entry, Objective objective);
+
 }  // namespace assay

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "inspect/constants.h"
 #include "inspect/difference.h"
 #include "inspect/findings.h"
+#include "inspect/registers.h"
 #include "report/table.h"
 
 namespace assay {

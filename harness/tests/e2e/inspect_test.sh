@@ -53,6 +53,12 @@ cp "$tree/results/recorded/nvidia_h200/examples_1d.jsonl" runs.jsonl
 "$assay" inspect 1 --db runs.jsonl --kernels "$tree/kernels/examples" >output 2>error ||
   fail "a trial of a recording: exit $?"
 has 'PTX for sm_90a' "the trial's own arch"
+grep -q 'has changed since this trial' error && fail 'an unchanged kernel is said to have changed'
+# A contract decides what is compiled as the source does.
+cp -r "$tree/kernels/examples" changed
+sed -i 's/^arch: .*/&\ncompile: {define: {UNUSED: 1}}/' changed/*.yaml
+"$assay" inspect 1 --db runs.jsonl --kernels changed >output 2>error
+grep -q 'has changed since this trial' error || fail 'a contract that changed is not named'
 
 # Files: a source, its PTX, and machine code as a disassembler prints it.
 cat >twice.cu <<'CU'

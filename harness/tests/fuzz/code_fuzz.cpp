@@ -5,6 +5,7 @@
 #include "inspect/code.h"
 #include "inspect/difference.h"
 #include "inspect/findings.h"
+#include "inspect/registers.h"
 
 namespace assay {
 namespace {

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "inspect/constants.h"
 #include "inspect/findings.h"
 #include "inspect/occupancy.h"
+#include "inspect/registers.h"
 
 namespace assay {
 namespace {
