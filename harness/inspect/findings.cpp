@@ -153,8 +153,8 @@ void find_local(const Function& function, std::vector<CodeFinding>& findings) {
        first});
 }
 
-/// How many times a bank is asked for another word, of 32 threads `step` bytes apart that each take
-/// `bytes`: 1 is without conflict. 128 bytes are served at a time.
+/// How many times a bank is asked for another word, of a warp that lies along x: 32 threads `step`
+/// bytes apart that each take `bytes`: 1 is without conflict. 128 bytes are served at a time.
 int bank_conflicts(std::int64_t step, int bytes) {
   const int threads = 32 * 4 / std::max(bytes, 4);
   int worst = 1;
@@ -190,13 +190,14 @@ void find_strides(const Scope& scope, Registers& registers, std::vector<CodeFind
       const int ways = bank_conflicts(*step, bytes);
       if (ways < 2) return;
       title = "bank conflicts";
-      text = fmt::format("{}: threads are {} bytes apart, so {} of them meet in one bank",
-                         instruction.opcode, *step, ways);
+      text = fmt::format(
+          "{}: along x, threads are {} bytes apart, so up to {} of them meet in one bank",
+          instruction.opcode, *step, ways);
     } else if (instruction.kind >= Kind::global_8 && instruction.kind <= Kind::global_128) {
       if (std::abs(*step) <= bytes) return;
       title = "strided access";
-      text = fmt::format("{}: threads are {} bytes apart and take {} each", instruction.opcode,
-                         *step, bytes);
+      text = fmt::format("{}: along x, threads are {} bytes apart and take {} each",
+                         instruction.opcode, *step, bytes);
     } else {
       return;
     }
