@@ -96,7 +96,8 @@ for _ in $(seq 150); do
 done
 plain scontrol requeue "${array}_1" >output 2>&1 || echo "the first task ended before it was requeued"
 for _ in $(seq 600); do
-  plain squeue -h 2>/dev/null | grep -q . || break
+  # An empty queue ends it, and not a squeue that gets no answer.
+  jobs=$(plain squeue -h 2>/dev/null) && [[ -z $jobs ]] && break
   plain scontrol update jobid="${array}_1" StartTime=now >/dev/null 2>&1 # a requeued task waits
   sleep 0.2
 done
