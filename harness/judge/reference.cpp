@@ -67,6 +67,10 @@ std::string unchecked_note(const Reference& reference) {
                      fmt::join(reference.unchecked, ", "));
 }
 
+Arithmetic ReferenceOutput::arithmetic_here() const {
+  return with_cancellation(arithmetic, operand.elements(), rms, scale);
+}
+
 OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap& inputs,
                              const Reference& made) {
   const ReferencePlan& step = plan.reference[index];
@@ -192,17 +196,19 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
   }
   operation.compute(call, *engine_);
   const bool known = !reference.drawn.empty();
-  const bool checked =
-      known || spot_check(row, operation, call, made,
-                          [this](const Operand& operand, std::int64_t first,
-                                 std::int64_t step_elements, std::int64_t count) {
-                            return engine_->read(operand, first, step_elements, count);
-                          });
-  if (!checked) reference.unchecked.insert(step.operation);
+  std::optional<std::vector<double>> scales;
+  if (!known) {
+    scales = spot_check(
+        row, operation, call, made,
+        [this](const Operand& operand, std::int64_t first, std::int64_t step_elements,
+               std::int64_t count) { return engine_->read(operand, first, step_elements, count); });
+    if (!scales) reference.unchecked.insert(step.operation);
+  }
 
-  for (const OperandRow& row_output : row.outputs) {
-    const std::string& name = step.operands.at(std::string(row_output.name));
+  for (std::size_t i = 0; i < row.outputs.size(); ++i) {
+    const std::string& name = step.operands.at(std::string(row.outputs[i].name));
     ReferenceOutput& output = reference.outputs[name];
+    if (scales) output.scale = (*scales)[i];
     describe(name, output);
     reference.made.insert(name);
   }

@@ -20,11 +20,15 @@ struct ReferenceOutput {
   Operand operand;
   Arithmetic arithmetic;  // of all the steps that lead to it
   double rms = 0;
+  double scale = 0;  // rms of the roots of its elements' squared terms; 0: not known
   std::uint64_t hash = 0;
 
   std::size_t bytes() const {
     return static_cast<std::size_t>(operand.elements() * size_bytes(operand.dtype));
   }
+  /// `arithmetic` in ratio to the elements that are there. One sum, or a few, may by chance be far
+  /// smaller than the terms that it is made of; its error is that of the terms.
+  Arithmetic arithmetic_here() const;
 };
 
 /// What the steps of a plan's reference computed, by name.

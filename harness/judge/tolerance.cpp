@@ -45,6 +45,7 @@ namespace {
 
 constexpr double kLongestChain = 32768;  // of products, up to which errors add up
 const double kMostF32Sums = std::ldexp(1.0, -12);
+const double kLeastOfSums = std::ldexp(1.0, -21);
 constexpr double kNoLimit = 1e30;  // as large as a relative error can be
 
 /// fp32's least error of a sum whose parts cancel, for an element.
@@ -76,6 +77,16 @@ Arithmetic sum_of_terms(std::int64_t length) {
 
 Arithmetic of_functions() { return {0, std::ldexp(1.0, -18), 0}; }
 
+Arithmetic with_cancellation(const Arithmetic& arithmetic, std::int64_t elements, double rms,
+                             double scale) {
+  constexpr std::int64_t kMany = 64;
+  Arithmetic cancelled = arithmetic;
+  if (elements < kMany && rms > 0 && scale > rms) {
+    cancelled.sums = (arithmetic.sums + kLeastOfSums) * scale / rms;
+  }
+  return cancelled;
+}
+
 Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms,
                            std::optional<double> relative, std::optional<double> element,
                            std::optional<double> absolute) {
@@ -87,9 +98,9 @@ Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms
       dtype == DType::f64 ? unit_roundoff(DType::f64) / unit_roundoff(DType::f32) : 1;
   const double functions = finer * arithmetic.functions;
   Tolerance tolerance;
-  tolerance.relative_limit = relative.value_or(std::min(
-      std::ldexp(1.0, -5),
-      u + finer * (std::ldexp(1.0, -21) + arithmetic.sums) + functions + arithmetic.rounding));
+  tolerance.relative_limit =
+      relative.value_or(std::min(std::ldexp(1.0, -5), u + finer * (kLeastOfSums + arithmetic.sums) +
+                                                          functions + arithmetic.rounding));
   tolerance.element_factor = scale * (2 * u + functions);
   tolerance.element_floor =
       scale * (rms * (finer * element_ratio(arithmetic) + 8 * arithmetic.rounding) +

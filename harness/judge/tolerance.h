@@ -34,6 +34,13 @@ Arithmetic sum_of_terms(std::int64_t length);
 /// Of functions that GPUs approximate.
 Arithmetic of_functions();
 
+/// `arithmetic` for an output of so many elements with the root mean square `rms`, sums whose terms
+/// have `scale` as the root of the sum of their squares. It says how a sum's error compares with
+/// the output, and many sums are about as large as `scale`. But one, or a few, may cancel by
+/// chance and be far smaller, and their error does not become smaller with them.
+Arithmetic with_cancellation(const Arithmetic& arithmetic, std::int64_t elements, double rms,
+                             double scale);
+
 /// The tolerance of an output of `dtype` that is made with `arithmetic` and whose reference has the
 /// root mean square `rms`. `relative` replaces the limit of the norm, `element` multiplies the
 /// bound of an element, `absolute` is added to it (a contract's `tolerance`). Integers must be

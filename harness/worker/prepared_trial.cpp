@@ -175,9 +175,9 @@ void PreparedTrial::refer() {
     }
     const ReferenceOutput& expected = found->second;
     output.reference = &expected;
-    output.tolerance =
-        derive_tolerance(output.dtype, expected.arithmetic, expected.rms, plan_.relative_tolerance,
-                         plan_.element_tolerance, plan_.absolute_tolerance);
+    output.tolerance = derive_tolerance(output.dtype, expected.arithmetic_here(), expected.rms,
+                                        plan_.relative_tolerance, plan_.element_tolerance,
+                                        plan_.absolute_tolerance);
     output.tolerance =
         part_tolerance(output.part, output.tolerance, expected.rms, element_count(output.shape));
   }

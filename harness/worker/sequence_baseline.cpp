@@ -185,7 +185,7 @@ void SequenceBaseline::check() {
       continue;
     }
     const ReferenceOutput& expected = reference->outputs.at(buffer.name);
-    Arithmetic arithmetic = expected.arithmetic;
+    Arithmetic arithmetic = expected.arithmetic_here();
     arithmetic.rounding += rounding_;
     Tolerance tolerance =
         derive_tolerance(buffer.dtype, arithmetic, expected.rms, plan_.relative_tolerance,

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "compile/nvrtc_compiler.h"
+#include "compile_job.h"
 #include "cuda/gpu_count.h"
 #include "space/launched.h"
 #include "space/plan.h"
@@ -54,8 +55,8 @@ class GpuTest : public testing::Test {
   }
   std::future<CompileResult> submit(const KernelSpec& kernel, const Config& config,
                                     const DeviceInfo& info) {
-    return submit(kernel.source_path, macros_of(kernel, config), info,
-                  launched_entries(kernel, config, info));
+    return compiler_->submit(
+        compile_job(kernel, config, info, native_arch(info.cc), {source_folder() / "kernels"}));
   }
 
   static void name_entries(Plan& plan, const CompileResult& compiled) {

@@ -53,7 +53,8 @@ const OperationRow& row(const char* name) { return row_of(operations(), "operati
 
 bool checked(const char* name, const OperationCall& call, const HostTensors& tensors) {
   const Operation& operation = operation_of(row(name).id);
-  return spot_check(row(name), operation, call, operation.outputs(call), tensors.reader());
+  return spot_check(row(name), operation, call, operation.outputs(call), tensors.reader())
+      .has_value();
 }
 
 /// out[2,2] of a[2,3] and b[3,2], each stored as the flags say.
@@ -301,7 +302,8 @@ TEST(SpotCheck, AnOperationWithoutARuleIsNotCheckedAndTheNoteSaysSo) {
   call.operands["low"] = tensors.add({1}, {1});
   call.operands["high"] = tensors.add({1}, {2});
   const OperationRow split{OperationId::add, "split", {}, {{"low", 1, {}}, {"high", 1, {}}}};
-  EXPECT_FALSE(spot_check(split, Split(), call, Split().outputs(call), tensors.reader()));
+  EXPECT_FALSE(
+      spot_check(split, Split(), call, Split().outputs(call), tensors.reader()).has_value());
   Reference reference;
   EXPECT_EQ(unchecked_note(reference), "");
   reference.unchecked = {"split"};

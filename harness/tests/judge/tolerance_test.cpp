@@ -249,6 +249,41 @@ TEST(Tolerance, GrowsWithTheSumAndNeverShrinks) {
   }
 }
 
+// One sum of terms of both signs: every tenth time it is less than an eighth of its terms' scale,
+// and a right kernel was refused, a few times in a hundred, for an error that was none.
+TEST(Tolerance, ASumThatCancelsByChanceIsJudgedByItsTerms) {
+  constexpr int kTerms = 3000;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  int refused_before = 0;
+  for (int draw = 0; draw < 1000; ++draw) {
+    double exact = 0, squares = 0;
+    float sum = 0, without_one = 0;
+    for (int i = 0; i < kTerms; ++i) {
+      const float term = normal(random);
+      exact += term;
+      squares += double{term} * term;
+      sum += term;
+      if (i != kTerms / 2) without_one += term;
+    }
+    const auto passes = [&](float found, const Arithmetic& arithmetic) {
+      const Tolerance tolerance = derive_tolerance(DType::f32, arithmetic, std::abs(exact));
+      return std::abs(found - exact) <= tolerance.relative_limit * std::abs(exact);
+    };
+    const Arithmetic plain = sum_of_terms(kTerms);
+    const Arithmetic here = with_cancellation(plain, 1, std::abs(exact), std::sqrt(squares));
+    EXPECT_TRUE(passes(sum, here)) << draw;
+    // A term that is small by chance itself leaves no trace.
+    if (std::abs(double{sum} - without_one) > 0.01) {
+      EXPECT_FALSE(passes(without_one, here)) << draw;
+    }
+    refused_before += passes(sum, plain) ? 0 : 1;
+  }
+  EXPECT_GT(refused_before, 10);
+  // Many sums do not all cancel.
+  EXPECT_EQ(with_cancellation(sum_of_terms(kTerms), 64, 1, 100), sum_of_terms(kTerms));
+}
+
 TEST(Tolerance, TheContractReplacesTheNormAndScalesTheElements) {
   const Tolerance derived = derive_tolerance(DType::bf16, sum_of_products(128), 2);
   const Tolerance given = derive_tolerance(DType::bf16, sum_of_products(128), 2, 0.25, 3.0);
