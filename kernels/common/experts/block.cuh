@@ -1,0 +1,165 @@
+#pragma once
+
+// What a block of a product with experts does: gemm_block (wgmma/block.cuh) with a table of the
+// experts' tiles, and a producer that asks for weights before it waits for the tokens.
+
+#include "common/experts/operands.cuh"
+#include "common/experts/tiles.cuh"
+#include "common/wgmma/block.cuh"
+
+/// Behind what gemm_block has in shared memory.
+template <typename G>
+constexpr int kExpertTableOffset = SharedLayout<G>::kSumBarrier + 8;
+
+/// By one warp, all of it. `starts` has num_experts + 1 numbers; `rows` and `tiles` are as long.
+template <typename G>
+__device__ __forceinline__ void make_expert_table(const int* starts, int num_experts, int* rows,
+                                                  int* tiles) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int each = cdiv(num_experts, 32);
+  const int begin = smaller(lane * each, num_experts);
+  const int end = smaller(begin + each, num_experts);
+  int sum = 0;  // of the lane's experts
+  int row = starts[begin];
+  for (int expert = begin, from = row; expert < end; ++expert) {
+    const int next = starts[expert + 1];
+    sum += ExpertTable::tiles_of<G>(next - from);
+    from = next;
+  }
+  int tile = sum;  // then of all before
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const int before = __shfl_up_sync(~0u, tile, distance);
+    if (lane >= distance) tile += before;
+  }
+  tile -= sum;
+  for (int expert = begin; expert < end; ++expert) {
+    rows[expert] = row;
+    tiles[expert] = tile;
+    const int next = starts[expert + 1];
+    tile += ExpertTable::tiles_of<G>(next - row);
+    row = next;
+  }
+  if (lane == 31) {
+    rows[num_experts] = row;
+    tiles[num_experts] = tile;
+  }
+}
+
+/// By one thread. As many slices of weights as there are stages are under way before the tokens are
+/// waited for.
+template <typename G, typename Tokens>
+__device__ __forceinline__ void produce_experts(const ExpertTiles<G>& tiles,
+                                                const ClusterPlace& block,
+                                                const Ring<G::kStages>& ring, unsigned stages,
+                                                const ExpertWeights<G>& weights, Tokens tokens) {
+  constexpr int kTokenBytes = G::kPanels * G::kBlockM * 128;
+  constexpr int kWeightBytes = ExpertWeights<G>::kSliceBytes;
+  static_assert(kTokenBytes + kWeightBytes == G::kStageBytes, "the operands fill a stage");
+  const unsigned to_tokens = stages + (G::kSwap ? kWeightBytes : 0);
+  const unsigned to_weights = stages + (G::kSwap ? 0 : kTokenBytes);
+  const CopyShare token_share = copy_share<G, Side::m>(block);
+  const CopyShare weight_share = copy_share<G, Side::n>(block);
+  RingPlace<G::kStages> place;
+  bool backwards = false;
+  const int count = tiles.count();
+#pragma unroll 1
+  for (int index = 0; index < count; ++index) {
+    const Work work = tiles.at(index);
+    const Corner corner = tiles.corner(work);
+    const int expert = tiles.expert(work);
+    tokens.begin(corner.m, tiles.end_m(work));
+    const auto column_of = [&](int slice) {
+      return (G::kStaggered ? work.staggered(slice) : work.slices.at(slice, backwards)) *
+             G::kBlockK;
+    };
+    const auto ask_for_weights = [&](int slice, const RingPlace<G::kStages>& at) {
+      ring.wait_empty(at);
+      mbarrier_arrive_expect_bytes(ring.full(at.stage), kWeightBytes + tokens.slice_bytes());
+      weights.copy_slice(weight_share, to_weights + at.stage * G::kStageBytes, ring.full(at.stage),
+                         expert, corner.n, column_of(slice));
+    };
+    const auto ask_for_tokens = [&](int slice, const RingPlace<G::kStages>& at) {
+      tokens.copy_slice(token_share, to_tokens + at.stage * G::kStageBytes, ring.full(at.stage),
+                        column_of(slice));
+    };
+    int slice = 0;
+    if (index == 0) {
+      const int ahead = smaller(work.slices.count, G::kStages);
+      RingPlace<G::kStages> at = place;
+#pragma unroll 1
+      for (int early = 0; early < ahead; ++early, at.advance()) ask_for_weights(early, at);
+      tokens.wait();
+#pragma unroll 1
+      for (; slice < ahead; ++slice, place.advance()) ask_for_tokens(slice, place);
+    }
+#pragma unroll 1
+    for (; slice < work.slices.count; ++slice, place.advance()) {
+      ask_for_weights(slice, place);
+      ask_for_tokens(slice, place);
+    }
+    backwards = !backwards;
+  }
+}
+
+/// C[i] = A[i] @ B[e]^T for the rows i of each expert e, starts[e] to starts[e + 1].
+template <typename G, typename Tokens, typename Output>
+__device__ __forceinline__ void expert_block(const int* starts, int num_experts, int n, int k,
+                                             const ExpertWeights<G>& weights, const Tokens& tokens,
+                                             const Output& output) {
+  static_assert(G::kProducts == Output::Transform::kProducts,
+                "a transform takes the sums of all products of an output");
+  extern __shared__ __align__(1024) unsigned char smem[];
+  const unsigned stages = shared_address(smem);
+  const Ring<G::kStages> ring = {stages + SharedLayout<G>::kBarriers};
+  int* const rows = reinterpret_cast<int*>(smem + kExpertTableOffset<G>);
+  int* const first_tile = rows + num_experts + 1;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const bool is_producer = static_cast<int>(threadIdx.x) >= G::kConsumerThreads;
+  if (threadIdx.x == 0) {
+    ring.init(G::kSharers * (G::kClusterM + G::kClusterN - 1));
+    if constexpr (G::kClusterK > 1) mbarrier_init(stages + SharedLayout<G>::kSumBarrier, 1);
+    fence_mbarrier_init();
+  } else if (warp == G::kConsumerThreads / 32) {
+    if (static_cast<int>(threadIdx.x) == G::kConsumerThreads) {
+      weights.prefetch();
+      tokens.prefetch();
+    }
+    __syncwarp();
+    make_expert_table<G>(starts, num_experts, rows, first_tile);
+  }
+  const ClusterPlace block = cluster_place(G::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0,
+                                           G::kClusterM, G::kClusterN);
+  if constexpr (G::kLayer > 1) {  // copies reach other blocks: their barriers must be there
+    cluster_arrive_relaxed();
+    __syncthreads();
+    cluster_wait();
+  } else {
+    __syncthreads();
+  }
+  if constexpr (G::kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
+  const ExpertTiles<G> tiles({{rows, first_tile, num_experts}, n, k}, block,
+                             static_cast<int>(blockIdx.x) / G::kCluster,
+                             static_cast<int>(gridDim.x) / G::kCluster);
+
+  if (is_producer) {
+    if constexpr (G::kConsumers > 1) registers_shrink<G::kProducerRegisters>();
+    if (static_cast<int>(threadIdx.x) == G::kConsumerThreads) {
+      produce_experts<G>(tiles, block, ring, stages, weights, tokens);
+    }
+    __syncwarp();
+    if constexpr (G::kClusterK > 1) cluster_wait();
+  }
+  if constexpr (!G::kPersistent) __syncwarp();  // as in gemm_block
+  if (!is_producer) {
+    if constexpr (G::kConsumers > 1) registers_grow<G::kConsumerRegisters>();
+    consume_all<G>(tiles, block, ring, stages, smem, output);
+    if constexpr (G::kClusterK > 1) {
+      if (tiles.count() == 0) cluster_wait();  // else they have waited
+    }
+  }
+  if constexpr (G::kLayer > 1) {  // other blocks arrive at this one's barriers
+    cluster_arrive();
+    cluster_wait();
+  }
+}

@@ -1,0 +1,123 @@
+#pragma once
+
+// How slices of the experts' weights, and of the tokens that chose them, arrive in a stage
+// (operand.cuh says how they lie there).
+
+#include "common/ptx/grid_dependency.cuh"
+#include "common/ptx/tma_3d.cuh"
+#include "common/wgmma/operand.cuh"
+
+/// How tokens come to lie in the order of the experts.
+///   ahead: a launch ahead copies them
+///   boxes: the copy engine picks them, a box for each row, 30 ns each
+enum class Gather { ahead, boxes };
+
+/// Rows of B, those of the expert's matrix of a stack [experts, n, k]. Boxes have the tile's rows
+/// divided by the blocks that share them, and 64 columns.
+template <typename G>
+struct ExpertWeights {
+  static constexpr int kSharers = sharers_of<G>(Side::n);
+  static constexpr int kPartRows = G::kBlockN / kSharers;
+  static constexpr int kSliceBytes = G::kPanels * G::kBlockN * 128;
+
+  const TensorMap* map;
+
+  __device__ __forceinline__ void prefetch() const { tma_prefetch_map(*map); }
+
+  __device__ __forceinline__ void copy_slice(const CopyShare& share, unsigned shared,
+                                             unsigned barrier, int expert, int first_row,
+                                             int first_column) const {
+    const int part = share.part * kPartRows;
+#pragma unroll
+    for (int panel = 0; panel < G::kPanels; ++panel) {
+      const unsigned to = shared + (panel * G::kBlockN + part) * 128;
+      const int column = first_column + panel * 64;
+      if constexpr (kSharers > 1) {
+        tma_load_3d_multicast(to, *map, barrier, expert, first_row + part, column, share.blocks);
+      } else {
+        tma_load_3d(to, *map, barrier, expert, first_row + part, column);
+      }
+    }
+  }
+};
+
+/// Tokens as a launch ahead has copied them: one behind the other in the order of the experts. A
+/// tile's last rows may be the next expert's.
+template <typename G>
+struct CopiedTokens {
+  Boxes<G, Side::m> boxes;
+  int first = 0;
+
+  __device__ __forceinline__ void prefetch() const { boxes.prefetch(); }
+  /// Before the first slice is asked for.
+  __device__ __forceinline__ void wait() const { grid_wait(); }
+  /// A tile has rows `first_row` to `end`, or fewer.
+  __device__ __forceinline__ void begin(int first_row, int) { first = first_row; }
+  /// Of a slice, as the barrier counts them.
+  __device__ __forceinline__ unsigned slice_bytes() const { return Boxes<G, Side::m>::kSliceBytes; }
+  __device__ __forceinline__ void copy_slice(const CopyShare& share, unsigned shared,
+                                             unsigned barrier, int first_column) const {
+    boxes.copy_slice(share, shared, barrier, first, first_column);
+  }
+};
+
+/// Tokens where they are: a box for each. Rows of a stage for which there is no token keep what was
+/// there, which only reaches sums that nobody stores.
+template <typename G>
+struct PickedTokens {
+  static_assert(sharers_of<G>(Side::m) == 1, "each block picks its own");
+
+  const TensorMap* map;  // boxes of 1 x 64
+  const int* tokens;     // of each row in the order of the experts
+  int picked[G::kBlockM] = {};
+  int count = 0;
+
+  __device__ __forceinline__ void prefetch() const { tma_prefetch_map(*map); }
+  __device__ __forceinline__ void wait() const {}
+  __device__ __forceinline__ void begin(int first_row, int end) {
+    count = smaller(G::kBlockM, end - first_row);
+#pragma unroll
+    for (int row = 0; row < G::kBlockM; ++row) {
+      if (row < count) picked[row] = tokens[first_row + row];
+    }
+  }
+  __device__ __forceinline__ unsigned slice_bytes() const {
+    return static_cast<unsigned>(larger(0, count)) * G::kPanels * 128;
+  }
+  __device__ __forceinline__ void copy_slice(const CopyShare&, unsigned shared, unsigned barrier,
+                                             int first_column) const {
+#pragma unroll
+    for (int row = 0; row < G::kBlockM; ++row) {
+      if (row >= count) break;
+#pragma unroll
+      for (int panel = 0; panel < G::kPanels; ++panel) {
+        tma_load(shared + (panel * G::kBlockM + row) * 128, *map, barrier, picked[row],
+                 first_column + panel * 64);
+      }
+    }
+  }
+};
+
+template <typename G, Gather kGather>
+__device__ __forceinline__ auto tokens_of(const TensorMap& copied, const TensorMap& map,
+                                          const int* tokens) {
+  if constexpr (kGather == Gather::ahead) {
+    return CopiedTokens<G>{{&copied}};
+  } else {
+    return PickedTokens<G>{&map, tokens};
+  }
+}
+
+/// A launch ahead: block i copies row tokens[i] of x [.., k], in pieces of 16 bytes, to row i.
+template <typename Element>
+__device__ __forceinline__ void copy_token(const Element* x, const int* tokens, Element* copied,
+                                           int k) {
+  const long long from = tokens[blockIdx.x], to = blockIdx.x;
+  const Chunk* source = reinterpret_cast<const Chunk*>(x + from * k);
+  Chunk* target = reinterpret_cast<Chunk*>(copied + to * k);
+#pragma unroll 4
+  for (int chunk = static_cast<int>(threadIdx.x); chunk < k / 8;
+       chunk += static_cast<int>(blockDim.x)) {
+    target[chunk] = source[chunk];
+  }
+}

@@ -1,0 +1,105 @@
+#pragma once
+
+// The tiles of a product in which each row of A is multiplied by the matrix of its expert. Rows lie
+// in the order of the experts, so that an expert's are neighbours. Only tiles that exist are
+// walked, one expert's after the other's: an expert whom nobody chose has none, and an expert's
+// last tile may be cut short. Compiled by the host too: the tests walk it.
+
+#include "common/wgmma/tile_source.cuh"
+
+/// Where the rows and the tiles of each expert begin, and where the last one's end.
+struct ExpertTable {
+  const int* first_row;   // of num_experts + 1
+  const int* first_tile;  // likewise; counts tiles down M, those of a cluster as one
+  int num_experts;
+
+  /// How many tiles down M so many rows take.
+  template <typename G>
+  static ASSAY_HD constexpr int tiles_of(int num_rows) {
+    return cdiv(num_rows, G::kBlockM * G::kClusterM);
+  }
+
+  /// The expert that has tile `tile`, one of all.
+  ASSAY_HD constexpr int expert_of(int tile) const {
+    int expert = 0, end = num_experts;
+    while (end - expert > 1) {
+      const int middle = (expert + end) / 2;
+      if (first_tile[middle] <= tile) {
+        expert = middle;
+      } else {
+        end = middle;
+      }
+    }
+    return expert;
+  }
+};
+
+/// A tile source (tile_source.cuh). Its corners lie in C: what is to be multiplied for them is
+/// expert(work)'s matrix.
+template <typename G>
+struct ExpertTiles {
+  static_assert(G::kSplitK == 1 && !G::kStream, "blocks make whole sums, alone or in a cluster");
+
+  struct Problem {
+    ExpertTable table;
+    int n, k;
+  };
+
+  /// One of the experts' tiles, those of a cluster as one.
+  struct Place {
+    int expert;
+    Tile tile;  // among the expert's
+  };
+
+  ExpertTable table;
+  ClusterPlace in_cluster;
+  int tiles_n;
+  int num_slices;
+  int worker;  // the block's cluster, of so many
+  int workers;
+  Place only;  // the block's, when it does not stay for more
+
+  ASSAY_HD constexpr ExpertTiles(const Problem& problem, const ClusterPlace& place, int cluster,
+                                 int clusters)
+      : table(problem.table),
+        in_cluster(place),
+        tiles_n(cdiv(cdiv(problem.n, G::kBlockN), G::kClusterN)),
+        num_slices(cdiv(problem.k, G::kBlockK)),
+        worker(cluster),
+        workers(clusters),
+        only{} {
+    if (!G::kPersistent && cluster < num_units()) only = find(cluster);
+  }
+
+  ASSAY_HD constexpr int num_units() const { return table.first_tile[table.num_experts] * tiles_n; }
+  ASSAY_HD constexpr Place find(int unit) const {
+    const int expert = table.expert_of(unit / tiles_n);
+    const int first = table.first_tile[expert];
+    return {expert, tile_at(G::kSchedule, unit - first * tiles_n,
+                            table.first_tile[expert + 1] - first, tiles_n, G::kGroupM)};
+  }
+  ASSAY_HD constexpr Place place_of(const Work& work) const {
+    return G::kPersistent ? find(work.unit) : only;
+  }
+
+  ASSAY_HD constexpr int count() const {
+    const int units = num_units();
+    if (worker >= units) return 0;
+    return G::kPersistent ? cdiv(units - worker, workers) : 1;
+  }
+  ASSAY_HD constexpr Work at(int index) const {
+    return {worker + index * workers, slices_of(in_cluster.k, G::kClusterK, num_slices), -1,
+            G::kStaggered ? only.tile.n * num_slices / tiles_n : 0};
+  }
+  ASSAY_HD constexpr Corner corner(const Work& work) const {
+    const Place place = place_of(work);
+    return {
+        table.first_row[place.expert] + (place.tile.m * G::kClusterM + in_cluster.m) * G::kBlockM,
+        (place.tile.n * G::kClusterN + in_cluster.n) * G::kBlockN};
+  }
+  /// The rows behind are the next expert's.
+  ASSAY_HD constexpr int end_m(const Work& work) const {
+    return table.first_row[place_of(work).expert + 1];
+  }
+  ASSAY_HD constexpr int expert(const Work& work) const { return place_of(work).expert; }
+};
