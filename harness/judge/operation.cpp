@@ -40,6 +40,8 @@ const Operation& operation_of(OperationId id) {
       return operation::scatter_add();
     case OperationId::topk_sum:
       return operation::topk_sum();
+    case OperationId::spmv:
+      return operation::spmv();
   }
   throw oracle_failure("an operation without code");
 }
@@ -101,6 +103,11 @@ bool OperationCall::flag(const std::string& name) const {
 const Cublas& OperationEngine::cublas() {
   if (!cublas_) cublas_ = std::make_unique<Cublas>();
   return *cublas_;
+}
+
+const Cusparse& OperationEngine::cusparse() {
+  if (!cusparse_) cusparse_ = std::make_unique<Cusparse>();
+  return *cusparse_;
 }
 
 std::vector<double> OperationEngine::read(const Operand& operand, std::int64_t first,

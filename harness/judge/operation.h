@@ -10,6 +10,7 @@
 
 #include "base/value.h"
 #include "cuda/cublas.h"
+#include "cuda/cusparse.h"
 #include "judge/tolerance.h"
 #include "space/plan.h"
 #include "spec/vocabulary.h"
@@ -58,7 +59,7 @@ Strided dense(const Operand& operand);
 /// One value for each column of the output; left out if null.
 Strided per_column(const Operand* operand);
 
-/// What operations compute with. cuBLAS is loaded when an operation first needs it.
+/// What operations compute with. A library is loaded when an operation first needs it.
 class OperationEngine {
  public:
   OperationEngine(const Driver& driver, CUstream stream, const SupportKernels& support)
@@ -66,6 +67,9 @@ class OperationEngine {
 
   /// Throws Error when cuBLAS is not there.
   const Cublas& cublas();
+  /// Throws Error when cuSPARSE is not there.
+  const Cusparse& cusparse();
+  const Driver& driver() const { return *driver_; }
   const SupportKernels& support() const { return *support_; }
   CUstream stream() const { return stream_; }
 
@@ -78,6 +82,7 @@ class OperationEngine {
   CUstream stream_;
   const SupportKernels* support_;
   std::unique_ptr<Cublas> cublas_;
+  std::unique_ptr<Cusparse> cusparse_;
   DeviceMemory staging_;
   std::int64_t staging_elements_ = 0;
 };
@@ -137,6 +142,7 @@ const Operation& transpose();
 const Operation& gather_rows();
 const Operation& scatter_add();
 const Operation& topk_sum();
+const Operation& spmv();
 }  // namespace operation
 
 }  // namespace assay

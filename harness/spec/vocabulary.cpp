@@ -5,6 +5,8 @@ namespace {
 
 // What cuBLAS multiplies.
 const std::vector<DType> kFloats = {DType::bf16, DType::f16, DType::f32};
+// And cuSPARSE.
+const std::vector<DType> kSparse = {DType::f32, DType::f64};
 const std::vector<DType> kReals = {DType::bf16, DType::f16, DType::f32, DType::f64};
 const std::vector<DType> kIntegers = {DType::i32, DType::i64, DType::u8,  DType::i8,
                                       DType::i16, DType::u16, DType::u32, DType::u64};
@@ -90,6 +92,13 @@ const std::vector<OperationRow>& operations() {
        "topk_sum",
        {{"x", 2, kReals}, {"weight", 2, kReals}, {"index", 2, kIntegers, {}, true}},
        {{"out", 2, kReals}}},
+      {OperationId::spmv,
+       "spmv",
+       {{"starts", 1, {DType::i32}},
+        {"columns", 1, {DType::i32}},
+        {"values", 1, kSparse},
+        {"x", 1, kSparse, "values"}},
+       {{"out", 1, kSparse}}},
   };
   return rows;
 }

@@ -63,6 +63,7 @@ enum class OperationId {
   gather_rows,
   scatter_add,
   topk_sum,
+  spmv,
 };
 
 /// Stands where a reference has an operation's name, for a kernel of the user's own.
@@ -151,7 +152,7 @@ inline constexpr std::string_view kSeed = "seed";
 inline constexpr std::string_view kCublasLt = "cublaslt";
 
 /// What the steps of a baseline may be: the operations of references, but for the products, which
-/// are NVIDIA's: `cublaslt`, of matrices or of stacks of them, and `grouped_gemm`.
+/// are NVIDIA's: `cublaslt`, of matrices or of stacks of them, `grouped_gemm` and `spmv`.
 const std::vector<OperationRow>& baseline_operations();
 
 /// What happens on the GPU before a sample.

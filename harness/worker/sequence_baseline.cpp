@@ -10,6 +10,7 @@
 #include "judge/grouped_matmul.h"
 #include "judge/lt_matmul.h"
 #include "judge/operations/gemm.h"
+#include "judge/sparse_matvec.h"
 #include "space/plan_json.h"
 #include "support/launcher.h"
 #include "worker/prepared_trial.h"
@@ -109,6 +110,8 @@ void SequenceBaseline::add_operation(const ReferencePlan& step) {
     auto grouped = std::make_shared<GroupedMatmul>(worker_->driver, worker_->engine, call);
     added.enqueue = [grouped] { grouped->enqueue(); };
     added.detail = "one call of cuBLAS";
+  } else if (row.id == OperationId::spmv) {
+    added.enqueue = sparse_product(call, added.detail);
   } else {
     added.enqueue = [this, &operation, call] { operation.compute(call, worker_->engine); };
   }
@@ -126,6 +129,24 @@ std::function<void()> SequenceBaseline::product(const OperationCall& call, std::
   const int best = known.front();
   detail = lt->describe(best);
   return [lt, best, out] { lt->enqueue(best, out); };
+}
+
+std::function<void()> SequenceBaseline::sparse_product(const OperationCall& call,
+                                                       std::string& detail) {
+  std::shared_ptr<SparseMatvec> best;
+  double least_ns = 0;
+  for (int algorithm = 0; algorithm < SparseMatvec::kNumAlgorithms; ++algorithm) {
+    auto made = std::make_shared<SparseMatvec>(worker_->driver, worker_->engine, call, algorithm);
+    made->enqueue();
+    worker_->synchronise();
+    const double time_ns =
+        worker_->timer.quick_median_ns({[made] { made->enqueue(); }}, kPartSamples);
+    if (best && time_ns >= least_ns) continue;
+    best = std::move(made);
+    least_ns = time_ns;
+  }
+  detail = "cuSPARSE, " + best->describe();
+  return [best] { best->enqueue(); };
 }
 
 void SequenceBaseline::add_kernel(const ReferenceKernelPlan& kernel) {

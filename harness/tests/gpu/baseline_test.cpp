@@ -130,6 +130,27 @@ TEST_F(BaselineTest, ProductsMayBeOfGroups) {
   EXPECT_THAT(failures.at("other"), HasSubstr("C["));
 }
 
+TEST_F(BaselineTest, ASparseProductIsThatOfCusparse) {
+  const auto failures = failures_of(
+      "dims: [M, N]\nargs:\n"
+      "  - {name: starts, dtype: i32, shape: [M + 1], role: in,\n"
+      "     fill: {name: row_starts, nonzeros: 9 * M, skew: 0.5}}\n"
+      "  - {name: columns, dtype: i32, shape: [9 * M], role: in,\n"
+      "     fill: {name: uniform, low: 0, high: N}}\n"
+      "  - {name: values, dtype: f32, shape: [9 * M], role: in}\n"
+      "  - {name: others, dtype: f32, shape: [9 * M], role: in}\n"
+      "  - {name: x, dtype: f32, shape: [N], role: in}\n"
+      "  - {name: out, dtype: f32, shape: [M], role: out}\n"
+      "reference: [{spmv: {starts: starts, columns: columns, values: values, x: x, out: out}}]\n"
+      "baseline:\n"
+      "  - sparse: [{spmv: {starts: starts, columns: columns, values: values, x: x, out: out}}]\n"
+      "  - other: [{spmv: {starts: starts, columns: columns, values: others, x: x, out: out}}]\n"
+      "smoke: {M: 5003, N: 3001}\n");
+  EXPECT_EQ(failures.at("sparse"), "");
+  EXPECT_THAT(details_.at("sparse"), HasSubstr("cuSPARSE, algorithm "));
+  EXPECT_THAT(failures.at("other"), HasSubstr("out["));
+}
+
 TEST_F(BaselineTest, StepsMayBeKernelsOfOnesOwn) {
   folder_.write("own.cu",
                 "extern \"C\" __global__ void twice(const float* x, float* y) {\n"

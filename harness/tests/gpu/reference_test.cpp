@@ -160,6 +160,19 @@ std::vector<Word> words() {
        "const float* a, const float* b, const int* starts, float* out",
        "float s = 0; const int e = MISTAKE ? 0 : r;\n"
        "for (int k = 0; k < 16; ++k) s += a[r * 16 + k] * b[(e * N + c) * 16 + k];\nout[i] = s;"},
+      {"spmv",
+       {"{name: starts, dtype: i32, shape: [M + 1], role: in, fill: {name: row_starts, nonzeros: 7 "
+        "* M, skew: 0.5}}",
+        "{name: columns, dtype: i32, shape: [7 * M], role: in, fill: {name: uniform, low: 0, high: "
+        "N}}",
+        "{name: values, dtype: f32, shape: [7 * M], role: in}",
+        "{name: x, dtype: f32, shape: [N], role: in}",
+        "{name: out, dtype: f32, shape: [M], role: out}"},
+       "[{spmv: {starts: starts, columns: columns, values: values, x: x, out: out}}]",
+       "const int* starts, const int* columns, const float* values, const float* x, float* out",
+       "if (c != 0) return;\nfloat s = 0;\n"
+       "for (int k = starts[r] + MISTAKE; k < starts[r + 1]; ++k) s += values[k] * x[columns[k]];\n"
+       "out[r] = s;"},
       {"chain_rounded",
        {kX, kY, "{name: out, dtype: bf16, shape: [M, N], role: out}"},
        "[{mul: {a: x, b: y, out: product, round: bf16}}, {silu: {x: product, out: out}}]",

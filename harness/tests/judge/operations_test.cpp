@@ -221,6 +221,20 @@ TEST(Operations, RowsAreNormalised) {
   EXPECT_THAT(computed("sum", {{{"x", x}}, {{"all", true}}}, tensors, {1}), AreNear(Values{13}));
 }
 
+// [[0, 10, 20], [0, 0, 0], [40, 30, 0]], whose last row is not in the order of its columns.
+TEST(Operations, ASparseMatrixMayHaveRowsOfAnyLengthInAnyOrder) {
+  HostTensors tensors;
+  const Operand starts = tensors.add({4}, {0, 2, 2, 4});
+  const Operand columns = tensors.add({4}, {1, 2, 1, 0});
+  const Operand values = tensors.add({4}, {10, 20, 30, 40}), x = tensors.add({3}, {1, 2, 3});
+  std::map<std::string, Operand> inputs = {
+      {"starts", starts}, {"columns", columns}, {"values", values}, {"x", x}};
+  EXPECT_THAT(computed("spmv", {inputs}, tensors, {3}), AreNear(Values{80, 0, 100}));
+  inputs["columns"] = tensors.add({3}, {1, 2, 1});
+  EXPECT_EQ(failure_of([&] { computed("spmv", {inputs}, tensors, {3}); }),
+            "spmv: 3 columns and 4 values, in rows with 4 starts, do not fit");
+}
+
 TEST(Operations, RowsAndElementsMove) {
   HostTensors tensors;
   const Operand x = tensors.add({3, 2}, {1, 2, 3, 4, 5, 6});

@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "judge/sparse_matvec.h"
+
+namespace assay {
+namespace {
+
+/// Row i of a sparse matrix has values starts[i] to starts[i+1], each in a column: out = A x.
+class Spmv : public Operation {
+ public:
+  std::vector<OutputShape> outputs(const OperationCall& call) const override {
+    const std::int64_t starts = call.operand("starts").elements();
+    const std::int64_t columns = call.operand("columns").elements();
+    const std::int64_t values = call.operand("values").elements();
+    if (columns != values || starts < 2) {
+      throw oracle_failure(
+          fmt::format("spmv: {} columns and {} values, in rows with {} starts, do not fit", columns,
+                      values, starts));
+    }
+    // The limit is of the rms of all rows, so it is their mean length that counts.
+    const std::int64_t rows = starts - 1;
+    return {{{rows}, sum_of_products((values + rows - 1) / rows, call.operand("values").dtype)}};
+  }
+
+  void compute(const OperationCall& call, OperationEngine& engine) const override {
+    SparseMatvec(engine.driver(), engine, call).enqueue();
+  }
+
+  std::optional<ExactElement> exact(const OperationCall& call, std::size_t, std::int64_t index,
+                                    const ReadElements& read) const override {
+    const std::vector<double> ends = read(call.operand("starts"), index, 1, 2);
+    const auto begin = static_cast<std::int64_t>(ends[0]);
+    const auto count = static_cast<std::int64_t>(ends[1]) - begin;
+    ExactElement element;
+    if (count <= 0) return element;
+    const std::vector<double> columns = read(call.operand("columns"), begin, 1, count);
+    const std::vector<double> values = read(call.operand("values"), begin, 1, count);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto column = static_cast<std::int64_t>(columns[i]);
+      const double term = values[i] * read(call.operand("x"), column, 1, 1)[0];
+      element.value += term;
+      element.scale = std::hypot(element.scale, term);
+    }
+    return element;
+  }
+};
+
+}  // namespace
+
+const Operation& operation::spmv() {
+  static const Spmv spmv;
+  return spmv;
+}
+
+}  // namespace assay
