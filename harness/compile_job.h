@@ -15,4 +15,11 @@ CompileJob compile_job(const KernelSpec& kernel, const Config& config, const Dev
                        const std::string& arch,
                        const std::vector<std::filesystem::path>& include_directories);
 
+/// What a kernel of a reference or a baseline, or one that fills an input, is compiled from, for
+/// the sizes of a problem, which are macros. The ones that it takes as arguments are none.
+CompileJob own_compile_job(const KernelSpec& kernel, const ReferenceKernelSpec& own,
+                           const Problem& problem, const std::string& arch,
+                           const std::vector<std::filesystem::path>& include_directories,
+                           bool fast_math = false);
+
 }  // namespace assay

@@ -35,20 +35,13 @@ Outcome compile_failure(const CompileResult& compiled, const Config& config) {
 }
 
 /// Compiles a kernel of a reference or a baseline, or one that fills an input, for the sizes of a
-/// problem, which are macros. The ones that it takes as arguments are none. Throws SpecError at
-/// what in the contract is wrong.
+/// problem. Throws SpecError at what in the contract is wrong.
 CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
                           const ReferenceKernelSpec& reference, const Problem& problem,
                           bool fast_math) {
-  CompileSettings settings{kernel.compile.define, kernel.compile.std, fast_math};
-  for (const auto& [name, value] : reference.define) settings.defines[name] = value;
-  const std::string entry = instantiate(reference.entry, sizes_of(kernel, problem));
-  CompileResult compiled = run.compile({reference.source,
-                                        include_path(kernel, run.options.include_directories),
-                                        reference_macros(kernel, reference, problem),
-                                        run.options.arch,
-                                        {entry},
-                                        settings});
+  const CompileJob job = own_compile_job(kernel, reference, problem, run.options.arch,
+                                         run.options.include_directories, fast_math);
+  const CompileResult compiled = run.compile(job);
   if (compiled.kind == "missing_entry") {
     throw SpecError(reference.entry_where,
                     fmt::format("expected a kernel of {}, found\n{}",
@@ -58,7 +51,7 @@ CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
     throw SpecError(reference.source_where,
                     fmt::format("expected a source that compiles, found\n{}", compiled.log));
   }
-  check_reference_arguments(kernel, reference, compiled.symbols.at(entry),
+  check_reference_arguments(kernel, reference, compiled.symbols.at(job.entries.front()),
                             read_file(compiled.cubin_path));
   return compiled;
 }

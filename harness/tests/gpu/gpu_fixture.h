@@ -65,6 +65,23 @@ class GpuTest : public testing::Test {
     }
   }
 
+  /// The kernels that make inputs, and those of the reference.
+  void compile_own_kernels(const KernelSpec& kernel, const Problem& problem, Plan& plan,
+                           const DeviceInfo& info) {
+    const auto plans = own_kernels(plan);
+    const auto specs = own_kernels(kernel);
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const CompileResult own =
+          compiler_
+              ->submit(own_compile_job(kernel, *specs[i], problem, native_arch(info.cc),
+                                       {source_folder() / "kernels"}))
+              .get();
+      ASSERT_TRUE(own.ok) << own.log;
+      plans[i]->cubin_path = own.cubin_path.string();
+      plans[i]->launch.symbol = own.symbols.at(plans[i]->launch.entry);
+    }
+  }
+
   std::filesystem::path support_cubin(const DeviceInfo& info) {
     const auto source = scratch_.path() / "support.cu";
     std::ofstream(source) << support_source();
@@ -90,17 +107,7 @@ class GpuTest : public testing::Test {
     EXPECT_TRUE(result.ok) << result.log;
     name_entries(request.plan, result);
     request.cubin_path = result.cubin_path;
-    const auto plans = own_kernels(request.plan);
-    const auto specs = own_kernels(kernel);
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-      const CompileResult own =
-          submit(specs[i]->source, reference_macros(kernel, *specs[i], kernel.smoke), info,
-                 {plans[i]->launch.entry})
-              .get();
-      EXPECT_TRUE(own.ok) << own.log;
-      plans[i]->cubin_path = own.cubin_path.string();
-      plans[i]->launch.symbol = own.symbols.at(plans[i]->launch.entry);
-    }
+    compile_own_kernels(kernel, kernel.smoke, request.plan, info);
     request.measure.max_seconds_per_config = 0.5;
     return request;
   }

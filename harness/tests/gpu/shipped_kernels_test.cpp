@@ -122,6 +122,7 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
     TrialRequest request;
     request.plan = make_plan(kernel, GetParam().problem, configs[i], info);
     name_entries(request.plan, result);
+    compile_own_kernels(kernel, GetParam().problem, request.plan, info);
     request.cubin_path = result.cubin_path;
     const Outcome outcome = worker.guarded([&] {
       worker.enter_problem(request.plan.problem);
