@@ -14,9 +14,10 @@ done
 source "$tree/harness/tests/e2e/stand_in.sh" "$3"
 export PATH=$PATH:/usr/sbin
 
-# A cluster of this machine, with files and ports of its own.
+# A cluster of this machine, with files and ports of its own. A task that is put back waits as long
+# as credentials last, and Slurm ends it if it is made to start earlier.
 node=$(hostname -s)
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000)) # below those that the kernel gives to others
 export SLURM_CONF=$work/slurm.conf
 mkdir -p spool state
 chmod 755 "$work"
@@ -25,7 +26,7 @@ ClusterName=assay
 SlurmctldHost=$node(127.0.0.1)
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket=$work/munge.socket
+AuthInfo=socket=$work/munge.socket,cred_expire=10
 CredType=cred/munge
 StateSaveLocation=$work/state
 SlurmdSpoolDir=$work/spool
@@ -89,16 +90,17 @@ scripts/slurm_sweep.sh sweeps/two.yaml 2 >output 2>&1 || fail "the script: exit 
 array=$(sed -nE 's/^job ([0-9]+):.*/\1/p' output)
 [[ -n $array ]] || fail "no job was named"
 
-# Preempt the first task once it has measured something.
-for _ in $(seq 150); do
+# Preempt the first task once it has measured something. The job that joins waits until it has ended.
+for _ in $(seq 600); do
   [[ $(sqlite3 results/slurm/two/share-1.db 'SELECT count(*) FROM trial' 2>/dev/null) -ge 1 ]] && break
   sleep 0.1
 done
 plain scontrol requeue "${array}_1" >output 2>&1 || echo "the first task ended before it was requeued"
 for _ in $(seq 600); do
+  joined=$(ls results/slurm/two/joined.db 2>/dev/null)
   # An empty queue ends it, and not a squeue that gets no answer.
-  jobs=$(plain squeue -h 2>/dev/null) && [[ -z $jobs ]] && break
-  plain scontrol update jobid="${array}_1" StartTime=now >/dev/null 2>&1 # a requeued task waits
+  jobs=$(plain squeue --noheader --format=%F 2>/dev/null) && [[ -z $jobs ]] && break
+  [[ -n $joined ]] && grep -qx "$array" <<<"$jobs" && fail "joined before all tasks had ended"
   sleep 0.2
 done
 cat results/slurm/two/*.log >output 2>/dev/null
