@@ -153,7 +153,7 @@ gemm=$tree/results/recorded/nvidia_h200/gemm.jsonl
 expect 0 '^winner +12\.06 us .* gemm_wgmma ' "$assay" show M=16 --db "$gemm"
 expect 0 '^best time of the screening: .* us, found by trial [0-9]+ of [0-9]+$' "$assay" show \
   M=16,N=4096,K=4096 --db "$gemm"
-"$assay" show M=16 --db "$gemm" | grep -q '█' && failures=$((failures + 1)) &&
+grep -q '█' <("$assay" show M=16 --db "$gemm") && failures=$((failures + 1)) &&
   echo 'FAILED: show draws into a pipe'
 expect 0 '^  baseline +1[45]\.[0-9]+ us +.*█' script -qec "'$assay' show M=16 --db '$gemm'" /dev/null
 expect 0 '^   [0-9.]+ us █' script -qec "'$assay' show M=16 --db '$gemm'" /dev/null
@@ -368,7 +368,7 @@ expect 2 '/dev/zero: expected at most' "$assay" sweep /dev/zero
 escape=$(printf '\033]0;pwned\007')
 sed "s/NVIDIA A100-PCIE-40GB/A100 \\\\u001b[2J/" kernel_tuner.json >escape.json
 for verb in best show 'show --times' 'show 1' 'export --format csv'; do
-  if "$assay" $verb --db escape.json 2>&1 | grep -q "$(printf '\033')"; then
+  if grep -q "$(printf '\033')" <("$assay" $verb --db escape.json 2>&1); then
     failures=$((failures + 1))
     echo "FAILED: assay $verb writes an escape sequence from a file"
   fi

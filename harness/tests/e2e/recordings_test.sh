@@ -32,7 +32,7 @@ if [[ -e $default ]]; then
   number() { grep -oE "\"$1\": *[0-9]+" | head -1 | grep -oE '[0-9]+$'; }
   asked=$("$assay" list sweeps/gemm.yaml --json | number valid)
   recorded=$("$assay" list --recordings --json | grep -A 4 "$default" | number trials)
-  if ! "$assay" best --db $default | grep -q 'cublaslt_best'; then
+  if ! grep -q 'cublaslt_best' <("$assay" best --db $default); then
     failures=$((failures + 1))
     echo "FAILED: $default does not compare its winners with cuBLASLt"
   fi

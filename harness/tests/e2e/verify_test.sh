@@ -33,7 +33,7 @@ verify() {
   local code=$?
   [[ $code -eq $expected ]] || fail "verify $db $*: exit $code instead of $expected"
 }
-says() { cat output errors 2>/dev/null | grep -qE "$1" || fail "nothing says '$1'"; }
+says() { grep -qsE "$1" output errors || fail "nothing says '$1'"; }
 
 # compute-sanitizer is looked for like NVRTC; this one says what a real one would.
 mkdir -p toolkit/bin
