@@ -52,12 +52,17 @@ std::vector<Case> cases() {
   // Experts that nobody chose, one token, all tokens on one expert, every expert, many experts.
   const Problem routed[] = {
       {{"M", 53}, {"N", 392}, {"K", 456}, {"E", 13}, {"TOP", 3}, {"HIT", 11}},
-      {{"M", 1}, {"N", 1001}, {"K", 776}, {"E", 5}, {"TOP", 2}, {"HIT", 2}},
+      {{"M", 1}, {"N", 1000}, {"K", 776}, {"E", 5}, {"TOP", 2}, {"HIT", 2}},
       {{"M", 301}, {"N", 520}, {"K", 328}, {"E", 7}, {"TOP", 1}, {"HIT", 1}},
       {{"M", 600}, {"N", 1096}, {"K", 328}, {"E", 6}, {"TOP", 6}, {"HIT", 6}},
       {{"M", 77}, {"N", 264}, {"K", 520}, {"E", 200}, {"TOP", 8}, {"HIT", 190}}};
-  for (const char* kernel : {"moe_wgmma", "moe_wgmma_f16"}) {
+  for (const char* kernel : {"moe_wgmma", "moe_wgmma_f16", "moe_up_swiglu", "moe_up_swiglu_f16",
+                             "moe_down", "moe_down_f16"}) {
     for (const Problem& problem : routed) cases.push_back({kernel, problem});
+  }
+  for (const char* kernel : {"moe_wgmma", "moe_up_swiglu"}) {
+    cases.push_back(
+        {kernel, {{"M", 9}, {"N", 1001}, {"K", 776}, {"E", 5}, {"TOP", 2}, {"HIT", 4}}});
   }
   const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
                             {{"M", 1}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},

@@ -102,7 +102,8 @@ __device__ __forceinline__ void produce_experts(const ExpertTiles<G>& tiles,
   }
 }
 
-/// C[i] = A[i] @ B[e]^T for the rows i of each expert e, starts[e] to starts[e + 1].
+/// C[i] = A[i] @ B[e]^T for the rows i of each expert e, starts[e] to starts[e + 1]. `n` counts the
+/// rows of B of all products of an output.
 template <typename G, typename Tokens, typename Output>
 __device__ __forceinline__ void expert_block(const int* starts, int num_experts, int n, int k,
                                              const ExpertWeights<G>& weights, const Tokens& tokens,

@@ -12,15 +12,18 @@
 ///   boxes: the copy engine picks them, a box for each row, 30 ns each
 enum class Gather { ahead, boxes };
 
-/// Rows of B, those of the expert's matrix of a stack [experts, n, k]. Boxes have the tile's rows
-/// divided by the blocks that share them, and 64 columns.
+/// Rows of B, those of the expert's matrix of a stack [experts, G::kProducts * n, k]: of its n
+/// rows, or those of the gate's n and of as many others, both products of an output in one tile
+/// (geometry.cuh, source_of). Rows of the tile count those of all products. Boxes have
+/// G::kProductRun rows divided by the blocks that share them, and 64 columns.
 template <typename G>
 struct ExpertWeights {
   static constexpr int kSharers = sharers_of<G>(Side::n);
-  static constexpr int kPartRows = G::kBlockN / kSharers;
+  static constexpr int kPartRows = G::kProductRun / kSharers;
   static constexpr int kSliceBytes = G::kPanels * G::kBlockN * 128;
 
   const TensorMap* map;
+  int n;
 
   __device__ __forceinline__ void prefetch() const { tma_prefetch_map(*map); }
 
@@ -30,12 +33,17 @@ struct ExpertWeights {
     const int part = share.part * kPartRows;
 #pragma unroll
     for (int panel = 0; panel < G::kPanels; ++panel) {
-      const unsigned to = shared + (panel * G::kBlockN + part) * 128;
-      const int column = first_column + panel * 64;
-      if constexpr (kSharers > 1) {
-        tma_load_3d_multicast(to, *map, barrier, expert, first_row + part, column, share.blocks);
-      } else {
-        tma_load_3d(to, *map, barrier, expert, first_row + part, column);
+#pragma unroll
+      for (int run = 0; run < G::kBlockN; run += G::kProductRun) {
+        const auto source = G::source_of(run);
+        const unsigned to = shared + (panel * G::kBlockN + run + part) * 128;
+        const int row = source.product * n + first_row / G::kProducts + source.row + part;
+        const int column = first_column + panel * 64;
+        if constexpr (kSharers > 1) {
+          tma_load_3d_multicast(to, *map, barrier, expert, row, column, share.blocks);
+        } else {
+          tma_load_3d(to, *map, barrier, expert, row, column);
+        }
       }
     }
   }
