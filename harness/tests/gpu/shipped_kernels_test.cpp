@@ -60,6 +60,7 @@ std::vector<Case> cases() {
                              "moe_down", "moe_down_f16"}) {
     for (const Problem& problem : routed) cases.push_back({kernel, problem});
   }
+  // An odd N, which moe_down does not take.
   for (const char* kernel : {"moe_wgmma", "moe_up_swiglu"}) {
     cases.push_back(
         {kernel, {{"M", 9}, {"N", 1001}, {"K", 776}, {"E", 5}, {"TOP", 2}, {"HIT", 4}}});
