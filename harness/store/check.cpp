@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/stats.h"
+#include "ranking/claims.h"
 #include "store/impl.h"
 #include "store/owner.h"
 #include "store/rows.h"
@@ -117,11 +118,21 @@ void check_timings(Database& database, Problems& problems) {
   }
 }
 
+/// Whether what a verdict says follows from the samples that it has.
+void check_verdicts(const std::vector<RankRow>& ranks, Problems& problems) {
+  for (const RankRow& row : ranks) {
+    const std::string wrong = contradiction(row.record);
+    if (wrong.empty()) continue;
+    problems.push_back(fmt::format("the verdict on {} {} of {}: {}", row.record.op,
+                                   to_text(row.record.problem), row.record.finished_at, wrong));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> Store::check() const {
   Database& database = impl_->database;
-  return database.guarded([&] {
+  Problems found = database.guarded([&] {
     const Transaction transaction(database, Transaction::Mode::read);
     Problems problems;
     check_pages(database, problems);
@@ -139,6 +150,8 @@ std::vector<std::string> Store::check() const {
     check_timings(database, problems);
     return problems;
   });
+  if (found.empty()) check_verdicts(ranks({}), found);
+  return found;
 }
 
 }  // namespace assay

@@ -215,8 +215,8 @@ class Store {
   /// baselines that were measured again, sweeps of which nothing is left.
   Deleted prune();
 
-  /// Pages, tables and columns, references, texts, rows that no process will finish: one sentence
-  /// per problem found.
+  /// Pages, tables and columns, references, texts, rows that no process will finish, and verdicts
+  /// that their own samples contradict: one sentence per problem found.
   std::vector<std::string> check() const;
   /// Rewrites the file without the space that deleted rows left.
   void vacuum();

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ranking/ranking.h"
 #include "store/database.h"
 #include "store/store_fixture.h"
 
@@ -85,6 +86,32 @@ TEST(Check, IsAdvisedToWhoeverMeetsTheDamage) {
   }
   EXPECT_THAT(refusal_after("DELETE FROM toolchain"),
               HasSubstr("row 1 of table toolchain is missing"));
+}
+
+// A database may be somebody else's: a verdict is worth no more than its samples.
+TEST(Check, FindsAVerdictThatItsSamplesContradict) {
+  TempFolder folder;
+  TimedEntry winner{{"gemm", "BLOCK=1", {5, 6, 7}}}, baseline{{"", "cublaslt", {8, 9, 10}}};
+  RankRecord rank{"gemm_bf16",
+                  key_of(1).problem,
+                  key_of(1).protocol,
+                  3,
+                  rank_entries({winner, baseline}, 0),
+                  "2026-11-21T11:00:00Z"};
+  {
+    Store store = Store::open(folder / "x.db");
+    const std::int64_t sweep = begin(store);
+    store.add_rank(sweep, rank);
+    EXPECT_THAT(store.check(), IsEmpty());
+    rank.entries[0].speedup_over_baseline.value = 9;
+    rank.finished_at = "2026-11-22T11:00:00Z";
+    store.add_rank(sweep, rank);
+    store.end_sweep(sweep, "done");
+  }
+  const std::vector<std::string> problems = Store::open_readonly(folder / "x.db").check();
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_THAT(problems[0], HasSubstr("the verdict on gemm_bf16 M=16,N=4096 of 2026-11-22"));
+  EXPECT_THAT(problems[0], HasSubstr("'speedup'"));
 }
 
 TEST(Check, FindsAClaimThatNobodyWillFinish) {

@@ -96,7 +96,7 @@ TEST(Merge, LosesNothingAndAddsNothingTwice) {
   EXPECT_EQ(report.num_verdicts, 1);
   EXPECT_EQ(num_verdicts, 1u);
   EXPECT_THAT(report.conflicts, IsEmpty());
-  EXPECT_THAT(merged.check(), IsEmpty());
+  EXPECT_THAT(damage(merged), IsEmpty());
   EXPECT_THAT(merged.sweeps(), SizeIs(3));
 
   // Its own result and what went into it hold no more than it does.
@@ -146,7 +146,7 @@ TEST(Merge, NamesConflictsAndKeepsWhatTellsMost) {
     std::sort(kept.begin(), kept.end());
     EXPECT_THAT(
         kept, ElementsAre("correct 21T10", "correct 21T10", "correct 22T10", "correctness 20T10"));
-    EXPECT_THAT(merged.check(), IsEmpty());
+    EXPECT_THAT(damage(merged), IsEmpty());
   }
 }
 
@@ -171,7 +171,7 @@ TEST(Merge, LeavesOutWhatStillRuns) {
   const Merged report = merged.merge(sources);
   EXPECT_EQ(report.num_unfinished, 1);
   EXPECT_EQ(report.num_trials, 1);
-  EXPECT_THAT(merged.check(), IsEmpty());
+  EXPECT_THAT(damage(merged), IsEmpty());
   EXPECT_EQ(merged.sweeps().back().state, "interrupted");
 }
 
@@ -200,7 +200,7 @@ TEST(Forget, AKernelGoesWithItsVerdicts) {
   EXPECT_EQ(deleted.verdicts, 1);
   ASSERT_THAT(store.trials({}), SizeIs(1));
   EXPECT_EQ(store.trials({})[0].record.kernel.name, "other");
-  EXPECT_THAT(store.check(), IsEmpty());
+  EXPECT_THAT(damage(store), IsEmpty());
 }
 
 TEST(Prune, LeavesExactlyWhatIsShown) {
@@ -231,7 +231,7 @@ TEST(Prune, LeavesExactlyWhatIsShown) {
   EXPECT_EQ(store.trials({})[0].record.kernel.source_hash, "edited");
   EXPECT_THAT(store.results({}).ranks, SizeIs(1));
   EXPECT_THAT(store.sweeps(), SizeIs(1));
-  EXPECT_THAT(store.check(), IsEmpty());
+  EXPECT_THAT(damage(store), IsEmpty());
   EXPECT_EQ(store.prune().trials, 0);
 }
 
