@@ -33,7 +33,7 @@ struct ExpertWeights {
     const int part = share.part * kPartRows;
 #pragma unroll
     for (int panel = 0; panel < G::kPanels; ++panel) {
-#pragma unroll
+#pragma unroll 1  // fewer registers: the thread that copies may have 24
       for (int run = 0; run < G::kBlockN; run += G::kProductRun) {
         const auto source = G::source_of(run);
         const unsigned to = shared + (panel * G::kBlockN + run + part) * 128;
