@@ -10,6 +10,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "same_code.h"
 #include "warm_start.h"
 
 namespace assay {
@@ -216,7 +217,7 @@ void Screening::try_claimed(InFlight item) {
       count(*stored, true, item.history_index);
       return;
     }
-    const TrialRecord record = run_.try_config(kernel_, item.key, compiled, best_ns());
+    const TrialRecord record = try_config(item.key, compiled);
     run_.store.replace(run_.id, record);
     count(record, false, item.history_index);
     return;
@@ -236,10 +237,46 @@ void Screening::try_claimed(InFlight item) {
   }
 }
 
+TrialRecord Screening::try_config(const TrialKey& key, const CompileResult& compiled) {
+  if (compiled.ok) {
+    if (auto same = outcome_of_same_code(key, compiled.report)) {
+      return {key.kernel,      key.toolchain,    key.protocol, key.problem, key.config,
+              compiled.report, *std::move(same), now_utc(),    {},          {}};
+    }
+  }
+  return run_.try_config(kernel_, key, compiled, best_ns());
+}
+
+/// Of the trial of the same code for this problem, if it was correct and nothing held the GPU down.
+/// What fails is run each time: not all faults are found in one run. A recording answers for
+/// itself.
+std::optional<Outcome> Screening::outcome_of_same_code(const TrialKey& key,
+                                                       const CompileReport& compiled) {
+  if (!run_.options.provenance.empty()) return std::nullopt;
+  for (const Candidate& other : correct_) {
+    if (other.kernel != &kernel_ || !other.same_as.empty() ||
+        !is_same_code(kernel_, problem_, run_.device.info(), key.config, compiled.cubin_hash,
+                      other.config, other.compile.cubin_hash)) {
+      continue;
+    }
+    const std::optional<TrialRecord> stored =
+        run_.store.find(run_.id, run_.key_of(kernel_, problem_, other.config));
+    if (!stored || !stored->outcome.timing || stored->outcome.timing->num_throttled > 0 ||
+        stored->outcome.timing->stop == StopReason::unsettled) {
+      continue;
+    }
+    Outcome outcome = stored->outcome;
+    outcome.same_as = to_text(other.config);
+    outcome.device_ms = 0;
+    return outcome;
+  }
+  return std::nullopt;
+}
+
 void Screening::run_claimed(const TrialKey& key, std::size_t history_index,
                             const CompileResult& compiled) {
   try {
-    const TrialRecord record = run_.try_config(kernel_, key, compiled, best_ns());
+    const TrialRecord record = try_config(key, compiled);
     run_.store.finish(run_.id, record);
     count(record, false, history_index);
   } catch (const Interrupted&) {
@@ -289,7 +326,8 @@ void Screening::count(const TrialRecord& record, bool kept, std::size_t history_
   if (outcome.status == Status::correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
     correct_.push_back({&kernel_, record.config, *time_ns, outcome.timing->censored(),
-                        record.compile, outcome.timing->roofline_ns, outcome.timing->ci_low_ns});
+                        record.compile, outcome.timing->roofline_ns, outcome.timing->ci_low_ns,
+                        outcome.same_as});
   }
   run_.progress.count(kept, outcome.status == Status::correct, time_ns);
 }

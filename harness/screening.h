@@ -46,6 +46,8 @@ class Screening {
   bool out_of_time() const;
   InFlight take_compiled();
   void try_claimed(InFlight item);
+  TrialRecord try_config(const TrialKey& key, const CompileResult& compiled);
+  std::optional<Outcome> outcome_of_same_code(const TrialKey& key, const CompileReport& compiled);
   void run_claimed(const TrialKey& key, std::size_t history_index, const CompileResult& compiled);
   void await_taken();
   bool answers(const TrialRecord& stored) const;

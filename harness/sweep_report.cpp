@@ -30,7 +30,12 @@ void SweepReport::add(const TrialRecord& record, bool is_kept) {
   ++counts[what];
   if (!is_correct) examples.emplace(what, to_text(record.config) + ": " + outcome.message);
   ++(is_kept ? kept : measured);
-  if (is_correct && outcome.timing && !is_kept) racing.add(*outcome.timing);
+  if (is_kept) return;
+  if (!outcome.same_as.empty()) {
+    ++same_code;
+  } else if (is_correct && outcome.timing) {
+    racing.add(*outcome.timing);
+  }
 }
 
 void SweepReport::warn(const std::string& warning) {

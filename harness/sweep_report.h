@@ -27,11 +27,12 @@ struct RacingReport {
 
 /// What a sweep did, for the summary and the exit code.
 struct SweepReport {
-  std::size_t total = 0;     // configurations times problems
-  std::size_t measured = 0;  // in this run
-  std::size_t kept = 0;      // stored by an earlier run, not measured again
-  std::size_t taken = 0;     // of the kept, measured by another sweep while this one ran
-  std::size_t skipped = 0;   // left out because the budget was used up
+  std::size_t total = 0;      // configurations times problems
+  std::size_t measured = 0;   // in this run
+  std::size_t kept = 0;       // stored by an earlier run, not measured again
+  std::size_t taken = 0;      // of the kept, measured by another sweep while this one ran
+  std::size_t same_code = 0;  // of the measured, not run: they took over the times of the same code
+  std::size_t skipped = 0;    // left out because the budget was used up
   std::map<std::pair<Status, std::string>, std::size_t>
       counts;  // by status and kind, kept included
   std::map<std::pair<Status, std::string>, std::string> examples;  // one message for each

@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "kernel_version.h"
 #include "ranking/candidate_set.h"
+#include "same_code.h"
 #include "screening.h"
 #include "space/space.h"
 #include "spec/twins.h"
@@ -246,6 +247,7 @@ void Tuner::time_the_raced_again(const Problem& problem, std::vector<Candidate>&
     candidate.median_ns = timing->median_ns;
     candidate.ci_low_ns = timing->ci_low_ns;
     candidate.censored = timing->censored();
+    candidate.same_as.clear();
   }
   std::erase_if(correct, [](const Candidate& candidate) { return candidate.kernel == nullptr; });
 }
@@ -287,6 +289,7 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Cand
   RankRecord asked = question(op, problem, correct);
   if (run_.store.is_ranked(run_.id, asked)) return;
   const std::vector<std::string> baselines = baselines_.runnable(asked.identity.baselines);
+  keep_one_of_each_code(correct, problem, run_.device.info());
   keep_best(correct, run_.sweep.rerank.top);
   run_.progress.stage(fmt::format("re-ranking the best {}", correct.size()));
   const std::vector<TrialRequest> requests = requests_of(correct, problem);
@@ -340,7 +343,7 @@ void Tuner::rank_all_stored(const std::string& op, const Problem& problem,
     }
     const Timing& timing = *trial.outcome.timing;
     all.push_back({kernel, trial.config, timing.median_ns, timing.censored(), trial.compile,
-                   timing.roofline_ns, timing.ci_low_ns});
+                   timing.roofline_ns, timing.ci_low_ns, trial.outcome.same_as});
   }
   if (all.size() <= correct.size()) return;
   time_the_raced_again(problem, all);

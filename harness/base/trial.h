@@ -100,6 +100,9 @@ struct Outcome {
   std::optional<Timing> timing;
   double device_ms = 0;  // wall time that the device spent on this trial, check and timing together
   std::optional<Prepared> prepared = {};
+  /// The text of the configuration of the same kernel that was run in place of this one: it has the
+  /// same machine code and launches. Check and samples are that trial's. Empty: this one was run.
+  std::string same_as = {};
 };
 
 }  // namespace assay

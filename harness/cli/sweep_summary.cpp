@@ -75,6 +75,7 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
           {"measured", report.measured},
           {"kept", report.kept},
           {"taken", report.taken},
+          {"same_code", report.same_code},
           {"skipped", report.skipped},
           {"counts", counts},
           {"removed", report.removed},
@@ -139,6 +140,10 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
         "took {:.1f}; this saved {:.1f} s\n",
         racing.raced, mean(racing.raced_samples, racing.raced),
         mean(racing.finished_samples, racing.finished), racing.saved_s());
+  }
+  if (report.same_code > 0 && summary.provenance.empty()) {
+    print_out("{} had the same machine code and launches as another: they took its times over\n",
+              report.same_code);
   }
   if (!summary.provenance.empty()) {
     print_out("every time above is {}; none was measured here\n", summary.provenance);

@@ -16,8 +16,9 @@ struct Candidate {
   double median_ns = 0;
   bool censored = false;
   CompileReport compile;
-  double roofline_ns = 0;  // as in Timing
-  double ci_low_ns = 0;    // likewise: what a censored one takes at least
+  double roofline_ns = 0;    // as in Timing
+  double ci_low_ns = 0;      // likewise: what a censored one takes at least
+  std::string same_as = {};  // as in Outcome
 };
 
 /// Keeps the configurations that may still prove best, fastest first, and by text where medians are

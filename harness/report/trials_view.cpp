@@ -147,6 +147,7 @@ Json trial_object(const TrialRow& row) {
           {"status", to_text(outcome.status)},
           {"kind", outcome.kind},
           {"message", outcome.message},
+          {"same_as", outcome.same_as.empty() ? Json(nullptr) : Json(outcome.same_as)},
           {"compile",
            {{"compile_ms", trial.compile.compile_ms},
             {"cached", trial.compile.cached},
@@ -237,6 +238,11 @@ std::string trial_text(const TrialRow& row) {
            compile.cached ? "from the cache" : fmt::format("in {:.0f} ms", compile.compile_ms)));
   line("cubin", compile.cubin_hash);
   line("source", trial.kernel.source_hash);
+  if (!outcome.same_as.empty()) {
+    line("not run", fmt::format("same machine code and launches as {}; check and times are that "
+                                "trial's",
+                                outcome.same_as));
+  }
   if (const auto& v = outcome.validation) {
     line("check",
          fmt::format("{} elements; relative error {:.3g} of {:.3g} allowed; worst element "

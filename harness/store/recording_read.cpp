@@ -371,6 +371,7 @@ class Reader {
     outcome.status = *status;
     read(line, "detail", outcome.kind);
     read(line, "message", outcome.message);
+    read(line, "same_as", outcome.same_as);
     outcome.device_ms = number_or_zero(line, "device_ms");
     if (find(times, "runtimes")) outcome.timing = read_timing(line);
     if (find(line, "prepared")) {

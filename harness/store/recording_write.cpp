@@ -181,6 +181,7 @@ Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json prot
     line["prepared"] = {{"time", milliseconds(outcome.prepared->time_ns)},
                         {"bytes", outcome.prepared->bytes}};
   }
+  put_unless_empty(line, "same_as", outcome.same_as);
   if (outcome.device_ms != 0) line["device_ms"] = real(to_microseconds(outcome.device_ms));
   return line;
 }

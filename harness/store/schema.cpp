@@ -276,8 +276,14 @@ ALTER TABLE trial ADD COLUMN prepare_ns REAL;
 ALTER TABLE trial ADD COLUMN prepared_bytes INTEGER;
 )sql";
 
-constexpr std::array kSteps = {kCreate,       kAddInstrument, kAddObjective,    kAddIdentity,
-                               kAddReference, kAddPrecision,  kAddVerification, kAddPrepared};
+// Whose times a trial has that was not run, for another was the same code.
+constexpr const char* kAddSameAs = R"sql(
+ALTER TABLE trial ADD COLUMN same_as TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array kSteps = {kCreate,          kAddInstrument, kAddObjective,
+                               kAddIdentity,     kAddReference,  kAddPrecision,
+                               kAddVerification, kAddPrepared,   kAddSameAs};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

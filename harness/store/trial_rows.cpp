@@ -86,7 +86,7 @@ std::string select_trials(std::string_view message, std::string_view where, std:
   return fmt::format(
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
       "status, kind, {}, compile_ms, cached, registers, spill_bytes, stack_bytes, "
-      "static_smem_bytes, cubin_hash, device_ms, finished_at, prepare_ns, prepared_bytes, "
+      "static_smem_bytes, cubin_hash, device_ms, finished_at, same_as, prepare_ns, prepared_bytes, "
       "elements, "
       "relative_error, relative_limit, worst_element_ratio, validation.reference, timing_id, {}{} "
       "FROM trial "
@@ -122,6 +122,7 @@ TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids)
   compile.cubin_hash = row.text();
   outcome.device_ms = row.real();
   record.finished_at = row.text();
+  outcome.same_as = row.text();
   if (row.is_null()) {
     row.skip(2);
   } else {

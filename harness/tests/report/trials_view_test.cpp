@@ -57,6 +57,13 @@ TEST(TrialText, ShowsTheClockAndWhatHeldItDown) {
   EXPECT_EQ(nlohmann::json::parse(trial_json(row))["timing"]["state"]["power_w"], 699.6);
 }
 
+TEST(TrialText, SaysWhoseTimesItHas) {
+  TrialRow row = example::trial(problem(16, 64), "gemm_mma", "STAGES=3", 2000);
+  row.record.outcome.same_as = "STAGES=2";
+  EXPECT_THAT(trial_text(row), HasSubstr("same machine code and launches as STAGES=2; check and"));
+  EXPECT_EQ(nlohmann::json::parse(trial_json(row))["same_as"], "STAGES=2");
+}
+
 TEST(TrialText, SaysHowManySamplesWereThrottledAndWhatTheDriverSays) {
   TrialRow row = example::trial(problem(16, 64), "gemm_mma", "STAGES=3", 2000);
   Timing& timing = *row.record.outcome.timing;

@@ -66,6 +66,7 @@ inline TrialRecord timed_record(const TrialKey& key) {
   outcome.timing->time_limit_s = 2.5;
   outcome.device_ms = 3.25;
   outcome.prepared = Prepared{12345.5, std::int64_t{3} << 40};
+  outcome.same_as = "BLOCK=0";
   TrialRecord record = record_of(key, outcome);
   record.measurements = {{"dram_bytes", 1048576, "B"}, {"l2_hit_ratio", 0.25, ""}};
   return record;
@@ -125,6 +126,7 @@ inline std::string describe(const TrialRecord& record) {
   if (const auto& prepared = outcome.prepared) {
     text += fmt::format("prepared {} {}\n", prepared->time_ns, prepared->bytes);
   }
+  text += fmt::format("same as {}\n", outcome.same_as);
   if (const auto& validation = outcome.validation) {
     text += fmt::format("validation {} {} {} {} {}\n", validation->relative_error,
                         validation->relative_limit, validation->worst_element_ratio,
