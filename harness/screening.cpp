@@ -78,6 +78,7 @@ void Screening::run() {
   }
   for (fill_window(); !window_.empty(); fill_window()) try_claimed(take_compiled());
   await_taken();
+  report_gain_left();
 }
 
 /// What an earlier run of the sweep tried is part of this one's history, in the order in which it
@@ -138,7 +139,7 @@ std::optional<std::size_t> Screening::index_of(const Config& config) const {
 void Screening::fill_window() {
   // By the quarter, as a proposal of several costs little more than one.
   while (!exhausted_ && 4 * window_.size() <= 3 * window_size_) {
-    if (out_of_time()) {
+    if (out_of_time() || has_little_to_gain()) {
       run_.report.skipped += num_to_try() - history_.size();
       exhausted_ = true;
       return;
@@ -187,6 +188,21 @@ std::size_t Screening::num_to_try() const {
 bool Screening::out_of_time() const {
   const std::optional<double>& budget_s = run_.sweep.search.budget_seconds;
   return budget_s && seconds_since(run_.started) > *budget_s;
+}
+
+/// Asked at every tenth more results: the answer costs tens of milliseconds.
+bool Screening::has_little_to_gain() {
+  const std::optional<double>& until_ratio = run_.sweep.search.budget_until_ratio;
+  if (!until_ratio || history_.size() < next_estimate_) return false;
+  next_estimate_ = history_.size() + std::max<std::size_t>(5, history_.size() / 10);
+  const std::optional<double> gain_ratio = gain_left(run_.sweep.search, points_, history_);
+  return gain_ratio && *gain_ratio <= *until_ratio;
+}
+
+void Screening::report_gain_left() {
+  if (!run_.sweep.search.budget_until_ratio || points_.size() == 0) return;
+  run_.report.searches.push_back({kernel_.name, to_text(problem_), history_.size(), points_.size(),
+                                  gain_left(run_.sweep.search, points_, history_)});
 }
 
 /// Waits for the first that is compiled, so that one slow compile does not hold the device up.

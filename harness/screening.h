@@ -44,6 +44,8 @@ class Screening {
   void fill_window();
   std::size_t num_to_try() const;
   bool out_of_time() const;
+  bool has_little_to_gain();
+  void report_gain_left();
   InFlight take_compiled();
   void try_claimed(InFlight item);
   TrialRecord try_config(const TrialKey& key, const CompileResult& compiled);
@@ -66,6 +68,7 @@ class Screening {
   std::vector<Observation> history_;
   std::vector<std::size_t> winners_elsewhere_;  // to try before the search proposes
   bool exhausted_ = false;                      // nothing more is proposed
+  std::size_t next_estimate_ = 0;               // of what is to gain: at so many tried
 };
 
 }  // namespace assay

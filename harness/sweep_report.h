@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,16 @@ struct RacingReport {
   double saved_s() const;
 };
 
+/// What the search of one space left. `gain_ratio` is as gain_left() says; nothing if too little
+/// was tried to tell.
+struct SearchReport {
+  std::string kernel;
+  std::string problem;
+  std::size_t tried = 0;
+  std::size_t size = 0;  // of the space
+  std::optional<double> gain_ratio;
+};
+
 /// What a sweep did, for the summary and the exit code.
 struct SweepReport {
   std::size_t total = 0;      // configurations times problems
@@ -43,6 +54,7 @@ struct SweepReport {
   double compiler_wait_s = 0;  // the device was idle: nothing was compiled yet
   double compile_s = 0;        // summed over the threads
   RacingReport racing;
+  std::vector<SearchReport> searches;  // of a budget with `until`
   std::vector<std::string> warnings;
 
   /// Counts a trial: one stored before when `is_kept`, else one measured now.

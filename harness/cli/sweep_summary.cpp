@@ -11,6 +11,7 @@
 #include "report/entry_json.h"
 #include "report/table.h"
 #include "report/tuned_table.h"
+#include "search/search.h"
 
 namespace assay {
 namespace {
@@ -42,6 +43,22 @@ void print_counts(const SweepReport& report) {
   print_out("{}", table.text());
 }
 
+void print_searches(const std::vector<SearchReport>& searches) {
+  Table table({"kernel", "problem", ">tried", ">of", ">still to gain"});
+  for (const SearchReport& search : searches) {
+    std::string gain =
+        search.gain_ratio ? fmt::format("{:.1f} %", *search.gain_ratio * 100) : "not known";
+    if (search.tried >= search.size) gain = "nothing";
+    table.add_row({search.kernel, search.problem, std::to_string(search.tried),
+                   std::to_string(search.size), gain});
+  }
+  print_out(
+      "\n{}still to gain: so much faster, at most, is anything untried; the search's model is "
+      "{:.0f} "
+      "% sure\n",
+      table.text(), kGainSureness * 100);
+}
+
 /// The winners of this sweep on this device, without those of other devices in the same database.
 std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store) {
   Filter filter;
@@ -65,6 +82,15 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
   ordered_json counts = ordered_json::array();
   for (const auto& [what, count] : report.counts) {
     counts.push_back({{"status", to_text(what.first)}, {"kind", what.second}, {"trials", count}});
+  }
+  ordered_json searches = ordered_json::array();
+  for (const SearchReport& search : report.searches) {
+    searches.push_back(
+        {{"kernel", search.kernel},
+         {"problem", search.problem},
+         {"tried", search.tried},
+         {"size", search.size},
+         {"gain_ratio", search.gain_ratio ? ordered_json(*search.gain_ratio) : ordered_json()}});
   }
   return {{"error", error == nullptr ? ordered_json(nullptr) : ordered_json(error)},
           {"sweep", summary.sweep.name},
@@ -90,6 +116,7 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
             {"finished", report.racing.finished},
             {"finished_samples", report.racing.finished_samples},
             {"saved_s", report.racing.saved_s()}}},
+          {"searches", searches},
           {"best", ordered_json::parse(best_json(winners(summary, store))).at("best")},
           {"warnings", report.warnings}};
 }
@@ -97,6 +124,7 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
 void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store) {
   if (!summary.compile_only) print_out("{}\n", best_text(winners(summary, store), {}));
   print_counts(report);
+  if (!report.searches.empty()) print_searches(report.searches);
   std::string line = fmt::format("\n{} of {} trials", report.measured + report.kept, report.total);
   line += fmt::format(": {} now, {} kept from before", report.measured, report.kept);
   if (report.taken > 0)

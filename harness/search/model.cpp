@@ -6,6 +6,7 @@
 // model errs, by more and more. A point that failed is taken to be as slow as the slowest: then
 // those like it are avoided. A point that was given up is taken to be as slow as its bound.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -26,6 +27,11 @@ constexpr std::size_t kMaxResults = 200;
 // Looked at are so many random points and all neighbours of the fastest; closely, the best of them.
 constexpr std::size_t kMaxDrawn = 4000, kMaxDrawnOfLarge = 500, kNumFastest = 4;
 constexpr std::size_t kMaxClose = 150;
+// For what is still to gain, so many points are looked at closely, and as many of the others.
+constexpr std::size_t kMaxHopeful = 300;
+// The model is surer of itself than it may be, because times jump where a model is smooth. With its
+// deviations taken so much larger it was right in the recorded spaces: see sweeps/README.md.
+constexpr double kCaution = 1.5;
 
 using Result = std::pair<double, std::size_t>;  // minus the fraction, the point
 
@@ -78,7 +84,83 @@ std::vector<std::size_t> candidates(const Trail& trail, const std::vector<Result
   return found;
 }
 
+/// The chance that a value of a normal distribution is so many standard deviations below its mean.
+double chance_below(double deviations) { return 0.5 * std::erfc(deviations / std::sqrt(2.0)); }
+
+/// Untried points that stand for all: the neighbours of the fastest and a random choice.
+std::vector<std::size_t> untried(const Trail& trail, const std::vector<Result>& results,
+                                 Random& random) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < trail.points.size(); ++i) {
+    if (!trail.is_known(i)) found.push_back(i);
+  }
+  if (found.size() <= kMaxDrawn) return found;
+  for (std::size_t i = 0; i < kMaxDrawn; ++i) {
+    std::swap(found[i], found[i + below(random, found.size() - i)]);
+  }
+  found.resize(kMaxDrawn);
+  for (std::size_t i = 0; i < std::min(kNumFastest, results.size()); ++i) {
+    for (const std::size_t near : trail.points.neighbours(results[i].second)) {
+      if (!trail.is_known(near)) found.push_back(near);
+    }
+  }
+  return found;
+}
+
 }  // namespace
+
+std::optional<double> gain_left(const SearchSpec& search, const Points& points,
+                                const std::vector<Observation>& history) {
+  const Trail trail(points, history, 0);
+  Random random(search.seed + history.size());
+  const std::vector<Result> results = results_of(trail, random);
+  if (results.size() < kNumDrawn) return std::nullopt;
+  std::vector<GaussianProcess::Point> known;
+  std::vector<double> values;
+  for (const auto& [value, index] : results) {
+    known.push_back(points[index]);
+    values.push_back(value);
+  }
+  const GaussianProcess model(points.num_values(), std::move(known), std::move(values));
+
+  std::vector<Result> by_mean;
+  for (const std::size_t index : untried(trail, results, random)) {
+    by_mean.emplace_back(model.mean(points[index]), index);
+  }
+  std::sort(by_mean.begin(), by_mean.end());
+  const double num_untried =
+      static_cast<double>(points.size()) - static_cast<double>(history.size());
+  // Each stands for itself and for others like it.
+  std::vector<std::pair<GaussianProcess::Guess, double>> guesses;
+  const auto guess = [&](std::size_t begin, std::size_t end, double count) {
+    for (std::size_t i = begin; i < end; ++i) {
+      guesses.emplace_back(model.guess(points[by_mean[i].second]), count);
+    }
+  };
+  const double each = std::max(1.0, num_untried / static_cast<double>(by_mean.size()));
+  const std::size_t hopeful = std::min(kMaxHopeful, by_mean.size());
+  const std::size_t others = by_mean.size() - hopeful, drawn = std::min(kMaxHopeful, others);
+  for (std::size_t i = hopeful; i < hopeful + drawn; ++i) {
+    std::swap(by_mean[i], by_mean[i + below(random, by_mean.size() - i)]);
+  }
+  guess(0, hopeful, each);
+  guess(hopeful, hopeful + drawn,
+        each * static_cast<double>(others) / static_cast<double>(std::max(drawn, std::size_t{1})));
+
+  // A point's value is minus its fraction of the best speed. That any is faster by more than a gain
+  // is at most as likely as the sum of all chances.
+  double low = 0, high = 8;
+  for (int step = 0; step < 30; ++step) {
+    const double gain = (low + high) / 2;
+    double chance = 0;
+    for (const auto& [guessed, count] : guesses) {
+      const double margin = guessed.mean + 1 + gain;
+      chance += count * chance_below(margin / (kCaution * guessed.deviation));
+    }
+    (chance > 1 - kGainSureness ? low : high) = gain;
+  }
+  return high;
+}
 
 void propose_model(const SearchSpec& search, Trail& trail) {
   trail.start(search);

@@ -72,7 +72,8 @@ Strategy strategy_of(const SearchSpec& search, std::size_t num_points) {
   if (search.strategy != Strategy::automatic) return search.strategy;
   const bool misses_some =
       search.budget_configs && static_cast<std::size_t>(*search.budget_configs) < num_points;
-  return misses_some || search.budget_seconds ? Strategy::model : Strategy::exhaustive;
+  const bool may_end_early = search.budget_seconds || search.budget_until_ratio;
+  return misses_some || may_end_early ? Strategy::model : Strategy::exhaustive;
 }
 
 }  // namespace
@@ -94,7 +95,9 @@ std::vector<std::size_t> propose(const SearchSpec& search, const Points& points,
     case Strategy::exhaustive: {
       // The first in the order of the space are one corner of it, so what may end early is drawn.
       const bool may_end_early = search.budget_configs && search.strategy == Strategy::exhaustive;
-      if (!may_end_early && !search.budget_seconds) propose_in_order(trail);
+      if (!may_end_early && !search.budget_seconds && !search.budget_until_ratio) {
+        propose_in_order(trail);
+      }
       break;
     }
     case Strategy::local:

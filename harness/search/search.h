@@ -37,6 +37,13 @@ struct Observation {
 std::vector<std::size_t> propose(const SearchSpec& search, const Points& points,
                                  const std::vector<Observation>& history, std::size_t count);
 
+/// How much faster than the fastest so far an untried point may be, as a ratio: 0.02 is 2 %. By the
+/// account of the model no point is faster by more than that, with a probability of kGainSureness.
+/// Nothing while too little is known. Other than propose(), it looks at no budget.
+std::optional<double> gain_left(const SearchSpec& search, const Points& points,
+                                const std::vector<Observation>& history);
+inline constexpr double kGainSureness = 0.9;
+
 /// Whether what is proposed depends on times. Then few proposals should wait for theirs.
 bool learns(const SearchSpec& search, std::size_t num_points);
 

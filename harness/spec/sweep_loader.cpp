@@ -191,12 +191,15 @@ SearchSpec read_search(const YamlNode& node) {
     search.seed = static_cast<std::uint64_t>(seed->integer("an integer", 0));
   }
   if (const YamlNode* budget_node = map.find("budget")) {
-    const YamlMap budget(*budget_node, "the budget", {}, {"configs", "seconds"});
+    const YamlMap budget(*budget_node, "the budget", {}, {"configs", "seconds", "until"});
     if (const YamlNode* configs = budget.find("configs")) {
       search.budget_configs = configs->integer("an integer", 1);
     }
     if (const YamlNode* seconds = budget.find("seconds")) {
       search.budget_seconds = seconds->positive_number("a positive number of seconds");
+    }
+    if (const YamlNode* until = budget.find("until")) {
+      search.budget_until_ratio = until->positive_number("a gain such as 0.02 or 2%");
     }
   }
   return search;

@@ -22,6 +22,8 @@ struct SearchSpec {
   std::uint64_t seed = 1;                      // of all that is drawn
   std::optional<std::int64_t> budget_configs;  // per kernel and problem
   std::optional<double> budget_seconds;        // for the whole sweep
+  /// Ends the search of a kernel and problem once no more is likely to be gained: 0.02 is 2 %.
+  std::optional<double> budget_until_ratio = {};
 };
 
 struct MeasureSpec {

@@ -19,7 +19,7 @@ namespace assay {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: search_bench [--seeds 100] [--batch 8] [--strategy NAME]... [--min-trials 100] "
+    "usage: search_bench [--seeds 100] [--batch 8] [--strategy NAME]... [--min-trials 100] [--until 0.02] "
     "[FILE]...\n"
     "Replays recorded spaces (recordings, T4 and Kernel Tuner files) and prints the median and "
     "the\n"
@@ -28,7 +28,8 @@ constexpr const char* kUsage =
     "and 200 evaluations, and after the time that so many take on average, one after another and\n"
     "compiles included. Failed configurations count as evaluations. A batch is proposed before "
     "the\n"
-    "results of any of it. In the end: what a proposal costs in a space of 100,000 points.\n";
+    "results of any of it. With --until: when the strategy ends by its estimate of what is still to\n"
+    "gain, and how often no more than that was left to gain. In the end: what a proposal costs in a space of 100,000 points.\n";
 
 /// A recorded space: what became of each point.
 struct RecordedSpace {
@@ -154,6 +155,7 @@ const std::map<std::string, Strategy> kStrategies = {
 struct Options {
   int seeds = 100;
   std::size_t batch = 8, min_trials = 100;
+  double until_ratio = 0;
   std::vector<std::string> strategies, files;
 };
 
@@ -182,6 +184,38 @@ void print_costs(const Options& options) {
 
 std::string cell(const std::vector<double>& found) {
   return fmt::format("{:.3f} ({:.3f})", percentile(found, 0.5), percentile(found, 0.1));
+}
+
+/// Asks for the estimate as a sweep does: see Screening.
+void bench_until(const RecordedSpace& space, const Options& options, SearchSpec search) {
+  std::vector<double> evaluations;
+  int num_ended = 0, num_right = 0;
+  for (int seed = 1; seed <= options.seeds; ++seed) {
+    search.seed = static_cast<std::uint64_t>(seed);
+    std::vector<Observation> history;
+    double fraction = 0;
+    for (std::size_t next = 0;;) {
+      if (history.size() >= next) {
+        next = history.size() + std::max<std::size_t>(5, history.size() / 10);
+        const std::optional<double> gain_ratio = gain_left(search, space.points, history);
+        if (gain_ratio && *gain_ratio <= options.until_ratio) break;
+      }
+      const auto proposed = propose(search, space.points, history, options.batch);
+      if (proposed.empty()) break;
+      for (const std::size_t index : proposed) {
+        history.push_back(space.results[index]);
+        if (history.back().is != Observation::Is::timed) continue;
+        fraction = std::max(fraction, fraction_of(space, history.back().time_ns));
+      }
+    }
+    num_ended += history.size() < space.points.size();
+    num_right += 1 / fraction - 1 <= options.until_ratio;
+    evaluations.push_back(static_cast<double>(history.size()));
+  }
+  fmt::print("{:<10} ended before all were tried in {} of {}, after {:.0f} (worst tenth {:.0f}); no "
+             "more than {:.1f} % was to gain in {}\n",
+             "", num_ended, options.seeds, percentile(evaluations, 0.5),
+             percentile(evaluations, 0.9), options.until_ratio * 100, num_right);
 }
 
 void bench(const RecordedSpace& space, const Options& options) {
@@ -224,6 +258,12 @@ void bench(const RecordedSpace& space, const Options& options) {
     for (const auto& found : by_evals) fmt::print(" {:>14}", cell(found));
     for (const auto& found : by_time) fmt::print(" {:>14}", cell(found));
     fmt::print(" {:>12.3f}\n", 1e3 * proposing_s / proposals);
+    if (options.until_ratio > 0) {
+      SearchSpec search;
+      search.strategy = kStrategies.at(name);
+      search.budget_seconds = 1e9;
+      bench_until(space, options, search);
+    }
     std::fflush(stdout);
   }
 }
@@ -236,6 +276,8 @@ int run(const std::vector<std::string>& args) {
       options.seeds = std::stoi(value());
     } else if (args[i] == "--batch") {
       options.batch = std::stoul(value());
+    } else if (args[i] == "--until") {
+      options.until_ratio = std::stod(value());
     } else if (args[i] == "--min-trials") {
       options.min_trials = std::stoul(value());
     } else if (args[i] == "--strategy") {

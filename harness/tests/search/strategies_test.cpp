@@ -226,5 +226,45 @@ TEST(GaussianProcess, KnowsWhatItWasToldAndIsUnsureFarFromIt) {
   EXPECT_LT(process.guess(far).deviation, 0.5 * unsure);
 }
 
+TEST(GainLeft, IsNoMoreThanItSaysAndBecomesLittleWhereTimesAreSmooth) {
+  const Points points = tile_space();
+  const auto time_ns = [&](std::size_t index) {
+    const auto p = points[index];
+    return 1000.0 + 300 * std::abs(p[0] - 4) + 200 * std::abs(p[1] - 5) + 100 * p[2] + 50 * p[5];
+  };
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const SearchSpec search = search_by(Strategy::model, seed);
+    std::vector<Observation> history;
+    for (const std::size_t evaluations : {40, 80, 160}) {
+      while (history.size() < evaluations) {
+        for (const std::size_t index : propose(search, points, history, 20)) {
+          history.push_back({index, Observation::Is::timed, time_ns(index)});
+        }
+      }
+      const double gain_ratio = gain_left(search, points, history).value();
+      EXPECT_LE(best_of(history) / 1000 - 1, gain_ratio) << evaluations << ", seed " << seed;
+      if (evaluations == 160) {
+        EXPECT_LT(gain_ratio, 0.05) << "seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(GainLeft, IsNotKnownFromFewAndNothingWhenAllWereTried) {
+  const Points points = tile_space();
+  const SearchSpec search = search_by(Strategy::random);
+  EXPECT_FALSE(gain_left(search, points, {}));
+  EXPECT_FALSE(gain_left(search, points, run(points, search, 15)));
+  EXPECT_GT(gain_left(search, points, run(points, search, 30)).value(), 0.1);
+  EXPECT_LT(gain_left(search, points, run(points, search, points.size(), 500)).value(), 1e-6);
+}
+
+TEST(GainLeft, AsABudgetMakesAutoASearchThatLearns) {
+  SearchSpec search;
+  EXPECT_FALSE(learns(search, 100));
+  search.budget_until_ratio = 0.02;
+  EXPECT_TRUE(learns(search, 100));
+}
+
 }  // namespace
 }  // namespace assay

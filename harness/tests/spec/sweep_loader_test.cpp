@@ -70,6 +70,7 @@ TEST(LoadSweep, ReadsSearchMeasureAndRerank) {
   EXPECT_EQ(sweep.search.seed, 18446744073u);
   EXPECT_EQ(sweep.search.budget_configs, 500);
   EXPECT_EQ(sweep.search.budget_seconds, 600);
+  EXPECT_DOUBLE_EQ(sweep.search.budget_until_ratio.value(), 0.02);
   EXPECT_EQ(sweep.measure.protocol, "cold");
   EXPECT_DOUBLE_EQ(sweep.measure.precision_ratio, 0.005);
   EXPECT_DOUBLE_EQ(sweep.measure.max_seconds_per_config, 2.5);
@@ -84,6 +85,7 @@ TEST(LoadSweep, WhatIsNotSaidHasDefaults) {
   EXPECT_EQ(sweep.search.strategy, Strategy::automatic);
   EXPECT_FALSE(sweep.search.budget_configs);
   EXPECT_FALSE(sweep.search.budget_seconds);
+  EXPECT_FALSE(sweep.search.budget_until_ratio);
   EXPECT_EQ(sweep.measure.protocol, "cold");
   EXPECT_DOUBLE_EQ(sweep.measure.precision_ratio, 0.005);
   EXPECT_EQ(sweep.rerank.top, 8);

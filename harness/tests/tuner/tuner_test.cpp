@@ -219,6 +219,24 @@ TEST_F(SameCode, IsOneCandidateEvenIfEachWasRun) {
   EXPECT_THAT(device_.reranked[0], SizeIs(2));
 }
 
+// The time is 1 us for each BLOCK, from 1 to 60: there is nothing to gain once that is known.
+TEST_F(TunerTest, ABudgetEndsWhenLittleIsToGainAndTheReportSaysSo) {
+  std::string yaml = kAddYaml, values = "[1";
+  for (int block = 2; block <= 60; ++block) values += fmt::format(", {}", block);
+  yaml.replace(yaml.find("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"), 31, values + "]");
+  folder_.write("kernels/add.yaml", yaml);
+  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  sweep_.search.budget_until_ratio = 0.5;
+  const SweepReport report = run();
+  EXPECT_LT(report.measured, 60u);
+  EXPECT_EQ(report.measured + report.skipped, 60u);
+  EXPECT_THAT(blocks_of(device_.ran), testing::Contains(1));
+  ASSERT_THAT(report.searches, SizeIs(1));
+  EXPECT_EQ(report.searches[0].tried, report.measured);
+  EXPECT_EQ(report.searches[0].size, 60u);
+  EXPECT_LE(report.searches[0].gain_ratio.value(), 0.5);
+}
+
 // A fault that one run in three finds is no less likely to be found.
 TEST_F(SameCode, IsRunAgainWhereOneFailedOrWasHeldDown) {
   device_.on_run = [](const TrialRequest& request) {
