@@ -78,7 +78,7 @@ std::vector<Case> cases() {
   return cases;
 }
 
-class ShippedKernels : public test::GpuTest, public testing::WithParamInterface<Case> {
+class RandomConfigurations : public test::GpuTest {
  protected:
   // Do not count the GPUs, which forks: under compute-sanitizer CUDA does not start in a fork.
   void SetUp() override {
@@ -104,19 +104,19 @@ class ShippedKernels : public test::GpuTest, public testing::WithParamInterface<
     for (const std::vector<int>& point : drawn) configs.push_back(space.config(point));
     return configs;
   }
+
+  void expect_right(const KernelSpec& kernel, const Problem& problem);
 };
 
-TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
+void RandomConfigurations::expect_right(const KernelSpec& kernel, const Problem& problem) {
   const Driver driver;
   const Context context(driver, 0);
   const DeviceInfo info = query_device(driver, context.device());
-  const KernelSpec kernel =
-      find_kernel(test::source_folder() / "kernels", GetParam().kernel).value();
   if (kernel.arch.front().starts_with("90") && info.cc != 90) GTEST_SKIP() << "for Hopper only";
   const Stream stream = make_stream(driver);
   WorkerState worker(driver, stream.get(), info, read_file(support_cubin(info)), {});
 
-  const std::vector<Config> configs = draw(Space(kernel, GetParam().problem, info));
+  const std::vector<Config> configs = draw(Space(kernel, problem, info));
   ASSERT_FALSE(configs.empty());
   std::vector<std::future<CompileResult>> compiled;
   for (const Config& config : configs) {
@@ -126,9 +126,9 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
     const CompileResult result = compiled[i].get();
     ASSERT_TRUE(result.ok) << to_text(configs[i]) << ": " << result.log;
     TrialRequest request;
-    request.plan = make_plan(kernel, GetParam().problem, configs[i], info);
+    request.plan = make_plan(kernel, problem, configs[i], info);
     name_entries(request.plan, result);
-    compile_own_kernels(kernel, GetParam().problem, request.plan, info);
+    compile_own_kernels(kernel, problem, request.plan, info);
     request.cubin_path = result.cubin_path;
     const Outcome outcome = worker.guarded([&] {
       worker.enter_problem(request.plan.problem);
@@ -145,8 +145,82 @@ TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
   }
 }
 
+class ShippedKernels : public RandomConfigurations, public testing::WithParamInterface<Case> {};
+
+TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
+  const auto kernel = find_kernel(test::source_folder() / "kernels", GetParam().kernel);
+  expect_right(kernel.value(), GetParam().problem);
+}
+
 INSTANTIATE_TEST_SUITE_P(, ShippedKernels, testing::ValuesIn(cases()),
                          [](const auto& instance) { return name_of(instance.param); });
+
+/// Rows that are hard to normalise, by the element of a row that `normal` and the macros make.
+struct HardRows {
+  const char* name;
+  const char* kernel;
+  const char* element;
+};
+
+void PrintTo(const HardRows& rows, std::ostream* out) { *out << rows.kernel << ", " << rows.name; }
+
+class LayerNorm : public RandomConfigurations, public testing::WithParamInterface<HardRows> {
+ protected:
+  /// The shipped kernel with these rows.
+  KernelSpec kernel() {
+    const auto shipped = test::source_folder() / "kernels";
+    for (const char* file : {"ln_linear_gelu.cu", "ln_linear_gelu_f16.cu", "plain"}) {
+      std::filesystem::create_symlink(shipped / file, folder_.path() / file);
+    }
+    folder_.write("rows.cu",
+                  std::string("#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n"
+                              "using bf16 = __nv_bfloat16;\nusing f16 = __half;\n"
+                              "__device__ float uniform(unsigned long long at) {\n"
+                              "  at = (at ^ at >> 31) * 0x7FB5D329728EA185ull;\n"
+                              "  at = (at ^ at >> 27) * 0x81DADEF4BC2DD44Dull;\n"
+                              "  return ((at >> 40) + 0.5f) / 16777216.0f;\n}\n"
+                              "template <typename T>\n"
+                              "__global__ void rows(T* x, unsigned long long seed) {\n"
+                              "  const int row = blockIdx.x;\n"
+                              "  for (int i = threadIdx.x; i < K; i += 256) {\n"
+                              "    const unsigned long long at = 2 * (seed + row * K + i);\n"
+                              "    const float normal = sqrtf(-2 * logf(uniform(at))) *\n"
+                              "        cospif(2 * uniform(at + 1));\n"
+                              "    x[row * K + i] = T(float(") +
+                      GetParam().element + "));\n  }\n}\n");
+    std::string contract = read_file(shipped / "ln_linear_gelu.yaml");
+    const std::string before = "fill: {name: normal, mean: 1, std: 2}}";
+    const auto at = contract.find(before);
+    EXPECT_NE(at, std::string::npos);
+    contract.replace(at, before.size(),
+                     "fill: {kernel: {source: rows.cu, entry: \"rows<ELEMENT>\", grid: [M], block: "
+                     "[256], args: [X, seed]}}}");
+    folder_.write("ln_linear_gelu.yaml", contract);
+    return find_kernel(folder_.path(), GetParam().kernel).value();
+  }
+
+ private:
+  TempFolder folder_;
+};
+
+TEST_P(LayerNorm, IsRightOnHardRows) {
+  expect_right(kernel(), {{"M", 301}, {"N", 520}, {"K", 1032}});
+}
+
+constexpr HardRows kHardRows[] = {
+    // As far from zero as the type can tell such numbers apart.
+    {"far_from_zero", "ln_linear_gelu", "100 + normal"},
+    {"far_from_zero_f16", "ln_linear_gelu_f16", "1000 + normal"},
+    {"constant", "ln_linear_gelu", "row % 7 * 0.75f"},
+    {"constant_f16", "ln_linear_gelu_f16", "row % 7 * 0.75f"},
+    {"outlier", "ln_linear_gelu", "i == 37 * row % K ? 1000 : normal"},
+    {"outlier_f16", "ln_linear_gelu_f16", "i == 37 * row % K ? 1000 : normal"},
+    // The first number of a lane is what its sums are taken around.
+    {"outlier_is_the_pivot", "ln_linear_gelu", "i % 8 == 0 ? 1000 : normal"},
+};
+
+INSTANTIATE_TEST_SUITE_P(, LayerNorm, testing::ValuesIn(kHardRows),
+                         [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace assay
