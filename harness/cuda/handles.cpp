@@ -50,9 +50,8 @@ Context::Context(const Driver& driver, int index) : driver_(&driver) {
         fmt::format("no GPU {}: the driver reports {} of them, counted from 0", index, count));
   }
   driver.check(driver.cuDeviceGet(&device_, index), "cuDeviceGet");
-  CUcontext context = nullptr;
-  driver.check(driver.cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain");
-  const CUresult result = driver.cuCtxSetCurrent(context);
+  driver.check(driver.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
+  const CUresult result = driver.cuCtxSetCurrent(context_);
   if (result != CUDA_SUCCESS) {
     static_cast<void>(driver.cuDevicePrimaryCtxRelease(device_));
     driver.fail(result, "cuCtxSetCurrent");

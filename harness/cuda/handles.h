@@ -62,10 +62,12 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   CUdevice device() const { return device_; }
+  CUcontext get() const { return context_; }
 
  private:
   const Driver* driver_;
   CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
 };
 
 }  // namespace assay

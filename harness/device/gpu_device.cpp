@@ -38,6 +38,8 @@ constexpr double kRerankSlackSeconds = 60;
 // A check of a verification ends with what is under way: references and launches on six kinds of
 // data.
 constexpr double kVerifySlackSeconds = 20;
+// Counters need some passes, and CUPTI a while to start.
+constexpr double kCountSlackSeconds = 60;
 // The kind of a trial whose workers were killed from outside, see is_machine_fault.
 constexpr const char* kKilled = "killed";
 
@@ -358,6 +360,22 @@ RerankResult GpuDevice::rerank(const std::vector<TrialRequest>& candidates,
       {candidates, baselines, spec},
       [&](const WorkerRerank& part, RerankResult& result) { return impl_->rerank(part, result); },
       [&] { impl_->launch(); });
+}
+
+std::vector<Measurement> GpuDevice::count(const TrialRequest& request,
+                                          const std::vector<std::string>& names) {
+  std::vector<Measurement> counted;
+  const std::optional<Outcome> failed =
+      impl_->ask({{"verb", "count"}, {"trial", message::encode(request)}, {"counters", names}},
+                 impl_->options.hang_timeout_s + kCountSlackSeconds, [&](const json& result) {
+                   for (const json& each : result) {
+                     counted.push_back({each.at("name"), each.at("value"), each.at("unit")});
+                   }
+                 });
+  if (failed) {
+    throw Error(fmt::format("nothing was counted: {}: {}", failed->kind, failed->message));
+  }
+  return counted;
 }
 
 Outcome GpuDevice::verify(const TrialRequest& request, const VerifySpec& spec) {

@@ -342,6 +342,24 @@ void Store::add_verification(std::int64_t trial_id, const Verification& verifica
   });
 }
 
+void Store::add_measurements(std::int64_t trial_id, const std::vector<Measurement>& measurements) {
+  Database& database = impl_->database;
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
+    for (const Measurement& measurement : measurements) {
+      database
+          .query("DELETE FROM measurement WHERE trial_id = ? AND name = ?", trial_id,
+                 measurement.name)
+          .run();
+      database.insert("measurement", {{"trial_id", trial_id},
+                                      {"name", measurement.name},
+                                      {"value", measurement.value},
+                                      {"unit", measurement.unit}});
+    }
+    transaction.commit();
+  });
+}
+
 Imported Store::import(const RecordingPortions& next_portion) {
   Database& database = impl_->database;
   std::optional<Recording> portion = next_portion();

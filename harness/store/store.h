@@ -171,6 +171,8 @@ class Store {
   void add_baseline(std::int64_t sweep_id, const BaselineRecord& record);
   void add_rank(std::int64_t sweep_id, const RankRecord& record);
 
+  /// Stores further figures of a trial, each in the place of one of the same name.
+  void add_measurements(std::int64_t trial_id, const std::vector<Measurement>& measurements);
   /// Stores what the verification of a trial found, in the place of an earlier one's.
   void add_verification(std::int64_t trial_id, const Verification& verification);
 

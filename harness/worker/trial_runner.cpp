@@ -6,11 +6,14 @@
 #include <chrono>
 #include <optional>
 
+#include "base/counters.h"
 #include "base/file.h"
 #include "base/recording.h"
 #include "base/stats.h"
 #include "cuda/device_query.h"
 #include "judge/ceilings.h"
+#include "spec/vocabulary.h"
+#include "timing/counter_session.h"
 #include "worker/baseline.h"
 #include "worker/prepared_trial.h"
 #include "worker/rerank.h"
@@ -236,6 +239,51 @@ Outcome TrialRunner::verify(const TrialRequest& request, const VerifySpec& spec)
   const Outcome outcome = worker.guarded([&] { return run_check(worker, request, spec); });
   worker.release_memory();
   return outcome;
+}
+
+std::vector<Measurement> TrialRunner::count(const TrialRequest& request,
+                                            const std::vector<std::string>& names) {
+  WorkerState& worker = impl_->ready();
+  std::vector<std::string> metrics;
+  for (const std::string& name : names) {
+    const auto row = std::find_if(counters().begin(), counters().end(),
+                                  [&](const CounterRow& each) { return each.name == name; });
+    if (row == counters().end()) throw Error(fmt::format("there is no counter \"{}\"", name));
+    metrics.emplace_back(row->metric);
+  }
+  const Cupti cupti;
+  const CounterSession session(cupti, CounterSession::chip_of(cupti, impl_->context.device()),
+                               std::move(metrics));
+  return noting_loss(worker, [&] {
+    worker.enter_problem(request.plan.problem);
+    worker.arena.reserve(arena_bytes(request.plan));
+    PreparedTrial trial(worker, request);
+    trial.check();
+    const bool hot = request.measure.protocol == name_of(protocols(), Preparation::hot);
+    const std::vector<double> values = session.count(
+        impl_->context.get(),
+        [&] {
+          trial.ready(request.seed);
+          if (hot) {
+            trial.enqueue();
+          } else {
+            worker.timer.flush();
+          }
+          worker.synchronise();
+        },
+        [&] {
+          trial.enqueue();
+          worker.synchronise();
+        });
+    std::vector<Measurement> counted;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto row =
+          std::find_if(counters().begin(), counters().end(),
+                       [&](const CounterRow& each) { return each.metric == session.metrics()[i]; });
+      counted.push_back({std::string(row->name), values[i], std::string(row->unit)});
+    }
+    return counted;
+  });
 }
 
 void TrialRunner::launch(const TrialRequest& request) { launch_alone(impl_->ready(), request); }

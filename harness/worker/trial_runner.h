@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/device_info.h"
+#include "base/trial_record.h"
 #include "messages/requests.h"
 
 namespace assay {
@@ -36,6 +37,12 @@ class TrialRunner {
   Outcome run(const TrialRequest& request);
   /// Makes one check of a verification. What it did is the message of a correct outcome.
   Outcome verify(const TrialRequest& request, const VerifySpec& spec);
+  /// What the GPU's counters of these names count in one launch, which is checked once before. Each
+  /// pass of it finds the L2 cache evicted, unless the protocol of the request is `hot`, and all
+  /// inputs as they were. Those that the GPU has not are left out. Throws Failure, CudaError,
+  /// Error.
+  std::vector<Measurement> count(const TrialRequest& request,
+                                 const std::vector<std::string>& names);
   /// Launches once, and does nothing else that another tool would have to watch: no reference, no
   /// check, and each buffer has memory of its own, of its size. Throws what goes wrong.
   void launch(const TrialRequest& request);

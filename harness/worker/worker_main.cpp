@@ -84,6 +84,7 @@ class Server {
       return message::encode(runner_->verify(message::decode<TrialRequest>(request.at("trial")),
                                              message::decode<VerifySpec>(request.at("check"))));
     }
+    if (verb == "count") return count(request);
     if (verb == "baselines") return baselines(request);
     if (verb == "cublas_version") return runner_->cublas_version();
     if (verb == "rerank") return rerank(request);
@@ -98,6 +99,16 @@ class Server {
     if (request.contains("ceilings")) ceilings = message::decode<Ceilings>(request["ceilings"]);
     runner_->setup(request.at("support_cubin").get<std::string>(), ceilings);
     return nullptr;
+  }
+
+  json count(const json& request) {
+    json result = json::array();
+    for (const Measurement& counted :
+         runner_->count(message::decode<TrialRequest>(request.at("trial")),
+                        request.at("counters").get<std::vector<std::string>>())) {
+      result.push_back({{"name", counted.name}, {"value", counted.value}, {"unit", counted.unit}});
+    }
+    return result;
   }
 
   json baselines(const json& request) {

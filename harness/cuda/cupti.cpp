@@ -1,0 +1,42 @@
+#include "cuda/cupti.h"
+
+#include <fmt/format.h>
+
+namespace assay {
+namespace {
+
+#define ASSAY_TEXT(x) #x
+#define ASSAY_EXPORTED(x) ASSAY_TEXT(x)
+
+/// Toolkits have it in a folder of its own, or beside the others.
+std::vector<std::string> directories() {
+  std::vector<std::string> found;
+  for (const std::string& root : toolkit_roots()) found.push_back(root + "/extras/CUPTI/lib64");
+  for (const std::string& directory : toolkit_directories()) found.push_back(directory);
+  return found;
+}
+
+}  // namespace
+
+Cupti::Cupti()
+    : library_("CUPTI", {"libcupti.so.13", "libcupti.so.12"}, directories(),
+               "install CUPTI of CUDA 12.8 or later, set CUDA_HOME, or add its folder to "
+               "LD_LIBRARY_PATH") {
+#define ASSAY_LOAD(function) library_.load(function, ASSAY_EXPORTED(function));
+  ASSAY_CUPTI_FUNCTIONS(ASSAY_LOAD)
+#undef ASSAY_LOAD
+}
+
+void Cupti::check(CUptiResult result, const char* call) const {
+  if (result == CUPTI_SUCCESS) return;
+  if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) {
+    throw Error(
+        "the driver lets only administrators count; run as root, or have one load it with the "
+        "option NVreg_RestrictProfilingToAdminUsers=0");
+  }
+  const char* text = nullptr;
+  if (cuptiGetResultString(result, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown";
+  throw Error(fmt::format("{}: {}", call, text));
+}
+
+}  // namespace assay

@@ -1,0 +1,59 @@
+// What the GPU's counters count, of kernels whose traffic and instructions are known.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "base/counters.h"
+#include "gpu_fixture.h"
+
+namespace assay {
+namespace {
+
+class Counters : public test::RunnerTest {
+ protected:
+  std::map<std::string, double> count(KernelSpec kernel, const Problem& problem,
+                                      const Config& config, const std::string& protocol = "cold") {
+    kernel.smoke = problem;
+    TrialRequest request = request_of(kernel, runner_->info(), config);
+    request.measure.protocol = protocol;
+    std::vector<std::string> names;
+    for (const CounterRow& row : counters()) names.emplace_back(row.name);
+    std::map<std::string, double> values;
+    for (const Measurement& counted : runner_->count(request, names)) {
+      values[counted.name] = counted.value;
+      RecordProperty(counted.name, std::to_string(counted.value));
+      printf("  %s %.6g %s\n", counted.name.c_str(), counted.value, counted.unit.c_str());
+    }
+    return values;
+  }
+};
+
+// Two vectors of 256 MiB each, far more than any L2 holds.
+TEST_F(Counters, OfAColdSumAreItsBytes) {
+  const double bytes = 4.0 * (1 << 26);
+  auto counted = count(shipped_kernel("vector_add"), {{"N", 1 << 26}}, {});
+  EXPECT_NEAR(counted.at("dram_read"), 2 * bytes, 0.02 * 2 * bytes);
+  EXPECT_LT(counted.at("dram_write"), 1.02 * bytes);
+  EXPECT_GT(counted.at("dram_write"), 0.5 * bytes);  // the rest is still in L2
+  EXPECT_NEAR(counted.at("l2_to_sm"), 2 * bytes, 0.02 * 2 * bytes);
+  EXPECT_EQ(counted.at("tensor_instructions"), 0);
+}
+
+TEST_F(Counters, OfAHotSumShowThatL2HasItsInputs) {
+  const KernelSpec kernel = shipped_kernel("vector_add");
+  auto cold = count(kernel, {{"N", 1 << 20}}, {});
+  auto hot = count(kernel, {{"N", 1 << 20}}, {}, "hot");
+  EXPECT_LT(hot.at("dram_read"), 0.05 * cold.at("dram_read"));
+  EXPECT_GT(hot.at("l2_hits"), cold.at("l2_hits") + 20);
+}
+
+// One instruction of a warp for each 16 x 8 x 16 of the product.
+TEST_F(Counters, OfAProductAreItsTensorInstructions) {
+  auto counted = count(shipped_kernel("gemm_mma"), {{"M", 512}, {"N", 768}, {"K", 256}},
+                       {{"BLOCK_M", std::int64_t{128}}, {"BLOCK_N", std::int64_t{128}}});
+  EXPECT_EQ(counted.at("tensor_instructions"), 512 * 768 * 256 / (16 * 8 * 16));
+}
+
+}  // namespace
+}  // namespace assay
