@@ -96,7 +96,7 @@ int run_profile(const Options& options) {
   set_up_gpu(gpu, compiler);
   SweepSpec sweep;
   sweep.measure.protocol = row->record.protocol.name;
-  Store store = Store::open(path);
+  Store store = Store::in_memory();
   Progress progress(Progress::Mode::silent, "");
   SweepRun run{sweep,
                gpu,
@@ -112,7 +112,7 @@ int run_profile(const Options& options) {
   const std::vector<Measurement> counted =
       gpu.count(run.request_of(*kernel, row->record.problem, row->record.config, compiled), names);
   if (row->device.uuid == gpu.info().uuid && row->provenance.empty()) {
-    store.add_measurements(options.id, counted);
+    Store::open(path).add_measurements(row->id, counted);
   } else {
     print_err("not stored: trial {} was measured on {} {}, and this is {} {}\n", options.id,
               row->device.name, row->device.uuid, gpu.info().name, gpu.info().uuid);

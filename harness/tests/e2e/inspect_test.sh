@@ -114,4 +114,17 @@ refused "does not compile" "$tree/kernels/sgemm.cu"
 printf 'int main() {}\n' >no.ptx
 refused "no.ptx:1: expected a directive" no.ptx
 refused "no trial 999999 in" 999999 --db runs.jsonl
+
+# `assay profile` says what is wrong before it looks for a GPU.
+unprofiled() { # MESSAGE ARGUMENTS...
+  local message=$1
+  shift
+  "$assay" profile "$@" --db runs.jsonl >output 2>error
+  [ $? -eq 2 ] || fail "profile $* was not refused as a mistake"
+  grep -q -- "$message" error || fail "profile $*: no \"$message\""
+}
+unprofiled "no trial 999999 in" 999999
+unprofiled "has changed since trial 1; sweep it again" 1 --kernels changed
+unprofiled "there is no kernel" 1 --kernels "$tree/sweeps"
+unprofiled "memory" 1 --set nothing
 echo "inspect: passed"
