@@ -19,7 +19,8 @@ namespace assay {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: search_bench [--seeds 100] [--batch 8] [--strategy NAME]... [--min-trials 100] [--until 0.02] "
+    "usage: search_bench [--seeds 100] [--batch 8] [--strategy NAME]... [--min-trials 100] "
+    "[--until 0.02] "
     "[FILE]...\n"
     "Replays recorded spaces (recordings, T4 and Kernel Tuner files) and prints the median and "
     "the\n"
@@ -28,8 +29,10 @@ constexpr const char* kUsage =
     "and 200 evaluations, and after the time that so many take on average, one after another and\n"
     "compiles included. Failed configurations count as evaluations. A batch is proposed before "
     "the\n"
-    "results of any of it. With --until: when the strategy ends by its estimate of what is still to\n"
-    "gain, and how often no more than that was left to gain. In the end: what a proposal costs in a space of 100,000 points.\n";
+    "results of any of it. With --until: when the strategy ends by its estimate of what is still "
+    "to\n"
+    "gain, and how often no more than that was left to gain. In the end: what a proposal costs in "
+    "a space of 100,000 points.\n";
 
 /// A recorded space: what became of each point.
 struct RecordedSpace {
@@ -212,10 +215,11 @@ void bench_until(const RecordedSpace& space, const Options& options, SearchSpec 
     num_right += 1 / fraction - 1 <= options.until_ratio;
     evaluations.push_back(static_cast<double>(history.size()));
   }
-  fmt::print("{:<10} ended before all were tried in {} of {}, after {:.0f} (worst tenth {:.0f}); no "
-             "more than {:.1f} % was to gain in {}\n",
-             "", num_ended, options.seeds, percentile(evaluations, 0.5),
-             percentile(evaluations, 0.9), options.until_ratio * 100, num_right);
+  fmt::print(
+      "{:<10} ended before all were tried in {} of {}, after {:.0f} (worst tenth {:.0f}); no "
+      "more than {:.1f} % was to gain in {}\n",
+      "", num_ended, options.seeds, percentile(evaluations, 0.5), percentile(evaluations, 0.9),
+      options.until_ratio * 100, num_right);
 }
 
 void bench(const RecordedSpace& space, const Options& options) {
