@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/counters.h"
 #include "gpu_fixture.h"
+#include "timing/counter_session.h"
 
 namespace assay {
 namespace {
@@ -28,6 +30,24 @@ class Counters : public test::RunnerTest {
     return values;
   }
 };
+
+// CUPTI's host part knows every chip, also where there is none.
+TEST(CounterNames, AreMetricsOfTheChipsThatSweepsRunOn) {
+  std::optional<Cupti> cupti;
+  try {
+    cupti.emplace();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  std::vector<std::string> metrics;
+  for (const CounterRow& row : counters()) metrics.emplace_back(row.metric);
+  for (const char* chip : {"GA100", "GA102", "AD102", "GH100", "GB100"}) {
+    EXPECT_EQ(CounterSession(*cupti, chip, metrics).metrics(), metrics) << chip;
+  }
+  // Some chips lack some.
+  EXPECT_GT(CounterSession(*cupti, "GB202", metrics).metrics().size(), 8u);
+  EXPECT_THROW(CounterSession(*cupti, "GH100", {"lts__t_no_such.sum"}), Error);
+}
 
 // Two vectors of 256 MiB each, far more than any L2 holds.
 TEST_F(Counters, OfAColdSumAreItsBytes) {
