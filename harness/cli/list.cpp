@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -73,12 +74,21 @@ std::vector<fs::path> files_of(const Options& options, bool& single) {
   return files;
 }
 
+/// A list of many files is to be there soon: of each, so many steps are taken to count its spaces.
+constexpr std::uint64_t kMostListedSteps = 3'000'000;
+
+using Steps = std::optional<std::uint64_t>;
+
+/// Takes what is counted off `steps_left`; nothing: all is counted.
 KernelRow kernel_row(const KernelSpec& kernel, const std::vector<Problem>& problems,
-                     const DeviceInfo& device) {
+                     const DeviceInfo& device, Steps& steps_left) {
+  constexpr double kAnyTime = std::numeric_limits<double>::max();
   KernelRow row{kernel.name, kernel.op, kernel.summary, kernel.arch, {}};
   for (const Problem& problem : problems) {
-    const Space::Size size = Space(kernel, problem, device).size();
-    SpaceRow space{problem, size.raw, size.valid, {}};
+    const Space counted(kernel, problem, device);
+    const Space::Size size = steps_left ? counted.size(*steps_left, kAnyTime) : counted.size();
+    if (steps_left) *steps_left -= std::min(*steps_left, size.steps);
+    SpaceRow space{problem, size.raw, size.valid, {}, !size.end_step};
     for (const Removal& removal : size.removed) {
       space.removed.emplace_back(removal.constraint, removal.points);
     }
@@ -87,7 +97,8 @@ KernelRow kernel_row(const KernelSpec& kernel, const std::vector<Problem>& probl
   return row;
 }
 
-SweepRow sweep_row(const fs::path& file, const Options& options, const DeviceInfo& device) {
+SweepRow sweep_row(const fs::path& file, const Options& options, const DeviceInfo& device,
+                   Steps steps_left) {
   const fs::path kernels = options.kernels.empty()
                                ? fs::absolute(file).parent_path().parent_path() / "kernels"
                                : fs::path(options.kernels);
@@ -99,7 +110,7 @@ SweepRow sweep_row(const fs::path& file, const Options& options, const DeviceInf
   row.protocol = sweep.measure.protocol;
   row.num_problems = sweep.problems.size();
   for (const KernelSpec& kernel : sweep.kernels) {
-    row.kernels.push_back(kernel_row(kernel, sweep.problems, device));
+    row.kernels.push_back(kernel_row(kernel, sweep.problems, device, steps_left));
   }
   return row;
 }
@@ -165,12 +176,14 @@ int run_list(const Options& options) {
   std::vector<std::string> mistakes;
   for (const fs::path& file : files) {
     try {
+      const Steps most_steps = single ? std::nullopt : Steps(kMostListedSteps);
       if (is_kernel_file(file)) {
         for (const KernelSpec& kernel : load_twins(file)) {
-          kernels.push_back(kernel_row(kernel, {kernel.smoke}, device));
+          Steps steps_left = most_steps;
+          kernels.push_back(kernel_row(kernel, {kernel.smoke}, device, steps_left));
         }
       } else {
-        sweeps.push_back(sweep_row(file, options, device));
+        sweeps.push_back(sweep_row(file, options, device, most_steps));
       }
     } catch (const UsageError& error) {
       // A file with a mistake does not keep the others from being listed.

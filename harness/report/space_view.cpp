@@ -14,15 +14,20 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Sums over kernels and problems: how many trials a sweep has at most.
-std::pair<std::uint64_t, std::uint64_t> totals(const SweepRow& sweep) {
-  std::uint64_t raw = 0, valid = 0;
+SpaceRow total(const SweepRow& sweep) {
+  SpaceRow sum;
   for (const KernelRow& kernel : sweep.kernels) {
     for (const SpaceRow& space : kernel.spaces) {
-      raw += space.raw;
-      valid += space.valid;
+      sum.raw += space.raw;
+      sum.valid += space.valid;
+      sum.whole = sum.whole && space.whole;
     }
   }
-  return {raw, valid};
+  return sum;
+}
+
+std::string valid_text(const SpaceRow& space) {
+  return fmt::format("{}{}", space.whole ? "" : "over ", space.valid);
 }
 
 std::string kernel_names(const SweepRow& sweep) {
@@ -41,6 +46,7 @@ Json kernel_json(const KernelRow& kernel) {
     spaces.push_back({{"problem", problem_json(space.problem)},
                       {"raw", space.raw},
                       {"valid", space.valid},
+                      {"whole", space.whole},
                       {"removed", std::move(removed)}});
   }
   return {{"kernel", kernel.name},
@@ -55,12 +61,14 @@ Json kernel_json(const KernelRow& kernel) {
 std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
                       const std::string& device) {
   std::string text;
+  bool any_partly = false;
   if (!kernels.empty()) {
     Table table({"kernel", "op", "arch", ">raw", ">valid", "for", "summary"});
     for (const KernelRow& kernel : kernels) {
       const SpaceRow& space = kernel.spaces.front();
+      any_partly = any_partly || !space.whole;
       table.add_row({kernel.name, kernel.op, fmt::format("{}", fmt::join(kernel.arch, " ")),
-                     std::to_string(space.raw), std::to_string(space.valid), to_text(space.problem),
+                     std::to_string(space.raw), valid_text(space), to_text(space.problem),
                      kernel.summary});
     }
     text += table.text();
@@ -68,14 +76,17 @@ std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<S
   if (!sweeps.empty()) {
     Table table({"sweep", "kernels", ">problems", ">raw", ">valid", "search", "protocol", "file"});
     for (const SweepRow& sweep : sweeps) {
-      const auto [raw, valid] = totals(sweep);
+      const SpaceRow sum = total(sweep);
+      any_partly = any_partly || !sum.whole;
       table.add_row({sweep.name, kernel_names(sweep), std::to_string(sweep.num_problems),
-                     std::to_string(raw), std::to_string(valid), sweep.strategy, sweep.protocol,
+                     std::to_string(sum.raw), valid_text(sum), sweep.strategy, sweep.protocol,
                      sweep.file});
     }
     text += (text.empty() ? "" : "\n") + table.text();
   }
-  return text + fmt::format("\nconfigurations, before and after the constraints, on {}\n", device);
+  text += fmt::format("\nconfigurations, before and after the constraints, on {}\n", device);
+  if (any_partly) text += "over: not counted to the end; `assay list FILE` counts them all\n";
+  return text;
 }
 
 std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string& device) {
@@ -102,7 +113,7 @@ std::string list_json(const std::vector<KernelRow>& kernels, const std::vector<S
   Json kernel_list = Json::array(), sweep_list = Json::array();
   for (const KernelRow& kernel : kernels) kernel_list.push_back(kernel_json(kernel));
   for (const SweepRow& sweep : sweeps) {
-    const auto [raw, valid] = totals(sweep);
+    const SpaceRow sum = total(sweep);
     Json of_sweep = Json::array();
     for (const KernelRow& kernel : sweep.kernels) of_sweep.push_back(kernel_json(kernel));
     sweep_list.push_back({{"sweep", sweep.name},
@@ -110,8 +121,9 @@ std::string list_json(const std::vector<KernelRow>& kernels, const std::vector<S
                           {"strategy", sweep.strategy},
                           {"protocol", sweep.protocol},
                           {"problems", sweep.num_problems},
-                          {"raw", raw},
-                          {"valid", valid},
+                          {"raw", sum.raw},
+                          {"valid", sum.valid},
+                          {"whole", sum.whole},
                           {"kernels", std::move(of_sweep)}});
   }
   return dump({{"error", mistakes.empty() ? Json(nullptr)

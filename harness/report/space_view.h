@@ -15,6 +15,7 @@ struct SpaceRow {
   std::uint64_t raw = 0;
   std::uint64_t valid = 0;
   std::vector<std::pair<std::string, std::uint64_t>> removed;  // constraint, points; in order
+  bool whole = true;  // else so many were counted of a space that has more
 };
 
 struct KernelRow {
@@ -35,7 +36,8 @@ struct SweepRow {
 };
 
 /// A table of the kernels, each with the size of its first space, and a table of the sweeps, each
-/// with the sum over its kernels and problems. `device` is the one whose limits were used.
+/// with the sum over its kernels and problems. What was not counted to its end is "over" a number.
+/// `device` is the one whose limits were used.
 std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
                       const std::string& device);
 

@@ -221,6 +221,7 @@ class Space::Walk {
     }
   }
 
+  std::uint64_t num_steps() const { return num_steps_; }
   /// After how many steps the walk was ended before its end.
   std::optional<std::uint64_t> ended_at() const { return ended_at_; }
 
@@ -334,6 +335,7 @@ Space::Size Space::size(std::uint64_t max_steps, std::optional<double> max_secon
   };
   Walk walk(*impl_, count, max_steps, max_seconds, std::nullopt);
   walk.run();
+  size.steps = walk.num_steps();
   size.end_step = walk.ended_at();
   for (std::size_t i = 0; i < impl_->constraints.size(); ++i) {
     size.removed.push_back({impl_->constraints[i].expr.text(), walk.removed()[i]});

@@ -48,6 +48,7 @@ class Space {
     std::uint64_t raw = 0;
     std::uint64_t valid = 0;
     std::vector<Removal> removed;           // in the order of the constraints
+    std::uint64_t steps = 0;                // of the walk: partial configurations
     std::optional<std::uint64_t> end_step;  // where the walk ended before its end
   };
   Size size(std::uint64_t max_steps = kMaxSpaceSteps,

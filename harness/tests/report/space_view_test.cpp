@@ -45,6 +45,19 @@ TEST(ListText, ShowsAKernelsFirstSpace) {
               HasSubstr("gemm_mma  gemm_bf16  80 90a  120     90  M=16  C = A @ B"));
 }
 
+TEST(ListText, SaysWhatWasNotCountedToTheEnd) {
+  KernelRow partly = kernel("b");
+  partly.spaces[1].whole = false;
+  const SweepRow sweep{"open", "open.yaml", "auto", "cold", 2, {kernel("a"), partly}};
+  const std::string text = list_text({}, {sweep}, "H100");
+  EXPECT_THAT(text, HasSubstr("480  over 380  auto"));
+  EXPECT_THAT(text, HasSubstr("`assay list FILE` counts them all"));
+  EXPECT_THAT(list_text({kernel("a")}, {}, "H100"), Not(HasSubstr("over")));
+  const auto json = nlohmann::json::parse(list_json({}, {sweep}, "H100", {}));
+  EXPECT_EQ(json["sweeps"][0]["whole"], false);
+  EXPECT_EQ(json["sweeps"][0]["kernels"][0]["spaces"][1]["whole"], true);
+}
+
 TEST(ListJson, EverySpaceAddsUp) {
   const auto json = nlohmann::json::parse(list_json(
       {kernel("gemm_mma")}, {{"s", "s.yaml", "random", "hot", 2, {kernel("a")}}}, "H100", {}));

@@ -348,6 +348,7 @@ TEST(Space, AWalkThatIsGivenATimeEndsThereAndCanBeRepeated) {
   space.for_each(count, kMaxSpaceSteps, size.end_step);
   EXPECT_EQ(num_visited, size.valid);
   EXPECT_EQ(space.size(1000, 1e9).end_step, 1024u);  // the first step that is looked at after 1000
+  EXPECT_EQ(space.size(1000, 1e9).steps, 1024u);
 }
 
 TEST(Space, AWalkThatEndsByItselfIsNotCutByItsTime) {
