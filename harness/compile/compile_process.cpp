@@ -48,7 +48,7 @@ constexpr double kLookPeriodS = 0.05;
 // A reply has to fit into a frame. The list names a header as often as it is included, and twenty
 // headers that each include the next one twice do that a million times.
 constexpr rlim_t kMaxListBytes = 4 << 20;
-constexpr std::size_t kMaxLogBytes = 8 << 20;
+constexpr std::size_t kMaxChildLogBytes = 8 << 20;
 
 [[noreturn]] void fail(const char* what) {
   throw Error(fmt::format("cannot start a process to compile in: {}: {}", what,
@@ -95,9 +95,9 @@ json compile_in_child(const Nvrtc& nvrtc, Nvrtc::Unit unit) {
               fmt::format("{}: expected at most {} bytes of machine code, found {}", unit.name,
                           kMaxCubinBytes, output.cubin.size()),
               {}};
-  } else if (output.log.size() > kMaxLogBytes) {
+  } else if (output.log.size() > kMaxChildLogBytes) {
     // The report of resources stands at the end.
-    output.log.replace(kMaxLogBytes / 2, output.log.size() - kMaxLogBytes, "\n...\n");
+    output.log.replace(kMaxChildLogBytes / 2, output.log.size() - kMaxChildLogBytes, "\n...\n");
   }
   json reply = output;
   reply["headers"] = parse_list(list);

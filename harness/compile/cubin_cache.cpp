@@ -24,7 +24,7 @@ json to_json(const std::string& cubin, const CompileResult& result) {
           {"symbols", result.symbols},         {"log", result.log}};
 }
 
-std::string to_text(const json& entry) {
+std::string dump(const json& entry) {
   // A log quotes the source, which may be in any encoding.
   return entry.dump(1, ' ', false, json::error_handler_t::replace);
 }
@@ -44,7 +44,7 @@ std::optional<CompileResult> CubinCache::find(const std::string& key) const {
     json entry = json::parse(read_file(path(key, ".json")));
     const auto hash = entry.at("hash").get<std::string>();
     entry.erase("hash");
-    if (hash != hash_hex(to_text(entry))) return std::nullopt;
+    if (hash != hash_hex(dump(entry))) return std::nullopt;
     const std::string cubin = read_file(result.cubin_path);
     entry.at("cubin_hash").get_to(result.report.cubin_hash);
     if (entry.at("cubin_bytes").get<std::size_t>() != cubin.size()) return std::nullopt;
@@ -75,8 +75,8 @@ void CubinCache::store(const std::string& key, const std::string& cubin,
   if (error) throw Error(fmt::format("cannot create {}: {}", folder.string(), error.message()));
   write_file_atomic(result.cubin_path, cubin);
   json entry = to_json(cubin, result);
-  entry["hash"] = hash_hex(to_text(entry));
-  write_file_atomic(path(key, ".json"), to_text(entry));
+  entry["hash"] = hash_hex(dump(entry));
+  write_file_atomic(path(key, ".json"), dump(entry));
 }
 
 }  // namespace assay

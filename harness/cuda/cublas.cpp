@@ -8,15 +8,16 @@ namespace {
 #define ASSAY_TEXT(x) #x
 #define ASSAY_EXPORTED(x) ASSAY_TEXT(x)
 
-constexpr const char* kAdvice =
+constexpr const char* kCublasAdvice =
     "install cuBLAS 12 or 13, set CUDA_HOME, or add its folder to LD_LIBRARY_PATH";
 
 }  // namespace
 
 Cublas::Cublas()
     : lt_library_("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit_directories(),
-                  kAdvice),
-      library_("cuBLAS", {"libcublas.so.13", "libcublas.so.12"}, toolkit_directories(), kAdvice) {
+                  kCublasAdvice),
+      library_("cuBLAS", {"libcublas.so.13", "libcublas.so.12"}, toolkit_directories(),
+               kCublasAdvice) {
 #define ASSAY_LOAD(function) library_.load(function, ASSAY_EXPORTED(function));
   ASSAY_CUBLAS_FUNCTIONS(ASSAY_LOAD)
 #undef ASSAY_LOAD

@@ -8,11 +8,11 @@ namespace {
 #define ASSAY_TEXT(x) #x
 #define ASSAY_EXPORTED(x) ASSAY_TEXT(x)
 
-constexpr const char* kAdvice = "install the NVIDIA driver";
+constexpr const char* kDriverAdvice = "install the NVIDIA driver";
 
 }  // namespace
 
-Driver::Driver() : library_("the NVIDIA driver", {"libcuda.so.1"}, {}, kAdvice) {
+Driver::Driver() : library_("the NVIDIA driver", {"libcuda.so.1"}, {}, kDriverAdvice) {
 #define ASSAY_LOAD(function) library_.load(function, ASSAY_EXPORTED(function));
   ASSAY_DRIVER_FUNCTIONS(ASSAY_LOAD)
 #undef ASSAY_LOAD

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kWorkerFd = 3;
 
-[[noreturn]] void fail(const char* what, int code) {
+[[noreturn]] void fail_to_start(const char* what, int code) {
   throw Error(
       fmt::format("cannot start a worker: {}: {}", what, std::generic_category().message(code)));
 }
@@ -29,16 +29,16 @@ constexpr int kWorkerFd = 3;
 WorkerProcess::WorkerProcess(const std::filesystem::path& program, int index) {
   std::array<int, 2> ends;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    fail("socketpair", errno);
+    fail_to_start("socketpair", errno);
   }
   socket_ = UniqueFd(ends[0]);
   UniqueFd theirs(ends[1]);
   if (ends[1] == kWorkerFd) {
     // A dup2 onto itself leaves O_CLOEXEC on before glibc 2.29.
     theirs = UniqueFd(::fcntl(ends[1], F_DUPFD_CLOEXEC, kWorkerFd + 1));
-    if (!theirs) fail("fcntl", errno);
+    if (!theirs) fail_to_start("fcntl", errno);
   }
-  if (::fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl", errno);
+  if (::fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0) fail_to_start("fcntl", errno);
   // The worker's stdout goes elsewhere: a kernel's printf must not end up in the tables.
   const std::array<std::pair<int, int>, 2> descriptors = {
       {{STDERR_FILENO, STDOUT_FILENO}, {theirs.get(), kWorkerFd}}};
@@ -86,7 +86,7 @@ WorkerProcess::Received WorkerProcess::receive(double timeout_s) {
                                    pollfd{interrupt_fd(), POLLIN, 0}};
     if (!outgoing_.empty()) waits[0].events |= POLLOUT;
     const int ready = child_->poll(waits, timeout_s);
-    if (ready < 0) fail("poll", errno);
+    if (ready < 0) fail_to_start("poll", errno);
     if (ready == 0) return {Event::timed_out, {}};
     if ((waits[0].revents & POLLOUT) != 0) flush();
     if ((waits[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {

@@ -152,9 +152,9 @@ InstructionClass class_of_ptx(std::string_view opcode) {
 
 namespace {
 
-class Reader {
+class PtxReader {
  public:
-  Reader(std::string_view text, const std::string& name)
+  PtxReader(std::string_view text, const std::string& name)
       : text_(without_comments(text)), name_(name) {}
 
   Code read() {
@@ -415,6 +415,8 @@ class Reader {
 
 }  // namespace
 
-Code read_ptx(std::string_view text, const std::string& name) { return Reader(text, name).read(); }
+Code read_ptx(std::string_view text, const std::string& name) {
+  return PtxReader(text, name).read();
+}
 
 }  // namespace assay

@@ -14,7 +14,6 @@ DType widest(DType dtype) {
 }
 
 constexpr std::size_t kWidestBytes = 8;
-constexpr double kNoLimit = 1e30;  // as large as a relative error can be
 
 }  // namespace
 

@@ -46,7 +46,6 @@ namespace {
 constexpr double kLongestChain = 32768;  // of products, up to which errors add up
 const double kMostF32Sums = std::ldexp(1.0, -12);
 const double kLeastOfSums = std::ldexp(1.0, -21);
-constexpr double kNoLimit = 1e30;  // as large as a relative error can be
 
 /// fp32's least error of a sum whose parts cancel, for an element.
 double element_ratio(const Arithmetic& arithmetic) {

@@ -7,6 +7,9 @@
 
 namespace assay {
 
+/// As large as a relative error can be.
+inline constexpr double kNoLimit = 1e30;
+
 /// How far an output may be from its fp32 reference. An element passes when
 /// |out - ref| <= element_factor * |ref| + element_floor, and the output when also
 /// ||out - ref||_F <= relative_limit * ||ref||_F.

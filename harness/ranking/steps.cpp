@@ -24,7 +24,6 @@ namespace {
 
 using Values = std::span<const double>;
 
-constexpr double kLeastNoise = 0.003;  // as in comparison.cpp
 // Standard error of a midmean of normal values, relative to that of their mean.
 constexpr double kCentreError = 1.1;
 // How much the noise of the other series tells about that of one, in degrees of freedom.
@@ -55,13 +54,13 @@ double own_noise(Values values) {
   return median(sizes) / 0.6745 / std::sqrt(2.0);
 }
 
-struct Noise {
+struct SeriesNoise {
   double deviation = 0;
   double dof = 0;
 };
 
-std::vector<Noise> noises_of(std::span<const History> histories,
-                             std::vector<double> History::*member) {
+std::vector<SeriesNoise> noises_of(std::span<const History> histories,
+                                   std::vector<double> History::*member) {
   std::vector<double> own;
   std::vector<double> known;
   for (const History& history : histories) {
@@ -70,7 +69,7 @@ std::vector<Noise> noises_of(std::span<const History> histories,
     if (values.size() >= 2 * kFewestRuns) known.push_back(own.back());
   }
   const double usual = std::max(kLeastNoise, known.empty() ? 0.0 : median(known));
-  std::vector<Noise> noises;
+  std::vector<SeriesNoise> noises;
   for (std::size_t i = 0; i < histories.size(); ++i) {
     const auto num_runs = static_cast<double>((histories[i].*member).size());
     noises.push_back({std::max(usual, own[i]), kSuiteDof + kDifferenceEfficiency * num_runs});
@@ -140,12 +139,13 @@ std::size_t place(Values values, std::size_t from, std::size_t at, std::size_t t
 }
 
 /// A difference of two levels that may be a change.
-struct Candidate {
+struct LevelChange {
   Step step;
   double p = 1;
 };
 
-Candidate compare_levels(Values before, Values after, const Noise& noise, double num_chances) {
+LevelChange compare_levels(Values before, Values after, const SeriesNoise& noise,
+                           double num_chances) {
   const double log_ratio = centre_of(after) - centre_of(before);
   const double error =
       kCentreError * noise.deviation *
@@ -153,19 +153,18 @@ Candidate compare_levels(Values before, Values after, const Noise& noise, double
   const double cautious =
       cautious_centre_of(after, centre_of(before)) - cautious_centre_of(before, centre_of(after));
   const double certain = std::max(0.0, log_ratio > 0 ? cautious : -cautious);
-  Candidate candidate;
-  candidate.p = std::min(1.0, 2 * num_chances * t_tail(certain / error, noise.dof));
+  LevelChange change;
+  change.p = std::min(1.0, 2 * num_chances * t_tail(certain / error, noise.dof));
   const double half = t_of_95_percent(noise.dof) * error;
-  candidate.step.ratio = {std::exp(log_ratio), std::exp(log_ratio - half),
-                          std::exp(log_ratio + half)};
-  return candidate;
+  change.step.ratio = {std::exp(log_ratio), std::exp(log_ratio - half), std::exp(log_ratio + half)};
+  return change;
 }
 
 /// A history while it is judged.
 class Series {
  public:
-  Series(std::size_t index, const History& history, const Noise& noise, const Noise& check_noise,
-         double least)
+  Series(std::size_t index, const History& history, const SeriesNoise& noise,
+         const SeriesNoise& check_noise, double least)
       : index_(index),
         values_(history.values),
         checks_(history.checks),
@@ -183,14 +182,14 @@ class Series {
     drop_small();
   }
 
-  std::vector<Candidate> steps() const {
-    std::vector<Candidate> steps;
+  std::vector<LevelChange> steps() const {
+    std::vector<LevelChange> steps;
     for (std::size_t i = 0; i < begins_.size(); ++i) {
-      Candidate& candidate =
+      LevelChange& change =
           steps.emplace_back(checked(level(i), level(i + 1), static_cast<double>(values_.size())));
-      candidate.step.series = index_;
-      candidate.step.last_before = begins_[i] - 1;
-      candidate.step.first_after = begins_[i];
+      change.step.series = index_;
+      change.step.last_before = begins_[i] - 1;
+      change.step.first_after = begins_[i];
     }
     return steps;
   }
@@ -198,25 +197,25 @@ class Series {
   void keep(const std::vector<std::size_t>& begins) { begins_ = begins; }
 
   /// Between the changes that were kept: what adds up.
-  std::vector<Candidate> gradual() const {
-    std::vector<Candidate> found;
+  std::vector<LevelChange> gradual() const {
+    std::vector<LevelChange> found;
     for (std::size_t i = 0; i <= begins_.size(); ++i) {
       const Values runs = level(i);
       const std::size_t part = runs.size() / kGradualParts;
       if (part < fewest_) continue;
-      Candidate candidate = checked(runs.first(part), runs.last(part), 1);
-      if (!is_large(candidate)) continue;
-      candidate.step.series = index_;
-      candidate.step.kind = StepKind::gradual;
-      candidate.step.last_before = begin_of(i);
-      candidate.step.first_after = begin_of(i) + runs.size() - 1;
-      found.push_back(candidate);
+      LevelChange change = checked(runs.first(part), runs.last(part), 1);
+      if (!is_large(change)) continue;
+      change.step.series = index_;
+      change.step.kind = StepKind::gradual;
+      change.step.last_before = begin_of(i);
+      change.step.first_after = begin_of(i) + runs.size() - 1;
+      found.push_back(change);
     }
     return found;
   }
 
   /// The newest runs, if they are off and too few to tell.
-  std::vector<Candidate> pending() const {
+  std::vector<LevelChange> pending() const {
     const std::size_t n = values_.size();
     for (std::size_t few = fewest_ - 1; few > 0; --few) {
       const Values runs = level(begins_.size());
@@ -230,14 +229,14 @@ class Series {
         return above ? value > old_level + bound : value < old_level - bound;
       });
       if (!off) continue;
-      Candidate candidate = checked(before, after, 1);
-      if (candidate.p > kFalseDiscoveryRate) continue;
-      candidate.step.series = index_;
-      candidate.step.kind = StepKind::pending;
-      candidate.step.last_before = n - few - 1;
-      candidate.step.first_after = n - few;
-      candidate.step.q = candidate.p;
-      return {candidate};
+      LevelChange change = checked(before, after, 1);
+      if (change.p > kFalseDiscoveryRate) continue;
+      change.step.series = index_;
+      change.step.kind = StepKind::pending;
+      change.step.last_before = n - few - 1;
+      change.step.first_after = n - few;
+      change.step.q = change.p;
+      return {change};
     }
     return {};
   }
@@ -245,26 +244,26 @@ class Series {
  private:
   /// Compares two parts of the values. A claim in which the checks have to agree is as likely to be
   /// false as the weaker of the two.
-  Candidate checked(Values before, Values after, double num_chances) const {
-    Candidate candidate = compare_levels(before, after, noise_, num_chances);
-    if (checks_.empty()) return candidate;
+  LevelChange checked(Values before, Values after, double num_chances) const {
+    LevelChange change = compare_levels(before, after, noise_, num_chances);
+    if (checks_.empty()) return change;
     const auto same_runs = [this](Values part) {
       return checks_.subspan(static_cast<std::size_t>(part.data() - values_.data()), part.size());
     };
-    const Candidate check =
+    const LevelChange check =
         compare_levels(same_runs(before), same_runs(after), check_noise_, num_chances);
     const bool agree =
-        (check.step.ratio.value > 1) == (candidate.step.ratio.value > 1) && is_large(check);
-    candidate.p = agree ? std::max(candidate.p, check.p) : 1.0;
-    return candidate;
+        (check.step.ratio.value > 1) == (change.step.ratio.value > 1) && is_large(check);
+    change.p = agree ? std::max(change.p, check.p) : 1.0;
+    return change;
   }
   std::size_t begin_of(std::size_t level) const { return level == 0 ? 0 : begins_[level - 1]; }
   Values level(std::size_t index) const {
     const std::size_t end = index < begins_.size() ? begins_[index] : values_.size();
     return values_.subspan(begin_of(index), end - begin_of(index));
   }
-  bool is_large(const Candidate& candidate) const {
-    return std::abs(std::log(candidate.step.ratio.value)) >= least_;
+  bool is_large(const LevelChange& change) const {
+    return std::abs(std::log(change.step.ratio.value)) >= least_;
   }
 
   /// Joins levels that differ by less than counts, the nearest first: what is left may be a drift.
@@ -285,8 +284,8 @@ class Series {
   std::size_t index_;
   Values values_;
   Values checks_;
-  Noise noise_;
-  Noise check_noise_;
+  SeriesNoise noise_;
+  SeriesNoise check_noise_;
   std::size_t fewest_;
   double least_;
   std::vector<std::size_t> begins_;
@@ -294,15 +293,15 @@ class Series {
 
 /// Keeps those that are no chance among `num_series`. A series without any counts as one that shows
 /// nothing.
-std::vector<Step> significant(std::vector<Candidate> candidates, std::size_t num_series) {
+std::vector<Step> significant(std::vector<LevelChange> changes, std::size_t num_series) {
   std::vector<double> p;
-  for (const Candidate& candidate : candidates) p.push_back(candidate.p);
+  for (const LevelChange& change : changes) p.push_back(change.p);
   p.resize(std::max(p.size(), num_series), 1.0);
   const std::vector<double> adjusted = adjusted_p(p);
   std::vector<Step> steps;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    candidates[i].step.q = adjusted[i];
-    if (adjusted[i] <= kFalseDiscoveryRate) steps.push_back(candidates[i].step);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    changes[i].step.q = adjusted[i];
+    if (adjusted[i] <= kFalseDiscoveryRate) steps.push_back(changes[i].step);
   }
   return steps;
 }
@@ -315,24 +314,24 @@ std::string_view to_text(StepKind kind) {
 }
 
 std::vector<Step> find_steps(std::span<const History> histories, double least_ratio) {
-  const std::vector<Noise> noises = noises_of(histories, &History::values);
-  const std::vector<Noise> check_noises = noises_of(histories, &History::checks);
+  const std::vector<SeriesNoise> noises = noises_of(histories, &History::values);
+  const std::vector<SeriesNoise> check_noises = noises_of(histories, &History::checks);
   const std::size_t num_series = histories.size();
   std::vector<Series> all;
-  std::vector<Candidate> candidates;
+  std::vector<LevelChange> changes;
   for (std::size_t i = 0; i < num_series; ++i) {
     all.emplace_back(i, histories[i], noises[i], check_noises[i], std::log1p(least_ratio));
-    for (const Candidate& candidate : all.back().steps()) candidates.push_back(candidate);
+    for (const LevelChange& change : all.back().steps()) changes.push_back(change);
   }
-  std::vector<Step> steps = significant(std::move(candidates), num_series);
+  std::vector<Step> steps = significant(std::move(changes), num_series);
 
   std::vector<std::vector<std::size_t>> begins(num_series);
   for (const Step& step : steps) begins[step.series].push_back(step.first_after);
-  std::vector<Candidate> gradual;
+  std::vector<LevelChange> gradual;
   for (std::size_t i = 0; i < num_series; ++i) {
     all[i].keep(begins[i]);
-    for (const Candidate& candidate : all[i].gradual()) gradual.push_back(candidate);
-    for (const Candidate& candidate : all[i].pending()) steps.push_back(candidate.step);
+    for (const LevelChange& change : all[i].gradual()) gradual.push_back(change);
+    for (const LevelChange& change : all[i].pending()) steps.push_back(change.step);
   }
   for (const Step& step : significant(std::move(gradual), num_series)) steps.push_back(step);
   std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string interval_text(const Interval& ratio) {
+std::string ratio_interval_text(const Interval& ratio) {
   if (!std::isfinite(ratio.low) || !std::isfinite(ratio.high)) return "-";
   return fmt::format("{:+.1f} .. {:+.1f}", (ratio.low - 1) * 100, (ratio.high - 1) * 100);
 }
@@ -33,7 +33,7 @@ std::vector<std::string> row_of(const ComparedResult& result) {
   return {to_text(result.problem),
           std::string(to_text(result.fate)),
           change_text(result),
-          known ? interval_text(judgement.ratio) : "-",
+          known ? ratio_interval_text(judgement.ratio) : "-",
           view_text(judgement.ratios.time),
           view_text(judgement.ratios.cycles),
           time_text(result.before_ns),
@@ -53,13 +53,10 @@ std::string stale_text(const RunComparison& comparison) {
   return text.empty() ? "" : "stale, since these changed:\n" + text;
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-Json known(double value) { return value > 0 ? number(value) : Json(nullptr); }
-Json text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
-
 Json interval_json(const std::optional<Interval>& ratio) {
   if (!ratio) return nullptr;
-  return Json::array({number(ratio->value), number(ratio->low), number(ratio->high)});
+  return Json::array(
+      {finite_or_null(ratio->value), finite_or_null(ratio->low), finite_or_null(ratio->high)});
 }
 
 Json judgement_json(const Judgement& judgement) {
@@ -67,8 +64,8 @@ Json judgement_json(const Judgement& judgement) {
           {"time_ratio", interval_json(judgement.ratios.time)},
           {"cycles_ratio", interval_json(judgement.ratios.cycles)},
           {"baseline_ratio", interval_json(judgement.ratios.yardstick)},
-          {"clock_ratio", known(judgement.clock_ratio)},
-          {"margin_ratio", number(judgement.margin_ratio)},
+          {"clock_ratio", known_or_null(judgement.clock_ratio)},
+          {"margin_ratio", finite_or_null(judgement.margin_ratio)},
           {"q", judgement.q}};
 }
 
@@ -79,15 +76,15 @@ Json result_json(const ComparedResult& result) {
             {"protocol", result.protocol},
             {"verdict", to_text(result.fate)},
             {"may_be_slower", result.fate == Fate::slower || result.may_be_slower()},
-            {"reason", text(result.reason)},
-            {"time_before_ns", known(result.before_ns)},
-            {"time_after_ns", known(result.after_ns)},
-            {"best_before", text(result.best_before)},
-            {"best_after", text(result.best_after)},
+            {"reason", text_or_null(result.reason)},
+            {"time_before_ns", known_or_null(result.before_ns)},
+            {"time_after_ns", known_or_null(result.after_ns)},
+            {"best_before", text_or_null(result.best_before)},
+            {"best_after", text_or_null(result.best_after)},
             {"same_machine_code", result.identical},
             {"winner_changed", result.winner_changed},
-            {"old_best", text(result.old_best)},
-            {"old_best_ratio", known(result.old_best_ratio)},
+            {"old_best", text_or_null(result.old_best)},
+            {"old_best_ratio", known_or_null(result.old_best_ratio)},
             {"stale", result.stale}};
   json.update(judgement_json(result.judgement ? *result.judgement : Judgement{}));
   if (!result.judgement) json["ratio"] = nullptr;

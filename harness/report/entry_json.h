@@ -7,6 +7,13 @@
 
 namespace assay {
 
+/// JSON has no infinity, which stands for an interval that too few samples leave open.
+nlohmann::ordered_json finite_or_null(double value);
+/// A figure that is 0 where it is not known.
+nlohmann::ordered_json known_or_null(double value);
+/// A text that is empty where there is none.
+nlohmann::ordered_json text_or_null(const std::string& text);
+
 /// {"BLOCK_M": 128, "SCHEDULE": "row"}
 nlohmann::ordered_json config_json(const Config& config);
 nlohmann::ordered_json problem_json(const Problem& problem);

@@ -52,18 +52,16 @@ void add_change(Table& table, const ResultHistory& one, const HistoryChange& cha
                                   : fmt::format("{}", fmt::join(change.environment, "; "))});
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json point_json(const HistoryPoint& point, double level) {
   Json cycles(nullptr);
   if (point.cycles) cycles = std::exp(point.cycles->log_value) / 1e3;  // ns x MHz
   return {{"run", point.run},
           {"measured_at", point.result.finished_at},
-          {"time_ns", number(point.time_ns)},
-          {"time_low_ns", number(point.interval_ns.low)},
-          {"time_high_ns", number(point.interval_ns.high)},
+          {"time_ns", finite_or_null(point.time_ns)},
+          {"time_low_ns", finite_or_null(point.interval_ns.low)},
+          {"time_high_ns", finite_or_null(point.interval_ns.high)},
           {"cycles", cycles},
-          {"level", number(level)},
+          {"level", finite_or_null(level)},
           {"driver", point.result.toolchain.driver},
           {"nvrtc", point.result.toolchain.nvrtc},
           {"cublas", point.result.rank->identity.cublas},
@@ -75,9 +73,9 @@ Json change_json(const HistoryChange& change) {
   return {{"kind", to_text(step.kind)},
           {"last_before", step.last_before},
           {"first_after", step.first_after},
-          {"ratio", number(step.ratio.value)},
-          {"ratio_low", number(step.ratio.low)},
-          {"ratio_high", number(step.ratio.high)},
+          {"ratio", finite_or_null(step.ratio.value)},
+          {"ratio_low", finite_or_null(step.ratio.low)},
+          {"ratio_high", finite_or_null(step.ratio.high)},
           {"q", step.q},
           {"changed_beside", change.environment}};
 }

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kNumBins = 120;  // of a distribution: as many as its picture can show
 
 /// With five digits, which is more than any time is known to, and takes less of the page.
-Json number(double value) {
+Json five_digits(double value) {
   if (!std::isfinite(value)) return nullptr;
   return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr);
 }
@@ -31,8 +31,8 @@ Json number(double value) {
 Json interval_json(const Interval& interval) {
   if (interval.value <= 0) return nullptr;
   const bool open = interval.low <= 0 && interval.high <= 0;
-  return {number(interval.value), open ? Json(nullptr) : number(interval.low),
-          open ? Json(nullptr) : number(interval.high)};
+  return {five_digits(interval.value), open ? Json(nullptr) : five_digits(interval.low),
+          open ? Json(nullptr) : five_digits(interval.high)};
 }
 
 double quantile(const std::vector<double>& sorted, double share) {
@@ -75,11 +75,11 @@ Json entry_of_rank(const RankEntry& entry) {
   return {{"role", role},
           {"kernel", entry.kernel},
           {"config", entry.config},
-          {"time_ns", number(entry.median_ns)},
+          {"time_ns", five_digits(entry.median_ns)},
           {"ratio", interval_json(entry.ratio_to_best)},
           {"speedup", interval_json(entry.speedup_over_baseline)},
           {"cycles_ratio", interval_json(entry.cycles_ratio_to_best)},
-          {"energy_j", entry.energy_j > 0 ? number(entry.energy_j) : Json(nullptr)},
+          {"energy_j", entry.energy_j > 0 ? five_digits(entry.energy_j) : Json(nullptr)},
           {"rounds", entry.samples_ns.size()},
           {"eliminated", entry.eliminated},
           {"failure", entry.failure}};
@@ -110,14 +110,14 @@ Json rank_json(const RankRecord& rank) {
         {{"role", "duplicate"},
          {"kernel", rank.noise->kernel},
          {"config", rank.noise->config},
-         {"time_ns",
-          rank.noise->samples_ns.empty() ? Json(nullptr) : number(median(rank.noise->samples_ns))},
+         {"time_ns", rank.noise->samples_ns.empty() ? Json(nullptr)
+                                                    : five_digits(median(rank.noise->samples_ns))},
          {"ratio", interval_json(rank.noise->ratio)},
          {"rounds", rank.noise->samples_ns.size()},
          {"counts", bins.counts(rank.noise->samples_ns)}});
   }
   return {{"rounds", rank.rounds},          {"num_candidates", rank.identity.num_candidates},
-          {"cublas", rank.identity.cublas}, {"bin_low_ns", number(bins.low)},
+          {"cublas", rank.identity.cublas}, {"bin_low_ns", five_digits(bins.low)},
           {"bin_step_ns", bins.step},       {"entries", std::move(entries)}};
 }
 
@@ -170,7 +170,7 @@ Json change_json(const RunComparison* since, const TunedTable& table, const Prob
     }
     const bool known = result.judgement && result.judgement->ratios.time;
     return {{"fate", to_text(result.fate)},
-            {"ratio", known ? number(result.judgement->ratio.value) : Json(nullptr)},
+            {"ratio", known ? five_digits(result.judgement->ratio.value) : Json(nullptr)},
             {"change", change_text(result)},
             {"remarks", remarks_text(result)}};
   }
@@ -251,7 +251,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
       json["work"] =
           work ? Json{{"contract", work->contract}, {"flops", work->flops}, {"bytes", work->bytes}}
                : Json(nullptr);
-      json["roofline_ns"] = row.roofline_ns > 0 ? number(row.roofline_ns) : Json(nullptr);
+      json["roofline_ns"] = row.roofline_ns > 0 ? five_digits(row.roofline_ns) : Json(nullptr);
       const RankRecord* const rank = row.reranked ? rank_of(results, table, row) : nullptr;
       json["rank"] = rank != nullptr ? rank_json(*rank) : Json(nullptr);
       json["exports"] = exports_json(table, row);
@@ -299,8 +299,8 @@ std::string PageData::json(const std::vector<ResultHistory>& histories) const {
     if (!devices.contains(table.device.slug())) {
       Json device = device_json(table.device);
       const Roofs roofs = roofs_of_(table.device);
-      device["memory_bytes_per_s"] = number(roofs.memory_bytes_per_s);
-      device["l2_bytes_per_s"] = number(roofs.l2_bytes_per_s);
+      device["memory_bytes_per_s"] = five_digits(roofs.memory_bytes_per_s);
+      device["l2_bytes_per_s"] = five_digits(roofs.l2_bytes_per_s);
       devices[table.device.slug()] = std::move(device);
     }
     Json json{{"op", table.op},

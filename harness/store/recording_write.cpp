@@ -13,11 +13,11 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // JSON has no digits for these numbers. They do occur: an output full of NaN has a NaN for its
 // error, and a median of few samples has an infinite interval.
-Json real(double value) {
+OrderedJson real(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
@@ -25,79 +25,79 @@ Json real(double value) {
 
 // Milliseconds with the digits down to a tenth of a nanosecond; events resolve 32 ns on an H200.
 // The quotient is the double nearest to that decimal, so JSON prints no more digits.
-Json milliseconds(double ns) { return real(std::round(ns * 10) / 1e7); }
+OrderedJson milliseconds(double ns) { return real(std::round(ns * 10) / 1e7); }
 
 double to_microseconds(double ms) { return std::round(ms * 1e3) / 1e3; }
 
 // Errors of a check and ratios of a re-rank mean nothing beyond these digits.
-Json significant(double value) {
+OrderedJson significant(double value) {
   return real(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr));
 }
 
-Json runtimes(const std::vector<double>& samples_ns) {
-  Json list = Json::array();
+OrderedJson runtimes(const std::vector<double>& samples_ns) {
+  OrderedJson list = OrderedJson::array();
   for (const double ns : samples_ns) list.push_back(milliseconds(ns));
   return list;
 }
 
 // Whole megahertz: clocks move in steps of 15, and stamps of a short kernel are no finer.
-Json clocks(const std::vector<double>& clocks_mhz) {
-  Json list = Json::array();
+OrderedJson clocks(const std::vector<double>& clocks_mhz) {
+  OrderedJson list = OrderedJson::array();
   for (const double mhz : clocks_mhz) list.push_back(std::lround(mhz));
   return list;
 }
 
-Json ratio(const Interval& interval) {
-  return Json::array(
+OrderedJson ratio(const Interval& interval) {
+  return OrderedJson::array(
       {significant(interval.value), significant(interval.low), significant(interval.high)});
 }
 
 template <class Value>
-void put_unless_empty(Json& object, const char* key, const Value& value) {
+void put_unless_empty(OrderedJson& object, const char* key, const Value& value) {
   if (value != Value{}) object[key] = value;
 }
 
-Json to_json(const Value& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
+OrderedJson to_json(const Value& value) {
+  return std::visit([](const auto& held) { return OrderedJson(held); }, value);
 }
 
-Json to_json(const VerificationCheck& check) {
-  Json json = {{"name", check.name}, {"result", to_text(check.result)}};
+OrderedJson to_json(const VerificationCheck& check) {
+  OrderedJson json = {{"name", check.name}, {"result", to_text(check.result)}};
   put_unless_empty(json, "message", check.message);
   return json;
 }
 
-Json to_json(const Number& number) {
-  return std::visit([](auto value) { return Json(value); }, number);
+OrderedJson to_json(const Number& number) {
+  return std::visit([](auto value) { return OrderedJson(value); }, number);
 }
 
 template <class Pairs>
-Json object_of(const Pairs& pairs) {
-  Json object = Json::object();
+OrderedJson object_of(const Pairs& pairs) {
+  OrderedJson object = OrderedJson::object();
   for (const auto& [name, value] : pairs) object[name] = to_json(value);
   return object;
 }
 
-Json to_json(const KernelVersion& kernel) {
+OrderedJson to_json(const KernelVersion& kernel) {
   return {{"name", kernel.name},
           {"op", kernel.op},
           {"source_hash", kernel.source_hash},
           {"contract_hash", kernel.contract_hash}};
 }
 
-Json to_json(const Toolchain& toolchain) {
+OrderedJson to_json(const Toolchain& toolchain) {
   return {{"nvrtc", toolchain.nvrtc},
           {"arch", toolchain.arch},
           {"options", toolchain.options},
           {"driver", toolchain.driver}};
 }
 
-Json to_json(const Protocol& protocol) {
+OrderedJson to_json(const Protocol& protocol) {
   return {{"name", protocol.name}, {"precision_ratio", protocol.precision_ratio}};
 }
 
-Json to_json(const CompileReport& report) {
-  Json json = Json::object();
+OrderedJson to_json(const CompileReport& report) {
+  OrderedJson json = OrderedJson::object();
   put_unless_empty(json, "cached", report.cached);
   put_unless_empty(json, "registers", report.registers);
   put_unless_empty(json, "spill_bytes", report.spill_bytes);
@@ -107,22 +107,22 @@ Json to_json(const CompileReport& report) {
   return json;
 }
 
-Json to_json(const Validation& validation) {
-  Json json = {{"error", significant(validation.relative_error)},
-               {"limit", significant(validation.relative_limit)},
-               {"worst", significant(validation.worst_element_ratio)},
-               {"elements", validation.elements}};
+OrderedJson to_json(const Validation& validation) {
+  OrderedJson json = {{"error", significant(validation.relative_error)},
+                      {"limit", significant(validation.relative_limit)},
+                      {"worst", significant(validation.worst_element_ratio)},
+                      {"elements", validation.elements}};
   put_unless_empty(json, "reference", validation.reference);
   return json;
 }
 
-Json to_json(const RankIdentity& identity) {
-  Json json = {{"candidates", identity.candidates},
-               {"num_candidates", identity.num_candidates},
-               {"top", identity.top},
-               {"least_rounds", identity.least_rounds},
-               {"objective", to_text(identity.objective)},
-               {"baselines", identity.baselines}};
+OrderedJson to_json(const RankIdentity& identity) {
+  OrderedJson json = {{"candidates", identity.candidates},
+                      {"num_candidates", identity.num_candidates},
+                      {"top", identity.top},
+                      {"least_rounds", identity.least_rounds},
+                      {"objective", to_text(identity.objective)},
+                      {"baselines", identity.baselines}};
   put_unless_empty(json, "cublas", identity.cublas);
   if (identity.precision_ratio != RankIdentity{}.precision_ratio) {
     json["precision_ratio"] = identity.precision_ratio;
@@ -130,15 +130,16 @@ Json to_json(const RankIdentity& identity) {
   return json;
 }
 
-void put_roofline(Json& object, double roofline_ns) {
+void put_roofline(OrderedJson& object, double roofline_ns) {
   if (roofline_ns != 0) object["roofline"] = milliseconds(roofline_ns);
 }
 
 // What a line says about a time, apart from `times.runtimes`.
-void put_summary(Json& line, const Timing& timing) {
-  line["measurements"] =
-      Json::array({{{"name", "time"}, {"value", milliseconds(timing.median_ns)}, {"unit", "ms"}}});
-  line["interval"] = Json::array({milliseconds(timing.ci_low_ns), milliseconds(timing.ci_high_ns)});
+void put_summary(OrderedJson& line, const Timing& timing) {
+  line["measurements"] = OrderedJson::array(
+      {{{"name", "time"}, {"value", milliseconds(timing.median_ns)}, {"unit", "ms"}}});
+  line["interval"] =
+      OrderedJson::array({milliseconds(timing.ci_low_ns), milliseconds(timing.ci_high_ns)});
   line["stop"] = to_text(timing.stop);
   if (!timing.clocks_mhz.empty()) line["clocks_mhz"] = clocks(timing.clocks_mhz);
   if (const auto& state = timing.state) {
@@ -152,16 +153,17 @@ void put_summary(Json& line, const Timing& timing) {
 }
 
 // `kernel`, `toolchain` and `protocol` are the objects themselves, or the numbers of their lines.
-Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json protocol) {
+OrderedJson trial_line(const TrialRecord& trial, OrderedJson kernel, OrderedJson toolchain,
+                       OrderedJson protocol) {
   const Outcome& outcome = trial.outcome;
-  Json line;
+  OrderedJson line;
   line["timestamp"] = trial.finished_at;
   line["kernel"] = std::move(kernel);
   line["toolchain"] = std::move(toolchain);
   line["protocol"] = std::move(protocol);
   line["problem"] = object_of(trial.problem);
   line["configuration"] = object_of(trial.config);
-  Json times = Json::object();
+  OrderedJson times = OrderedJson::object();
   times["compilation_time"] = real(to_microseconds(trial.compile.compile_ms));
   if (outcome.timing) times["runtimes"] = runtimes(outcome.timing->samples_ns);
   line["times"] = std::move(times);
@@ -176,7 +178,8 @@ Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json prot
                                     {"unit", measurement.unit}});
   }
   if (outcome.validation) line["validation"] = to_json(*outcome.validation);
-  if (Json report = to_json(trial.compile); !report.empty()) line["compile"] = std::move(report);
+  if (OrderedJson report = to_json(trial.compile); !report.empty())
+    line["compile"] = std::move(report);
   if (outcome.prepared) {
     line["prepared"] = {{"time", milliseconds(outcome.prepared->time_ns)},
                         {"bytes", outcome.prepared->bytes}};
@@ -186,12 +189,12 @@ Json trial_line(const TrialRecord& trial, Json kernel, Json toolchain, Json prot
   return line;
 }
 
-Json rank_entry(const RankEntry& entry) {
-  Json json = {{"kernel", entry.kernel},
-               {"config", entry.config},
-               {"time", milliseconds(entry.median_ns)},
-               {"ratio_to_best", ratio(entry.ratio_to_best)},
-               {"speedup", ratio(entry.speedup_over_baseline)}};
+OrderedJson rank_entry(const RankEntry& entry) {
+  OrderedJson json = {{"kernel", entry.kernel},
+                      {"config", entry.config},
+                      {"time", milliseconds(entry.median_ns)},
+                      {"ratio_to_best", ratio(entry.ratio_to_best)},
+                      {"speedup", ratio(entry.speedup_over_baseline)}};
   put_unless_empty(json, "winner", entry.winner);
   put_unless_empty(json, "tied", entry.tied);
   put_unless_empty(json, "failure", entry.failure);
@@ -225,12 +228,12 @@ class Writer {
            {"l2_bytes", device.l2_bytes},
            {"memory_bytes", device.memory_bytes}}}});
     for (const TrialRecord& trial : recording.trials) {
-      const Json kernel = number("define_kernel", trial.kernel, kernels_);
-      const Json toolchain = number("define_toolchain", trial.toolchain, toolchains_);
-      const Json protocol = number("define_protocol", trial.protocol, protocols_);
-      Json line = trial_line(trial, kernel, toolchain, protocol);
+      const OrderedJson kernel = number("define_kernel", trial.kernel, kernels_);
+      const OrderedJson toolchain = number("define_toolchain", trial.toolchain, toolchains_);
+      const OrderedJson protocol = number("define_protocol", trial.protocol, protocols_);
+      OrderedJson line = trial_line(trial, kernel, toolchain, protocol);
       if (const auto& verification = trial.verification) {
-        Json checks = Json::array();
+        OrderedJson checks = OrderedJson::array();
         for (const VerificationCheck& check : verification->checks)
           checks.push_back(to_json(check));
         line["verification"] = {
@@ -247,23 +250,23 @@ class Writer {
   const std::string& text() const { return text_; }
 
  private:
-  void add(const Json& line) {
+  void add(const OrderedJson& line) {
     // A compile log may hold any bytes; JSON is UTF-8.
-    text_ += line.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text_ += line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
     text_ += '\n';
   }
 
   void add(const BaselineRecord& baseline) {
-    const Json toolchain = number("define_toolchain", baseline.toolchain, toolchains_);
-    const Json protocol = number("define_protocol", baseline.protocol, protocols_);
-    Json line = {{"timestamp", baseline.finished_at},
-                 {"baseline", baseline.name},
-                 {"op", baseline.op},
-                 {"toolchain", toolchain},
-                 {"protocol", protocol},
-                 {"problem", object_of(baseline.problem)},
-                 {"detail", baseline.detail},
-                 {"times", {{"runtimes", runtimes(baseline.timing.samples_ns)}}}};
+    const OrderedJson toolchain = number("define_toolchain", baseline.toolchain, toolchains_);
+    const OrderedJson protocol = number("define_protocol", baseline.protocol, protocols_);
+    OrderedJson line = {{"timestamp", baseline.finished_at},
+                        {"baseline", baseline.name},
+                        {"op", baseline.op},
+                        {"toolchain", toolchain},
+                        {"protocol", protocol},
+                        {"problem", object_of(baseline.problem)},
+                        {"detail", baseline.detail},
+                        {"times", {{"runtimes", runtimes(baseline.timing.samples_ns)}}}};
     put_unless_empty(line, "cublas", baseline.cublas);
     put_unless_empty(line, "contract_hash", baseline.contract_hash);
     put_summary(line, baseline.timing);
@@ -271,17 +274,17 @@ class Writer {
   }
 
   void add(const RankRecord& rank) {
-    const Json protocol = number("define_protocol", rank.protocol, protocols_);
-    Json entries = Json::array();
+    const OrderedJson protocol = number("define_protocol", rank.protocol, protocols_);
+    OrderedJson entries = OrderedJson::array();
     for (const RankEntry& entry : rank.entries) entries.push_back(rank_entry(entry));
-    Json line = {{"timestamp", rank.finished_at}, {"op", rank.op},
-                 {"protocol", protocol},          {"problem", object_of(rank.problem)},
-                 {"rounds", rank.rounds},         {"rank", std::move(entries)}};
+    OrderedJson line = {{"timestamp", rank.finished_at}, {"op", rank.op},
+                        {"protocol", protocol},          {"problem", object_of(rank.problem)},
+                        {"rounds", rank.rounds},         {"rank", std::move(entries)}};
     if (rank.objective != Objective::time) line["objective"] = to_text(rank.objective);
     if (!rank.identity.candidates.empty()) {
       line["identity"] = to_json(rank.identity);
       line["toolchain"] = number("define_toolchain", rank.toolchain, toolchains_);
-      Json kernels = Json::array();
+      OrderedJson kernels = OrderedJson::array();
       for (const KernelVersion& kernel : rank.kernels) {
         kernels.push_back(number("define_kernel", kernel, kernels_));
       }
@@ -301,7 +304,7 @@ class Writer {
     const auto found = std::find(known.begin(), known.end(), thing);
     const auto index = static_cast<std::size_t>(found - known.begin());
     if (found == known.end()) {
-      add(Json::object({{define, to_json(thing)}}));
+      add(OrderedJson::object({{define, to_json(thing)}}));
       known.push_back(thing);
     }
     return index;
@@ -317,7 +320,7 @@ class Writer {
 
 std::string recording_line(const TrialRecord& trial) {
   return trial_line(trial, to_json(trial.kernel), to_json(trial.toolchain), to_json(trial.protocol))
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+      .dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 void write_recording(const Recording& recording, const std::filesystem::path& path) {

@@ -25,6 +25,11 @@ class Failure : public std::exception {
   Outcome outcome_;
 };
 
+/// A launch that cannot be made as it is described.
+inline Failure refused(std::string message) {
+  return {Status::runtime, "launch", std::move(message)};
+}
+
 /// The outcome `runtime` of a driver's error, with the kind that the error belongs to: launch,
 /// illegal_address, trap, out_of_memory or sticky.
 Outcome runtime_outcome(const CudaError& error);

@@ -13,8 +13,6 @@
 namespace assay {
 namespace {
 
-Failure refused(const std::string& message) { return {Status::runtime, "launch", message}; }
-
 /// What the contract gives for `name`, or else what the generator's row has for it.
 double argument(const BufferPlan& plan, const GeneratorRow& row, const std::string& name) {
   if (const auto given = plan.arguments.find(name); given != plan.arguments.end()) {

@@ -17,8 +17,6 @@ namespace {
 constexpr std::size_t kMostNames = 4;
 constexpr std::size_t kMostPaddingBytes = 256;
 
-Failure refused(const std::string& message) { return {Status::runtime, "launch", message}; }
-
 template <typename T>
 T cast(const ScalarPlan& scalar) {
   return std::visit([](auto value) { return static_cast<T>(value); }, scalar.value);
