@@ -31,6 +31,12 @@ struct Scope {
   std::vector<const Block*> blocks;
   bool is_loop = false;
 
+  static Scope all(const Function& function) {
+    Scope scope;
+    for (const Block& block : function.blocks) scope.blocks.push_back(&block);
+    return scope;
+  }
+
   explicit Scope(const Function& function) {
     if (const Loop* loop = main_loop(function)) {
       is_loop = true;
@@ -38,10 +44,13 @@ struct Scope {
         blocks.push_back(&function.blocks[static_cast<std::size_t>(block)]);
       }
     } else {
-      for (const Block& block : function.blocks) blocks.push_back(&block);
+      *this = all(function);
     }
   }
   std::string_view where() const { return is_loop ? "a turn of the main loop" : "in the kernel"; }
+
+ private:
+  Scope() = default;
 };
 
 template <typename Visit>
@@ -104,9 +113,16 @@ void find_products(const Function& function, const Scope& scope,
   }
 }
 
+int count_bulk_copies(const Scope& scope) {
+  return count_of(scope, {"cp.async.bulk.tensor", "cp.async.bulk.shared", "UTMALDG", "UBLKCP"});
+}
+
 void find_copies(const Function& function, const Scope& scope, std::vector<CodeFinding>& findings) {
-  if (const int copies = count_of(scope, {"cp.async.bulk", "UTMALDG", "UBLKCP"}); copies > 0) {
+  if (const int copies = count_bulk_copies(scope); copies > 0) {
     findings.push_back({"copies", fmt::format("{} TMA copies {}", copies, scope.where())});
+  } else if (const int others = count_bulk_copies(Scope::all(function)); others > 0) {
+    // Some warps copy, and others compute, each in a loop of their own.
+    findings.push_back({"copies", fmt::format("{} TMA copies outside the main loop", others)});
   }
   const int small = count_of(scope, {"cp.async.ca", "cp.async.cg", "LDGSTS"});
   if (small == 0) return;
@@ -116,6 +132,30 @@ void find_copies(const Function& function, const Scope& scope, std::vector<CodeF
     text += fmt::format("; waits until the groups in flight are at most {}", *wait);
   }
   findings.push_back({"copies", text});
+}
+
+/// In all of the function: what is counted in a loop is often added up behind it.
+void find_atomics(const Function& function, std::vector<CodeFinding>& findings) {
+  int shared = 0, global = 0;
+  SourceLine first;
+  for (const Block& block : function.blocks) {
+    for (const Instruction& instruction : block.instructions) {
+      const std::string_view name = dotted(instruction.opcode).front();
+      const bool is_ptx = name == "atom" || name == "red";
+      const bool is_shared =
+          name == "ATOMS" || name == "REDS" || (is_ptx && instruction.kind == Kind::shared);
+      const bool is_global = (is_ptx && !is_shared) || name == "ATOM" || name == "ATOMG" ||
+                             name == "RED" || name == "REDG";
+      if (!is_shared && !is_global) continue;
+      if (shared + global == 0) first = instruction.source;
+      (is_shared ? shared : global) += 1;
+    }
+  }
+  if (shared + global == 0) return;
+  std::string text;
+  if (global > 0) text = fmt::format("{} on global memory", global);
+  if (shared > 0) text += fmt::format("{}{} on shared memory", global > 0 ? ", " : "", shared);
+  findings.push_back({"atomics", text, first});
 }
 
 void find_predicated(const Scope& scope, std::vector<CodeFinding>& findings) {
@@ -283,6 +323,7 @@ std::vector<CodeFinding> find_motifs(const Function& function, InstructionSet se
     find_dependent_loads(function, registers, findings);
     find_conversions(function, registers, findings);
   }
+  find_atomics(function, findings);
   find_predicated(scope, findings);
   find_local(function, findings);
   return findings;

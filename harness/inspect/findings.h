@@ -17,7 +17,8 @@ struct CodeFinding {
 
 /// What the code of `function` shows: how products are fed, how deep copies are under way, loads
 /// that wait for loads, addresses whose stride wastes bandwidth, conversions back and forth,
-/// accesses under a predicate, and spills. Each is a fact of the code; what it costs is not known.
+/// atomics, accesses under a predicate, and spills. Each is a fact of the code; what it costs is
+/// not known.
 std::vector<CodeFinding> find_motifs(const Function& function, InstructionSet set);
 
 }  // namespace assay

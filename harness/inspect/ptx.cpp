@@ -318,7 +318,9 @@ class PtxReader {
         continue;
       }
       skip_blanks();
-      if (!label.empty() && peek() == ':') {
+      // A qualifier such as .shared::cluster is no label.
+      if (!label.empty() && peek() == ':' &&
+          !std::string_view(text_).substr(at_).starts_with("::")) {
         ++at_;
         skip_blanks();
         if (peek() == '.' && std::string_view(text_).substr(at_).starts_with(".branchtargets")) {

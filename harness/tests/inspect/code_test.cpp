@@ -55,6 +55,19 @@ $L_inner:
 $L_end:
 	ret;)";
 
+TEST(Ptx, KeepsQualifiersWithTwoColons) {
+  // A statement that begins with one was once read as a label and an instruction without a name.
+  const Function function = ptx_function(R"(
+	cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];
+$L_next:
+	ret;)");
+  ASSERT_THAT(function.blocks, SizeIs(2));
+  ASSERT_THAT(function.blocks[0].instructions, SizeIs(1));
+  EXPECT_EQ(function.blocks[0].instructions[0].opcode,
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes");
+  EXPECT_EQ(count(function, Kind::copy), 1);
+}
+
 TEST(Ptx, HasBlocksLoopsAndLines) {
   const Code code = read_ptx(kernel_of(kNested), "k.ptx");
   EXPECT_EQ(code.target, "sm_90a");
@@ -336,6 +349,35 @@ TEST(Occupancy, IsWhatTheTightestLimitAllows) {
   check(32, 24, 0, 32, "blocks");
   check(512, 255, 0, 0, "registers");  // it cannot be launched
   EXPECT_FALSE(occupancy_of(35, 256, 32, 0));
+}
+
+TEST(Motifs, CountsAtomicsInAllOfTheFunction) {
+  const auto findings = find_motifs(ptx_function(R"(
+	atom.shared.add.u32 %r1, [%rd1], 1;
+$L_loop:
+	red.global.add.f32 [%rd2], %f1;
+	setp.lt.s32 %p1, %r1, 100;
+	@%p1 bra $L_loop;
+	ret;)"),
+                                    InstructionSet::ptx);
+  EXPECT_THAT(findings,
+              ::testing::Contains(::testing::AllOf(
+                  ::testing::Field(&CodeFinding::name, "atomics"),
+                  ::testing::Field(&CodeFinding::text, "1 on global memory, 1 on shared memory"))));
+}
+
+TEST(Motifs, FindsTheCopiesOfWarpsThatDoNothingElse) {
+  const auto findings = find_motifs(ptx_function(R"(
+$L_copy:
+	cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];
+	@%p1 bra $L_copy;
+$L_loop:
+	fma.rn.f32 %f1, %f1, %f2, %f3;
+	@%p2 bra $L_loop;
+	ret;)"),
+                                    InstructionSet::ptx);
+  EXPECT_THAT(findings, ::testing::Contains(::testing::Field(
+                            &CodeFinding::text, "1 TMA copies outside the main loop")));
 }
 
 }  // namespace
