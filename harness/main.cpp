@@ -67,6 +67,7 @@ int run(int argc, char** argv) {
   assay::add_verify(program);
   assay::add_show(program);
   assay::add_inspect(program);
+  assay::add_explain(program);
   assay::add_profile(program);
   assay::add_compare(program);
   assay::add_gate(program);

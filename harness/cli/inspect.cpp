@@ -1,14 +1,9 @@
 // `assay inspect`: what the compiler made of a kernel, and what tells two codes apart.
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <chrono>
 #include <filesystem>
-#include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,29 +13,21 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/interrupt.h"
 #include "base/terminal.h"
-#include "base/tool.h"
 #include "cli/include_path.h"
-#include "cli/results.h"
+#include "cli/known_code.h"
 #include "cli/verbs.h"
-#include "compile/nvrtc_compiler.h"
-#include "compile/source_tree.h"
 #include "compile_job.h"
 #include "kernel_version.h"
 #include "report/entry_json.h"
 #include "report/inspect_view.h"
 #include "report/table.h"
 #include "space/plan.h"
-#include "spec/twins.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Of nvdisasm, on the largest code in seconds.
-constexpr double kDisassemblyTimeoutS = 120;
 
 struct Options {
   std::string target;
@@ -61,86 +48,6 @@ struct Subject {
   Config config;
 };
 
-std::string disassemble(const fs::path& cubin) {
-  const fs::path nvdisasm = find_tool("nvdisasm");
-  if (nvdisasm.empty()) {
-    throw Error(
-        "there is no nvdisasm in the CUDA toolkit or in PATH, which machine code needs; install "
-        "it, set CUDA_HOME, or look at the PTX instead, without --sass");
-  }
-  ToolRun run = run_tool(nvdisasm, {"--print-code", "--print-line-info", cubin.string()},
-                         kDisassemblyTimeoutS, kMaxRecordingBytes);
-  if (!run.succeeded()) {
-    throw Error(fmt::format("nvdisasm cannot read {}: {}", cubin.string(),
-                            run.end ? run.end->text + ": " + run.last_line() : "no answer"));
-  }
-  return std::move(run.output);
-}
-
-/// A file that is there as long as this object.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string_view content)
-      : path_(fs::temp_directory_path() / fmt::format("assay-{}.cubin", ::getpid())) {
-    write_file_atomic(path_, content);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-Inspected inspect_job(CompileJob job, std::string title, bool sass) {
-  job.for_reading = true;
-  NvrtcCompiler compiler({cache_directory(), 1, 60, false});
-  std::future<CompileResult> future = compiler.submit(std::move(job));
-  while (future.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
-    check_interrupt();
-  }
-  CompileResult result = future.get();
-  if (!result.ok) throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
-  if (!sass) return {title, read_ptx(result.ptx, title), result.report};
-  const TemporaryFile file(result.cubin);
-  std::string text = disassemble(file.path());
-  const std::string prefix = SourceTree::kPrefix;
-  for (std::size_t at; (at = text.find(prefix)) != std::string::npos;) {
-    text.erase(at, prefix.size());
-  }
-  return {title, read_sass(text, title), result.report};
-}
-
-/// The values of all parameters. Throws UsageError, which names what is missing or not allowed.
-Config complete(const KernelSpec& kernel, const Config& given) {
-  Config config;
-  for (const ParamSpec& param : kernel.params) {
-    const auto value = std::find_if(given.begin(), given.end(),
-                                    [&](const auto& entry) { return entry.first == param.name; });
-    if (value != given.end()) {
-      config.push_back(*value);
-    } else if (param.values.size() == 1) {
-      config.emplace_back(param.name, param.values.front());
-    } else {
-      throw UsageError(
-          fmt::format("{}: the configuration lacks {}; a trial's number names one, "
-                      "too: assay show --times",
-                      kernel.name, param.name));
-    }
-  }
-  for (const auto& [name, value] : given) {
-    const bool is_known =
-        std::any_of(kernel.params.begin(), kernel.params.end(),
-                    [&, &of = name](const ParamSpec& param) { return param.name == of; });
-    if (!is_known) throw UsageError(fmt::format("{} has no parameter {}", kernel.name, name));
-  }
-  return config;
-}
-
 /// The registers are the most of any kernel of the source, so that of several kernels one may do
 /// better than is said.
 std::vector<LaunchOccupancy> launches_of(const KernelSpec& kernel, const Problem& problem,
@@ -159,25 +66,21 @@ std::vector<LaunchOccupancy> launches_of(const KernelSpec& kernel, const Problem
 /// Without a problem the launches are those of the contract's smoke problem.
 Subject inspect_config(const Options& options, const std::string& name, const Config& given,
                        const std::string& arch, const TrialRow* trial) {
-  const std::optional<KernelSpec> kernel = find_kernel(options.kernels, name);
-  if (!kernel) {
-    throw UsageError(fmt::format("there is no kernel {} in {}; name its folder with --kernels",
-                                 name, options.kernels));
-  }
+  const KernelSpec kernel = known_kernel(options.kernels, name);
   const std::vector<fs::path> folders = include_path(options.kernels, options.include);
   // A contract says what is compiled, too: macros, options.
-  if (trial != nullptr && version_of(*kernel, folders) != trial->record.kernel) {
+  if (trial != nullptr && version_of(kernel, folders) != trial->record.kernel) {
     print_err("{} has changed since this trial; what is shown is the code as it is now\n", name);
   }
-  const Config config = complete(*kernel, given);
+  const Config config = complete(kernel, given);
   const DeviceInfo info = nominal_device(arch);
-  Subject subject{inspect_job(compile_job(*kernel, config, info, arch, folders),
-                              fmt::format("{} {}", name, to_text(config)), options.sass),
+  Subject subject{read_compiled(compile_job(kernel, config, info, arch, folders),
+                                fmt::format("{} {}", name, to_text(config)), options.sass),
                   name, config};
-  const Problem& problem = trial != nullptr ? trial->record.problem : kernel->smoke;
+  const Problem& problem = trial != nullptr ? trial->record.problem : kernel.smoke;
   try {
     subject.inspected.launches =
-        launches_of(*kernel, problem, config, info, *subject.inspected.report);
+        launches_of(kernel, problem, config, info, *subject.inspected.report);
   } catch (const PlanError& error) {
     print_err("how it fills an SM is not known: {}\n", error.what());
   }
@@ -185,24 +88,16 @@ Subject inspect_config(const Options& options, const std::string& name, const Co
 }
 
 Subject inspect_trial(const Options& options, std::int64_t id) {
-  ResultOptions results;
-  results.db = options.db;
-  if (options.db.empty()) results.db.reset();
-  const Store store = open_results(results);
-  const std::optional<TrialRow> row = store.trial(id);
-  if (!row) {
-    throw UsageError(fmt::format("no trial {} in {}; assay show --times and --failures list ids",
-                                 id, store.path().string()));
-  }
-  return inspect_config(options, row->record.kernel.name, row->record.config,
-                        row->record.toolchain.arch, &*row);
+  const TrialRow row = known_trial(options.db, id);
+  return inspect_config(options, row.record.kernel.name, row.record.config,
+                        row.record.toolchain.arch, &row);
 }
 
 Subject inspect_file(const Options& options, const fs::path& path) {
   const std::string extension = path.extension().string(), title = path.string();
   if (extension == ".cu") {
-    return {inspect_job({path, include_path(options.kernels, options.include), {}, options.arch},
-                        title, options.sass),
+    return {read_compiled({path, include_path(options.kernels, options.include), {}, options.arch},
+                          title, options.sass),
             {},
             {}};
   }
@@ -216,20 +111,13 @@ Subject inspect_file(const Options& options, const fs::path& path) {
 
 Subject inspect_one(const Options& options, const std::string& target) {
   constexpr std::array<std::string_view, 4> kExtensions{".cu", ".ptx", ".cubin", ".sass"};
-  if (!target.empty() &&
-      std::all_of(target.begin(), target.end(),
-                  [](unsigned char c) { return std::isdigit(c) != 0; }) &&
-      target.size() < 19) {
-    return inspect_trial(options, std::stoll(target));
-  }
+  if (const auto id = trial_number(target)) return inspect_trial(options, *id);
   const std::string extension = fs::path(target).extension().string();
   if (std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end()) {
     return inspect_file(options, target);
   }
-  const std::size_t colon = target.find(':');
-  if (colon != std::string::npos && colon > 0) {
-    return inspect_config(options, target.substr(0, colon), parse_config(target.substr(colon + 1)),
-                          options.arch, nullptr);
+  if (const auto named = named_config(target)) {
+    return inspect_config(options, named->kernel, named->config, options.arch, nullptr);
   }
   throw UsageError(fmt::format(
       "expected a trial's number, a configuration such as sgemm:TILE=8,..., or a file that ends in "

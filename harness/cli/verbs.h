@@ -13,6 +13,7 @@ void add_best(Command program);
 void add_verify(Command program);
 void add_show(Command program);
 void add_inspect(Command program);
+void add_explain(Command program);
 void add_profile(Command program);
 void add_compare(Command program);
 void add_gate(Command program);

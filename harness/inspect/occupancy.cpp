@@ -28,13 +28,23 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+const Limits* limits_of(int cc) {
+  const Limits* limits = std::find_if(std::begin(kLimits), std::end(kLimits),
+                                      [&](const Limits& of) { return of.cc == cc; });
+  return limits == std::end(kLimits) ? nullptr : limits;
+}
+
 }  // namespace
+
+std::optional<std::int64_t> sm_threads(int cc) {
+  const Limits* limits = limits_of(cc);
+  return limits == nullptr ? std::nullopt : std::optional(limits->threads);
+}
 
 std::optional<Occupancy> occupancy_of(int cc, std::int64_t threads, int registers,
                                       std::int64_t smem_bytes) {
-  const Limits* limits = std::find_if(std::begin(kLimits), std::end(kLimits),
-                                      [&](const Limits& of) { return of.cc == cc; });
-  if (limits == std::end(kLimits) || threads <= 0 || registers <= 0) return std::nullopt;
+  const Limits* limits = limits_of(cc);
+  if (limits == nullptr || threads <= 0 || registers <= 0) return std::nullopt;
   const std::int64_t warps = (threads + 31) / 32;
   const std::int64_t warps_of_part =
       kRegistersOfPart / round_up(std::int64_t{32} * registers, kRegisterUnit);

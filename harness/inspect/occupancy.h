@@ -18,4 +18,7 @@ struct Occupancy {
 std::optional<Occupancy> occupancy_of(int cc, std::int64_t threads, int registers,
                                       std::int64_t smem_bytes);
 
+/// How many threads an SM can hold. Nothing for such a cc.
+std::optional<std::int64_t> sm_threads(int cc);
+
 }  // namespace assay

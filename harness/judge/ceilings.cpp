@@ -201,12 +201,18 @@ Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKe
   return ceilings;
 }
 
-double roofline_ns(const Plan& plan, const Ceilings& ceilings, Preparation preparation) {
+LeastTimes least_times(const Plan& plan, const Ceilings& ceilings, Preparation preparation) {
   const auto least_ns = [](std::int64_t amount, double rate) {
     return rate > 0 ? static_cast<double>(amount) / rate * 1e9 : 0;
   };
-  return std::max(least_ns(plan.flops, usual_flops_per_s(plan, ceilings)),
-                  least_ns(plan.bytes, bytes_per_s_of(ceilings, preparation)));
+  return {least_ns(plan.flops, usual_flops_per_s(plan, ceilings)),
+          least_ns(plan.bytes, bytes_per_s_of(ceilings, preparation)),
+          least_launches_ns(plan, ceilings, preparation)};
+}
+
+double roofline_ns(const Plan& plan, const Ceilings& ceilings, Preparation preparation) {
+  const LeastTimes least = least_times(plan, ceilings, preparation);
+  return std::max(least.operations_ns, least.memory_ns);
 }
 
 std::optional<std::string> implausible(const Plan& plan, double time_ns, const Ceilings& ceilings,

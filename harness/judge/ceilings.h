@@ -14,6 +14,14 @@ namespace assay {
 Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKernels& support,
                           OperationEngine& engine, Timer& timer, std::size_t l2_bytes);
 
+/// The least times that the ceilings allow for parts of `plan`; 0 where no ceiling is known.
+struct LeastTimes {
+  double operations_ns = 0;
+  double memory_ns = 0;    // of its bytes, from L2 under the protocol `hot`
+  double launches_ns = 0;  // of as many launches that do nothing
+};
+LeastTimes least_times(const Plan& plan, const Ceilings& ceilings, Preparation preparation);
+
 /// The least time that the ceilings allow for `plan`: the time of its operations or of its bytes,
 /// whichever is longer. 0 when no ceiling is known. Short work at boost clock can be faster,
 /// because a ceiling is what large work sustains.

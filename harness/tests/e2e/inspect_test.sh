@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `assay inspect` says of code: PTX that NVRTC makes, and SASS from a stand-in for nvdisasm.
+# What `assay inspect` and `assay explain` say of code: PTX that NVRTC makes, and SASS from a stand-in for nvdisasm.
 # Arguments: the program, the tree.
 set -uo pipefail
 
@@ -59,6 +59,55 @@ cp -r "$tree/kernels/examples" changed
 sed -i 's/^arch: .*/&\ncompile: {define: {UNUSED: 1}}/' changed/*.yaml
 "$assay" inspect 1 --db runs.jsonl --kernels changed >output 2>error
 grep -q 'has changed since this trial' error || fail 'a contract that changed is not named'
+
+# `assay explain`, of which harness/tests/report/explain_test.cpp tests the sentences.
+explain() {
+  "$assay" explain "$@" --kernels "$tree/kernels/examples" >output 2>error
+}
+trial_of() { # KERNEL PROBLEM: the fastest
+  "$assay" show --times --limit 1 --json --db runs.jsonl --kernel "$1" --problem "$2" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["trials"][0]["id"])'
+}
+id=$(trial_of histogram N=4194304)
+explain "$id" --db runs.jsonl || fail "explain a trial: exit $?"
+has '^BLOCK=[0-9]* ITEMS=' 'the configuration'
+has '^not known: 11 % of what this GPU reads; ' 'a roofline whose ceilings are not here'
+has 'atomics .* on global memory, .* on shared memory' 'what the code shows'
+has 'do nothing  *assay doctor' 'what says how long a launch takes'
+has 'warps wait for  *assay sweep on such a GPU, and assay profile there' 'what counts'
+# With the ceilings of its GPU the launch is a part of the time.
+mkdir -p cache/assay/ceilings
+head -1 runs.jsonl | python3 -c '
+import json, sys
+device = json.load(sys.stdin)["device"]
+names = "copy_bytes read_bytes l2_bytes bf16_flops tf32_flops f32_flops f64_flops i8_flops".split()
+ceilings = {name + "_per_s": 4.5e12 for name in names}
+ceilings |= {"launch_ns": 6000, "next_launch_ns": 900, "clock_mhz": 1980}
+path = "cache/assay/ceilings/{uuid}-{driver}.json".format(**device)
+json.dump({"ceilings": ceilings}, open(path, "w"))'
+explain "$id" --db runs.jsonl || fail "explain with ceilings: exit $?"
+has '^launch-bound: 7[01] % is the time of a launch that does nothing' 'the launch'
+explain "$id" --db runs.jsonl --json || fail "explain as JSON: exit $?"
+python3 -c 'import json; assert json.load(open("output"))["main"] == "launches"' || fail 'the JSON'
+other=$(trial_of histogram N=1048576)
+explain "$id" "$other" --db runs.jsonl --json || fail "explain two as JSON: exit $?"
+python3 - <<'PYTHON' || fail 'the JSON of two'
+import json
+document = json.load(open('output'))
+assert document['headline'].startswith('they are of different questions'), document
+assert any(row['name'] == 'ITEMS' for row in document['figures']), document
+PYTHON
+explain 1 2 --db runs.jsonl || fail "explain two: exit $?"
+has '^first:  trial 1: ' 'the first'
+has 'figures that differ' 'what differs'
+"$assay" explain 1 --db runs.jsonl --kernels changed >output 2>error || fail "a kernel that changed"
+has 'has changed since; sweep it again' 'that its code is not that of the trial'
+"$assay" explain $large --kernels "$tree/kernels" >output 2>error || fail "explain a configuration"
+has '^not timed; possible reasons: too few blocks' 'what its launch shows'
+explain 999999 --db runs.jsonl
+[ $? -eq 2 ] || fail 'a trial that is not there'
+explain sgemm.cu
+[ $? -eq 2 ] || fail 'a file has no time'
 
 # Files: a source, its PTX, and machine code as a disassembler prints it.
 cat >twice.cu <<'CU'

@@ -1,0 +1,146 @@
+#include "cli/known_code.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <future>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/limits.h"
+#include "base/tool.h"
+#include "cli/results.h"
+#include "compile/nvrtc_compiler.h"
+#include "compile/source_tree.h"
+#include "spec/twins.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of nvdisasm, on the largest code in seconds.
+constexpr double kDisassemblyTimeoutS = 120;
+
+/// A file that is there as long as this object.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view content)
+      : path_(fs::temp_directory_path() / fmt::format("assay-{}.cubin", ::getpid())) {
+    write_file_atomic(path_, content);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> trial_number(const std::string& target) {
+  if (target.empty() || target.size() >= 19 ||
+      !std::all_of(target.begin(), target.end(),
+                   [](unsigned char c) { return std::isdigit(c) != 0; })) {
+    return std::nullopt;
+  }
+  return std::stoll(target);
+}
+
+std::optional<NamedConfig> named_config(const std::string& target) {
+  const std::size_t colon = target.find(':');
+  if (colon == std::string::npos || colon == 0) return std::nullopt;
+  return NamedConfig{target.substr(0, colon), parse_config(target.substr(colon + 1))};
+}
+
+TrialRow known_trial(const std::string& db, std::int64_t id) {
+  ResultOptions results;
+  if (!db.empty()) results.db = db;
+  const Store store = open_results(results);
+  std::optional<TrialRow> row = store.trial(id);
+  if (!row) {
+    throw UsageError(fmt::format("no trial {} in {}; assay show --times and --failures list ids",
+                                 id, store.path().string()));
+  }
+  return std::move(*row);
+}
+
+KernelSpec known_kernel(const std::string& folder, const std::string& name) {
+  std::optional<KernelSpec> kernel = find_kernel(folder, name);
+  if (!kernel) {
+    throw UsageError(
+        fmt::format("there is no kernel {} in {}; name its folder with --kernels", name, folder));
+  }
+  return std::move(*kernel);
+}
+
+Config complete(const KernelSpec& kernel, const Config& given) {
+  Config config;
+  for (const ParamSpec& param : kernel.params) {
+    const auto value = std::find_if(given.begin(), given.end(),
+                                    [&](const auto& entry) { return entry.first == param.name; });
+    if (value != given.end()) {
+      config.push_back(*value);
+    } else if (param.values.size() == 1) {
+      config.emplace_back(param.name, param.values.front());
+    } else {
+      throw UsageError(
+          fmt::format("{}: the configuration lacks {}; a trial's number names one, "
+                      "too: assay show --times",
+                      kernel.name, param.name));
+    }
+  }
+  for (const auto& [name, value] : given) {
+    const bool is_known =
+        std::any_of(kernel.params.begin(), kernel.params.end(),
+                    [&, &of = name](const ParamSpec& param) { return param.name == of; });
+    if (!is_known) throw UsageError(fmt::format("{} has no parameter {}", kernel.name, name));
+  }
+  return config;
+}
+
+std::string disassemble(const fs::path& cubin) {
+  const fs::path nvdisasm = find_tool("nvdisasm");
+  if (nvdisasm.empty()) {
+    throw Error(
+        "there is no nvdisasm in the CUDA toolkit or in PATH, which machine code needs; install "
+        "it, set CUDA_HOME, or look at the PTX instead, without --sass");
+  }
+  ToolRun run = run_tool(nvdisasm, {"--print-code", "--print-line-info", cubin.string()},
+                         kDisassemblyTimeoutS, kMaxRecordingBytes);
+  if (!run.succeeded()) {
+    throw Error(fmt::format("nvdisasm cannot read {}: {}", cubin.string(),
+                            run.end ? run.end->text + ": " + run.last_line() : "no answer"));
+  }
+  return std::move(run.output);
+}
+
+Inspected read_compiled(CompileJob job, std::string title, bool sass) {
+  job.for_reading = true;
+  NvrtcCompiler compiler({cache_directory(), 1, 60, false});
+  std::future<CompileResult> future = compiler.submit(std::move(job));
+  while (future.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+    check_interrupt();
+  }
+  CompileResult result = future.get();
+  if (!result.ok) throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
+  if (!sass) return {title, read_ptx(result.ptx, title), result.report};
+  const TemporaryFile file(result.cubin);
+  std::string text = disassemble(file.path());
+  const std::string prefix = SourceTree::kPrefix;
+  for (std::size_t at; (at = text.find(prefix)) != std::string::npos;) {
+    text.erase(at, prefix.size());
+  }
+  return {title, read_sass(text, title), result.report};
+}
+
+}  // namespace assay

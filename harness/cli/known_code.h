@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/compiler.h"
+#include "report/inspect_view.h"
+#include "spec/kernel_spec.h"
+#include "store/store.h"
+
+// What inspect and explain share: what an argument names, and the code behind it.
+
+namespace assay {
+
+/// "12"; nothing for anything but a number.
+std::optional<std::int64_t> trial_number(const std::string& target);
+
+struct NamedConfig {
+  std::string kernel;
+  Config config;
+};
+
+/// "sgemm:TILE=8,BLOCK_K=8"; nothing without a colon. Throws UsageError for what no configuration
+/// can be.
+std::optional<NamedConfig> named_config(const std::string& target);
+
+/// A trial of the database, by default results/assay.db where `db` is empty. Throws UsageError if
+/// there is none.
+TrialRow known_trial(const std::string& db, std::int64_t id);
+
+/// Throws UsageError if there is none of the name in the folder.
+KernelSpec known_kernel(const std::string& folder, const std::string& name);
+
+/// The values of all parameters. Throws UsageError, which names what is missing or not allowed.
+Config complete(const KernelSpec& kernel, const Config& given);
+
+/// What nvdisasm prints. Throws Error where the toolkit lacks it, or it cannot read the file.
+std::string disassemble(const std::filesystem::path& cubin);
+
+/// Compiles for reading: the PTX, or with `sass` the machine code. Throws UsageError with the
+/// compiler's log, and Error where there is no compiler.
+Inspected read_compiled(CompileJob job, std::string title, bool sass);
+
+}  // namespace assay

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/stats.h"
+#include "base/trial.h"
+#include "base/trial_record.h"
+#include "inspect/findings.h"
+#include "inspect/occupancy.h"
+
+// What the time of a configuration is made of: figures in, sentences out. Nothing here looks at a
+// device, a file or a clock.
+
+namespace assay {
+
+/// One launch of a configuration.
+struct LaunchFigures {
+  std::string entry;
+  std::int64_t blocks = 0;
+  std::int64_t threads = 0;  // of a block
+  std::optional<Occupancy> occupancy = {};
+};
+
+/// What is known of one configuration for one problem. 0, or empty: not known.
+struct Figures {
+  std::string title;          // what the user named: "trial 12: gemm_wgmma M=16,..."
+  std::string question = {};  // what its time may be compared in: op, problem, protocol, device
+  std::vector<std::pair<std::string, std::string>> parameters = {};  // the configuration
+  std::string where = {};        // "on NVIDIA H200", "recorded on NVIDIA H200, 2026-11-22"
+  Interval time_ns = {};         // the median and its 95 % interval
+  std::string protocol = {};     // "cold"
+  double clock_mhz = 0;          // of the SMs
+  std::string throttled = {};    // what held the clock down, as throttle_text() says it
+  double bytes = 0;              // that must be moved, by the contract
+  double flops = 0;              // likewise
+  bool on_tensor_cores = false;  // whether the ceiling of the operations is that of tensor cores
+  bool from_l2 = false;          // whether what must be read is in L2 already
+  // The least time for each, at the ceilings of the device; `roofline_ns` is the longer one of the
+  // first two, where it is not known which that is.
+  double memory_ns = 0;
+  double operations_ns = 0;
+  double roofline_ns = 0;
+  double launches_ns = 0;     // of as many launches that do nothing
+  double l2_bytes_per_s = 0;  // that the device reads from L2
+  int cc = 0;
+  int sm_count = 0;
+  std::vector<LaunchFigures> launches = {};
+  std::optional<CompileReport> report = {};
+  std::vector<Measurement> counters = {};                 // by the names of base/counters.cpp
+  std::optional<std::vector<CodeFinding>> findings = {};  // in all functions of the code
+  std::string no_code = {};                               // why there are none
+  std::string profile_command = {};  // what counts for this configuration; empty: it has no trial
+
+  std::optional<double> counter(std::string_view name) const;
+  /// How many warps there are for each instruction that is issued, in the unit of the counters of
+  /// stalls; 0 if it is not known.
+  double warps_per_issue() const;
+};
+
+/// What a cause says of the time.
+enum class CauseKind {
+  limit,  // how long the work takes at a limit of the device
+  loss,   // time in which some of the device has nothing to do
+  wait,   // what warps wait for, as counted
+  hint,   // a fact of the code or the launch that may cost time; how much is not known
+};
+std::string_view to_text(CauseKind kind);
+
+struct Cause {
+  CauseKind kind = CauseKind::hint;
+  std::string_view name;  // "memory", "last wave", "spills", ...
+  double share = 0;       // of the time, 1 is all of it; of a hint 0
+  std::string phrase;     // "6 % lost in the last wave (1.03 waves)"; of a hint empty
+  std::string text;       // a sentence with the figures that it follows from
+  std::vector<std::string_view> of = {};  // the limits and losses that a hint may explain
+};
+
+/// A figure that is missing, and what gives it.
+struct MissingFigure {
+  std::string figure;
+  std::string command;
+};
+
+struct Explanation {
+  /// The name of the limit or the loss that most of the time goes to. Empty: the figures do not
+  /// say.
+  std::string_view main = {};
+  std::string headline;              // "memory-bound: 94 % of what this GPU reads; ..."
+  std::vector<Cause> causes;         // limits and losses that count, the largest first
+  std::vector<Cause> behind = {};    // the hints that may explain `main`, or what is unexplained
+  std::vector<Cause> harmless = {};  // those whose effect was counted, and is small
+  double unexplained = 0;            // share of the time; 0 where no time is known
+  std::vector<MissingFigure> missing = {};
+};
+
+/// Says of the roofline of a trial whether memory or operations set it, where the ceilings are not
+/// known, and puts it into `figures`, whose other figures must be there. Operations cannot have set
+/// it if they would then run at much less than what SMs of this kind do in a clock. `bits` is the
+/// size of the real numbers that are computed with.
+void place_roofline(Figures& figures, double roofline_ns, int bits);
+
+Explanation explain(const Figures& figures);
+
+/// Figures with their names, as a table or a document shows them: "registers", "168".
+std::vector<std::pair<std::string, std::string>> figure_rows(const Figures& figures);
+
+/// Why one of two is faster.
+struct Faster {
+  std::string headline;  // "the first is 1.31 times as fast [1.30, 1.32]: 7.664 us and 10.04 us"
+  /// What the difference is made of, the largest first: "last wave: 5.1 us | 0.2 us".
+  std::vector<std::string> because = {};
+};
+Faster why_faster(const Figures& before, const Explanation& of_before, const Figures& after,
+                  const Explanation& of_after);
+
+}  // namespace assay

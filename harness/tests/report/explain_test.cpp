@@ -1,0 +1,404 @@
+// Kernels of one known bottleneck each: from figures such as they have follows the sentence that
+// names it, and no other is named as the main one.
+#include "report/explain.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/explain_view.h"
+
+namespace assay {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// 24.6 us on an H200, all of whose SMs are full for many waves, and nothing else known.
+Figures plain(double time_ns = 24600) {
+  Figures figures;
+  figures.title = "trial 1: k";
+  figures.where = "on NVIDIA H200";
+  figures.time_ns = {time_ns, time_ns * 0.995, time_ns * 1.005};
+  figures.protocol = "cold";
+  figures.clock_mhz = 1860;
+  figures.bytes = 100e6;
+  figures.flops = 1e9;
+  figures.cc = 90;
+  figures.sm_count = 132;
+  figures.report = CompileReport{};
+  figures.report->registers = 32;
+  figures.launches = {{"k", 132 * 8 * 50, 256, Occupancy{8, "threads", 1.0}}};
+  figures.findings = std::vector<CodeFinding>{};
+  figures.profile_command = "assay profile 1";
+  return figures;
+}
+
+void count(Figures& figures, std::initializer_list<std::pair<const char*, double>> values) {
+  for (const auto& [name, value] : values) figures.counters.push_back({name, value, ""});
+}
+
+/// Of 100 warps for each instruction issued, as many wait for each as is said here.
+void count_waits(Figures& figures, double memory, double shared, double barrier, double math,
+                 double dependency) {
+  count(figures, {{"occupancy", 62.5},
+                  {"issue_busy", 10},
+                  {"stalled_memory", memory},
+                  {"stalled_shared", shared},
+                  {"stalled_barrier", barrier},
+                  {"stalled_math", math},
+                  {"stalled_dependency", dependency}});
+}
+
+auto named(std::string_view name) { return Contains(Field(&Cause::name, name)); }
+auto has_missing(std::string_view command) {
+  return Contains(Field(&MissingFigure::command, HasSubstr(std::string(command))));
+}
+
+TEST(Bottleneck, Memory) {
+  Figures figures = plain();
+  figures.memory_ns = 23124;
+  figures.operations_ns = 20;
+  figures.launches = {{"k", 136, 1024, Occupancy{1, "threads", 0.5}}};
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "memory");
+  EXPECT_EQ(said.headline,
+            "memory-bound: 94 % of what this GPU reads; up to 6 % lost in the last wave (1.03 "
+            "waves)");
+  EXPECT_THAT(said.causes, named("last wave"));
+  EXPECT_THAT(said.causes, Not(named("arithmetic")));  // a thousandth of the time
+  EXPECT_THAT(said.behind, IsEmpty());
+  EXPECT_THAT(said.missing, has_missing("assay profile 1"));
+}
+
+TEST(Bottleneck, TensorCores) {
+  Figures figures = plain(172900);
+  figures.operations_ns = 169200;
+  figures.memory_ns = 21000;
+  figures.on_tensor_cores = true;
+  figures.launches = {{"k", 132, 384, Occupancy{1, "shared memory", 0.19}}};
+  figures.findings->push_back({"copies", "4 TMA copies a turn of the main loop"});
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "tensor cores");
+  EXPECT_THAT(said.headline, StartsWith("tensor-bound: 98 % of what this GPU multiplies"));
+  EXPECT_THAT(said.behind, IsEmpty());
+  // What the GPU counts says the same where no ceiling is known.
+  figures.operations_ns = figures.memory_ns = 0;
+  count(figures, {{"tensor_busy", 91}});
+  const Explanation counted = explain(figures);
+  EXPECT_EQ(counted.main, "tensor cores");
+  EXPECT_THAT(counted.headline, StartsWith("tensor-bound: tensor cores work 91 % of the time"));
+}
+
+TEST(Bottleneck, Arithmetic) {
+  Figures figures = plain();
+  figures.operations_ns = 21000;
+  figures.memory_ns = 2000;
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "arithmetic");
+  EXPECT_THAT(said.headline, StartsWith("compute-bound: 85 %"));
+}
+
+TEST(Bottleneck, Launches) {
+  Figures figures = plain(2400);
+  figures.memory_ns = 200;
+  figures.launches_ns = 2100;
+  figures.launches[0].blocks = 132 * 8;
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "launches");
+  EXPECT_THAT(said.headline,
+              StartsWith("launch-bound: 88 % is the time of a launch that does nothing"));
+}
+
+TEST(Bottleneck, LastWave) {
+  Figures figures = plain();
+  figures.operations_ns = 12500;
+  figures.on_tensor_cores = true;
+  figures.launches = {{"k", 136, 384, Occupancy{1, "shared memory", 0.19}}};
+  figures.findings->push_back({"copies", "4 TMA copies a turn of the main loop"});
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "last wave");
+  EXPECT_THAT(
+      said.headline,
+      StartsWith("unevenly filled: up to 48 % lost in the last wave (1.03 waves); 51 % of"));
+  // Blocks that all run at once are no even load either: four SMs have two.
+  figures.launches[0].occupancy = Occupancy{2, "shared memory", 0.38};
+  EXPECT_EQ(explain(figures).main, "last wave");
+  EXPECT_THAT(explain(figures).headline, HasSubstr("some SMs have 2 blocks and others 1"));
+}
+
+TEST(Bottleneck, TooFewBlocks) {
+  Figures figures = plain(197000);
+  figures.operations_ns = 26400;
+  figures.launches[0].blocks = 64;
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "too few blocks");
+  EXPECT_THAT(said.headline,
+              StartsWith("too few blocks: up to 52 % lost since 68 of 132 SMs have no block"));
+}
+
+TEST(Bottleneck, OccupancyByRegistersAndBySharedMemory) {
+  for (const std::string_view limit : {"registers", "shared memory"}) {
+    Figures figures = plain();
+    figures.memory_ns = 7000;
+    figures.launches[0].occupancy = Occupancy{1, limit, 0.125};
+    count_waits(figures, 80, 1, 1, 1, 5);
+    const Explanation said = explain(figures);
+    EXPECT_EQ(said.main, "waiting for memory");
+    EXPECT_THAT(said.headline, AllOf(StartsWith("latency-bound: warps wait for L2 or memory 80 %"),
+                                     HasSubstr("one explanation: low occupancy")));
+    ASSERT_THAT(said.behind, named("low occupancy"));
+    EXPECT_THAT(said.behind.front().text,
+                HasSubstr("an SM has 1 block of 256 threads at once, 12 % of what it can hold"));
+    EXPECT_THAT(said.behind.front().text, HasSubstr(std::string(limit)));
+  }
+}
+
+TEST(Bottleneck, Spills) {
+  Figures figures = plain();
+  figures.memory_ns = 5000;
+  figures.report->registers = 255;
+  figures.report->spill_bytes = 640;
+  count_waits(figures, 70, 1, 1, 1, 5);
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "waiting for memory");
+  EXPECT_THAT(said.headline, HasSubstr("one explanation: spills"));
+  // Without counters spills are a fact, and what they cost is not known.
+  figures.counters.clear();
+  const Explanation uncounted = explain(figures);
+  EXPECT_EQ(uncounted.main, "");
+  EXPECT_THAT(uncounted.headline, AllOf(StartsWith("not known: 20 % of what this GPU reads"),
+                                        HasSubstr("80 % not explained; possible reason: spills")));
+}
+
+TEST(Bottleneck, BankConflicts) {
+  Figures figures = plain();
+  figures.memory_ns = 5000;
+  figures.findings->push_back({"bank conflicts", "ld.shared.f32: up to 32 meet in one bank"});
+  count_waits(figures, 5, 75, 1, 1, 5);
+  count(figures, {{"instructions", 1e6}, {"bank_conflicts", 8e6}});
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "waiting for shared memory");
+  EXPECT_THAT(said.headline, AllOf(StartsWith("bound by shared memory: "),
+                                   HasSubstr("one explanation: bank conflicts")));
+}
+
+TEST(Bottleneck, Uncoalesced) {
+  Figures figures = plain();
+  figures.memory_ns = 5000;
+  figures.findings->push_back(
+      {"strided access", "ld.global.f32: along x, threads are 128 bytes apart and take 4 each"});
+  count(figures, {{"dram_read", 390e6}, {"dram_write", 50e6}});
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "extra traffic");
+  EXPECT_THAT(said.headline,
+              AllOf(StartsWith("memory-bound, by more than must be moved: 89 % of what this GPU "
+                               "reads, 4.4 times"),
+                    HasSubstr("one explanation: strided access")));
+}
+
+TEST(Bottleneck, DependentLoads) {
+  Figures figures = plain();
+  figures.memory_ns = 500;
+  figures.findings->push_back({"dependent loads", "2 loads in a row"});
+  figures.findings->push_back({"bank conflicts", "ld.shared.f32: up to 2 meet in one bank"});
+  count_waits(figures, 88, 2, 0, 1, 5);
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "waiting for memory");
+  EXPECT_THAT(said.headline, HasSubstr("one explanation: dependent loads"));
+  // What was counted says that the other costs nothing.
+  ASSERT_THAT(said.harmless, ElementsAre(Field(&Cause::name, "bank conflicts")));
+  EXPECT_THAT(said.harmless[0].text, HasSubstr("warps wait for shared memory 2 % of their time"));
+}
+
+TEST(Bottleneck, L2) {
+  Figures figures = plain();
+  figures.from_l2 = true;
+  figures.memory_ns = 21000;
+  EXPECT_EQ(explain(figures).main, "L2");
+  EXPECT_THAT(explain(figures).headline,
+              StartsWith("L2-bound: 85 % of what this GPU reads from L2"));
+  // Cold, the counters tell: little comes from memory, and much from L2.
+  figures.from_l2 = false;
+  figures.memory_ns = 3000;
+  figures.l2_bytes_per_s = 7e12;
+  count(figures, {{"l2_to_sm", 150e6}, {"dram_read", 90e6}, {"dram_write", 10e6}});
+  EXPECT_EQ(explain(figures).main, "L2");
+}
+
+TEST(Bottleneck, Atomics) {
+  Figures figures = plain();
+  figures.memory_ns = 2000;
+  figures.findings->push_back({"atomics", "4 on global memory a turn of the main loop"});
+  count_waits(figures, 85, 1, 1, 1, 5);
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "waiting for memory");
+  EXPECT_THAT(said.headline, HasSubstr("one explanation: atomics"));
+}
+
+TEST(Bottleneck, Barriers) {
+  Figures figures = plain();
+  figures.memory_ns = 2000;
+  count_waits(figures, 10, 1, 70, 1, 5);
+  EXPECT_EQ(explain(figures).main, "waiting at barriers");
+}
+
+TEST(Bottleneck, Instructions) {
+  Figures figures = plain();
+  figures.memory_ns = 9000;
+  count(figures, {{"occupancy", 90}, {"issue_busy", 93}, {"stalled_memory", 3}});
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "instructions");
+  EXPECT_THAT(said.headline, StartsWith("instruction-bound: instructions take 93 %"));
+}
+
+TEST(Explain, SaysWhereTwoExplanationsRemain) {
+  Figures figures = plain();
+  figures.memory_ns = 5000;
+  figures.launches[0].occupancy = Occupancy{1, "registers", 0.125};
+  figures.findings->push_back({"dependent loads", "2 loads in a row"});
+  count_waits(figures, 80, 1, 1, 1, 5);
+  EXPECT_THAT(explain(figures).headline,
+              HasSubstr("2 explanations remain: low occupancy, dependent loads"));
+}
+
+TEST(Explain, DoesNotGuessWhatIsNotKnown) {
+  Figures figures = plain();
+  Explanation said = explain(figures);  // no ceilings, no counters
+  EXPECT_EQ(said.main, "");
+  EXPECT_THAT(said.headline, StartsWith("not known: 100 % not explained"));
+  EXPECT_THAT(said.missing, has_missing("assay doctor"));
+  EXPECT_THAT(said.missing, has_missing("assay profile 1"));
+
+  figures.roofline_ns = 23000;  // of which it is not known what set it
+  said = explain(figures);
+  EXPECT_EQ(said.main, "roofline");
+  EXPECT_THAT(said.headline, StartsWith("at its roofline: 93 %"));
+
+  figures.time_ns = {};
+  figures.launches[0].blocks = 64;
+  said = explain(figures);
+  EXPECT_EQ(said.headline, "not timed; possible reasons: too few blocks, low occupancy");
+  EXPECT_THAT(said.missing, has_missing("assay sweep"));
+
+  // One set of counters is there, and of the others it is said how to get them.
+  count(figures, {{"dram_read", 1e6}, {"dram_write", 1e6}});
+  EXPECT_THAT(explain(figures).missing, has_missing("assay profile 1 --set stalls"));
+  EXPECT_THAT(explain(figures).missing, Not(has_missing("--set memory")));
+}
+
+TEST(Explain, DoesNotDivideTheTimeAmongLaunches) {
+  Figures figures = plain(20000);
+  figures.memory_ns = 11000;
+  figures.launches = {{"k", 64, 256, Occupancy{8, "threads", 1.0}},
+                      {"reduce", 132 * 80, 256, Occupancy{8, "threads", 1.0}}};
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "memory");
+  EXPECT_THAT(said.headline, StartsWith("memory comes nearest: 55 %"));
+  EXPECT_THAT(said.behind, named("too few blocks"));
+  EXPECT_THAT(said.behind, named("launches"));
+  EXPECT_THAT(said.causes, Not(named("too few blocks")));
+}
+
+TEST(Explain, SaysHowManyLaunchesTakeTurns) {
+  Figures figures = plain(311800);
+  figures.memory_ns = 59400;
+  figures.launches.assign(4, figures.launches.front());
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "");
+  ASSERT_THAT(said.behind, ElementsAre(Field(&Cause::name, "launches")));
+  EXPECT_EQ(said.behind[0].text,
+            "4 launches, one after the other, of 77.95 us each on average; if each moves all that "
+            "must be moved, that takes 237.6 us");
+}
+
+TEST(Explain, PlacesARooflineOfWhichOnlyTheTimeIsKnown) {
+  // 2 x 1024^3 operations in 2.6435 us are 812 TFLOP/s, of 995 that the SMs can do.
+  Figures figures = plain(7700);
+  figures.flops = 2.147e9;
+  figures.bytes = 6.3e6;
+  place_roofline(figures, 2643.5, 16);
+  EXPECT_EQ(figures.operations_ns, 2643.5);
+  EXPECT_EQ(figures.memory_ns, 0);
+  // And 2 x 4096^2 in 7.243 us are 5.
+  figures = plain(11700);
+  figures.flops = 3.4e7;
+  figures.bytes = 33.6e6;
+  place_roofline(figures, 7243, 16);
+  EXPECT_EQ(figures.operations_ns, 0);
+  EXPECT_EQ(figures.memory_ns, 7243);
+  // Of a GPU that is not in the table neither is said, unless there are no operations.
+  figures = plain();
+  figures.cc = 61;
+  place_roofline(figures, 7243, 16);
+  EXPECT_EQ(figures.operations_ns + figures.memory_ns, 0);
+  figures.flops = 0;
+  place_roofline(figures, 7243, 16);
+  EXPECT_EQ(figures.memory_ns, 7243);
+}
+
+TEST(WhyFaster, NamesWhatOfTheTimeDiffers) {
+  Figures before = plain(25000), after = plain(13000);
+  for (Figures* figures : {&before, &after}) {
+    figures->operations_ns = 12500;
+    figures->on_tensor_cores = true;
+  }
+  before.launches = {{"k", 136, 384, Occupancy{1, "shared memory", 0.19}}};
+  after.launches = {{"k", 132, 384, Occupancy{1, "shared memory", 0.19}}};
+  const Faster faster = why_faster(before, explain(before), after, explain(after));
+  EXPECT_EQ(faster.headline,
+            "the second is 1.923 times as fast [1.904, 1.942]: 25.00 us and 13.00 us");
+  ASSERT_THAT(faster.because, Not(IsEmpty()));
+  EXPECT_EQ(faster.because.front(), "last wave: 12.12 us | none");
+  const std::string text = faster_text(before, after);
+  EXPECT_THAT(text, HasSubstr("136 blocks of 384 threads"));
+  EXPECT_THAT(text, Not(HasSubstr("registers")));  // are the same
+
+  // Of two that do the same, the one at the higher clock is faster.
+  Figures slow = plain(101000), fast = plain(100000);
+  for (Figures* figures : {&slow, &fast}) {
+    figures->operations_ns = 98000;
+    figures->parameters = {{"TILE", figures == &slow ? "8" : "4"}, {"STAGES", "3"}};
+    figures->time_ns.low = figures->time_ns.value - 100;
+    figures->time_ns.high = figures->time_ns.value + 100;
+  }
+  slow.clock_mhz = 1638;
+  fast.clock_mhz = 1655;
+  EXPECT_THAT(why_faster(slow, explain(slow), fast, explain(fast)).because,
+              Contains("clock: 1638 MHz | 1655 MHz, 1.0 % higher"));
+  EXPECT_THAT(faster_text(slow, fast), AllOf(HasSubstr("TILE"), Not(HasSubstr("STAGES"))));
+
+  after.question = "N=2";
+  EXPECT_THAT(why_faster(before, explain(before), after, explain(after)).headline,
+              StartsWith("they are of different questions"));
+  after.question = before.question;
+
+  after.time_ns = {24990, 24900, 25100};
+  EXPECT_THAT(why_faster(before, explain(before), after, explain(after)).headline,
+              StartsWith("their samples cannot tell them apart"));
+}
+
+TEST(ExplainView, HasTheFiguresThatSentencesFollowFrom) {
+  Figures figures = plain();
+  figures.memory_ns = 23124;
+  const std::string text = explain_text(figures, explain(figures));
+  EXPECT_THAT(text, HasSubstr("95.4 MiB that must be moved take 23.12 us"));
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    EXPECT_LE(end - begin, 100) << text;
+    begin = end + 1;
+  }
+  const nlohmann::ordered_json json = explain_json(figures, explain(figures));
+  EXPECT_EQ(json["main"], "memory");
+  EXPECT_EQ(json["figures"]["bytes"], 100e6);
+  EXPECT_EQ(json["causes"][0]["kind"], "limit");
+}
+
+}  // namespace
+}  // namespace assay
