@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "judge/cublas_types.h"
+#include "judge/operations/gemm.h"
 
 namespace assay {
 namespace {
@@ -22,35 +23,24 @@ GroupedMatmul::GroupedMatmul(const Driver& driver, OperationEngine& engine,
       cublas_(&engine.cublas()),
       type_(cuda_type(call.operand("a").dtype)),
       out_type_(cuda_type(call.operand("out").dtype)) {
-  const Operand& a = call.operand("a");
-  const Operand& b = call.operand("b");
-  const Operand& out = call.operand("out");
-  const Operand& starts = call.operand("starts");
-  const bool transpose_b = call.flag("transpose_b");
-  const int k = to_int(a.shape.at(1)), n = to_int(out.shape.at(1));
-  const std::vector<double> first = engine.read(starts, 0, 1, starts.elements());
   std::vector<CUdeviceptr> first_data, second_data, out_data;
-  const auto at = [](const Operand& operand, std::int64_t element) {
-    return operand.data + static_cast<CUdeviceptr>(element * size_bytes(operand.dtype));
-  };
-  for (std::size_t group = 0; group + 1 < first.size(); ++group) {
-    const auto begin = static_cast<std::int64_t>(first[group]);
-    const auto rows = static_cast<std::int64_t>(first[group + 1]) - begin;
-    if (rows <= 0) continue;
-    op_first_.push_back(transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+  for (const OperationCall& product : products_of_groups(call, engine)) {
+    const GemmShape gemm = gemm_shape(product);
+    const int k = to_int(gemm.k), n = to_int(gemm.n);
+    op_first_.push_back(gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     op_second_.push_back(CUBLAS_OP_N);
     m_.push_back(n);
-    n_.push_back(to_int(rows));
+    n_.push_back(to_int(gemm.m));
     k_.push_back(k);
-    ld_first_.push_back(transpose_b ? k : n);
+    ld_first_.push_back(gemm.transpose_b ? k : n);
     ld_second_.push_back(k);
     ld_out_.push_back(n);
     sizes_.push_back(1);
     ones_.push_back(1);
     zeros_.push_back(0);
-    first_data.push_back(at(b, static_cast<std::int64_t>(group) * b.shape.at(1) * b.shape.at(2)));
-    second_data.push_back(at(a, begin * k));
-    out_data.push_back(at(out, begin * n));
+    first_data.push_back(product.operand("b").data);
+    second_data.push_back(product.operand("a").data);
+    out_data.push_back(product.operand("out").data);
   }
   if (sizes_.empty()) throw oracle_failure("grouped_gemm: no group has rows");
   std::vector<CUdeviceptr> all = first_data;

@@ -64,7 +64,6 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
   const Operand& b = call.operand("b");
   a_ = a.data;
   b_ = b.data;
-  workspace_ = allocate(driver, kWorkspaceBytes);
 
   // Column-major, as in the reference: out^T = b^T @ a^T, each matrix seen transposed.
   cublasLtMatmulDesc_t operation = nullptr;
@@ -109,6 +108,10 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
     throw Error(fmt::format("cuBLASLt has no algorithm for a product of {}x{}x{} in {}", gemm.m,
                             gemm.n, gemm.k, to_text(gemm.dtype)));
   }
+  for (const cublasLtMatmulHeuristicResult_t& offered : algorithms_) {
+    workspace_bytes_ = std::max(workspace_bytes_, offered.workspaceSize);
+  }
+  if (workspace_bytes_ > 0) workspace_ = allocate(driver, workspace_bytes_);
 }
 
 void LtMatmul::set_epilogue(const OperationCall& call) {
@@ -161,7 +164,7 @@ void LtMatmul::enqueue(int algorithm, CUdeviceptr out) const {
           first_.get(), reinterpret_cast<const void*>(a_), second_.get(), &zero,
           reinterpret_cast<const void*>(out), out_.get(), reinterpret_cast<void*>(out), out_.get(),
           &algorithms_[static_cast<std::size_t>(algorithm)].algo,
-          reinterpret_cast<void*>(workspace_.get()), kWorkspaceBytes, stream_),
+          reinterpret_cast<void*>(workspace_.get()), workspace_bytes_, stream_),
       "cublasLtMatmul");
 }
 

@@ -54,6 +54,7 @@ class LtMatmul {
   Layout out_;
   cudaDataType_t scale_;
   DeviceMemory workspace_;
+  std::size_t workspace_bytes_ = 0;  // the most that one of the algorithms takes
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;
 };
 

@@ -122,7 +122,11 @@ const std::vector<GeneratorRow>& generators() {
       {Generator::routing,
        "routing",
        Makes::integer,
-       {{"tokens", {}}, {"experts", {}}, {"top", {}}, {"hit", 0, Numbers::integer, true}}},
+       {{"tokens", {}},
+        {"experts", {}},
+        {"top", {}},
+        {"hit", 0, Numbers::integer, true},
+        {"skew", 0, Numbers::real, true}}},
       {Generator::distinct, "distinct", Makes::integer, {{"of", {}}}},
       {Generator::row_starts,
        "row_starts",
@@ -154,7 +158,9 @@ const std::vector<OperationRow>& baseline_operations() {
          {{"out", 0, kFloats}},
          {{"transpose_a", false}, {"transpose_b", false}, {"relu", false}, {"gelu", false}}}};
     for (const OperationRow& row : operations()) {
-      if (row.id != OperationId::gemm) made.push_back(row);
+      if (row.id == OperationId::gemm) continue;
+      made.push_back(row);
+      if (row.id == OperationId::grouped_gemm) made.back().options.push_back({kCublasLt, false});
     }
     return made;
   }();

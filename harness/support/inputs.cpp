@@ -101,8 +101,13 @@ FillRecipe fill_recipe(const BufferPlan& plan) {
         throw refused(fmt::format("input {}: routing can hit {} to {} experts, found {}", plan.name,
                                   top, std::min(experts, plan.elements()), hit));
       }
+      const double skew = argument(plan, row, "skew");
+      if (skew < 0) {
+        throw refused(
+            fmt::format("input {}: routing needs a skew of 0 or more, found {}", plan.name, skew));
+      }
       return {row.id, static_cast<double>(experts), static_cast<double>(top),
-              static_cast<double>(hit)};
+              static_cast<double>(hit), skew};
     }
     case Generator::distinct: {
       const std::int64_t of = count("of");
@@ -181,7 +186,8 @@ void Inputs::fill(Input& input) const {
   if (!plan.made_of.empty()) return copy_column(input);
   const FillRecipe recipe = fill_recipe(plan);
   support_->fill(recipe.generator, plan.dtype, input.buffer.data, plan.elements(),
-                 generator_key(input.seed, plan.name), recipe.first, recipe.second, recipe.third);
+                 generator_key(input.seed, plan.name), recipe.first, recipe.second, recipe.third,
+                 recipe.fourth);
   if (input.kind == DataKind::as_drawn) return;
   support_->vary(input.kind, plan.dtype, input.buffer.data, plan.elements(),
                  plan.shape.empty() ? 1 : plan.shape.back(), input.seed);

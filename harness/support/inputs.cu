@@ -61,13 +61,43 @@ __device__ u64 permute(u64 key, u64 i, u64 n) {
   return i;
 }
 
+// The number of draw `slot` among 0 to n - 1 without putting back, where each number's share of the
+// draws falls like the power -skew of itself plus one. The largest of log(share) + a Gumbel number
+// is such a draw, the second largest the next one, and so on.
+__device__ u64 popular(u64 key, u64 slot, u64 n, double skew) {
+  double bound = 0;
+  u64 drawn = n;  // none yet
+  for (u64 pass = 0; pass <= slot; ++pass) {
+    double best = 0;
+    u64 found = n;
+    for (u64 i = 0; i < n; ++i) {
+      const double u = ((double)(random_bits(key, i) >> 11) + 0.5) * 1.1102230246251565e-16;
+      const double score = -skew * log(i + 1.0) - log(-log(u));
+      if (pass > 0 && (score > bound || (score == bound && i <= drawn))) continue;
+      if (found == n || score > best) {
+        best = score;
+        found = i;
+      }
+    }
+    bound = best;
+    drawn = found;
+  }
+  return drawn;
+}
+
 // For each token `top` different experts. If only `hit` of them are to be met, then each is: the
-// first tokens take them in turn.
-__device__ u64 routed(i64 i, u64 key, u64 experts, u64 top, u64 hit) {
-  const u64 token = i / top, slot = i % top;
-  if (hit == 0) return permute(random_bits(key, token), slot, experts);
-  const u64 local =
-      token * top < hit ? i % hit : permute(random_bits(key, token), slot, hit);
+// first tokens take them in turn. With a skew some experts are chosen more often than others; which
+// ones, depends on the key.
+__device__ u64 routed(i64 i, u64 key, u64 experts, u64 top, u64 hit, double skew) {
+  const u64 token = i / top, slot = i % top, own_key = random_bits(key, token);
+  if (hit == 0 && skew == 0) return permute(own_key, slot, experts);
+  const u64 met = hit == 0 ? experts : hit;
+  u64 local;
+  if (hit != 0 && token * top < hit) {
+    local = i % hit;
+  } else {
+    local = skew == 0 ? permute(own_key, slot, met) : popular(own_key, slot, met, skew);
+  }
   return permute(~key, local, experts);
 }
 
@@ -81,7 +111,7 @@ __device__ double row_start(i64 i, i64 n, u64 bits, double nonzeros, double skew
 
 // One element. The last numbers are those of FillRecipe. Uniform numbers lie in [first, second).
 __device__ double generated(int generator, int dtype, i64 i, i64 n, u64 key, double first,
-                            double second, double third) {
+                            double second, double third, double fourth) {
   const u64 bits = random_bits(key, i);
   switch (generator) {
     case kNormal:
@@ -98,7 +128,7 @@ __device__ double generated(int generator, int dtype, i64 i, i64 n, u64 key, dou
     case kPermutation:
       return (double)permute(key, i, n);
     case kRouting:
-      return (double)routed(i, key, (u64)first, (u64)second, (u64)third);
+      return (double)routed(i, key, (u64)first, (u64)second, (u64)third, fourth);
     case kDistinct:
       return (double)permute(key, i, (u64)first);
     case kRowStarts:
@@ -149,7 +179,8 @@ __device__ void fill_pairs(int dtype, void* out, i64 n, u64 key, float first, fl
 }
 
 extern "C" __global__ void assay_fill(int generator, int dtype, void* out, i64 n, u64 key,
-                                      double first, double second, double third) {
+                                      double first, double second, double third,
+                                      double fourth) {
   const bool half = dtype == kBf16 || dtype == kF16;
   if (generator == kNormal && half) {
     return fill_pairs<normal_pair, 4>(dtype, out, n, key, (float)first, (float)second);
@@ -164,7 +195,7 @@ extern "C" __global__ void assay_fill(int generator, int dtype, void* out, i64 n
     return fill_pairs<uniform_pair, 2>(dtype, out, n, key, (float)first, (float)(second - first));
   }
   for (i64 i = first_index(); i < n; i += stride()) {
-    store(dtype, out, i, generated(generator, dtype, i, n, key, first, second, third));
+    store(dtype, out, i, generated(generator, dtype, i, n, key, first, second, third, fourth));
   }
 }
 

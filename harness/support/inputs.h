@@ -72,6 +72,7 @@ struct FillRecipe {
   double first = 0;
   double second = 0;
   double third = 0;
+  double fourth = 0;
 };
 
 /// How to fill an input. Throws Failure when the generator's arguments make no sense together,

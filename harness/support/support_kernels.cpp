@@ -68,9 +68,10 @@ void SupportKernels::launch(CUfunction function, std::int64_t threads, Args... a
 }
 
 void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
-                          std::uint64_t key, double first, double second, double third) const {
+                          std::uint64_t key, double first, double second, double third,
+                          double fourth) const {
   launch(fill_, std::max<std::int64_t>(elements, 2), static_cast<int>(generator),
-         static_cast<int>(dtype), out, elements, key, first, second, third);
+         static_cast<int>(dtype), out, elements, key, first, second, third, fourth);
 }
 
 void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const {

@@ -72,9 +72,10 @@ class SupportKernels {
  public:
   SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin, int sm_count);
 
-  /// `first` and `second` are the generator's own numbers: see FillRecipe.
+  /// The last are the generator's own numbers: see FillRecipe.
   void fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
-            std::uint64_t key, double first, double second, double third = 0) const;
+            std::uint64_t key, double first, double second, double third = 0,
+            double fourth = 0) const;
   /// Makes data of `kind` of random numbers, in place. A row has `columns` elements.
   void vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,
             std::int64_t columns, std::uint64_t key) const;

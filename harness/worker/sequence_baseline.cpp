@@ -106,6 +106,8 @@ void SequenceBaseline::add_operation(const ReferencePlan& step) {
   Step& added = steps_.emplace_back(Step{step.operation, "", {}});
   if (row.id == OperationId::gemm) {
     added.enqueue = product(call, added.detail);
+  } else if (row.id == OperationId::grouped_gemm && call.flag(std::string(kCublasLt))) {
+    added.enqueue = products_apart(call, added.detail);
   } else if (row.id == OperationId::grouped_gemm) {
     auto grouped = std::make_shared<GroupedMatmul>(worker_->driver, worker_->engine, call);
     added.enqueue = [grouped] { grouped->enqueue(); };
@@ -129,6 +131,18 @@ std::function<void()> SequenceBaseline::product(const OperationCall& call, std::
   const int best = known.front();
   detail = lt->describe(best);
   return [lt, best, out] { lt->enqueue(best, out); };
+}
+
+std::function<void()> SequenceBaseline::products_apart(const OperationCall& call,
+                                                       std::string& detail) {
+  std::vector<std::function<void()>> products;
+  for (const OperationCall& group : products_of_groups(call, worker_->engine)) {
+    products.push_back(product(group, detail));
+  }
+  detail = fmt::format("{} products by cuBLASLt", products.size());
+  return [products] {
+    for (const auto& enqueue_one : products) enqueue_one();
+  };
 }
 
 std::function<void()> SequenceBaseline::sparse_product(const OperationCall& call,

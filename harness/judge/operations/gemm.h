@@ -20,4 +20,9 @@ struct GemmShape {
 /// shapes do not fit.
 GemmShape gemm_shape(const OperationCall& call);
 
+/// The products of a `grouped_gemm`, each as a gemm: one for each group that has rows. Reads where
+/// the groups begin. Throws Failure `oracle` when the starts do not rise from 0 to the rows of a,
+/// Error.
+std::vector<OperationCall> products_of_groups(const OperationCall& call, OperationEngine& engine);
+
 }  // namespace assay

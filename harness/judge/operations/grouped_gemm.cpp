@@ -6,6 +6,31 @@
 namespace assay {
 namespace {
 
+std::int64_t matrix_elements(const OperationCall& call) {
+  const Operand& b = call.operand("b");
+  return b.elements() / b.shape.at(0);
+}
+
+/// Rows `begin` to `end` times the matrix of `group`, as a gemm.
+OperationCall product(const OperationCall& call, std::int64_t group, std::int64_t begin,
+                      std::int64_t end) {
+  const auto part = [](const Operand& whole, std::int64_t first,
+                       std::vector<std::int64_t> shape) -> Operand {
+    return {whole.data + static_cast<CUdeviceptr>(first * size_bytes(whole.dtype)), whole.dtype,
+            std::move(shape)};
+  };
+  const Operand& a = call.operand("a");
+  const Operand& b = call.operand("b");
+  const Operand& out = call.operand("out");
+  const std::int64_t k = a.shape.at(1), n = out.shape.at(1);
+  OperationCall gemm;
+  gemm.operands["a"] = part(a, begin * k, {end - begin, k});
+  gemm.operands["b"] = part(b, group * matrix_elements(call), {b.shape.at(1), b.shape.at(2)});
+  gemm.operands["out"] = part(out, begin * n, {end - begin, n});
+  gemm.options = {{"transpose_a", false}, {"transpose_b", call.flag("transpose_b")}};
+  return gemm;
+}
+
 /// Rows starts[e] to starts[e+1] of out are those of a times matrix e of b.
 class GroupedGemm : public Operation {
  public:
@@ -27,23 +52,8 @@ class GroupedGemm : public Operation {
   }
 
   void compute(const OperationCall& call, OperationEngine& engine) const override {
-    const Operand& starts = call.operand("starts");
-    const auto first = engine.read(starts, 0, 1, starts.elements());
-    const auto num_rows = static_cast<double>(call.operand("a").shape.at(0));
-    for (std::size_t group = 0; group + 1 < first.size(); ++group) {
-      const bool ends = group + 2 < first.size() || first[group + 1] == num_rows;
-      if (!(first[0] == 0 && first[group] <= first[group + 1] && ends)) {
-        throw oracle_failure(
-            fmt::format("grouped_gemm: starts must rise from 0 to the {} rows of a, found {}",
-                        num_rows, fmt::join(first, ", ")));
-      }
-    }
-    for (std::size_t group = 0; group + 1 < first.size(); ++group) {
-      const auto begin = static_cast<std::int64_t>(first[group]);
-      const auto end = static_cast<std::int64_t>(first[group + 1]);
-      if (begin == end) continue;
-      operation::gemm().compute(product(call, static_cast<std::int64_t>(group), begin, end),
-                                engine);
+    for (const OperationCall& product : products_of_groups(call, engine)) {
+      operation::gemm().compute(product, engine);
     }
   }
 
@@ -68,35 +78,29 @@ class GroupedGemm : public Operation {
     }
     return ExactElement{};
   }
-
- private:
-  static std::int64_t matrix_elements(const OperationCall& call) {
-    const Operand& b = call.operand("b");
-    return b.elements() / b.shape.at(0);
-  }
-
-  /// Rows `begin` to `end` times the matrix of `group`, as a gemm.
-  static OperationCall product(const OperationCall& call, std::int64_t group, std::int64_t begin,
-                               std::int64_t end) {
-    const auto part = [](const Operand& whole, std::int64_t first,
-                         std::vector<std::int64_t> shape) -> Operand {
-      return {whole.data + static_cast<CUdeviceptr>(first * size_bytes(whole.dtype)), whole.dtype,
-              std::move(shape)};
-    };
-    const Operand& a = call.operand("a");
-    const Operand& b = call.operand("b");
-    const Operand& out = call.operand("out");
-    const std::int64_t k = a.shape.at(1), n = out.shape.at(1);
-    OperationCall gemm;
-    gemm.operands["a"] = part(a, begin * k, {end - begin, k});
-    gemm.operands["b"] = part(b, group * matrix_elements(call), {b.shape.at(1), b.shape.at(2)});
-    gemm.operands["out"] = part(out, begin * n, {end - begin, n});
-    gemm.options = {{"transpose_a", false}, {"transpose_b", call.flag("transpose_b")}};
-    return gemm;
-  }
 };
 
 }  // namespace
+
+std::vector<OperationCall> products_of_groups(const OperationCall& call, OperationEngine& engine) {
+  const Operand& starts = call.operand("starts");
+  const auto first = engine.read(starts, 0, 1, starts.elements());
+  const auto num_rows = static_cast<double>(call.operand("a").shape.at(0));
+  std::vector<OperationCall> products;
+  for (std::size_t group = 0; group + 1 < first.size(); ++group) {
+    const bool ends = group + 2 < first.size() || first[group + 1] == num_rows;
+    if (!(first[0] == 0 && first[group] <= first[group + 1] && ends)) {
+      throw oracle_failure(
+          fmt::format("grouped_gemm: starts must rise from 0 to the {} rows of a, found {}",
+                      num_rows, fmt::join(first, ", ")));
+    }
+    if (first[group] == first[group + 1]) continue;
+    products.push_back(product(call, static_cast<std::int64_t>(group),
+                               static_cast<std::int64_t>(first[group]),
+                               static_cast<std::int64_t>(first[group + 1])));
+  }
+  return products;
+}
 
 const Operation& operation::grouped_gemm() {
   static const GroupedGemm grouped_gemm;

@@ -124,9 +124,14 @@ TEST_F(BaselineTest, ProductsMayBeOfGroups) {
       "reference: [{grouped_gemm: {a: A, b: B, starts: starts, transpose_b: true, out: C}}]\n"
       "baseline:\n"
       "  - groups: [{grouped_gemm: {a: A, b: B, starts: starts, transpose_b: true, out: C}}]\n"
+      "  - apart:\n"
+      "      - grouped_gemm: {a: A, b: B, starts: starts, transpose_b: true, cublaslt: true, out: "
+      "C}\n"
       "  - other: [{grouped_gemm: {a: A, b: B, starts: starts, out: C}}]\n"
       "smoke: {M: 1000, E: 8}\n");
   EXPECT_EQ(failures.at("groups"), "");
+  EXPECT_EQ(failures.at("apart"), "");
+  EXPECT_THAT(details_.at("apart"), HasSubstr("products by cuBLASLt"));
   EXPECT_THAT(failures.at("other"), HasSubstr("C["));
 }
 

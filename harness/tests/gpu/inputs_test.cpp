@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "base/file.h"
@@ -68,6 +70,33 @@ TEST_F(InputsTest, RoutingHitsAsManyExpertsAsItIsTold) {
     EXPECT_TRUE(*all.begin() >= 0 && *all.rbegin() < 24);
     for (std::size_t row = 0; row < 40; ++row) {
       EXPECT_EQ((std::set<std::int32_t>{&experts[3 * row], &experts[3 * row] + 3}).size(), 3u);
+    }
+  }
+}
+
+TEST_F(InputsTest, RoutingWithASkewPrefersSomeExperts) {
+  constexpr int kTokens = 8192;
+  // The share of the tokens that each of four experts gets where popularity falls like 1, 1/2, 1/3
+  // and 1/4: added up over all orders in which three of them can be drawn.
+  const std::map<int, std::vector<double>> shares = {{1, {0.48, 0.24, 0.16, 0.12}},
+                                                     {3, {0.9482, 0.8200, 0.6814, 0.5504}}};
+  for (const auto& [top, share] : shares) {
+    BufferPlan plan{"R", DType::i32, {kTokens, top}, Role::in, "routing", {}};
+    plan.arguments = {{"tokens", kTokens}, {"experts", 24}, {"top", top}, {"hit", 4}, {"skew", 1}};
+    std::map<std::int32_t, int> tokens_of;
+    const std::vector<std::int32_t> experts = made(plan, 1);
+    for (auto begin = experts.begin(); begin != experts.end(); begin += top) {
+      const std::set<std::int32_t> distinct(begin, begin + top);
+      ASSERT_EQ(distinct.size(), static_cast<std::size_t>(top));
+      for (const std::int32_t expert : distinct) ++tokens_of[expert];
+    }
+    std::vector<int> counts;
+    for (const auto& [expert, tokens] : tokens_of) counts.push_back(tokens);
+    std::sort(counts.rbegin(), counts.rend());
+    ASSERT_EQ(counts.size(), share.size());
+    for (std::size_t i = 0; i < share.size(); ++i) {
+      const double deviation = std::sqrt(kTokens * share[i] * (1 - share[i]));
+      EXPECT_NEAR(counts[i], kTokens * share[i], 6 * deviation) << i << " of top " << top;
     }
   }
 }

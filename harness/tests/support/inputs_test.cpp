@@ -83,6 +83,11 @@ TEST(FillRecipe, RefusesWhatNoNumbersCanBe) {
     plan.arguments["hit"] = hit;
     EXPECT_THAT(refusal(plan), testing::HasSubstr("routing can hit 2 to 8 experts, found"));
   }
+  plan = routing(4, 16, 2);
+  plan.arguments["skew"] = 1.5;
+  EXPECT_EQ(fill_recipe(plan).fourth, 1.5);
+  plan.arguments["skew"] = -0.5;
+  EXPECT_EQ(refusal(plan), "input A: routing needs a skew of 0 or more, found -0.5");
   plan = buffer("distinct", DType::i32);
   plan.arguments["of"] = 7;
   EXPECT_EQ(refusal(plan), "input A: there are no 8 distinct numbers of 7");
