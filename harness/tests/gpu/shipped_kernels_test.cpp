@@ -49,21 +49,23 @@ std::vector<Case> cases() {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});
-  // Experts that nobody chose, one token, all tokens on one expert, every expert, many experts.
-  const Problem routed[] = {
-      {{"M", 53}, {"N", 392}, {"K", 456}, {"E", 13}, {"TOP", 3}, {"HIT", 11}},
-      {{"M", 1}, {"N", 1000}, {"K", 776}, {"E", 5}, {"TOP", 2}, {"HIT", 2}},
-      {{"M", 301}, {"N", 520}, {"K", 328}, {"E", 7}, {"TOP", 1}, {"HIT", 1}},
-      {{"M", 600}, {"N", 1096}, {"K", 328}, {"E", 6}, {"TOP", 6}, {"HIT", 6}},
-      {{"M", 77}, {"N", 264}, {"K", 520}, {"E", 200}, {"TOP", 8}, {"HIT", 190}}};
+  // Experts that nobody chose, one token, all tokens on one expert, every expert, many experts of
+  // which a few are popular.
+  const auto routed = [](int m, int n, int k, int experts, int top, int hit, double skew) {
+    return Problem{{"M", m},     {"N", n},     {"K", k},      {"E", experts},
+                   {"TOP", top}, {"HIT", hit}, {"skew", skew}};
+  };
   for (const char* kernel : {"moe_wgmma", "moe_wgmma_f16", "moe_up_swiglu", "moe_up_swiglu_f16",
-                             "moe_down", "moe_down_f16"}) {
-    for (const Problem& problem : routed) cases.push_back({kernel, problem});
+                             "moe_down", "moe_down_f16", "moe_layer", "moe_layer_f16"}) {
+    cases.push_back({kernel, routed(53, 392, 456, 13, 3, 11, 0)});
+    cases.push_back({kernel, routed(1, 1000, 776, 5, 2, 2, 0)});
+    cases.push_back({kernel, routed(301, 520, 328, 7, 1, 1, 0)});
+    cases.push_back({kernel, routed(600, 1096, 328, 6, 6, 6, 0)});
+    cases.push_back({kernel, routed(77, 264, 520, 200, 8, 190, 1)});
   }
-  // An odd N, which moe_down does not take.
+  // An odd N, which the others do not take.
   for (const char* kernel : {"moe_wgmma", "moe_up_swiglu"}) {
-    cases.push_back(
-        {kernel, {{"M", 9}, {"N", 1001}, {"K", 776}, {"E", 5}, {"TOP", 2}, {"HIT", 4}}});
+    cases.push_back({kernel, routed(9, 1001, 776, 5, 2, 4, 0)});
   }
   const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
                             {{"M", 1}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},
