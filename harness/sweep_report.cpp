@@ -28,7 +28,10 @@ void SweepReport::add(const TrialRecord& record, bool is_kept) {
   const bool is_correct = outcome.status == Status::correct;
   const std::pair<Status, std::string> what{outcome.status, outcome.kind};
   ++counts[what];
-  if (!is_correct) examples.emplace(what, to_text(record.config) + ": " + outcome.message);
+  if (!is_correct) {
+    const std::string reason = outcome.message.substr(0, outcome.message.find('\n'));
+    examples.emplace(what, reason + ", of " + to_text(record.config));
+  }
   ++(is_kept ? kept : measured);
   if (is_kept) return;
   if (!outcome.same_as.empty()) {

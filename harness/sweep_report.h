@@ -46,7 +46,7 @@ struct SweepReport {
   std::size_t skipped = 0;    // left out because the budget was used up
   std::map<std::pair<Status, std::string>, std::size_t>
       counts;  // by status and kind, kept included
-  std::map<std::pair<Status, std::string>, std::string> examples;  // one message for each
+  std::map<std::pair<Status, std::string>, std::string> examples;  // one reason for each
   std::map<std::string, std::uint64_t> removed;  // points by the constraint that removed them
   double wall_s = 0;
   double screening_s = 0;      // the part of it in compiling, checking and timing

@@ -143,7 +143,7 @@ TEST_F(TunerTest, WhatAConfigurationDoesWrongIsStored) {
                                                     {{Status::compile, "timeout"}, 1},
                                                     {{Status::correctness, "mismatch"}, 1},
                                                     {{Status::runtime, "launch"}, 1}}));
-  EXPECT_EQ((report.examples.at({Status::correctness, "mismatch"})), "BLOCK=3: C[0] is 1");
+  EXPECT_EQ((report.examples.at({Status::correctness, "mismatch"})), "C[0] is 1, of BLOCK=3");
   EXPECT_EQ(stored_blocks().size(), 11u);
   EXPECT_EQ(run().kept, 11u) << "a failure is a result";
 }
