@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/entry_json.h"
 #include "report/table.h"
 
 namespace assay {
@@ -72,8 +73,6 @@ Json causes_json(const std::vector<Cause>& causes) {
   return json;
 }
 
-Json known(double value) { return value > 0 ? Json(value) : Json(nullptr); }
-
 Json figures_json(const Figures& figures) {
   Json launches = Json::array(), counters = Json::object(), findings = Json::array();
   for (const LaunchFigures& launch : figures.launches) {
@@ -90,17 +89,17 @@ Json figures_json(const Figures& figures) {
   for (const CodeFinding& finding : figures.findings.value_or(std::vector<CodeFinding>())) {
     findings.push_back({{"name", finding.name}, {"text", finding.text}});
   }
-  return {{"time_ns", known(figures.time_ns.value)},
-          {"ci_low_ns", known(figures.time_ns.low)},
-          {"ci_high_ns", known(figures.time_ns.high)},
-          {"clock_mhz", known(figures.clock_mhz)},
-          {"bytes", known(figures.bytes)},
-          {"flops", known(figures.flops)},
-          {"memory_ns", known(figures.memory_ns)},
-          {"operations_ns", known(figures.operations_ns)},
-          {"roofline_ns", known(figures.roofline_ns)},
-          {"launches_ns", known(figures.launches_ns)},
-          {"sm_count", known(figures.sm_count)},
+  return {{"time_ns", known_or_null(figures.time_ns.value)},
+          {"ci_low_ns", known_or_null(figures.time_ns.low)},
+          {"ci_high_ns", known_or_null(figures.time_ns.high)},
+          {"clock_mhz", known_or_null(figures.clock_mhz)},
+          {"bytes", known_or_null(figures.bytes)},
+          {"flops", known_or_null(figures.flops)},
+          {"memory_ns", known_or_null(figures.memory_ns)},
+          {"operations_ns", known_or_null(figures.operations_ns)},
+          {"roofline_ns", known_or_null(figures.roofline_ns)},
+          {"launches_ns", known_or_null(figures.launches_ns)},
+          {"sm_count", known_or_null(figures.sm_count)},
           {"registers", figures.report ? Json(figures.report->registers) : Json(nullptr)},
           {"spill_bytes", figures.report ? Json(figures.report->spill_bytes) : Json(nullptr)},
           {"launches", launches},
