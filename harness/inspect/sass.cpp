@@ -46,21 +46,32 @@ InstructionClass class_of_sass(std::string_view opcode) {
     add(Kind::generic, {"LD", "ST"});
     add(Kind::constant, {"LDC", "LDCU", "ULDC", "TEX", "TLD", "TLD4", "TXQ", "SULD", "SUST"});
     add(Kind::copy, {"LDGSTS", "UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG",
-                     "UTMAPF", "UTMACCTL", "CCTL", "CCTLL", "CCTLT"});
+                     "UTMAPF", "UTMACCTL"});
     add(Kind::barrier,
         {"BAR",       "UCGABAR_ARV",  "UCGABAR_WAIT", "MEMBAR",   "SYNCS",   "DEPBAR",
          "LDGDEPBAR", "UTMACMDFLUSH", "ARRIVES",      "WARPSYNC", "ERRBAR",  "FENCE",
          "WARPGROUP", "WARPGROUPSET", "NANOSLEEP",    "ACQBULK",  "PREEXIT", "USETMAXREG",
-         "UTCBAR",    "YIELD",        "CGAERRBAR",    "UCGABAR",  "B2R",     "R2B"});
+         "CCTL",      "CCTLL",        "CCTLT",        "UTCBAR",   "YIELD",   "CGAERRBAR",
+         "UCGABAR",   "B2R",          "R2B"});
     add(Kind::branch, {"BRA", "BRX", "BRXU", "JMP", "JMX", "CALL", "RET", "EXIT", "BSSY", "BSYNC",
                        "BREAK", "BMOV", "BPT", "KILL", "RPCMOV", "WARPSYNC_ALL"});
     add(Kind::move, {"MOV", "MOV32I", "UMOV", "S2R", "S2UR", "CS2R", "R2UR", "R2P", "P2R", "UP2UR",
                      "UR2UP", "SHFL", "PRMT", "UPRMT", "ELECT", "MOVM"});
     add(Kind::other, {"NOP"});
+    // Most of them have a twin for all threads of a warp, whose name begins with U.
+    add(Kind::integer,
+        {"BMSK",   "BREV",    "FLO",   "IABS",     "IADD",      "IADD3",   "IADD32I",
+         "IDP",    "IDP4A",   "IMAD",  "IMNMX",    "IMUL",      "IMUL32I", "ISCADD",
+         "ISETP",  "LEA",     "LEPC",  "LOP",      "LOP3",      "LOP32I",  "MATCH",
+         "PLOP3",  "POPC",    "PSETP", "REDUX",    "CREDUX",    "SEL",     "SGXT",
+         "SHF",    "SHL",     "SHR",   "VABSDIFF", "VABSDIFF4", "VIADD",   "VIADDMNMX",
+         "VIMNMX", "VIMNMX3", "VOTE",  "VOTEU",    "CSMTEST",   "IADD2",   "VHMNMX"});
     return kinds;
   }();
   const std::vector<std::string_view> parts = dotted(opcode);
   const std::string_view name = parts.front();
+  // How a register is copied that another unit has no time for.
+  if (name == "IMAD" && parts.size() > 1 && parts[1] == "MOV") return Kind::move;
   if (const auto found = kByName.find(name); found != kByName.end()) return found->second;
   if (name == "LDG" || name == "STG" || name == "ATOM" || name == "ATOMG" || name == "RED" ||
       name == "REDG") {
@@ -68,7 +79,12 @@ InstructionClass class_of_sass(std::string_view opcode) {
   }
   // HMMA, IMMA, DMMA, QMMA, BMMA, HGMMA, IGMMA, QGMMA, UTCHMMA, ...
   if (name.ends_with("MMA")) return Kind::tensor;
-  return Kind::integer;
+  if (name.starts_with('U')) {
+    if (const auto found = kByName.find(name.substr(1)); found != kByName.end()) {
+      return found->second;
+    }
+  }
+  return Kind::other;
 }
 
 namespace {
@@ -114,8 +130,13 @@ class Reader {
       code_.target = trimmed(text.substr(7));
     } else if (text.starts_with("//## File \"")) {
       read_location(text.substr(11));
-    } else if (text.starts_with(".L_") && text.ends_with(":")) {
-      label_ = text.substr(0, text.size() - 1);
+    } else if ((text.starts_with(".L_") || text.starts_with("$")) && text.ends_with(":")) {
+      const std::string label(text.substr(0, text.size() - 1));
+      if (label_.empty()) {
+        label_ = label;
+      } else {
+        aliases_[label] = label_;  // two names of one place
+      }
     } else if (text.starts_with("/*") && in_function_) {
       read_instruction(text);
     }
@@ -176,6 +197,11 @@ class Reader {
     instruction.opcode = words.substr(0, blank);
     instruction.operands = split_operands(words.substr(blank));
     instruction.kind = class_of_sass(instruction.opcode);
+    // A constant that is put into a register: 0 times 0 and the constant.
+    if (instruction.kind == Kind::fma && instruction.operands.size() > 2 &&
+        instruction.operands[1].ends_with("RZ") && instruction.operands[2].ends_with("RZ")) {
+      instruction.kind = Kind::move;
+    }
     instruction.source = source_;
     has_location_ = false;
     addresses_.push_back(fmt::format("{:#x}", address));
@@ -195,6 +221,8 @@ class Reader {
       const bool is_conditional = !always || instruction.operands.size() > 1;
       return {{target}, is_conditional};
     }
+    // What is called stands behind the kernel, as $__internal_0_...; its RET names no label.
+    if (name == "CALL") return {{target}, true};
     if (name == "BRX" || name == "BRXU" || name == "JMX") return {{target}, false};
     if (name == "RET" || name == "EXIT" || name == "KILL") return {{}, !always};
     return {};
@@ -211,10 +239,15 @@ class Reader {
     if (code_.functions.empty() || !in_function_) return;
     in_function_ = false;
     Function& function = code_.functions.back();
+    // What fills up the last line of the instruction cache.
+    while (!raw_.empty() && raw_.back().instruction.opcode == "NOP") raw_.pop_back();
     std::vector<Jump> jumps;
     std::set<std::string> targets;
     for (const Raw& raw : raw_) {
       jumps.push_back(jump_of(raw.instruction));
+      for (std::string& label : jumps.back().labels) {
+        if (const auto alias = aliases_.find(label); alias != aliases_.end()) label = alias->second;
+      }
       targets.insert(jumps.back().labels.begin(), jumps.back().labels.end());
     }
     std::vector<Jump> of_blocks;
@@ -237,6 +270,7 @@ class Reader {
     connect(function, of_blocks);
     raw_.clear();
     addresses_.clear();
+    aliases_.clear();
   }
 
   std::string_view rest_;
@@ -246,6 +280,7 @@ class Reader {
   bool has_location_ = false;
   SourceLine source_;
   std::string label_;
+  std::map<std::string, std::string> aliases_;  // of labels
   std::vector<Raw> raw_;
   std::vector<std::string> addresses_;  // of each
   std::map<std::string, int> files_;

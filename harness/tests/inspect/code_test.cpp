@@ -192,7 +192,7 @@ TEST(Sass, HasBlocksLoopsAndLines) {
   EXPECT_EQ(code.target, "sm_90");
   ASSERT_THAT(code.functions, SizeIs(1));
   const Function& function = code.functions[0];
-  EXPECT_EQ(function.num_instructions(), 11u);
+  EXPECT_EQ(function.num_instructions(), 10u);
   // What stands behind the end jumps to itself, and nothing reaches it.
   ASSERT_THAT(function.loops, SizeIs(1));
   const Block& body = function.blocks[static_cast<std::size_t>(function.loops[0].header)];
@@ -207,6 +207,48 @@ TEST(Sass, HasBlocksLoopsAndLines) {
 }
 
 // cuobjdump names no labels, only addresses, and writes the encoding behind each instruction.
+TEST(Sass, FollowsACallToWhatStandsBehindTheKernel) {
+  const Function function = read_sass(R"(	.target	sm_90a
+.text.k:
+        /*0000*/                   CALL.REL.NOINC `($__internal_0_$divide) ;
+        /*0010*/                   EXIT ;
+$__internal_0_$divide:
+.L_x_4:
+        /*0020*/                   IADD3 R4, R4, -0x1, RZ ;
+        /*0030*/               @P0 BRA `(.L_x_4) ;
+        /*0040*/                   RET.REL.NODEC R2 `(k) ;
+.L_x_5:
+        /*0050*/                   BRA `(.L_x_5);
+        /*0060*/                   NOP;
+        /*0070*/                   NOP;
+)",
+                                      "k.sass")
+                                .functions.at(0);
+  ASSERT_THAT(function.loops, SizeIs(1));
+  EXPECT_EQ(count(function, Kind::other), 0);  // what fills up the end is no code
+}
+
+TEST(Sass, ClassesWhatOnlyLooksLikeArithmetic) {
+  EXPECT_EQ(class_of_sass("IMAD.WIDE.U32"), Kind::integer);
+  EXPECT_EQ(class_of_sass("IMAD.MOV.U32"), Kind::move);
+  EXPECT_EQ(class_of_sass("UIADD3"), Kind::integer);
+  EXPECT_EQ(class_of_sass("UFLO.U32"), Kind::integer);
+  EXPECT_EQ(class_of_sass("CCTL.IVALL"), Kind::barrier);
+  EXPECT_EQ(class_of_sass("LDGSTS.E.BYPASS.128"), Kind::copy);
+  // Of a name that is not known nothing is said.
+  EXPECT_EQ(class_of_sass("FROBNICATE"), Kind::other);
+  const Function function = read_sass(R"(	.target	sm_90a
+.text.k:
+        /*0000*/                   HFMA2.MMA R5, -RZ, RZ, 0, 0 ;
+        /*0010*/                   HFMA2.MMA R6, R7, R8, R9 ;
+        /*0020*/                   EXIT ;
+)",
+                                      "k.sass")
+                                .functions.at(0);
+  EXPECT_EQ(count(function, Kind::move), 1);
+  EXPECT_EQ(count(function, Kind::fma), 1);
+}
+
 TEST(Sass, FollowsAddresses) {
   const Code code = read_sass(R"(
 	arch = sm_80
@@ -351,7 +393,7 @@ TEST(Occupancy, IsWhatTheTightestLimitAllows) {
   EXPECT_FALSE(occupancy_of(35, 256, 32, 0));
 }
 
-TEST(Motifs, CountsAtomicsInAllOfTheFunction) {
+TEST(Findings, CountsAtomicsInAllOfTheFunction) {
   const auto findings = find_motifs(ptx_function(R"(
 	atom.shared.add.u32 %r1, [%rd1], 1;
 $L_loop:
@@ -366,7 +408,7 @@ $L_loop:
                   ::testing::Field(&CodeFinding::text, "1 on global memory, 1 on shared memory"))));
 }
 
-TEST(Motifs, FindsTheCopiesOfWarpsThatDoNothingElse) {
+TEST(Findings, FindsTheCopiesOfWarpsThatDoNothingElse) {
   const auto findings = find_motifs(ptx_function(R"(
 $L_copy:
 	cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];
