@@ -11,6 +11,7 @@
 #include "cli/ceilings_cache.h"
 #include "cli/include_path.h"
 #include "cli/known_code.h"
+#include "cli/results.h"
 #include "cli/verbs.h"
 #include "compile_job.h"
 #include "judge/ceilings.h"
@@ -124,6 +125,27 @@ void add_ceilings(Figures& figures, const TrialRow& row, const Plan& plan) {
   figures.l2_bytes_per_s = ceilings->l2_bytes_per_s;
 }
 
+/// Its rounds in the verdict on its question, if it was re-ranked there.
+void add_rounds(Figures& figures, const Options& options, const TrialRow& row) {
+  ResultOptions results;
+  if (!options.db.empty()) results.db = options.db;
+  results.op = row.record.kernel.op;
+  results.problem = to_text(row.record.problem);
+  results.device = row.device.name;
+  for (const RankRow& rank : open_results(results).results(results.filter()).ranks) {
+    if (rank.record.protocol != row.record.protocol || rank.record.problem != row.record.problem) {
+      continue;
+    }
+    for (const RankEntry& entry : rank.record.entries) {
+      if (entry.kernel != row.record.kernel.name || entry.config != to_text(row.record.config)) {
+        continue;
+      }
+      figures.verdict = rank.record.finished_at;
+      figures.rounds_ns = entry.samples_ns;
+    }
+  }
+}
+
 Figures figures_of_trial(const Options& options, std::int64_t id) {
   const TrialRow row = known_trial(options.db, id);
   const TrialRecord& trial = row.record;
@@ -140,6 +162,7 @@ Figures figures_of_trial(const Options& options, std::int64_t id) {
                                  trial.protocol.name, row.device.name);
   figures.where = row.provenance.empty() ? "on " + row.device.name : row.provenance;
   add_config(figures, trial.config);
+  if (!options.other.empty()) add_rounds(figures, options, row);
   figures.time_ns = {timing.median_ns, timing.ci_low_ns, timing.ci_high_ns};
   figures.protocol = trial.protocol.name;
   if (timing.censored()) figures.protocol += ", not timed to the end";

@@ -31,13 +31,15 @@ struct Figures {
   std::string title;          // what the user named: "trial 12: gemm_wgmma M=16,..."
   std::string question = {};  // what its time may be compared in: op, problem, protocol, device
   std::vector<std::pair<std::string, std::string>> parameters = {};  // the configuration
-  std::string where = {};        // "on NVIDIA H200", "recorded on NVIDIA H200, 2026-11-22"
-  Interval time_ns = {};         // the median and its 95 % interval
-  std::string protocol = {};     // "cold"
-  double clock_mhz = 0;          // of the SMs
-  std::string throttled = {};    // what held the clock down, as throttle_text() says it
-  double bytes = 0;              // that must be moved, by the contract
-  double flops = 0;              // likewise
+  std::string where = {};              // "on NVIDIA H200", "recorded on NVIDIA H200, 2026-11-22"
+  Interval time_ns = {};               // the median and its 95 % interval
+  std::string verdict = {};            // the re-rank that timed it in turn with others
+  std::vector<double> rounds_ns = {};  // its times there, one of each round
+  std::string protocol = {};           // "cold"
+  double clock_mhz = 0;                // of the SMs
+  std::string throttled = {};          // what held the clock down, as throttle_text() says it
+  double bytes = 0;                    // that must be moved, by the contract
+  double flops = 0;                    // likewise
   bool on_tensor_cores = false;  // whether the ceiling of the operations is that of tensor cores
   bool from_l2 = false;          // whether what must be read is in L2 already
   // The least time for each, at the ceilings of the device; `roofline_ns` is the longer one of the
@@ -109,7 +111,7 @@ Explanation explain(const Figures& figures);
 /// Figures with their names, as a table or a document shows them: "registers", "168".
 std::vector<std::pair<std::string, std::string>> figure_rows(const Figures& figures);
 
-/// Why one of two is faster.
+/// Why one of two is faster. Where a re-rank timed both in turn, its rounds say how much.
 struct Faster {
   std::string headline;  // "the first is 1.31 times as fast [1.30, 1.32]: 7.664 us and 10.04 us"
   /// What the difference is made of, the largest first: "last wave: 5.1 us | 0.2 us".

@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/counters.h"
 #include "report/explain_rules.h"
 #include "report/table.h"
 
 namespace assay {
+namespace {
+
+// Fewer rounds have no interval, see paired_ratio().
+constexpr std::size_t kLeastRounds = 6;
+
+}  // namespace
 
 std::vector<std::pair<std::string, std::string>> figure_rows(const Figures& figures) {
   std::vector<std::pair<std::string, std::string>> rows;
@@ -65,26 +72,36 @@ Faster why_faster(const Figures& before, const Explanation& of_before, const Fig
   const double a = before.time_ns.value, b = after.time_ns.value;
   if (a <= 0 || b <= 0) return {"at least one of the two is not timed, so neither is faster", {}};
   if (before.question != after.question) {
-    return {fmt::format("they are of different questions, so their times are not compared: {}, and "
-                        "{}",
-                        before.question, after.question),
-            {}};
+    return {
+        fmt::format("what they were timed for differs, so their times are not compared: {}, and {}",
+                    before.question, after.question),
+        {}};
   }
-  const Interval ratio{a / b, before.time_ns.low / after.time_ns.high,
-                       before.time_ns.high / after.time_ns.low};
+  Interval ratio{a / b, before.time_ns.low / after.time_ns.high,
+                 before.time_ns.high / after.time_ns.low};
+  const std::size_t rounds = std::min(before.rounds_ns.size(), after.rounds_ns.size());
+  const bool is_paired =
+      !before.verdict.empty() && before.verdict == after.verdict && rounds >= kLeastRounds;
+  if (is_paired) {
+    ratio = paired_ratio(std::span(before.rounds_ns).first(rounds),
+                         std::span(after.rounds_ns).first(rounds));
+  }
+  const std::string timed =
+      is_paired ? fmt::format(", timed in turn for {} rounds", rounds) : std::string();
   if (!(ratio.low > 1) && !(ratio.high < 1)) {
-    return {fmt::format("their samples cannot tell them apart: {} [{}, {}] and {} [{}, {}]",
+    return {fmt::format("their samples cannot tell them apart: {} [{}, {}] and {} [{}, {}]{}",
                         format_time(a), format_time(before.time_ns.low),
                         format_time(before.time_ns.high), format_time(b),
-                        format_time(after.time_ns.low), format_time(after.time_ns.high)),
+                        format_time(after.time_ns.low), format_time(after.time_ns.high), timed),
             {}};
   }
   const bool is_after = ratio.low > 1;
-  Faster faster{fmt::format("the {} is {:.4g} times as fast [{:.4g}, {:.4g}]: {} and {}",
-                            is_after ? "second" : "first", is_after ? ratio.value : 1 / ratio.value,
-                            is_after ? ratio.low : 1 / ratio.high,
-                            is_after ? ratio.high : 1 / ratio.low, format_time(a), format_time(b)),
-                {}};
+  Faster faster{
+      fmt::format("the {} is {:.4g} times as fast [{:.4g}, {:.4g}]{}: {} and {}",
+                  is_after ? "second" : "first", is_after ? ratio.value : 1 / ratio.value,
+                  is_after ? ratio.low : 1 / ratio.high, is_after ? ratio.high : 1 / ratio.low,
+                  timed, format_time(a), format_time(b)),
+      {}};
   // Of each part of the time, how long it is in both. A limit that is not the largest overlaps.
   const auto part_ns = [](const Figures& figures, const Explanation& of, std::string_view name) {
     bool is_first_limit = true;

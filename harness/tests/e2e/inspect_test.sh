@@ -94,7 +94,7 @@ explain "$id" "$other" --db runs.jsonl --json || fail "explain two as JSON: exit
 python3 - <<'PYTHON' || fail 'the JSON of two'
 import json
 document = json.load(open('output'))
-assert document['headline'].startswith('they are of different questions'), document
+assert document['headline'].startswith('what they were timed for differs'), document
 assert any(row['name'] == 'ITEMS' for row in document['figures']), document
 PYTHON
 explain 1 2 --db runs.jsonl || fail "explain two: exit $?"

@@ -360,6 +360,17 @@ TEST(WhyFaster, NamesWhatOfTheTimeDiffers) {
   EXPECT_THAT(text, HasSubstr("136 blocks of 384 threads"));
   EXPECT_THAT(text, Not(HasSubstr("registers")));  // are the same
 
+  // Rounds that timed both in turn know it better than two times of their own.
+  before.verdict = after.verdict = "2026-11-22T19:00:00Z";
+  for (int round = 0; round < 8; ++round) {
+    const double load = 1 + 0.05 * (round % 3);
+    before.rounds_ns.push_back(25000 * load);
+    after.rounds_ns.push_back(12500 * load);
+  }
+  EXPECT_THAT(why_faster(before, explain(before), after, explain(after)).headline,
+              StartsWith("the second is 2 times as fast [2, 2], timed in turn for 8 rounds: "));
+  after.verdict.clear();
+
   // Of two that do the same, the one at the higher clock is faster.
   Figures slow = plain(101000), fast = plain(100000);
   for (Figures* figures : {&slow, &fast}) {
@@ -376,7 +387,7 @@ TEST(WhyFaster, NamesWhatOfTheTimeDiffers) {
 
   after.question = "N=2";
   EXPECT_THAT(why_faster(before, explain(before), after, explain(after)).headline,
-              StartsWith("they are of different questions"));
+              StartsWith("what they were timed for differs"));
   after.question = before.question;
 
   after.time_ns = {24990, 24900, 25100};
