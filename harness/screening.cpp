@@ -324,8 +324,10 @@ void Screening::await_taken() {
   taken_.clear();
 }
 
-/// The median of the fastest so far that was timed to the end.
+/// The median of the fastest so far that was timed to the end. By another objective a slower one
+/// may win, so that none is given up.
 std::optional<double> Screening::best_ns() const {
+  if (!run_.sweep.rerank.objective.is_word()) return std::nullopt;
   std::optional<double> best_ns;
   for (const Candidate& candidate : correct_) {
     if (candidate.censored) continue;
@@ -343,7 +345,12 @@ void Screening::count(const TrialRecord& record, bool kept, std::size_t history_
     time_ns = outcome.timing->median_ns;
     correct_.push_back({&kernel_, record.config, *time_ns, outcome.timing->censored(),
                         record.compile, outcome.timing->roofline_ns, outcome.timing->ci_low_ns,
-                        outcome.same_as});
+                        outcome.same_as,
+                        run_.figures(kernel_, problem_, record.config, record.compile)});
+    const Objective& objective = run_.sweep.rerank.objective;
+    if (!objective.is_word()) {  // what the search is to make least
+      history_[history_index].time_ns = screened_cost(correct_.back(), objective.parts().front());
+    }
   }
   run_.progress.count(kept, outcome.status == Status::correct, time_ns);
 }

@@ -12,6 +12,7 @@
 #include "base/interrupt.h"
 #include "compile_job.h"
 #include "kernel_version.h"
+#include "space/figures.h"
 #include "space/launched.h"
 #include "spec/entry.h"
 
@@ -117,6 +118,11 @@ BaselinePlan SweepRun::baseline_plan(const KernelSpec& kernel, const BaselineSpe
     step->launch.symbol = compiled.symbols.at(step->launch.entry);
   }
   return made;
+}
+
+NamedFigures SweepRun::figures(const KernelSpec& kernel, const Problem& problem,
+                               const Config& config, const CompileReport& compiled) const {
+  return figures_of(sweep.rerank.objective, kernel, problem, config, device.info(), compiled);
 }
 
 CompileResult SweepRun::compile(const KernelSpec& kernel, const Config& config) {

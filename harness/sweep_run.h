@@ -60,6 +60,9 @@ struct SweepRun {
   /// like request_of.
   BaselinePlan baseline_plan(const KernelSpec& kernel, const BaselineSpec& baseline,
                              const Plan& plan);
+  /// See space/figures.h; by the sweep's objective.
+  NamedFigures figures(const KernelSpec& kernel, const Problem& problem, const Config& config,
+                       const CompileReport& compiled) const;
   /// Waits for the compiler. Throws Interrupted.
   CompileResult compile(const KernelSpec& kernel, const Config& config);
   CompileResult compile(CompileJob job);

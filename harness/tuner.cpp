@@ -290,7 +290,7 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Cand
   if (run_.store.is_ranked(run_.id, asked)) return;
   const std::vector<std::string> baselines = baselines_.runnable(asked.identity.baselines);
   keep_one_of_each_code(correct, problem, run_.device.info());
-  keep_best(correct, run_.sweep.rerank.top);
+  keep_best(correct, run_.sweep.rerank.top, run_.sweep.rerank.objective);
   run_.progress.stage(fmt::format("re-ranking the best {}", correct.size()));
   const std::vector<TrialRequest> requests = requests_of(correct, problem);
   RerankResult result;
@@ -304,9 +304,10 @@ void Tuner::rank(const std::string& op, const Problem& problem, std::vector<Cand
   if (record.objective != run_.sweep.rerank.objective) {
     run_.report.warn(
         run_.options.provenance.empty()
-            ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by time",
-                          run_.device.info().name)
-            : fmt::format("energy was not {}; ranked by time", run_.options.provenance));
+            ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by {}",
+                          run_.device.info().name, to_text(record.objective))
+            : fmt::format("energy was not {}; ranked by {}", run_.options.provenance,
+                          to_text(record.objective)));
   }
   for (const RankEntry& entry : record.entries) {
     if (entry.failure.empty()) continue;
@@ -343,7 +344,8 @@ void Tuner::rank_all_stored(const std::string& op, const Problem& problem,
     }
     const Timing& timing = *trial.outcome.timing;
     all.push_back({kernel, trial.config, timing.median_ns, timing.censored(), trial.compile,
-                   timing.roofline_ns, timing.ci_low_ns, trial.outcome.same_as});
+                   timing.roofline_ns, timing.ci_low_ns, trial.outcome.same_as,
+                   run_.figures(*kernel, problem, trial.config, trial.compile)});
   }
   if (all.size() <= correct.size()) return;
   time_the_raced_again(problem, all);

@@ -5,31 +5,6 @@
 
 namespace assay {
 
-std::string_view to_text(Objective objective) {
-  switch (objective) {
-    case Objective::time:
-      return "time";
-    case Objective::energy:
-      return "energy";
-    case Objective::edp:
-      return "edp";
-  }
-  return "unknown";
-}
-
-std::optional<Objective> parse_objective(std::string_view text) {
-  for (const Objective objective : kObjectives) {
-    if (to_text(objective) == text) return objective;
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> objective_words() {
-  std::vector<std::string> words;
-  for (const Objective objective : kObjectives) words.emplace_back(to_text(objective));
-  return words;
-}
-
 double NoiseFloor::margin_ratio() const {
   // With fewer than six rounds there is no interval, so take the ratio itself.
   const bool bounded = ratio.low > 0 && std::isfinite(ratio.high);

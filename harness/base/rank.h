@@ -1,11 +1,10 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/objective.h"
 #include "base/stats.h"
 #include "base/trial_record.h"
 
@@ -30,15 +29,8 @@ struct RankEntry {
   Interval cycles_ratio_to_best = {};   // as ratio_to_best, of time x clock; zeros when not known
   double energy_j = 0;                  // per launch, at the GPU's steady power; 0: not measured
   double roofline_ns = 0;               // as in Timing
+  NamedFigures figures = {};            // that the objective reads, beside time and energy
 };
-
-/// What the winner has least of: time, energy per launch, or their product.
-enum class Objective { time, energy, edp };
-std::string_view to_text(Objective objective);
-std::optional<Objective> parse_objective(std::string_view text);
-inline constexpr std::array kObjectives{Objective::time, Objective::energy, Objective::edp};
-/// "time", "energy", "edp": what parse_objective knows.
-std::vector<std::string> objective_words();
 
 /// The A/A duplicate: a second entry of the screening's leader, with the same machine code. How far
 /// apart the re-rank puts the two is noise.
@@ -55,11 +47,11 @@ struct NoiseFloor {
 /// What a verdict is of, beside its op, problem, protocol and device: two verdicts of one identity
 /// answer the same question about the same candidates.
 struct RankIdentity {
-  std::string candidates;                 // candidate_set() of the correct trials; empty: not known
-  std::int64_t num_candidates = 0;        // how many they are
-  int top = 0;                            // RerankSpec's, as asked
-  int least_rounds = 0;                   // likewise
-  Objective objective = Objective::time;  // likewise
+  std::string candidates;           // candidate_set() of the correct trials; empty: not known
+  std::int64_t num_candidates = 0;  // how many they are
+  int top = 0;                      // RerankSpec's, as asked
+  int least_rounds = 0;             // likewise
+  Objective objective = {};         // likewise
   std::vector<std::string> baselines = {};  // what they were compared with, as contracts name it
   std::string cublas = {};                  // version that ran these; empty when not known
   double precision_ratio = 0.0008;          // RerankSpec's; what older verdicts were known to
@@ -83,7 +75,7 @@ struct RankRecord {
   std::vector<RankEntry> entries;  // fastest first, baselines included
   std::string finished_at;
   std::optional<NoiseFloor> noise = {};
-  Objective objective = Objective::time;  // of the winner: time where no energy was measured
+  Objective objective = {};  // of the winner: one without energy where that was not measured
   RankIdentity identity = {};
   Toolchain toolchain = {};                 // what the entries were compiled with
   std::vector<KernelVersion> kernels = {};  // the versions of the entries' kernels

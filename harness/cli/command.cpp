@@ -53,7 +53,11 @@ Command Command::add_command(const std::string& name, const std::string& summary
 
 template <typename T>
 Option Command::add_option(const std::string& name, T& value, const std::string& help) {
-  return Option(*app_->add_option(name, value, help));
+  CLI::Option* const option = app_->add_option(name, value, help);
+  // One that may be given several times takes one value each time. Else it would take the arguments
+  // that follow, too.
+  if (name.starts_with("--")) option->allow_extra_args(false);
+  return Option(*option);
 }
 
 template Option Command::add_option(const std::string&, std::string&, const std::string&);

@@ -173,9 +173,12 @@ void add_export(Command program) {
   verb.add_option("--protocol", options->protocol, "only this protocol; default: all")
       .placeholder("cold|sustained|hot|graph");
   verb.add_option("--objective", options->objective,
-                  "only the winners by time, energy or edp; default: all")
-      .placeholder("time|energy|edp")
-      .one_of(objective_words());
+                  "only the winners by this objective, as assay best --json writes it: time, "
+                  "energy, edp or a metric; default: all")
+      .placeholder("OBJECTIVE")
+      .check([](const std::string& text) {
+        return parse_objective(text) ? "" : "it is no objective: time, energy, edp or a metric";
+      });
   verb.add_option("--output", options->output,
                   "file to write, and for vllm-moe a folder; default: stdout, and for a recording "
                   "results/recorded/GPU/SWEEP.jsonl")

@@ -63,7 +63,7 @@ struct SweepOptions {
   std::vector<std::string> include;
   std::string problem;
   std::string shard;
-  std::string objective;
+  std::vector<std::string> objective;
   std::optional<double> budget_seconds;
   std::optional<std::int64_t> budget_configs;
   std::optional<std::uint64_t> seed;
@@ -308,7 +308,7 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   if (options.budget_seconds) sweep.search.budget_seconds = options.budget_seconds;
   if (options.budget_configs) sweep.search.budget_configs = options.budget_configs;
   if (!options.objective.empty()) {
-    sweep.rerank.objective = parse_objective(options.objective).value();
+    sweep.rerank.objective = read_objective(options.objective, sweep.kernels);
   }
   if (options.seed) sweep.search.seed = *options.seed;
   if (!options.arch.empty() && options.device != "none" &&
@@ -397,11 +397,13 @@ void add_sweep(Command program) {
                   "only the third of eight shares of the problems, for as many machines; join "
                   "their databases with assay db merge")
       .placeholder("3/8");
-  verb.add_option("--objective", options->objective,
-                  "what a winner has least of: time, energy per launch, or edp, their product; "
-                  "default: the sweep's, else time")
-      .placeholder("time|energy|edp")
-      .one_of(objective_words());
+  verb.add_option(
+          "--objective", options->objective,
+          "what a winner has least of: time, energy per launch, or edp, their product; or a "
+          "metric of yours, as \"minimize time_ns * smem_bytes\" or \"maximize flops / "
+          "energy_j\"; given several times, the first decides who wins, and all make a "
+          "Pareto list; default: the sweep's, else time")
+      .placeholder("OBJECTIVE");
   verb.add_option(
           "--budget-seconds", options->budget_seconds,
           "start no more configurations after so long; those that may be fast are tried first")

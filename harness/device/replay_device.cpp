@@ -91,7 +91,7 @@ struct ReplayDevice::Impl {
   /// The recorded rank of the problem that holds the most candidates. Among equals it takes one of
   /// the objective asked for, then the newest. Null when no rank holds any candidate.
   const RankRecord* find_rank(const std::vector<TrialRequest>& candidates,
-                              Objective objective) const {
+                              const Objective& objective) const {
     const RankRecord* best = nullptr;
     std::tuple<std::ptrdiff_t, bool, std::string> best_key;
     for (const RankRecord& rank : recording.ranks) {

@@ -12,6 +12,10 @@ namespace {
 constexpr double kShortWorkNs = 50e3;
 constexpr int kWorkersForShortWork = 3;
 
+// Energy does not depend on allocations, so that it is enough to measure it once. What is left to
+// the later workers are the times, of all that may win.
+const Objective kTimesOfAll = parse_objective("minimize time_ns").value();
+
 /// The part of one worker, and of those that replace it.
 RerankResult rerank_sound(const WorkerRerank& part, const RerankAttempt& attempt) {
   RerankResult result;
@@ -79,8 +83,8 @@ RerankResult rerank_by_workers(WorkerRerank whole, const RerankAttempt& attempt,
   RerankResult result = rerank_sound(whole, attempt);
   for (int worker = 1; worker < whole.num_workers; ++worker) {
     WorkerRerank part = {{}, whole.baselines, whole.spec, whole.num_workers};
-    part.spec.objective = Objective::time;  // energy does not depend on allocations: once is enough
-    std::vector<std::size_t> indices;       // of its candidates
+    if (whole.spec.objective != Objective::time) part.spec.objective = kTimesOfAll;
+    std::vector<std::size_t> indices;  // of its candidates
     for (std::size_t i = 0; i < whole.candidates.size(); ++i) {
       const RerankEntry& entry = result.candidates[i];
       if (entry.outcome.status != Status::correct || entry.eliminated) continue;

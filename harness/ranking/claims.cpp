@@ -104,7 +104,7 @@ class Claims {
   }
 
   std::string check_energy() {
-    if (rank_.objective == Objective::time) return "";
+    if (!rank_.objective.reads("energy_j")) return "";
     for (const RankEntry& entry : rank_.entries) {
       if (entry.kernel.empty() || !entry.failure.empty() || entry.eliminated) continue;
       if (entry.energy_j > 0) continue;
@@ -147,6 +147,7 @@ class Claims {
       entry.failure = claimed.failure;
       entry.eliminated = claimed.eliminated;
       entry.energy_j = claimed.energy_j;
+      entry.figures = claimed.figures;
       entry.tie_break.spill_bytes = claimed.winner ? 0 : 1;
       if (&claimed != moved) continue;
       for (double& sample_ns : entry.samples_ns) sample_ns *= factor;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
+#include <optional>
 #include <span>
 #include <tuple>
 
@@ -13,9 +15,17 @@
 namespace assay {
 namespace {
 
+/// What one objective makes least, of one entry.
+struct Cost {
+  std::vector<double> rounds;  // in each round; nothing if it does not read the time
+  double typical = std::numeric_limits<double>::infinity();
+  double margin = 0;  // the least ratio of costs, less 1, that is called a difference
+};
+
 /// An entry while the verdict is being made.
 struct Ranked : TimedEntry {
-  double cost = 0;  // what the objective makes least
+  std::vector<Cost> costs;  // by each objective
+  double cost() const { return costs.front().typical; }
   bool baseline() const { return kernel.empty(); }
   bool passed() const { return failure.empty(); }
   bool in_all_rounds() const { return passed() && !eliminated; }
@@ -43,7 +53,7 @@ std::string sample_failure(const RankEntry& entry, std::size_t rounds) {
 /// before high, configurations before baselines; then by text.
 bool ranks_before(const Ranked& a, const Ranked& b) {
   const auto key = [](const Ranked& r) {
-    return std::tuple(!r.passed(), r.passed() && r.eliminated, r.passed() ? r.cost : 0,
+    return std::tuple(!r.passed(), r.passed() && r.eliminated, r.passed() ? r.cost() : 0,
                       r.baseline(), std::tie(r.kernel, r.config));
   };
   return key(a) < key(b);
@@ -57,18 +67,77 @@ bool wins_tie(const Ranked& a, const Ranked& b) {
   return key(a) < key(b);
 }
 
-std::vector<Ranked> line_up(std::vector<TimedEntry> entries, Objective objective) {
+/// By how much the cost changes if the time or the energy does, each by its own margin.
+double margin_of(const Metric& metric, double time_ns, double energy_j, double time_margin) {
+  const double cost = metric.cost(time_ns, energy_j);
+  double margin = 0;
+  const auto look_at = [&](double time_ratio, double energy_ratio) {
+    const double less = metric.cost(time_ns / time_ratio, energy_j / energy_ratio);
+    const double more = metric.cost(time_ns * time_ratio, energy_j * energy_ratio);
+    for (const double ratio : {cost / less, more / cost, less / cost, cost / more}) {
+      if (std::isfinite(ratio)) margin = std::max(margin, ratio - 1);
+    }
+  };
+  look_at(1 + time_margin, 1);
+  look_at(1, 1 + kLeastEnergyMargin);
+  return margin;
+}
+
+/// Throws ExprError or EvalError where it has no answer.
+Cost cost_by(const std::string& part, const RankEntry& entry, double time_margin) {
+  if (part == to_text(Objective::time)) {
+    return {entry.samples_ns, midmean(entry.samples_ns), time_margin};
+  }
+  const Metric metric(part, entry.figures);
+  Cost cost;
+  cost.margin = margin_of(metric, median(entry.samples_ns), entry.energy_j, time_margin);
+  if (metric.reads_time()) {
+    for (const double sample_ns : entry.samples_ns) {
+      cost.rounds.push_back(metric.cost(sample_ns, entry.energy_j));
+    }
+    cost.typical = midmean(cost.rounds);
+  } else {
+    cost.typical = metric.cost(0, entry.energy_j);
+  }
+  return cost;
+}
+
+/// By all objectives; or why there are none. A baseline, which has no figures, may have none.
+void set_costs(Ranked& ranked, const std::vector<std::string>& parts, double time_margin) {
+  ranked.costs.assign(parts.size(), {});
+  if (!ranked.passed()) return;
+  const auto fail = [&](const std::exception& error) {
+    ranked.costs.assign(parts.size(), {});
+    if (!ranked.baseline()) {
+      ranked.failure = fmt::format("its objective has no answer: {}", error.what());
+    }
+  };
+  try {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      ranked.costs[i] = cost_by(parts[i], ranked, time_margin);
+    }
+  } catch (const ExprError& error) {
+    fail(error);
+  } catch (const EvalError& error) {
+    fail(error);
+  }
+}
+
+std::vector<Ranked> line_up(std::vector<TimedEntry> entries, double noise_ratio,
+                            const Objective& objective) {
   std::size_t rounds = 0;
   for (const TimedEntry& entry : entries) {
     if (entry.failure.empty()) rounds = std::max(rounds, entry.samples_ns.size());
   }
+  const std::vector<std::string> parts = objective.parts();
+  const double time_margin = std::max(noise_ratio, kLeastTimeMargin);
   std::vector<Ranked> all;
   for (TimedEntry& entry : entries) {
-    Ranked& ranked = all.emplace_back(Ranked{std::move(entry)});
+    Ranked& ranked = all.emplace_back(Ranked{std::move(entry), {}});
     const std::string bad_samples = sample_failure(ranked, rounds);
     if (bad_samples.empty()) ranked.median_ns = median(ranked.samples_ns);
     if (ranked.failure.empty()) ranked.failure = bad_samples;
-    if (ranked.passed()) ranked.cost = cost_of(ranked, objective);
+    set_costs(ranked, parts, time_margin);
   }
   std::sort(all.begin(), all.end(), ranks_before);
   return all;
@@ -122,36 +191,76 @@ Interval cycles_ratio(const Ranked& numerator, const Ranked& denominator) {
   return ratio(above, below);
 }
 
-/// How far `ranked` is behind the reference, as a ratio of costs.
-Interval distance(const Ranked& ranked, const Ranked& reference, Objective objective) {
-  if (objective == Objective::time) return time_ratio(ranked, reference);
-  const double ratio = ranked.cost / reference.cost;
-  return {ratio, ratio, ratio};
+/// How far one is behind another, as a ratio of costs.
+Interval distance(const Cost& cost, const Cost& other) {
+  if (&cost == &other) return {1, 1, 1};
+  const auto is_positive = [](double value) { return value > 0; };
+  if (!cost.rounds.empty() && !other.rounds.empty() &&
+      std::all_of(cost.rounds.begin(), cost.rounds.end(), is_positive) &&
+      std::all_of(other.rounds.begin(), other.rounds.end(), is_positive)) {
+    return ratio(cost.rounds, other.rounds);
+  }
+  const double behind = cost.typical == other.typical ? 1 : cost.typical / other.typical;
+  return {behind, behind, behind};
+}
+
+bool is_beyond_noise(const Interval& behind, double margin) {
+  return behind.low > 1 && behind.value > 1 + margin;
+}
+
+/// Whether by an objective one is behind another beyond the noise.
+bool is_behind(const Cost& cost, const Cost& other) {
+  return cost.typical > other.typical && is_beyond_noise(distance(cost, other), cost.margin);
+}
+
+/// See pareto_front.
+bool dominates(const Ranked& a, const Ranked& b) {
+  bool is_better = false;
+  for (std::size_t i = 0; i < a.costs.size(); ++i) {
+    if (is_behind(a.costs[i], b.costs[i])) return false;
+    is_better = is_better || is_behind(b.costs[i], a.costs[i]);
+  }
+  return is_better;
+}
+
+/// Of each, how many of the others dominate it.
+std::vector<std::size_t> num_dominators(const std::vector<Ranked*>& all) {
+  std::vector<std::size_t> counts;
+  for (const Ranked* one : all) {
+    counts.push_back(static_cast<std::size_t>(std::count_if(
+        all.begin(), all.end(), [&](const Ranked* other) { return dominates(*other, *one); })));
+  }
+  return counts;
 }
 
 /// Marks the tied and returns the winner; null when no configuration passed.
-Ranked* choose_winner(std::vector<Ranked>& all, double noise_ratio, Objective objective) {
+Ranked* choose_winner(std::vector<Ranked>& all) {
   const Ranked* reference = best_of(all, false);
-  const double margin =
-      objective == Objective::time ? std::max(noise_ratio, kLeastTimeMargin) : kLeastEnergyMargin;
-  Ranked* winner = nullptr;
+  std::vector<Ranked*> near;
   for (Ranked& ranked : all) {
     if (!ranked.in_all_rounds() || ranked.baseline()) continue;
-    const Interval behind = distance(ranked, *reference, objective);
-    ranked.tied = behind.low <= 1 || behind.value <= 1 + margin;
-    if (behind.value > 1 + margin / 4) continue;
-    if (!winner || wins_tie(ranked, *winner)) winner = &ranked;
+    const Interval behind = distance(ranked.costs.front(), reference->costs.front());
+    const double margin = ranked.costs.front().margin;
+    ranked.tied = !is_beyond_noise(behind, margin);
+    if (behind.value <= 1 + margin / 4) near.push_back(&ranked);
   }
-  if (winner) winner->winner = true;
+  if (near.empty()) return nullptr;
+  const std::vector<std::size_t> dominators = num_dominators(near);
+  const std::size_t fewest = *std::min_element(dominators.begin(), dominators.end());
+  std::size_t next = 0;
+  std::erase_if(near, [&](const Ranked*) { return dominators[next++] > fewest; });
+  Ranked* const winner = *std::min_element(
+      near.begin(), near.end(), [](const Ranked* a, const Ranked* b) { return wins_tie(*a, *b); });
+  winner->winner = true;
   return winner;
 }
 
 }  // namespace
 
 std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double noise_ratio,
-                                    Objective objective) {
-  std::vector<Ranked> all = line_up(std::move(entries), objective);
-  const Ranked* winner = choose_winner(all, noise_ratio, objective);
+                                    const Objective& objective) {
+  std::vector<Ranked> all = line_up(std::move(entries), noise_ratio, objective);
+  const Ranked* winner = choose_winner(all);
   const Ranked* baseline = fastest_baseline(all);
   for (Ranked& ranked : all) {
     if (!ranked.passed()) continue;
@@ -162,16 +271,63 @@ std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double nois
   return {std::make_move_iterator(all.begin()), std::make_move_iterator(all.end())};
 }
 
-double cost_of(const RankEntry& entry, Objective objective) {
-  switch (objective) {
-    case Objective::time:
-      break;
-    case Objective::energy:
-      return entry.energy_j;
-    case Objective::edp:
-      return entry.energy_j * entry.median_ns;
+double cost_of(const RankEntry& entry, const Objective& objective) {
+  if (entry.samples_ns.empty()) return 0;
+  try {
+    return cost_by(objective.parts().front(), entry, 0).typical;
+  } catch (const ExprError&) {
+  } catch (const EvalError&) {
   }
-  return entry.samples_ns.empty() ? 0 : midmean(entry.samples_ns);
+  return std::numeric_limits<double>::infinity();
+}
+
+std::vector<FrontEntry> pareto_front(const RankRecord& rank) {
+  const std::vector<std::string> parts = rank.objective.parts();
+  std::vector<TimedEntry> entries;
+  for (const RankEntry& entry : rank.entries) {
+    if (!entry.kernel.empty()) entries.push_back({entry});
+  }
+  std::vector<Ranked> all =
+      line_up(std::move(entries), rank.noise ? rank.noise->margin_ratio() : 0, rank.objective);
+  std::vector<Ranked*> left, listed;
+  for (Ranked& ranked : all) {
+    if (ranked.in_all_rounds()) (ranked.winner ? listed : left).push_back(&ranked);
+  }
+  std::vector<FrontEntry> front;
+  if (listed.empty()) return front;
+  const Ranked* const winner = listed.front();
+  // Ties are not transitive: one that dominates another may be dominated itself, by a third that
+  // does not. So those that the fewest dominate are taken first.
+  for (const Ranked* last = winner;; last = listed.back()) {
+    std::erase_if(left, [&](const Ranked* one) { return dominates(*last, *one); });
+    if (left.empty()) break;
+    const std::vector<std::size_t> dominators = num_dominators(left);
+    const auto first = std::min_element(dominators.begin(), dominators.end());
+    const auto next = left.begin() + (first - dominators.begin());
+    listed.push_back(*next);
+    left.erase(next);
+  }
+  std::sort(listed.begin() + 1, listed.end(),
+            [](const Ranked* a, const Ranked* b) { return ranks_before(*a, *b); });
+  for (const Ranked* ranked : listed) {
+    FrontEntry& one = front.emplace_back();
+    one.entry = &*std::find_if(rank.entries.begin(), rank.entries.end(), [&](const RankEntry& e) {
+      return e.kernel == ranked->kernel && e.config == ranked->config;
+    });
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Metric metric(parts[i], ranked->figures);
+      std::vector<double> values;
+      for (const double sample_ns : ranked->samples_ns) {
+        values.push_back(metric.value(sample_ns, ranked->energy_j));
+      }
+      Interval value = median_interval(values);
+      if (!metric.reads_time()) value.low = value.high = value.value;
+      Interval ratio = distance(ranked->costs[i], winner->costs[i]);
+      if (metric.greatest()) ratio = {1 / ratio.value, 1 / ratio.high, 1 / ratio.low};
+      one.achieved.push_back({parts[i], value, ratio});
+    }
+  }
+  return front;
 }
 
 }  // namespace assay

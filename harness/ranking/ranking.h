@@ -30,26 +30,48 @@ inline constexpr double kLeastEnergyMargin = 0.01;
 
 /// Turns the times of a re-rank into a verdict.
 ///
-/// The *reference* is the best configuration by the objective, among those that passed and took
-/// part in all rounds. The best by time has the least midmean.
+/// The *cost* of an entry is what an objective makes least. A metric that reads the time has a cost
+/// in each round, and all together the midmean of these. The *reference* is the configuration of
+/// the least cost by the first objective, among those that passed and took part in all rounds.
 ///
-/// By time, a configuration is tied with the reference if the interval of their paired ratio
-/// includes 1, or if it is behind by no more than the margin. The margin is `noise_ratio` (0.002 =
-/// 0.2 %) or the least margin above, whichever is larger. By energy, and by energy times median
-/// time, a configuration is tied if it is behind by no more than the least margin.
+/// A configuration is behind another beyond the noise if the interval of their paired ratio of
+/// costs excludes 1, and it is behind by more than the margin. By time the margin is `noise_ratio`
+/// (0.002 = 0.2 %) or the least margin above, whichever is larger; by energy it is the least margin
+/// of that. For a metric it is how much its cost changes with such a change of the time, or of the
+/// energy, whichever is more; so a metric that reads neither has none. Without the time there are
+/// no rounds, and the ratio has no interval.
 ///
-/// The winner is chosen among the tied that are behind by no more than a quarter of the margin: it
-/// is the first of them by TieBreak. So the winner will again be among the tied when everything is
-/// measured again.
+/// A configuration is tied with the reference if it is not behind it beyond the noise. The winner
+/// is chosen among the tied that are behind by no more than a quarter of the margin: of those that
+/// no other of them dominates (see pareto_front) it is the first by TieBreak. So the winner will
+/// again be among the tied when everything is measured again.
 ///
 /// In the result, ratios are of times, and to the winner. The baseline is the fastest of the
 /// baselines by midmean. Those that dropped out come after those that stayed, and those that failed
-/// come last.
+/// come last. An objective that has no answer is a failure.
 std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double noise_ratio = 0,
-                                    Objective objective = Objective::time);
+                                    const Objective& objective = {});
 
-/// What the best has least of: the midmean of the times, joules, or joules times nanoseconds. 0 by
-/// time for an entry without samples.
-double cost_of(const RankEntry& entry, Objective objective);
+/// The cost by the first objective. 0 by time for an entry without samples; infinite if it has no
+/// answer.
+double cost_of(const RankEntry& entry, const Objective& objective);
+
+/// What one objective is for an entry: its value, of which the interval is of the median, and its
+/// ratio to the winner's.
+struct Achieved {
+  std::string objective;
+  Interval value;
+  Interval ratio_to_winner;
+};
+
+struct FrontEntry {
+  const RankEntry* entry = nullptr;  // of the verdict
+  std::vector<Achieved> achieved;    // by each of its objectives
+};
+
+/// The Pareto list of a verdict: the winner, then by the cost by the first objective all that
+/// nothing on the list dominates. One dominates another if it is behind it beyond the noise by no
+/// objective, and the other is behind beyond the noise by at least one.
+std::vector<FrontEntry> pareto_front(const RankRecord& rank);
 
 }  // namespace assay

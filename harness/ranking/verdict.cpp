@@ -1,6 +1,7 @@
 #include "ranking/verdict.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "base/stats.h"
@@ -15,6 +16,8 @@ constexpr std::size_t kLeastRanked = 2;
 // others drop out early, so they cost little.
 constexpr std::size_t kMostForEachPlace = 4;
 constexpr double kNearRatio = 1.06;
+// Until energy is measured. It makes no difference to ratios of products.
+constexpr double kGuessedPowerW = 300;
 
 /// A total order, so that the same trials always give the same candidates.
 bool screens_before(const Candidate& a, const Candidate& b) {
@@ -23,12 +26,6 @@ bool screens_before(const Candidate& a, const Candidate& b) {
   };
   if (key(a) != key(b)) return key(a) < key(b);
   return to_text(a.config) < to_text(b.config);
-}
-
-std::int64_t dynamic_smem_bytes(const Plan& plan) {
-  std::int64_t most = 0;
-  for (const LaunchPlan& launch : plan.launches) most = std::max(most, launch.smem_bytes);
-  return most;
 }
 
 /// The noise floor from the A/A duplicate and its candidate. Nothing if either was not timed in all
@@ -64,9 +61,10 @@ std::vector<TimedEntry> timed_entries(const RerankResult& result,
     TimedEntry& entry = entries.emplace_back(timed_entry(timed));
     entry.kernel = best[i].kernel->name;
     entry.config = to_text(best[i].config);
+    entry.figures = best[i].figures;
     if (!correct) entry.failure = timed.outcome.message;
     entry.tie_break = {compile.spill_bytes, compile.registers,
-                       compile.static_smem_bytes + dynamic_smem_bytes(requests[i].plan)};
+                       compile.static_smem_bytes + requests[i].plan.dynamic_smem_bytes()};
   }
   for (const RerankEntry& timed : result.baselines) {
     entries.push_back(timed_entry(timed));
@@ -82,6 +80,65 @@ bool has_energy(const std::vector<TimedEntry>& entries) {
     const bool may_win = !entry.kernel.empty() && entry.failure.empty() && !entry.eliminated;
     return !may_win || entry.energy_j > 0;
   });
+}
+
+/// The cost if it took so much less time.
+double screened_cost(const Candidate& candidate, const std::string& part, double faster_ratio) {
+  const double time_ns =
+      (candidate.censored ? candidate.ci_low_ns : candidate.median_ns) / faster_ratio;
+  try {
+    return Metric(part, candidate.figures).cost(time_ns, time_ns * 1e-9 * kGuessedPowerW);
+  } catch (const ExprError&) {
+  } catch (const EvalError&) {
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+/// keep_best() by a metric or several objectives.
+void keep_front(std::vector<Candidate>& correct, std::size_t top, const Objective& objective) {
+  struct Screened {
+    std::vector<double> costs;    // by each objective
+    std::vector<double> hopeful;  // at a time that is less by the ratio that is near
+    Candidate candidate;
+  };
+  const std::vector<std::string> parts = objective.parts();
+  std::vector<Screened> all;
+  for (Candidate& candidate : correct) {
+    Screened& one = all.emplace_back();
+    for (const std::string& part : parts) {
+      one.costs.push_back(screened_cost(candidate, part, 1));
+      one.hopeful.push_back(screened_cost(candidate, part, kNearRatio));
+    }
+    one.candidate = std::move(candidate);
+  }
+  std::sort(all.begin(), all.end(), [](const Screened& a, const Screened& b) {
+    if (a.costs != b.costs) return a.costs < b.costs;
+    return screens_before(a.candidate, b.candidate);
+  });
+  const auto covers = [](const Screened& one, const std::vector<double>& costs) {
+    return std::equal(costs.begin(), costs.end(), one.costs.begin(),
+                      [](double cost, double least) { return least <= cost; });
+  };
+  std::vector<std::size_t> front;  // nothing covers it that comes before it, and nothing after can
+  const auto is_covered = [&](const std::vector<double>& costs) {
+    return std::any_of(front.begin(), front.end(),
+                       [&](std::size_t i) { return covers(all[i], costs); });
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!is_covered(all[i].costs)) front.push_back(i);
+  }
+  // Those of the front come first, then those near it, then all others.
+  std::vector<std::pair<int, std::size_t>> order;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool is_front = std::binary_search(front.begin(), front.end(), i);
+    order.emplace_back(is_front ? 0 : is_covered(all[i].hopeful) ? 2 : 1, i);
+  }
+  std::sort(order.begin(), order.end());
+  const auto num_near = static_cast<std::size_t>(
+      std::count_if(order.begin(), order.end(), [](const auto& one) { return one.first < 2; }));
+  order.resize(std::max(std::min(top, order.size()), std::min(num_near, kMostForEachPlace * top)));
+  correct.clear();
+  for (const auto& [place, i] : order) correct.push_back(std::move(all[i].candidate));
 }
 
 /// Sets the rooflines. The baselines do the same work as the winner, so they have its roofline.
@@ -101,7 +158,15 @@ void put_rooflines(std::vector<RankEntry>& entries, const std::vector<Candidate>
 
 }  // namespace
 
-void keep_best(std::vector<Candidate>& correct, int top) {
+double screened_cost(const Candidate& candidate, const std::string& part) {
+  return screened_cost(candidate, part, 1);
+}
+
+void keep_best(std::vector<Candidate>& correct, int top, const Objective& objective) {
+  if (!objective.is_word()) {
+    keep_front(correct, static_cast<std::size_t>(top), objective);
+    return;
+  }
   std::sort(correct.begin(), correct.end(), screens_before);
   const auto count_while = [&](const auto& belongs) {
     const auto end = std::find_if_not(correct.begin(), correct.end(), belongs);
@@ -123,7 +188,9 @@ RankRecord verdict_of(RankRecord asked, const RerankResult& result,
   std::vector<TimedEntry> entries = timed_entries(result, best, requests);
   if (entries.empty()) return asked;
   asked.noise = noise_of(result, best);
-  if (!has_energy(entries)) asked.objective = Objective::time;
+  if (asked.objective.reads("energy_j") && !has_energy(entries)) {
+    asked.objective = asked.objective.without_energy();
+  }
   asked.entries = rank_entries(std::move(entries), asked.noise ? asked.noise->margin_ratio() : 0,
                                asked.objective);
   put_rooflines(asked.entries, best);

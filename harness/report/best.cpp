@@ -47,12 +47,45 @@ std::string verified_text(const std::optional<Verification>& verification) {
   return fmt::format("{}, {} of {} checks", date, passed, checks.size());
 }
 
+std::string value_text(const Achieved& by) {
+  if (by.objective == "time") return format_time(by.value.value);
+  if (by.objective == "energy") return format_energy(by.value.value);
+  return fmt::format("{:.4g}", by.value.value);
+}
+
+/// Of one problem: each configuration of its Pareto list, with its objectives and the ratios to the
+/// winner.
+std::string front_text(const TunedRow& entry, const std::map<std::string, ConfigText>& texts) {
+  std::vector<std::string> headers{"kernel", "configuration"};
+  for (const Achieved& by : entry.front.front().achieved) {
+    headers.push_back('>' + by.objective);
+    headers.push_back(">of the winner's");
+  }
+  Table out(std::move(headers));
+  for (const FrontRow& one : entry.front) {
+    std::vector<std::string> cells{one.choice.kernel,
+                                   texts.at(one.choice.kernel).line(one.choice.config)};
+    for (const Achieved& by : one.achieved) {
+      cells.push_back(value_text(by));
+      const Interval& ratio = by.ratio_to_winner;
+      const bool is_exact = ratio.low == ratio.high || !std::isfinite(ratio.high);
+      cells.push_back(
+          is_exact ? fmt::format("{:.2f}x", ratio.value)
+                   : fmt::format("{:.2f}x [{:.2f}, {:.2f}]", ratio.value, ratio.low, ratio.high));
+    }
+    out.add_row(std::move(cells));
+  }
+  return fmt::format("\nPareto list of {}, the winner first:\n{}", to_text(entry.problem),
+                     out.text());
+}
+
 /// How each kernel of the table writes its configurations.
 std::map<std::string, ConfigText> config_texts(const TunedTable& table,
                                                const BestOptions& options) {
   std::map<std::string, std::vector<Config>> configs;
   for (const TunedRow& entry : table.entries) {
     configs[entry.best.kernel].push_back(entry.best.config);
+    for (const FrontRow& one : entry.front) configs[one.choice.kernel].push_back(one.choice.config);
     if (!options.ties) continue;
     for (const KernelConfig& tie : entry.ties) configs[tie.kernel].push_back(tie.config);
   }
@@ -82,8 +115,10 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
   std::vector<std::string> headers{"problem", "kernel", "configuration", ">time", ">95 % interval"};
   if (has_baseline) headers.push_back(baseline.empty() ? ">vs baseline" : ">vs " + baseline);
   if (has_baseline && baseline.empty()) headers.push_back("baseline");
-  const bool has_energy = table.objective != Objective::time;
+  const bool has_energy = table.objective.reads("energy_j");
   if (has_energy) headers.push_back(">energy");
+  const bool has_metric = expression_begin(table.objective.text()) > 0;
+  if (has_metric) headers.push_back(">metric");
   const bool has_roofline = std::any_of(table.entries.begin(), table.entries.end(),
                                         [](const TunedRow& e) { return e.roofline_ns > 0; });
   if (has_roofline) headers.push_back(">roofline");
@@ -106,6 +141,9 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
     if (has_baseline) cells.push_back(speedup_text(entry));
     if (has_baseline && baseline.empty()) cells.push_back(entry.baseline);
     if (has_energy) cells.push_back(entry.energy_j > 0 ? format_energy(entry.energy_j) : "-");
+    if (has_metric) {
+      cells.push_back(entry.front.empty() ? "-" : value_text(entry.front[0].achieved[0]));
+    }
     if (has_roofline) {
       cells.push_back(entry.roofline_ns > 0 ? format_percent(entry.roofline_ratio()) : "-");
     }
@@ -131,6 +169,10 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
   for (const auto& [kernel, config_text] : texts) {
     const std::string note = config_text.note();
     if (!note.empty()) text += note + '\n';
+  }
+  for (const TunedRow& entry : table.entries) {
+    const bool several = !entry.front.empty() && entry.front[0].achieved.size() > 1;
+    if (several) text += front_text(entry, texts);
   }
   if (!options.ties) return text;
   for (const TunedRow& entry : table.entries) {

@@ -13,8 +13,9 @@ struct BestOptions {
 };
 
 /// A table for each op, device, protocol and objective: problem, winner, time, margin over the
-/// baseline, ties, and where it was measured; the energy where that is the objective, and how near
-/// the times are to the device's ceilings where that is known. Empty for no tables.
+/// baseline, ties, and where it was measured; the energy and the metric where the objective reads
+/// them, and how near the times are to the device's ceilings where that is known. Below it the
+/// Pareto list of each problem, where there are several objectives. Empty for no tables.
 std::string best_text(const std::vector<TunedTable>& tables, const BestOptions& options);
 
 /// The same as {"best": [one object an entry]}.

@@ -94,6 +94,22 @@ Json entry_json(const TunedRow& entry) {
                 {"cycles_speedup_low", known_or_null(entry.cycles_speedup.low)},
                 {"cycles_speedup_high", known_or_null(entry.cycles_speedup.high)}};
   }
+  Json front(nullptr);
+  for (const FrontRow& one : entry.front) {
+    Json achieved = Json::array();
+    for (const Achieved& by : one.achieved) {
+      achieved.push_back({{"objective", by.objective},
+                          {"value", finite_or_null(by.value.value)},
+                          {"low", finite_or_null(by.value.low)},
+                          {"high", finite_or_null(by.value.high)},
+                          {"ratio_to_winner", finite_or_null(by.ratio_to_winner.value)},
+                          {"ratio_low", finite_or_null(by.ratio_to_winner.low)},
+                          {"ratio_high", finite_or_null(by.ratio_to_winner.high)}});
+    }
+    front.push_back({{"kernel", one.choice.kernel},
+                     {"config", config_json(one.choice.config)},
+                     {"objectives", std::move(achieved)}});
+  }
   return {{"problem", problem_json(entry.problem)},
           {"kernel", entry.best.kernel},
           {"config", config_json(entry.best.config)},
@@ -104,6 +120,7 @@ Json entry_json(const TunedRow& entry) {
           {"rounds", entry.rounds},
           {"baseline", baseline},
           {"ties", ties},
+          {"front", front},
           {"noise_ratio", known_or_null(entry.noise_ratio)},
           {"runner_up_ratio", known_or_null(entry.runner_up_ratio)},
           {"roofline_ratio", known_or_null(entry.roofline_ratio())},

@@ -54,7 +54,7 @@ std::vector<NamedText> export_vllm_moe(const std::vector<TunedTable>& tables);
 /// "gemm_bf16/best/M:16/N:4096": the name of a result, as Google Benchmark puts names together.
 /// `entry` is "best" or a baseline's name.
 std::string benchmark_name(const std::string& op, const std::string& entry, const Problem& problem,
-                           const std::string& protocol, Objective objective = Objective::time);
+                           const std::string& protocol, const Objective& objective = {});
 
 /// What Google Benchmark's tools read: winners and baselines as it would print them. Throws
 /// UsageError when there are results of several devices, since the format names one.

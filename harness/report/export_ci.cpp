@@ -50,7 +50,7 @@ Json iteration(const std::string& question, std::int64_t family, double time_ns)
 }  // namespace
 
 std::string benchmark_name(const std::string& op, const std::string& entry, const Problem& problem,
-                           const std::string& protocol, Objective objective) {
+                           const std::string& protocol, const Objective& objective) {
   std::string name = op + '/' + entry;
   for (const auto& [dim, value] : problem) name += fmt::format("/{}:{}", dim, to_text(value));
   if (protocol != "cold") name += '/' + protocol;

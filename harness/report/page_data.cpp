@@ -233,7 +233,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
   }
   const auto key_of = [](const TunedTable& table, const Problem& problem) {
     return Key(table.op, table.device.slug(), table.protocol, sizes_of(problem), to_text(problem),
-               static_cast<int>(table.objective));
+               table.objective);
   };
   std::set<std::string> answered;
   for (const TunedTable& table : tuned_tables(results, Screened::show)) {

@@ -54,8 +54,8 @@ class PageData {
  private:
   struct Question;
   /// op, device, protocol, sizes, problem, objective: also the order on the page
-  using Key =
-      std::tuple<std::string, std::string, std::string, std::vector<double>, std::string, int>;
+  using Key = std::tuple<std::string, std::string, std::string, std::vector<double>, std::string,
+                         Objective>;
 
   void keep(const Key& key, Question question);
 

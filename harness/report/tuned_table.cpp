@@ -1,5 +1,7 @@
 #include "report/tuned_table.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -24,7 +26,7 @@ using EntryKey = std::pair<std::string, std::string>;
 using Key = std::pair<TableKey, EntryKey>;
 
 template <class Row>
-Key key_of(const Row& row, const std::string& op, Objective objective = Objective::time) {
+Key key_of(const Row& row, const std::string& op, const Objective& objective = {}) {
   return {{op, row.device.slug(), row.record.protocol.name, objective},
           {to_text(row.record.problem), row.provenance}};
 }
@@ -74,6 +76,11 @@ std::optional<TunedRow> entry_of(const RankRow& row) {
                (entry.runner_up_ratio == 0 || other.ratio_to_best.value < entry.runner_up_ratio)) {
       entry.runner_up_ratio = other.ratio_to_best.value;
     }
+  }
+  if (row.record.objective.is_word()) return entry;
+  for (FrontEntry& one : pareto_front(row.record)) {
+    entry.front.push_back(
+        {{one.entry->kernel, parse_config(one.entry->config)}, std::move(one.achieved)});
   }
   return entry;
 }
@@ -217,15 +224,12 @@ void sort_entries(std::vector<TunedRow>& entries) {
 
 std::string conditions_text(const TunedTable& table) {
   const std::string protocol = "protocol " + table.protocol;
-  switch (table.objective) {
-    case Objective::time:
-      return protocol;
-    case Objective::energy:
-      return protocol + ", least energy";
-    case Objective::edp:
-      return protocol + ", least energy x time";
+  if (table.objective == Objective::time) return protocol;
+  std::vector<std::string> parts = table.objective.parts();
+  for (std::string& part : parts) {
+    if (expression_begin(part) == 0) part = part == "edp" ? "least energy x time" : "least " + part;
   }
-  return protocol;
+  return fmt::format("{}, {}", protocol, fmt::join(parts, " and "));
 }
 
 std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) {
@@ -241,11 +245,13 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
     if (!added && at->second.finished_at < entry->finished_at) at->second = *entry;
   }
 
-  const auto has_verdict = [&tables](Key key) {
-    return std::any_of(kObjectives.begin(), kObjectives.end(), [&](Objective objective) {
-      std::get<Objective>(key.first) = objective;
-      const auto entries = tables.find(key.first);
-      return entries != tables.end() && entries->second.contains(key.second);
+  const auto of_any_objective = [](const TableKey& a, const TableKey& b) {
+    const auto [op, device, protocol, objective] = a;
+    return b == TableKey(op, device, protocol, std::get<Objective>(b));
+  };
+  const auto has_verdict = [&](const Key& key) {
+    return std::any_of(tables.begin(), tables.end(), [&](const auto& table) {
+      return of_any_objective(key.first, table.first) && table.second.contains(key.second);
     });
   };
   if (screened == Screened::show) {
@@ -271,12 +277,11 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
   }
 
   for (const BaselineRow& row : results.baselines) {
-    for (const Objective objective : kObjectives) {
-      const auto [table, question] = key_of(row, row.record.op, objective);
-      const auto entries = tables.find(table);
-      if (entries == tables.end()) continue;
-      const auto found = entries->second.find(question);
-      if (found == entries->second.end() || found->second.baseline != row.record.name) continue;
+    const auto [asked, question] = key_of(row, row.record.op);
+    for (auto& [table, entries] : tables) {
+      if (!of_any_objective(asked, table)) continue;
+      const auto found = entries.find(question);
+      if (found == entries.end() || found->second.baseline != row.record.name) continue;
       found->second.baseline_detail = row.record.detail;
     }
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/recording.h"
+#include "ranking/ranking.h"
 #include "store/store.h"
 
 namespace assay {
@@ -16,6 +17,12 @@ struct KernelConfig {
   std::string kernel;
   Config config;
   bool operator==(const KernelConfig&) const = default;
+};
+
+/// A configuration of a Pareto list, with what each objective is.
+struct FrontRow {
+  KernelConfig choice;
+  std::vector<Achieved> achieved;
 };
 
 /// What is best for one problem, and how well that is known.
@@ -46,6 +53,8 @@ struct TunedRow {
   std::string cubin_hash = {};                    // likewise: equal hashes are the same code
   std::optional<Verification> verification = {};  // of the best
   std::optional<Prepared> prepared = {};          // likewise
+  /// By a metric or several objectives: the best, then the others of the Pareto list.
+  std::vector<FrontRow> front = {};
 
   /// How near the best is to the least time that the device allows (1.0 = 100 %); 0: not known.
   double roofline_ratio() const { return roofline_ns > 0 ? roofline_ns / time_ns.value : 0; }
@@ -57,7 +66,7 @@ struct TunedTable {
   std::string op;
   DeviceInfo device;
   std::string protocol;
-  Objective objective = Objective::time;
+  Objective objective = {};
   std::vector<TunedRow> entries;  // at least one
   /// The row whose configuration is the best compromise: over all problems, its geometric-mean loss
   /// against each problem's winner is least, by screening medians. 0 when no winner was measured
@@ -68,7 +77,8 @@ struct TunedTable {
 /// Whether a problem that was screened but not re-ranked gets a row.
 enum class Screened { show, hide };
 
-/// "protocol cold", "protocol cold, least energy": the conditions of a table.
+/// "protocol cold", "protocol cold, least energy", "protocol cold, least time and minimize
+/// registers": the conditions of a table.
 std::string conditions_text(const TunedTable& table);
 
 /// Makes tables from what a store holds, sorted by op, device, protocol and objective.

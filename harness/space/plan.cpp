@@ -225,6 +225,12 @@ std::int64_t Plan::prepared_bytes() const {
   return sum;
 }
 
+std::int64_t Plan::dynamic_smem_bytes() const {
+  std::int64_t most = 0;
+  for (const LaunchPlan& launch : launches) most = std::max(most, launch.smem_bytes);
+  return most;
+}
+
 std::vector<ReferenceKernelPlan*> own_kernels(Plan& plan) {
   std::vector<ReferenceKernelPlan*> kernels;
   for (ReferencePlan& step : plan.reference) {

@@ -132,6 +132,8 @@ struct Plan {
   const BufferPlan* find_buffer(std::string_view name) const;
   /// Of the memory that is prepared.
   std::int64_t prepared_bytes() const;
+  /// Of the shared memory that a launch asks for, the most.
+  std::int64_t dynamic_smem_bytes() const;
   bool operator==(const Plan&) const = default;
 };
 

@@ -240,11 +240,76 @@ RerankSpec read_rerank(const YamlNode& node) {
   if (const YamlNode* precision = map.find("precision")) {
     rerank.precision_ratio = read_precision(*precision);
   }
-  if (const YamlNode* objective = map.find("objective")) {
-    const std::string& word = objective->one_of("an objective", objective_words());
-    rerank.objective = parse_objective(word).value();
+  return rerank;  // its objective is read once the kernels are known
+}
+
+/// The expression of a metric, as a kernel sees it.
+Expr parse_metric(std::string_view text, const KernelSpec& kernel) {
+  Symbols symbols = kernel.symbols;
+  std::vector<std::string> added = measured_names();
+  added.insert(added.end(), figure_names().begin(), figure_names().end());
+  for (const std::string& name : added) symbols.add(name, true);
+  Expr metric = Expr::parse_real(text, symbols);
+  for (const int slot : metric.slots()) {
+    const std::string& name = symbols.name(slot);
+    if (name.starts_with("device.")) {
+      throw ExprError(text.find(name),
+                      fmt::format("expected a name of a configuration, found \"{}\"; a let of the "
+                                  "kernel may read it",
+                                  name));
+    }
+    if (kernel.symbols.find(name) >= 0 && std::count(added.begin(), added.end(), name)) {
+      throw ExprError(text.find(name), fmt::format("expected a name with one meaning, found "
+                                                   "\"{}\", which {} has for something else",
+                                                   name, kernel.name));
+    }
   }
-  return rerank;
+  return metric;
+}
+
+/// One objective, checked.
+const std::string& read_part(const YamlNode& node, const std::vector<KernelSpec>& kernels) {
+  constexpr std::string_view kWhat = "an objective";
+  const std::string& part = node.text(kWhat);
+  const std::size_t begin = expression_begin(part);
+  if (begin == 0) {
+    std::vector<std::string> allowed = objective_words();
+    allowed.insert(allowed.end(), {"minimize EXPRESSION", "maximize EXPRESSION"});
+    return node.one_of(kWhat, allowed);
+  }
+  for (const KernelSpec& kernel : kernels) {
+    try {
+      parse_metric(std::string_view(part).substr(begin), kernel);
+    } catch (const ExprError& error) {
+      throw SpecError(node.at(begin + error.column),
+                      fmt::format("{}{}", error.what(),
+                                  kernels.size() > 1 ? ", for the kernel " + kernel.name : ""));
+    }
+  }
+  return part;
+}
+
+Objective read_parts(const std::vector<const YamlNode*>& nodes,
+                     const std::vector<KernelSpec>& kernels) {
+  std::vector<std::string> parts;
+  for (const YamlNode* node : nodes) {
+    const std::string& part = read_part(*node, kernels);
+    if (std::count(parts.begin(), parts.end(), part)) {
+      node->fail(fmt::format("duplicate objective \"{}\"", part));
+    }
+    parts.push_back(part);
+  }
+  return parse_objective(fmt::format("{}", fmt::join(parts, "; "))).value();
+}
+
+/// A single one, or a list.
+Objective read_objective(const YamlNode& node, const std::vector<KernelSpec>& kernels) {
+  std::vector<const YamlNode*> nodes = {&node};
+  if (node.kind() == YamlNode::Kind::list) {
+    nodes.clear();
+    for (const YamlPtr& item : node.list("a list of objectives")) nodes.push_back(item.get());
+  }
+  return read_parts(nodes, kernels);
 }
 
 bool is_kernel(const YamlNode& root) { return root.find("kernel") && !root.find("sweep"); }
@@ -259,6 +324,18 @@ SweepSpec smoke_sweep(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+Objective read_objective(const std::vector<std::string>& texts,
+                         const std::vector<KernelSpec>& kernels) {
+  std::vector<YamlNode> nodes;
+  for (const std::string& text : texts) {
+    const auto source = std::make_shared<const SourceText>(SourceText{"--objective", text});
+    nodes.push_back(YamlNode::scalar({source, 1, 1}, text));
+  }
+  std::vector<const YamlNode*> pointers;
+  for (const YamlNode& node : nodes) pointers.push_back(&node);
+  return read_parts(pointers, kernels);
+}
 
 std::string_view to_text(Strategy strategy) {
   return kStrategies[static_cast<std::size_t>(strategy)];
@@ -276,8 +353,12 @@ SweepSpec load_sweep(const std::filesystem::path& path,
   sweep.name = map["sweep"].identifier("the name of a sweep");
   if (const YamlNode* search = map.find("search")) sweep.search = read_search(*search);
   if (const YamlNode* measure = map.find("measure")) sweep.measure = read_measure(*measure);
-  if (const YamlNode* rerank = map.find("rerank")) sweep.rerank = read_rerank(*rerank);
+  const YamlNode* const rerank = map.find("rerank");
+  if (rerank) sweep.rerank = read_rerank(*rerank);
   sweep.kernels = load_kernels(map["kernels"], kernel_directory);
+  if (const YamlNode* objective = rerank ? rerank->find("objective") : nullptr) {
+    sweep.rerank.objective = read_objective(*objective, sweep.kernels);
+  }
   sweep.problems = read_problems(map["problems"], problem_names(sweep.kernels, map["kernels"]));
   if (const YamlNode* params = map.find("params")) {
     for (const YamlEntry& entry : params->map("a map of parameters")) narrow(entry, sweep.kernels);

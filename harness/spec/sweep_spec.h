@@ -39,8 +39,13 @@ struct RerankSpec {
   int rounds = 30;  // at least
   /// To how much the ratios must be known: half the width of their 95 % intervals.
   double precision_ratio = 0.003;
-  Objective objective = Objective::time;
+  Objective objective = {};
 };
+
+/// An objective over the names of `kernels`, all of which must know them. `texts` are written at a
+/// command line, one objective each. Throws SpecError.
+Objective read_objective(const std::vector<std::string>& texts,
+                         const std::vector<KernelSpec>& kernels);
 
 /// sweeps/y.yaml with its kernels loaded and narrowed: each kernel's params and constraints are
 /// those of the kernel and of the sweep together.

@@ -144,6 +144,8 @@ std::vector<std::string> Store::check() const {
                 problems);
     check_texts(database.query("SELECT rank_id, config FROM rank_entry WHERE kernel <> ''"),
                 "rank_entry", stored_config, problems);
+    check_texts(database.query("SELECT rank_id, figures FROM rank_entry"), "rank_entry",
+                stored_problem, problems);
     check_references(database, problems);
     check_claims(database, problems);
     check_samples(database, problems);

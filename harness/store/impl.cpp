@@ -295,7 +295,8 @@ void Store::Impl::put_rank(std::int64_t sweep_id, std::int64_t device, const Ran
                      {"cycles_ratio_low", has_cycles ? std::optional(cycles.low) : std::nullopt},
                      {"cycles_ratio_high", has_cycles ? std::optional(cycles.high) : std::nullopt},
                      {"energy_j", known(entry.energy_j)},
-                     {"roofline_ns", known(entry.roofline_ns)}});
+                     {"roofline_ns", known(entry.roofline_ns)},
+                     {"figures", to_text(entry.figures)}});
   }
   if (const auto& noise = record.noise) {
     database.insert("rank_noise", {{"rank_id", rank_id},

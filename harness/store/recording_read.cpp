@@ -103,13 +103,13 @@ void require_config(const std::string& text) {
   }
 }
 
-Problem read_problem(const Json& line) {
+Problem read_problem(const Json& line, const char* key = "problem") {
   Problem problem;
-  for (const auto& [name, value] : object_member(line, "problem").GetObject()) {
+  for (const auto& [name, value] : object_member(line, key).GetObject()) {
     problem.emplace_back(view(name), value.IsDouble() ? to_number(value.GetDouble())
                                                       : integer<std::int64_t>(value, view(name)));
   }
-  return checked(std::move(problem), "problem");
+  return checked(std::move(problem), key);
 }
 
 std::vector<double> read_runtimes(const Json& object) {
@@ -207,7 +207,7 @@ std::vector<Measurement> read_measurements(const Json& line) {
 
 Objective read_objective(const Json& object) {
   const auto objective = parse_objective(text(object, "objective"));
-  if (!objective) throw Damage("'objective' is not time, energy or edp");
+  if (!objective) throw Damage("'objective' is not time, energy, edp or a metric");
   return *objective;
 }
 
@@ -442,6 +442,7 @@ class Reader {
       }
       entry.energy_j = number_or_zero(json, "energy_j");
       entry.roofline_ns = nanoseconds(number_or_zero(json, "roofline"));
+      if (find(json, "figures")) entry.figures = read_problem(json, "figures");
     }
     if (find(line, "objective")) rank.objective = read_objective(line);
     if (find(line, "identity")) {

@@ -206,6 +206,7 @@ OrderedJson rank_entry(const RankEntry& entry) {
   }
   if (entry.energy_j != 0) json["energy_j"] = significant(entry.energy_j);
   put_roofline(json, entry.roofline_ns);
+  if (!entry.figures.empty()) json["figures"] = object_of(entry.figures);
   return json;
 }
 

@@ -281,9 +281,22 @@ constexpr const char* kAddSameAs = R"sql(
 ALTER TABLE trial ADD COLUMN same_as TEXT NOT NULL DEFAULT '';
 )sql";
 
-constexpr std::array kSteps = {kCreate,          kAddInstrument, kAddObjective,
-                               kAddIdentity,     kAddReference,  kAddPrecision,
-                               kAddVerification, kAddPrepared,   kAddSameAs};
+// Objectives that users write, and what their names stand for.
+constexpr const char* kAddMetrics = R"sql(
+ALTER TABLE rank ADD COLUMN any_objective TEXT NOT NULL DEFAULT 'time';
+UPDATE rank SET any_objective = objective;
+ALTER TABLE rank DROP COLUMN objective;
+ALTER TABLE rank RENAME COLUMN any_objective TO objective;
+ALTER TABLE rank ADD COLUMN any_objective TEXT NOT NULL DEFAULT 'time';
+UPDATE rank SET any_objective = asked_objective;
+ALTER TABLE rank DROP COLUMN asked_objective;
+ALTER TABLE rank RENAME COLUMN any_objective TO asked_objective;
+ALTER TABLE rank_entry ADD COLUMN figures TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array kSteps = {kCreate,       kAddInstrument, kAddObjective,    kAddIdentity,
+                               kAddReference, kAddPrecision,  kAddVerification, kAddPrepared,
+                               kAddSameAs,    kAddMetrics};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

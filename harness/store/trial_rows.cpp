@@ -33,6 +33,7 @@ RankEntry read_entry(RowReader& row) {
   entry.cycles_ratio_to_best = {row.real_or_zero(), row.real_or_zero(), row.real_or_zero()};
   entry.energy_j = row.real_or_zero();
   entry.roofline_ns = row.real_or_zero();
+  entry.figures = stored_problem(row.text());
   return entry;
 }
 
@@ -241,7 +242,7 @@ void read_entries(Database& database, const Dimensions& dimensions, RankHead& he
            "SELECT kernel_id, kernel, config, times_ns, median_ns, ratio_to_best, ratio_low, "
            "ratio_high, speedup, speedup_low, speedup_high, winner, tied, failure, eliminated, "
            "clocks_mhz, cycles_ratio_to_best, cycles_ratio_low, cycles_ratio_high, energy_j, "
-           "roofline_ns FROM rank_entry LEFT JOIN trial ON trial.id = trial_id "
+           "roofline_ns, figures FROM rank_entry LEFT JOIN trial ON trial.id = trial_id "
            "WHERE rank_id = ? ORDER BY position",
            head.id);
        query.step();) {

@@ -116,7 +116,8 @@ void Race::run_round(int round, bool keep) {
 }
 
 /// Makes those drop out that are slower than the fastest by more than the margin, or by more than
-/// the A/A duplicate is off, if that is more. Where energy decides, a slower one may win.
+/// the A/A duplicate is off, if that is more. Where energy decides, a slower one may win. By a
+/// metric or several objectives no candidate drops out.
 void Race::eliminate_all(bool last) {
   double margin_ratio = spec_.objective == Objective::time
                             ? kEliminationMargin
@@ -130,8 +131,10 @@ void Race::eliminate_all(bool last) {
   const auto most = [&](const EntryGroup& group, std::size_t top) {
     return last ? top : group.size();
   };
-  eliminate(entries_.candidates, most(entries_.candidates, static_cast<std::size_t>(spec_.top)),
-            margin_ratio);
+  if (spec_.objective.is_word()) {
+    eliminate(entries_.candidates, most(entries_.candidates, static_cast<std::size_t>(spec_.top)),
+              margin_ratio);
+  }
   for (BaselineGroup& baseline : entries_.baselines) {
     eliminate(baseline.runnables, most(baseline.runnables, kLastAlgorithms), margin_ratio);
   }
@@ -303,7 +306,7 @@ RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>
   Race race(worker, runnables,
             row_of(protocols(), "protocol", candidates.front().measure.protocol).id, spec, share);
   race.run(num_workers);
-  if (spec.objective != Objective::time) race.measure_energy();
+  if (spec.objective.reads("energy_j")) race.measure_energy();
   race.check_candidates();
   result.baselines = runnables.baseline_entries();
   return result;

@@ -38,6 +38,8 @@ expect 2 '"swep"; did you mean "sweep"' "$assay" swep
 expect 2 'no-such-option' "$assay" sweep "$vector_add" --no-such-option
 expect 2 'FILE' "$assay" sweep
 expect 2 'objective.*time.*energy.*edp' "$assay" sweep "$vector_add" --objective beauty
+expect 2 'objective:1:10: unknown name "tme_ns"; did you mean "time_ns"' "$assay" sweep \
+  --objective 'minimize tme_ns * BLOCK' "$vector_add"
 
 # Files that are not there or not what they should be.
 expect 2 'cannot read nowhere.yaml' "$assay" sweep nowhere.yaml

@@ -44,4 +44,38 @@ sed -i 's/BLOCK: .256./BLOCK: [64, 256]/; s/ITEMS: .1, 2./ITEMS: [1]/' sweep.yam
 sweep --db d.db --objective energy || fail "the sweep of a slower configuration ends with exit $?"
 [[ $(sqlite3 d.db "SELECT count(*) FROM rank_entry WHERE energy_j > 0") -eq 2 ]] ||
   fail "the energy of a slower configuration is not stored"
+
+# A metric of the user's chooses another winner than the time, among the same trials.
+best() { "$assay" best "$@" >output 2>&1 || fail "the best cannot be shown"; }
+sweep --db d.db --objective 'minimize BLOCK / 64 * max(1, registers)' || fail "a metric ends the sweep with exit $?"
+grep -q ' 0 now, 2 kept' output || fail "a metric measured the trials again"
+best --db d.db
+grep -q 'protocol cold, minimize BLOCK / 64 \* max(1, registers)$' output || fail "the metric is not named"
+winner() { "$assay" best --db d.db --json | python3 -c "
+import json, sys
+print(*[one['config']['BLOCK'] for one in json.load(sys.stdin)['best'] if one['objective'] == '$1'])"; }
+[[ $(winner 'minimize BLOCK / 64 * max(1, registers)') == 64 ]] || fail "the metric did not choose the winner"
+# Several objectives make a Pareto list: on the stand-in the larger block is the faster one.
+sweep --db d.db --objective time --objective 'minimize BLOCK' --objective energy ||
+  fail "a Pareto list ends the sweep with exit $?"
+[[ $(winner 'time; minimize BLOCK; energy') == 256 ]] || fail "the first objective did not choose the winner"
+best --db d.db
+grep -q 'least time and minimize BLOCK and least energy' output || fail "the objectives are not named"
+grep -A5 'Pareto list of N=1000' output | grep -q '0.25x' || fail "the Pareto list lacks the small block"
+"$assay" db check --db d.db >output 2>&1 || fail "the verdicts by metrics are not sound"
+# The recording of them says as much, and so does a replay.
+"$assay" export --format recording --sweep nvml --db d.db --output d.jsonl >output 2>&1 || fail "no recording"
+"$assay" best --db d.jsonl --json >recorded.json 2>output || fail "the recording is refused"
+"$assay" sweep sweep.yaml --kernels "$tree/kernels" --device replay:d.jsonl --db e.db \
+  --objective 'maximize 1 / BLOCK' >output 2>&1 || fail "the replay ends with exit $?"
+best --db e.db
+grep -q 'protocol cold, maximize 1 / BLOCK$' output || fail "the replay's metric is not named"
+"$assay" export --format json --objective 'time; minimize BLOCK; energy' --db d.db >output 2>&1 ||
+  fail "the winners by several objectives cannot be exported"
+[[ $(grep -c '"objective": "time; minimize BLOCK; energy"' output) -eq 1 ]] || fail "the export does not name them"
+# Mistakes are shown where they are.
+sweep --db d.db --objective 'minimize BLOK * time_ns'
+[[ $? -eq 2 ]] || fail "an unknown name is taken"
+grep -q -- '--objective:1:10: unknown name "BLOK"; did you mean "BLOCK"?' output || fail "the mistake is not named"
+grep -q '^  minimize BLOK' output || fail "the mistake is not shown"
 echo ok

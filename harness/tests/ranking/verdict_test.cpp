@@ -81,6 +81,51 @@ TEST(KeepBest, WhatWasRacedOutTakesPartOnlyWhereTheWinnerWouldRunAlone) {
   EXPECT_THAT(kept({raced(1, 50), candidate(2, 100)}, 1), ElementsAre("add BLOCK=2"));
 }
 
+Candidate with_registers(std::int64_t block, double median_ns, std::int64_t registers) {
+  Candidate out = candidate(block, median_ns);
+  out.figures = {{"registers", registers}};
+  return out;
+}
+
+std::vector<std::string> kept_by(const std::string& objective, std::vector<Candidate> correct,
+                                 int top) {
+  keep_best(correct, top, parse_objective(objective).value());
+  std::vector<std::string> blocks;
+  for (const Candidate& one : correct) blocks.push_back(to_text(one.config).substr(6));
+  return blocks;
+}
+
+TEST(KeepBest, ByAMetricTheBestOfItStay) {
+  const std::vector<Candidate> all = {with_registers(1, 100, 128), with_registers(2, 150, 64),
+                                      with_registers(3, 105, 128), with_registers(4, 300, 32)};
+  EXPECT_THAT(kept_by("minimize time_ns * registers", all, 1), ElementsAre("2", "4"))
+      << "9600 each; the others are not near";
+  EXPECT_THAT(kept_by("minimize registers", all, 2), ElementsAre("4", "2"));
+  EXPECT_THAT(kept_by("minimize time_ns", all, 1), ElementsAre("1", "3"));
+  EXPECT_THAT(kept_by("minimize time_ns; energy", all, 1), ElementsAre("1", "3"))
+      << "energy is not known yet";
+  // One that was given up takes 120 ns at least, so that it may be the best.
+  std::vector<Candidate> raced = all;
+  raced[1].censored = true;
+  raced[1].ci_low_ns = 120;
+  EXPECT_THAT(kept_by("minimize time_ns * registers", raced, 1), ElementsAre("2"));
+}
+
+TEST(KeepBest, BySeveralObjectivesTheirParetoListStaysAndWhatIsNearIt) {
+  const std::vector<Candidate> all = {with_registers(1, 100, 128), with_registers(2, 150, 64),
+                                      with_registers(3, 105, 128), with_registers(4, 300, 32),
+                                      with_registers(5, 110, 128), with_registers(6, 110, 127)};
+  EXPECT_THAT(kept_by("time; minimize registers", all, 2), ElementsAre("1", "6", "2", "4", "3"));
+  EXPECT_THAT(kept_by("time; minimize registers", all, 1), ElementsAre("1", "6", "2", "4"))
+      << "no more than four times the top";
+  EXPECT_THAT(kept_by("time; minimize registers", all, 8), SizeIs(6));
+}
+
+TEST(KeepBest, WhatAMetricHasNoAnswerForComesLast) {
+  EXPECT_THAT(kept_by("minimize registers", {candidate(1, 50), with_registers(2, 100, 9)}, 2),
+              ElementsAre("2", "1"));
+}
+
 RerankEntry timed(const std::string& name, double time_ns, std::size_t rounds) {
   RerankEntry entry;
   entry.name = name;
@@ -129,12 +174,27 @@ TEST_F(VerdictOf, WithoutTheEnergyOfAllThatMayWinTheObjectiveIsTime) {
   EXPECT_EQ(verdict(Objective::edp).objective, Objective::time);
   EXPECT_EQ(verdict(Objective::time).objective, Objective::time);
 
+  const auto text_by = [&](const std::string& text) {
+    return std::string(to_text(verdict(parse_objective(text).value()).objective));
+  };
+  EXPECT_EQ(text_by("energy; minimize time_ns"), "minimize time_ns");
+  EXPECT_EQ(text_by("maximize 1 / energy_j"), "time");
+
   result_.candidates[0].eliminated = true;
   EXPECT_EQ(verdict(Objective::edp).objective, Objective::edp);
   result_.candidates[0].eliminated = false;
   result_.candidates[0].outcome.status = Status::correctness;
   result_.candidates[0].outcome.message = "C[0] was not written";
   EXPECT_EQ(verdict(Objective::energy).objective, Objective::energy);
+}
+
+TEST_F(VerdictOf, AnEntryHasTheFiguresOfItsConfiguration) {
+  best_[0].figures = {{"registers", std::int64_t{10}}};
+  best_[1].figures = {{"registers", std::int64_t{20}}};
+  const RankRecord rank = verdict(parse_objective("minimize time_ns * registers").value());
+  EXPECT_EQ(rank.entries.at(0).config, "BLOCK=1");
+  EXPECT_TRUE(rank.entries[0].winner);
+  EXPECT_EQ(rank.entries[0].figures, best_[0].figures);
 }
 
 // A replay lacks what was not re-ranked when it was recorded.

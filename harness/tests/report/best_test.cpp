@@ -90,6 +90,52 @@ TEST(BestText, MatchesGoldenWithEnergyAndRoofline) {
   expect_golden("best_energy.txt", best_text(energy_tables(), {}));
 }
 
+/// By time and registers, then by a metric of both: three configurations, of which one is no good.
+std::vector<TunedTable> metric_tables() {
+  RankRow row = example::rank(problem(16, 4096), "gemm_mma", "BLOCK_M=64,STAGES=4", 12'000, 14'900);
+  const std::vector<double> samples_ns = row.record.entries[0].samples_ns;
+  const auto entry = [&](const std::string& config, double ratio, std::int64_t registers) {
+    TimedEntry one{{"gemm_mma", config, samples_ns}};
+    for (double& sample_ns : one.samples_ns) sample_ns *= ratio;
+    one.figures = {{"registers", registers}};
+    return one;
+  };
+  const std::vector<TimedEntry> entries = {entry("BLOCK_M=64,STAGES=4", 1, 128),
+                                           entry("BLOCK_M=32,STAGES=4", 1.2, 64),
+                                           entry("BLOCK_M=32,STAGES=9", 1.4, 80)};
+  std::vector<RankRow> rows;
+  for (const char* objective : {"time; minimize registers", "minimize time_ns * registers"}) {
+    row.record.objective = parse_objective(objective).value();
+    row.record.entries = rank_entries(entries, 0, row.record.objective);
+    rows.push_back(row);
+  }
+  return tuned_tables(rows, {}, {}, Screened::hide);
+}
+
+TEST(BestText, MatchesGoldenWithAParetoListAndAMetric) {
+  expect_golden("best_metric.txt", best_text(metric_tables(), {}));
+}
+
+TEST(BestJson, HasTheParetoListWithItsIntervals) {
+  const auto best = nlohmann::json::parse(best_json(metric_tables()))["best"];
+  ASSERT_EQ(best.size(), 2U);
+  EXPECT_EQ(best[0]["objective"], "minimize time_ns * registers");
+  EXPECT_EQ(best[0]["config"]["BLOCK_M"], 32);
+  ASSERT_EQ(best[0]["front"].size(), 1U);
+  EXPECT_EQ(best[0]["front"][0]["objectives"][0]["objective"], "minimize time_ns * registers");
+  EXPECT_DOUBLE_EQ(best[0]["front"][0]["objectives"][0]["value"], 12'000 * 1.2 * 64);
+
+  EXPECT_EQ(best[1]["objective"], "time; minimize registers");
+  EXPECT_EQ(best[1]["config"]["BLOCK_M"], 64);
+  ASSERT_EQ(best[1]["front"].size(), 2U);
+  const auto& second = best[1]["front"][1];
+  EXPECT_EQ(second["config"]["BLOCK_M"], 32);
+  EXPECT_NEAR(second["objectives"][0]["ratio_to_winner"], 1.2, 1e-9);
+  EXPECT_LE(second["objectives"][0]["ratio_low"], second["objectives"][0]["ratio_high"]);
+  EXPECT_EQ(second["objectives"][1]["value"], 64);
+  EXPECT_EQ(second["objectives"][1]["ratio_to_winner"], 0.5);
+}
+
 TEST(BestJson, TellsTheObjectivesApart) {
   const auto best = nlohmann::json::parse(best_json(energy_tables()))["best"];
   ASSERT_EQ(best.size(), 4U);

@@ -206,7 +206,7 @@ TEST(Migration, AnOlderFileIsNotChangedByReading) {
   std::vector<const char*> steps(schema_steps().begin(), schema_steps().end());
   steps.push_back("CREATE TABLE second(x INTEGER) STRICT");
   EXPECT_THAT(message_of<Error>([&] { require_newest_schema(database, steps); }),
-              HasSubstr("was written by an older assay (schema 9; this one knows 10)"));
+              HasSubstr("was written by an older assay (schema 10; this one knows 11)"));
 }
 
 TEST(Refusal, SaysWhatTheFileIs) {
@@ -221,11 +221,11 @@ TEST(Refusal, SaysWhatTheFileIs) {
   EXPECT_THAT(refusal(folder / "tagged.db"), HasSubstr("another program's"));
 
   fill(folder / "newer.db", 1);
-  run_sql(folder / "newer.db", "PRAGMA user_version = 10");
+  run_sql(folder / "newer.db", "PRAGMA user_version = 11");
   EXPECT_THAT(refusal(folder / "newer.db"),
-              EndsWith("was written by a newer assay (schema 10; this one knows 9)"));
+              EndsWith("was written by a newer assay (schema 11; this one knows 10)"));
   EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "newer.db"); }),
-              EndsWith("was written by a newer assay (schema 10; this one knows 9)"));
+              EndsWith("was written by a newer assay (schema 11; this one knows 10)"));
 
   EXPECT_THAT(refusal(folder / "no/such/x.db"), HasSubstr("there is no folder"));
   EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "none.db"); }),

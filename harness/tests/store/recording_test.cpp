@@ -88,6 +88,13 @@ Recording sample_recording() {
   recording.ranks.push_back(recording.ranks.back());
   recording.ranks.back().objective = Objective::edp;
   recording.ranks.back().identity.objective = Objective::edp;
+  recording.ranks.push_back(recording.ranks.back());
+  RankRecord& metric = recording.ranks.back();
+  metric.objective = parse_objective("minimize time_ns + 0 * registers; minimize skew").value();
+  metric.identity.objective = metric.objective;
+  for (RankEntry& entry : metric.entries) {
+    if (!entry.kernel.empty()) entry.figures = {{"registers", std::int64_t{32}}, {"skew", 1 / 3.0}};
+  }
   return recording;
 }
 
@@ -352,7 +359,7 @@ TEST(Recording, DamageNamesTheLine) {
             ":2: 'num_throttled' is not an integer");
   std::string cheap = good;
   cheap.replace(cheap.find(R"("objective":"edp")"), 17, R"("objective":"beauty")");
-  EXPECT_THAT(damage_of(cheap), EndsWith(": 'objective' is not time, energy or edp"));
+  EXPECT_THAT(damage_of(cheap), EndsWith(": 'objective' is not time, energy, edp or a metric"));
   std::string nameless = good;
   nameless.replace(nameless.find(R"("config":")"), 10, R"("config":"a-b=1,)");
   EXPECT_THAT(damage_of(nameless), HasSubstr(": 'config' of a rank: "));

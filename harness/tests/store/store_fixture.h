@@ -171,12 +171,12 @@ inline std::string describe(const RankRecord& record) {
     const Interval& ratio = entry.ratio_to_best;
     const Interval& speedup = entry.speedup_over_baseline;
     const Interval& cycles = entry.cycles_ratio_to_best;
-    text += fmt::format("{} {} [{}] {} {} {} {} {} {} {} {} {} '{}' {} [{}] {} {} {} {} {}\n",
-                        entry.kernel, entry.config, fmt::join(entry.samples_ns, " "),
-                        entry.median_ns, ratio.value, ratio.low, ratio.high, speedup.value,
-                        speedup.low, speedup.high, entry.winner, entry.tied, entry.failure,
-                        entry.eliminated, fmt::join(entry.clocks_mhz, " "), cycles.value,
-                        cycles.low, cycles.high, entry.energy_j, entry.roofline_ns);
+    text += fmt::format(
+        "{} {} [{}] {} {} {} {} {} {} {} {} {} '{}' {} [{}] {} {} {} {} {} {}\n", entry.kernel,
+        entry.config, fmt::join(entry.samples_ns, " "), entry.median_ns, ratio.value, ratio.low,
+        ratio.high, speedup.value, speedup.low, speedup.high, entry.winner, entry.tied,
+        entry.failure, entry.eliminated, fmt::join(entry.clocks_mhz, " "), cycles.value, cycles.low,
+        cycles.high, entry.energy_j, entry.roofline_ns, to_text(entry.figures));
   }
   if (const auto& noise = record.noise) {
     text += fmt::format("noise {} {} [{}] {} {} {}\n", noise->kernel, noise->config,

@@ -226,8 +226,14 @@ TEST(Store, RanksOfDevicesProtocolsAndObjectivesStandSideBySide) {
   RankRecord frugal = rank_of("2026-11-21T13:00:00Z");
   frugal.objective = Objective::energy;
   store.add_rank(begin(store), frugal);
-  ASSERT_EQ(store.ranks({}).size(), 4u);
+  RankRecord metric = rank_of("2026-11-21T14:00:00Z");
+  metric.objective = parse_objective("time; minimize registers * 1.5").value();
+  metric.identity.objective = metric.objective;
+  metric.entries[0].figures = {{"registers", std::int64_t{32}}, {"skew", 0.1}};
+  store.add_rank(begin(store), metric);
+  ASSERT_EQ(store.ranks({}).size(), 5u);
   EXPECT_EQ(store.ranks({})[3].record.objective, Objective::energy);
+  EXPECT_EQ(describe(store.ranks({})[4].record), describe(metric));
 }
 
 TEST(Store, RecordKeepsOnlyTheNewestVersionOfAKernel) {
