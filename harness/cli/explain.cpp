@@ -171,7 +171,7 @@ Figures figures_of_trial(const Options& options, std::int64_t id) {
   figures.roofline_ns = timing.roofline_ns;
   figures.cc = row.device.cc;
   figures.sm_count = row.device.sm_count;
-  figures.report = trial.compile;
+  if (trial.compile.registers > 0) figures.report = trial.compile;  // else it is another tuner's
   figures.counters = trial.measurements;
   figures.profile_command = row.provenance.empty()
                                 ? fmt::format("assay profile {}", id)
@@ -180,7 +180,9 @@ Figures figures_of_trial(const Options& options, std::int64_t id) {
     const KernelSpec kernel = known_kernel(options.kernels, trial.kernel.name);
     const auto folders = include_path(options.kernels, options.include);
     if (version_of(kernel, folders) != trial.kernel) {
-      figures.no_code = fmt::format("{} has changed since; sweep it again", trial.kernel.name);
+      figures.no_code = trial.kernel.source_hash.empty()
+                            ? "it is not known of which source this trial is; sweep it again"
+                            : trial.kernel.name + " has changed since; sweep it again";
       return figures;
     }
     const Plan plan = make_plan(kernel, trial.problem, trial.config, row.device);

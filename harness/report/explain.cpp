@@ -93,13 +93,17 @@ void find_missing(const Figures& figures, std::vector<MissingFigure>& missing) {
   if (!is_timed) {
     missing.push_back({"the time, and its share of what the GPU can do", "assay sweep"});
   }
-  if (is_timed && figures.memory_ns <= 0 && figures.operations_ns <= 0) {
+  const bool has_work = figures.bytes > 0 || figures.flops > 0;
+  if (is_timed && has_work && figures.memory_ns <= 0 && figures.operations_ns <= 0) {
     missing.push_back({"what this GPU can do at most", "assay doctor, on that GPU"});
-  } else if (is_timed && figures.launches_ns <= 0 &&
+  } else if (is_timed && has_work && figures.launches_ns <= 0 &&
              figures.time_ns.value < kShortNs * static_cast<double>(figures.launches.size())) {
     missing.push_back({"how long launches take that do nothing", "assay doctor, on that GPU"});
   }
-  if (!figures.findings) missing.push_back({"the code", figures.no_code});
+  if (!figures.findings) {
+    missing.push_back(
+        {has_work ? "the code" : "the work, the launches and the code", figures.no_code});
+  }
   if (!figures.profile_command.empty()) {
     if (figures.counters.empty()) {
       missing.push_back({"what the GPU moves and what warps wait for", figures.profile_command});

@@ -287,6 +287,19 @@ TEST(Explain, DoesNotGuessWhatIsNotKnown) {
   EXPECT_EQ(said.headline, "not timed; possible reasons: too few blocks, low occupancy");
   EXPECT_THAT(said.missing, has_missing("assay sweep"));
 
+  // Of a kernel that has changed only what is stored is known.
+  Figures stored = plain();
+  stored.bytes = stored.flops = 0;
+  stored.launches.clear();
+  stored.findings.reset();
+  stored.no_code = "k has changed since";
+  stored.roofline_ns = 12300;
+  said = explain(stored);
+  EXPECT_THAT(said.headline, StartsWith("roofline comes nearest: 50 % of what this GPU allows"));
+  EXPECT_THAT(said.missing,
+              Contains(Field(&MissingFigure::figure, "the work, the launches and the code")));
+  EXPECT_THAT(said.missing, Not(has_missing("assay doctor")));
+
   // One set of counters is there, and of the others it is said how to get them.
   count(figures, {{"dram_read", 1e6}, {"dram_write", 1e6}});
   EXPECT_THAT(explain(figures).missing, has_missing("assay profile 1 --set stalls"));
