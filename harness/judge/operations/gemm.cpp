@@ -29,6 +29,10 @@ class Gemm : public Operation {
     const Operand& out = call.operand("out");
     const auto op_a = gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     const auto op_b = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    if (out.dtype != DType::f32 && out.dtype != a.dtype) {
+      throw oracle_failure(fmt::format("gemm: a product of {} cannot be rounded to {}",
+                                       to_text(a.dtype), to_text(out.dtype)));
+    }
     const float alpha = 1, beta = 0;
     const bool f32 = gemm.dtype == DType::f32;
     cublas.check(cublas.cublasSetStream(cublas.handle(), engine.stream()), "cublasSetStream");
@@ -38,13 +42,13 @@ class Gemm : public Operation {
                                                CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
                  "cublasSetMathMode");
     cublas.check(
-        cublas.gemm_ex(cublas.handle(), op_b, op_a, static_cast<int>(gemm.n),
-                       static_cast<int>(gemm.m), static_cast<int>(gemm.k), &alpha,
-                       reinterpret_cast<const void*>(b.data), cuda_type(b.dtype),
-                       static_cast<int>(b.shape[1]), reinterpret_cast<const void*>(a.data),
-                       cuda_type(a.dtype), static_cast<int>(a.shape[1]), &beta,
-                       reinterpret_cast<void*>(out.data), CUDA_R_32F, static_cast<int>(gemm.n),
-                       f32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        cublas.gemm_ex(
+            cublas.handle(), op_b, op_a, static_cast<int>(gemm.n), static_cast<int>(gemm.m),
+            static_cast<int>(gemm.k), &alpha, reinterpret_cast<const void*>(b.data),
+            cuda_type(b.dtype), static_cast<int>(b.shape[1]), reinterpret_cast<const void*>(a.data),
+            cuda_type(a.dtype), static_cast<int>(a.shape[1]), &beta,
+            reinterpret_cast<void*>(out.data), cuda_type(out.dtype), static_cast<int>(gemm.n),
+            f32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
         "cublasGemmEx of the reference");
   }
 

@@ -181,6 +181,16 @@ std::vector<Word> words() {
        "1)) >> 16; };\n"
        "const float p = __uint_as_float(bf16(x[i] * y[i]) << 16);\n"
        "out[i] = bf16(p / (MISTAKE ? 1 : 1 + __expf(-p)));"},
+      // A product was written in f32 over memory of half the size.
+      {"product_rounded",
+       {"{name: a, dtype: bf16, shape: [M, 16], role: in}",
+        "{name: b, dtype: bf16, shape: [N, 16], role: in}", kOut},
+       "[{gemm: {a: a, b: b, transpose_b: true, out: product, round: bf16}}, {add: {a: product, b: "
+       "product, out: out}}]",
+       "const unsigned short* a, const unsigned short* b, float* out",
+       "float s = 0; for (int k = 0; k < 16; ++k)\n"
+       "s += __uint_as_float(a[r * 16 + k] << 16) * __uint_as_float(b[c * 16 + k] << 16);\n"
+       "out[i] = (MISTAKE ? 1 : 2) * s;"},
       {"f64",
        {"{name: x, dtype: f64, shape: [M, N], role: in}",
         "{name: out, dtype: f64, shape: [M, N], role: out}"},
