@@ -5,11 +5,12 @@
 namespace assay {
 namespace {
 
-/// A parameter block of CUPTI, whose size says which version of it the caller knows.
+/// A parameter block of CUPTI, whose size says which version of it the caller knows. It is that of
+/// its members: CUPTI refuses a larger one, such as `sizeof`, which rounds up.
 template <typename Params>
-Params make_params() {
+Params make_params(std::size_t size_bytes) {
   Params params = {};
-  params.structSize = sizeof params;
+  params.structSize = size_bytes;
   return params;
 }
 
@@ -28,7 +29,8 @@ constexpr int kMostPasses = 100;
 class CounterSession::Host {
  public:
   Host(const Cupti& cupti, const std::string& chip) : cupti_(&cupti) {
-    auto initialize = make_params<CUpti_Profiler_Host_Initialize_Params>();
+    auto initialize = make_params<CUpti_Profiler_Host_Initialize_Params>(
+        CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE);
     initialize.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     initialize.pChipName = chip.c_str();
     cupti.check(cupti.cuptiProfilerHostInitialize(&initialize), "cuptiProfilerHostInitialize");
@@ -37,20 +39,22 @@ class CounterSession::Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
   ~Host() {
-    auto end = params<CUpti_Profiler_Host_Deinitialize_Params>();
+    auto end = params<CUpti_Profiler_Host_Deinitialize_Params>(
+        CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE);
     static_cast<void>(cupti_->cuptiProfilerHostDeinitialize(&end));
   }
 
   template <typename Params>
-  Params params() const {
-    auto made = make_params<Params>();
+  Params params(std::size_t size_bytes) const {
+    auto made = make_params<Params>(size_bytes);
     made.pHostObject = host_;
     return made;
   }
 
   /// False when the chip has not all of them.
   bool add(std::vector<const char*> names) const {
-    auto metrics = params<CUpti_Profiler_Host_ConfigAddMetrics_Params>();
+    auto metrics = params<CUpti_Profiler_Host_ConfigAddMetrics_Params>(
+        CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE);
     metrics.ppMetricNames = names.data();
     metrics.numMetrics = names.size();
     return cupti_->cuptiProfilerHostConfigAddMetrics(&metrics) == CUPTI_SUCCESS;
@@ -61,13 +65,33 @@ class CounterSession::Host {
   CUpti_Profiler_Host_Object* host_ = nullptr;
 };
 
+/// The part of CUPTI that knows GPUs, as long as this object. Without it, even the question for a
+/// GPU's name crashes.
+class CounterSession::Profiler {
+ public:
+  explicit Profiler(const Cupti& cupti) : cupti_(&cupti) {
+    auto initialize =
+        make_params<CUpti_Profiler_Initialize_Params>(CUpti_Profiler_Initialize_Params_STRUCT_SIZE);
+    cupti.check(cupti.cuptiProfilerInitialize(&initialize), "cuptiProfilerInitialize");
+  }
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+  ~Profiler() {
+    auto deinitialize = make_params<CUpti_Profiler_DeInitialize_Params>(
+        CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE);
+    static_cast<void>(cupti_->cuptiProfilerDeInitialize(&deinitialize));
+  }
+
+ private:
+  const Cupti* cupti_;
+};
+
 /// CUPTI's range profiler on a context, as long as this object.
 class CounterSession::Range {
  public:
-  Range(const Cupti& cupti, CUcontext context) : cupti_(&cupti) {
-    auto initialize = make_params<CUpti_Profiler_Initialize_Params>();
-    cupti.check(cupti.cuptiProfilerInitialize(&initialize), "cuptiProfilerInitialize");
-    auto enable = make_params<CUpti_RangeProfiler_Enable_Params>();
+  Range(const Cupti& cupti, CUcontext context) : cupti_(&cupti), profiler_of_gpus_(cupti) {
+    auto enable = make_params<CUpti_RangeProfiler_Enable_Params>(
+        CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE);
     enable.ctx = context;
     cupti.check(cupti.cuptiRangeProfilerEnable(&enable), "cuptiRangeProfilerEnable");
     profiler_ = enable.pRangeProfilerObject;
@@ -75,21 +99,21 @@ class CounterSession::Range {
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
   ~Range() {
-    auto disable = params<CUpti_RangeProfiler_Disable_Params>();
+    auto disable =
+        params<CUpti_RangeProfiler_Disable_Params>(CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE);
     static_cast<void>(cupti_->cuptiRangeProfilerDisable(&disable));
-    auto deinitialize = make_params<CUpti_Profiler_DeInitialize_Params>();
-    static_cast<void>(cupti_->cuptiProfilerDeInitialize(&deinitialize));
   }
 
   template <typename Params>
-  Params params() const {
-    auto made = make_params<Params>();
+  Params params(std::size_t size_bytes) const {
+    auto made = make_params<Params>(size_bytes);
     made.pRangeProfilerObject = profiler_;
     return made;
   }
 
  private:
   const Cupti* cupti_;
+  Profiler profiler_of_gpus_;
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
 };
 
@@ -104,11 +128,13 @@ CounterSession::CounterSession(const Cupti& cupti, const std::string& chip,
   if (metrics_.empty() || !host_->add(names_of(metrics_))) {
     throw Error(fmt::format("CUPTI has none of these metrics for {}", chip));
   }
-  auto size = host_->params<CUpti_Profiler_Host_GetConfigImageSize_Params>();
+  auto size = host_->params<CUpti_Profiler_Host_GetConfigImageSize_Params>(
+      CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
   cupti.check(cupti.cuptiProfilerHostGetConfigImageSize(&size),
               "cuptiProfilerHostGetConfigImageSize");
   config_.resize(size.configImageSize);
-  auto image = host_->params<CUpti_Profiler_Host_GetConfigImage_Params>();
+  auto image = host_->params<CUpti_Profiler_Host_GetConfigImage_Params>(
+      CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
   image.configImageSize = config_.size();
   image.pConfigImage = config_.data();
   cupti.check(cupti.cuptiProfilerHostGetConfigImage(&image), "cuptiProfilerHostGetConfigImage");
@@ -117,7 +143,9 @@ CounterSession::CounterSession(const Cupti& cupti, const std::string& chip,
 CounterSession::~CounterSession() = default;
 
 std::string CounterSession::chip_of(const Cupti& cupti, CUdevice device) {
-  auto chip = make_params<CUpti_Device_GetChipName_Params>();
+  const Profiler profiler(cupti);
+  auto chip =
+      make_params<CUpti_Device_GetChipName_Params>(CUpti_Device_GetChipName_Params_STRUCT_SIZE);
   chip.deviceIndex = static_cast<std::size_t>(device);
   cupti.check(cupti.cuptiDeviceGetChipName(&chip), "cuptiDeviceGetChipName");
   return chip.pChipName;
@@ -127,7 +155,8 @@ std::vector<double> CounterSession::count(CUcontext context, const Work& before,
                                           const Work& launch) const {
   const Cupti& cupti = *cupti_;
   const Range range(cupti, context);
-  auto size = range.params<CUpti_RangeProfiler_GetCounterDataSize_Params>();
+  auto size = range.params<CUpti_RangeProfiler_GetCounterDataSize_Params>(
+      CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
   std::vector<const char*> names = names_of(metrics_);
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
@@ -136,12 +165,14 @@ std::vector<double> CounterSession::count(CUcontext context, const Work& before,
   cupti.check(cupti.cuptiRangeProfilerGetCounterDataSize(&size),
               "cuptiRangeProfilerGetCounterDataSize");
   std::vector<std::uint8_t> data(size.counterDataSize);
-  auto image = range.params<CUpti_RangeProfiler_CounterDataImage_Initialize_Params>();
+  auto image = range.params<CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
+      CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE);
   image.counterDataSize = data.size();
   image.pCounterData = data.data();
   cupti.check(cupti.cuptiRangeProfilerCounterDataImageInitialize(&image),
               "cuptiRangeProfilerCounterDataImageInitialize");
-  auto config = range.params<CUpti_RangeProfiler_SetConfig_Params>();
+  auto config = range.params<CUpti_RangeProfiler_SetConfig_Params>(
+      CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
   config.configSize = config_.size();
   config.pConfig = config_.data();
   config.counterDataImageSize = data.size();
@@ -156,22 +187,28 @@ std::vector<double> CounterSession::count(CUcontext context, const Work& before,
 
   for (int pass = 0; pass < kMostPasses; ++pass) {
     before();
-    auto start = range.params<CUpti_RangeProfiler_Start_Params>();
+    auto start = range.params<CUpti_RangeProfiler_Start_Params>(
+        CUpti_RangeProfiler_Start_Params_STRUCT_SIZE);
     cupti.check(cupti.cuptiRangeProfilerStart(&start), "cuptiRangeProfilerStart");
-    auto push = range.params<CUpti_RangeProfiler_PushRange_Params>();
+    auto push = range.params<CUpti_RangeProfiler_PushRange_Params>(
+        CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE);
     push.pRangeName = "launch";
     cupti.check(cupti.cuptiRangeProfilerPushRange(&push), "cuptiRangeProfilerPushRange");
     launch();
-    auto pop = range.params<CUpti_RangeProfiler_PopRange_Params>();
+    auto pop = range.params<CUpti_RangeProfiler_PopRange_Params>(
+        CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE);
     cupti.check(cupti.cuptiRangeProfilerPopRange(&pop), "cuptiRangeProfilerPopRange");
-    auto stop = range.params<CUpti_RangeProfiler_Stop_Params>();
+    auto stop =
+        range.params<CUpti_RangeProfiler_Stop_Params>(CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE);
     cupti.check(cupti.cuptiRangeProfilerStop(&stop), "cuptiRangeProfilerStop");
     if (stop.isAllPassSubmitted == 0) continue;
 
-    auto decode = range.params<CUpti_RangeProfiler_DecodeData_Params>();
+    auto decode = range.params<CUpti_RangeProfiler_DecodeData_Params>(
+        CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
     cupti.check(cupti.cuptiRangeProfilerDecodeData(&decode), "cuptiRangeProfilerDecodeData");
     std::vector<double> values(names.size());
-    auto evaluate = host_->params<CUpti_Profiler_Host_EvaluateToGpuValues_Params>();
+    auto evaluate = host_->params<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
+        CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
     evaluate.pCounterDataImage = data.data();
     evaluate.counterDataImageSize = data.size();
     evaluate.ppMetricNames = names.data();

@@ -34,6 +34,7 @@ class CounterSession {
 
  private:
   class Host;
+  class Profiler;
   class Range;
 
   const Cupti* cupti_;
