@@ -19,6 +19,7 @@
 #include "progress.h"
 #include "report/entry_json.h"
 #include "report/table.h"
+#include "report/trials_view.h"
 #include "spec/twins.h"
 #include "sweep_run.h"
 
@@ -35,14 +36,6 @@ struct Options {
   bool json = false;
 };
 
-/// "1.5 MiB", "97.3 %", "1234567"
-std::string value_text(const Measurement& counted) {
-  if (counted.unit == "B") return format_bytes(counted.value);
-  if (counted.unit == "%") return fmt::format("{:.1f} %", counted.value);
-  return counted.value < 100 ? fmt::format("{:.3g}", counted.value)
-                             : fmt::format("{:.0f}", counted.value);
-}
-
 void print_counted(const Options& options, const TrialRow& row,
                    const std::vector<Measurement>& counted) {
   if (options.json) {
@@ -57,7 +50,7 @@ void print_counted(const Options& options, const TrialRow& row,
       return each.name == counter.name;
     });
     table.add_row({std::string(counter.name),
-                   found == counted.end() ? "not on this GPU" : value_text(*found),
+                   found == counted.end() ? "not on this GPU" : measurement_text(*found),
                    std::string(counter.meaning)});
   }
   print_out("trial {}: {} {} {}, one launch, {}\n\n{}", row.id, to_text(row.record.problem),

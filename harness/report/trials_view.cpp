@@ -139,6 +139,10 @@ Json trial_object(const TrialRow& row) {
               {"roofline_ns", t->roofline_ns > 0 ? Json(t->roofline_ns) : Json(nullptr)},
               {"state", state_json(t->state)}};
   }
+  Json measurements = Json::array();
+  for (const Measurement& each : trial.measurements) {
+    measurements.push_back({{"name", each.name}, {"value", each.value}, {"unit", each.unit}});
+  }
   return {{"id", row.id},
           {"op", trial.kernel.op},
           {"kernel", trial.kernel.name},
@@ -159,6 +163,7 @@ Json trial_object(const TrialRow& row) {
           {"validation", validation},
           {"timing", timing},
           {"prepared", prepared_json(outcome.prepared)},
+          {"measurements", std::move(measurements)},
           {"device_ms", outcome.device_ms},
           {"device", row.device.name},
           {"protocol", trial.protocol.name},
@@ -276,8 +281,24 @@ std::string trial_text(const TrialRow& row) {
     line("GPU", gpu_text(*t));
   }
   if (!outcome.message.empty()) text += "message:\n" + indented(outcome.message);
+  if (!trial.measurements.empty()) {
+    Table table({"measured beside the time", ">value"});
+    for (const Measurement& each : trial.measurements) {
+      table.add_row({each.name, measurement_text(each)});
+    }
+    text += "\n" + indented(table.text());
+  }
   if (outcome.timing) text += "\n" + indented(histogram(outcome.timing->samples_ns, 12));
   return text;
+}
+
+std::string measurement_text(const Measurement& measurement) {
+  const double value = measurement.value;
+  if (measurement.unit == "B") return format_bytes(value);
+  if (measurement.unit == "%") return fmt::format("{:.1f} %", value);
+  return fmt::format("{}{}{}",
+                     value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value),
+                     measurement.unit.empty() ? "" : " ", measurement.unit);
 }
 
 std::string trial_json(const TrialRow& row) { return dump(trial_object(row)); }

@@ -11,6 +11,8 @@ namespace assay {
 /// One trial in full: configuration, what the compiler said, status and message, the check's
 /// figures, the times and a histogram of the samples.
 std::string trial_text(const TrialRow& row);
+/// "1.5 MiB", "97.3 %", "1234567", "12 us"
+std::string measurement_text(const Measurement& measurement);
 std::string trial_json(const TrialRow& row);
 
 /// How many trials ended in which way: a line for each kernel, problem, device, status and kind.

@@ -57,6 +57,26 @@ TEST(TrialText, ShowsTheClockAndWhatHeldItDown) {
   EXPECT_EQ(nlohmann::json::parse(trial_json(row))["timing"]["state"]["power_w"], 699.6);
 }
 
+// `assay profile` said that `assay show` has what it counted, and it had not.
+TEST(TrialText, HasWhatWasCounted) {
+  TrialRow row = example::trial(problem(16, 64), "gemm_mma", "STAGES=3", 2000);
+  EXPECT_THAT(trial_text(row), Not(HasSubstr("beside the time")));
+  row.record.measurements = {{"dram_read_bytes", 3 << 20, "B"},
+                             {"l2_hit_rate", 97.25, "%"},
+                             {"instructions", 1234567, ""},
+                             {"copy", 1.5, "us"}};
+  const std::string text = trial_text(row);
+  EXPECT_THAT(text, HasSubstr("dram_read_bytes           3.0 MiB\n"));
+  EXPECT_THAT(text, HasSubstr("l2_hit_rate                97.2 %\n"));
+  EXPECT_THAT(text, HasSubstr("instructions              1234567\n"));
+  EXPECT_THAT(text, HasSubstr("copy                       1.5 us\n"));
+  const auto json = nlohmann::json::parse(trial_json(row))["measurements"];
+  ASSERT_EQ(json.size(), 4u);
+  EXPECT_EQ(json[1]["name"], "l2_hit_rate");
+  EXPECT_EQ(json[1]["value"], 97.25);
+  EXPECT_EQ(json[1]["unit"], "%");
+}
+
 TEST(TrialText, SaysWhoseTimesItHas) {
   TrialRow row = example::trial(problem(16, 64), "gemm_mma", "STAGES=3", 2000);
   row.record.outcome.same_as = "STAGES=2";
