@@ -73,127 +73,142 @@ inline constexpr Entry kEntries[] = {
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     8928},
-    // recorded on NVIDIA H200, 2026-11-23; 1.58x copied_rows_graph
+     9024},
+    // recorded on NVIDIA H200, 2026-11-23; 1.59x copied_rows_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     9440},
-    // recorded on NVIDIA H200, 2026-11-23; 1.61x copied_rows_graph
+     9472},
+    // recorded on NVIDIA H200, 2026-11-23; 1.62x copied_rows_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 128, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 8, .REHEARSE = 1},
-     11136},
-    // recorded on NVIDIA H200, 2026-11-23; 1.20x dense_graph
+     11104},
+    // recorded on NVIDIA H200, 2026-11-23; 1.38x dense_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 32, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 1},
-     17312},
-    // recorded on NVIDIA H200, 2026-11-23; 0.76x dense_graph; 1 tied
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     15104},
+    // recorded on NVIDIA H200, 2026-11-23; 1.01x dense_graph; 1 tied
     {{.M = 1, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 32, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 4, .REHEARSE = 1},
-     27264},
-    // recorded on NVIDIA H200, 2026-11-23; 1.61x copied_rows_graph; 1 tied
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 5, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     20672},
+    // recorded on NVIDIA H200, 2026-11-23; 1.63x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     11616},
-    // recorded on NVIDIA H200, 2026-11-23; 1.73x copied_rows_graph
+     11584},
+    // recorded on NVIDIA H200, 2026-11-23; 1.74x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     14176},
+     14144},
     // recorded on NVIDIA H200, 2026-11-23; 1.90x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 2, .REHEARSE = 1},
      19904},
-    // recorded on NVIDIA H200, 2026-11-23; 1.17x dense_graph
+    // recorded on NVIDIA H200, 2026-11-23; 1.52x dense_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 32, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     45280},
-    // recorded on NVIDIA H200, 2026-11-23; 0.68x dense_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     34240},
+    // recorded on NVIDIA H200, 2026-11-23; 0.92x dense_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 32, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     80272},
-    // recorded on NVIDIA H200, 2026-11-23; 1.49x copied_rows_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     57856},
+    // recorded on NVIDIA H200, 2026-11-23; 1.50x copied_rows_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     9216},
+     9280},
     // recorded on NVIDIA H200, 2026-11-23; 1.50x copied_rows_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     10144},
-    // recorded on NVIDIA H200, 2026-11-23; 1.50x copied_rows_graph
+     10112},
+    // recorded on NVIDIA H200, 2026-11-23; 1.53x copied_rows_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .REHEARSE = 1},
-     12032},
-    // recorded on NVIDIA H200, 2026-11-23; 1.21x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 2, .REHEARSE = 0},
+     11840},
+    // recorded on NVIDIA H200, 2026-11-23; 1.33x dense_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 1},
-     17152},
-    // recorded on NVIDIA H200, 2026-11-23; 0.81x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     15520},
+    // recorded on NVIDIA H200, 2026-11-23; 0.99x dense_graph; 1 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 32, .UP_K = 256, .UP_STAGES = 3, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 4, .REHEARSE = 1},
-     25728},
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 5, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     21024},
     // recorded on NVIDIA H200, 2026-11-23; 1.51x copied_rows_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
      13024},
+    // recorded on NVIDIA H200, 2026-11-23; 1.57x copied_rows_graph
+    {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 32},
+     Kernel::sparse_ffn,
+     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     12192},
     // recorded on NVIDIA H200, 2026-11-23; 1.63x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     15584},
-    // recorded on NVIDIA H200, 2026-11-23; 1.85x copied_rows_graph
+     15520},
+    // recorded on NVIDIA H200, 2026-11-23; 1.89x copied_rows_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     20832},
-    // recorded on NVIDIA H200, 2026-11-23; 1.22x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 2, .REHEARSE = 0},
+     20576},
+    // recorded on NVIDIA H200, 2026-11-23; 1.50x dense_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 32, .UP_K = 256, .UP_STAGES = 3, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     42880},
-    // recorded on NVIDIA H200, 2026-11-23; 0.65x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     34784},
+    // recorded on NVIDIA H200, 2026-11-23; 0.86x dense_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 32, .UP_K = 256, .UP_STAGES = 3, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     80544},
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     60064},
     // recorded on NVIDIA H200, 2026-11-23; 0.98x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 64, .UP_N = 64, .UP_K = 64, .UP_STAGES = 4, .UP_CLUSTER = 8, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     21408},
+     21504},
     // recorded on NVIDIA H200, 2026-11-23; 0.95x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 8, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     29216},
-    // recorded on NVIDIA H200, 2026-11-23; 0.86x copied_rows_graph
+     29376},
+    // recorded on NVIDIA H200, 2026-11-23; 0.87x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     48128},
+     48288},
     // recorded on NVIDIA H200, 2026-11-23; 0.60x dense_graph; 1 tied
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     95296},
+     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     96224},
     // recorded on NVIDIA H200, 2026-11-23; 0.33x dense_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     174032},
+     176352},
+    // recorded on NVIDIA H200, 2026-11-23; 0.56x copied_rows_graph
+    {{.M = 512, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
+     Kernel::sparse_ffn,
+     {.WARPS = 8, .UP_M = 128, .UP_N = 32, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     45184},
+    // recorded on NVIDIA H200, 2026-11-23; 0.46x copied_rows_graph; 1 tied
+    {{.M = 512, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
+     Kernel::sparse_ffn,
+     {.WARPS = 8, .UP_M = 128, .UP_N = 32, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     117184},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
