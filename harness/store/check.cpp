@@ -118,6 +118,22 @@ void check_timings(Database& database, Problems& problems) {
   }
 }
 
+/// Whether what a metric was computed with is what the compiler reported of the trial.
+void check_figures(Database& database, Problems& problems) {
+  for (Query row = database.query(
+           "SELECT rank_id, trial_id, figures, registers, spill_bytes FROM rank_entry JOIN trial "
+           "ON trial.id = trial_id WHERE figures <> ''");
+       row.step();) {
+    for (const auto& [name, value] : stored_problem(row.text(2))) {
+      const int column = name == "registers" ? 3 : name == "spill_bytes" ? 4 : 0;
+      if (column == 0 || value == Number(row.integer(column))) continue;
+      problems.push_back(fmt::format("verdict {} was computed with {} {} of trial {}, which has {}",
+                                     row.integer(0), to_text(value), name, row.integer(1),
+                                     row.integer(column)));
+    }
+  }
+}
+
 /// Whether what a verdict says follows from the samples that it has.
 void check_verdicts(const std::vector<RankRow>& ranks, Problems& problems) {
   for (const RankRow& row : ranks) {
@@ -150,6 +166,7 @@ std::vector<std::string> Store::check() const {
     check_claims(database, problems);
     check_samples(database, problems);
     check_timings(database, problems);
+    if (problems.empty()) check_figures(database, problems);
     return problems;
   });
   if (found.empty()) check_verdicts(ranks({}), found);

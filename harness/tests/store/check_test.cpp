@@ -114,6 +114,29 @@ TEST(Check, FindsAVerdictThatItsSamplesContradict) {
   EXPECT_THAT(problems[0], HasSubstr("'speedup'"));
 }
 
+// A recording whose metric said 1 register, of a trial with 108, named another winner.
+TEST(Check, FindsAMetricOfOtherRegistersThanTheTrialHas) {
+  TempFolder folder;
+  Store store = Store::open(folder / "x.db");
+  const std::int64_t sweep = begin(store);
+  const TrialRecord trial = timed_record(key_of(1));
+  store.finish(sweep, trial);
+  TimedEntry winner{{trial.kernel.name, to_text(trial.config), {5, 6, 7}}};
+  TimedEntry baseline{{"", "cublaslt", {8, 9, 10}}};
+  RankRecord rank{
+      trial.kernel.op,       trial.problem, trial.protocol, 3, rank_entries({winner, baseline}, 0),
+      "2026-11-21T11:00:00Z"};
+  rank.toolchain = trial.toolchain;
+  rank.kernels = {trial.kernel};
+  rank.entries[0].figures = {{"registers", std::int64_t{trial.compile.registers}}};
+  store.add_rank(sweep, rank);
+  EXPECT_THAT(store.check(), IsEmpty());
+  rank.entries[0].figures = {{"registers", std::int64_t{trial.compile.registers + 1}}};
+  rank.finished_at = "2026-11-22T11:00:00Z";
+  store.add_rank(sweep, rank);
+  EXPECT_THAT(store.check(), ElementsAre(HasSubstr("registers of trial 1, which has")));
+}
+
 TEST(Check, FindsAClaimThatNobodyWillFinish) {
   EXPECT_THAT(problems_after("UPDATE trial SET status = 'running'; UPDATE sweep SET "
                              "state = 'running', boot_id = 'earlier', pid = 77, host = 'here'"),

@@ -93,7 +93,8 @@ Recording sample_recording() {
   metric.objective = parse_objective("minimize time_ns + 0 * registers; minimize skew").value();
   metric.identity.objective = metric.objective;
   for (RankEntry& entry : metric.entries) {
-    if (!entry.kernel.empty()) entry.figures = {{"registers", std::int64_t{32}}, {"skew", 1 / 3.0}};
+    if (!entry.kernel.empty())
+      entry.figures = {{"registers", std::int64_t{128}}, {"skew", 1 / 3.0}};
   }
   return recording;
 }
