@@ -1,8 +1,12 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/trial_record.h"
 
 namespace assay {
 
@@ -13,6 +17,7 @@ struct CounterRow {
   std::string_view unit;    // empty for a count
   std::string_view set;     // which others it is asked for with
   std::string_view meaning;
+  std::string_view rest = {};  // where it is set, the counter is the share of `metric` in both
 };
 
 /// All of them, the sets one after the other.
@@ -23,5 +28,13 @@ std::vector<CounterRow> counters_of(std::string_view set);
 
 /// "memory", "compute", ..., "all"
 std::vector<std::string> counter_sets();
+
+/// CUPTI's names of what the counters of these names need. Throws Error for one that there is not.
+std::vector<std::string> metrics_of(const std::vector<std::string>& names);
+
+/// The counters of these names from the values of CUPTI's metrics. Those that lack a metric, or are
+/// a share of nothing, are left out.
+std::vector<Measurement> counters_from(const std::vector<std::string>& names,
+                                       const std::map<std::string, double, std::less<>>& values);
 
 }  // namespace assay

@@ -19,6 +19,7 @@
   X(cuptiProfilerHostConfigAddMetrics)            \
   X(cuptiProfilerHostGetConfigImageSize)          \
   X(cuptiProfilerHostGetConfigImage)              \
+  X(cuptiProfilerHostGetNumOfPasses)              \
   X(cuptiProfilerHostEvaluateToGpuValues)         \
   X(cuptiRangeProfilerEnable)                     \
   X(cuptiRangeProfilerDisable)                    \

@@ -117,30 +117,62 @@ class CounterSession::Range {
   CUpti_RangeProfiler_Object* profiler_ = nullptr;
 };
 
+/// Nothing when the chip has not all of them.
+std::optional<CounterSession::Group> CounterSession::group_of(
+    const std::string& chip, std::vector<std::string> metrics) const {
+  Group group{std::move(metrics), std::make_unique<Host>(*cupti_, chip)};
+  if (!group.host->add(names_of(group.metrics))) return std::nullopt;
+  auto size = group.host->params<CUpti_Profiler_Host_GetConfigImageSize_Params>(
+      CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
+  cupti_->check(cupti_->cuptiProfilerHostGetConfigImageSize(&size),
+                "cuptiProfilerHostGetConfigImageSize");
+  group.config.resize(size.configImageSize);
+  auto image = group.host->params<CUpti_Profiler_Host_GetConfigImage_Params>(
+      CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
+  image.configImageSize = group.config.size();
+  image.pConfigImage = group.config.data();
+  cupti_->check(cupti_->cuptiProfilerHostGetConfigImage(&image), "cuptiProfilerHostGetConfigImage");
+  auto passes = make_params<CUpti_Profiler_Host_GetNumOfPasses_Params>(
+      CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE);
+  passes.configImageSize = group.config.size();
+  passes.pConfigImage = group.config.data();
+  cupti_->check(cupti_->cuptiProfilerHostGetNumOfPasses(&passes),
+                "cuptiProfilerHostGetNumOfPasses");
+  group.num_passes = passes.numOfPasses;
+  return group;
+}
+
 CounterSession::CounterSession(const Cupti& cupti, const std::string& chip,
                                std::vector<std::string> metrics)
     : cupti_(&cupti) {
-  // One that the chip has not spoils what it is added to.
   for (std::string& metric : metrics) {
-    if (Host(cupti, chip).add({metric.c_str()})) metrics_.push_back(std::move(metric));
+    // One that the chip has not spoils what it is added to.
+    std::optional<Group> alone = group_of(chip, {metric});
+    if (!alone) continue;
+    metrics_.push_back(metric);
+    if (!groups_.empty()) {
+      std::vector<std::string> together = groups_.back().metrics;
+      together.push_back(std::move(metric));
+      std::optional<Group> joined = group_of(chip, std::move(together));
+      if (joined && joined->num_passes == 1) {
+        groups_.back() = std::move(*joined);
+        continue;
+      }
+    }
+    groups_.push_back(std::move(*alone));
   }
-  host_ = std::make_unique<Host>(cupti, chip);
-  if (metrics_.empty() || !host_->add(names_of(metrics_))) {
+  if (metrics_.empty()) {
     throw Error(fmt::format("CUPTI has none of these metrics for {}", chip));
   }
-  auto size = host_->params<CUpti_Profiler_Host_GetConfigImageSize_Params>(
-      CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE);
-  cupti.check(cupti.cuptiProfilerHostGetConfigImageSize(&size),
-              "cuptiProfilerHostGetConfigImageSize");
-  config_.resize(size.configImageSize);
-  auto image = host_->params<CUpti_Profiler_Host_GetConfigImage_Params>(
-      CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE);
-  image.configImageSize = config_.size();
-  image.pConfigImage = config_.data();
-  cupti.check(cupti.cuptiProfilerHostGetConfigImage(&image), "cuptiProfilerHostGetConfigImage");
 }
 
 CounterSession::~CounterSession() = default;
+
+std::vector<std::size_t> CounterSession::passes() const {
+  std::vector<std::size_t> passes;
+  for (const Group& group : groups_) passes.push_back(group.num_passes);
+  return passes;
+}
 
 std::string CounterSession::chip_of(const Cupti& cupti, CUdevice device) {
   const Profiler profiler(cupti);
@@ -153,11 +185,21 @@ std::string CounterSession::chip_of(const Cupti& cupti, CUdevice device) {
 
 std::vector<double> CounterSession::count(CUcontext context, const Work& before,
                                           const Work& launch) const {
+  std::vector<double> values;
+  for (const Group& group : groups_) {
+    const std::vector<double> of_group = count(group, context, before, launch);
+    values.insert(values.end(), of_group.begin(), of_group.end());
+  }
+  return values;
+}
+
+std::vector<double> CounterSession::count(const Group& group, CUcontext context, const Work& before,
+                                          const Work& launch) const {
   const Cupti& cupti = *cupti_;
   const Range range(cupti, context);
   auto size = range.params<CUpti_RangeProfiler_GetCounterDataSize_Params>(
       CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE);
-  std::vector<const char*> names = names_of(metrics_);
+  std::vector<const char*> names = names_of(group.metrics);
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
   size.maxNumOfRanges = 1;
@@ -173,8 +215,8 @@ std::vector<double> CounterSession::count(CUcontext context, const Work& before,
               "cuptiRangeProfilerCounterDataImageInitialize");
   auto config = range.params<CUpti_RangeProfiler_SetConfig_Params>(
       CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE);
-  config.configSize = config_.size();
-  config.pConfig = config_.data();
+  config.configSize = group.config.size();
+  config.pConfig = group.config.data();
   config.counterDataImageSize = data.size();
   config.pCounterDataImage = data.data();
   config.range = CUPTI_UserRange;
@@ -207,7 +249,7 @@ std::vector<double> CounterSession::count(CUcontext context, const Work& before,
         CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE);
     cupti.check(cupti.cuptiRangeProfilerDecodeData(&decode), "cuptiRangeProfilerDecodeData");
     std::vector<double> values(names.size());
-    auto evaluate = host_->params<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
+    auto evaluate = group.host->params<CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
         CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE);
     evaluate.pCounterDataImage = data.data();
     evaluate.counterDataImageSize = data.size();

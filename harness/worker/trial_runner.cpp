@@ -244,16 +244,9 @@ Outcome TrialRunner::verify(const TrialRequest& request, const VerifySpec& spec)
 std::vector<Measurement> TrialRunner::count(const TrialRequest& request,
                                             const std::vector<std::string>& names) {
   WorkerState& worker = impl_->ready();
-  std::vector<std::string> metrics;
-  for (const std::string& name : names) {
-    const auto row = std::find_if(counters().begin(), counters().end(),
-                                  [&](const CounterRow& each) { return each.name == name; });
-    if (row == counters().end()) throw Error(fmt::format("there is no counter \"{}\"", name));
-    metrics.emplace_back(row->metric);
-  }
   const Cupti cupti;
   const CounterSession session(cupti, CounterSession::chip_of(cupti, impl_->context.device()),
-                               std::move(metrics));
+                               metrics_of(names));
   return noting_loss(worker, [&] {
     worker.enter_problem(request.plan.problem);
     worker.arena.reserve(arena_bytes(request.plan));
@@ -275,14 +268,9 @@ std::vector<Measurement> TrialRunner::count(const TrialRequest& request,
           trial.enqueue();
           worker.synchronise();
         });
-    std::vector<Measurement> counted;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto row =
-          std::find_if(counters().begin(), counters().end(),
-                       [&](const CounterRow& each) { return each.metric == session.metrics()[i]; });
-      counted.push_back({std::string(row->name), values[i], std::string(row->unit)});
-    }
-    return counted;
+    std::map<std::string, double, std::less<>> by_metric;
+    for (std::size_t i = 0; i < values.size(); ++i) by_metric[session.metrics()[i]] = values[i];
+    return counters_from(names, by_metric);
   });
 }
 

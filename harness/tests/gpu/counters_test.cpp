@@ -1,4 +1,5 @@
 // What the GPU's counters count, of kernels whose traffic and instructions are known.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -39,11 +40,18 @@ TEST(CounterNames, AreMetricsOfTheChipsThatSweepsRunOn) {
   } catch (const Error& error) {
     GTEST_SKIP() << error.what();
   }
-  std::vector<std::string> metrics;
-  for (const CounterRow& row : counters()) metrics.emplace_back(row.metric);
+  std::vector<std::string> names;
+  for (const CounterRow& row : counters()) names.emplace_back(row.name);
+  const std::vector<std::string> metrics = metrics_of(names);
   for (const char* chip : {"GA100", "GA102", "AD102", "GH100", "GB100"}) {
-    EXPECT_EQ(CounterSession(*cupti, chip, metrics).metrics(), metrics) << chip;
+    const CounterSession session(*cupti, chip, metrics);
+    EXPECT_EQ(session.metrics(), metrics) << chip;
+    // Each is of one run, so that a ratio is, too. L2 counts what it has and lacks in two.
+    EXPECT_THAT(session.passes(), testing::Each(1)) << chip;
+    EXPECT_LT(session.passes().size(), metrics.size() / 2) << chip;
   }
+  EXPECT_THAT(CounterSession(*cupti, "GH100", {"lts__t_sector_hit_rate.pct"}).passes(),
+              testing::ElementsAre(2));
   // Some chips lack some.
   EXPECT_GT(CounterSession(*cupti, "GB202", metrics).metrics().size(), 8u);
   EXPECT_THROW(CounterSession(*cupti, "GH100", {"lts__t_no_such.sum"}), Error);
@@ -66,6 +74,20 @@ TEST_F(Counters, OfAHotSumShowThatL2HasItsInputs) {
   auto hot = count(kernel, {{"N", 1 << 20}}, {}, "hot");
   EXPECT_LT(hot.at("dram_read"), 0.05 * cold.at("dram_read"));
   EXPECT_GT(hot.at("l2_hits"), cold.at("l2_hits") + 20);
+}
+
+// So little that other traffic of the GPU is as much.
+TEST_F(Counters, OfATinySumHaveNoShareAboveAll) {
+  for (const std::int64_t size : {32, 1024, 100000}) {
+    for (const auto& [name, value] : count(shipped_kernel("vector_add"), {{"N", size}}, {})) {
+      const auto row =
+          std::find_if(counters().begin(), counters().end(),
+                       [&, &of = name](const CounterRow& each) { return each.name == of; });
+      if (row->unit == "%") {
+        EXPECT_LE(value, 100) << name << " of " << size;
+      }
+    }
+  }
 }
 
 // One instruction of a warp for each 16 x 8 x 16 of the product.
