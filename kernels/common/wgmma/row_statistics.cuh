@@ -3,10 +3,16 @@
 // Layer norm of the rows of A ahead of a product, which need not be written. With
 // y = (x - mean) / deviation * gamma + beta, a product y W^T is
 //
-//   (x W'^T - mean * c) / deviation + d,   W' = gamma * W, c = the row sums of W', d = W beta
+//   (x W'^T - mean * c) / deviation + d,   c = the row sums of W', d = W beta
 //
-// so that A is multiplied as it is, and its rows' means and deviations are needed only on the way
-// out: a small launch finds them while the product begins. W', c and d are made once (fold_row).
+// where W' is gamma * W, with any number added to a row: as the x - mean of a row sum to zero, it
+// changes nothing. So the rows of gamma * W are moved to a sum of zero: then a large mean does not
+// grow in the sums, of which nothing but rounding would be left, and c is only what the rounding of
+// W' leaves. (Without it, rows in fp16 whose mean is a thousand times their deviation were out of
+// bounds in one output of a thousand.)
+//
+// A is multiplied as it is, and its rows' means and deviations are needed only on the way out: a
+// small launch finds them while the product begins. W', c and d are made once (fold_row).
 //
 // To find them in the slices that pass by, with a warpgroup more, took 6 to 33 % longer: it has to
 // read as much shared memory as the tensor cores, and to issue three instructions an element.
@@ -132,39 +138,52 @@ __device__ __forceinline__ RowScale statistics_of_row(const Element* row, int k,
   return {scale, -mean * scale};
 }
 
+/// The sum over a block of 128 threads, in each of them. `parts` are four floats of its own.
+__device__ __forceinline__ float sum_of_block(float x, float* parts) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) x += __shfl_xor_sync(~0u, x, distance);
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = x;
+  __syncthreads();
+  return parts[0] + parts[1] + parts[2] + parts[3];
+}
+
+/// Two neighbouring elements.
+template <typename Element>
+__device__ __forceinline__ void load_pair(const Element* from, float (&pair)[2]) {
+  unpack(Element{}, *reinterpret_cast<const unsigned*>(from), pair);
+}
+
 /// Row blockIdx.x of the weights [n, k], by a block of 128 threads: W' and the column's sums.
 template <typename Element>
 __device__ __forceinline__ void fold_row(const Element* weights, const Element* gamma,
                                          const Element* beta, const Element* bias, Element* folded,
                                          ColumnSums* columns, int k) {
-  __shared__ float parts[2][4];
-  const int row = static_cast<int>(blockIdx.x), thread = static_cast<int>(threadIdx.x);
+  __shared__ float parts[3][4];
+  const int row = static_cast<int>(blockIdx.x), first = static_cast<int>(threadIdx.x) * 2;
   const long long begin = static_cast<long long>(row) * k;
-  float c = 0, d = 0;
-  for (int at = thread * 2; at < k; at += 256) {
-    float w[2], scale[2], shift[2], rounded[2];
-    unpack(Element{}, *reinterpret_cast<const unsigned*>(weights + begin + at), w);
-    unpack(Element{}, *reinterpret_cast<const unsigned*>(gamma + at), scale);
-    unpack(Element{}, *reinterpret_cast<const unsigned*>(beta + at), shift);
-    const unsigned both = pack(Element{}, w[0] * scale[0], w[1] * scale[1]);
-    *reinterpret_cast<unsigned*>(folded + begin + at) = both;
-    unpack(Element{}, both, rounded);  // what is multiplied, so that a mean cancels
-    c += rounded[0] + rounded[1];
+  float w[2], scale[2], shift[2], rounded[2];
+  float sum = 0, c = 0, d = 0;
+  for (int at = first; at < k; at += 256) {
+    load_pair(weights + begin + at, w);
+    load_pair(gamma + at, scale);
+    load_pair(beta + at, shift);
+    sum += w[0] * scale[0] + w[1] * scale[1];
     d += w[0] * shift[0] + w[1] * shift[1];
   }
-  for (int distance = 16; distance > 0; distance /= 2) {
-    c += __shfl_xor_sync(~0u, c, distance);
-    d += __shfl_xor_sync(~0u, d, distance);
+  const float mean = sum_of_block(sum, parts[0]) / static_cast<float>(k);
+  for (int at = first; at < k; at += 256) {
+    load_pair(weights + begin + at, w);
+    load_pair(gamma + at, scale);
+    const unsigned both = pack(Element{}, fmaf(w[0], scale[0], -mean), fmaf(w[1], scale[1], -mean));
+    *reinterpret_cast<unsigned*>(folded + begin + at) = both;
+    unpack(Element{}, both, rounded);  // what is multiplied, so that a row's mean cancels
+    c += rounded[0] + rounded[1];
   }
-  if (thread % 32 == 0) {
-    parts[0][thread / 32] = c;
-    parts[1][thread / 32] = d;
-  }
-  __syncthreads();
-  if (thread == 0) {
+  c = sum_of_block(c, parts[1]);
+  d = sum_of_block(d, parts[2]);
+  if (threadIdx.x == 0) {
     float of_bias[2];
     unpack(Element{}, bias[row].bits, of_bias);
-    columns[row] = {parts[0][0] + parts[0][1] + parts[0][2] + parts[0][3],
-                    parts[1][0] + parts[1][1] + parts[1][2] + parts[1][3] + of_bias[0]};
+    columns[row] = {c, d + of_bias[0]};
   }
 }
