@@ -70,8 +70,8 @@ void Screening::run() {
   const AddElapsed screening(run_.report.screening_s);
   if (learns(run_.sweep.search, points_.size())) {
     if (!run_.options.cold_start) {
-      for (const Config& config : winners_elsewhere(run_.store, kernel_, problem_)) {
-        if (const auto index = index_of(config)) winners_elsewhere_.push_back(*index);
+      for (const Config& config : known_winners(run_.store, kernel_, problem_)) {
+        if (const auto index = index_of(config)) winners_.push_back(*index);
       }
     }
     recall();
@@ -106,7 +106,7 @@ void Screening::recall() {
   }
 }
 
-/// What was fastest for other problems, then what the search proposes.
+/// What is known to be fast, then what the search proposes.
 std::vector<std::size_t> Screening::next_points(std::size_t count) {
   std::vector<std::size_t> next;
   const auto is_new = [&](std::size_t index) {
@@ -115,7 +115,7 @@ std::vector<std::size_t> Screening::next_points(std::size_t count) {
                         [&](const Observation& seen) { return seen.index == index; });
   };
   const std::size_t room = num_to_try() - std::min(num_to_try(), history_.size());
-  for (const std::size_t index : std::exchange(winners_elsewhere_, {})) {
+  for (const std::size_t index : std::exchange(winners_, {})) {
     if (next.size() < room && is_new(index)) next.push_back(index);
   }
   if (!next.empty()) return next;

@@ -66,9 +66,9 @@ class Screening {
   std::deque<InFlight> window_;
   std::vector<InFlight> taken_;  // by another sweep
   std::vector<Observation> history_;
-  std::vector<std::size_t> winners_elsewhere_;  // to try before the search proposes
-  bool exhausted_ = false;                      // nothing more is proposed
-  std::size_t next_estimate_ = 0;               // of what is to gain: at so many tried
+  std::vector<std::size_t> winners_;  // to try before the search proposes
+  bool exhausted_ = false;            // nothing more is proposed
+  std::size_t next_estimate_ = 0;     // of what is to gain: at so many tried
 };
 
 }  // namespace assay

@@ -27,8 +27,8 @@ double distance(const Problem& a, const Problem& b) {
 
 }  // namespace
 
-std::vector<Config> winners_elsewhere(const Store& store, const KernelSpec& kernel,
-                                      const Problem& problem) {
+std::vector<Config> known_winners(const Store& store, const KernelSpec& kernel,
+                                  const Problem& problem) {
   Filter filter;
   filter.kernel = kernel.name;
   filter.status = to_text(Status::correct);
@@ -37,9 +37,7 @@ std::vector<Config> winners_elsewhere(const Store& store, const KernelSpec& kern
   std::map<std::pair<double, std::string>, std::vector<Timed>> by_distance;
   for (const TrialRow& row : store.trials(filter)) {
     const TrialRecord& trial = row.record;
-    if (trial.problem == problem || !trial.outcome.timing || trial.outcome.timing->censored()) {
-      continue;
-    }
+    if (!trial.outcome.timing || trial.outcome.timing->censored()) continue;
     by_distance[{distance(problem, trial.problem),
                  to_text(trial.problem) + ' ' + row.device.name + ' ' + trial.protocol.name}]
         .emplace_back(trial.outcome.timing->median_ns, trial.config);

@@ -7,10 +7,10 @@
 
 namespace assay {
 
-/// The configurations of the kernel that were fastest for other problems, of any version and on any
-/// device: first the best for each of the nearest problems, then the second best for each. A search
-/// may try them first.
-std::vector<Config> winners_elsewhere(const Store& store, const KernelSpec& kernel,
-                                      const Problem& problem);
+/// The configurations of the kernel, of any version and on any device, that were fastest for the
+/// nearest problems, which begin with the problem itself: first the best for each, then the second
+/// best for each. A search may try them first.
+std::vector<Config> known_winners(const Store& store, const KernelSpec& kernel,
+                                  const Problem& problem);
 
 }  // namespace assay

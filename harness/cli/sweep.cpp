@@ -429,8 +429,8 @@ void add_sweep(Command program) {
                 "try again every stored trial that failed; what failed because the machine did is "
                 "always tried again");
   verb.add_flag("--cold-start", options->cold_start,
-                "do not try first what the database knows to be fast for other problems, as a "
-                "search under a budget does");
+                "do not try first what the database knows to be fast for the same problem or "
+                "those near it, as a search under a budget does");
   verb.add_option("--verify", options->verify,
                   "full: in the end check winners that were not yet, as assay verify does; "
                   "default: quick, what each re-rank checks by itself")

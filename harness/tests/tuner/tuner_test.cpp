@@ -347,6 +347,23 @@ TEST_F(TunerTest, ASearchThatLearnsTriesWhatWasFastestForTheNearestProblemsFirst
   EXPECT_THAT(cold, testing::Not(ElementsAre(9, 4, testing::_)));
 }
 
+// A recording of the same problem from another GPU, or of the kernel before an edit, was left out.
+TEST_F(TunerTest, ASearchThatLearnsTriesFirstWhatWonForTheProblemItselfBeforeAnEdit) {
+  device_.on_run = [](const TrialRequest& request) {
+    return timed(1000 + static_cast<double>(100 * std::abs(block_of(request.plan.config) - 7)));
+  };
+  run();
+  folder_.write("kernels/add.cu", "extern \"C\" __global__ void add() {}  // edited\n");
+  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  sweep_.search.strategy = Strategy::local;
+  sweep_.search.budget_configs = 2;
+  device_.ran.clear();
+  run();
+  ASSERT_THAT(device_.ran, SizeIs(2));
+  EXPECT_EQ(block_of(device_.ran[0].plan.config), 7);
+  EXPECT_THAT(block_of(device_.ran[1].plan.config), testing::AnyOf(6, 8));
+}
+
 TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {
   sweep_.search.budget_seconds = 1e-9;
   const SweepReport report = run();
