@@ -44,6 +44,8 @@ const std::vector<CounterRow>& counters() {
        "likewise, those for roots, sines and conversions"},
       {"shared_busy", "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_active",
        "%", "compute", "likewise, shared memory"},
+      {"l1_busy", "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active", "%",
+       "compute", "likewise, L1 as a whole, of which shared memory is a part"},
       {"issue_busy", "sm__issue_active.avg.pct_of_peak_sustained_active", "%", "compute",
        "of the slots that could issue"},
       {"occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active", "%", "compute",

@@ -247,37 +247,45 @@ void find_strides(const Scope& scope, Registers& registers, std::vector<CodeFind
   });
 }
 
-/// Of each value in a block, how many loads it comes after, one waiting for the other.
+/// Of each value in a block, how many loads it comes after, one waiting for the other. A block that
+/// is a loop is gone through twice: a turn may wait for the one before.
 void find_dependent_loads(const Function& function, const Registers& registers,
                           std::vector<CodeFinding>& findings) {
   int longest = 1;
+  bool is_loop = false;
   SourceLine where;
-  std::map<int, int> loads_before;  // of each register
   for (std::size_t b = 0; b < function.blocks.size(); ++b) {
-    loads_before.clear();
-    const auto& instructions = function.blocks[b].instructions;
-    for (std::size_t i = 0; i < instructions.size(); ++i) {
-      const Registers::Use& use = registers.use(b, i);
-      int before = 0;
-      for (const int number : use.read) {
-        const auto found = loads_before.find(number);
-        if (found != loads_before.end()) before = std::max(before, found->second);
+    const Block& block = function.blocks[b];
+    const bool repeats =
+        std::find(block.next.begin(), block.next.end(), static_cast<int>(b)) != block.next.end();
+    std::map<int, int> loads_before;  // of each register
+    for (const bool again : {false, true}) {
+      if (again && !repeats) break;
+      for (std::size_t i = 0; i < block.instructions.size(); ++i) {
+        const Instruction& instruction = block.instructions[i];
+        const Registers::Use& use = registers.use(b, i);
+        int before = 0;
+        for (const int number : use.read) {
+          const auto found = loads_before.find(number);
+          if (found != loads_before.end()) before = std::max(before, found->second);
+        }
+        const bool loads = is_load(instruction) && instruction.kind != Kind::constant;
+        if (loads && before + 1 > longest) {
+          longest = before + 1;
+          is_loop = again;
+          where = instruction.source;
+        }
+        for (const int number : use.written) loads_before[number] = before + (loads ? 1 : 0);
       }
-      const bool loads = is_load(instructions[i]) && instructions[i].kind != Kind::constant;
-      if (loads && before + 1 > longest) {
-        longest = before + 1;
-        where = instructions[i].source;
-      }
-      for (const int number : use.written) loads_before[number] = before + (loads ? 1 : 0);
     }
   }
-  if (longest > 1) {
-    findings.push_back(
-        {"dependent loads",
-         fmt::format("{} loads in a row, each of an address that the one before it brings",
-                     longest),
-         where});
-  }
+  if (longest == 1) return;
+  std::string text =
+      is_loop
+          ? "loads of a loop's turn wait for those of the turn before, which bring their address"
+          : fmt::format("{} loads in a row, each of an address that the one before it brings",
+                        longest);
+  findings.push_back({"dependent loads", std::move(text), where});
 }
 
 /// A value that is made narrower and wide again within a block.

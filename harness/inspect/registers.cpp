@@ -173,6 +173,7 @@ std::optional<std::int64_t> Registers::step_of_result(const Instruction& writer,
   if ((name == "mul" || name == "mad") && steps.size() >= 2) {
     std::optional<std::int64_t> product = times(0, 1);
     if (!product && steps[0] == 0) product = times(1, 0);
+    if (steps[0] == 0 && steps[1] == 0) product = 0;  // blockIdx.x * blockDim.x
     if (name == "mul" || !product) return product;
     if (steps.size() < 3 || !steps[2]) return std::nullopt;
     return bounded(*product + *steps[2]);

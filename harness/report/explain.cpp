@@ -22,6 +22,8 @@ constexpr double kAtLimit = 0.7;
 constexpr double kMainLoss = 0.25;
 // A limit that takes less than this is not what the time is made of.
 constexpr double kMainLimit = 0.4;
+// A part that does so much of what the whole does says more.
+constexpr double kWhole = 0.9;
 // Less than this may be noise.
 constexpr double kUnexplained = 0.05;
 // A launch takes a few us. It says nothing of what takes much longer.
@@ -37,6 +39,11 @@ std::string_view title_of(std::string_view main) {
       {kArithmetic, "compute-bound"},
       {kRoofline, "at its roofline"},
       {kIssue, "instruction-bound"},
+      {kInteger, "bound by integers and logic"},
+      {kSpecial, "bound by special functions"},
+      {kShared, "bound by shared memory"},
+      {kL1, "L1-bound"},
+      {kAtomics, "bound by atomics"},
       {kLaunches, "launch-bound"},
       {kFewBlocks, "too few blocks"},
       {kLastWave, "unevenly filled"},
@@ -52,10 +59,14 @@ std::string_view title_of(std::string_view main) {
   return main;
 }
 
-/// Of two limits of one name the larger one.
-void keep_largest(Causes& limits) {
+/// Puts the largest first, and keeps of two limits of one name the larger one. What all
+/// instructions or all of L1 do comes behind a part of it that does nearly as much.
+void order(Causes& limits) {
+  const auto rank = [](const Cause& limit) {
+    return limit.share * (limit.name == kIssue || limit.name == kL1 ? kWhole : 1);
+  };
   std::stable_sort(limits.begin(), limits.end(),
-                   [](const Cause& a, const Cause& b) { return a.share > b.share; });
+                   [&](const Cause& a, const Cause& b) { return rank(a) > rank(b); });
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const std::string_view name = limits[i].name;
     limits.erase(std::remove_if(limits.begin() + static_cast<std::ptrdiff_t>(i) + 1, limits.end(),
@@ -212,7 +223,7 @@ Explanation explain(const Figures& figures) {
     return explanation;
   }
 
-  keep_largest(limits);
+  order(limits);
   const double top = limits.empty() ? 0 : std::min(1.0, limits.front().share);
   // What was counted tells which hints cost nothing. At a limit warps wait for it, whatever for.
   const bool is_counted = figures.warps_per_issue() > 0;

@@ -83,19 +83,57 @@ void say_l2(const Figures& figures, Causes& causes) {
                                 format_bytes(*bytes), format_time(least_ns))});
 }
 
+/// What of the time SMs work, on average; 1 where it is not counted.
+double working_share(const Figures& figures) {
+  const auto cycles = figures.counter("sm_cycles");
+  const double all = figures.time_ns.value * figures.clock_mhz * 1e-3;
+  return cycles && all > 0 ? std::min(1.0, *cycles / all) : 1;
+}
+
+/// A unit of an SM, and how much of the time that SMs work it does, too.
+struct Unit {
+  std::string_view counter;
+  std::string_view name;
+  std::string_view work;
+};
+constexpr Unit kUnits[] = {
+    {"tensor_busy", kTensor, "tensor cores work"},
+    {"fma_busy", kArithmetic, "the units for multiply-adds work"},
+    {"integer_busy", kInteger, "the units for integers and logic work"},
+    {"special_busy", kSpecial, "the units for special functions work"},
+    {"shared_busy", kShared, "shared memory works"},
+    {"l1_busy", kL1, "L1 works"},
+    {"issue_busy", kIssue, "an instruction is issued in"},
+};
+
 /// Those that are counted as a share of the time, and need no ceiling.
 void say_busy(const Figures& figures, Causes& causes) {
-  if (const auto busy = figures.counter("tensor_busy"); busy && *busy > 0) {
-    causes.push_back({CauseKind::limit, kTensor, *busy / 100,
-                      fmt::format("tensor cores work {:.0f} % of the time", *busy),
-                      fmt::format("tensor cores work {:.0f} % of the time that SMs do", *busy)});
+  const double working = working_share(figures);
+  for (const Unit& unit : kUnits) {
+    const auto busy = figures.counter(unit.counter);
+    if (!busy || *busy <= 0) continue;
+    const double share = *busy / 100 * working;
+    const std::string of = unit.name == kIssue ? "the places for one" : "the time";
+    std::string text = fmt::format("{} {:.0f} % of {} while SMs work", unit.work, *busy, of);
+    if (working < 1 - kWorthSaying) {
+      text += fmt::format(", which they do for {}", format_percent(working));
+    }
+    causes.push_back({CauseKind::limit, unit.name, share,
+                      fmt::format("{} {:.0f} % of {}", unit.work, 100 * share, of),
+                      std::move(text)});
   }
-  if (const auto busy = figures.counter("issue_busy")) {
-    causes.push_back(
-        {CauseKind::limit, kIssue, *busy / 100,
-         fmt::format("instructions take {:.0f} % of the places that issue them", *busy),
-         fmt::format("an instruction is issued in {:.0f} % of the places for one", *busy)});
-  }
+}
+
+void say_atomics(const Figures& figures, Causes& causes) {
+  const auto cycles = figures.counter("l2_atomic_cycles");
+  const double all = figures.time_ns.value * figures.clock_mhz * 1e-3;
+  if (!cycles || *cycles <= 0 || all <= 0) return;
+  const double share = *cycles / all;
+  causes.push_back({CauseKind::limit, kAtomics, share,
+                    fmt::format("a part of L2 does atomics {} of the time", format_percent(share)),
+                    fmt::format("that part of L2 which has most atomics does them for {:.4g} "
+                                "cycles, of the {:.4g} that this takes",
+                                *cycles, all)});
 }
 
 // Losses.
@@ -179,30 +217,32 @@ void say_idle(const Figures& figures, Causes& causes) {
 
 struct Wait {
   std::string_view counter;
+  std::string_view queue;  // a counter of those that wait to ask for it
   std::string_view name;
   std::string_view what;
 };
 constexpr Wait kWaits[] = {
-    {"stalled_memory", kWaitMemory, "for L2 or memory"},
-    {"stalled_shared", kWaitShared, "for shared memory"},
-    {"stalled_barrier", kWaitBarrier, "at a barrier"},
-    {"stalled_math", kWaitMath, "for a unit that computes"},
-    {"stalled_dependency", kWaitDependency, "for the result of the instruction before"},
+    {"stalled_memory", "stalled_memory_queue", kWaitMemory, "for L2 or memory"},
+    {"stalled_shared", "stalled_shared_queue", kWaitShared, "for shared memory"},
+    {"stalled_barrier", "", kWaitBarrier, "at a barrier"},
+    {"stalled_math", "", kWaitMath, "for a unit that computes"},
+    {"stalled_dependency", "", kWaitDependency, "for the result of the instruction before"},
 };
 
 void say_waits(const Figures& figures, Causes& causes) {
   const double warps = figures.warps_per_issue();
   if (warps <= 0) return;
   for (const Wait& wait : kWaits) {
-    const auto stalled = figures.counter(wait.counter);
-    if (!stalled) continue;
-    const double share = std::min(1.0, *stalled / warps);
+    const auto counted = figures.counter(wait.counter);
+    if (!counted) continue;
+    const double stalled = *counted + figures.counter(wait.queue).value_or(0);
+    const double share = std::min(1.0, stalled / warps);
     causes.push_back(
         {CauseKind::wait, wait.name, share,
          fmt::format("warps wait {} {} of their time", wait.what, format_percent(share)),
          fmt::format("for each instruction that is issued there are {:.3g} warps, of "
                      "which {:.3g} wait {}",
-                     warps, *stalled, wait.what)});
+                     warps, stalled, wait.what)});
   }
 }
 
@@ -253,7 +293,7 @@ void say_spills(const Figures& figures, Causes& causes) {
                     fmt::format("the compiler keeps values in memory that {} registers a thread "
                                 "have no room for: {} bytes of code that stores or loads them",
                                 figures.report->registers, figures.report->spill_bytes),
-                    {kWaitMemory, kTraffic}});
+                    {kWaitMemory, kTraffic, kL1, kL2}});
 }
 
 /// What `inspect` finds in the code, and what it would cost.
@@ -264,12 +304,12 @@ struct CodeHint {
 
 void say_code(const Figures& figures, Causes& causes) {
   static const std::vector<CodeHint> kHints = {
-      {"strided access", {kTraffic, kL2, kWaitMemory}},
+      {"strided access", {kTraffic, kL2, kL1, kWaitMemory}},
       {"dependent loads", {kWaitMemory}},
-      {"atomics", {kWaitMemory, kWaitShared, kL2}},
-      {"local memory", {kWaitMemory, kTraffic}},
-      {"bank conflicts", {kWaitShared}},
-      {"conversions", {kIssue}},
+      {"atomics", {kAtomics, kWaitMemory, kWaitShared, kL2}},
+      {"local memory", {kWaitMemory, kTraffic, kL1, kL2}},
+      {"bank conflicts", {kShared, kWaitShared}},
+      {"conversions", {kIssue, kSpecial}},
   };
   if (!figures.findings) return;
   for (const CodeHint& hint : kHints) {
@@ -292,13 +332,13 @@ void say_conflicts(const Figures& figures, Causes& causes) {
        0,
        "",
        fmt::format("{:.4g} were counted, {:.2g} for each instruction", *conflicts, each),
-       {kWaitShared}});
+       {kShared, kWaitShared}});
 }
 
 using Rule = void (*)(const Figures&, Causes&);
 constexpr Rule kRules[] = {
-    say_memory, say_traffic, say_operations, say_roofline, say_l2,   say_busy,      say_launches,
-    say_idle,   say_waits,   say_occupancy,  say_spills,   say_code, say_conflicts,
+    say_memory,   say_traffic, say_operations, say_roofline,  say_l2,     say_busy, say_atomics,
+    say_launches, say_idle,    say_waits,      say_occupancy, say_spills, say_code, say_conflicts,
 };
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace cause {
 inline constexpr std::string_view kMemory = "memory", kL2 = "L2", kTraffic = "extra traffic",
                                   kTensor = "tensor cores", kArithmetic = "arithmetic",
                                   kRoofline = "roofline", kIssue = "instructions",
+                                  kInteger = "integers and logic", kSpecial = "special functions",
+                                  kShared = "shared memory", kL1 = "L1", kAtomics = "atomics",
                                   kLaunches = "launches", kFewBlocks = "too few blocks",
                                   kLastWave = "last wave", kWaitMemory = "waiting for memory",
                                   kWaitShared = "waiting for shared memory",

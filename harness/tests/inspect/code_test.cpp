@@ -288,6 +288,13 @@ TEST(Findings, SeeStridesThatWasteBandwidth) {
   EXPECT_THAT(texts_of(ptx_function(access_by_thread("2", global)), "strided access"), IsEmpty());
   EXPECT_THAT(texts_of(ptx_function(access_by_thread("7", global)), "strided access"),
               ElementsAre(HasSubstr("128 bytes apart and take 4 each")));
+  // Blocks of a size that is known only when they run.
+  EXPECT_THAT(texts_of(ptx_function("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\n"
+                                    "mov.u32 %r3, %tid.x;\nmad.lo.s32 %r4, %r1, %r2, %r3;\n"
+                                    "mul.wide.s32 %rd1, %r4, 32;\nadd.s64 %rd2, %rd3, %rd1;\n" +
+                                    global + "\nret;"),
+                       "strided access"),
+              ElementsAre(HasSubstr("32 bytes apart and take 4 each")));
   // What a thread's number is not in may have any stride.
   EXPECT_THAT(texts_of(ptx_function("ld.global.f32 %f1, [%rd2+16];\nret;"), "strided access"),
               IsEmpty());
@@ -320,6 +327,28 @@ TEST(Findings, SeeLoadsThatWaitForLoads) {
 	ld.global.f32 %f1, [%rd4];
 	ret;)");
   EXPECT_THAT(texts_of(function, "dependent loads"), ElementsAre(HasSubstr("3 loads in a row")));
+  // A list that is followed: each turn waits for the one before. A sum of loads is none.
+  EXPECT_THAT(texts_of(ptx_function(R"(
+$L:
+	mul.wide.s32 %rd3, %r1, 4;
+	add.s64 %rd4, %rd1, %rd3;
+	ld.global.u32 %r1, [%rd4];
+	add.s32 %r2, %r2, 1;
+	setp.lt.s32 %p1, %r2, 1000;
+	@%p1 bra $L;
+	ret;)"),
+                       "dependent loads"),
+              ElementsAre(HasSubstr("wait for those of the turn before")));
+  EXPECT_THAT(texts_of(ptx_function(R"(
+$L:
+	ld.global.f32 %f1, [%rd1];
+	add.f32 %f2, %f2, %f1;
+	add.s64 %rd1, %rd1, 4;
+	setp.lt.s64 %p1, %rd1, 1000;
+	@%p1 bra $L;
+	ret;)"),
+                       "dependent loads"),
+              IsEmpty());
 }
 
 TEST(Findings, SeeConversionsThereAndBack) {

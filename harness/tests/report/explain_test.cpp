@@ -255,7 +255,69 @@ TEST(Bottleneck, Instructions) {
   count(figures, {{"occupancy", 90}, {"issue_busy", 93}, {"stalled_memory", 3}});
   const Explanation said = explain(figures);
   EXPECT_EQ(said.main, "instructions");
-  EXPECT_THAT(said.headline, StartsWith("instruction-bound: instructions take 93 %"));
+  EXPECT_THAT(
+      said.headline,
+      StartsWith("instruction-bound: an instruction is issued in 93 % of the places for one"));
+}
+
+TEST(Bottleneck, UnitsOfAnSm) {
+  const std::pair<const char*, const char*> kUnits[] = {
+      {"integer_busy", "bound by integers and logic: "},
+      {"special_busy", "bound by special functions: "},
+      {"shared_busy", "bound by shared memory: "},
+      {"fma_busy", "compute-bound: "}};
+  for (const auto& [counter, beginning] : kUnits) {
+    Figures figures = plain();
+    figures.memory_ns = 500;
+    // Each takes places that issue, and shared memory is a part of L1.
+    count(figures, {{"issue_busy", 95}, {counter, 92}});
+    if (std::string_view(counter) == "shared_busy") count(figures, {{"l1_busy", 94}});
+    EXPECT_THAT(explain(figures).headline, StartsWith(beginning));
+    EXPECT_THAT(explain(figures).headline, HasSubstr("92 % of the time"));
+  }
+}
+
+TEST(Bottleneck, SharedMemoryByConflicts) {
+  Figures figures = plain();
+  count(figures, {{"shared_busy", 97}, {"instructions", 1e6}, {"bank_conflicts", 8e6}});
+  EXPECT_THAT(explain(figures).headline, AllOf(StartsWith("bound by shared memory: "),
+                                               HasSubstr("one explanation: bank conflicts")));
+}
+
+TEST(Bottleneck, L1BySpills) {
+  Figures figures = plain();
+  figures.report->spill_bytes = 640;
+  count(figures, {{"issue_busy", 40}, {"l1_busy", 96}, {"shared_busy", 0}});
+  EXPECT_THAT(explain(figures).headline, AllOf(StartsWith("L1-bound: L1 works 96 % of the time"),
+                                               HasSubstr("one explanation: spills")));
+}
+
+TEST(Bottleneck, AtomicsOnOnePlace) {
+  Figures figures = plain();  // of 45756 cycles
+  figures.findings->push_back({"atomics", "8 on global memory"});
+  count(figures, {{"l2_atomic_cycles", 40000}});
+  EXPECT_THAT(explain(figures).headline,
+              StartsWith("bound by atomics: a part of L2 does atomics 87 % of the time"));
+}
+
+// What is busy while SMs work is not busy while they do not.
+TEST(Bottleneck, LastWaveOfSmsThatAreBusy) {
+  Figures figures = plain();
+  figures.launches = {{"k", 133, 1024, Occupancy{1, "shared memory", 0.5}}};
+  count(figures, {{"fma_busy", 98}, {"issue_busy", 99}, {"sm_cycles", 23000}});
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, "last wave");
+  EXPECT_THAT(said.headline,
+              StartsWith("unevenly filled: up to 50 % lost in the last wave (1.01 waves)"));
+  EXPECT_THAT(said.headline, HasSubstr("the units for multiply-adds work 49 % of the time"));
+}
+
+TEST(Explain, CountsTheQueueToWhatWarpsWaitFor) {
+  Figures figures = plain();
+  count_waits(figures, 30, 1, 1, 1, 5);
+  count(figures, {{"stalled_memory_queue", 50}});
+  EXPECT_EQ(explain(figures).main, "waiting for memory");
+  EXPECT_THAT(explain(figures).headline, HasSubstr("80 % of their time"));
 }
 
 TEST(Explain, SaysWhereTwoExplanationsRemain) {
