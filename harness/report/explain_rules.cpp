@@ -96,7 +96,7 @@ struct Unit {
   std::string_view name;
   std::string_view work;
 };
-constexpr Unit kUnits[] = {
+constexpr Unit kSmUnits[] = {
     {"tensor_busy", kTensor, "tensor cores work"},
     {"fma_busy", kArithmetic, "the units for multiply-adds work"},
     {"integer_busy", kInteger, "the units for integers and logic work"},
@@ -109,7 +109,7 @@ constexpr Unit kUnits[] = {
 /// Those that are counted as a share of the time, and need no ceiling.
 void say_busy(const Figures& figures, Causes& causes) {
   const double working = working_share(figures);
-  for (const Unit& unit : kUnits) {
+  for (const Unit& unit : kSmUnits) {
     const auto busy = figures.counter(unit.counter);
     if (!busy || *busy <= 0) continue;
     const double share = *busy / 100 * working;
