@@ -22,6 +22,7 @@ template <int kN, int kK, int kDepth, int kM, int kSharersOfTokens>
 struct LayerTunables {
   using Element = ::Element;
   static constexpr int kBlockM = BLOCK_M;
+  static constexpr int kHeights = HEIGHTS;
   static constexpr int kBlockN = kN;
   static constexpr int kBlockK = kK;
   static constexpr int kStages = kDepth;
@@ -72,21 +73,23 @@ extern "C" __global__ void __launch_bounds__(128)
 
 extern "C" __global__ void __launch_bounds__(Up::kThreads, 1)
     moe_layer(const int* rows, const int* starts, Element* h,
-              const __grid_constant__ TensorMap copied_map, const __grid_constant__ TensorMap x_map,
+              const __grid_constant__ TensorMap copied_map,
+              const __grid_constant__ TensorMap step_map, const __grid_constant__ TensorMap x_map,
               const __grid_constant__ TensorMap w_map, int experts, int n, int k) {
   grid_wait();
   grid_release();
   expert_block<Up>(starts, experts, 2 * n, k, ExpertWeights<Up>{&w_map, n},
-                   tokens_of<Up, Gather::GATHER>(copied_map, x_map, rows),
+                   tokens_of<Up, Gather::GATHER>(copied_map, step_map, x_map, rows),
                    Output<Element, Gated<Silu>>{h, n, nullptr, nullptr});
 }
 
 extern "C" __global__ void __launch_bounds__(Down::kThreads, 1)
     moe_layer_down(const int* starts, Element* products, const __grid_constant__ TensorMap h_map,
+                   const __grid_constant__ TensorMap step_map,
                    const __grid_constant__ TensorMap w_map, int experts, int n, int k) {
   grid_release();
   expert_block<Down>(starts, experts, n, k, ExpertWeights<Down>{&w_map, n},
-                     CopiedTokens<Down>{{&h_map}}, Output<Element>{products, n, nullptr, nullptr});
+                     CopiedTokens<Down>{&h_map, &step_map}, Output<Element>{products, n, nullptr, nullptr});
 }
 
 extern "C" __global__ void __launch_bounds__(128)

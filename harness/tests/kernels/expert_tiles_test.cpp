@@ -28,10 +28,19 @@ struct Persistent : TestTunables {
 struct Clusters : Persistent {
   static constexpr int kClusterM = 2, kClusterN = 2;
 };
+struct Even : Persistent {  // 40 to 64 rows
+  static constexpr bool kSwap = true;
+  static constexpr int kBlockM = 64;
+  static constexpr int kHeights = 4;
+};
+struct EvenClusters : Even {
+  static constexpr int kClusterM = 2, kClusterN = 1;
+};
 
 template <typename Config>
 class ExpertTilesTest : public testing::Test {};
-using Sources = testing::Types<TestTunables, Swapped, Columns, AlongK, Persistent, Clusters>;
+using Sources = testing::Types<TestTunables, Swapped, Columns, AlongK, Persistent, Clusters, Even,
+                               EvenClusters>;
 TYPED_TEST_SUITE(ExpertTilesTest, Sources);
 
 /// What the kernel has in shared memory.
@@ -77,7 +86,9 @@ TYPED_TEST(ExpertTilesTest, MakeEveryOutputOfEveryExpertOnce) {
             ASSERT_GE(corner.m, table.rows[expert]);
             ASSERT_EQ(tiles.end_m(work), table.rows[expert + 1]);
             ASSERT_EQ(work.partial, -1);
-            const int end = smaller(corner.m + G::kBlockM, tiles.end_m(work));
+            const int height = tiles.height(work);
+            ASSERT_TRUE(height % 8 == 0 && height >= kLowest<G> && height <= G::kBlockM) << height;
+            const int end = smaller(corner.m + height, tiles.end_m(work));
             for (int row = corner.m; row < end; ++row) {
               for (int i = 0; i < work.slices.count; ++i) {
                 const int slice =
@@ -109,6 +120,28 @@ TYPED_TEST(ExpertTilesTest, AreNoMoreThanTheContractLaunches) {
     const int most_hit = smaller(experts, pairs);
     EXPECT_LE(table.tiles.back(), most_hit + (pairs - most_hit) / (G::kBlockM * G::kClusterM));
   }
+}
+
+// An expert's tiles are as high as each other, and hold no more than its rows need.
+TEST(ExpertTilesHeight, FollowsTheRowsOfAnExpert) {
+  using G = Geometry<Even>;
+  const Table<G> table({1, 40, 41, 64, 65, 100, 128, 129, 0, 150});
+  const auto problem = table.problem(64, 64);
+  std::map<int, std::vector<int>> heights;  // of the tiles of each expert
+  const ExpertTiles<G> tiles(problem, {}, 0, 1);
+  for (int index = 0; index < tiles.count(); ++index) {
+    const Work work = tiles.at(index);
+    heights[tiles.expert(work)].push_back(tiles.height(work));
+  }
+  EXPECT_EQ(heights, (std::map<int, std::vector<int>>{{0, {40}},
+                                                      {1, {40}},
+                                                      {2, {48}},
+                                                      {3, {64}},
+                                                      {4, {40, 40}},
+                                                      {5, {56, 56}},
+                                                      {6, {64, 64}},
+                                                      {7, {48, 48, 48}},
+                                                      {9, {56, 56, 56}}}));
 }
 
 // Neighbours share weights with `column`, and tokens with `row`; an expert's tiles stay together.

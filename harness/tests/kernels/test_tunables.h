@@ -8,6 +8,7 @@
 struct TestTunables {
   using Element = Bf16;
   static constexpr int kBlockM = 128;
+  static constexpr int kHeights = 1;
   static constexpr int kBlockN = 64;
   static constexpr int kBlockK = 64;
   static constexpr int kStages = 4;

@@ -1,8 +1,10 @@
 #pragma once
 
 // What a block of a product with experts does: gemm_block (wgmma/block.cuh) with a table of the
-// experts' tiles, and a producer that asks for weights before it waits for the tokens.
+// experts' tiles, and a producer that asks for weights before it waits for the tokens. With
+// kHeights > 1 the consumers are its own, too: each tile is multiplied as wide as it is high.
 
+#include "common/experts/even_tiles.cuh"
 #include "common/experts/operands.cuh"
 #include "common/experts/tiles.cuh"
 #include "common/wgmma/block.cuh"
@@ -68,7 +70,7 @@ __device__ __forceinline__ void produce_experts(const ExpertTiles<G>& tiles,
     const Work work = tiles.at(index);
     const Corner corner = tiles.corner(work);
     const int expert = tiles.expert(work);
-    tokens.begin(corner.m, tiles.end_m(work));
+    tokens.begin(corner.m, tiles.end_m(work), tiles.height(work));
     const auto column_of = [&](int slice) {
       return (G::kStaggered ? work.staggered(slice) : work.slices.at(slice, backwards)) *
              G::kBlockK;
@@ -154,7 +156,11 @@ __device__ __forceinline__ void expert_block(const int* starts, int num_experts,
   if constexpr (!G::kPersistent) __syncwarp();  // as in gemm_block
   if (!is_producer) {
     if constexpr (G::kConsumers > 1) registers_grow<G::kConsumerRegisters>();
-    consume_all<G>(tiles, block, ring, stages, smem, output);
+    if constexpr (G::kHeights > 1) {
+      consume_even_tiles<G>(tiles, block, ring, stages, smem, output);
+    } else {
+      consume_all<G>(tiles, block, ring, stages, smem, output);
+    }
     if constexpr (G::kClusterK > 1) {
       if (tiles.count() == 0) cluster_wait();  // else they have waited
     }

@@ -3,6 +3,7 @@
 // How slices of the experts' weights, and of the tokens that chose them, arrive in a stage
 // (operand.cuh says how they lie there).
 
+#include "common/experts/tiles.cuh"
 #include "common/ptx/grid_dependency.cuh"
 #include "common/ptx/tma_3d.cuh"
 #include "common/wgmma/operand.cuh"
@@ -50,22 +51,46 @@ struct ExpertWeights {
 };
 
 /// Tokens as a launch ahead has copied them: one behind the other in the order of the experts. A
-/// tile's last rows may be the next expert's.
+/// tile's last rows may be the next expert's. Boxes have the rows of the lowest tile divided by the
+/// blocks that share them; what a tile has beyond comes in boxes of 8 rows, of which each block
+/// copies every so many.
 template <typename G>
 struct CopiedTokens {
-  Boxes<G, Side::m> boxes;
-  int first = 0;
+  static constexpr int kSharers = sharers_of<G>(Side::m);
+  static constexpr int kPartRows = kLowest<G> / kSharers;
+  static_assert(kPartRows % 8 == 0, "blocks share out a copy in pieces of 8 rows");
 
-  __device__ __forceinline__ void prefetch() const { boxes.prefetch(); }
+  const TensorMap* map;
+  const TensorMap* step_map;  // with kHeights > 1
+  int first = 0, height = G::kBlockM;
+
+  __device__ __forceinline__ void prefetch() const {
+    tma_prefetch_map(*map);
+    if constexpr (G::kHeights > 1) tma_prefetch_map(*step_map);
+  }
   /// Before the first slice is asked for.
   __device__ __forceinline__ void wait() const { grid_wait(); }
-  /// A tile has rows `first_row` to `end`, or fewer.
-  __device__ __forceinline__ void begin(int first_row, int) { first = first_row; }
+  /// A tile has `tile_height` rows from `first_row` on, of which those from `end` on do not count.
+  __device__ __forceinline__ void begin(int first_row, int, int tile_height) {
+    first = first_row;
+    if constexpr (G::kHeights > 1) height = tile_height;
+  }
   /// Of a slice, as the barrier counts them.
-  __device__ __forceinline__ unsigned slice_bytes() const { return Boxes<G, Side::m>::kSliceBytes; }
+  __device__ __forceinline__ unsigned slice_bytes() const { return height * G::kPanels * 128; }
   __device__ __forceinline__ void copy_slice(const CopyShare& share, unsigned shared,
                                              unsigned barrier, int first_column) const {
-    boxes.copy_slice(share, shared, barrier, first, first_column);
+#pragma unroll
+    for (int panel = 0; panel < G::kPanels; ++panel) {
+      const unsigned to = shared + panel * height * 128;
+      const int column = first_column + panel * 64, part = share.part * kPartRows;
+      copy_box<kSharers>(*map, to + part * 128, barrier, first + part, column, share.blocks);
+      if constexpr (G::kHeights > 1) {
+#pragma unroll 1
+        for (int row = kLowest<G> + share.part * 8; row < height; row += kSharers * 8) {
+          copy_box<kSharers>(*step_map, to + row * 128, barrier, first + row, column, share.blocks);
+        }
+      }
+    }
   }
 };
 
@@ -73,7 +98,7 @@ struct CopiedTokens {
 /// there, which only reaches sums that nobody stores.
 template <typename G>
 struct PickedTokens {
-  static_assert(sharers_of<G>(Side::m) == 1, "each block picks its own");
+  static_assert(sharers_of<G>(Side::m) == 1 && G::kHeights == 1, "each block picks its own");
 
   const TensorMap* map;  // boxes of 1 x 64
   const int* tokens;     // of each row in the order of the experts
@@ -82,7 +107,7 @@ struct PickedTokens {
 
   __device__ __forceinline__ void prefetch() const { tma_prefetch_map(*map); }
   __device__ __forceinline__ void wait() const {}
-  __device__ __forceinline__ void begin(int first_row, int end) {
+  __device__ __forceinline__ void begin(int first_row, int end, int) {
     count = smaller(G::kBlockM, end - first_row);
 #pragma unroll
     for (int row = 0; row < G::kBlockM; ++row) {
@@ -107,10 +132,10 @@ struct PickedTokens {
 };
 
 template <typename G, Gather kGather>
-__device__ __forceinline__ auto tokens_of(const TensorMap& copied, const TensorMap& map,
-                                          const int* tokens) {
+__device__ __forceinline__ auto tokens_of(const TensorMap& copied, const TensorMap& copied_step,
+                                          const TensorMap& map, const int* tokens) {
   if constexpr (kGather == Gather::ahead) {
-    return CopiedTokens<G>{{&copied}};
+    return CopiedTokens<G>{&copied, &copied_step};
   } else {
     return PickedTokens<G>{&map, tokens};
   }

@@ -34,11 +34,17 @@ struct ExpertTable {
   }
 };
 
+/// The rows of the lowest of the tiles that a product may have, kHeights heights of them. Each is 8
+/// rows lower than the next.
+template <typename G>
+constexpr int kLowest = G::kBlockM - 8 * (G::kHeights - 1);
+
 /// A tile source (tile_source.cuh). Its corners lie in C: what is to be multiplied for them is
 /// expert(work)'s matrix.
 template <typename G>
 struct ExpertTiles {
   static_assert(G::kSplitK == 1 && !G::kStream, "blocks make whole sums, alone or in a cluster");
+  static_assert(kLowest<G> > 0, "a tile has rows");
 
   struct Problem {
     ExpertTable table;
@@ -93,13 +99,26 @@ struct ExpertTiles {
   }
   ASSAY_HD constexpr Corner corner(const Work& work) const {
     const Place place = place_of(work);
-    return {
-        table.first_row[place.expert] + (place.tile.m * G::kClusterM + in_cluster.m) * G::kBlockM,
-        (place.tile.n * G::kClusterN + in_cluster.n) * G::kBlockN};
+    return {table.first_row[place.expert] +
+                (place.tile.m * G::kClusterM + in_cluster.m) * height_of(place.expert),
+            (place.tile.n * G::kClusterN + in_cluster.n) * G::kBlockN};
+  }
+  /// How many rows the work's tile has, those beyond the expert's last included. An expert's tiles
+  /// are all as high, as high as they must be to hold its rows, in steps of 8.
+  ASSAY_HD constexpr int height(const Work& work) const {
+    return height_of(place_of(work).expert);
   }
   /// The rows behind are the next expert's.
   ASSAY_HD constexpr int end_m(const Work& work) const {
     return table.first_row[place_of(work).expert + 1];
   }
   ASSAY_HD constexpr int expert(const Work& work) const { return place_of(work).expert; }
+
+ private:
+  ASSAY_HD constexpr int height_of(int expert) const {
+    if (G::kHeights == 1) return G::kBlockM;
+    const int rows = table.first_row[expert + 1] - table.first_row[expert];
+    const int tiles = (table.first_tile[expert + 1] - table.first_tile[expert]) * G::kClusterM;
+    return larger(kLowest<G>, cdiv(rows, tiles * 8) * 8);
+  }
 };

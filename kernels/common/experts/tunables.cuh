@@ -9,6 +9,7 @@ template <typename ElementOfAll>
 struct ExpertTunables {
   using Element = ElementOfAll;
   static constexpr int kBlockM = BLOCK_M;
+  static constexpr int kHeights = HEIGHTS;
   static constexpr int kBlockN = BLOCK_N;
   static constexpr int kBlockK = BLOCK_K;
   static constexpr int kStages = STAGES;

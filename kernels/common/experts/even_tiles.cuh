@@ -1,0 +1,81 @@
+#pragma once
+
+// The consumers of a product whose tiles are as high as the experts' tokens ask for. Tokens lie on
+// the wide side, which wgmma has in steps of 8, so that next to nothing is padded. Each height has
+// a main loop and a way out of its own in the kernel.
+
+#include "common/experts/tiles.cuh"
+#include "common/ptx/wgmma_odd.cuh"
+#include "common/wgmma/block.cuh"
+
+/// G with tiles of kRows rows, alone.
+template <typename G, int kRows>
+struct WithRows : G {
+  static constexpr int kBlockM = kRows;
+  static constexpr int kClusterM = 1, kClusterN = 1;
+};
+
+/// The same in G's stages and clusters.
+template <typename G, int kRows>
+struct LowTile : Geometry<WithRows<G, kRows>, G::kProducts> {
+  static constexpr int kStageBytes = G::kStageBytes;
+  static constexpr int kClusterM = G::kClusterM, kClusterN = G::kClusterN;
+  static constexpr int kLayer = G::kLayer, kCluster = G::kCluster;
+};
+
+/// Calls `with(LowTile)`, of `height` rows.
+template <typename G, int kRows = kLowest<G>, typename With>
+__device__ __forceinline__ void with_height(int height, const With& with) {
+  if constexpr (kRows < G::kBlockM) {
+    if (height > kRows) {
+      with_height<G, kRows + 8>(height, with);
+      return;
+    }
+  }
+  with(LowTile<G, kRows>{});
+}
+
+/// As consume_all (wgmma/block.cuh), of blocks that stay.
+template <typename G, typename Output>
+__device__ __forceinline__ void consume_even_tiles(const ExpertTiles<G>& tiles,
+                                                   const ClusterPlace& block,
+                                                   const Ring<G::kStages>& ring, unsigned stages,
+                                                   unsigned char* smem, const Output& output) {
+  static_assert(G::kSwap && G::kPersistent && G::kClusterK == 1 && !G::kOverlap,
+                "tiles of several heights are made by blocks that stay, with SWAP_AB");
+  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
+  const int in_tile = G::kMode == Mode::pingpong ? 0 : warpgroup;
+  const int rank = block.m * G::kClusterN + block.n;
+  const int release_to = release_target<G>(block, static_cast<int>(threadIdx.x) % 128);
+  RingPlace<G::kStages> place;
+  const auto turns = turns_of<G>(warpgroup);
+  turns.start();
+  bool mine = G::kMode != Mode::pingpong || warpgroup == 0;
+  const int count = tiles.count();
+#pragma unroll 1
+  for (int index = 0; index < count; ++index) {
+    const Work work = tiles.at(index);
+    if (G::kMode == Mode::pingpong && !mine) {
+      place.skip(work.slices.count);
+      mine = true;
+      continue;
+    }
+    const Corner corner = tiles.corner(work);
+    const int end_m = tiles.end_m(work);
+    // As for the warpgroup in consume_all: a warp agrees on it.
+    const int height = __shfl_sync(~0u, tiles.height(work), 0);
+    with_height<G>(height, [&](auto low) {
+      using Low = decltype(low);
+      const WayOut<Low, Output> way_out = {output, smem, work, rank, in_tile, end_m, true};
+      Accumulators<Low> sums;
+      consume<Low>(
+          sums, ring, place, stages, static_cast<unsigned>(in_tile * G::kLongTiles * 64 * 128),
+          work.slices.count, release_to, turns, [] {},
+          [&](int i) {
+            if (i == 0) output.transform.wait();
+            way_out.store_rows(sums, i, corner);
+          });
+    });
+    if constexpr (G::kMode == Mode::pingpong) mine = false;
+  }
+}
