@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/elapsed.h"
 #include "base/error.h"
@@ -204,6 +205,7 @@ void Tuner::run_problem(const std::string& op, const Problem& problem) {
   if (run_.options.compile_only || correct.empty()) return;
   rank(op, problem, correct);
   rank_all_stored(op, problem, correct);
+  count_finalists(op, problem);
 }
 
 /// Those of the sweep's that run on the device.
@@ -371,6 +373,55 @@ const KernelSpec* Tuner::kernel_of_version(const KernelVersion& version) {
   }
   const KernelSpec* kernel = other_kernels_.at(name).get();
   return kernel != nullptr && run_.versions.at(name) == version ? kernel : nullptr;
+}
+
+/// Counts, in launches of their own, what the sweep asks for of each that was re-ranked to its end,
+/// and keeps it with its trial. What is there already is not counted again.
+void Tuner::count_finalists(const std::string& op, const Problem& problem) {
+  const std::vector<std::string>& names = run_.sweep.measure.counters;
+  if (names.empty() || cannot_count_) return;
+  Filter filter;
+  filter.op = op;
+  filter.problem = to_text(problem);
+  const Results results = run_.store.results(filter);
+  std::set<std::pair<std::string, std::string>> finalists;
+  for (const RankRow& rank : results.ranks) {
+    if (rank.record.protocol.name != run_.sweep.measure.protocol) continue;
+    for (const RankEntry& entry : rank.record.entries) {
+      if (entry.eliminated || !entry.failure.empty()) continue;
+      finalists.emplace(entry.kernel, entry.config);
+    }
+  }
+  for (const TrialRow& row : results.trials) {
+    const TrialRecord& trial = row.record;
+    if (row.device != run_.device.info() || row.provenance != run_.options.provenance ||
+        trial.protocol.name != run_.sweep.measure.protocol || trial.problem != problem ||
+        !finalists.contains({trial.kernel.name, to_text(trial.config)})) {
+      continue;
+    }
+    const KernelSpec* kernel = kernel_of_version(trial.kernel);
+    const auto stored = run_.store.trial(row.id);
+    const bool has_all =
+        stored && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+          return std::any_of(stored->record.measurements.begin(), stored->record.measurements.end(),
+                             [&](const Measurement& each) { return each.name == name; });
+        });
+    if (kernel == nullptr || has_all) continue;
+    check_interrupt();
+    const CompileResult compiled = run_.compile(*kernel, trial.config);
+    if (!compiled.ok) continue;
+    const TrialRequest request = run_.request_of(*kernel, problem, trial.config, compiled);
+    std::vector<Measurement> counted;
+    try {
+      const AddElapsed busy(run_.report.device_s);
+      counted = run_.device.count(request, names);
+    } catch (const Error& error) {
+      run_.report.warn(error.what());
+      cannot_count_ = true;  // nor would it the others
+      return;
+    }
+    run_.store.add_measurements(row.id, counted);
+  }
 }
 
 std::vector<TrialRequest> Tuner::requests_of(const std::vector<Candidate>& best,

@@ -45,6 +45,7 @@ class Tuner {
   void rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
   void rank_all_stored(const std::string& op, const Problem& problem,
                        const std::vector<Candidate>& correct);
+  void count_finalists(const std::string& op, const Problem& problem);
   std::vector<TrialRequest> requests_of(const std::vector<Candidate>& best, const Problem& problem);
   RankRecord question(const std::string& op, const Problem& problem,
                       const std::vector<Candidate>& correct);
@@ -55,6 +56,7 @@ class Tuner {
   std::map<std::pair<std::string, std::string>, std::size_t> num_configs_;
   Baselines baselines_;                        // of the op and the problem under way
   std::optional<std::string> cublas_version_;  // once it was asked for
+  bool cannot_count_ = false;                  // it was tried, and failed
   std::map<std::string, std::unique_ptr<KernelSpec>> other_kernels_;  // null: it cannot be loaded
 };
 

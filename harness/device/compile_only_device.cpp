@@ -25,4 +25,9 @@ RerankResult CompileOnlyDevice::rerank(const std::vector<TrialRequest>&,
   return {};
 }
 
+std::vector<Measurement> CompileOnlyDevice::count(const TrialRequest&,
+                                                  const std::vector<std::string>&) {
+  return {};
+}
+
 }  // namespace assay

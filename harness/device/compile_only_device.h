@@ -18,6 +18,8 @@ class CompileOnlyDevice : public Device {
                                             const std::vector<std::string>& baselines) override;
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
                       const std::vector<std::string>& baselines, const RerankSpec& spec) override;
+  std::vector<Measurement> count(const TrialRequest& request,
+                                 const std::vector<std::string>& names) override;
 
  private:
   DeviceInfo info_;

@@ -42,6 +42,11 @@ class Device {
   virtual RerankResult rerank(const std::vector<TrialRequest>& candidates,
                               const std::vector<std::string>& baselines,
                               const RerankSpec& spec) = 0;
+
+  /// What the GPU's counters of these names (base/counters.cpp) count in one launch. Those that the
+  /// GPU has not, or a recording lacks, are left out. Throws Error where it cannot count.
+  virtual std::vector<Measurement> count(const TrialRequest& request,
+                                         const std::vector<std::string>& names) = 0;
 };
 
 }  // namespace assay

@@ -49,10 +49,8 @@ class GpuDevice : public Device {
   /// Makes one check of a verification. What it did is the message of a correct outcome.
   Outcome verify(const TrialRequest& request, const VerifySpec& spec);
 
-  /// What the GPU's counters of these names count in one launch: see TrialRunner::count. Throws
-  /// Error that says why nothing was counted.
   std::vector<Measurement> count(const TrialRequest& request,
-                                 const std::vector<std::string>& names);
+                                 const std::vector<std::string>& names) override;
 
   /// Has a tool of compute-sanitizer watch one launch, in another process.
   VerificationCheck sanitize(const std::filesystem::path& sanitizer, std::string_view tool,

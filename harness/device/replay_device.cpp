@@ -83,6 +83,15 @@ struct ReplayDevice::Impl {
     }
   }
 
+  /// Null when it was not recorded.
+  const TrialRecord* find_trial(const TrialRequest& request) const {
+    const Plan& plan = request.plan;
+    auto found = trials.find(
+        {request.measure.protocol, plan.kernel, to_text(plan.problem), to_text(plan.config)});
+    if (found == trials.end()) found = trials.find(foreign_key(plan.config));
+    return found == trials.end() ? nullptr : &recording.trials[found->second];
+  }
+
   std::string op_of(const TrialRequest& request) const {
     const auto found = ops.find(request.plan.kernel);
     return found == ops.end() ? std::string() : found->second;
@@ -127,12 +136,20 @@ std::string ReplayDevice::cublas_version() {
 }
 
 Outcome ReplayDevice::run(const TrialRequest& request) {
-  const Plan& plan = request.plan;
-  auto found = impl_->trials.find(
-      {request.measure.protocol, plan.kernel, to_text(plan.problem), to_text(plan.config)});
-  if (found == impl_->trials.end()) found = impl_->trials.find(foreign_key(plan.config));
-  if (found == impl_->trials.end()) return not_recorded(request, impl_->provenance);
-  return impl_->recording.trials[found->second].outcome;
+  const TrialRecord* trial = impl_->find_trial(request);
+  return trial == nullptr ? not_recorded(request, impl_->provenance) : trial->outcome;
+}
+
+std::vector<Measurement> ReplayDevice::count(const TrialRequest& request,
+                                             const std::vector<std::string>& names) {
+  std::vector<Measurement> counted;
+  const TrialRecord* trial = impl_->find_trial(request);
+  if (trial == nullptr) return counted;
+  std::copy_if(trial->measurements.begin(), trial->measurements.end(), std::back_inserter(counted),
+               [&](const Measurement& each) {
+                 return std::count(names.begin(), names.end(), each.name) > 0;
+               });
+  return counted;
 }
 
 std::vector<BaselineTiming> ReplayDevice::run_baselines(const TrialRequest& request,

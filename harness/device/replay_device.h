@@ -25,6 +25,8 @@ class ReplayDevice : public Device {
   /// and of several with the newest. A candidate that it lacks gets no samples.
   RerankResult rerank(const std::vector<TrialRequest>& candidates,
                       const std::vector<std::string>& baselines, const RerankSpec& spec) override;
+  std::vector<Measurement> count(const TrialRequest& request,
+                                 const std::vector<std::string>& names) override;
 
   const Recording& recording() const;
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counters.h"
 #include "base/identifier.h"
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
@@ -212,8 +213,27 @@ double read_precision(const YamlNode& node) {
   return ratio;
 }
 
+/// Names of counters and of sets of them.
+std::vector<std::string> read_counters(const YamlNode& node) {
+  constexpr std::string_view kWhat = "a list of counters, or of sets of them such as memory";
+  std::vector<std::string> allowed = counter_sets();
+  for (const CounterRow& row : counters()) allowed.emplace_back(row.name);
+  std::vector<std::string> names;
+  for (const YamlPtr& item : node.list(kWhat)) {
+    const std::string& word = item->one_of("a counter or a set", allowed);
+    for (const CounterRow& row : counters()) {
+      const bool is_meant = word == "all" || row.set == word || row.name == word;
+      if (is_meant && !std::count(names.begin(), names.end(), row.name)) {
+        names.emplace_back(row.name);
+      }
+    }
+  }
+  return names;
+}
+
 MeasureSpec read_measure(const YamlNode& node) {
-  const YamlMap map(node, "measure", {}, {"protocol", "precision", "max_seconds_per_config"});
+  const YamlMap map(node, "measure", {},
+                    {"protocol", "precision", "max_seconds_per_config", "counters"});
   MeasureSpec measure;
   if (const YamlNode* protocol = map.find("protocol")) {
     measure.protocol = protocol->one_of("a protocol", names_of(protocols()));
@@ -224,6 +244,7 @@ MeasureSpec read_measure(const YamlNode& node) {
   if (const YamlNode* seconds = map.find("max_seconds_per_config")) {
     measure.max_seconds_per_config = seconds->positive_number("a positive number of seconds");
   }
+  if (const YamlNode* counted = map.find("counters")) measure.counters = read_counters(*counted);
   return measure;
 }
 

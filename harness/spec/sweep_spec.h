@@ -32,6 +32,8 @@ struct MeasureSpec {
   /// precision is enough, and every configuration is sampled for the whole of its time.
   double precision_ratio = 0.005;
   double max_seconds_per_config = 2;
+  /// By the names of base/counters.cpp: what is counted of those that a re-rank timed to its end.
+  std::vector<std::string> counters = {};
 };
 
 struct RerankSpec {

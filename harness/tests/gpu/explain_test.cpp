@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/tool.h"
 #include "gpu_fixture.h"
 
@@ -263,43 +264,40 @@ void write_kernels(const TempFolder& folder) {
   folder.write("sweeps/bottlenecks.yaml", sweep);
 }
 
-class Bottlenecks : public testing::TestWithParam<Case> {
+class Bottlenecks : public test::GpuTest, public testing::WithParamInterface<Case> {
  protected:
-  static void SetUpTestSuite() {
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (!IsSkipped() && !folder_) sweep();
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+
+  /// All kernels at once, ahead of the first test.
+  static void sweep() {
     folder_ = std::make_unique<TempFolder>();
     write_kernels(*folder_);
-    std::string reason;
-    if (count_gpus(reason) == 0) {
-      skipped_ = "no GPU: " + reason;
-      return;
-    }
     const std::string output = assay("sweep sweeps/bottlenecks.yaml --db x.db");
     const auto trials = nlohmann::json::parse(assay("show --times --json --limit 100 --db x.db"));
     for (const auto& trial : trials.at("trials")) {
       ids_[trial.at("kernel")] = std::to_string(trial.at("id").get<int>());
     }
     if (ids_.size() < cases().size()) {
-      printf("%s%s\n", output.c_str(), assay("show --failures --db x.db").c_str());
+      printf("%s%s%s\n", output.c_str(), assay("show --failures --db x.db").c_str(),
+             read_file(*folder_ / "errors").c_str());
     }
   }
-  static void TearDownTestSuite() { folder_.reset(); }
 
-  void SetUp() override {
-    if (!skipped_.empty()) GTEST_SKIP() << skipped_;
-  }
-
-  /// What it prints.
+  /// What it prints to stdout. What it says beside goes into a file.
   static std::string assay(const std::string& words) {
     return run_tool("/bin/sh",
                     {"-c", "cd '" + folder_->path().string() + "' && '" +
-                               test::worker_program().string() + "' " + words},
+                               test::worker_program().string() + "' " + words + " 2>>errors"},
                     600, std::size_t{1} << 24)
         .output;
   }
 
   static inline std::unique_ptr<TempFolder> folder_;
   static inline std::map<std::string, std::string> ids_;  // the trials, by kernel
-  static inline std::string skipped_;
 };
 
 TEST_P(Bottlenecks, AreNamed) {
@@ -308,6 +306,7 @@ TEST_P(Bottlenecks, AreNamed) {
   const std::string counted = assay("profile " + trial);
   const std::string text = assay("explain " + trial);
   printf("%s\n%s\n", text.c_str(), counted.c_str());
+  if (text.empty() || counted.empty()) printf("%s\n", read_file(*folder_ / "errors").c_str());
   const auto json = nlohmann::json::parse(assay("explain --json " + trial));
   EXPECT_THAT(json.at("headline").get<std::string>(), GetParam().sentence);
 }

@@ -74,6 +74,8 @@ TEST(LoadSweep, ReadsSearchMeasureAndRerank) {
   EXPECT_EQ(sweep.measure.protocol, "cold");
   EXPECT_DOUBLE_EQ(sweep.measure.precision_ratio, 0.005);
   EXPECT_DOUBLE_EQ(sweep.measure.max_seconds_per_config, 2.5);
+  EXPECT_THAT(sweep.measure.counters, ElementsAre("issue_busy", "dram_read", "dram_write",
+                                                  "l2_hits", "l2_to_sm", "l2_atomic_cycles"));
   EXPECT_EQ(sweep.rerank.top, 4);
   EXPECT_EQ(sweep.rerank.rounds, 15);
   EXPECT_DOUBLE_EQ(sweep.rerank.precision_ratio, 0.001);
@@ -88,6 +90,7 @@ TEST(LoadSweep, WhatIsNotSaidHasDefaults) {
   EXPECT_FALSE(sweep.search.budget_until_ratio);
   EXPECT_EQ(sweep.measure.protocol, "cold");
   EXPECT_DOUBLE_EQ(sweep.measure.precision_ratio, 0.005);
+  EXPECT_THAT(sweep.measure.counters, IsEmpty());
   EXPECT_EQ(sweep.rerank.top, 8);
   EXPECT_EQ(sweep.rerank.rounds, 30);
   EXPECT_EQ(sweep.rerank.objective, Objective::time);

@@ -52,6 +52,11 @@ class ScriptedDevice : public Device {
     reranked.push_back(candidates);
     return on_rerank(candidates);
   }
+  std::vector<Measurement> count(const TrialRequest& request,
+                                 const std::vector<std::string>& names) override {
+    counted.push_back(request);
+    return on_count(names);
+  }
 
   std::string cublas = "13.1.0";
 
@@ -59,6 +64,7 @@ class ScriptedDevice : public Device {
   std::vector<TrialRequest> ran;
   int num_baselines = 0;
   std::vector<std::vector<TrialRequest>> reranked;
+  std::vector<TrialRequest> counted;
 
   std::function<Outcome(const TrialRequest&)> on_run = [](const TrialRequest& request) {
     return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
@@ -78,6 +84,12 @@ class ScriptedDevice : public Device {
           entry.samples_ns.assign(8, 1e3 * static_cast<double>(block_of(candidate.plan.config)));
         }
         return result;
+      };
+  std::function<std::vector<Measurement>(const std::vector<std::string>&)> on_count =
+      [](const std::vector<std::string>& names) {
+        std::vector<Measurement> values;
+        for (const std::string& name : names) values.push_back({name, 64, "B"});
+        return values;
       };
 
  private:

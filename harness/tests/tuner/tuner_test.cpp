@@ -58,6 +58,36 @@ TEST_F(TunerTest, RunAgainItMeasuresNothing) {
   EXPECT_EQ(report.counts, (decltype(report.counts){{{Status::correct, ""}, 10}}));
 }
 
+TEST_F(TunerTest, CountsOfTheFinalistsWhatTheSweepAsksFor) {
+  sweep_.rerank.top = 3;
+  device_.on_rerank = [&, usual = device_.on_rerank](const auto& candidates) {
+    RerankResult result = usual(candidates);
+    for (std::size_t i = 3; i < result.candidates.size(); ++i) {
+      result.candidates[i].eliminated = true;
+    }
+    return result;
+  };
+  run();
+  EXPECT_THAT(device_.counted, IsEmpty());  // it asks for nothing
+  sweep_.measure.counters = {"dram_read", "dram_write"};
+  run();
+  EXPECT_EQ(blocks_of(device_.counted), (Blocks{1, 2, 3}));
+  EXPECT_EQ(device_.ran.size(), 10u);
+  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+    const auto trial = Store::open_readonly(db()).trial(row.id);
+    const bool is_finalist = block_of(row.record.config) <= 3;
+    EXPECT_THAT(trial->record.measurements, SizeIs(is_finalist ? 2 : 0));
+  }
+  run();
+  EXPECT_EQ(device_.counted.size(), 3u);  // it is there
+  sweep_.measure.counters = {"dram_read", "issue_busy"};
+  device_.on_count = [](const auto&) -> std::vector<Measurement> {
+    throw Error("nothing was counted: no CUPTI");
+  };
+  EXPECT_THAT(run().warnings, ElementsAre("nothing was counted: no CUPTI"));
+  EXPECT_EQ(device_.counted.size(), 4u);  // nor would it have counted the others
+}
+
 // The process was killed, or a neighbour had taken the GPU's memory: the next run tries again.
 TEST_F(TunerTest, RunAgainItTriesWhatTheMachineFailedIn) {
   device_.on_run = [](const TrialRequest& request) {
