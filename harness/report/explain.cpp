@@ -48,6 +48,7 @@ std::string_view title_of(std::string_view main) {
       {kFewBlocks, "too few blocks"},
       {kLastWave, "unevenly filled"},
       {kWaitMemory, "latency-bound"},
+      {kWaitAtomics, "bound by atomics"},
       {kWaitShared, "bound by shared memory"},
       {kWaitBarrier, "bound by barriers"},
       {kWaitMath, "bound by its arithmetic units"},
@@ -161,7 +162,7 @@ std::string headline_of(const Explanation& explanation, const Causes& limits,
   for (const Cause& loss : losses) {
     if (loss.name == explanation.main) parts.push_back(loss.phrase);
   }
-  if (top != nullptr) parts.push_back(top->phrase);
+  if (top != nullptr && top->share >= kWorthSaying) parts.push_back(top->phrase);
   for (const Cause& loss : losses) {
     if (loss.name != explanation.main && loss.share >= kWorthSaying &&
         loss.kind != CauseKind::wait) {

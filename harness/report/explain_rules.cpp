@@ -19,7 +19,19 @@ constexpr double kLowOccupancy = 0.4;
 // The caches bring more than what must be moved, in lines: up to a quarter is usual.
 constexpr double kExtraTraffic = 1.25;
 
+// An H200 adds to one address once in so many cycles. To others beside it, once in each.
+constexpr double kOneAddressCycles = 3.5;
+// From here on a part of L2 has time for nothing but atomics.
+constexpr double kFullOfAtomics = 0.7;
+
 // Limits.
+
+/// Work can do more than what was measured of the device: that was large work, at another clock.
+std::string of_ceiling(double share, std::string_view does) {
+  if (share <= 1.05) return fmt::format("{} of what this GPU {}", format_percent(share), does);
+  return fmt::format("all that this GPU {} ({} of its measured ceiling)", does,
+                     format_percent(share));
+}
 
 void say_memory(const Figures& figures, Causes& causes) {
   if (figures.memory_ns <= 0) return;
@@ -27,7 +39,7 @@ void say_memory(const Figures& figures, Causes& causes) {
   const std::string_view from = figures.from_l2 ? " from L2" : "";
   causes.push_back(
       {CauseKind::limit, figures.from_l2 ? kL2 : kMemory, share,
-       fmt::format("{} of what this GPU reads{}", format_percent(share), from),
+       of_ceiling(share, fmt::format("reads{}", from)),
        fmt::format("the {} that must be moved take {} at the rate at which this GPU reads{}",
                    format_bytes(figures.bytes), format_time(figures.memory_ns), from)});
 }
@@ -40,8 +52,7 @@ void say_traffic(const Figures& figures, Causes& causes) {
   const double moved_ns = figures.memory_ns * times, share = moved_ns / figures.time_ns.value;
   causes.push_back(
       {CauseKind::limit, kTraffic, share,
-       fmt::format("{} of what this GPU reads, {:.3g} times what must be moved",
-                   format_percent(share), times),
+       fmt::format("{}, {:.3g} times what must be moved", of_ceiling(share, "reads"), times),
        fmt::format("{} came from memory or went there, {:.3g} times the {} that must be moved: at "
                    "the rate at which this GPU reads that takes {}",
                    format_bytes(moved), times, format_bytes(figures.bytes),
@@ -55,8 +66,7 @@ void say_operations(const Figures& figures, Causes& causes) {
   const std::string_view does =
       figures.on_tensor_cores ? "multiplies on its tensor cores" : "computes without tensor cores";
   causes.push_back(
-      {CauseKind::limit, name, share,
-       fmt::format("{} of what this GPU {}", format_percent(share), does),
+      {CauseKind::limit, name, share, of_ceiling(share, does),
        fmt::format("the {} take {} at the rate at which this GPU {}",
                    format_rate(figures.flops, "FLOP"), format_time(figures.operations_ns), does)});
 }
@@ -76,8 +86,7 @@ void say_l2(const Figures& figures, Causes& causes) {
   if (!bytes || figures.l2_bytes_per_s <= 0) return;
   const double least_ns = *bytes / figures.l2_bytes_per_s * 1e9;
   const double share = least_ns / figures.time_ns.value;
-  causes.push_back({CauseKind::limit, kL2, share,
-                    fmt::format("{} of what this GPU reads from L2", format_percent(share)),
+  causes.push_back({CauseKind::limit, kL2, share, of_ceiling(share, "reads from L2"),
                     fmt::format("{} went from L2 to SMs, which takes {} at the rate at which this "
                                 "GPU reads from L2",
                                 format_bytes(*bytes), format_time(least_ns))});
@@ -124,16 +133,21 @@ void say_busy(const Figures& figures, Causes& causes) {
   }
 }
 
-void say_atomics(const Figures& figures, Causes& causes) {
-  const auto cycles = figures.counter("l2_atomic_cycles");
+/// How much of the time that part of L2 which has most atomics begins one.
+double atomics_share(const Figures& figures) {
   const double all = figures.time_ns.value * figures.clock_mhz * 1e-3;
-  if (!cycles || *cycles <= 0 || all <= 0) return;
-  const double share = *cycles / all;
+  return all > 0 ? figures.counter("l2_atomic_cycles").value_or(0) / all : 0;
+}
+
+void say_atomics(const Figures& figures, Causes& causes) {
+  const double share = atomics_share(figures);
+  if (share <= 0) return;
   causes.push_back({CauseKind::limit, kAtomics, share,
-                    fmt::format("a part of L2 does atomics {} of the time", format_percent(share)),
-                    fmt::format("that part of L2 which has most atomics does them for {:.4g} "
-                                "cycles, of the {:.4g} that this takes",
-                                *cycles, all)});
+                    fmt::format("a part of L2 begins an atomic operation in {} of all cycles",
+                                format_percent(share)),
+                    fmt::format("that part of L2 which has most atomics begins one in {:.4g} "
+                                "cycles; on one address, an H200 does so once in {}",
+                                *figures.counter("l2_atomic_cycles"), kOneAddressCycles)});
 }
 
 // Losses.
@@ -237,8 +251,10 @@ void say_waits(const Figures& figures, Causes& causes) {
     if (!counted) continue;
     const double stalled = *counted + figures.counter(wait.queue).value_or(0);
     const double share = std::min(1.0, stalled / warps);
+    const bool is_atomics =
+        wait.name == kWaitMemory && atomics_share(figures) * kOneAddressCycles >= kFullOfAtomics;
     causes.push_back(
-        {CauseKind::wait, wait.name, share,
+        {CauseKind::wait, is_atomics ? kWaitAtomics : wait.name, share,
          fmt::format("warps wait {} {} of their time", wait.what, format_percent(share)),
          fmt::format("for each instruction that is issued there are {:.3g} warps, of "
                      "which {:.3g} wait {}",
@@ -306,7 +322,7 @@ void say_code(const Figures& figures, Causes& causes) {
   static const std::vector<CodeHint> kHints = {
       {"strided access", {kTraffic, kL2, kL1, kWaitMemory}},
       {"dependent loads", {kWaitMemory}},
-      {"atomics", {kAtomics, kWaitMemory, kWaitShared, kL2}},
+      {"atomics", {kAtomics, kWaitAtomics, kWaitMemory, kWaitShared, kL2}},
       {"local memory", {kWaitMemory, kTraffic, kL1, kL2}},
       {"bank conflicts", {kShared, kWaitShared}},
       {"conversions", {kIssue, kSpecial}},

@@ -15,6 +15,7 @@ inline constexpr std::string_view kMemory = "memory", kL2 = "L2", kTraffic = "ex
                                   kShared = "shared memory", kL1 = "L1", kAtomics = "atomics",
                                   kLaunches = "launches", kFewBlocks = "too few blocks",
                                   kLastWave = "last wave", kWaitMemory = "waiting for memory",
+                                  kWaitAtomics = "waiting for atomics",
                                   kWaitShared = "waiting for shared memory",
                                   kWaitBarrier = "waiting at barriers",
                                   kWaitMath = "waiting for arithmetic units",

@@ -188,7 +188,7 @@ std::vector<Case> cases() {
     #pragma unroll 1
     for (int k = 0; k < 256; ++k) {
       #pragma unroll
-      for (int j = 0; j < 64; ++j) a[j] = a[j] * c + a[(j * 7 + 1) & 63];
+      for (int j = 0; j < 64; ++j) a[j] = (a[j] * c + a[(j * 7 + 1) & 63]) * 0.5f + 0.25f;
     }
     float sum = 0;
     #pragma unroll

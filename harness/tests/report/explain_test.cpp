@@ -297,7 +297,18 @@ TEST(Bottleneck, AtomicsOnOnePlace) {
   figures.findings->push_back({"atomics", "8 on global memory"});
   count(figures, {{"l2_atomic_cycles", 40000}});
   EXPECT_THAT(explain(figures).headline,
-              StartsWith("bound by atomics: a part of L2 does atomics 87 % of the time"));
+              StartsWith("bound by atomics: a part of L2 begins an atomic operation in 87 %"));
+  // On one address each waits for the one before, so that there are fewer.
+  figures.counters.clear();
+  count_waits(figures, 90, 1, 0, 1, 2);
+  count(figures, {{"l2_atomic_cycles", 13000}});
+  const Explanation said = explain(figures);
+  EXPECT_THAT(said.headline,
+              AllOf(StartsWith("bound by atomics: warps wait for L2 or memory 90 %"),
+                    HasSubstr("in 28 % of all cycles"), HasSubstr("one explanation: atomics")));
+  // That many wait for something else where there are few.
+  figures.counters.back().value = 1300;
+  EXPECT_THAT(explain(figures).headline, StartsWith("latency-bound: "));
 }
 
 // What is busy while SMs work is not busy while they do not.
@@ -310,6 +321,14 @@ TEST(Bottleneck, LastWaveOfSmsThatAreBusy) {
   EXPECT_THAT(said.headline,
               StartsWith("unevenly filled: up to 50 % lost in the last wave (1.01 waves)"));
   EXPECT_THAT(said.headline, HasSubstr("the units for multiply-adds work 49 % of the time"));
+}
+
+TEST(Explain, SaysThatWorkMayDoMoreThanWasMeasured) {
+  Figures figures = plain();
+  figures.operations_ns = 30504;
+  EXPECT_THAT(explain(figures).headline,
+              StartsWith("compute-bound: all that this GPU computes without tensor cores (124 % of "
+                         "its measured ceiling)"));
 }
 
 TEST(Explain, CountsTheQueueToWhatWarpsWaitFor) {
