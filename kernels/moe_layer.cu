@@ -33,6 +33,7 @@ struct LayerTunables {
   static constexpr int kClusterN = kSharersOfTokens;
   static constexpr int kClusterK = 1;
   static constexpr int kSplitK = 1;
+  static constexpr bool kAtomic = false;
   static constexpr Schedule kSchedule = Schedule::SCHEDULE;
   static constexpr int kGroupM = GROUP_M;
   static constexpr bool kStream = false;

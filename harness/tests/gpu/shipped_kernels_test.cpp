@@ -64,7 +64,7 @@ std::vector<Case> cases() {
     cases.push_back({kernel, routed(77, 264, 520, 200, 8, 190, 1)});
   }
   // An odd N, which the others do not take.
-  for (const char* kernel : {"moe_wgmma", "moe_up_swiglu"}) {
+  for (const char* kernel : {"moe_wgmma", "moe_up_swiglu", "moe_atomics", "moe_atomics_f16"}) {
     cases.push_back({kernel, routed(9, 1001, 776, 5, 2, 4, 0)});
   }
   const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},

@@ -37,10 +37,18 @@ struct EvenClusters : Even {
   static constexpr int kClusterM = 2, kClusterN = 1;
 };
 
+struct Split : Swapped {
+  static constexpr int kSplitK = 3;
+};
+struct Atomic : Split {
+  static constexpr bool kAtomic = true;
+  static constexpr bool kPersistent = true;
+};
+
 template <typename Config>
 class ExpertTilesTest : public testing::Test {};
 using Sources = testing::Types<TestTunables, Swapped, Columns, AlongK, Persistent, Clusters, Even,
-                               EvenClusters>;
+                               EvenClusters, Split, Atomic>;
 TYPED_TEST_SUITE(ExpertTilesTest, Sources);
 
 /// What the kernel has in shared memory.
@@ -75,6 +83,7 @@ TYPED_TEST(ExpertTilesTest, MakeEveryOutputOfEveryExpertOnce) {
     for (const int workers : {1, 7, units + 3}) {
       if (!G::kPersistent && workers < units) continue;
       std::map<std::tuple<int, int, int>, int> made;  // of (row, corner.n, slice)
+      std::map<int, int> parts;                       // that are stored, or added, to each place
       for (int worker = 0; worker < workers; ++worker) {
         for (int rank = 0; rank < G::kCluster; ++rank) {
           const ExpertTiles<G> tiles(problem, cluster_place(rank, G::kClusterM, G::kClusterN),
@@ -85,7 +94,7 @@ TYPED_TEST(ExpertTilesTest, MakeEveryOutputOfEveryExpertOnce) {
             const int expert = tiles.expert(work);
             ASSERT_GE(corner.m, table.rows[expert]);
             ASSERT_EQ(tiles.end_m(work), table.rows[expert + 1]);
-            ASSERT_EQ(work.partial, -1);
+            if (work.partial >= 0) ++parts[work.partial];
             const int height = tiles.height(work);
             ASSERT_TRUE(height % 8 == 0 && height >= kLowest<G> && height <= G::kBlockM) << height;
             const int end = smaller(corner.m + height, tiles.end_m(work));
@@ -98,6 +107,12 @@ TYPED_TEST(ExpertTilesTest, MakeEveryOutputOfEveryExpertOnce) {
             }
           }
         }
+      }
+      // What the second launch adds up is in as many places as it looks at, and all of it.
+      const int added = G::kAtomic ? G::kSplitK : 1;
+      EXPECT_EQ(parts.size(), G::kSplitK > 1 ? units / added : 0);
+      for (const auto& [place, count] : parts) {
+        ASSERT_TRUE(place < units / added && count == added * G::kLayer) << place;
       }
       for (int row = 0; row < table.rows.back(); ++row) {
         for (int at_n = 0; at_n < n; at_n += G::kBlockN) {

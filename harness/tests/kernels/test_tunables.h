@@ -19,6 +19,7 @@ struct TestTunables {
   static constexpr int kClusterN = 1;
   static constexpr int kClusterK = 1;
   static constexpr int kSplitK = 1;
+  static constexpr bool kAtomic = false;
   static constexpr Schedule kSchedule = Schedule::row;
   static constexpr int kGroupM = 1;
   static constexpr bool kStream = false;

@@ -141,6 +141,7 @@ __device__ __forceinline__ void expert_block(const int* starts, int num_experts,
     __syncthreads();
   }
   if constexpr (G::kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
+  if constexpr (G::kSplitK > 1) grid_release();
   const ExpertTiles<G> tiles({{rows, first_tile, num_experts}, n, k}, block,
                              static_cast<int>(blockIdx.x) / G::kCluster,
                              static_cast<int>(gridDim.x) / G::kCluster);

@@ -43,7 +43,8 @@ constexpr int kLowest = G::kBlockM - 8 * (G::kHeights - 1);
 /// expert(work)'s matrix.
 template <typename G>
 struct ExpertTiles {
-  static_assert(G::kSplitK == 1 && !G::kStream, "blocks make whole sums, alone or in a cluster");
+  static_assert(!G::kStream, "blocks make equal parts of a sum");
+  static_assert(G::kSplitK == 1 || G::kHeights == 1, "parts of sums are all as large");
   static_assert(kLowest<G> > 0, "a tile has rows");
 
   struct Problem {
@@ -77,11 +78,15 @@ struct ExpertTiles {
     if (!G::kPersistent && cluster < num_units()) only = find(cluster);
   }
 
-  ASSAY_HD constexpr int num_units() const { return table.first_tile[table.num_experts] * tiles_n; }
+  /// A unit is one of the kSplitK parts of a tile; the parts of a tile follow one another.
+  ASSAY_HD constexpr int num_units() const {
+    return table.first_tile[table.num_experts] * tiles_n * G::kSplitK;
+  }
   ASSAY_HD constexpr Place find(int unit) const {
-    const int expert = table.expert_of(unit / tiles_n);
+    const int tile = unit / G::kSplitK;
+    const int expert = table.expert_of(tile / tiles_n);
     const int first = table.first_tile[expert];
-    return {expert, tile_at(G::kSchedule, unit - first * tiles_n,
+    return {expert, tile_at(G::kSchedule, tile - first * tiles_n,
                             table.first_tile[expert + 1] - first, tiles_n, G::kGroupM)};
   }
   ASSAY_HD constexpr Place place_of(const Work& work) const {
@@ -94,7 +99,11 @@ struct ExpertTiles {
     return G::kPersistent ? cdiv(units - worker, workers) : 1;
   }
   ASSAY_HD constexpr Work at(int index) const {
-    return {worker + index * workers, slices_of(in_cluster.k, G::kClusterK, num_slices), -1,
+    const int unit = worker + index * workers;
+    const int part = unit % G::kSplitK * G::kClusterK + in_cluster.k;
+    const int whole = unit / G::kSplitK;
+    return {unit, slices_of(part, G::kSplitK * G::kClusterK, num_slices),
+            G::kSplitK == 1 ? -1 : (G::kAtomic ? whole : unit),
             G::kStaggered ? only.tile.n * num_slices / tiles_n : 0};
   }
   ASSAY_HD constexpr Corner corner(const Work& work) const {

@@ -4,8 +4,9 @@
 
 #include "common/wgmma/geometry.cuh"
 
-/// Those of moe_wgmma.yaml, but for GATHER.
-template <typename ElementOfAll>
+/// Those of moe_wgmma.yaml, but for GATHER. With kSplit > 1 so many blocks share the K of a tile.
+/// Then they add to the same sums by atomics, or a second launch adds theirs in order.
+template <typename ElementOfAll, int kSplit = 1, bool kByAtomics = false>
 struct ExpertTunables {
   using Element = ElementOfAll;
   static constexpr int kBlockM = BLOCK_M;
@@ -19,7 +20,8 @@ struct ExpertTunables {
   static constexpr int kClusterM = CLUSTER_M;
   static constexpr int kClusterN = CLUSTER_N;
   static constexpr int kClusterK = CLUSTER_K;
-  static constexpr int kSplitK = 1;
+  static constexpr int kSplitK = kSplit;
+  static constexpr bool kAtomic = kByAtomics;
   static constexpr Schedule kSchedule = Schedule::SCHEDULE;
   static constexpr int kGroupM = GROUP_M;
   static constexpr bool kStream = false;
