@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "same_code.h"
-#include "warm_start.h"
 
 namespace assay {
 namespace {
@@ -70,9 +69,7 @@ void Screening::run() {
   const AddElapsed screening(run_.report.screening_s);
   if (learns(run_.sweep.search, points_.size())) {
     if (!run_.options.cold_start) {
-      for (const Config& config : known_winners(run_.store, kernel_, problem_)) {
-        if (const auto index = index_of(config)) winners_.push_back(*index);
-      }
+      warm_start_.emplace(run_.store, kernel_, problem_, run_.device.info(), space_, points_);
     }
     recall();
   }
@@ -106,33 +103,20 @@ void Screening::recall() {
   }
 }
 
-/// What is known to be fast, then what the search proposes.
 std::vector<std::size_t> Screening::next_points(std::size_t count) {
-  std::vector<std::size_t> next;
-  const auto is_new = [&](std::size_t index) {
-    return std::find(next.begin(), next.end(), index) == next.end() &&
-           std::none_of(history_.begin(), history_.end(),
-                        [&](const Observation& seen) { return seen.index == index; });
-  };
   const std::size_t room = num_to_try() - std::min(num_to_try(), history_.size());
-  for (const std::size_t index : std::exchange(winners_, {})) {
-    if (next.size() < room && is_new(index)) next.push_back(index);
+  if (warm_start_ && room > 0) {
+    std::vector<std::size_t> first = warm_start_->next(history_);
+    if (first.size() > room) first.resize(room);
+    if (!first.empty()) return first;
   }
-  if (!next.empty()) return next;
   return propose(run_.sweep.search, points_, history_, count);
 }
 
-/// The point of a configuration; nothing where the space has none such.
+/// Where a configuration is among the points; nothing where the space has none such.
 std::optional<std::size_t> Screening::index_of(const Config& config) const {
-  if (config.size() != kernel_.params.size()) return std::nullopt;
-  std::vector<int> point;
-  for (std::size_t i = 0; i < config.size(); ++i) {
-    const ParamSpec& param = kernel_.params[i];
-    const auto at = std::find(param.values.begin(), param.values.end(), config[i].second);
-    if (config[i].first != param.name || at == param.values.end()) return std::nullopt;
-    point.push_back(static_cast<int>(at - param.values.begin()));
-  }
-  return points_.find(point);
+  const std::optional<std::vector<int>> point = space_.point(config);
+  return point ? points_.find(*point) : std::nullopt;
 }
 
 /// Has the compiler make what the search proposes next, as far as the budget goes.

@@ -10,6 +10,7 @@
 #include "search/search.h"
 #include "space/space.h"
 #include "sweep_run.h"
+#include "warm_start.h"
 
 namespace assay {
 
@@ -66,9 +67,9 @@ class Screening {
   std::deque<InFlight> window_;
   std::vector<InFlight> taken_;  // by another sweep
   std::vector<Observation> history_;
-  std::vector<std::size_t> winners_;  // to try before the search proposes
-  bool exhausted_ = false;            // nothing more is proposed
-  std::size_t next_estimate_ = 0;     // of what is to gain: at so many tried
+  std::optional<WarmStart> warm_start_;
+  bool exhausted_ = false;         // nothing more is proposed
+  std::size_t next_estimate_ = 0;  // of what is to gain: at so many tried
 };
 
 }  // namespace assay

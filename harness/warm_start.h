@@ -1,16 +1,41 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
+#include "base/device_info.h"
+#include "search/search.h"
+#include "space/features.h"
+#include "space/space.h"
 #include "spec/kernel_spec.h"
 #include "store/store.h"
 
 namespace assay {
 
-/// The configurations of the kernel, of any version and on any device, that were fastest for the
-/// nearest problems, which begin with the problem itself: first the best for each, then the second
-/// best for each. A search may try them first.
-std::vector<Config> known_winners(const Store& store, const KernelSpec& kernel,
-                                  const Problem& problem);
+/// What a search tries first and now and then, by what the store knows of the kernel, of any
+/// version and on any device: the fastest for the nearest problems, which begin with the problem
+/// itself, and what a model of all that is known takes for fast.
+class WarmStart {
+ public:
+  /// `points` are those of `space`. Keeps references to both.
+  WarmStart(const Store& store, const KernelSpec& kernel, const Problem& problem,
+            const DeviceInfo& device, const Space& space, const Points& points);
+
+  /// The next to try, none of which is in `history`; nothing while the search may go on alone. The
+  /// model learns from `history`, too.
+  std::vector<std::size_t> next(const std::vector<Observation>& history);
+
+ private:
+  void learn(Features& features, const Config& config, double fraction);
+  void keep_some();
+  std::vector<std::size_t> predicted(const std::vector<Observation>& history, std::size_t count);
+
+  const Space& space_;
+  const Points& points_;
+  Features features_;
+  std::vector<std::size_t> winners_;
+  std::vector<float> rows_, fractions_;  // what is known of other problems, as features
+  std::size_t num_rounds_ = 0;
+};
 
 }  // namespace assay

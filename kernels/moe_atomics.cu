@@ -23,8 +23,7 @@ extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
     moe_atomics(const int* rows, const int* starts, Element* y, float* sums,
                 const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap w_map,
                 int experts, int n, int k) {
-  expert_block<G>(starts, experts, n, k, ExpertWeights<G>{&w_map, n},
-                  PickedTokens<G>{&x_map, rows},
+  expert_block<G>(starts, experts, n, k, ExpertWeights<G>{&w_map, n}, PickedTokens<G>{&x_map, rows},
                   Output<Element, AfterLaunchAhead>{y, n, nullptr, sums});
 }
 

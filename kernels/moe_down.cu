@@ -14,10 +14,11 @@ using G = Geometry<ExpertTunables<Element>>;
 
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
     moe_down(const int* starts, Element* products, const __grid_constant__ TensorMap h_map,
-             const __grid_constant__ TensorMap step_map,
-             const __grid_constant__ TensorMap w_map, int experts, int n, int k) {
+             const __grid_constant__ TensorMap step_map, const __grid_constant__ TensorMap w_map,
+             int experts, int n, int k) {
   grid_release();
-  expert_block<G>(starts, experts, n, k, ExpertWeights<G>{&w_map, n}, CopiedTokens<G>{&h_map, &step_map},
+  expert_block<G>(starts, experts, n, k, ExpertWeights<G>{&w_map, n},
+                  CopiedTokens<G>{&h_map, &step_map},
                   Output<Element>{products, n, nullptr, nullptr});
 }
 

@@ -90,7 +90,8 @@ extern "C" __global__ void __launch_bounds__(Down::kThreads, 1)
                    const __grid_constant__ TensorMap w_map, int experts, int n, int k) {
   grid_release();
   expert_block<Down>(starts, experts, n, k, ExpertWeights<Down>{&w_map, n},
-                     CopiedTokens<Down>{&h_map, &step_map}, Output<Element>{products, n, nullptr, nullptr});
+                     CopiedTokens<Down>{&h_map, &step_map},
+                     Output<Element>{products, n, nullptr, nullptr});
 }
 
 extern "C" __global__ void __launch_bounds__(128)

@@ -21,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void __launch_bounds__(G::kThreads, 1)
     moe_up_swiglu(const int* rows, const int* starts, Element* h,
                   const __grid_constant__ TensorMap copied_map,
-              const __grid_constant__ TensorMap step_map,
+                  const __grid_constant__ TensorMap step_map,
                   const __grid_constant__ TensorMap x_map, const __grid_constant__ TensorMap w_map,
                   int experts, int n, int k) {
   expert_block<G>(starts, experts, 2 * n, k, ExpertWeights<G>{&w_map, n},

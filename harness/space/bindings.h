@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,12 @@ class Bindings {
   /// Then no expression that names it has an answer. That is no error until one of them is
   /// evaluated.
   void set_let(int slot, const Expr& expr);
+
+  /// What a let's slot holds; nothing for one that has no answer.
+  std::optional<std::int64_t> let(int slot) const {
+    const auto at = static_cast<std::size_t>(slot);
+    return unanswered_[at] != 0 ? std::nullopt : std::optional(values_[at]);
+  }
 
   /// The number of a pass of repeated launches.
   void set_pass(std::int64_t pass) { values_.back() = pass; }

@@ -326,6 +326,19 @@ Config Space::config(std::span<const int> point) const {
   return config;
 }
 
+std::optional<std::vector<int>> Space::point(const Config& config) const {
+  const std::vector<ParamSpec>& params = impl_->kernel.params;
+  if (config.size() != params.size()) return std::nullopt;
+  std::vector<int> point;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const std::vector<Value>& values = params[i].values;
+    const auto at = std::find(values.begin(), values.end(), config[i].second);
+    if (config[i].first != params[i].name || at == values.end()) return std::nullopt;
+    point.push_back(static_cast<int>(at - values.begin()));
+  }
+  return point;
+}
+
 Space::Size Space::size(std::uint64_t max_steps, std::optional<double> max_seconds) const {
   Size size;
   size.raw = impl_->levels[0].points;

@@ -41,6 +41,10 @@ class Space {
   /// The configuration of a point given by value indices.
   Config config(std::span<const int> point) const;
 
+  /// The value indices of a configuration, which need not be valid; nothing where a name or a value
+  /// is not in the space.
+  std::optional<std::vector<int>> point(const Config& config) const;
+
   /// Counts valid points and what each constraint removed; walks the space once. Throws as for_each
   /// does, but any number of configurations is counted. With `max_seconds`, the walk ends after
   /// these or after `max_steps`, and throws for neither.

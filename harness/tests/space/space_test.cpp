@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "space/features.h"
 #include "space/test_kernel.h"
 
 namespace assay {
@@ -379,6 +380,39 @@ TEST(Space, LetsWithoutAnAnswerAreCountedAsTheyComeAndGo) {
   kernel.let("x", "6 / A").let("y", "x / B");
   kernel.constraint("B == 0 || y > 2").constraint("A == 0 || x > 2");
   EXPECT_THAT(texts(space_of(kernel)), ElementsAre("A=1,B=1", "A=1,B=2", "A=2,B=1"));
+}
+
+TEST(Space, KnowsThePointOfAConfiguration) {
+  const Space space = space_of(TestKernel().param("A", {2, 4}).param("MODE", {"row", "column"}));
+  for (const std::vector<int>& point : {std::vector{0, 0}, {0, 1}, {1, 1}}) {
+    EXPECT_EQ(space.point(space.config(point)), point);
+  }
+  for (const char* other :
+       {"A=3,MODE=row", "A=2,MODE=grouped", "B=2,MODE=row", "A=2", "MODE=row,A=2"}) {
+    EXPECT_EQ(space.point(parse_config(other)), std::nullopt) << other;
+  }
+}
+
+TEST(Features, AreSizesParametersAndLets) {
+  const TestKernel kernel =
+      TestKernel({"M"}).param("A", {2, 4}).let("tiles", "cdiv(M, A)").let("none", "M / (A - 4)");
+  Features features(kernel.spec, {{"M", 9}}, test_device());
+  std::vector<float> numbers;
+  EXPECT_TRUE(features.append(parse_config("A=2"), numbers));
+  EXPECT_TRUE(features.append(parse_config("A=4"), numbers));
+  EXPECT_EQ(features.count(), 4u);
+  const float no_answer = std::numeric_limits<float>::lowest();
+  EXPECT_THAT(numbers, ElementsAre(9, 2, 5, -4, 9, 4, 3, no_answer));
+}
+
+TEST(Features, AreNotOfAnotherVersionsConfiguration) {
+  const TestKernel kernel = TestKernel({"M"}).param("MODE", {"row", "column"});
+  Features features(kernel.spec, {{"M", 9}}, test_device());
+  std::vector<float> numbers;
+  for (const char* other : {"MODE=grouped", "ORDER=row", "MODE=row,A=1"}) {
+    EXPECT_FALSE(features.append(parse_config(other), numbers)) << other;
+  }
+  EXPECT_THAT(numbers, IsEmpty());
 }
 
 }  // namespace

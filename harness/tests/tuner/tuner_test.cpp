@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 #include "tuner/tuner_fixture.h"
 
@@ -392,6 +395,43 @@ TEST_F(TunerTest, ASearchThatLearnsTriesFirstWhatWonForTheProblemItselfBeforeAnE
   ASSERT_THAT(device_.ran, SizeIs(2));
   EXPECT_EQ(block_of(device_.ran[0].plan.config), 7);
   EXPECT_THAT(block_of(device_.ran[1].plan.config), testing::AnyOf(6, 8));
+}
+
+// Fast is what makes 16 blocks, so the winners of one problem are slow for another. What is alike
+// is what `let` counts.
+TEST_F(TunerTest, ASearchThatLearnsCarriesOverWhatLetCounts) {
+  std::string yaml = kAddYaml, wide, high;
+  for (int i = 3; i <= 30; ++i) wide += fmt::format(", {}", i), high += fmt::format(", {}", i);
+  yaml.replace(yaml.find("params:"), yaml.find("args:") - yaml.find("params:"),
+               fmt::format("params: {{BLOCK: [1, 2{}], HIGH: [1, 2{}]}}\n"
+                           "let: {{blocks: cdiv(N, BLOCK * HIGH)}}\n",
+                           wide, high));
+  folder_.write("kernels/add.yaml", yaml);
+  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  const auto blocks = [](const TrialRequest& request) {
+    const double size = to_real(request.plan.problem[0].second);
+    return std::ceil(size /
+                     static_cast<double>(block_of(request.plan.config) *
+                                         std::get<std::int64_t>(request.plan.config[1].second)));
+  };
+  device_.on_run = [&](const TrialRequest& request) {
+    return timed(1000 * (1 + std::abs(std::log2(blocks(request) / 16))));
+  };
+  sweep_.problems = {{{"N", 1000}}, {{"N", 8000}}};
+  sweep_.search.strategy = Strategy::random;
+  sweep_.search.budget_configs = 150;
+  run();
+  device_.ran.clear();
+  sweep_.problems = {{{"N", 3000}}};
+  sweep_.search.strategy = Strategy::model;
+  sweep_.search.budget_configs = 30;
+  run();
+  ASSERT_THAT(device_.ran, SizeIs(30));
+  // The four winners are slow. What follows them was chosen with nothing measured.
+  const auto num_fast = std::count_if(
+      device_.ran.begin(), device_.ran.begin() + 24,
+      [&](const TrialRequest& request) { return std::abs(blocks(request) - 16) <= 3; });
+  EXPECT_GE(num_fast, 15);
 }
 
 TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {

@@ -8,8 +8,7 @@
 /// As the primary one (wgmma/stores.cuh), of sums that several blocks add to, in any order. They
 /// are zeros at first.
 template <typename G>
-  requires(G::kAtomic)
-struct PartialTile<G> {
+requires(G::kAtomic) struct PartialTile<G> {
   float* sums;
 
   static ASSAY_HD constexpr int offset(Group group) {

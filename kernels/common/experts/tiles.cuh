@@ -114,9 +114,7 @@ struct ExpertTiles {
   }
   /// How many rows the work's tile has, those beyond the expert's last included. An expert's tiles
   /// are all as high, as high as they must be to hold its rows, in steps of 8.
-  ASSAY_HD constexpr int height(const Work& work) const {
-    return height_of(place_of(work).expert);
-  }
+  ASSAY_HD constexpr int height(const Work& work) const { return height_of(place_of(work).expert); }
   /// The rows behind are the next expert's.
   ASSAY_HD constexpr int end_m(const Work& work) const {
     return table.first_row[place_of(work).expert + 1];

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/draw.h"
+
+namespace assay {
+
+/// Extremely randomised trees (Geurts, Ernst and Wehenkel, 2006): what is expected of a value from
+/// the features of others. Only the order of a feature's numbers counts, not their scale.
+class Forest {
+ public:
+  /// `features` holds `num_features` numbers for each of `values`, which are one or more.
+  Forest(std::size_t num_features, std::span<const float> features, std::span<const float> values,
+         std::uint64_t seed);
+
+  double value(std::span<const float> features) const;
+
+ private:
+  struct Node {
+    std::uint32_t feature = 0;
+    std::uint32_t right = 0;  // where the node of what lies above begins; that of the rest is next
+    float threshold = 0;
+    float value = 0;  // of a leaf, which has no right
+  };
+  struct Training;
+
+  void grow(Training& training, std::size_t begin, std::size_t end);
+
+  std::vector<Node> nodes_;
+  std::vector<std::size_t> roots_;
+};
+
+}  // namespace assay
