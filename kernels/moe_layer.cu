@@ -11,6 +11,7 @@
 
 #include "common/experts/add_up.cuh"
 #include "common/experts/block.cuh"
+#include "common/experts/gather.cuh"
 #include "common/experts/route.cuh"
 
 using bf16 = Bf16;

@@ -4,6 +4,7 @@
 // wgmma (sm_90a). K is a multiple of 8.
 
 #include "common/experts/block.cuh"
+#include "common/experts/gather.cuh"
 #include "common/experts/tunables.cuh"
 
 using bf16 = Bf16;

@@ -3,6 +3,7 @@
 // a multiple of 8.
 
 #include "common/experts/block.cuh"
+#include "common/experts/gather.cuh"
 #include "common/experts/reduce.cuh"
 #include "common/experts/tunables.cuh"
 

@@ -129,3 +129,43 @@ struct ExpertTiles {
     return larger(kLowest<G>, cdiv(rows, tiles * 8) * 8);
   }
 };
+
+#ifdef __CUDACC__
+
+/// Makes an ExpertTable, by one warp, all of it. `starts` has num_experts + 1 numbers; `rows` and
+/// `tiles` are as long.
+template <typename G>
+__device__ __forceinline__ void make_expert_table(const int* starts, int num_experts, int* rows,
+                                                  int* tiles) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int each = cdiv(num_experts, 32);
+  const int begin = smaller(lane * each, num_experts);
+  const int end = smaller(begin + each, num_experts);
+  int sum = 0;  // of the lane's experts
+  int row = starts[begin];
+  for (int expert = begin, from = row; expert < end; ++expert) {
+    const int next = starts[expert + 1];
+    sum += ExpertTable::tiles_of<G>(next - from);
+    from = next;
+  }
+  int tile = sum;  // then of all before
+#pragma unroll
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const int before = __shfl_up_sync(~0u, tile, distance);
+    if (lane >= distance) tile += before;
+  }
+  tile -= sum;
+  for (int expert = begin; expert < end; ++expert) {
+    rows[expert] = row;
+    tiles[expert] = tile;
+    const int next = starts[expert + 1];
+    tile += ExpertTable::tiles_of<G>(next - row);
+    row = next;
+  }
+  if (lane == 31) {
+    rows[num_experts] = row;
+    tiles[num_experts] = tile;
+  }
+}
+
+#endif
