@@ -400,12 +400,10 @@ void Tuner::count_finalists(const std::string& op, const Problem& problem) {
       continue;
     }
     const KernelSpec* kernel = kernel_of_version(trial.kernel);
-    const auto stored = run_.store.trial(row.id);
-    const bool has_all =
-        stored && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-          return std::any_of(stored->record.measurements.begin(), stored->record.measurements.end(),
-                             [&](const Measurement& each) { return each.name == name; });
-        });
+    const bool has_all = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return std::any_of(trial.measurements.begin(), trial.measurements.end(),
+                         [&](const Measurement& each) { return each.name == name; });
+    });
     if (kernel == nullptr || has_all) continue;
     check_interrupt();
     const CompileResult compiled = run_.compile(*kernel, trial.config);

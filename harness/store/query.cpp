@@ -14,6 +14,7 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
     const Transaction transaction(database, Transaction::Mode::read);
     const Dimensions dimensions(database);
     const Matcher matches(filter, dimensions);
+    auto measurements = read_measurements(database);
     std::vector<TrialRow> trials;
     for (Query query = database.query(sql, filter.status, filter.sweep); query.step();) {
       // Most rows of a narrow filter are left unread.
@@ -24,6 +25,7 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
       RowReader row(query);
       TrialIds ids;
       trials.push_back(read_trial(row, dimensions, ids));
+      trials.back().record.measurements = std::move(measurements[trials.back().id]);
     }
     return trials;
   });

@@ -143,6 +143,7 @@ Results Store::Impl::results(const Filter& filter) {
   const Matcher matches(filter, dimensions);
   const auto screened = read_screened(database);
   const auto verifications = read_verifications(database, dimensions);
+  auto measurements = read_measurements(database);
   std::vector<RankHead> heads = read_rank_heads(database, dimensions, matches, "");
   if (filter.run != 0) {
     std::erase_if(heads, [&](const RankHead& head) { return head.sweep > filter.run; });
@@ -169,6 +170,7 @@ Results Store::Impl::results(const Filter& filter) {
       TrialRecord& record = trial.row.record;
       const auto verified = verifications.find(trial.row.id);
       if (verified != verifications.end()) record.verification = verified->second;
+      record.measurements = std::move(measurements[trial.row.id]);
       if (is_judged) asked.add(record);
       if (filter.status.empty() || filter.status == to_text(record.outcome.status)) {
         results.trials.push_back(std::move(trial.row));

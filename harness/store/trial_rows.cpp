@@ -162,12 +162,25 @@ void read_figures(Database& database, TrialRow& trial) {
       read_samples(row, *timing);
     }
   }
+  trial.record.measurements.clear();
   for (Query query = database.query(
            "SELECT name, value, unit FROM measurement WHERE trial_id = ? ORDER BY name", trial.id);
        query.step();) {
     RowReader row(query);
     trial.record.measurements.push_back({row.text(), row.real(), row.text()});
   }
+}
+
+std::map<std::int64_t, std::vector<Measurement>> read_measurements(Database& database) {
+  std::map<std::int64_t, std::vector<Measurement>> measurements;
+  for (Query query = database.query(
+           "SELECT trial_id, name, value, unit FROM measurement ORDER BY trial_id, name");
+       query.step();) {
+    RowReader row(query);
+    const std::int64_t id = row.integer();
+    measurements[id].push_back({row.text(), row.real(), row.text()});
+  }
+  return measurements;
 }
 
 std::map<std::int64_t, Verification> read_verifications(Database& database,

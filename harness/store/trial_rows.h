@@ -44,8 +44,12 @@ std::string select_trials(std::string_view message, std::string_view where,
 /// Leaves the reader at the columns of `more`.
 TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids);
 
-/// Fills in what read_trial leaves out: the whole message, samples and further measurements.
+/// Fills in what read_trial leaves out and is large, or of this trial alone: the whole message,
+/// samples and further measurements.
 void read_figures(Database& database, TrialRow& trial);
+
+/// What else was measured of all trials, by the trial's number, in the order of names.
+std::map<std::int64_t, std::vector<Measurement>> read_measurements(Database& database);
 
 /// The verifications of all trials, by the trial's number.
 std::map<std::int64_t, Verification> read_verifications(Database& database,

@@ -76,10 +76,13 @@ TEST_F(TunerTest, CountsOfTheFinalistsWhatTheSweepAsksFor) {
   run();
   EXPECT_EQ(blocks_of(device_.counted), (Blocks{1, 2, 3}));
   EXPECT_EQ(device_.ran.size(), 10u);
-  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
-    const auto trial = Store::open_readonly(db()).trial(row.id);
-    const bool is_finalist = block_of(row.record.config) <= 3;
-    EXPECT_THAT(trial->record.measurements, SizeIs(is_finalist ? 2 : 0));
+  const Store store = Store::open_readonly(db());
+  for (const auto& rows : {store.trials({}), store.results({}).trials}) {
+    for (const TrialRow& row : rows) {
+      const bool is_finalist = block_of(row.record.config) <= 3;
+      EXPECT_THAT(row.record.measurements, SizeIs(is_finalist ? 2 : 0));
+      EXPECT_EQ(row.record.measurements, store.trial(row.id)->record.measurements);
+    }
   }
   run();
   EXPECT_EQ(device_.counted.size(), 3u);  // it is there
