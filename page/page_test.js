@@ -166,6 +166,15 @@ await test("configurations and commands are copied", async (page) => {
   assert.match(output, /1 of 1 trials/);
 }, shipped, at("problem", { id: gemm }));
 
+await test("why the winner is faster is said, with what differs", async (page) => {
+  const section = box(page, "why");
+  const said = await section.textContent();
+  assert.match(said, /^Why it takes as long as it does(memory|tensor|latency|launch|not known)/);
+  assert.match(said, /Beside the runner-up.*Beside the baseline.*the first is [\d.]+ times as fast \[.*timed in turn for \d+ rounds/s);
+  const figures = await section.getByRole("region", { name: "Beside the runner-up" }).locator("tbody th").allTextContents();
+  assert.ok(figures.includes("time") && figures.some((name) => /^[A-Z_]+$/.test(name)), figures.join());
+}, shipped, at("problem", { id: gemm }));
+
 await test("what is brushed on an axis is listed", async (page) => {
   await drawn(page);
   const section = box(page, "parallel");

@@ -6,6 +6,7 @@ import { distributionPlot, rooflinePlot } from "./rank_plots.js";
 import { keep, link } from "./router.js";
 import { effectPlots, heatPlot, parallelPlot, searchPlot, trialLine } from "./search_plots.js";
 import * as text from "./text.js";
+import { whyView } from "./why.js";
 
 function facts(question) {
   const { entry, past } = question;
@@ -92,6 +93,7 @@ export function problem(data, params) {
   const sections = [
     ["result", "Result", [facts(question)]],
     ["take", "Take it", takeAway(question)],
+    ...(question.why ? [["why", "Why it takes as long as it does", whyView(question.why)]] : []),
     ["samples", "How well it is known", distributionPlot(question)],
     ["roofline", "How much better it could be", rooflinePlot(data, question)],
   ];

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/terminal.h"
 #include "cli/ceilings_cache.h"
+#include "cli/figure_source.h"
 #include "cli/run_source.h"
 #include "cli/verbs.h"
 #include "report/page.h"
@@ -108,9 +109,13 @@ int run_report(const Options& options) {
   std::vector<std::string> paths = options.paths;
   if (paths.empty()) paths = {open_results({}).path().string()};
   auto contracts = std::make_shared<Contracts>(options.kernels);
-  PageData page([contracts](const DeviceInfo& device,
-                            const TunedRow& row) { return contracts->work_of(device, row); },
-                roofs_of);
+  auto figures = std::make_shared<FigureSource>(options.kernels, std::vector<std::string>());
+  PageData page(
+      [contracts](const DeviceInfo& device, const TunedRow& row) {
+        return contracts->work_of(device, row);
+      },
+      roofs_of,
+      [figures](const TrialRow& row) { return figures->of_trial(row, FigureSource::Code::leave); });
   HistoryBuilder history;
   Comparer comparer(options);
   for (const std::string& path : run_files(paths)) {

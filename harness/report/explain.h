@@ -24,6 +24,7 @@ struct LaunchFigures {
   std::int64_t blocks = 0;
   std::int64_t threads = 0;  // of a block
   std::optional<Occupancy> occupancy = {};
+  std::int64_t smem_bytes = 0;  // of a block
 };
 
 /// What is known of one configuration for one problem. 0, or empty: not known.

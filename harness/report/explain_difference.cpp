@@ -40,6 +40,10 @@ std::vector<std::pair<std::string, std::string>> figure_rows(const Figures& figu
                       [&](const LaunchFigures& other) { return other.entry == launch.entry; });
     std::string text = fmt::format("{} blocks of {} threads", launch.blocks, launch.threads);
     if (count > 1) text = fmt::format("{} times, {}", count, text);
+    if (launch.smem_bytes > 0) {
+      text += fmt::format(" and {} of shared memory",
+                          format_bytes(static_cast<double>(launch.smem_bytes)));
+    }
     if (launch.occupancy) {
       text += fmt::format("; {} an SM, limited by {}", launch.occupancy->blocks,
                           launch.occupancy->limit);

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "report/explain.h"
 #include "report/history.h"
 #include "report/run_comparison.h"
 #include "report/tuned_table.h"
@@ -33,11 +34,14 @@ struct Roofs {
 };
 using RoofsOf = std::function<Roofs(const DeviceInfo&)>;
 
+/// What is known of a trial that was timed; see report/explain.h.
+using FiguresOf = std::function<Figures(const TrialRow&)>;
+
 /// What the page draws, as one JSON document. Trials are columns, with each value of a parameter,
 /// each message and each kind of failure written once: 50,000 of them have to fit on a page.
 class PageData {
  public:
-  PageData(WorkOf work_of, RoofsOf roofs_of);
+  PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of);
   ~PageData();
 
   /// Adds what a database or a recording holds. Of a question that several hold, the re-ranked
@@ -61,6 +65,7 @@ class PageData {
 
   WorkOf work_of_;
   RoofsOf roofs_of_;
+  FiguresOf figures_of_;
   std::vector<std::string> sources_;
   std::vector<std::string> comparisons_;  // a sentence for each source that was compared
   std::map<Key, Question> questions_;

@@ -29,8 +29,20 @@ Results results_of(double best_ns, const std::string& finished_at) {
   return results;
 }
 
+Figures figures_of(const TrialRow& row) {
+  Figures figures;
+  figures.title = row.record.kernel.name;
+  figures.question = "one";
+  figures.parameters = {{"BLOCK_M", to_text(row.record.config[0].second)}};
+  figures.memory_ns = 900;
+  figures.bytes = 1e6;
+  figures.report = row.record.compile;
+  figures.counters = row.record.measurements;
+  return figures;
+}
+
 Json page_of(const std::vector<Results>& files, WorkOf work_of = no_work) {
-  PageData page(std::move(work_of), no_roofs);
+  PageData page(std::move(work_of), no_roofs, figures_of);
   for (const Results& results : files) page.add("file", results);
   return Json::parse(page.json({}));
 }
@@ -110,6 +122,33 @@ TEST(PageData, SaysHowMuchALaunchHasToDo) {
   EXPECT_EQ(page_of({results}, work_of)["questions"][0]["work"],
             Json({{"contract", "folder/gemm_mma"}, {"flops", 100.0}, {"bytes", 50.0}}));
   EXPECT_TRUE(page_of({results})["questions"][0]["work"].is_null());
+}
+
+TEST(PageData, SaysWhyTheWinnerIsFaster) {
+  Results results = results_of(1000, "2026-11-20T00:00:00Z");
+  results.trials[1].record.compile.registers = 168;
+  for (int i : {0, 1}) {
+    results.trials[i].record.measurements = {{"bank_conflicts", 1000.0 * i, ""}};
+  }
+  const Json why = page_of({results})["questions"][0]["why"];
+  EXPECT_EQ(why["headline"], "memory-bound: 90 % of what this GPU reads; 10 % not explained");
+  EXPECT_EQ(why["causes"][0]["name"], "memory");
+  ASSERT_EQ(why["against"].size(), 2U);
+  const Json& next = why["against"][0];
+  EXPECT_EQ(next["role"], "runner-up");
+  EXPECT_EQ(next["config"], "BLOCK_M=32,STAGES=9");
+  EXPECT_THAT(
+      next["headline"].get<std::string>(),
+      HasSubstr("the first is 1.05 times as fast [1.05, 1.05], timed in turn for 11 rounds"));
+  std::vector<std::string> names;
+  for (const Json& figure : next["figures"]) names.push_back(figure["name"]);
+  EXPECT_THAT(names, testing::ElementsAre("BLOCK_M", "time", "registers", "bank_conflicts"));
+  EXPECT_EQ(next["figures"][2], Json({{"name", "registers"}, {"first", "128"}, {"second", "168"}}));
+  EXPECT_EQ(why["against"][1]["role"], "baseline");
+  EXPECT_THAT(why["against"][1]["headline"].get<std::string>(),
+              HasSubstr("the first is 1.2 times as fast"));
+  results.trials.erase(results.trials.begin());  // the winner's
+  EXPECT_TRUE(page_of({results})["questions"][0]["why"].is_null());
 }
 
 TEST(PageData, HasTheQuestionsWithNothingCorrect) {

@@ -1,0 +1,171 @@
+#include "cli/figure_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "cli/ceilings_cache.h"
+#include "cli/include_path.h"
+#include "compile_job.h"
+#include "judge/ceilings.h"
+#include "kernel_version.h"
+#include "report/entry_json.h"
+#include "space/plan.h"
+
+namespace assay {
+namespace {
+
+/// Of the real numbers that are computed with: those of the smallest type set the ceiling, as in
+/// judge/ceilings.cpp.
+int computed_bits(const Plan& plan) {
+  std::int64_t least = 0;
+  for (const BufferPlan* buffer : plan.buffers()) {
+    const std::int64_t bytes = size_bytes(buffer->dtype);
+    if (is_floating(buffer->dtype) && (least == 0 || bytes < least)) least = bytes;
+  }
+  return least == 0 ? 32 : static_cast<int>(8 * least);
+}
+
+/// What the contract says: the work, and how it is launched.
+void add_plan(Figures& figures, const Plan& plan) {
+  figures.bytes = static_cast<double>(plan.bytes);
+  figures.flops = static_cast<double>(plan.flops);
+  figures.on_tensor_cores = computed_bits(plan) == 16;
+  for (const LaunchPlan& launch : plan.launches) {
+    LaunchFigures of{launch.entry, launch.grid[0] * launch.grid[1] * launch.grid[2],
+                     launch.block[0] * launch.block[1] * launch.block[2]};
+    of.smem_bytes = launch.smem_bytes;
+    if (figures.report) {
+      of.smem_bytes += figures.report->static_smem_bytes;
+      of.occupancy =
+          occupancy_of(figures.cc, of.threads, figures.report->registers, of.smem_bytes);
+    }
+    figures.launches.push_back(std::move(of));
+  }
+}
+
+std::vector<CodeFinding> findings_of(const Code& code) {
+  std::vector<CodeFinding> findings;
+  for (const Function& function : code.functions) {
+    for (CodeFinding& finding : find_motifs(function, code.set)) {
+      if (code.functions.size() > 1) finding.text = function.name + ": " + finding.text;
+      findings.push_back(std::move(finding));
+    }
+  }
+  return findings;
+}
+
+/// What the compiler makes of it; without one, the reason.
+void add_code(Figures& figures, const CompileJob& job) {
+  try {
+    const Inspected inspected = read_compiled(job, figures.title, false);
+    figures.findings = findings_of(inspected.code);
+    if (!figures.report) figures.report = inspected.report;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error& error) {
+    figures.no_code = error.what();
+  }
+}
+
+void add_config(Figures& figures, const Config& config) {
+  for (const auto& [name, value] : config) figures.parameters.emplace_back(name, to_text(value));
+}
+
+/// Which ceiling is nearest. Those of a GPU are known where `doctor` or a sweep measured them; else
+/// a trial has the least time that they allowed.
+void add_ceilings(Figures& figures, const TrialRow& row, const Plan& plan) {
+  const auto protocol =
+      std::find_if(protocols().begin(), protocols().end(),
+                   [&](const ProtocolRow& each) { return each.name == row.record.protocol.name; });
+  const Preparation preparation = protocol == protocols().end() ? Preparation::cold : protocol->id;
+  figures.from_l2 = preparation == Preparation::hot;
+  const auto ceilings = load_ceilings(row.device);
+  if (!ceilings) {
+    place_roofline(figures, figures.roofline_ns, computed_bits(plan));
+    return;
+  }
+  const LeastTimes least = least_times(plan, *ceilings, preparation);
+  figures.memory_ns = least.memory_ns;
+  figures.operations_ns = least.operations_ns;
+  figures.launches_ns = least.launches_ns;
+  figures.l2_bytes_per_s = ceilings->l2_bytes_per_s;
+}
+
+}  // namespace
+
+FigureSource::FigureSource(std::string kernels, std::vector<std::string> include)
+    : kernels_(std::move(kernels)), include_(include_path(kernels_, include)) {}
+
+const FigureSource::Known& FigureSource::known(const std::string& name) {
+  const auto found = known_.find(name);
+  if (found != known_.end()) return found->second;
+  KernelSpec kernel = known_kernel(kernels_, name);
+  KernelVersion version = version_of(kernel, include_);
+  return known_.emplace(name, Known{std::move(kernel), std::move(version)}).first->second;
+}
+
+Figures FigureSource::of_config(const NamedConfig& named, const std::string& arch) {
+  const KernelSpec& kernel = known(named.kernel).kernel;
+  const Config config = complete(kernel, named.config);
+  const DeviceInfo info = nominal_device(arch);
+  Figures figures;
+  figures.title =
+      fmt::format("{} {}, the sizes of its smoke test", named.kernel, to_text(kernel.smoke));
+  figures.where = "on a " + info.name;
+  add_config(figures, config);
+  figures.cc = info.cc;
+  figures.sm_count = info.sm_count;
+  add_code(figures, compile_job(kernel, config, info, arch, include_));
+  add_plan(figures, make_plan(kernel, kernel.smoke, config, info));
+  return figures;
+}
+
+Figures FigureSource::of_trial(const TrialRow& row, Code code) {
+  const TrialRecord& trial = row.record;
+  const Timing& timing = trial.outcome.timing.value();
+  Figures figures;
+  figures.title = fmt::format("trial {}: {} {}", row.id, trial.kernel.name, to_text(trial.problem));
+  figures.question = fmt::format("{} {} {} on {}", trial.kernel.op, to_text(trial.problem),
+                                 trial.protocol.name, row.device.name);
+  figures.where = row.provenance.empty() ? "on " + row.device.name : row.provenance;
+  add_config(figures, trial.config);
+  figures.time_ns = {timing.median_ns, timing.ci_low_ns, timing.ci_high_ns};
+  figures.protocol = trial.protocol.name;
+  if (timing.censored()) figures.protocol += ", not timed to the end";
+  figures.clock_mhz = timing.clock_mhz;
+  if (timing.state) figures.throttled = throttle_text(timing.state->throttle_reasons);
+  figures.roofline_ns = timing.roofline_ns;
+  figures.cc = row.device.cc;
+  figures.sm_count = row.device.sm_count;
+  if (trial.compile.registers > 0) figures.report = trial.compile;  // else it is another tuner's
+  figures.counters = trial.measurements;
+  figures.profile_command = row.provenance.empty()
+                                ? fmt::format("assay profile {}", row.id)
+                                : "assay sweep on such a GPU, and assay profile there";
+  try {
+    const auto& [kernel, version] = known(trial.kernel.name);
+    if (version != trial.kernel) {
+      figures.no_code = trial.kernel.source_hash.empty()
+                            ? "it is not known of which source this trial is; sweep it again"
+                            : trial.kernel.name + " has changed since; sweep it again";
+      return figures;
+    }
+    const Plan plan = make_plan(kernel, trial.problem, trial.config, row.device);
+    add_plan(figures, plan);
+    add_ceilings(figures, row, plan);
+    if (code == Code::read) {
+      add_code(figures,
+               compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_));
+    }
+  } catch (const UsageError& error) {
+    figures.no_code = error.what();
+  } catch (const PlanError& error) {
+    figures.no_code = error.what();
+  }
+  return figures;
+}
+
+}  // namespace assay

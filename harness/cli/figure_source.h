@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/known_code.h"
+#include "report/explain.h"
+#include "spec/kernel_spec.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// What is known of trials and configurations, as `explain` asks for it: what is stored, what the
+/// contract says, what the GPU's ceilings are, and what the compiler makes of the code.
+class FigureSource {
+ public:
+  /// The folders of the kernels, and of further headers.
+  FigureSource(std::string kernels, std::vector<std::string> include);
+
+  enum class Code { leave, read };  // reading it takes a second
+
+  /// Of a trial that was timed. Where the kernel has changed since, what is stored.
+  Figures of_trial(const TrialRow& row, Code code);
+  /// Of a configuration that was never run, for the sizes of the kernel's smoke test. Throws
+  /// UsageError, as known_kernel() and complete().
+  Figures of_config(const NamedConfig& named, const std::string& arch);
+
+ private:
+  struct Known {
+    KernelSpec kernel;
+    KernelVersion version;
+  };
+  const Known& known(const std::string& name);
+
+  std::string kernels_;
+  std::vector<std::filesystem::path> include_;
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace assay

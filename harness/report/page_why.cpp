@@ -1,0 +1,89 @@
+#include "report/page_why.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "report/explain_view.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Fewer have no interval, see median_interval().
+constexpr std::size_t kLeastSamples = 6;
+
+/// Of an entry of the re-rank, timed in turn with the others.
+std::optional<Figures> entry_figures(const RankRecord& rank, const RankEntry& entry,
+                                     const std::vector<const TrialRow*>& trials,
+                                     const FiguresOf& figures_of) {
+  const auto row = std::find_if(trials.begin(), trials.end(), [&](const TrialRow* each) {
+    return each->record.kernel.name == entry.kernel &&
+           to_text(each->record.config) == entry.config && each->record.outcome.timing;
+  });
+  if (row == trials.end()) return std::nullopt;
+  Figures figures = figures_of(**row);
+  figures.time_ns = median_interval(entry.samples_ns);
+  figures.verdict = rank.finished_at;
+  figures.rounds_ns = entry.samples_ns;
+  return figures;
+}
+
+/// It does the same work as the winner; how is not known.
+Figures baseline_figures(const Figures& winner, const RankEntry& entry) {
+  Figures figures;
+  figures.title = entry.config;
+  figures.question = winner.question;
+  figures.time_ns = median_interval(entry.samples_ns);
+  figures.verdict = winner.verdict;
+  figures.rounds_ns = entry.samples_ns;
+  figures.bytes = winner.bytes;
+  figures.flops = winner.flops;
+  figures.on_tensor_cores = winner.on_tensor_cores;
+  figures.from_l2 = winner.from_l2;
+  figures.memory_ns = winner.memory_ns;
+  figures.operations_ns = winner.operations_ns;
+  figures.roofline_ns = winner.roofline_ns;
+  return figures;
+}
+
+}  // namespace
+
+Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials,
+              const FiguresOf& figures_of) {
+  const RankEntry *winner = nullptr, *next = nullptr, *baseline = nullptr;
+  for (const RankEntry& entry : rank.entries) {
+    if (entry.samples_ns.size() < kLeastSamples || !entry.failure.empty()) continue;
+    if (entry.winner) {
+      winner = &entry;
+      continue;
+    }
+    const RankEntry*& best = entry.kernel.empty() ? baseline : next;
+    if (best == nullptr || entry.median_ns < best->median_ns) best = &entry;
+  }
+  if (winner == nullptr) return nullptr;
+  const auto figures = entry_figures(rank, *winner, trials, figures_of);
+  if (!figures) return nullptr;
+  const Explanation explanation = explain(*figures);
+  Json json{{"headline", explanation.headline},
+            {"causes", explain_json(*figures, explanation).at("causes")},
+            {"against", Json::array()}};
+  const auto compare = [&](const char* role, const RankEntry& entry, const Figures& other) {
+    Json faster = faster_json(*figures, other);
+    json["against"].push_back({{"role", role},
+                               {"kernel", entry.kernel},
+                               {"config", entry.config},
+                               {"headline", faster.at("headline")},
+                               {"because", faster.at("because")},
+                               {"figures", faster.at("figures")}});
+  };
+  if (next != nullptr) {
+    const auto other = entry_figures(rank, *next, trials, figures_of);
+    if (other) compare("runner-up", *next, *other);
+  }
+  if (baseline != nullptr) compare("baseline", *baseline, baseline_figures(*figures, *baseline));
+  return json;
+}
+
+}  // namespace assay
