@@ -1,10 +1,10 @@
 #pragma once
 
 // What a block of a product with experts does: gemm_block (wgmma/block.cuh) with a table of the
-// experts' tiles, and a producer that asks for weights before it waits for the tokens. With
-// kHeights > 1 the consumers are its own, too: each tile is multiplied as wide as it is high.
+// experts' tiles, and a producer that asks for weights before it waits for the tokens. Blocks
+// that stay and have tokens on the wide side have consumers of their own, too (consume.cuh).
 
-#include "common/experts/even_tiles.cuh"
+#include "common/experts/consume.cuh"
 #include "common/experts/operands.cuh"
 #include "common/experts/tiles.cuh"
 #include "common/wgmma/block.cuh"
@@ -69,6 +69,12 @@ __device__ __forceinline__ void produce_experts(const ExpertTiles<G>& tiles,
   }
 }
 
+/// Where the staging of consume_tokens begins.
+template <typename G>
+__device__ __forceinline__ int token_staging_offset(int num_experts) {
+  return (kExpertTableOffset<G> + 8 * (num_experts + 1) + 127) / 128 * 128;
+}
+
 /// C[i] = A[i] @ B[e]^T for the rows i of each expert e, starts[e] to starts[e + 1]. `n` counts the
 /// rows of B of all products of an output.
 template <typename G, typename Tokens, typename Output>
@@ -122,8 +128,9 @@ __device__ __forceinline__ void expert_block(const int* starts, int num_experts,
   if constexpr (!G::kPersistent) __syncwarp();  // as in gemm_block
   if (!is_producer) {
     if constexpr (G::kConsumers > 1) registers_grow<G::kConsumerRegisters>();
-    if constexpr (G::kHeights > 1) {
-      consume_even_tiles<G>(tiles, block, ring, stages, smem, output);
+    if constexpr (kStoresTokens<G>) {
+      consume_tokens<G>(tiles, block, ring, stages, smem + token_staging_offset<G>(num_experts),
+                        output);
     } else {
       consume_all<G>(tiles, block, ring, stages, smem, output);
     }

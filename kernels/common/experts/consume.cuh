@@ -1,9 +1,10 @@
 #pragma once
 
-// The consumers of a product whose tiles are as high as the experts' tokens ask for. Tokens lie on
-// the wide side, which wgmma has in steps of 8, so that next to nothing is padded. Each height has
-// a main loop and a way out of its own in the kernel.
+// The consumers of blocks that stay, when tokens are the wide side. wgmma has that side in steps of
+// 8, so tiles may be as high as the experts' tokens ask for, and next to nothing is padded. Each
+// height has a main loop and a way out of its own in the kernel.
 
+#include "common/experts/store_tokens.cuh"
 #include "common/experts/tiles.cuh"
 #include "common/ptx/wgmma_odd.cuh"
 #include "common/wgmma/block.cuh"
@@ -35,17 +36,19 @@ __device__ __forceinline__ void with_height(int height, const With& with) {
   with(LowTile<G, kRows>{});
 }
 
-/// As consume_all (wgmma/block.cuh), of blocks that stay.
+/// Whether these are a product's consumers; else consume_all (wgmma/block.cuh) has them.
+template <typename G>
+constexpr bool kStoresTokens = G::kSwap && G::kPersistent && G::kClusterK == 1 && G::kSplitK == 1;
+
+/// As consume_all. `staging` is 4096 bytes for each warpgroup.
 template <typename G, typename Output>
-__device__ __forceinline__ void consume_even_tiles(const ExpertTiles<G>& tiles,
-                                                   const ClusterPlace& block,
-                                                   const Ring<G::kStages>& ring, unsigned stages,
-                                                   unsigned char* smem, const Output& output) {
-  static_assert(G::kSwap && G::kPersistent && G::kClusterK == 1 && !G::kOverlap,
-                "tiles of several heights are made by blocks that stay, with SWAP_AB");
+__device__ __forceinline__ void consume_tokens(const ExpertTiles<G>& tiles,
+                                               const ClusterPlace& block,
+                                               const Ring<G::kStages>& ring, unsigned stages,
+                                               unsigned char* staging, const Output& output) {
+  static_assert(kStoresTokens<G>, "blocks stay, and make whole sums");
   const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
   const int in_tile = G::kMode == Mode::pingpong ? 0 : warpgroup;
-  const int rank = block.m * G::kClusterN + block.n;
   const int release_to = release_target<G>(block, static_cast<int>(threadIdx.x) % 128);
   RingPlace<G::kStages> place;
   const auto turns = turns_of<G>(warpgroup);
@@ -66,14 +69,18 @@ __device__ __forceinline__ void consume_even_tiles(const ExpertTiles<G>& tiles,
     const int height = __shfl_sync(~0u, tiles.height(work), 0);
     with_height<G>(height, [&](auto low) {
       using Low = decltype(low);
-      const WayOut<Low, Output> way_out = {output, smem, work, rank, in_tile, end_m, true};
+      using Store = StoreTokens<Low, Output>;
+      const Store store = {output, end_m, staging + warpgroup * Store::kBytes, 3 + warpgroup};
+      const int first_n = corner.n / G::kProducts + in_tile * G::kOutputTiles * 64;
       Accumulators<Low> sums;
       consume<Low>(
           sums, ring, place, stages, static_cast<unsigned>(in_tile * G::kLongTiles * 64 * 128),
           work.slices.count, release_to, turns, [] {},
           [&](int i) {
             if (i == 0) output.transform.wait();
-            way_out.store_rows(sums, i, corner);
+            // With two products to an output, the other's sums come later.
+            if (i % G::kLongProducts != G::kLongProducts - 1) return;
+            store(sums, i / G::kLongProducts, corner.m, first_n + i / G::kLongProducts * 64);
           });
     });
     if constexpr (G::kMode == Mode::pingpong) mine = false;
