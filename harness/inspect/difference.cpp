@@ -28,7 +28,7 @@ bool is_register(std::string_view word) {
 }
 
 /// What a block does: its instructions with each register named by the order in which they occur,
-/// and no label.
+/// and no label. Parameters are named by their place: PTX puts the function's name before it.
 std::string signature_of(const Block& block) {
   std::string signature;
   std::map<std::string, int, std::less<>> names;
@@ -50,6 +50,8 @@ std::string signature_of(const Block& block) {
         const auto [found, is_new] =
             names.try_emplace(std::string(name), static_cast<int>(names.size()));
         signature += '#' + std::to_string(found->second);
+      } else if (const std::size_t place = word.rfind("_param_"); place != word.npos) {
+        signature += word.substr(place);
       } else {
         signature += word;
       }

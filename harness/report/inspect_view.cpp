@@ -234,21 +234,44 @@ Json function_json(const Code& code, const Function& function) {
   return json;
 }
 
-/// The functions of two codes that belong together.
+/// What the names of all functions begin with, as a rule the kernel's name.
+std::size_t common_beginning(const Code& code) {
+  const std::string& first = code.functions.front().name;
+  std::size_t size = first.size();
+  for (const Function& function : code.functions) {
+    const auto end =
+        std::mismatch(first.begin(), first.end(), function.name.begin(), function.name.end());
+    size = std::min(size, static_cast<std::size_t>(end.first - first.begin()));
+  }
+  return size;
+}
+
+/// The functions of two codes that belong together: those of one name, else those whose names end
+/// alike behind what all names of their code begin with, such as gemm_reduce and norm_reduce.
 std::vector<std::pair<const Function*, const Function*>> pairs_of(const Code& before,
                                                                   const Code& after) {
-  if (before.functions.size() == 1 && after.functions.size() == 1) {
-    return {{&before.functions.front(), &after.functions.front()}};
-  }
+  if (before.functions.empty() || after.functions.empty()) return {};
+  const std::size_t begin_a = common_beginning(before), begin_b = common_beginning(after);
   std::vector<std::pair<const Function*, const Function*>> pairs;
   std::set<const Function*> found;
+  const auto match = [&](const auto& is_match) -> const Function* {
+    for (const Function& candidate : after.functions) {
+      if (!found.contains(&candidate) && is_match(candidate)) {
+        found.insert(&candidate);
+        return &candidate;
+      }
+    }
+    return nullptr;
+  };
   for (const Function& function : before.functions) {
-    const auto other =
-        std::find_if(after.functions.begin(), after.functions.end(),
-                     [&](const Function& candidate) { return candidate.name == function.name; });
-    const Function* match = other == after.functions.end() ? nullptr : &*other;
-    pairs.emplace_back(&function, match);
-    found.insert(match);
+    pairs.emplace_back(&function,
+                       match([&](const Function& other) { return other.name == function.name; }));
+  }
+  for (auto& [function, other] : pairs) {
+    if (other != nullptr) continue;
+    other = match([&, &of = *function](const Function& candidate) {
+      return candidate.name.substr(begin_b) == of.name.substr(begin_a);
+    });
   }
   for (const Function& function : after.functions) {
     if (!found.contains(&function)) pairs.emplace_back(nullptr, &function);

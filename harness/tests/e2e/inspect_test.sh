@@ -117,6 +117,16 @@ extern "C" __global__ void twice(float* x, int n) {
 CU
 inspect twice.cu || fail "a source: exit $?"
 has 'constants: 2.5 ' 'its constant'
+# Of two kernels with functions of other names, those that end alike belong together.
+echo 'extern "C" __global__ void a(float* x) { x[0] = 1.5f; }
+extern "C" __global__ void a_sum(float* x) { x[0] += x[1]; }' >a.cu
+echo 'extern "C" __global__ void b_fold(float* x) { x[2] = 0; }
+extern "C" __global__ void b_sum(float* x) { x[0] += x[1]; }
+extern "C" __global__ void b(float* x) { x[0] = 2.5f; }' >b.cu
+inspect a.cu b.cu || fail "two kernels: exit $?"
+has '^a and b: 0 of 1 and 1 blocks are the same' 'the functions with the names of the kernels'
+has '^a_sum and b_sum: the same but' 'those that end alike'
+has '^b_fold: only after' 'that which is alone'
 mkdir -p toolkit/bin
 cat >toolkit/bin/nvdisasm <<'SH'
 #!/bin/sh

@@ -36,6 +36,16 @@ TEST(Difference, SeesRegistersThatChangePlaces) {
   EXPECT_FALSE(difference.none());
 }
 
+TEST(Difference, TakesParametersByTheirPlace) {
+  const auto none = [](const std::string& before, const std::string& after) {
+    return difference_of(function_of("ld.param.u64 %rd1, [" + before + "];"),
+                         function_of("ld.param.u64 %rd1, [" + after + "];"), InstructionSet::ptx)
+        .none();
+  };
+  EXPECT_TRUE(none("gemm_param_1", "norm_param_1"));
+  EXPECT_FALSE(none("gemm_param_1", "gemm_param_2"));
+}
+
 TEST(Difference, NamesTheBlockAndTheConstant) {
   const std::string head = "mov.u32 %r9, %r8;\nbra $L_0;\n$L_0:\n";
   const Difference difference = difference_of(
