@@ -68,6 +68,8 @@ std::vector<Case> cases() {
   for (const char* kernel : {"moe_wgmma", "moe_up_swiglu", "moe_atomics", "moe_atomics_f16"}) {
     cases.push_back({kernel, routed(9, 1001, 776, 5, 2, 4, 0)});
   }
+  cases.push_back({"moe_route", {{"M", 53}, {"E", 13}, {"TOP", 3}, {"HIT", 11}, {"skew", 0}}});
+  cases.push_back({"moe_route", {{"M", 1500}, {"E", 200}, {"TOP", 8}, {"HIT", 190}, {"skew", 1}}});
   const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
                             {{"M", 1}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},
                             {{"M", 200}, {"F", 2048}, {"K", 776}, {"density", 0.3}, {"block", 32}}};
