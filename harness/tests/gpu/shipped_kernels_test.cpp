@@ -44,8 +44,9 @@ std::vector<Case> cases() {
   const Problem ragged[] = {{{"M", 1000}, {"N", 1096}, {"K", 328}},
                             {{"M", 600}, {"N", 1001}, {"K", 776}},
                             {{"M", 50}, {"N", 2100}, {"K", 1304}}};
-  for (const char* kernel : {"gemm_wgmma", "gemm_wgmma_f16", "gemm_mma", "gemm_mma_f16", "gated_up",
-                             "gated_up_f16", "ln_linear_gelu", "ln_linear_gelu_f16"}) {
+  for (const char* kernel :
+       {"gemm_wgmma", "gemm_wgmma_f16", "gemm_mma", "gemm_mma_f16", "gated_up", "gated_up_f16",
+        "ln_linear_gelu", "ln_linear_gelu_f16", "rms_linear_gelu", "rms_linear_gelu_f16"}) {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});
@@ -55,9 +56,9 @@ std::vector<Case> cases() {
     return Problem{{"M", m},     {"N", n},     {"K", k},      {"E", experts},
                    {"TOP", top}, {"HIT", hit}, {"skew", skew}};
   };
-  for (const char* kernel : {"moe_wgmma", "moe_wgmma_f16", "moe_up_swiglu", "moe_up_swiglu_f16",
-                             "moe_down", "moe_down_f16", "moe_layer", "moe_layer_f16", "moe_mma",
-                             "moe_mma_f16"}) {
+  for (const char* kernel :
+       {"moe_wgmma", "moe_wgmma_f16", "moe_up_swiglu", "moe_up_swiglu_f16", "moe_down",
+        "moe_down_f16", "moe_layer", "moe_layer_f16", "moe_mma", "moe_mma_f16"}) {
     cases.push_back({kernel, routed(53, 392, 456, 13, 3, 11, 0)});
     cases.push_back({kernel, routed(1, 1000, 776, 5, 2, 2, 0)});
     cases.push_back({kernel, routed(301, 520, 328, 7, 1, 1, 0)});
