@@ -81,6 +81,18 @@ Recording make_recording() {
   return recording;
 }
 
+TEST(ReplayDevice, CountsWhatWasRecordedOfWhatIsAskedFor) {
+  Recording recording = make_recording();
+  recording.trials.push_back(record_of("vector_add", {{"N", 7}}, block(64), timed(1000)));
+  recording.trials.back().protocol.name = "cold";
+  recording.trials.back().measurements = {{"dram_read", 64, "B"}, {"issue_busy", 90, "%"}};
+  ReplayDevice device(recording);
+  const std::vector<std::string> names = {"dram_read", "dram_write"};
+  EXPECT_EQ(device.count(request_of("vector_add", 7, 64), names),
+            (std::vector<Measurement>{{"dram_read", 64, "B"}}));
+  EXPECT_TRUE(device.count(request_of("vector_add", 7, 65), names).empty());
+}
+
 TEST(ReplayDevice, SaysWhoseGpuAndWhen) {
   const ReplayDevice device(make_recording());
   EXPECT_EQ(device.provenance(), "recorded on NVIDIA H200, 2026-11-21");
