@@ -14,6 +14,16 @@ using Json = nlohmann::ordered_json;
 // Fewer have no interval, see median_interval().
 constexpr std::size_t kLeastSamples = 6;
 
+/// What the re-rank knows of an entry, which is better than what the screening did.
+void add_rounds(Figures& figures, const RankRecord& rank, const RankEntry& entry) {
+  figures.time_ns = median_interval(entry.samples_ns);
+  figures.verdict = rank.finished_at;
+  figures.rounds_ns = entry.samples_ns;
+  std::vector<double> clocks_mhz = entry.clocks_mhz;
+  std::erase(clocks_mhz, 0.0);
+  if (!clocks_mhz.empty()) figures.clock_mhz = median(clocks_mhz);
+}
+
 /// Of an entry of the re-rank, timed in turn with the others.
 std::optional<Figures> entry_figures(const RankRecord& rank, const RankEntry& entry,
                                      const std::vector<const TrialRow*>& trials,
@@ -24,20 +34,16 @@ std::optional<Figures> entry_figures(const RankRecord& rank, const RankEntry& en
   });
   if (row == trials.end()) return std::nullopt;
   Figures figures = figures_of(**row);
-  figures.time_ns = median_interval(entry.samples_ns);
-  figures.verdict = rank.finished_at;
-  figures.rounds_ns = entry.samples_ns;
+  add_rounds(figures, rank, entry);
   return figures;
 }
 
 /// It does the same work as the winner; how is not known.
-Figures baseline_figures(const Figures& winner, const RankEntry& entry) {
+Figures baseline_figures(const Figures& winner, const RankRecord& rank, const RankEntry& entry) {
   Figures figures;
   figures.title = entry.config;
   figures.question = winner.question;
-  figures.time_ns = median_interval(entry.samples_ns);
-  figures.verdict = winner.verdict;
-  figures.rounds_ns = entry.samples_ns;
+  add_rounds(figures, rank, entry);
   figures.bytes = winner.bytes;
   figures.flops = winner.flops;
   figures.on_tensor_cores = winner.on_tensor_cores;
@@ -71,18 +77,24 @@ Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials
             {"against", Json::array()}};
   const auto compare = [&](const char* role, const RankEntry& entry, const Figures& other) {
     Json faster = faster_json(*figures, other);
+    // What only the winner has is no difference.
+    Json both = Json::array();
+    for (const Json& figure : faster.at("figures")) {
+      if (figure.at("first") != "-" && figure.at("second") != "-") both.push_back(figure);
+    }
     json["against"].push_back({{"role", role},
                                {"kernel", entry.kernel},
                                {"config", entry.config},
                                {"headline", faster.at("headline")},
                                {"because", faster.at("because")},
-                               {"figures", faster.at("figures")}});
+                               {"figures", both}});
   };
   if (next != nullptr) {
     const auto other = entry_figures(rank, *next, trials, figures_of);
     if (other) compare("runner-up", *next, *other);
   }
-  if (baseline != nullptr) compare("baseline", *baseline, baseline_figures(*figures, *baseline));
+  if (baseline != nullptr)
+    compare("baseline", *baseline, baseline_figures(*figures, rank, *baseline));
   return json;
 }
 

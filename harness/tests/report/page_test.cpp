@@ -147,6 +147,9 @@ TEST(PageData, SaysWhyTheWinnerIsFaster) {
   EXPECT_EQ(why["against"][1]["role"], "baseline");
   EXPECT_THAT(why["against"][1]["headline"].get<std::string>(),
               HasSubstr("the first is 1.2 times as fast"));
+  // Of a baseline no more is known than its rounds.
+  ASSERT_EQ(why["against"][1]["figures"].size(), 1U);
+  EXPECT_EQ(why["against"][1]["figures"][0]["name"], "time");
   results.trials.erase(results.trials.begin());  // the winner's
   EXPECT_TRUE(page_of({results})["questions"][0]["why"].is_null());
 }
