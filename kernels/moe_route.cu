@@ -1,5 +1,5 @@
-// What comes first in a layer with a mixture of experts: each token chooses the TOP experts with the
-// highest logits, and all choices are put in the order of the experts. As in moe_layer.
+// What comes first in a layer with a mixture of experts: each token chooses the TOP experts with
+// the highest logits, and all choices are put in the order of the experts. As in moe_layer.
 
 #include "common/experts/route.cuh"
 

@@ -39,8 +39,7 @@ void add_plan(Figures& figures, const Plan& plan) {
     of.smem_bytes = launch.smem_bytes;
     if (figures.report) {
       of.smem_bytes += figures.report->static_smem_bytes;
-      of.occupancy =
-          occupancy_of(figures.cc, of.threads, figures.report->registers, of.smem_bytes);
+      of.occupancy = occupancy_of(figures.cc, of.threads, figures.report->registers, of.smem_bytes);
     }
     figures.launches.push_back(std::move(of));
   }

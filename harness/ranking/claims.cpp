@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/stats.h"
+#include "base/value.h"
 #include "ranking/ranking.h"
 
 namespace assay {
@@ -80,7 +81,7 @@ class Claims {
 
   std::string check() {
     for (const auto part : {&Claims::check_names, &Claims::check_rounds, &Claims::check_energy,
-                            &Claims::check_noise, &Claims::check_entries}) {
+                            &Claims::check_noise, &Claims::check_figures, &Claims::check_entries}) {
       if (std::string wrong = (this->*part)(); !wrong.empty()) return wrong;
     }
     return "";
@@ -131,6 +132,27 @@ class Claims {
       return disagreement("ratio", "noise", text(noise.ratio), text(ratio));
     }
     noise_ratio_ = NoiseFloor{{}, {}, {}, ratio}.margin_ratio();
+    return "";
+  }
+
+  /// A size of the problem or a parameter that the objective reads is what the names say.
+  std::string check_figures() {
+    for (const RankEntry& entry : rank_.entries) {
+      if (entry.kernel.empty() || entry.figures.empty()) continue;
+      NamedFigures named = rank_.problem;
+      for (const auto& [name, value] : parse_config(entry.config)) {
+        if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+          named.emplace_back(name, *integer);
+        }
+      }
+      for (const auto& [name, claimed] : entry.figures) {
+        for (const auto& [other, value] : named) {
+          if (name != other || claimed == value) continue;
+          return fmt::format("'{}' of {} is {}, but its name says {}", name,
+                             name_of(entry.kernel, entry.config), to_text(claimed), to_text(value));
+        }
+      }
+    }
     return "";
   }
 

@@ -117,6 +117,30 @@ TEST(Claims, AMadeUpOneDoesNot) {
   }
 }
 
+// By `minimize time_ns * BLOCK`, a smaller BLOCK than the configuration's wins.
+TEST(Claims, AFigureIsWhatTheConfigurationAndTheProblemSay) {
+  std::mt19937_64 random(3);
+  RankRecord rank = recorded(random, parse_objective("minimize time_ns / registers").value());
+  rank.problem = {{"M", 4096}};
+  for (RankEntry& entry : rank.entries) {
+    if (!entry.kernel.empty()) entry.config = "BLOCK=" + std::to_string(&entry - &rank.entries[0]);
+  }
+  if (rank.noise) rank.noise->config = rank.entries[0].config;
+  const auto with = [&](const std::string& name, std::int64_t value) {
+    RankRecord changed = rank;
+    const auto entry = std::find_if(changed.entries.begin(), changed.entries.end(),
+                                    [](const RankEntry& one) { return !one.kernel.empty(); });
+    entry->config = "BLOCK=64";
+    entry->figures.emplace_back(name, value);
+    return contradiction(changed);
+  };
+  EXPECT_THAT(with("BLOCK", 64), testing::Not(HasSubstr("its name says")));
+  EXPECT_THAT(with("M", 4096), testing::Not(HasSubstr("its name says")));
+  EXPECT_THAT(with("blocks", 1), testing::Not(HasSubstr("its name says")));
+  EXPECT_THAT(with("BLOCK", 8), HasSubstr("'BLOCK' of gemm BLOCK=64 is 8, but its name says 64"));
+  EXPECT_THAT(with("M", 1), HasSubstr("'M' of gemm BLOCK=64 is 1, but its name says 4096"));
+}
+
 TEST(Claims, ATimeOfFewSamplesHasTheirRangeOrNoInterval) {
   Timing timing;
   timing.samples_ns = {3, 1, 2};

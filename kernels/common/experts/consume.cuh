@@ -38,7 +38,7 @@ __device__ __forceinline__ void with_height(int height, const With& with) {
 
 /// Whether these are a product's consumers; else consume_all (wgmma/block.cuh) has them.
 template <typename G>
-constexpr bool kStoresTokens = G::kSwap && G::kPersistent && G::kClusterK == 1 && G::kSplitK == 1;
+constexpr bool kStoresTokens = G::kSwap&& G::kPersistent&& G::kClusterK == 1 && G::kSplitK == 1;
 
 /// As consume_all. `staging` is 4096 bytes for each warpgroup.
 template <typename G, typename Output>
