@@ -128,7 +128,7 @@ __device__ __forceinline__ void expert_block(const int* starts, int num_experts,
   if constexpr (!G::kPersistent) __syncwarp();  // as in gemm_block
   if (!is_producer) {
     if constexpr (G::kConsumers > 1) registers_grow<G::kConsumerRegisters>();
-    if constexpr (kStoresTokens<G>) {
+    if constexpr (stores_tokens<G>()) {
       consume_tokens<G>(tiles, block, ring, stages, smem + token_staging_offset<G>(num_experts),
                         output);
     } else {

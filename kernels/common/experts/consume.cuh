@@ -38,7 +38,9 @@ __device__ __forceinline__ void with_height(int height, const With& with) {
 
 /// Whether these are a product's consumers; else consume_all (wgmma/block.cuh) has them.
 template <typename G>
-constexpr bool kStoresTokens = G::kSwap&& G::kPersistent&& G::kClusterK == 1 && G::kSplitK == 1;
+ASSAY_HD constexpr bool stores_tokens() {
+  return G::kSwap && G::kPersistent && G::kClusterK == 1 && G::kSplitK == 1;
+}
 
 /// As consume_all. `staging` is 4096 bytes for each warpgroup.
 template <typename G, typename Output>
@@ -46,7 +48,7 @@ __device__ __forceinline__ void consume_tokens(const ExpertTiles<G>& tiles,
                                                const ClusterPlace& block,
                                                const Ring<G::kStages>& ring, unsigned stages,
                                                unsigned char* staging, const Output& output) {
-  static_assert(kStoresTokens<G>, "blocks stay, and make whole sums");
+  static_assert(stores_tokens<G>(), "blocks stay, and make whole sums");
   const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
   const int in_tile = G::kMode == Mode::pingpong ? 0 : warpgroup;
   const int release_to = release_target<G>(block, static_cast<int>(threadIdx.x) % 128);
