@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/nearest.h"
+#include "spec/choices.h"
 #include "spec/kernel_parts.h"
 #include "spec/own_kernel.h"
 #include "spec/vocabulary.h"
@@ -65,6 +66,20 @@ FillSpec read_fill_file(const YamlNode& node, const KernelSpec& spec) {
   fill.file = std::move(file.path);
   fill.file_hash = std::move(file.hash);
   fill.file_bytes = file.bytes;
+  return fill;
+}
+
+/// `{choices: {file: choices.txt, of: E}}`
+FillSpec read_fill_choices(const YamlNode& node, const BufferSpec& buffer, const KernelSpec& spec) {
+  const YamlMap map(node, "choices", {"file", "of"});
+  if (buffer.dtype != DType::i32 || buffer.shape.size() != 2) {
+    node.fail(fmt::format("expected choices in an input of i32 with 2 dimensions, found {} with {}",
+                          to_text(buffer.dtype), buffer.shape.size()));
+  }
+  FillSpec fill = read_fill_file(map["file"], spec);
+  fill.generator = kFillChoices;
+  fill.arguments["of"] = read_expr(map["of"], spec.symbols);
+  read_choices(load_source(fill.file));  // mistakes show before anything runs
   return fill;
 }
 
@@ -172,6 +187,7 @@ FillSpec read_fill(const YamlNode& node, const std::string& name, const BufferSp
   std::vector<std::string> known = names_of(derivations());
   known.emplace_back(kFillKernel);
   known.emplace_back(kFillFile);
+  known.emplace_back(kFillChoices);
   const auto& entries = node.map("a fill");
   const bool is_known = std::any_of(entries.begin(), entries.end(), [&](const YamlEntry& entry) {
     return std::find(known.begin(), known.end(), entry.key) != known.end();
@@ -185,6 +201,7 @@ FillSpec read_fill(const YamlNode& node, const std::string& name, const BufferSp
   }
   const YamlEntry& entry = entries.front();
   if (entry.key == kFillFile) return read_fill_file(*entry.value, spec);
+  if (entry.key == kFillChoices) return read_fill_choices(*entry.value, buffer, spec);
   if (entry.key == kFillKernel) return read_fill_kernel(*entry.value, name, spec);
   return read_derivation(entry, name, buffer, spec);
 }

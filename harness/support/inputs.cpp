@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "spec/choices.h"
 #include "support/derived.h"
 #include "support/device_word.h"
 #include "support/failure.h"
@@ -43,10 +44,18 @@ std::string key_of(const Plan& plan, const BufferPlan& buffer) {
   return key;
 }
 
-/// What is in its file, which may have been edited while the sweep runs.
+/// What its file makes it, which may have been edited while the sweep runs.
 std::string content_of(const BufferPlan& plan) {
   const auto bytes = static_cast<std::size_t>(plan.bytes());
   try {
+    if (plan.generator == kFillChoices) {
+      const Choices choices = read_choices(load_source(plan.file));
+      const std::string content(reinterpret_cast<const char*>(choices.numbers.data()),
+                                choices.numbers.size() * sizeof(std::int32_t));
+      if (content.size() == bytes) return content;
+      throw refused(fmt::format("input {} has {} numbers, but {} has {}", plan.name,
+                                plan.elements(), plan.file, choices.numbers.size()));
+    }
     std::string content = read_file(plan.file, bytes);
     if (content.size() == bytes) return content;
     throw refused(fmt::format("input {} has {} bytes, but {} has {}", plan.name, bytes, plan.file,

@@ -38,6 +38,8 @@ args:
   - {name: X, dtype: f32, shape: [N, 3], role: in}
   - {name: F, dtype: f32, shape: [N], role: in, fill: {file: data/f.bin}}
   - {name: S, dtype: i32, shape: [N], role: in, fill: {order: F}}
+  - {name: I, dtype: i32, shape: [N, 2], role: in, fill: {choices: {file: data/c.txt, of: N}}}
+  - {name: T, dtype: i32, shape: [N + 1], role: in, fill: {starts: I}}
 launches: [{grid: [cdiv(N, BLOCK)], block: [BLOCK], args: [A, B, C, N]}]
 work: {flops: N, bytes: 12 * N}
 reference: [{add: {a: A, b: B, out: C}}]
@@ -46,6 +48,8 @@ YAML
 cp "$tree/kernels/vector_add.cu" .
 mkdir data
 printf '\1\2\3\4%.0s' {1..1000} >data/f.bin
+
+for ((i = 0; i < 1000; ++i)); do echo "$i $((i * 7 % 1000 == i ? 999 - i : i * 7 % 1000))"; done >data/c.txt
 
 sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 
@@ -60,7 +64,21 @@ echo '// edited' >>gen.cu
 sweep
 grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "an edited generator leaves old trials"
 
-# Mistakes show where there is no GPU, too.
+# Mistakes show where there is no GPU, too. Those in a file of choices have a place there.
+cp data/c.txt c.txt
+expect_mistake() {  # the edit of the third line, the message
+  sed "$1" c.txt >data/c.txt
+  for device in 0 none; do
+    sweep --device $device
+    [[ $? -eq 2 ]] || fail "$device, $1: not exit 2"
+    grep -q "$2" output || fail "$device, $1: another message than $2"
+  done
+}
+expect_mistake '3s/.*/5 1000/' 'data/c.txt:3:3: expected 0 to 999, found 1000'
+expect_mistake '3s/.*/5 5/' 'data/c.txt:3:3: expected different numbers in a row, found 5 again'
+expect_mistake '3s/.*/5 6 7/' 'data/c.txt:3:6: expected 2 numbers in each row, found 3'
+expect_mistake '3s/.*/5 x/' 'data/c.txt:3:3: expected a number from 0 to 2147483647, found "x"'
+cp c.txt data/c.txt
 printf '\5' >>data/f.bin
 for device in 0 none; do
   sweep --device $device

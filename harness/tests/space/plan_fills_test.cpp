@@ -76,5 +76,27 @@ TEST(PlanFills, AFileHasAsManyBytesAsItsBuffer) {
   EXPECT_THAT(message, testing::EndsWith("p.bin has 15"));
 }
 
+// Who chose what may be written down, for a kernel whose tokens choose experts.
+TEST(PlanFills, ChoicesAreOfThoseThereAre) {
+  const std::string fill = "{choices: {file: p.bin, of: M}}";
+  EXPECT_EQ(refusal("M, 2", fill, "0 1\n3 2\n 1\t0 \n2 0\n"), "accepted");
+  const auto mistake = [&](const std::string& file) -> std::string {
+    try {
+      plan_with("M, 2", fill, file);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(mistake("0 1\n3 4\n1 0\n2 0"),
+              testing::EndsWith("p.bin:2:3: expected 0 to 3, found 4\n  3 4\n    ^"));
+  EXPECT_THAT(mistake("0 1 2 3 5\n"),
+              testing::HasSubstr("p.bin:1:9: expected at most 4 numbers in a row, as there are no "
+                                 "more to choose of, found 5\n"));
+  const std::string message = refusal("M, 2", fill, "0 1\n3 2\n");
+  EXPECT_THAT(message, testing::HasSubstr("fills.yaml:7:58: Y is [4,2], but "));
+  EXPECT_THAT(message, testing::EndsWith("p.bin has 2 rows of 2 numbers"));
+}
+
 }  // namespace
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "spec/choices.h"
 #include "spec/kernel_parts.h"
 #include "spec/loaded_kernels.h"
 
@@ -206,6 +207,57 @@ TEST(LoadKernel, WhatIsInAFileBelongsToTheContract) {
   EXPECT_NE(load_kernel(path).contract_hash, kernel.contract_hash);
   folder.write("p/a.bin", "12345678");
   EXPECT_EQ(load_kernel(path).contract_hash, kernel.contract_hash);
+}
+
+TEST(ReadChoices, ARowIsALineOfDifferentNumbers) {
+  const auto read = [](const std::string& text) {
+    return read_choices(std::make_shared<const SourceText>(SourceText{"c.txt", text}));
+  };
+  const Choices choices = read("7 0\n12\t3\n");
+  EXPECT_EQ(choices.rows, 2);
+  EXPECT_EQ(choices.per_row, 2);
+  EXPECT_THAT(choices.numbers, ElementsAre(7, 0, 12, 3));
+  EXPECT_EQ(choices.where(3).line, 2);
+  EXPECT_EQ(choices.where(3).column, 4);
+  const auto refusal = [&](const std::string& text) -> std::string {
+    try {
+      read(text);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal("1 2\n3 5 3\n"),
+            "c.txt:2:5: expected different numbers in a row, found 3 again\n  3 5 3\n      ^");
+  EXPECT_EQ(refusal("1 -2\n"),
+            "c.txt:1:3: expected a number from 0 to 2147483647, found \"-2\"\n  1 -2\n    ^");
+  EXPECT_EQ(refusal("1 2147483648\n").substr(0, 20), "c.txt:1:3: expected ");
+  EXPECT_EQ(refusal("1 2,\n").substr(0, 20), "c.txt:1:3: expected ");
+  EXPECT_EQ(refusal("1 2\n3\n"), "c.txt:2:2: expected 2 numbers in each row, found 1\n  3\n   ^");
+  EXPECT_EQ(refusal("1 2\n\n3 4\n"), "c.txt:2:1: expected 2 numbers in each row, found 0");
+  EXPECT_EQ(refusal(""), "c.txt:1:1: expected rows of numbers, found none");
+  EXPECT_EQ(refusal("\n"), "c.txt:1:1: expected numbers in each row, found 0");
+}
+
+TEST(LoadKernel, ChoicesOfAFileAreReadAndBelongToTheContract) {
+  const TempFolder folder;
+  std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
+  replace_all(text, "args:\n", "args:\n"
+              "  - {name: I, dtype: i32, shape: [M, 2], role: in, fill: {choices: {file: c.txt, of: N}}}\n");
+  folder.write("gemm_small.cu", "");
+  const auto path = folder.write("gemm_small.yaml", text);
+  folder.write("c.txt", "0 1\n");
+  const KernelSpec kernel = load_kernel(path);
+  EXPECT_EQ(buffer(kernel, "I").fill.generator, kFillChoices);
+  EXPECT_EQ(buffer(kernel, "I").fill.arguments.at("of").expr.text(), "N");
+  folder.write("c.txt", "1 0\n");
+  EXPECT_NE(load_kernel(path).contract_hash, kernel.contract_hash);
+  folder.write("c.txt", "1 1\n");
+  EXPECT_THROW(load_kernel(path), SpecError);
+  replace_all(text, "dtype: i32, shape: [M, 2]", "dtype: i64, shape: [M, 2]");
+  folder.write("gemm_small.yaml", text);
+  folder.write("c.txt", "1 0\n");
+  EXPECT_THROW(load_kernel(path), SpecError);
 }
 
 TEST(LoadKernel, AnInputMayBePassedAsATexture) {

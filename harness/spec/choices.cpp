@@ -1,0 +1,56 @@
+#include "spec/choices.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace assay {
+
+Location Choices::where(std::size_t index) const {
+  return {source, static_cast<int>(index / static_cast<std::size_t>(per_row)) + 1, columns[index]};
+}
+
+Choices read_choices(std::shared_ptr<const SourceText> source) {
+  Choices choices{.source = std::move(source)};
+  std::string_view rest = choices.source->text;
+  if (rest.empty()) throw SpecError({choices.source, 1, 1}, "expected rows of numbers, found none");
+  for (int line = 1; !rest.empty(); ++line) {
+    const std::string_view row = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), row.size() + 1));
+    const std::size_t first = choices.numbers.size();
+    for (std::size_t at = row.find_first_not_of(" \t"); at < row.size();
+         at = row.find_first_not_of(" \t", at)) {
+      const Location where{choices.source, line, static_cast<int>(at) + 1};
+      const std::string_view word = row.substr(at, row.find_first_of(" \t", at) - at);
+      std::int32_t number = 0;
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+      if (error != std::errc() || end != word.data() + word.size() || number < 0) {
+        throw SpecError(where,
+                        fmt::format("expected a number from 0 to 2147483647, found \"{}\"", word));
+      }
+      const auto begin = choices.numbers.begin() + static_cast<std::ptrdiff_t>(first);
+      if (std::find(begin, choices.numbers.end(), number) != choices.numbers.end()) {
+        throw SpecError(where, fmt::format("expected different numbers in a row, found {} again",
+                                           number));
+      }
+      choices.numbers.push_back(number);
+      choices.columns.push_back(where.column);
+      at += word.size();
+    }
+    const auto length = static_cast<std::int64_t>(choices.numbers.size() - first);
+    if (line == 1) choices.per_row = length;
+    if (length == 0 || length != choices.per_row) {
+      throw SpecError({choices.source, line, static_cast<int>(row.size()) + 1},
+                      fmt::format("expected {} in each row, found {}",
+                                  choices.per_row == 0 ? "numbers"
+                                                       : fmt::format("{} numbers", choices.per_row),
+                                  length));
+    }
+    choices.rows = line;
+  }
+  return choices;
+}
+
+}  // namespace assay
