@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/counters.h"
 #include "report/entry_json.h"
 #include "report/table.h"
 
@@ -116,7 +117,12 @@ std::string joined(const Items& rows, const std::string& name) {
   return values.empty() ? "-" : fmt::format("{}", fmt::join(values, "; "));
 }
 
-/// Name, before, after of the figures that differ.
+bool is_counter(const std::string& name) {
+  return std::any_of(counters().begin(), counters().end(),
+                     [&](const CounterRow& row) { return row.name == name; });
+}
+
+/// Name, before, after of the figures that differ. What was not counted of one is no difference.
 std::vector<std::array<std::string, 3>> differing_rows(const Figures& before,
                                                        const Figures& after) {
   const Items a = figure_rows(before), b = figure_rows(after);
@@ -129,7 +135,8 @@ std::vector<std::array<std::string, 3>> differing_rows(const Figures& before,
   std::vector<std::array<std::string, 3>> rows;
   for (const std::string& name : names) {
     std::array<std::string, 3> row{name, joined(a, name), joined(b, name)};
-    if (row[1] != row[2]) rows.push_back(std::move(row));
+    const bool is_uncounted = is_counter(name) && (row[1] == "-" || row[2] == "-");
+    if (row[1] != row[2] && !is_uncounted) rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -109,6 +109,21 @@ explain 999999 --db runs.jsonl
 explain sgemm.cu
 [ $? -eq 2 ] || fail 'a file has no time'
 
+# What docs/questions.md quotes.
+explain() {
+  "$assay" explain "$@" --kernels "$tree/kernels" --db "$tree/docs/questions.jsonl" >output 2>error
+}
+explain 5 7 || fail "docs/questions.md, 5 and 7: exit $?"
+has '^the second is 1.063 times as fast .*, timed in turn for 6 rounds: 1.443 ms and 1.354 ms' 'a time'
+has 'clock: 1498 MHz | 1589 MHz, 6.1 % higher' 'the clock'
+explain 1 2 || fail "docs/questions.md, 1 and 2: exit $?"
+has 'dram_read  *116.9 MiB | 118.3 MiB' 'a counter'
+config=SWAP_AB=0,MODE=cooperative,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,STAGES=4,CLUSTER_M=1
+config+=,CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=1,SCHEDULE=grouped,GROUP_M=16,STREAM_K=0
+config+=,OVERLAP=0,STORE=tma
+inspect gemm_wgmma:$config ln_linear_gelu:$config || fail "docs/questions.md: exit $?"
+has '^fma  *-  *512  *-  *-$' 'what layer norm adds to a product'
+
 # Files: a source, its PTX, and machine code as a disassembler prints it.
 cat >twice.cu <<'CU'
 extern "C" __global__ void twice(float* x, int n) {

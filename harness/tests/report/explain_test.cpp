@@ -468,6 +468,11 @@ TEST(WhyFaster, NamesWhatOfTheTimeDiffers) {
   EXPECT_THAT(text, HasSubstr("136 blocks of 384 threads; 1 an SM"));
   EXPECT_THAT(text, HasSubstr("threads and 96.0 KiB of shared memory; 1 an SM"));
   EXPECT_THAT(text, Not(HasSubstr("registers")));  // are the same
+  // What was counted of one alone is no difference.
+  count(after, {{"dram_read", 64}});
+  EXPECT_THAT(faster_text(before, after), Not(HasSubstr("dram_read")));
+  count(before, {{"dram_read", 128}});
+  EXPECT_THAT(faster_text(before, after), HasSubstr("dram_read  128 B | 64 B"));
 
   // Rounds that timed both in turn know it better than two times of their own.
   before.verdict = after.verdict = "2026-11-22T19:00:00Z";
