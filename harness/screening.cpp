@@ -108,6 +108,7 @@ std::vector<std::size_t> Screening::next_points(std::size_t count) {
   if (warm_start_ && room > 0) {
     std::vector<std::size_t> first = warm_start_->next(history_);
     if (first.size() > room) first.resize(room);
+    run_.report.carried_over += first.size();
     if (!first.empty()) return first;
   }
   return propose(run_.sweep.search, points_, history_, count);

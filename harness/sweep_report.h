@@ -54,6 +54,7 @@ struct SweepReport {
   double compiler_wait_s = 0;  // the device was idle: nothing was compiled yet
   double compile_s = 0;        // summed over the threads
   RacingReport racing;
+  std::size_t carried_over = 0;        // proposed by what the store knew before, see warm_start.h
   std::vector<SearchReport> searches;  // of a budget with `until`
   std::vector<std::string> warnings;
 

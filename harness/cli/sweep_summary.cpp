@@ -116,6 +116,7 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
             {"finished", report.racing.finished},
             {"finished_samples", report.racing.finished_samples},
             {"saved_s", report.racing.saved_s()}}},
+          {"carried_over", report.carried_over},
           {"searches", searches},
           {"best", ordered_json::parse(best_json(winners(summary, store))).at("best")},
           {"warnings", report.warnings}};
@@ -172,6 +173,11 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
   if (report.same_code > 0 && summary.provenance.empty()) {
     print_out("{} had the same machine code and launches as another: they took its times over\n",
               report.same_code);
+  }
+  if (report.carried_over > 0) {
+    print_out(
+        "{} were tried because of what the database knew before; --cold-start leaves that out\n",
+        report.carried_over);
   }
   if (!summary.provenance.empty()) {
     print_out("every time above is {}; none was measured here\n", summary.provenance);

@@ -381,6 +381,7 @@ TEST_F(TunerTest, ASearchThatLearnsTriesWhatWasFastestForTheNearestProblemsFirst
   for (const TrialRequest& request : device_.ran) cold.push_back(block_of(request.plan.config));
   EXPECT_THAT(cold, SizeIs(3));
   EXPECT_THAT(cold, testing::Not(ElementsAre(9, 4, testing::_)));
+  EXPECT_EQ(report_.carried_over, 0u);
 }
 
 // A recording of the same problem from another GPU, or of the kernel before an edit, was left out.
@@ -428,13 +429,14 @@ TEST_F(TunerTest, ASearchThatLearnsCarriesOverWhatLetCounts) {
   sweep_.problems = {{{"N", 3000}}};
   sweep_.search.strategy = Strategy::model;
   sweep_.search.budget_configs = 30;
-  run();
+  const SweepReport report = run();
   ASSERT_THAT(device_.ran, SizeIs(30));
   // The four winners are slow. What follows them was chosen with nothing measured.
   const auto num_fast = std::count_if(
       device_.ran.begin(), device_.ran.begin() + 24,
       [&](const TrialRequest& request) { return std::abs(blocks(request) - 16) <= 3; });
   EXPECT_GE(num_fast, 15);
+  EXPECT_GE(report.carried_over, 24u);
 }
 
 TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {
