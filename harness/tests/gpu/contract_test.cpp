@@ -180,6 +180,14 @@ std::vector<Case> cases() {
        kWord + "(const unsigned char* x, unsigned char* out, int n) {\n" + kIndex +
            "out[i] = x[i] + (MISTAKE && i == 9); }\n",
        "out[i] = 'a' + i % 7;", "unsigned char* out"},
+      {"fill_choices",
+       "args:\n  - {name: x, dtype: i32, shape: [N, 2], role: in,\n"
+       "     fill: {choices: {file: choices.txt, of: 20}}}\n"
+       "  - {name: out, dtype: i32, shape: [N], role: out}\n" +
+           kLength + kLaunch + reference_of("out"),
+       kWord + "(const int* x, int* out, int n) {\n" + kIndex +
+           "out[i] = x[2 * i] * 100 + x[2 * i + 1] + (MISTAKE && i == 9); }\n",
+       "out[i] = i % 7 * 100 + 10 + i % 3;", "int* out"},
       {"init_copy",
        "args:\n" + kX + "  - {name: out, dtype: f32, shape: [N], role: out, init: {copy: x}}\n" +
            kLength + kLaunch + kReference,
@@ -276,9 +284,13 @@ class Contract : public test::RunnerTest, public testing::WithParamInterface<Cas
                                 "const int n = N, i = blockIdx.x * 128 + threadIdx.x;\n"
                                 "if (i >= n) return;\n" +
                                 each.reference + "\n}\n");
-    std::string data;
-    for (int i = 0; i < 3001; ++i) data += static_cast<char>('a' + i % 7);
+    std::string data, choices;
+    for (int i = 0; i < 3001; ++i) {
+      data += static_cast<char>('a' + i % 7);
+      choices += std::to_string(i % 7) + " " + std::to_string(10 + i % 3) + "\n";
+    }
     folder_.write("data.bin", data);
+    folder_.write("choices.txt", choices);
     const auto path = folder_.write(
         "word.yaml", "kernel: word\nop: word\narch: [80]\ndims: [N]\nparams: {MISTAKE: [0, 1]}\n" +
                          each.contract + "work: {flops: 0, bytes: 0}\nsmoke: {N: 3001}\n");
