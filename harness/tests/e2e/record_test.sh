@@ -11,7 +11,7 @@ source "$tree/harness/tests/e2e/stand_in.sh" "$3"
 
 # A tree of its own, in which nothing is to be built.
 mkdir scripts sweeps build
-cp "$tree"/scripts/{record,examples_table}.sh scripts/
+cp "$tree"/scripts/{record,examples_table,variants_table}.sh scripts/
 printf '#!/bin/sh\n' >scripts/build.sh
 chmod +x scripts/build.sh
 ln -s "$assay" build/assay
@@ -32,6 +32,12 @@ grep -q 'recorded on Fake GPU' output || fail "a replayed time does not say whos
 
 scripts/examples_table.sh "$recording" >output 2>&1 || fail "no table of it: exit $?"
 grep -qE '^\| vector_add \| N=1000 \| [0-9.]+ \| - \| - \| - \|' output || fail "its row is wrong"
+scripts/variants_table.sh "$recording" BLOCK >output 2>&1 || fail "no table of BLOCK: exit $?"
+grep -qE '^\| N=1000 \| vector_add \| [0-9]+ \| [0-9.]+ \| 1.000 \[1.000, 1.000\] \|' output ||
+  fail "the table of BLOCK has no winner"
+[[ $(grep -c '^| N=1000 ' output) -eq $(build/assay list sweeps/small.yaml --json |
+  grep -oE '"valid": *[0-9]+' | head -1 | grep -oE '[0-9]+$') ]] ||
+  fail "the table of BLOCK has not one row for each value"
 
 # Stale recordings were skipped by their test, and nobody saw them.
 are_as_git_says() { "$tree/harness/tests/e2e/recordings_test.sh" "$assay" "$work" >output 2>&1; }
