@@ -120,7 +120,8 @@ void check_choices(const BufferPlan& buffer, const Choices& choices, const Locat
                                   [&](std::int32_t number) { return number >= of; });
   if (wrong != choices.numbers.end()) {
     const auto index = static_cast<std::size_t>(wrong - choices.numbers.begin());
-    throw SpecError(choices.where(index), fmt::format("expected 0 to {}, found {}", of - 1, *wrong));
+    throw SpecError(choices.where(index),
+                    fmt::format("expected 0 to {}, found {}", of - 1, *wrong));
   }
   if (buffer.shape[0] == choices.rows && buffer.shape[1] == choices.per_row) return;
   evaluator.fail(fmt::format("{}{} is [{}], but {} has {} rows of {} numbers", place(where),

@@ -32,8 +32,8 @@ Choices read_choices(std::shared_ptr<const SourceText> source) {
       }
       const auto begin = choices.numbers.begin() + static_cast<std::ptrdiff_t>(first);
       if (std::find(begin, choices.numbers.end(), number) != choices.numbers.end()) {
-        throw SpecError(where, fmt::format("expected different numbers in a row, found {} again",
-                                           number));
+        throw SpecError(where,
+                        fmt::format("expected different numbers in a row, found {} again", number));
       }
       choices.numbers.push_back(number);
       choices.columns.push_back(where.column);
@@ -42,11 +42,11 @@ Choices read_choices(std::shared_ptr<const SourceText> source) {
     const auto length = static_cast<std::int64_t>(choices.numbers.size() - first);
     if (line == 1) choices.per_row = length;
     if (length == 0 || length != choices.per_row) {
-      throw SpecError({choices.source, line, static_cast<int>(row.size()) + 1},
-                      fmt::format("expected {} in each row, found {}",
-                                  choices.per_row == 0 ? "numbers"
-                                                       : fmt::format("{} numbers", choices.per_row),
-                                  length));
+      throw SpecError(
+          {choices.source, line, static_cast<int>(row.size()) + 1},
+          fmt::format("expected {} in each row, found {}",
+                      choices.per_row == 0 ? "numbers" : fmt::format("{} numbers", choices.per_row),
+                      length));
     }
     choices.rows = line;
   }

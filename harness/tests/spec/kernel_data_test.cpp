@@ -242,8 +242,10 @@ TEST(ReadChoices, ARowIsALineOfDifferentNumbers) {
 TEST(LoadKernel, ChoicesOfAFileAreReadAndBelongToTheContract) {
   const TempFolder folder;
   std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
-  replace_all(text, "args:\n", "args:\n"
-              "  - {name: I, dtype: i32, shape: [M, 2], role: in, fill: {choices: {file: c.txt, of: N}}}\n");
+  replace_all(text, "args:\n",
+              "args:\n"
+              "  - {name: I, dtype: i32, shape: [M, 2], role: in, fill: {choices: {file: c.txt, "
+              "of: N}}}\n");
   folder.write("gemm_small.cu", "");
   const auto path = folder.write("gemm_small.yaml", text);
   folder.write("c.txt", "0 1\n");
