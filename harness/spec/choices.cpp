@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ Choices read_choices(std::shared_ptr<const SourceText> source) {
   for (int line = 1; !rest.empty(); ++line) {
     const std::string_view row = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), row.size() + 1));
-    const std::size_t first = choices.numbers.size();
+    std::set<std::int32_t> in_row;
     for (std::size_t at = row.find_first_not_of(" \t"); at < row.size();
          at = row.find_first_not_of(" \t", at)) {
       const Location where{choices.source, line, static_cast<int>(at) + 1};
@@ -30,8 +31,7 @@ Choices read_choices(std::shared_ptr<const SourceText> source) {
         throw SpecError(where,
                         fmt::format("expected a number from 0 to 2147483647, found \"{}\"", word));
       }
-      const auto begin = choices.numbers.begin() + static_cast<std::ptrdiff_t>(first);
-      if (std::find(begin, choices.numbers.end(), number) != choices.numbers.end()) {
+      if (!in_row.insert(number).second) {
         throw SpecError(where,
                         fmt::format("expected different numbers in a row, found {} again", number));
       }
@@ -39,7 +39,7 @@ Choices read_choices(std::shared_ptr<const SourceText> source) {
       choices.columns.push_back(where.column);
       at += word.size();
     }
-    const auto length = static_cast<std::int64_t>(choices.numbers.size() - first);
+    const auto length = static_cast<std::int64_t>(in_row.size());
     if (line == 1) choices.per_row = length;
     if (length == 0 || length != choices.per_row) {
       throw SpecError(
