@@ -51,12 +51,14 @@ struct Config {
   int SWAP_AB = 0;
   std::string_view MODE{};
   int BLOCK_M = 0;
+  int HEIGHTS = 0;
   int BLOCK_N = 0;
   int BLOCK_K = 0;
   int STAGES = 0;
   int CLUSTER_M = 0;
   int CLUSTER_N = 0;
   int CLUSTER_K = 0;
+  int SPLIT_K = 0;
   int PERSISTENT = 0;
   std::string_view SCHEDULE{};
   int GROUP_M = 0;
@@ -72,121 +74,101 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 2.23x gather_cublas_grouped
+    // recorded on NVIDIA H200, 2026-11-23; 2.26x gather_cublas_grouped; 1 tied
     {{.M = 1, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
      12032},
-    // recorded on NVIDIA H200, 2026-11-23; 1.16x gather_cublaslt_graph
+    // recorded on NVIDIA H200, 2026-11-23; 1.09x gather_cublaslt_graph; 2 tied
     {{.M = 1, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 2, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     59968},
-    // recorded on NVIDIA H200, 2026-11-23; 1.19x gather_cublas_grouped
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 256, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     60400},
+    // recorded on NVIDIA H200, 2026-11-23; 1.12x gather_cublaslt_graph; 2 tied
     {{.M = 2, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 4, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     111552},
-    // recorded on NVIDIA H200, 2026-11-23; 1.12x gather_cublas_grouped; 3 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     111904},
+    // recorded on NVIDIA H200, 2026-11-23; 1.10x gather_cublas_grouped
     {{.M = 4, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 7, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     188992},
-    // recorded on NVIDIA H200, 2026-11-23; 1.19x gather_cublas_grouped; 1 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     186464},
+    // recorded on NVIDIA H200, 2026-11-23; 1.11x gather_cublaslt_graph; 1 tied
     {{.M = 8, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 6, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     164656},
-    // recorded on NVIDIA H200, 2026-11-23; 1.23x gather_cublas_grouped
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     166112},
+    // recorded on NVIDIA H200, 2026-11-23; 1.21x gather_cublas_grouped
     {{.M = 16, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 82, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     64320},
-    // recorded on NVIDIA H200, 2026-11-23; 1.16x gather_cublas_grouped; 3 tied
-    {{.M = 16, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 102, .skew = 0},
-     Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     666240},
-    // recorded on NVIDIA H200, 2026-11-23; 1.20x gather_cublas_grouped; 3 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     63552},
+    // recorded on NVIDIA H200, 2026-11-23; 1.14x gather_cublaslt_graph; 4 tied
     {{.M = 16, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
-     217024},
-    // recorded on NVIDIA H200, 2026-11-23; 1.18x gather_cublaslt_graph
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     214784},
+    // recorded on NVIDIA H200, 2026-11-23; 1.14x gather_cublaslt_graph; 1 tied
     {{.M = 32, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
-     218800},
-    // recorded on NVIDIA H200, 2026-11-23; 1.12x gather_cublaslt_graph; 3 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
+     216512},
+    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublaslt_graph; 5 tied
     {{.M = 64, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 32, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     223008},
-    // recorded on NVIDIA H200, 2026-11-23; 1.50x gather_cublas_grouped; 2 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 32, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     226208},
+    // recorded on NVIDIA H200, 2026-11-23; 1.53x gather_cublas_grouped; 1 tied
     {{.M = 128, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 16, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 80, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 7, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     24928},
-    // recorded on NVIDIA H200, 2026-11-23; 1.18x gather_cublas_grouped
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 7, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     24416},
+    // recorded on NVIDIA H200, 2026-11-23; 1.17x gather_cublas_grouped
     {{.M = 128, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 128, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     99520},
-    // recorded on NVIDIA H200, 2026-11-23; 1.11x gather_cublas_grouped; 5 tied
-    {{.M = 128, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 252, .skew = 0},
-     Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     1649088},
-    // recorded on NVIDIA H200, 2026-11-23; 1.10x gather_cublaslt_graph; 3 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     99072},
+    // recorded on NVIDIA H200, 2026-11-23; 1.09x gather_cublaslt_graph; 3 tied
     {{.M = 128, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     230880},
-    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublaslt_graph; 2 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     230368},
+    // recorded on NVIDIA H200, 2026-11-23; 1.05x gather_cublaslt_graph; 4 tied
     {{.M = 128, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 1},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 48, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     237184},
-    // recorded on NVIDIA H200, 2026-11-23; 1.09x gather_cublaslt_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     239200},
+    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublaslt_graph; 4 tied
     {{.M = 256, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     237504},
-    // recorded on NVIDIA H200, 2026-11-23; 1.09x gather_cublas_grouped; 5 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 48, .HEIGHTS = 1, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     238592},
+    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublas_grouped; 5 tied
     {{.M = 512, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 128, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     117184},
-    // recorded on NVIDIA H200, 2026-11-23; 1.20x gather_cublas_grouped; 2 tied
-    {{.M = 512, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 128, .skew = 1},
-     Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     118672},
-    // recorded on NVIDIA H200, 2026-11-23; 1.11x gather_cublas_grouped; 2 tied
-    {{.M = 512, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 256, .skew = 0},
-     Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 32, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     1731680},
-    // recorded on NVIDIA H200, 2026-11-23; 1.07x gather_cublaslt_graph; 3 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 48, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     116592},
+    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublaslt_graph; 1 tied
     {{.M = 512, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     257360},
-    // recorded on NVIDIA H200, 2026-11-23; 0.99x gather_cublaslt_graph; 3 tied
+     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 7, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     251984},
+    // recorded on NVIDIA H200, 2026-11-23; 0.97x gather_cublaslt_graph; 1 tied
     {{.M = 512, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 1},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     298400},
-    // recorded on NVIDIA H200, 2026-11-23; 0.91x gather_cublaslt_graph
+     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 7, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     300320},
+    // recorded on NVIDIA H200, 2026-11-23; 1.05x gather_cublaslt_graph
     {{.M = 1024, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 144, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     422944},
-    // recorded on NVIDIA H200, 2026-11-23; 0.96x gather_cublaslt_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 152, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     357936},
+    // recorded on NVIDIA H200, 2026-11-23; 0.99x gather_cublaslt_graph
     {{.M = 4096, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     1340960},
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 176, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     1277744},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
