@@ -1,11 +1,13 @@
 // `assay doctor`: what this machine has, and whether numbers measured here can be trusted.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -198,6 +200,10 @@ int run_doctor(const Options& options) {
   // Sweeps run without NVML. They then do not know why a clock was held down.
   if (nvml.fitness == Fitness::missing) nvml.fitness = Fitness::note;
   findings.push_back(std::move(nvml));
+  if (std::ifstream params("/proc/driver/nvidia/params"); num_gpus > 0 && params) {
+    const std::string text{std::istreambuf_iterator<char>(params), {}};
+    findings.push_back(judge_counters(text, geteuid() == 0));
+  }
   findings.push_back(look_at_cache());
   findings.push_back(look_for_files("kernels"));
   findings.push_back(look_for_files("sweeps"));

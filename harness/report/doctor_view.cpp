@@ -238,6 +238,18 @@ std::vector<Finding> assess(const std::string& name, const SelfMeasurement& meas
   return findings;
 }
 
+Finding judge_counters(std::string_view driver_params, bool is_administrator) {
+  Finding finding{"counters", "everybody may count", Fitness::ok, ""};
+  if (driver_params.find("RmProfilingAdminOnly: 1") == std::string_view::npos) return finding;
+  finding.found = "only administrators may count";
+  if (is_administrator) return finding;
+  finding.fitness = Fitness::note;
+  finding.advice =
+      "assay profile needs root here, or the driver loaded with the option "
+      "NVreg_RestrictProfilingToAdminUsers=0; times need neither";
+  return finding;
+}
+
 std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus) {
   std::map<std::string, std::vector<const ComparedGpu*>> models;
   for (const ComparedGpu& gpu : gpus) models[gpu.model].push_back(&gpu);

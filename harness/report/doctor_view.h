@@ -49,6 +49,10 @@ struct SelfMeasurement {
 /// Whether the clock, the flush and the noise of a GPU can be trusted; topics start with `name`.
 std::vector<Finding> assess(const std::string& name, const SelfMeasurement& measured);
 
+/// Who may count what the hardware does, by what the driver says of its options in
+/// /proc/driver/nvidia/params.
+Finding judge_counters(std::string_view driver_params, bool is_administrator);
+
 /// A GPU and what it measured.
 struct ComparedGpu {
   std::string name;   // "GPU 0"

@@ -176,5 +176,17 @@ TEST(Doctor, ComparesTheGpusOfAModel) {
   EXPECT_THAT(apart.at(0).advice, HasSubstr("GPU 1 is 10.0 % slower than GPU 0"));
 }
 
+TEST(Doctor, SaysWhoMayCount) {
+  const std::string options = "RmLogonRC: 1\nRmProfilingAdminOnly: ";
+  const Finding open = judge_counters(options + "0\n", false);
+  EXPECT_EQ(open.found, "everybody may count");
+  EXPECT_EQ(open.fitness, Fitness::ok);
+  const Finding closed = judge_counters(options + "1\n", false);
+  EXPECT_EQ(closed.found, "only administrators may count");
+  EXPECT_EQ(closed.fitness, Fitness::note);
+  EXPECT_THAT(closed.advice, HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
+  EXPECT_EQ(judge_counters(options + "1\n", true).fitness, Fitness::ok);
+}
+
 }  // namespace
 }  // namespace assay
