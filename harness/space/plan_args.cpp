@@ -104,25 +104,10 @@ void check_texture(const BufferPlan& buffer, const Evaluator& evaluator) {
                   buffer.name, row_bytes, kPitchBytes));
 }
 
-/// `of`, among the plan's arguments, is how many there are to choose of. Throws SpecError at a
-/// number that is not one of them.
+/// Throws SpecError at a number that is not one of those to choose of.
 void check_choices(const BufferPlan& buffer, const Choices& choices, const Location& where,
                    const Evaluator& evaluator) {
-  const auto of = static_cast<std::int64_t>(buffer.arguments.at("of"));
-  if (choices.per_row > of) {
-    const auto beyond = static_cast<std::size_t>(std::max<std::int64_t>(of, 0));
-    throw SpecError(choices.where(beyond),
-                    fmt::format("expected at most {} numbers in a row, as there are no more to "
-                                "choose of, found {}",
-                                of, choices.per_row));
-  }
-  const auto wrong = std::find_if(choices.numbers.begin(), choices.numbers.end(),
-                                  [&](std::int32_t number) { return number >= of; });
-  if (wrong != choices.numbers.end()) {
-    const auto index = static_cast<std::size_t>(wrong - choices.numbers.begin());
-    throw SpecError(choices.where(index),
-                    fmt::format("expected 0 to {}, found {}", of - 1, *wrong));
-  }
+  check_choices(choices, static_cast<std::int64_t>(buffer.arguments.at("of")));
   if (buffer.shape[0] == choices.rows && buffer.shape[1] == choices.per_row) return;
   evaluator.fail(fmt::format("{}{} is [{}], but {} has {} rows of {} numbers", place(where),
                              buffer.name, fmt::join(buffer.shape, ","), buffer.file, choices.rows,

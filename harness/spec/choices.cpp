@@ -53,4 +53,19 @@ Choices read_choices(std::shared_ptr<const SourceText> source) {
   return choices;
 }
 
+void check_choices(const Choices& choices, std::int64_t of) {
+  if (choices.per_row > of) {
+    const auto beyond = static_cast<std::size_t>(std::max<std::int64_t>(of, 0));
+    throw SpecError(choices.where(beyond),
+                    fmt::format("expected at most {} numbers in a row, as there are no more to "
+                                "choose of, found {}",
+                                of, choices.per_row));
+  }
+  const auto wrong = std::find_if(choices.numbers.begin(), choices.numbers.end(),
+                                  [&](std::int32_t number) { return number >= of; });
+  if (wrong == choices.numbers.end()) return;
+  const auto index = static_cast<std::size_t>(wrong - choices.numbers.begin());
+  throw SpecError(choices.where(index), fmt::format("expected 0 to {}, found {}", of - 1, *wrong));
+}
+
 }  // namespace assay

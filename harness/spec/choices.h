@@ -27,4 +27,8 @@ struct Choices {
 /// number that its row has already, and at a row that is longer or shorter than the first.
 Choices read_choices(std::shared_ptr<const SourceText> source);
 
+/// Throws SpecError at a number that is not below `of`, which is how many there are to choose of,
+/// and at a row of more numbers than these.
+void check_choices(const Choices& choices, std::int64_t of);
+
 }  // namespace assay

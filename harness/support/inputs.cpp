@@ -50,11 +50,13 @@ std::string content_of(const BufferPlan& plan) {
   try {
     if (plan.generator == kFillChoices) {
       const Choices choices = read_choices(load_source(plan.file));
+      check_choices(choices, static_cast<std::int64_t>(plan.arguments.at("of")));
       const std::string content(reinterpret_cast<const char*>(choices.numbers.data()),
                                 choices.numbers.size() * sizeof(std::int32_t));
-      if (content.size() == bytes) return content;
-      throw refused(fmt::format("input {} has {} numbers, but {} has {}", plan.name,
-                                plan.elements(), plan.file, choices.numbers.size()));
+      if (plan.shape[0] == choices.rows && plan.shape[1] == choices.per_row) return content;
+      throw refused(fmt::format("input {} is [{}], but {} has {} rows of {} numbers", plan.name,
+                                fmt::join(plan.shape, ","), plan.file, choices.rows,
+                                choices.per_row));
     }
     std::string content = read_file(plan.file, bytes);
     if (content.size() == bytes) return content;
