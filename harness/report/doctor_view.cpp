@@ -240,7 +240,10 @@ std::vector<Finding> assess(const std::string& name, const SelfMeasurement& meas
 
 Finding judge_counters(std::string_view driver_params, bool is_administrator) {
   Finding finding{"counters", "everybody may count", Fitness::ok, ""};
-  if (driver_params.find("RmProfilingAdminOnly: 1") == std::string_view::npos) return finding;
+  if (driver_params.find("RmProfilingAdminOnly: 0") != std::string_view::npos) return finding;
+  if (driver_params.find("RmProfilingAdminOnly: 1") == std::string_view::npos) {
+    return {"counters", "the driver does not say who may count", Fitness::note, ""};
+  }
   finding.found = "only administrators may count";
   if (is_administrator) return finding;
   finding.fitness = Fitness::note;

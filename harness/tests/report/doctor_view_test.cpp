@@ -186,6 +186,9 @@ TEST(Doctor, SaysWhoMayCount) {
   EXPECT_EQ(closed.fitness, Fitness::note);
   EXPECT_THAT(closed.advice, HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
   EXPECT_EQ(judge_counters(options + "1\n", true).fitness, Fitness::ok);
+  // Nothing is claimed of a driver that has no such option.
+  EXPECT_EQ(judge_counters("RmLogonRC: 1\n", true).fitness, Fitness::note);
+  EXPECT_THAT(judge_counters("", false).found, HasSubstr("does not say"));
 }
 
 }  // namespace
