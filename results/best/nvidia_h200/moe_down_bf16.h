@@ -51,6 +51,7 @@ struct Config {
   int SWAP_AB = 0;
   std::string_view MODE{};
   int BLOCK_M = 0;
+  int HEIGHTS = 0;
   int BLOCK_N = 0;
   int BLOCK_K = 0;
   int STAGES = 0;
@@ -71,31 +72,36 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 1.10x cublaslt_topk_sum_graph; 2 tied
+    // recorded on NVIDIA H200, 2026-11-23; 1.10x cublaslt_topk_sum_graph; 3 tied
     {{.M = 1, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 2, .skew = 0},
      Kernel::moe_down,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
-     59616},
-    // recorded on NVIDIA H200, 2026-11-23; 1.09x cublas_grouped_topk_sum; 2 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
+     60928},
+    // recorded on NVIDIA H200, 2026-11-23; 1.11x cublas_grouped_topk_sum; 4 tied
     {{.M = 16, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_down,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
-     213920},
-    // recorded on NVIDIA H200, 2026-11-23; 1.07x cublas_grouped_topk_sum; 1 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
+     218656},
+    // recorded on NVIDIA H200, 2026-11-23; 1.10x cublas_grouped_topk_sum
     {{.M = 128, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_down,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
-     221344},
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
+     223616},
+    // recorded on NVIDIA H200, 2026-11-23; 1.16x cublaslt_topk_sum_graph
+    {{.M = 256, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
+     Kernel::moe_down,
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 7, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
+     232064},
     // recorded on NVIDIA H200, 2026-11-23; 1.22x cublaslt_topk_sum_graph; 1 tied
     {{.M = 512, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_down,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 160, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
-     245088},
-    // recorded on NVIDIA H200, 2026-11-23; 0.90x cublaslt_topk_sum_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 160, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
+     243744},
+    // recorded on NVIDIA H200, 2026-11-23; 0.94x cublaslt_topk_sum_graph
     {{.M = 4096, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_down,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 16},
-     1330528},
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 176, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
+     1291232.05},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;

@@ -51,6 +51,7 @@ struct Config {
   int SWAP_AB = 0;
   std::string_view MODE{};
   int BLOCK_M = 0;
+  int HEIGHTS = 0;
   int BLOCK_N = 0;
   int BLOCK_K = 0;
   int STAGES = 0;
@@ -72,31 +73,36 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 1.05x gather_cublaslt_swiglu_graph; 1 tied
+    // recorded on NVIDIA H200, 2026-11-23; 1.05x gather_cublaslt_swiglu_graph
     {{.M = 1, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 2, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     114208},
-    // recorded on NVIDIA H200, 2026-11-23; 1.07x gather_cublaslt_swiglu_graph; 4 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     114032},
+    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublaslt_swiglu_graph; 5 tied
     {{.M = 16, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     426624},
-    // recorded on NVIDIA H200, 2026-11-23; 1.07x gather_cublaslt_swiglu_graph
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     426176},
+    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublaslt_swiglu_graph; 1 tied
     {{.M = 128, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     451472},
-    // recorded on NVIDIA H200, 2026-11-23; 1.09x gather_cublaslt_swiglu_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     444704},
+    // recorded on NVIDIA H200, 2026-11-23; 1.07x gather_cublaslt_swiglu_graph; 1 tied
+    {{.M = 256, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
+     Kernel::moe_up_swiglu,
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 7, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     462304},
+    // recorded on NVIDIA H200, 2026-11-23; 1.12x gather_cublaslt_swiglu_graph; 1 tied
     {{.M = 512, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     501376},
-    // recorded on NVIDIA H200, 2026-11-23; 0.99x gather_cublaslt_swiglu_graph; 2 tied
+     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     487584},
+    // recorded on NVIDIA H200, 2026-11-23; 1.03x gather_cublaslt_swiglu_graph; 1 tied
     {{.M = 4096, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 192, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 16, .GATHER = "ahead"},
-     2681888},
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 176, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     2560800.05},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
