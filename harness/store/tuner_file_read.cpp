@@ -217,25 +217,26 @@ Recording read_tuner_file(const std::filesystem::path& path) {
   blank.protocol = {"hot", 0};  // Kernel Tuner launches back to back and flushes nothing by default
   blank.problem = read_problem(document, path);
 
-  const auto add = [&](std::string_view row_name, auto read) {
+  const auto add = [&](auto name_of_row, auto read) {
     TrialRecord& trial = recording.trials.emplace_back(blank);
     try {
       read(trial);
     } catch (const Damage& damage) {
-      throw UsageError(fmt::format("{}: {}: {}", path.string(), row_name, damage.what()));
+      throw UsageError(fmt::format("{}: {}: {}", path.string(), name_of_row(), damage.what()));
     }
     recording.recorded_at = std::max(recording.recorded_at, trial.finished_at.substr(0, 10));
   };
+  recording.trials.reserve(is_cachefile ? cache->MemberCount() : results->Size());
   if (is_cachefile) {
     for (const auto& [key, row] : cache->GetObject()) {
-      add(fmt::format("row {}", view(key)),
+      add([&key] { return fmt::format("row {}", view(key)); },
           [&](TrialRecord& trial) { read_row(row, *parameters, trial); });
     }
   } else {
     const Json* metadata = find(document, "metadata");
     const std::string unit = metadata ? text_or_empty(*metadata, "timeunit") : "";
     for (const Json& result : results->GetArray()) {
-      add(fmt::format("result {}", recording.trials.size()),
+      add([&] { return fmt::format("result {}", recording.trials.size() - 1); },
           [&](TrialRecord& trial) { read_result(result, unit, trial); });
     }
   }
