@@ -131,7 +131,8 @@ OrderedJson to_json(const RankIdentity& identity) {
 }
 
 void put_roofline(OrderedJson& object, double roofline_ns) {
-  if (roofline_ns != 0) object["roofline"] = milliseconds(roofline_ns);
+  const OrderedJson time = milliseconds(roofline_ns);
+  if (time != 0.0) object["roofline"] = time;
 }
 
 // What a line says about a time, apart from `times.runtimes`.

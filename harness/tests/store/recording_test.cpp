@@ -214,6 +214,16 @@ TEST(Recording, SpeaksT4) {
                               R"([{"name":"time","value":0.0010005,"unit":"ms"})"));
 }
 
+// A kernel that must move 60 bytes had a roofline of 0.0 ms: written, and gone when it was read.
+TEST(Recording, ARooflineOfLessThanItsDigitsIsLeftOut) {
+  Recording recording = sample_recording();
+  recording.baselines.back().timing.roofline_ns = 0.012;
+  const std::string text = written(recording);
+  EXPECT_EQ(text.find(R"("roofline":0.0)"), std::string::npos);
+  TempFolder folder;
+  EXPECT_EQ(written(read_text(folder, text)), text);
+}
+
 // A recording from before samples had clocks, ranks had a noise floor, and anything had a roofline.
 TEST(Recording, AnOlderOneIsReadToo) {
   std::string text = written(sample_recording());
