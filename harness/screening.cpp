@@ -240,19 +240,23 @@ void Screening::try_claimed(InFlight item) {
 
 TrialRecord Screening::try_config(const TrialKey& key, const CompileResult& compiled) {
   if (compiled.ok) {
-    if (auto same = outcome_of_same_code(key, compiled.report)) {
-      return {key.kernel,      key.toolchain,    key.protocol, key.problem, key.config,
-              compiled.report, *std::move(same), now_utc(),    {},          {}};
+    if (const auto same = trial_of_same_code(key, compiled.report)) {
+      TrialRecord record{key.kernel,    key.toolchain, key.protocol,
+                         key.problem,   key.config,    compiled.report,
+                         same->outcome, now_utc(),     same->measurements};
+      record.outcome.same_as = to_text(same->config);
+      record.outcome.device_ms = 0;
+      return record;
     }
   }
   return run_.try_config(kernel_, key, compiled, best_ns());
 }
 
-/// Of the trial of the same code for this problem, if it was correct and nothing held the GPU down.
+/// The trial of the same code for this problem, if it was correct and nothing held the GPU down.
 /// What fails is run each time: not all faults are found in one run. A recording answers for
 /// itself.
-std::optional<Outcome> Screening::outcome_of_same_code(const TrialKey& key,
-                                                       const CompileReport& compiled) {
+std::optional<TrialRecord> Screening::trial_of_same_code(const TrialKey& key,
+                                                         const CompileReport& compiled) {
   if (!run_.options.provenance.empty()) return std::nullopt;
   for (const Candidate& other : correct_) {
     if (other.kernel != &kernel_ || !other.same_as.empty() ||
@@ -260,16 +264,13 @@ std::optional<Outcome> Screening::outcome_of_same_code(const TrialKey& key,
                       other.config, other.compile.cubin_hash)) {
       continue;
     }
-    const std::optional<TrialRecord> stored =
+    std::optional<TrialRecord> stored =
         run_.store.find(run_.id, run_.key_of(kernel_, problem_, other.config));
     if (!stored || !stored->outcome.timing || stored->outcome.timing->num_throttled > 0 ||
         stored->outcome.timing->stop == StopReason::unsettled) {
       continue;
     }
-    Outcome outcome = stored->outcome;
-    outcome.same_as = to_text(other.config);
-    outcome.device_ms = 0;
-    return outcome;
+    return stored;
   }
   return std::nullopt;
 }
@@ -321,8 +322,12 @@ std::optional<double> Screening::best_ns() const {
   return best_ns;
 }
 
-void Screening::count(const TrialRecord& record, bool kept, std::size_t history_index) {
+void Screening::count(TrialRecord record, bool kept, std::size_t history_index) {
   run_.report.add(record, kept);
+  if (kept) {  // it may have been tried for another objective
+    const std::vector<Measurement> counted = run_.count_for_objective(kernel_, record, nullptr);
+    run_.store.add_measurements(run_.id, run_.key_of(kernel_, problem_, record.config), counted);
+  }
   const Outcome& outcome = record.outcome;
   std::optional<double> time_ns;
   observe(outcome, history_[history_index]);
@@ -330,8 +335,7 @@ void Screening::count(const TrialRecord& record, bool kept, std::size_t history_
     time_ns = outcome.timing->median_ns;
     correct_.push_back({&kernel_, record.config, *time_ns, outcome.timing->censored(),
                         record.compile, outcome.timing->roofline_ns, outcome.timing->ci_low_ns,
-                        outcome.same_as,
-                        run_.figures(kernel_, problem_, record.config, record.compile)});
+                        outcome.same_as, run_.figures(kernel_, record)});
     const Objective& objective = run_.sweep.rerank.objective;
     if (!objective.is_word()) {  // what the search is to make least
       history_[history_index].time_ns = screened_cost(correct_.back(), objective.parts().front());

@@ -50,12 +50,12 @@ class Screening {
   InFlight take_compiled();
   void try_claimed(InFlight item);
   TrialRecord try_config(const TrialKey& key, const CompileResult& compiled);
-  std::optional<Outcome> outcome_of_same_code(const TrialKey& key, const CompileReport& compiled);
+  std::optional<TrialRecord> trial_of_same_code(const TrialKey& key, const CompileReport& compiled);
   void run_claimed(const TrialKey& key, std::size_t history_index, const CompileResult& compiled);
   void await_taken();
   bool answers(const TrialRecord& stored) const;
   std::optional<double> best_ns() const;
-  void count(const TrialRecord& record, bool kept, std::size_t history_index);
+  void count(TrialRecord record, bool kept, std::size_t history_index);
 
   SweepRun& run_;
   const KernelSpec& kernel_;

@@ -120,9 +120,29 @@ BaselinePlan SweepRun::baseline_plan(const KernelSpec& kernel, const BaselineSpe
   return made;
 }
 
-NamedFigures SweepRun::figures(const KernelSpec& kernel, const Problem& problem,
-                               const Config& config, const CompileReport& compiled) const {
-  return figures_of(sweep.rerank.objective, kernel, problem, config, device.info(), compiled);
+NamedFigures SweepRun::figures(const KernelSpec& kernel, const TrialRecord& trial) const {
+  return figures_of(sweep.rerank.objective, kernel, trial, device.info());
+}
+
+std::vector<Measurement> SweepRun::count_for_objective(const KernelSpec& kernel, TrialRecord& trial,
+                                                       const CompileResult* compiled) {
+  const Outcome& outcome = trial.outcome;
+  if (outcome.status != Status::correct || !outcome.timing) return {};
+  std::vector<std::string> names = sweep.rerank.objective.counters();
+  for (const Measurement& known : trial.measurements) std::erase(names, known.name);
+  if (names.empty()) return {};
+  check_interrupt();
+  const CompileResult made = compiled ? *compiled : compile(kernel, trial.config);
+  if (!made.ok) return {};
+  std::vector<Measurement> counted;
+  try {
+    const AddElapsed busy(report.device_s);
+    counted = device.count(request_of(kernel, trial.problem, trial.config, made), names);
+  } catch (const Error& error) {
+    report.warn(fmt::format("a trial that was not counted cannot win: {}", error.what()));
+  }
+  trial.measurements.insert(trial.measurements.end(), counted.begin(), counted.end());
+  return counted;
 }
 
 CompileResult SweepRun::compile(const KernelSpec& kernel, const Config& config) {
@@ -159,6 +179,7 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
       record.outcome = {Status::runtime, "launch", error.what(), {}, {}, 0};
     }
   }
+  count_for_objective(kernel, record, &compiled);
   record.finished_at = now_utc();
   return record;
 }

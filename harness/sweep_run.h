@@ -61,13 +61,17 @@ struct SweepRun {
   BaselinePlan baseline_plan(const KernelSpec& kernel, const BaselineSpec& baseline,
                              const Plan& plan);
   /// See space/figures.h; by the sweep's objective.
-  NamedFigures figures(const KernelSpec& kernel, const Problem& problem, const Config& config,
-                       const CompileReport& compiled) const;
+  NamedFigures figures(const KernelSpec& kernel, const TrialRecord& trial) const;
+  /// Has the GPU count what the objective reads and a correct trial lacks, adds it to the trial and
+  /// returns it. Where that fails the trial stays without, and the report has a warning. `compiled`
+  /// is null if the kernel is still to be compiled. Throws Interrupted.
+  std::vector<Measurement> count_for_objective(const KernelSpec& kernel, TrialRecord& trial,
+                                               const CompileResult* compiled);
   /// Waits for the compiler. Throws Interrupted.
   CompileResult compile(const KernelSpec& kernel, const Config& config);
   CompileResult compile(CompileJob job);
-  /// Runs one configuration, with the detail of whatever goes wrong as its outcome. `best_ns` is as
-  /// in TrialRequest.
+  /// Runs one configuration, with the detail of whatever goes wrong as its outcome, and counts what
+  /// the objective reads. `best_ns` is as in TrialRequest.
   TrialRecord try_config(const KernelSpec& kernel, const TrialKey& key,
                          const CompileResult& compiled, std::optional<double> best_ns);
 };

@@ -53,6 +53,7 @@ void Tuner::run(ProblemQueue& problems, std::size_t gpu) { run_once(problems, gp
 /// `gpu`: which one it is of those that share the problems, if there are several.
 void Tuner::run_once(ProblemQueue& problems, std::optional<std::size_t> gpu) {
   run_.started = std::chrono::steady_clock::now();
+  check_counters();
   run_.id = run_.store.begin_sweep(run_.sweep.name, read_file(run_.sweep.yaml_path),
                                    run_.options.command_line, run_.device.info(),
                                    run_.options.provenance);
@@ -77,6 +78,22 @@ void Tuner::run_once(ProblemQueue& problems, std::optional<std::size_t> gpu) {
   }
   run_.progress.finish();
   run_.store.end_sweep(run_.id, "done");
+}
+
+/// Whose objective reads what the device cannot count is told before anything runs.
+void Tuner::check_counters() {
+  const std::vector<std::string> names = run_.sweep.rerank.objective.counters();
+  if (names.empty() || run_.options.compile_only) return;
+  const std::vector<std::string> known = run_.device.countable(names);
+  for (const std::string& name : names) {
+    if (std::count(known.begin(), known.end(), name) > 0) continue;
+    if (run_.options.provenance.empty()) {
+      throw Error(fmt::format("the objective reads {}, which {} does not count", name,
+                              run_.device.info().name));
+    }
+    throw UsageError(fmt::format("the objective reads {}, which no trial {} has", name,
+                                 run_.options.provenance));
+  }
 }
 
 void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
@@ -250,6 +267,7 @@ void Tuner::time_the_raced_again(const Problem& problem, std::vector<Candidate>&
     candidate.ci_low_ns = timing->ci_low_ns;
     candidate.censored = timing->censored();
     candidate.same_as.clear();
+    candidate.figures = run_.figures(kernel, record);
   }
   std::erase_if(correct, [](const Candidate& candidate) { return candidate.kernel == nullptr; });
 }
@@ -330,8 +348,8 @@ void Tuner::rank_all_stored(const std::string& op, const Problem& problem,
   filter.problem = to_text(problem);
   filter.status = to_text(Status::correct);
   std::vector<Candidate> all;
-  for (const TrialRow& row : run_.store.results(filter).trials) {
-    const TrialRecord& trial = row.record;
+  for (TrialRow& row : run_.store.results(filter).trials) {
+    TrialRecord& trial = row.record;
     if (row.device != run_.device.info() || !row.provenance.empty() || !trial.outcome.timing ||
         trial.protocol.name != run_.sweep.measure.protocol || trial.problem != problem) {
       continue;
@@ -344,10 +362,11 @@ void Tuner::rank_all_stored(const std::string& op, const Problem& problem,
           run_.store.path().string(), trial.kernel.name, run_.sweep.name));
       return;
     }
+    run_.store.add_measurements(row.id, run_.count_for_objective(*kernel, trial, nullptr));
     const Timing& timing = *trial.outcome.timing;
     all.push_back({kernel, trial.config, timing.median_ns, timing.censored(), trial.compile,
                    timing.roofline_ns, timing.ci_low_ns, trial.outcome.same_as,
-                   run_.figures(*kernel, problem, trial.config, trial.compile)});
+                   run_.figures(*kernel, trial)});
   }
   if (all.size() <= correct.size()) return;
   time_the_raced_again(problem, all);

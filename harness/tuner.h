@@ -35,6 +35,7 @@ class Tuner {
  private:
   void run_all(ProblemQueue& problems, std::optional<std::size_t> gpu);
   void run_once(ProblemQueue& problems, std::optional<std::size_t> gpu);
+  void check_counters();
   std::vector<double> costs(const std::vector<const KernelSpec*>& kernels) const;
   void count_spaces(const std::vector<const KernelSpec*>& kernels);
   void count_space(const KernelSpec& kernel, const Problem& problem,

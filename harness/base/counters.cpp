@@ -74,6 +74,11 @@ const std::vector<CounterRow>& counters() {
   return rows;
 }
 
+bool is_counter(std::string_view name) {
+  return std::any_of(counters().begin(), counters().end(),
+                     [&](const CounterRow& row) { return row.name == name; });
+}
+
 std::vector<CounterRow> counters_of(std::string_view set) {
   std::vector<CounterRow> found;
   for (const CounterRow& row : counters()) {

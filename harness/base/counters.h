@@ -23,6 +23,8 @@ struct CounterRow {
 /// All of them, the sets one after the other.
 const std::vector<CounterRow>& counters();
 
+bool is_counter(std::string_view name);
+
 /// Those of a set; of all sets if it is "all". Empty for a set that there is not.
 std::vector<CounterRow> counters_of(std::string_view set);
 

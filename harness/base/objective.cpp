@@ -7,6 +7,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/counters.h"
 #include "base/identifier.h"
 
 namespace assay {
@@ -93,6 +94,12 @@ std::vector<std::string> Objective::names() const {
 bool Objective::reads(std::string_view name) const {
   const std::vector<std::string> all = names();
   return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+std::vector<std::string> Objective::counters() const {
+  std::vector<std::string> found = names();
+  std::erase_if(found, [](const std::string& name) { return !is_counter(name); });
+  return found;
 }
 
 Objective Objective::without_energy() const {

@@ -36,6 +36,8 @@ class Objective {
   /// The names that it reads, each once: `energy` reads energy_j.
   std::vector<std::string> names() const;
   bool reads(std::string_view name) const;
+  /// Those of them that are hardware counters (base/counters.h).
+  std::vector<std::string> counters() const;
   /// What is left where energy cannot be measured: the objectives that do not read it, else time.
   Objective without_energy() const;
 

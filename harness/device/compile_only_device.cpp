@@ -20,6 +20,10 @@ std::vector<BaselineTiming> CompileOnlyDevice::run_baselines(const TrialRequest&
   return {};
 }
 
+std::vector<std::string> CompileOnlyDevice::countable(const std::vector<std::string>&) {
+  return {};
+}
+
 RerankResult CompileOnlyDevice::rerank(const std::vector<TrialRequest>&,
                                        const std::vector<std::string>&, const RerankSpec&) {
   return {};

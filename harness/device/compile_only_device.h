@@ -20,6 +20,7 @@ class CompileOnlyDevice : public Device {
                       const std::vector<std::string>& baselines, const RerankSpec& spec) override;
   std::vector<Measurement> count(const TrialRequest& request,
                                  const std::vector<std::string>& names) override;
+  std::vector<std::string> countable(const std::vector<std::string>& names) override;
 
  private:
   DeviceInfo info_;

@@ -47,6 +47,10 @@ class Device {
   /// GPU has not, or a recording lacks, are left out. Throws Error where it cannot count.
   virtual std::vector<Measurement> count(const TrialRequest& request,
                                          const std::vector<std::string>& names) = 0;
+
+  /// Those of the counters that the GPU has, or trials of the recording have. Throws Error where it
+  /// cannot count.
+  virtual std::vector<std::string> countable(const std::vector<std::string>& names) = 0;
 };
 
 }  // namespace assay

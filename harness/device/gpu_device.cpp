@@ -378,6 +378,14 @@ std::vector<Measurement> GpuDevice::count(const TrialRequest& request,
   return counted;
 }
 
+std::vector<std::string> GpuDevice::countable(const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  impl_->demand({{"verb", "countable"}, {"counters", names}},
+                impl_->options.hang_timeout_s + kCountSlackSeconds,
+                [&](const json& result) { known = result.get<std::vector<std::string>>(); });
+  return known;
+}
+
 Outcome GpuDevice::verify(const TrialRequest& request, const VerifySpec& spec) {
   Outcome outcome;
   const std::optional<Outcome> failed = impl_->ask(

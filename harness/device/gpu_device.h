@@ -51,6 +51,7 @@ class GpuDevice : public Device {
 
   std::vector<Measurement> count(const TrialRequest& request,
                                  const std::vector<std::string>& names) override;
+  std::vector<std::string> countable(const std::vector<std::string>& names) override;
 
   /// Has a tool of compute-sanitizer watch one launch, in another process.
   VerificationCheck sanitize(const std::filesystem::path& sanitizer, std::string_view tool,

@@ -152,6 +152,19 @@ std::vector<Measurement> ReplayDevice::count(const TrialRequest& request,
   return counted;
 }
 
+std::vector<std::string> ReplayDevice::countable(const std::vector<std::string>& names) {
+  std::vector<std::string> known = names;
+  std::erase_if(known, [&](const std::string& name) {
+    return std::none_of(impl_->recording.trials.begin(), impl_->recording.trials.end(),
+                        [&](const TrialRecord& trial) {
+                          return std::any_of(
+                              trial.measurements.begin(), trial.measurements.end(),
+                              [&](const Measurement& each) { return each.name == name; });
+                        });
+  });
+  return known;
+}
+
 std::vector<BaselineTiming> ReplayDevice::run_baselines(const TrialRequest& request,
                                                         const std::vector<std::string>&) {
   // What is asked for ("cublaslt") and what was timed ("cublaslt_first", "cublaslt_best") have

@@ -10,6 +10,7 @@
 #include <span>
 #include <tuple>
 
+#include "base/counters.h"
 #include "base/stats.h"
 
 namespace assay {
@@ -67,19 +68,30 @@ bool wins_tie(const Ranked& a, const Ranked& b) {
   return key(a) < key(b);
 }
 
-/// By how much the cost changes if the time or the energy does, each by its own margin.
-double margin_of(const Metric& metric, double time_ns, double energy_j, double time_margin) {
-  const double cost = metric.cost(time_ns, energy_j);
+/// By how much the cost changes if the time, the energy or a counter does, each by its own margin.
+double margin_of(const std::string& part, const RankEntry& entry, double time_margin) {
+  const double time_ns = median(entry.samples_ns);
+  const auto cost_at = [&](double time_ratio, double energy_ratio, const NamedFigures& figures) {
+    return Metric(part, figures).cost(time_ns * time_ratio, entry.energy_j * energy_ratio);
+  };
+  const double cost = cost_at(1, 1, entry.figures);
   double margin = 0;
-  const auto look_at = [&](double time_ratio, double energy_ratio) {
-    const double less = metric.cost(time_ns / time_ratio, energy_j / energy_ratio);
-    const double more = metric.cost(time_ns * time_ratio, energy_j * energy_ratio);
+  const auto look_at = [&](double less, double more) {
     for (const double ratio : {cost / less, more / cost, less / cost, cost / more}) {
       if (std::isfinite(ratio)) margin = std::max(margin, ratio - 1);
     }
   };
-  look_at(1 + time_margin, 1);
-  look_at(1, 1 + kLeastEnergyMargin);
+  const double time = 1 + time_margin, energy = 1 + kLeastEnergyMargin;
+  look_at(cost_at(1 / time, 1, entry.figures), cost_at(time, 1, entry.figures));
+  look_at(cost_at(1, 1 / energy, entry.figures), cost_at(1, energy, entry.figures));
+  for (std::size_t i = 0; i < entry.figures.size(); ++i) {
+    if (!is_counter(entry.figures[i].first)) continue;
+    NamedFigures less = entry.figures, more = entry.figures;
+    const double counted = to_real(entry.figures[i].second);
+    less[i].second = counted / (1 + kLeastCounterMargin);
+    more[i].second = counted * (1 + kLeastCounterMargin);
+    look_at(cost_at(1, 1, less), cost_at(1, 1, more));
+  }
   return margin;
 }
 
@@ -90,7 +102,7 @@ Cost cost_by(const std::string& part, const RankEntry& entry, double time_margin
   }
   const Metric metric(part, entry.figures);
   Cost cost;
-  cost.margin = margin_of(metric, median(entry.samples_ns), entry.energy_j, time_margin);
+  cost.margin = margin_of(part, entry, time_margin);
   if (metric.reads_time()) {
     for (const double sample_ns : entry.samples_ns) {
       cost.rounds.push_back(metric.cost(sample_ns, entry.energy_j));

@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/counters.h"
 #include "report/config_text.h"
 #include "report/entry_json.h"
 #include "report/table.h"
+#include "report/trials_view.h"
 
 namespace assay {
 namespace {
@@ -50,6 +52,11 @@ std::string verified_text(const std::optional<Verification>& verification) {
 std::string value_text(const Achieved& by) {
   if (by.objective == "time") return format_time(by.value.value);
   if (by.objective == "energy") return format_energy(by.value.value);
+  for (const CounterRow& row : counters()) {  // alone it has a unit
+    if (by.objective.substr(expression_begin(by.objective)) == row.name) {
+      return measurement_text({std::string(row.name), by.value.value, std::string(row.unit)});
+    }
+  }
   return fmt::format("{:.4g}", by.value.value);
 }
 

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 
+#include "base/counters.h"
 #include "space/plan.h"
 #include "space/plan_parts.h"
 
 namespace assay {
 
 NamedFigures figures_of(const Objective& objective, const KernelSpec& kernel,
-                        const Problem& problem, const Config& config, const DeviceInfo& device,
-                        const CompileReport& compile) {
+                        const TrialRecord& trial, const DeviceInfo& device) {
   NamedFigures figures;
   if (objective.is_word()) return figures;
-  const Evaluator evaluator(kernel, problem, config, device);
+  const CompileReport& compile = trial.compile;
+  const Evaluator evaluator(kernel, trial.problem, trial.config, device);
   const auto figure = [&](const std::string& name) -> Number {
     if (name == "flops") return evaluator.eval(kernel.flops, name, kAnyInteger);
     if (name == "bytes") return evaluator.eval(kernel.bytes, name, kAnyInteger);
@@ -20,13 +21,19 @@ NamedFigures figures_of(const Objective& objective, const KernelSpec& kernel,
     if (name == "spill_bytes") return std::int64_t{compile.spill_bytes};
     if (name == "smem_bytes") {
       return compile.static_smem_bytes +
-             make_plan(kernel, problem, config, device).dynamic_smem_bytes();
+             make_plan(kernel, trial.problem, trial.config, device).dynamic_smem_bytes();
     }
     return to_number(evaluator.eval_real({Expr::parse_real(name, kernel.symbols), {}}, name));
   };
   const std::vector<std::string>& measured = measured_names();
   for (const std::string& name : objective.names()) {
     if (std::find(measured.begin(), measured.end(), name) != measured.end()) continue;
+    if (is_counter(name)) {
+      for (const Measurement& counted : trial.measurements) {
+        if (counted.name == name) figures.emplace_back(name, counted.value);
+      }
+      continue;
+    }
     try {
       figures.emplace_back(name, figure(name));
     } catch (const PlanError&) {

@@ -269,6 +269,7 @@ Expr parse_metric(std::string_view text, const KernelSpec& kernel) {
   Symbols symbols = kernel.symbols;
   std::vector<std::string> added = measured_names();
   added.insert(added.end(), figure_names().begin(), figure_names().end());
+  for (const CounterRow& row : counters()) added.emplace_back(row.name);
   for (const std::string& name : added) symbols.add(name, true);
   Expr metric = Expr::parse_real(text, symbols);
   for (const int slot : metric.slots()) {

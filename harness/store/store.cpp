@@ -259,7 +259,9 @@ std::vector<std::optional<TrialRecord>> Store::reuse(std::int64_t sweep_id,
         if (!query.step()) continue;
         RowReader row(query);
         TrialIds ids;
-        found[i] = read_trial(row, *dimensions, ids).record;
+        TrialRow trial = read_trial(row, *dimensions, ids);
+        trial.record.measurements = read_measurements(database, trial.id);
+        found[i] = std::move(trial.record);
         if (!is_linked(database, sweep_id, state->id)) unlisted.push_back(state->id);
       }
     }
@@ -343,6 +345,7 @@ void Store::add_verification(std::int64_t trial_id, const Verification& verifica
 }
 
 void Store::add_measurements(std::int64_t trial_id, const std::vector<Measurement>& measurements) {
+  if (measurements.empty()) return;
   Database& database = impl_->database;
   database.guarded([&] {
     Transaction transaction(database, Transaction::Mode::write);
@@ -358,6 +361,18 @@ void Store::add_measurements(std::int64_t trial_id, const std::vector<Measuremen
     }
     transaction.commit();
   });
+}
+
+void Store::add_measurements(std::int64_t sweep_id, const TrialKey& key,
+                             const std::vector<Measurement>& measurements) {
+  if (measurements.empty()) return;
+  Database& database = impl_->database;
+  const auto id = database.guarded([&] {
+    const auto found =
+        trial_state(database, impl_->device_of(sweep_id), key_ids(database, key, IfNew::leave));
+    return found ? std::optional(found->id) : std::nullopt;
+  });
+  if (id) add_measurements(*id, measurements);
 }
 
 Imported Store::import(const RecordingPortions& next_portion) {

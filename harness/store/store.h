@@ -173,6 +173,9 @@ class Store {
 
   /// Stores further figures of a trial, each in the place of one of the same name.
   void add_measurements(std::int64_t trial_id, const std::vector<Measurement>& measurements);
+  /// The same of the trial of a key on the sweep's device. Nothing where there is none.
+  void add_measurements(std::int64_t sweep_id, const TrialKey& key,
+                        const std::vector<Measurement>& measurements);
   /// Stores what the verification of a trial found, in the place of an earlier one's.
   void add_verification(std::int64_t trial_id, const Verification& verification);
 

@@ -162,13 +162,18 @@ void read_figures(Database& database, TrialRow& trial) {
       read_samples(row, *timing);
     }
   }
-  trial.record.measurements.clear();
+  trial.record.measurements = read_measurements(database, trial.id);
+}
+
+std::vector<Measurement> read_measurements(Database& database, std::int64_t trial_id) {
+  std::vector<Measurement> measurements;
   for (Query query = database.query(
-           "SELECT name, value, unit FROM measurement WHERE trial_id = ? ORDER BY name", trial.id);
+           "SELECT name, value, unit FROM measurement WHERE trial_id = ? ORDER BY name", trial_id);
        query.step();) {
     RowReader row(query);
-    trial.record.measurements.push_back({row.text(), row.real(), row.text()});
+    measurements.push_back({row.text(), row.real(), row.text()});
   }
+  return measurements;
 }
 
 std::map<std::int64_t, std::vector<Measurement>> read_measurements(Database& database) {

@@ -48,7 +48,9 @@ TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids)
 /// samples and further measurements.
 void read_figures(Database& database, TrialRow& trial);
 
-/// What else was measured of all trials, by the trial's number, in the order of names.
+/// What else was measured of a trial, in the order of names.
+std::vector<Measurement> read_measurements(Database& database, std::int64_t trial_id);
+/// The same of all trials, by the trial's number.
 std::map<std::int64_t, std::vector<Measurement>> read_measurements(Database& database);
 
 /// The verifications of all trials, by the trial's number.

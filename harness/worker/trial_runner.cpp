@@ -274,6 +274,23 @@ std::vector<Measurement> TrialRunner::count(const TrialRequest& request,
   });
 }
 
+std::vector<std::string> TrialRunner::countable(const std::vector<std::string>& names) {
+  WorkerState& worker = impl_->ready();
+  const Cupti cupti;
+  const CounterSession session(cupti, CounterSession::chip_of(cupti, impl_->context.device()),
+                               metrics_of(names));
+  const Work flush = [&] {
+    worker.timer.flush();
+    worker.synchronise();
+  };
+  noting_loss(worker, [&] { return session.count(impl_->context.get(), flush, flush); });
+  std::map<std::string, double, std::less<>> present;
+  for (const std::string& metric : session.metrics()) present[metric] = 1;
+  std::vector<std::string> known;
+  for (const Measurement& counted : counters_from(names, present)) known.push_back(counted.name);
+  return known;
+}
+
 void TrialRunner::launch(const TrialRequest& request) { launch_alone(impl_->ready(), request); }
 
 std::vector<BaselineTiming> TrialRunner::run_baselines(const TrialRequest& request,

@@ -43,6 +43,9 @@ class TrialRunner {
   /// Error.
   std::vector<Measurement> count(const TrialRequest& request,
                                  const std::vector<std::string>& names);
+  /// Those of the counters that the GPU has. Counts a launch of the harness's own, so that what
+  /// forbids it shows. Throws Error, CudaError.
+  std::vector<std::string> countable(const std::vector<std::string>& names);
   /// Launches once, and does nothing else that another tool would have to watch: no reference, no
   /// check, and each buffer has memory of its own, of its size. Throws what goes wrong.
   void launch(const TrialRequest& request);

@@ -85,6 +85,9 @@ class Server {
                                              message::decode<VerifySpec>(request.at("check"))));
     }
     if (verb == "count") return count(request);
+    if (verb == "countable") {
+      return runner_->countable(request.at("counters").get<std::vector<std::string>>());
+    }
     if (verb == "baselines") return baselines(request);
     if (verb == "cublas_version") return runner_->cublas_version();
     if (verb == "rerank") return rerank(request);

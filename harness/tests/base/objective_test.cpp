@@ -48,6 +48,9 @@ TEST(Objective, KnowsTheNamesThatItReads) {
               ElementsAre("flops", "BLOCK_M"));
   EXPECT_TRUE(Objective::edp.reads("energy_j"));
   EXPECT_FALSE(objective("minimize my_energy_j").reads("energy_j"));
+  EXPECT_THAT(objective("time; minimize dram_read + BLOCK_M * l2_to_sm").counters(),
+              ElementsAre("dram_read", "l2_to_sm"));
+  EXPECT_THAT(objective("edp").counters(), IsEmpty());
 }
 
 TEST(Objective, WithoutEnergyIsWhatIsLeftOfIt) {

@@ -91,6 +91,7 @@ TEST(ReplayDevice, CountsWhatWasRecordedOfWhatIsAskedFor) {
   EXPECT_EQ(device.count(request_of("vector_add", 7, 64), names),
             (std::vector<Measurement>{{"dram_read", 64, "B"}}));
   EXPECT_TRUE(device.count(request_of("vector_add", 7, 65), names).empty());
+  EXPECT_EQ(device.countable(names), std::vector<std::string>{"dram_read"});
 }
 
 TEST(ReplayDevice, SaysWhoseGpuAndWhen) {

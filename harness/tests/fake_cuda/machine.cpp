@@ -77,6 +77,7 @@ Script Script::parse(const char* text) {
     if (name == "no_capture") script.no_capture = true;
     if (name == "mps") script.mps = true;
     if (name == "slice") script.slice = true;
+    if (name == "no_counting") script.no_counting = true;
     if (name == "throttled") {
       script.throttled_from = std::stoi(value);
       script.throttled_to = std::stoi(value.substr(value.find('-') + 1));
@@ -140,6 +141,8 @@ CUresult Machine::launch(const std::string& entry, void** arguments, unsigned gr
   if (!entry.starts_with("assay_")) {
     ++num_tested_launches_;
     busy_ = true;
+    counts_.bytes += 1000.0 * block;
+    counts_.warps += static_cast<double>(grid) * (block / 32);
     const bool may_fail = script_.fault_block == 0 || script_.fault_block == block;
     if (may_fail) ++num_faulty_launches_;
     if (!script_.launch_fault.empty() && may_fail &&

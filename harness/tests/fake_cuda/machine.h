@@ -33,6 +33,7 @@ inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 ///   no_capture       a stream cannot be captured in a graph
 ///   mps              programs share the GPU by CUDA's multi-process service
 ///   slice            the GPU is a slice of one
+///   no_counting      only administrators may count what the hardware does
 ///   counter=PATH     the file, one byte a process, that these count with
 ///   crash, killed, exit, hang, garbage, illegal_address, trap, launch_refused, out_of_memory
 ///                    what the kernel under test does instead of running, on every launch, or,
@@ -56,8 +57,16 @@ struct Script {
   bool no_capture = false;
   bool mps = false;
   bool slice = false;
+  bool no_counting = false;
 
   static Script parse(const char* text);
+};
+
+/// What the GPU's counters have counted of kernels under test: 1000 bytes for each thread of a
+/// block of each launch, however many blocks there are, and the warps.
+struct Counts {
+  double bytes = 0;
+  double warps = 0;
 };
 
 /// The process's GPU. Its error, once set by a kernel, is what every later call returns.
@@ -70,6 +79,8 @@ class Machine {
   bool can_capture() const { return !script_.no_capture; }
   bool has_mps() const { return script_.mps; }
   bool is_slice() const { return script_.slice; }
+  bool may_count() const { return !script_.no_counting; }
+  const Counts& counts() const { return counts_; }
   CUresult status() const { return sticky_; }
   CUresult allocate(std::size_t bytes, void** memory);
   CUresult free(void* memory);
@@ -97,6 +108,7 @@ class Machine {
   bool busy_ = false;            // a kernel under test was launched and not waited for
   int num_tested_launches_ = 0;  // of kernels under test, not of the harness's own
   int num_faulty_launches_ = 0;  // of them, those that the scripted fault may strike
+  Counts counts_;
   double now_ns_ = 0;
   double cycles_ = 0;
   std::size_t used_bytes_ = 0;

@@ -185,7 +185,7 @@ TEST(Metrics, AMetricChoosesTheWinner) {
 // With the times alone one of the last three is as good as another.
 TEST(Metrics, TiesFollowFromTheRoundsAndTheMarginFromTheTimes) {
   Race race(3);
-  const std::vector<TimedEntry> entries = with_registers(race);
+  std::vector<TimedEntry> entries = with_registers(race);
   const auto tied = [&](const std::string& text, double noise_ratio = 0) {
     std::string names;
     for (const RankEntry& entry : rank_entries(entries, noise_ratio, objective(text))) {
@@ -203,6 +203,15 @@ TEST(Metrics, TiesFollowFromTheRoundsAndTheMarginFromTheTimes) {
   // What is exact has no margin.
   EXPECT_EQ(tied("minimize 1000 + registers", 0.5), "1");
   EXPECT_EQ(tied("minimize registers / 128 >= 0.625"), "13") << "whose costs are 0";
+  // What is counted has one of 1 %, wherever it stands.
+  for (TimedEntry& entry : entries) {
+    if (entry.figures.empty()) continue;
+    const double above = to_real(entry.figures[0].second) - 64;
+    entry.figures.emplace_back("dram_read", 64000 + 60 * above);  // 0, 1.5, 0.75 and 6 % more
+  }
+  EXPECT_EQ(tied("minimize dram_read"), "13");
+  EXPECT_EQ(tied("minimize dram_read * dram_read"), "13");
+  EXPECT_EQ(tied("maximize 1 / (1e5 + dram_read)"), "13");
 }
 
 TEST(Metrics, WhatHasNoAnswerFails) {

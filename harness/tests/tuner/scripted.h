@@ -55,7 +55,11 @@ class ScriptedDevice : public Device {
   std::vector<Measurement> count(const TrialRequest& request,
                                  const std::vector<std::string>& names) override {
     counted.push_back(request);
-    return on_count(names);
+    return on_count(request, names);
+  }
+
+  std::vector<std::string> countable(const std::vector<std::string>& names) override {
+    return on_countable(names);
   }
 
   std::string cublas = "13.1.0";
@@ -85,12 +89,15 @@ class ScriptedDevice : public Device {
         }
         return result;
       };
-  std::function<std::vector<Measurement>(const std::vector<std::string>&)> on_count =
-      [](const std::vector<std::string>& names) {
+  std::function<std::vector<Measurement>(const TrialRequest&, const std::vector<std::string>&)>
+      on_count = [](const TrialRequest&, const std::vector<std::string>& names) {
         std::vector<Measurement> values;
         for (const std::string& name : names) values.push_back({name, 64, "B"});
         return values;
       };
+
+  std::function<std::vector<std::string>(const std::vector<std::string>&)> on_countable =
+      [](const std::vector<std::string>& names) { return names; };
 
  private:
   DeviceInfo info_;

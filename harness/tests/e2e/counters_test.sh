@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# `assay profile` and objectives that read counters, on the stand-in GPU. There a launch of
+# vector_add reads 1000 bytes for each thread of a block and is the faster the larger its blocks.
+# Arguments: the program, the tree, the folder of the stand-in for libcuda and CUPTI.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+
+cp -r "$tree/kernels" kernels
+write_sweep() { # NAME MORE
+  cat >"$1.yaml" <<YAML
+sweep: $1
+kernels: [vector_add]
+problems: [{N: 5000}]
+params: {BLOCK: [64, 128, 256, 512], VECTOR: [1], ITEMS: [1]}
+measure: {precision: 1%, max_seconds_per_config: 0.1${3:-}}
+rerank: {top: 2, rounds: 6${2:-}}
+YAML
+}
+sweep() { # FILE DB ARGUMENTS...
+  "$assay" sweep "$1.yaml" --kernels kernels --db "$2" --device "${device:-0}" "${@:3}" >output 2>&1
+}
+has() { grep -q -- "$1" output || fail "no \"$1\": $2"; }
+query() { sqlite3 "$1" "$2"; }
+is() { [[ "$(echo $2)" == "$3" ]] || fail "$1: '$2' instead of '$3'"; }
+best_blocks() { # DB OBJECTIVE: the configurations of its Pareto list
+  "$assay" best --json --db "$1" --sweep least >output 2>&1 || fail "best: exit $?"
+  python3 -c '
+import json, sys
+best = next(b for b in json.load(open("output"))["best"] if b["objective"] == sys.argv[1])
+print(" ".join(str(one["config"]["BLOCK"]) for one in best["front"]))' "$2"
+}
+
+# The finalist is counted, and another one by hand.
+write_sweep plain '' ', counters: [memory]'
+sweep plain plain.db || fail "a sweep that counts: exit $?"
+is 'what was counted' "$(query plain.db "SELECT value FROM measurement WHERE name = 'dram_read'")" 512000.0
+id=$("$assay" show --times --json --db plain.db | python3 -c '
+import json, sys
+print(next(t["id"] for t in json.load(sys.stdin)["trials"] if t["config"]["BLOCK"] == 64))')
+"$assay" profile "$id" --db plain.db --kernels kernels >output 2>&1 || fail "profile: exit $?"
+has '^dram_read  *62.5 KiB' 'bytes that are known'
+has '^instructions  *158 ' 'warps that are known'
+has '^l2_hits  *not on this GPU' 'a share of nothing'
+has '^l2_atomic_cycles  *not on this GPU' 'what CUPTI has no name for'
+"$assay" show "$id" --db plain.db >output 2>&1
+has 'dram_read' 'what was counted is not with the trial'
+
+# An objective that reads a counter: all are counted, and the search makes it least.
+write_sweep least ', objective: minimize dram_read'
+sweep least least.db || fail "an objective that reads a counter: exit $?"
+is 'how many were counted' "$(query least.db "SELECT count(*) FROM measurement")" 4
+is 'the winner' "$(best_blocks least.db 'minimize dram_read')" 64
+"$assay" best --db least.db >output 2>&1
+has ' 62.5 KiB ' 'what it read'
+# What was tried for another objective is counted, and not run again.
+sweep least plain.db || fail "after another objective: exit $?"
+has ' 0 now, 4 kept' 'all is run again'
+is 'the winner by bytes' "$(best_blocks plain.db 'minimize dram_read')" 64
+sweep least plain.db || fail "once more: exit $?"
+# Beside the time it makes a Pareto list, and it may stand in an expression.
+sweep least plain.db --objective time --objective 'minimize dram_read + 0 * instructions' ||
+  fail "two objectives: exit $?"
+is 'the Pareto list' "$(best_blocks plain.db 'time; minimize dram_read + 0 * instructions')" "512 256 128 64"
+"$assay" export --format json --db plain.db --sweep least >output 2>&1 || fail "export: exit $?"
+has 'minimize dram_read + 0 \* instructions' 'the export names the objective'
+
+# A recording answers likewise, if it has the counter.
+"$assay" export --format recording --sweep least --db least.db --output least.jsonl >output 2>&1 ||
+  fail "a recording: exit $?"
+device=replay:least.jsonl sweep least replayed.db || fail "a replay: exit $?"
+is 'the winner of the replay' "$(best_blocks replayed.db 'minimize dram_read')" 64
+has 'recorded on Fake GPU' 'whose bytes they are'
+device=replay:least.jsonl sweep least none.db --objective 'minimize instructions'
+[ $? -eq 2 ] || fail 'a recording without the counter'
+has 'the objective reads instructions, which no trial recorded on Fake GPU, .* has' 'what it lacks'
+
+# Who may not count, or not this, hears it before anything runs.
+ASSAY_FAKE_CUDA=no_counting sweep least refused.db
+[ $? -eq 3 ] || fail "without permission: exit $?"
+has 'the driver lets only administrators count' 'why not'
+sweep least refused.db --objective 'minimize l2_atomic_cycles'
+[ $? -eq 3 ] || fail 'a counter that the GPU lacks'
+has 'none of these metrics' 'which it lacks'
+sweep least refused.db --objective 'minimize l2_atomic_cycles + instructions'
+[ $? -eq 3 ] || fail 'a counter of two that the GPU lacks'
+has 'the objective reads l2_atomic_cycles, which Fake GPU does not count' 'which it lacks'
+[[ $(query refused.db 'SELECT count(*) FROM trial') -eq 0 ]] || fail 'something ran'
+ASSAY_FAKE_CUDA=no_counting sweep plain plain2.db || fail 'a sweep by time ends for want of counters'
+has 'the driver lets only administrators count' 'that nothing was counted'
+echo "counters: passed"
