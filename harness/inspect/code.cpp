@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 namespace assay {
@@ -228,6 +229,29 @@ const Loop* main_loop(const Function& function) {
     }
   }
   return best;
+}
+
+std::vector<bool> in_every_turn(const Function& function, const Loop& loop) {
+  // Whether the header is reached again without going through `avoided`.
+  const auto comes_round = [&](int avoided) {
+    std::set<int> left(loop.blocks.begin(), loop.blocks.end());
+    left.erase(avoided);
+    std::vector<int> reached = {loop.header};
+    while (!reached.empty()) {
+      const Block& block = function.blocks[static_cast<std::size_t>(reached.back())];
+      reached.pop_back();
+      for (const int next : block.next) {
+        if (next == loop.header) return true;
+        if (left.erase(next) > 0) reached.push_back(next);
+      }
+    }
+    return false;
+  };
+  std::vector<bool> always;
+  for (const int block : loop.blocks) {
+    always.push_back(block == loop.header || !comes_round(block));
+  }
+  return always;
 }
 
 }  // namespace assay

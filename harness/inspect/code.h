@@ -122,4 +122,8 @@ ClassCounts count_classes(const Function& function, const Loop& loop);
 /// longest.
 const Loop* main_loop(const Function& function);
 
+/// Of each block of a loop, in the order of Loop::blocks, whether a turn that comes round again
+/// must go through it: else a condition decides.
+std::vector<bool> in_every_turn(const Function& function, const Loop& loop);
+
 }  // namespace assay

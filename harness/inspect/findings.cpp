@@ -158,20 +158,38 @@ void find_atomics(const Function& function, std::vector<CodeFinding>& findings) 
   findings.push_back({"atomics", text, first});
 }
 
-void find_predicated(const Scope& scope, std::vector<CodeFinding>& findings) {
-  int all = 0, predicated = 0;
+/// Accesses that a predicate switches off, or that a turn of the main loop may jump over: tails,
+/// and edges of a tile.
+void find_conditional(const Function& function, const Scope& scope,
+                      std::vector<CodeFinding>& findings) {
+  std::set<const Block*> skipped;
+  if (const Loop* loop = main_loop(function)) {
+    const std::vector<bool> always = in_every_turn(function, *loop);
+    for (std::size_t i = 0; i < loop->blocks.size(); ++i) {
+      const Block& block = function.blocks[static_cast<std::size_t>(loop->blocks[i])];
+      // Of loops within it, each turn has a condition.
+      if (!always[i] && block.depth == loop->depth) skipped.insert(&block);
+    }
+  }
+  int all = 0, predicated = 0, jumped_over = 0;
   SourceLine first;
-  each_instruction(scope.blocks, [&](const Instruction& instruction) {
-    if (!is_access(instruction.kind)) return;
-    ++all;
-    if (instruction.predicate.empty()) return;
-    if (predicated++ == 0) first = instruction.source;
-  });
-  if (predicated == 0) return;
-  findings.push_back({"predicated accesses",
-                      fmt::format("{} of {} accesses to memory {} are under a predicate",
-                                  predicated, all, scope.where()),
-                      first});
+  for (const Block* block : scope.blocks) {
+    for (const Instruction& instruction : block->instructions) {
+      if (!is_access(instruction.kind)) continue;
+      ++all;
+      const bool is_predicated = !instruction.predicate.empty();
+      if (!is_predicated && !skipped.contains(block)) continue;
+      if (predicated + jumped_over == 0) first = instruction.source;
+      (is_predicated ? predicated : jumped_over) += 1;
+    }
+  }
+  if (predicated + jumped_over == 0) return;
+  std::string text = fmt::format("of {} accesses to memory {}", all, scope.where());
+  if (predicated > 0) text += fmt::format(" {} are under a predicate", predicated);
+  if (jumped_over > 0) {
+    text += fmt::format("{} {} may be jumped over", predicated > 0 ? " and" : "", jumped_over);
+  }
+  findings.push_back({"conditional accesses", text, first});
 }
 
 void find_local(const Function& function, std::vector<CodeFinding>& findings) {
@@ -225,15 +243,25 @@ void find_strides(const Scope& scope, Registers& registers, std::vector<CodeFind
     const auto step = registers.step_of_thread(*address);
     const int bytes = access_bits(instruction.opcode) / 8;
     if (!step || *step == 0 || bytes == 0) return;
+    const bool is_global =
+        instruction.kind >= Kind::global_8 && instruction.kind <= Kind::global_128;
     std::string title, text;
     if (instruction.kind == Kind::shared) {
+      if (*step == Registers::kSomeStep) return;
       const int ways = bank_conflicts(*step, bytes);
       if (ways < 2) return;
       title = "bank conflicts";
       text = fmt::format(
           "{}: along x, threads are {} bytes apart, so up to {} of them meet in one bank",
           instruction.opcode, *step, ways);
-    } else if (instruction.kind >= Kind::global_8 && instruction.kind <= Kind::global_128) {
+    } else if (is_global && *step == Registers::kSomeStep) {
+      title = "strided access";
+      text = fmt::format(
+          "{}: along x, threads are apart by a number that is not known when compiling, and take "
+          "{} "
+          "bytes each",
+          instruction.opcode, bytes);
+    } else if (is_global) {
       if (std::abs(*step) <= bytes) return;
       title = "strided access";
       text = fmt::format("{}: along x, threads are {} bytes apart and take {} each",
@@ -332,7 +360,7 @@ std::vector<CodeFinding> find_motifs(const Function& function, InstructionSet se
     find_conversions(function, registers, findings);
   }
   find_atomics(function, findings);
-  find_predicated(scope, findings);
+  find_conditional(function, scope, findings);
   find_local(function, findings);
   return findings;
 }

@@ -55,6 +55,16 @@ bool writes_nothing(const Instruction& instruction) {
          (!instruction.operands.empty() && instruction.operands.front().starts_with('['));
 }
 
+/// Of two steps. Two that are not known may cancel out.
+std::optional<std::int64_t> sum_of(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kSome = Registers::kSomeStep;
+  if (a == kSome || b == kSome) {
+    return a == b ? std::nullopt : std::optional(kSome);
+  }
+  const std::int64_t sum = a + b;  // both are below kMaxStep in size
+  return sum > -kMaxStep && sum < kMaxStep ? std::optional(sum) : std::nullopt;
+}
+
 }  // namespace
 
 Registers::Registers(const Function& function) {
@@ -113,11 +123,7 @@ std::optional<std::int64_t> Registers::step_of_operand(std::string_view operand,
     const auto number = find(name);
     const auto of_register =
         number ? step_of_register(*number, depth) : std::optional<std::int64_t>(0);
-    if (!step || !of_register) {
-      step.reset();
-    } else {
-      *step += *of_register;
-    }
+    step = step && of_register ? sum_of(*step, *of_register) : std::nullopt;
   });
   return step;
 }
@@ -148,12 +154,15 @@ std::optional<std::int64_t> Registers::step_of_result(const Instruction& writer,
   const bool is_uniform =
       std::all_of(steps.begin(), steps.end(), [](const auto& step) { return step == 0; });
   if (is_uniform) return 0;
-  const auto bounded = [](std::int64_t step) {
-    return step > -kMaxStep && step < kMaxStep ? std::optional(step) : std::nullopt;
-  };
+  // A register that is the same for all threads is a factor that is not known.
   const auto times = [&](std::size_t i, std::size_t factor) -> std::optional<std::int64_t> {
+    if (!steps[i]) return std::nullopt;
+    if (*steps[i] == 0) return steps[factor] == 0 ? steps[i] : std::nullopt;
     const auto by = integer_of(writer.operands[factor + 1]);
-    if (!steps[i] || !by || *by <= -kMaxStep || *by >= kMaxStep) return std::nullopt;
+    if (!by) return steps[factor] == 0 ? std::optional(kSomeStep) : std::nullopt;
+    if (*by == 0) return 0;
+    if (*steps[i] == kSomeStep) return kSomeStep;
+    if (*by <= -kMaxStep || *by >= kMaxStep) return std::nullopt;
     // Both are below 2^40 in size; most products of such are no stride.
     const auto product = static_cast<__int128>(*steps[i]) * *by;
     if (product <= -kMaxStep || product >= kMaxStep) return std::nullopt;
@@ -161,22 +170,22 @@ std::optional<std::int64_t> Registers::step_of_result(const Instruction& writer,
   };
   if ((name == "mov" || name == "cvta" || name == "cvt") && steps.size() == 1) return steps[0];
   if ((name == "add" || name == "sub") && steps.size() == 2 && steps[0] && steps[1]) {
-    return bounded(name == "add" ? *steps[0] + *steps[1] : *steps[0] - *steps[1]);
+    const bool is_some = *steps[1] == kSomeStep;
+    return sum_of(*steps[0], name == "add" || is_some ? *steps[1] : -*steps[1]);
   }
   if (name == "shl" && steps.size() == 2 && steps[0]) {
     const auto by = integer_of(writer.operands[2]);
-    if (!by || *by < 0 || *by > 20 || std::abs(*steps[0]) >= (std::int64_t{1} << 20)) {
-      return std::nullopt;
-    }
+    if (!by || *by < 0 || *by > 20) return std::nullopt;
+    if (*steps[0] == kSomeStep) return kSomeStep;
+    if (std::abs(*steps[0]) >= (std::int64_t{1} << 20)) return std::nullopt;
     return *steps[0] * (std::int64_t{1} << *by);
   }
-  if ((name == "mul" || name == "mad") && steps.size() >= 2) {
-    std::optional<std::int64_t> product = times(0, 1);
-    if (!product && steps[0] == 0) product = times(1, 0);
-    if (steps[0] == 0 && steps[1] == 0) product = 0;  // blockIdx.x * blockDim.x
+  const bool is_high = std::find(parts.begin(), parts.end(), "hi") != parts.end();
+  if ((name == "mul" || name == "mad") && steps.size() >= 2 && !is_high) {
+    const auto product = steps[0] == 0 ? times(1, 0) : times(0, 1);
     if (name == "mul" || !product) return product;
     if (steps.size() < 3 || !steps[2]) return std::nullopt;
-    return bounded(*product + *steps[2]);
+    return sum_of(*product, *steps[2]);
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ class Registers {
   /// How many bytes, or whatever the operand counts, it grows from one thread of a row to the next:
   /// its factor of %tid.x, of which it is a sum with what is the same for all. Nothing: not known.
   std::optional<std::int64_t> step_of_thread(const std::string& operand);
+  /// The factor is the same for all threads, and not known when compiling.
+  static constexpr std::int64_t kSomeStep = std::numeric_limits<std::int64_t>::max();
 
  private:
   int number_of(std::string_view name);

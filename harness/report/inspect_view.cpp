@@ -89,6 +89,10 @@ std::string classes_table(const Function& function) {
   return table.text();
 }
 
+std::string label_of(const Block& block, int index) {
+  return block.label.empty() ? fmt::format("block {}", index) : block.label;
+}
+
 std::string loops_table(const Code& code, const Function& function) {
   const Loop* main = main_loop(function);
   std::vector<const Loop*> loops;
@@ -108,8 +112,7 @@ std::string loops_table(const Code& code, const Function& function) {
   Table table({"loop", "source", ">blocks", ">instructions", "most of them"});
   for (const Loop* loop : loops) {
     const Block& header = block_of(function, loop->header);
-    const std::string name =
-        header.label.empty() ? fmt::format("block {}", loop->header) : header.label;
+    const std::string name = label_of(header, loop->header);
     table.add_row({std::string(static_cast<std::size_t>(loop->depth - 1) * 2, ' ') + name +
                        (loop == main ? " (main)" : ""),
                    source_text(code, first_line(header)), std::to_string(loop->blocks.size()),
@@ -120,6 +123,23 @@ std::string loops_table(const Code& code, const Function& function) {
   if (function.loops.size() > loops.size()) {
     text += fmt::format("{} shorter loops are left out; --json has all\n",
                         function.loops.size() - loops.size());
+  }
+  return text;
+}
+
+/// The main loop's own blocks and those of loops within it.
+std::string main_loop_table(const Code& code, const Function& function, const Loop& loop) {
+  const std::vector<bool> always = in_every_turn(function, loop);
+  Table table({"main loop", "source", "every turn", ">instructions", "most of them"});
+  for (std::size_t i = 0; i < std::min(loop.blocks.size(), kMostRows); ++i) {
+    const Block& block = block_of(function, loop.blocks[i]);
+    table.add_row({label_of(block, loop.blocks[i]), source_text(code, first_line(block)),
+                   always[i] ? "yes" : "no", std::to_string(block.instructions.size()),
+                   mix_text(counts_of(block), 4)});
+  }
+  std::string text = table.text();
+  if (loop.blocks.size() > kMostRows) {
+    text += fmt::format("and {} blocks more; --json has all\n", loop.blocks.size() - kMostRows);
   }
   return text;
 }
@@ -159,6 +179,9 @@ std::string function_text(const Code& code, const Function& function) {
   }
   text += "\n" + classes_table(function);
   if (!function.loops.empty()) text += "\n" + loops_table(code, function);
+  if (main != nullptr && main->blocks.size() > 1) {
+    text += "\n" + main_loop_table(code, function, *main);
+  }
   const std::vector<CodeFinding> findings = find_motifs(function, code.set);
   if (!findings.empty()) text += "\n" + findings_table(code, findings);
   const std::vector<Constant> constants = find_constants(function, code.set);
@@ -174,6 +197,9 @@ std::string head_text(const Inspected& inspected) {
     text += fmt::format("ptxas: {} registers a thread, {} bytes spilled, {} of shared memory\n",
                         inspected.report->registers, inspected.report->spill_bytes,
                         format_bytes(static_cast<double>(inspected.report->static_smem_bytes)));
+    if (inspected.report->spill_bytes > 0 && inspected.code.set == InstructionSet::ptx) {
+      text += "PTX knows no spills; with --sass their lines are shown\n";
+    }
   }
   for (const LaunchOccupancy& launch : inspected.launches) {
     text +=
@@ -230,6 +256,16 @@ Json function_json(const Code& code, const Function& function) {
             {"constants", constants}};
   if (main != nullptr && code.set == InstructionSet::ptx) {
     json["live_registers"] = live_registers(function, *main);
+  }
+  if (main != nullptr) {
+    const std::vector<bool> always = in_every_turn(function, *main);
+    for (std::size_t i = 0; i < main->blocks.size(); ++i) {
+      const Block& block = block_of(function, main->blocks[i]);
+      json["main_loop"].push_back({{"label", block.label},
+                                   {"source", source_json(code, first_line(block))},
+                                   {"every_turn", static_cast<bool>(always[i])},
+                                   {"instructions", counts_json(counts_of(block))}});
+    }
   }
   return json;
 }
@@ -295,8 +331,7 @@ std::string block_cell(const Code& code, const Function& function, int index) {
   if (index < 0) return "-";
   const Block& block = block_of(function, index);
   const std::string source = source_text(code, first_line(block));
-  return fmt::format("{}{}{}", block.label.empty() ? fmt::format("block {}", index) : block.label,
-                     source.empty() ? "" : " ", source);
+  return fmt::format("{}{}{}", label_of(block, index), source.empty() ? "" : " ", source);
 }
 
 std::string pair_change(const Function& before, const Function& after, const BlockPair& pair) {
@@ -367,6 +402,23 @@ std::string function_difference(const Code& code_before, const Function& before,
 
 }  // namespace
 
+void add_counts(CodeCounts& counts, const Inspected& inspected) {
+  counts.set = inspected.code.set;
+  const std::vector<std::string>& launched = inspected.launched;
+  for (const Function& function : inspected.code.functions) {
+    const bool is_left_out =
+        function.is_kernel && !launched.empty() &&
+        std::find(launched.begin(), launched.end(), function.name) == launched.end();
+    if (is_left_out) continue;
+    const ClassCounts once = count_classes(function);
+    const ClassCounts weighted = count_classes(function, kLoopWeight);
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      counts.once[i] += once[i];
+      counts.weighted[i] += weighted[i];
+    }
+  }
+}
+
 std::string inspect_text(const Inspected& inspected) {
   std::string text = head_text(inspected);
   for (const Function& function : inspected.code.functions) {
@@ -414,7 +466,7 @@ std::string listing_text(const Inspected& inspected) {
       const Block& block = function.blocks[i];
       const bool is_main =
           main != nullptr && block.loop == static_cast<int>(main - function.loops.data());
-      text += fmt::format("{}:{}\n", block.label.empty() ? fmt::format("block {}", i) : block.label,
+      text += fmt::format("{}:{}\n", label_of(block, static_cast<int>(i)),
                           is_main           ? "  // main loop"
                           : block.depth > 0 ? fmt::format("  // in {} loops", block.depth)
                                             : "");

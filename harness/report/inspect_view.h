@@ -28,7 +28,20 @@ struct Inspected {
   std::optional<CompileReport> report = {};
   /// Of a configuration, whose launches are known.
   std::vector<LaunchOccupancy> launches = {};
+  /// The functions that a configuration launches; none for a file, which has no configuration.
+  std::vector<std::string> launched = {};
 };
+
+/// The instructions of what is launched, by class.
+struct CodeCounts {
+  std::string none = {};  // why they are not known; empty: they are
+  InstructionSet set = InstructionSet::ptx;
+  ClassCounts once = {};
+  ClassCounts weighted = {};  // each counts ten times for each loop that it is in
+};
+
+/// Adds those of a code. What is launched calls the functions that are no kernels.
+void add_counts(CodeCounts& counts, const Inspected& inspected);
 
 /// For each function: its instructions by class, its loops, what the code shows, its constants.
 std::string inspect_text(const Inspected& inspected);

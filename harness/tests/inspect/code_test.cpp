@@ -295,6 +295,15 @@ TEST(Findings, SeeStridesThatWasteBandwidth) {
                                     global + "\nret;"),
                        "strided access"),
               ElementsAre(HasSubstr("32 bytes apart and take 4 each")));
+  // Rows of a length that is known only when they run; one that is taken twice may be no stride.
+  const std::string rows = "mov.u32 %r1, %tid.x;\nld.param.u32 %r2, [k_param_0];\n"
+                           "mad.lo.s32 %r3, %r1, %r2, 5;\nmul.wide.s32 %rd1, %r3, 4;\n";
+  EXPECT_THAT(texts_of(ptx_function(rows + "add.s64 %rd2, %rd3, %rd1;\n" + global + "\nret;"),
+                       "strided access"),
+              ElementsAre(HasSubstr("apart by a number that is not known when compiling")));
+  EXPECT_THAT(texts_of(ptx_function(rows + "sub.s64 %rd2, %rd1, %rd1;\n" + global + "\nret;"),
+                       "strided access"),
+              IsEmpty());
   // What a thread's number is not in may have any stride.
   EXPECT_THAT(texts_of(ptx_function("ld.global.f32 %f1, [%rd2+16];\nret;"), "strided access"),
               IsEmpty());
@@ -349,6 +358,39 @@ $L:
 	ret;)"),
                        "dependent loads"),
               IsEmpty());
+}
+
+// A turn jumps over the first access where a condition fails; the second is under a predicate; a
+// loop within it waits.
+constexpr char kTail[] = R"(
+$L_loop:
+	setp.lt.s32 %p1, %r1, %r2;
+	@!%p1 bra $L_next;
+	ld.global.f32 %f1, [%rd1];
+$L_next:
+	@%p2 st.global.f32 [%rd2], %f1;
+	ld.global.f32 %f2, [%rd3];
+$L_wait:
+	ld.shared.u32 %r4, [%r5];
+	@%p4 bra $L_wait;
+	@%p3 bra $L_loop;
+	ret;)";
+
+TEST(Findings, SeeWhatATurnMayJumpOver) {
+  const Function function = ptx_function(kTail);
+  const Loop* loop = main_loop(function);
+  ASSERT_NE(loop, nullptr);
+  std::string not_always;
+  const std::vector<bool> always = in_every_turn(function, *loop);
+  for (std::size_t i = 0; i < always.size(); ++i) {
+    const Block& block = function.blocks[static_cast<std::size_t>(loop->blocks[i])];
+    if (!always[i]) not_always += block.instructions.front().opcode;
+  }
+  EXPECT_EQ(not_always, "ld.global.f32");
+  EXPECT_THAT(texts_of(function, "conditional accesses"),
+              ElementsAre("of 4 accesses to memory a turn of the main loop 1 are under a predicate "
+                          "and 1 may be jumped over"));
+  EXPECT_THAT(texts_of(ptx_function(kNested), "conditional accesses"), IsEmpty());
 }
 
 TEST(Findings, SeeConversionsThereAndBack) {
