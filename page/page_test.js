@@ -173,6 +173,9 @@ await test("why the winner is faster is said, with what differs", async (page) =
   assert.match(said, /Beside the runner-up.*Beside the baseline.*the first is [\d.]+ times as fast \[.*timed in turn for \d+ rounds/s);
   const figures = await section.getByRole("region", { name: "Beside the runner-up" }).locator("tbody th").allTextContents();
   assert.ok(figures.includes("time") && figures.some((name) => /^[A-Z_]+$/.test(name)), figures.join());
+  const code = await section.getByRole("region", { name: "Instructions by class" }).locator("tbody tr").allTextContents();
+  assert.ok(code.some((row) => /^tensor\d+/.test(row)), code.join("; "));
+  assert.match(said, /The code of the baseline is not known: it is a library's/);
 }, shipped, at("problem", { id: gemm }));
 
 await test("what is brushed on an axis is listed", async (page) => {

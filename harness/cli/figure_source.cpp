@@ -56,19 +56,6 @@ std::vector<CodeFinding> findings_of(const Code& code) {
   return findings;
 }
 
-/// What the compiler makes of it; without one, the reason.
-void add_code(Figures& figures, const CompileJob& job) {
-  try {
-    const Inspected inspected = read_compiled(job, figures.title, false);
-    figures.findings = findings_of(inspected.code);
-    if (!figures.report) figures.report = inspected.report;
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const Error& error) {
-    figures.no_code = error.what();
-  }
-}
-
 void add_config(Figures& figures, const Config& config) {
   for (const auto& [name, value] : config) figures.parameters.emplace_back(name, to_text(value));
 }
@@ -104,6 +91,64 @@ const FigureSource::Known& FigureSource::known(const std::string& name) {
   KernelSpec kernel = known_kernel(kernels_, name);
   KernelVersion version = version_of(kernel, include_);
   return known_.emplace(name, Known{std::move(kernel), std::move(version)}).first->second;
+}
+
+Inspected FigureSource::read(const CompileJob& job, const std::string& title, bool sass) {
+  if (!compiler_) compiler_.emplace(reading_options());
+  return read_compiled(*compiler_, job, title, sass);
+}
+
+/// What the compiler makes of it; without one, the reason.
+void FigureSource::add_code(Figures& figures, const CompileJob& job) {
+  try {
+    const Inspected inspected = read(job, figures.title, false);
+    figures.findings = findings_of(inspected.code);
+    if (!figures.report) figures.report = inspected.report;
+  } catch (const Error& error) {
+    figures.no_code = error.what();
+  }
+}
+
+void FigureSource::count_baseline(CodeCounts& counts, const KernelSpec& kernel, const TrialRow& row,
+                                  const std::string& baseline) {
+  const auto spec = std::find_if(kernel.baseline.begin(), kernel.baseline.end(),
+                                 [&](const BaselineSpec& each) { return each.name == baseline; });
+  const bool is_ours =
+      spec != kernel.baseline.end() && !spec->steps.empty() &&
+      std::all_of(spec->steps.begin(), spec->steps.end(),
+                  [](const ReferenceSpec& step) { return step.kernel.has_value(); });
+  if (!is_ours) {
+    counts.none = "it is a library's, which does not show it";
+    return;
+  }
+  for (const ReferenceSpec& step : spec->steps) {
+    add_counts(counts,
+               read(own_compile_job(kernel, *step.kernel, row.record.problem,
+                                    row.record.toolchain.arch, include_, kernel.compile.fast_math),
+                    baseline, has_disassembler()));
+  }
+}
+
+CodeCounts FigureSource::code_of(const TrialRow& row, const std::string& baseline) {
+  const TrialRecord& trial = row.record;
+  CodeCounts counts;
+  try {
+    const auto& [kernel, version] = known(trial.kernel.name);
+    if (version != trial.kernel) {
+      counts.none = trial.kernel.name + " has changed since";
+    } else if (!baseline.empty()) {
+      count_baseline(counts, kernel, row, baseline);
+    } else {
+      add_counts(counts,
+                 read(compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_),
+                      trial.kernel.name, has_disassembler()));
+    }
+  } catch (const UsageError& error) {
+    counts.none = error.what();
+  } catch (const Error& error) {
+    counts.none = error.what();
+  }
+  return counts;
 }
 
 Figures FigureSource::of_config(const NamedConfig& named, const std::string& arch) {

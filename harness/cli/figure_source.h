@@ -26,6 +26,9 @@ class FigureSource {
   /// Of a configuration that was never run, for the sizes of the kernel's smoke test. Throws
   /// UsageError, as known_kernel() and complete().
   Figures of_config(const NamedConfig& named, const std::string& arch);
+  /// The instructions of a trial's configuration or, with a name, of that baseline of its kernel:
+  /// of the machine code where the toolkit has nvdisasm, else of the PTX. Takes a second.
+  CodeCounts code_of(const TrialRow& row, const std::string& baseline);
 
  private:
   struct Known {
@@ -33,10 +36,15 @@ class FigureSource {
     KernelVersion version;
   };
   const Known& known(const std::string& name);
+  Inspected read(const CompileJob& job, const std::string& title, bool sass);
+  void add_code(Figures& figures, const CompileJob& job);
+  void count_baseline(CodeCounts& counts, const KernelSpec& kernel, const TrialRow& row,
+                      const std::string& baseline);
 
   std::string kernels_;
   std::vector<std::filesystem::path> include_;
   std::map<std::string, Known> known_;
+  std::optional<NvrtcCompiler> compiler_;  // once it was needed
 };
 
 }  // namespace assay

@@ -74,7 +74,8 @@ Subject inspect_config(const Options& options, const std::string& name, const Co
   }
   const Config config = complete(kernel, given);
   const DeviceInfo info = nominal_device(arch);
-  Subject subject{read_compiled(compile_job(kernel, config, info, arch, folders),
+  NvrtcCompiler compiler(reading_options());
+  Subject subject{read_compiled(compiler, compile_job(kernel, config, info, arch, folders),
                                 fmt::format("{} {}", name, to_text(config)), options.sass),
                   name, config};
   const Problem& problem = trial != nullptr ? trial->record.problem : kernel.smoke;
@@ -96,7 +97,9 @@ Subject inspect_trial(const Options& options, std::int64_t id) {
 Subject inspect_file(const Options& options, const fs::path& path) {
   const std::string extension = path.extension().string(), title = path.string();
   if (extension == ".cu") {
-    return {read_compiled({path, include_path(options.kernels, options.include), {}, options.arch},
+    NvrtcCompiler compiler(reading_options());
+    return {read_compiled(compiler,
+                          {path, include_path(options.kernels, options.include), {}, options.arch},
                           title, options.sass),
             {},
             {}};

@@ -14,7 +14,6 @@
 #include "base/limits.h"
 #include "base/tool.h"
 #include "cli/results.h"
-#include "compile/nvrtc_compiler.h"
 #include "compile/source_tree.h"
 #include "spec/twins.h"
 
@@ -108,6 +107,8 @@ Config complete(const KernelSpec& kernel, const Config& given) {
   return config;
 }
 
+bool has_disassembler() { return !find_tool("nvdisasm").empty(); }
+
 std::string disassemble(const fs::path& cubin) {
   const fs::path nvdisasm = find_tool("nvdisasm");
   if (nvdisasm.empty()) {
@@ -124,23 +125,26 @@ std::string disassemble(const fs::path& cubin) {
   return std::move(run.output);
 }
 
-Inspected read_compiled(CompileJob job, std::string title, bool sass) {
+CompilerOptions reading_options() { return {cache_directory(), 1, 60, false}; }
+
+Inspected read_compiled(Compiler& compiler, CompileJob job, std::string title, bool sass) {
   job.for_reading = true;
-  NvrtcCompiler compiler({cache_directory(), 1, 60, false});
   std::future<CompileResult> future = compiler.submit(std::move(job));
   while (future.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
     check_interrupt();
   }
   CompileResult result = future.get();
   if (!result.ok) throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
-  if (!sass) return {title, read_ptx(result.ptx, title), result.report};
+  std::vector<std::string> launched;
+  for (const auto& [entry, symbol] : result.symbols) launched.push_back(symbol);
+  if (!sass) return {title, read_ptx(result.ptx, title), result.report, {}, launched};
   const TemporaryFile file(result.cubin);
   std::string text = disassemble(file.path());
   const std::string prefix = SourceTree::kPrefix;
   for (std::size_t at; (at = text.find(prefix)) != std::string::npos;) {
     text.erase(at, prefix.size());
   }
-  return {title, read_sass(text, title), result.report};
+  return {title, read_sass(text, title), result.report, {}, launched};
 }
 
 }  // namespace assay

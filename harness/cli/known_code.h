@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/compiler.h"
+#include "compile/nvrtc_compiler.h"
 #include "report/inspect_view.h"
 #include "spec/kernel_spec.h"
 #include "store/store.h"
@@ -37,11 +37,17 @@ KernelSpec known_kernel(const std::string& folder, const std::string& name);
 /// The values of all parameters. Throws UsageError, which names what is missing or not allowed.
 Config complete(const KernelSpec& kernel, const Config& given);
 
+/// Whether the toolkit, or PATH, has nvdisasm.
+bool has_disassembler();
+
 /// What nvdisasm prints. Throws Error where the toolkit lacks it, or it cannot read the file.
 std::string disassemble(const std::filesystem::path& cubin);
 
+/// One thread: what is compiled for reading is asked for one after the other.
+CompilerOptions reading_options();
+
 /// Compiles for reading: the PTX, or with `sass` the machine code. Throws UsageError with the
 /// compiler's log, and Error where there is no compiler.
-Inspected read_compiled(CompileJob job, std::string title, bool sass);
+Inspected read_compiled(Compiler& compiler, CompileJob job, std::string title, bool sass);
 
 }  // namespace assay

@@ -115,7 +115,10 @@ int run_report(const Options& options) {
         return contracts->work_of(device, row);
       },
       roofs_of,
-      [figures](const TrialRow& row) { return figures->of_trial(row, FigureSource::Code::leave); });
+      [figures](const TrialRow& row) { return figures->of_trial(row, FigureSource::Code::leave); },
+      [figures](const TrialRow& row, const std::string& baseline) {
+        return figures->code_of(row, baseline);
+      });
   HistoryBuilder history;
   Comparer comparer(options);
   for (const std::string& path : run_files(paths)) {

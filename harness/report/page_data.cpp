@@ -203,10 +203,11 @@ struct PageData::Question {
   }
 };
 
-PageData::PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of)
+PageData::PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of)
     : work_of_(std::move(work_of)),
       roofs_of_(std::move(roofs_of)),
-      figures_of_(std::move(figures_of)) {}
+      figures_of_(std::move(figures_of)),
+      code_of_(std::move(code_of)) {}
 PageData::~PageData() = default;
 
 void PageData::keep(const Key& key, Question question) {
@@ -257,7 +258,8 @@ void PageData::add(const std::string& source, const Results& results, const RunC
       json["roofline_ns"] = row.roofline_ns > 0 ? five_digits(row.roofline_ns) : Json(nullptr);
       const RankRecord* const rank = row.reranked ? rank_of(results, table, row) : nullptr;
       json["rank"] = rank != nullptr ? rank_json(*rank) : Json(nullptr);
-      json["why"] = rank != nullptr ? why_json(*rank, trials[name], figures_of_) : Json(nullptr);
+      json["why"] =
+          rank != nullptr ? why_json(*rank, trials[name], figures_of_, code_of_) : Json(nullptr);
       json["exports"] = exports_json(table, row);
       json["change"] = change_json(since, table, row.problem);
       keep(key_of(table, row.problem), std::move(question));

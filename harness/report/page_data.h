@@ -11,6 +11,7 @@
 
 #include "report/explain.h"
 #include "report/history.h"
+#include "report/inspect_view.h"
 #include "report/run_comparison.h"
 #include "report/tuned_table.h"
 
@@ -37,11 +38,14 @@ using RoofsOf = std::function<Roofs(const DeviceInfo&)>;
 /// What is known of a trial that was timed; see report/explain.h.
 using FiguresOf = std::function<Figures(const TrialRow&)>;
 
+/// The instructions of a trial's configuration or, with a name, of that baseline of its kernel.
+using CodeOf = std::function<CodeCounts(const TrialRow&, const std::string& baseline)>;
+
 /// What the page draws, as one JSON document. Trials are columns, with each value of a parameter,
 /// each message and each kind of failure written once: 50,000 of them have to fit on a page.
 class PageData {
  public:
-  PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of);
+  PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of);
   ~PageData();
 
   /// Adds what a database or a recording holds. Of a question that several hold, the re-ranked
@@ -66,6 +70,7 @@ class PageData {
   WorkOf work_of_;
   RoofsOf roofs_of_;
   FiguresOf figures_of_;
+  CodeOf code_of_;
   std::vector<std::string> sources_;
   std::vector<std::string> comparisons_;  // a sentence for each source that was compared
   std::map<Key, Question> questions_;

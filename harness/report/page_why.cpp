@@ -24,18 +24,47 @@ void add_rounds(Figures& figures, const RankRecord& rank, const RankEntry& entry
   if (!clocks_mhz.empty()) figures.clock_mhz = median(clocks_mhz);
 }
 
-/// Of an entry of the re-rank, timed in turn with the others.
-std::optional<Figures> entry_figures(const RankRecord& rank, const RankEntry& entry,
-                                     const std::vector<const TrialRow*>& trials,
-                                     const FiguresOf& figures_of) {
+/// The trial of an entry of the re-rank; null where it is not there.
+const TrialRow* trial_of(const RankEntry& entry, const std::vector<const TrialRow*>& trials) {
   const auto row = std::find_if(trials.begin(), trials.end(), [&](const TrialRow* each) {
     return each->record.kernel.name == entry.kernel &&
            to_text(each->record.config) == entry.config && each->record.outcome.timing;
   });
-  if (row == trials.end()) return std::nullopt;
-  Figures figures = figures_of(**row);
+  return row == trials.end() ? nullptr : *row;
+}
+
+/// Of an entry of the re-rank, timed in turn with the others.
+Figures entry_figures(const RankRecord& rank, const RankEntry& entry, const TrialRow& row,
+                      const FiguresOf& figures_of) {
+  Figures figures = figures_of(row);
   add_rounds(figures, rank, entry);
   return figures;
+}
+
+/// Of those whose code is known, how many instructions each has of each class that any has.
+Json code_json(const std::vector<std::pair<const char*, CodeCounts>>& all) {
+  Json classes = Json::array(), columns = Json::array();
+  std::vector<std::size_t> present;
+  for (std::size_t i = 0; i < kInstructionClasses; ++i) {
+    const auto has = [&](const auto& one) { return one.second.once[i] > 0; };
+    if (std::none_of(all.begin(), all.end(), has)) continue;
+    present.push_back(i);
+    classes.push_back(to_text(static_cast<InstructionClass>(i)));
+  }
+  for (const auto& [role, counts] : all) {
+    Json column{{"role", role}};
+    if (!counts.none.empty()) {
+      column["none"] = counts.none;
+    } else {
+      column["set"] = counts.set == InstructionSet::ptx ? "PTX" : "SASS";
+      for (const std::size_t i : present) {
+        column["once"].push_back(counts.once[i]);
+        column["weighted"].push_back(counts.weighted[i]);
+      }
+    }
+    columns.push_back(std::move(column));
+  }
+  return {{"classes", classes}, {"columns", columns}};
 }
 
 /// It does the same work as the winner; how is not known.
@@ -57,7 +86,7 @@ Figures baseline_figures(const Figures& winner, const RankRecord& rank, const Ra
 }  // namespace
 
 Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials,
-              const FiguresOf& figures_of) {
+              const FiguresOf& figures_of, const CodeOf& code_of) {
   const RankEntry *winner = nullptr, *next = nullptr, *baseline = nullptr;
   for (const RankEntry& entry : rank.entries) {
     if (entry.samples_ns.size() < kLeastSamples || !entry.failure.empty()) continue;
@@ -68,15 +97,16 @@ Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials
     const RankEntry*& best = entry.kernel.empty() ? baseline : next;
     if (best == nullptr || entry.median_ns < best->median_ns) best = &entry;
   }
-  if (winner == nullptr) return nullptr;
-  const auto figures = entry_figures(rank, *winner, trials, figures_of);
-  if (!figures) return nullptr;
-  const Explanation explanation = explain(*figures);
+  const TrialRow* const row = winner != nullptr ? trial_of(*winner, trials) : nullptr;
+  if (row == nullptr) return nullptr;
+  const Figures figures = entry_figures(rank, *winner, *row, figures_of);
+  const Explanation explanation = explain(figures);
+  std::vector<std::pair<const char*, CodeCounts>> codes = {{"winner", code_of(*row, "")}};
   Json json{{"headline", explanation.headline},
-            {"causes", explain_json(*figures, explanation).at("causes")},
+            {"causes", explain_json(figures, explanation).at("causes")},
             {"against", Json::array()}};
   const auto compare = [&](const char* role, const RankEntry& entry, const Figures& other) {
-    Json faster = faster_json(*figures, other);
+    Json faster = faster_json(figures, other);
     // What only the winner has is no difference.
     Json both = Json::array();
     for (const Json& figure : faster.at("figures")) {
@@ -89,12 +119,16 @@ Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials
                                {"because", faster.at("because")},
                                {"figures", both}});
   };
-  if (next != nullptr) {
-    const auto other = entry_figures(rank, *next, trials, figures_of);
-    if (other) compare("runner-up", *next, *other);
+  const TrialRow* const next_row = next != nullptr ? trial_of(*next, trials) : nullptr;
+  if (next_row != nullptr) {
+    compare("runner-up", *next, entry_figures(rank, *next, *next_row, figures_of));
+    codes.emplace_back("runner-up", code_of(*next_row, ""));
   }
-  if (baseline != nullptr)
-    compare("baseline", *baseline, baseline_figures(*figures, rank, *baseline));
+  if (baseline != nullptr) {
+    compare("baseline", *baseline, baseline_figures(figures, rank, *baseline));
+    codes.emplace_back("baseline", code_of(*row, baseline->config));
+  }
+  json["code"] = code_json(codes);
   return json;
 }
 

@@ -41,8 +41,25 @@ Figures figures_of(const TrialRow& row) {
   return figures;
 }
 
+/// A kernel that multiplies in a loop, the more often the larger its tile; of a baseline, nothing.
+CodeCounts code_of(const TrialRow& row, const std::string& baseline) {
+  CodeCounts counts;
+  if (!baseline.empty()) {
+    counts.none = "it is a library's";
+    return counts;
+  }
+  const std::string code =
+      ".version 9.0\n.target sm_90\n.entry k()\n{\n$L:\n" +
+      std::string(row.record.config[0].second == Value(std::int64_t{64})
+                      ? "fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+                      : "") +
+      "add.s32 %r1, %r1, 1;\n@%p1 bra $L;\nret;\n}\n.entry other()\n{\nret;\n}\n";
+  add_counts(counts, {"k", read_ptx(code, "k.ptx"), {}, {}, {"k"}});
+  return counts;
+}
+
 Json page_of(const std::vector<Results>& files, WorkOf work_of = no_work) {
-  PageData page(std::move(work_of), no_roofs, figures_of);
+  PageData page(std::move(work_of), no_roofs, figures_of, code_of);
   for (const Results& results : files) page.add("file", results);
   return Json::parse(page.json({}));
 }
@@ -150,6 +167,15 @@ TEST(PageData, SaysWhyTheWinnerIsFaster) {
   // Of a baseline no more is known than its rounds.
   ASSERT_EQ(why["against"][1]["figures"].size(), 1U);
   EXPECT_EQ(why["against"][1]["figures"][0]["name"], "time");
+  // What is not launched is left out, and what none has.
+  EXPECT_EQ(why["code"]["classes"], Json({"fma", "integer", "branch"}));
+  EXPECT_EQ(why["code"]["columns"][0], Json({{"role", "winner"},
+                                             {"set", "PTX"},
+                                             {"once", {1.0, 1.0, 2.0}},
+                                             {"weighted", {10.0, 10.0, 11.0}}}));
+  EXPECT_EQ(why["code"]["columns"][1]["role"], "runner-up");
+  EXPECT_EQ(why["code"]["columns"][1]["weighted"], Json({0.0, 10.0, 11.0}));
+  EXPECT_EQ(why["code"]["columns"][2], Json({{"role", "baseline"}, {"none", "it is a library's"}}));
   results.trials.erase(results.trials.begin());  // the winner's
   EXPECT_TRUE(page_of({results})["questions"][0]["why"].is_null());
 }
