@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 
 namespace assay {
@@ -120,8 +119,27 @@ void find_loops(Function& function) {
       if (dominates(order.place[static_cast<std::size_t>(to)], from)) tails[to].push_back(block);
     }
   }
+  // Each turn goes through what dominates all of its ends.
+  const auto always_of = [&](int header, const std::vector<int>& of_header) {
+    int common = order.place[static_cast<std::size_t>(of_header.front())];
+    for (const int tail : of_header) {
+      int other = order.place[static_cast<std::size_t>(tail)];
+      while (common != other) {
+        int& later = common > other ? common : other;
+        later = dominator[static_cast<std::size_t>(later)];
+      }
+    }
+    std::vector<int> always{header};
+    for (int place = common; place != order.place[static_cast<std::size_t>(header)];
+         place = dominator[static_cast<std::size_t>(place)]) {
+      always.push_back(order.blocks[static_cast<std::size_t>(place)]);
+    }
+    std::sort(always.begin(), always.end());
+    return always;
+  };
   for (const auto& [header, of_header] : tails) {
-    function.loops.push_back({header, -1, 1, body_of(header, of_header, predecessors, order)});
+    function.loops.push_back({header, -1, 1, body_of(header, of_header, predecessors, order),
+                              always_of(header, of_header)});
   }
   // From the largest: a loop's parent is the smallest that came before it and holds its header.
   std::stable_sort(function.loops.begin(), function.loops.end(),
@@ -209,6 +227,10 @@ ClassCounts count_classes(const Function& function, const Loop& loop) {
   return counts;
 }
 
+bool Loop::has_always(int block) const {
+  return std::binary_search(always.begin(), always.end(), block);
+}
+
 const Loop* main_loop(const Function& function) {
   // What is in a loop and in no other within it: a loop that waits may be within the main one.
   std::vector<ClassCounts> own(function.loops.size());
@@ -229,29 +251,6 @@ const Loop* main_loop(const Function& function) {
     }
   }
   return best;
-}
-
-std::vector<bool> in_every_turn(const Function& function, const Loop& loop) {
-  // Whether the header is reached again without going through `avoided`.
-  const auto comes_round = [&](int avoided) {
-    std::set<int> left(loop.blocks.begin(), loop.blocks.end());
-    left.erase(avoided);
-    std::vector<int> reached = {loop.header};
-    while (!reached.empty()) {
-      const Block& block = function.blocks[static_cast<std::size_t>(reached.back())];
-      reached.pop_back();
-      for (const int next : block.next) {
-        if (next == loop.header) return true;
-        if (left.erase(next) > 0) reached.push_back(next);
-      }
-    }
-    return false;
-  };
-  std::vector<bool> always;
-  for (const int block : loop.blocks) {
-    always.push_back(block == loop.header || !comes_round(block));
-  }
-  return always;
 }
 
 }  // namespace assay

@@ -73,6 +73,9 @@ struct Loop {
   int parent = -1;  // the loop around it
   int depth = 1;    // 1: in no other loop
   std::vector<int> blocks = {};
+  std::vector<int> always = {};  // those of them that every turn goes through; sorted
+
+  bool has_always(int block) const;
 };
 
 struct Function {
@@ -121,9 +124,5 @@ ClassCounts count_classes(const Function& function, const Loop& loop);
 /// without these with most fused multiply-adds, then with most accesses to memory, then the
 /// longest.
 const Loop* main_loop(const Function& function);
-
-/// Of each block of a loop, in the order of Loop::blocks, whether a turn that comes round again
-/// must go through it: else a condition decides.
-std::vector<bool> in_every_turn(const Function& function, const Loop& loop);
 
 }  // namespace assay

@@ -164,11 +164,10 @@ void find_conditional(const Function& function, const Scope& scope,
                       std::vector<CodeFinding>& findings) {
   std::set<const Block*> skipped;
   if (const Loop* loop = main_loop(function)) {
-    const std::vector<bool> always = in_every_turn(function, *loop);
-    for (std::size_t i = 0; i < loop->blocks.size(); ++i) {
-      const Block& block = function.blocks[static_cast<std::size_t>(loop->blocks[i])];
+    for (const int index : loop->blocks) {
+      const Block& block = function.blocks[static_cast<std::size_t>(index)];
       // Of loops within it, each turn has a condition.
-      if (!always[i] && block.depth == loop->depth) skipped.insert(&block);
+      if (!loop->has_always(index) && block.depth == loop->depth) skipped.insert(&block);
     }
   }
   int all = 0, predicated = 0, jumped_over = 0;

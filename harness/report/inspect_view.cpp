@@ -129,13 +129,12 @@ std::string loops_table(const Code& code, const Function& function) {
 
 /// The main loop's own blocks and those of loops within it.
 std::string main_loop_table(const Code& code, const Function& function, const Loop& loop) {
-  const std::vector<bool> always = in_every_turn(function, loop);
   Table table({"main loop", "source", "every turn", ">instructions", "most of them"});
   for (std::size_t i = 0; i < std::min(loop.blocks.size(), kMostRows); ++i) {
     const Block& block = block_of(function, loop.blocks[i]);
     table.add_row({label_of(block, loop.blocks[i]), source_text(code, first_line(block)),
-                   always[i] ? "yes" : "no", std::to_string(block.instructions.size()),
-                   mix_text(counts_of(block), 4)});
+                   loop.has_always(loop.blocks[i]) ? "yes" : "no",
+                   std::to_string(block.instructions.size()), mix_text(counts_of(block), 4)});
   }
   std::string text = table.text();
   if (loop.blocks.size() > kMostRows) {
@@ -258,12 +257,11 @@ Json function_json(const Code& code, const Function& function) {
     json["live_registers"] = live_registers(function, *main);
   }
   if (main != nullptr) {
-    const std::vector<bool> always = in_every_turn(function, *main);
-    for (std::size_t i = 0; i < main->blocks.size(); ++i) {
-      const Block& block = block_of(function, main->blocks[i]);
+    for (const int index : main->blocks) {
+      const Block& block = block_of(function, index);
       json["main_loop"].push_back({{"label", block.label},
                                    {"source", source_json(code, first_line(block))},
-                                   {"every_turn", static_cast<bool>(always[i])},
+                                   {"every_turn", main->has_always(index)},
                                    {"instructions", counts_json(counts_of(block))}});
     }
   }

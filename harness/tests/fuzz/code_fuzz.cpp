@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "fuzz_target.h"
 #include "inspect/code.h"
+#include "inspect/constants.h"
 #include "inspect/difference.h"
 #include "inspect/findings.h"
 #include "inspect/registers.h"
@@ -14,6 +15,7 @@ void look_at(const Code& code) {
   for (const Function& function : code.functions) {
     count_classes(function, 10);
     find_motifs(function, code.set);
+    find_constants(function, code.set);
     if (const Loop* loop = main_loop(function)) live_registers(function, *loop);
     difference_of(function, code.functions.front(), code.set);
   }

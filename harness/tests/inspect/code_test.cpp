@@ -296,8 +296,9 @@ TEST(Findings, SeeStridesThatWasteBandwidth) {
                        "strided access"),
               ElementsAre(HasSubstr("32 bytes apart and take 4 each")));
   // Rows of a length that is known only when they run; one that is taken twice may be no stride.
-  const std::string rows = "mov.u32 %r1, %tid.x;\nld.param.u32 %r2, [k_param_0];\n"
-                           "mad.lo.s32 %r3, %r1, %r2, 5;\nmul.wide.s32 %rd1, %r3, 4;\n";
+  const std::string rows =
+      "mov.u32 %r1, %tid.x;\nld.param.u32 %r2, [k_param_0];\n"
+      "mad.lo.s32 %r3, %r1, %r2, 5;\nmul.wide.s32 %rd1, %r3, 4;\n";
   EXPECT_THAT(texts_of(ptx_function(rows + "add.s64 %rd2, %rd3, %rd1;\n" + global + "\nret;"),
                        "strided access"),
               ElementsAre(HasSubstr("apart by a number that is not known when compiling")));
@@ -381,10 +382,9 @@ TEST(Findings, SeeWhatATurnMayJumpOver) {
   const Loop* loop = main_loop(function);
   ASSERT_NE(loop, nullptr);
   std::string not_always;
-  const std::vector<bool> always = in_every_turn(function, *loop);
-  for (std::size_t i = 0; i < always.size(); ++i) {
-    const Block& block = function.blocks[static_cast<std::size_t>(loop->blocks[i])];
-    if (!always[i]) not_always += block.instructions.front().opcode;
+  for (const int index : loop->blocks) {
+    const Block& block = function.blocks[static_cast<std::size_t>(index)];
+    if (!loop->has_always(index)) not_always += block.instructions.front().opcode;
   }
   EXPECT_EQ(not_always, "ld.global.f32");
   EXPECT_THAT(texts_of(function, "conditional accesses"),
