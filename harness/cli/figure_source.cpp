@@ -109,8 +109,20 @@ void FigureSource::add_code(Figures& figures, const CompileJob& job) {
   }
 }
 
-void FigureSource::count_baseline(CodeCounts& counts, const KernelSpec& kernel, const TrialRow& row,
-                                  const std::string& baseline) {
+void FigureSource::count(CodeCounts& counts, const TrialRow& row, const std::string& baseline) {
+  const TrialRecord& trial = row.record;
+  const auto& [kernel, version] = known(trial.kernel.name);
+  const auto add = [&](const CompileJob& job) {
+    add_counts(counts, read(job, trial.kernel.name, has_disassembler()));
+  };
+  if (version != trial.kernel) {
+    counts.none = trial.kernel.name + " has changed since";
+    return;
+  }
+  if (baseline.empty()) {
+    add(compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_));
+    return;
+  }
   const auto spec = std::find_if(kernel.baseline.begin(), kernel.baseline.end(),
                                  [&](const BaselineSpec& each) { return each.name == baseline; });
   const bool is_ours =
@@ -122,31 +134,30 @@ void FigureSource::count_baseline(CodeCounts& counts, const KernelSpec& kernel, 
     return;
   }
   for (const ReferenceSpec& step : spec->steps) {
-    add_counts(counts,
-               read(own_compile_job(kernel, *step.kernel, row.record.problem,
-                                    row.record.toolchain.arch, include_, kernel.compile.fast_math),
-                    baseline, has_disassembler()));
+    add(own_compile_job(kernel, *step.kernel, trial.problem, trial.toolchain.arch, include_,
+                        kernel.compile.fast_math));
   }
 }
 
 CodeCounts FigureSource::code_of(const TrialRow& row, const std::string& baseline) {
   const TrialRecord& trial = row.record;
-  CodeCounts counts;
-  try {
-    const auto& [kernel, version] = known(trial.kernel.name);
-    if (version != trial.kernel) {
-      counts.none = trial.kernel.name + " has changed since";
-    } else if (!baseline.empty()) {
-      count_baseline(counts, kernel, row, baseline);
-    } else {
-      add_counts(counts,
-                 read(compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_),
-                      trial.kernel.name, has_disassembler()));
+  // One configuration wins many problems, and a folder has the recordings of many nights.
+  const auto [found, is_new] = counts_.try_emplace(
+      {trial.kernel.name + trial.kernel.source_hash + trial.kernel.contract_hash,
+       trial.toolchain.arch,
+       baseline.empty() ? to_text(trial.config) : baseline + " " + to_text(trial.problem)});
+  CodeCounts& counts = found->second;
+  const auto say_why_not = [&](std::string_view why) {
+    counts.none = why.substr(0, why.find('\n'));
+  };
+  if (is_new) {
+    try {
+      count(counts, row, baseline);
+    } catch (const UsageError& error) {
+      say_why_not(error.what());
+    } catch (const Error& error) {
+      say_why_not(error.what());
     }
-  } catch (const UsageError& error) {
-    counts.none = error.what();
-  } catch (const Error& error) {
-    counts.none = error.what();
   }
   return counts;
 }

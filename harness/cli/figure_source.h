@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,12 +39,13 @@ class FigureSource {
   const Known& known(const std::string& name);
   Inspected read(const CompileJob& job, const std::string& title, bool sass);
   void add_code(Figures& figures, const CompileJob& job);
-  void count_baseline(CodeCounts& counts, const KernelSpec& kernel, const TrialRow& row,
-                      const std::string& baseline);
+  void count(CodeCounts& counts, const TrialRow& row, const std::string& baseline);
 
   std::string kernels_;
   std::vector<std::filesystem::path> include_;
   std::map<std::string, Known> known_;
+  /// Of a version of a kernel, an architecture, and a configuration or a baseline with its problem.
+  std::map<std::tuple<std::string, std::string, std::string>, CodeCounts> counts_;
   std::optional<NvrtcCompiler> compiler_;  // once it was needed
 };
 
