@@ -219,7 +219,7 @@ TEST(Recording, ARooflineOfLessThanItsDigitsIsLeftOut) {
   Recording recording = sample_recording();
   recording.baselines.back().timing.roofline_ns = 0.012;
   const std::string text = written(recording);
-  EXPECT_EQ(text.find(R"("roofline":0.0)"), std::string::npos);
+  EXPECT_EQ(text.find(R"("roofline":0.0,)"), std::string::npos);
   TempFolder folder;
   EXPECT_EQ(written(read_text(folder, text)), text);
 }
