@@ -101,6 +101,10 @@ void find_products(const Function& function, const Scope& scope,
     if (wait) text += fmt::format("; waits until the groups in flight are at most {}", *wait);
     findings.push_back({"products", text});
   }
+  const int newer = count_of(scope, {"tcgen05.mma", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA"});
+  if (newer > 0) {
+    findings.push_back({"products", fmt::format("{} tcgen05.mma {}", newer, scope.where())});
+  }
   const int products = count_of(scope, {"mma.", "wmma.mma", "HMMA", "IMMA", "DMMA", "QMMA"});
   if (products > 0) {
     const int matrices = count_of(scope, {"ldmatrix", "wmma.load", "LDSM"});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -348,6 +349,43 @@ std::string pair_change(const Function& before, const Function& after, const Blo
   return change;
 }
 
+/// What a code shows by its name, and how many registers are alive.
+std::map<std::string, std::string> shown_by(const Code& code, const Function& function) {
+  std::map<std::string, std::string> shown;
+  for (const CodeFinding& finding : find_motifs(function, code.set)) {
+    std::string& text = shown[finding.name];
+    text += (text.empty() ? "" : "; ") + finding.text;
+  }
+  const Loop* main = main_loop(function);
+  if (main != nullptr && code.set == InstructionSet::ptx) {
+    if (const int live = live_registers(function, *main); live > 0) {
+      shown["registers alive"] = fmt::format("{} at once in the main loop", live);
+    }
+  }
+  return shown;
+}
+
+/// What only one of the two shows, or both in another way; empty where both show the same.
+std::string shown_difference(const Code& code_before, const Function& before,
+                             const Code& code_after, const Function& after) {
+  const auto a = shown_by(code_before, before), b = shown_by(code_after, after);
+  std::set<std::string> names;
+  for (const auto& [name, text] : a) names.insert(name);
+  for (const auto& [name, text] : b) names.insert(name);
+  Table table({"what the code shows", "before", "after"});
+  bool differs = false;
+  for (const std::string& name : names) {
+    const auto text_in = [&](const auto& shown) {
+      const auto found = shown.find(name);
+      return found == shown.end() ? std::string("-") : found->second;
+    };
+    if (text_in(a) == text_in(b)) continue;
+    differs = true;
+    table.add_row({name, text_in(a), text_in(b)});
+  }
+  return differs ? table.text() + "\n" : "";
+}
+
 std::string function_difference(const Code& code_before, const Function& before,
                                 const Code& code_after, const Function& after) {
   const Difference difference = difference_of(before, after, code_before.set);
@@ -365,13 +403,16 @@ std::string function_difference(const Code& code_before, const Function& before,
       loops[0] != nullptr ? count_classes(before, *loops[0]) : ClassCounts{},
       loops[1] != nullptr ? count_classes(after, *loops[1]) : ClassCounts{}};
   Table classes({"instructions", ">before", ">after", ">main loop before", ">after"});
+  bool differs = false;
   for (std::size_t i = 0; i < counts[0].size(); ++i) {
     if (counts[0][i] == counts[1][i] && inner[0][i] == inner[1][i]) continue;
+    differs = true;
     classes.add_row({std::string(to_text(static_cast<InstructionClass>(i))),
                      count_cell(counts[0][i]), count_cell(counts[1][i]), count_cell(inner[0][i]),
                      count_cell(inner[1][i])});
   }
-  text += classes.text() + "\n";
+  if (differs) text += classes.text() + "\n";
+  text += shown_difference(code_before, before, code_after, after);
   Table blocks({"block before", "block after", "change"});
   std::size_t shown = 0, changed = 0;
   for (const BlockPair& pair : difference.blocks) {

@@ -40,6 +40,7 @@ has 'sgemm: the same but for the names of registers' 'it is the same'
 inspect $small $large || fail "two configurations: exit $?"
 has '^TILE  *4  *8$' 'the parameter that differs'
 has '^fma  *32  *128  *32  *128$' 'the instructions that differ'
+has '^registers alive  *[0-9]* at once in the main loop  *[0-9]* at once' 'what both show in another way'
 inspect $small $large --json || fail "two as JSON: exit $?"
 python3 - <<'PYTHON' || fail 'the JSON'
 import json
