@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <set>
 #include <thread>
 
@@ -338,7 +339,9 @@ void Screening::count(TrialRecord record, bool kept, std::size_t history_index) 
                         outcome.same_as, run_.figures(kernel_, record)});
     const Objective& objective = run_.sweep.rerank.objective;
     if (!objective.is_word()) {  // what the search is to make least
-      history_[history_index].time_ns = screened_cost(correct_.back(), objective.parts().front());
+      Observation& seen = history_[history_index];
+      seen.time_ns = screened_cost(correct_.back(), objective.parts().front());
+      if (!std::isfinite(seen.time_ns)) seen = {seen.index, Observation::Is::failed};
     }
   }
   run_.progress.count(kept, outcome.status == Status::correct, time_ns);

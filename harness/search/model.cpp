@@ -32,6 +32,8 @@ constexpr std::size_t kMaxHopeful = 300;
 // The model is surer of itself than it may be, because times jump where a model is smooth. With its
 // deviations taken so much larger it was right in the recorded spaces: see sweeps/README.md.
 constexpr double kCaution = 1.5;
+// Where the least cost is 0: so much of the worst is added to all.
+constexpr double kShiftOfZero = 0.1;
 
 using Result = std::pair<double, std::size_t>;  // minus the fraction, the point
 
@@ -45,10 +47,12 @@ std::vector<Result> results_of(const Trail& trail, Random& random) {
   }
   std::vector<Result> results;
   if (worst_ns <= 0 || best_ns > worst_ns) return results;  // nothing was timed to its end
+  // By another objective the least may be 0, of which the others would all be the same fraction.
+  const double shift_ns = best_ns > 0 ? 0 : kShiftOfZero * worst_ns;
   for (const Observation& seen : trail.history) {
     if (seen.is == Observation::Is::pending || seen.index >= trail.points.size()) continue;
     const double time_ns = seen.is == Observation::Is::failed ? worst_ns : seen.time_ns;
-    results.emplace_back(-best_ns / time_ns, seen.index);
+    results.emplace_back(-(best_ns + shift_ns) / (time_ns + shift_ns), seen.index);
   }
   std::sort(results.begin(), results.end());
   const auto mix_from = [&](std::size_t begin) {

@@ -259,6 +259,26 @@ TEST(GainLeft, IsNotKnownFromFewAndNothingWhenAllWereTried) {
   EXPECT_LT(gain_left(search, points, run(points, search, points.size(), 500)).value(), 1e-6);
 }
 
+// A metric such as the bytes that are spilled is 0 of many, whose fraction of the least was none.
+TEST(Model, LearnsOfCostsThatAre0) {
+  const Points points = tile_space();
+  const SearchSpec search = search_by(Strategy::model);
+  const auto cost = [&](std::size_t index) {
+    return 7 - points[index][0] + std::abs(points[index][1] - 2) + 4 - points[index][2];
+  };
+  std::vector<Observation> history;
+  int zeros = 0;
+  while (history.size() < 60) {
+    for (const std::size_t index : propose(search, points, history, 1)) {
+      const double found = cost(index);
+      history.push_back({index, Observation::Is::timed, found});
+      zeros += history.size() > 20 && found == 0;
+    }
+  }
+  EXPECT_GT(zeros, 8) << "of the 12 that there are";
+  EXPECT_TRUE(std::isfinite(gain_left(search, points, history).value()));
+}
+
 TEST(GainLeft, AsABudgetMakesAutoASearchThatLearns) {
   SearchSpec search;
   EXPECT_FALSE(learns(search, 100));
