@@ -25,6 +25,10 @@ const std::vector<CounterRow>& counters();
 
 bool is_counter(std::string_view name);
 
+/// How far what is counted in two launches of the same code may be apart and mean nothing: 0.01 is
+/// 1 %. 0 for what is no counter.
+double counter_margin(std::string_view name);
+
 /// Those of a set; of all sets if it is "all". Empty for a set that there is not.
 std::vector<CounterRow> counters_of(std::string_view set);
 

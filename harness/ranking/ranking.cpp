@@ -85,11 +85,12 @@ double margin_of(const std::string& part, const RankEntry& entry, double time_ma
   look_at(cost_at(1 / time, 1, entry.figures), cost_at(time, 1, entry.figures));
   look_at(cost_at(1, 1 / energy, entry.figures), cost_at(1, energy, entry.figures));
   for (std::size_t i = 0; i < entry.figures.size(); ++i) {
-    if (!is_counter(entry.figures[i].first)) continue;
+    const double ratio = 1 + counter_margin(entry.figures[i].first);
+    if (ratio == 1) continue;
     NamedFigures less = entry.figures, more = entry.figures;
     const double counted = to_real(entry.figures[i].second);
-    less[i].second = counted / (1 + kLeastCounterMargin);
-    more[i].second = counted * (1 + kLeastCounterMargin);
+    less[i].second = counted / ratio;
+    more[i].second = counted * ratio;
     look_at(cost_at(1, 1, less), cost_at(1, 1, more));
   }
   return margin;

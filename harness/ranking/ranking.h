@@ -27,8 +27,6 @@ struct TimedEntry : RankEntry {
 inline constexpr double kLeastTimeMargin = 0.006;
 /// The same for energy, whose counter is coarser.
 inline constexpr double kLeastEnergyMargin = 0.01;
-/// The same for what the GPU counts: other traffic of the GPU is in it.
-inline constexpr double kLeastCounterMargin = 0.01;
 
 /// Turns the times of a re-rank into a verdict.
 ///
@@ -40,8 +38,8 @@ inline constexpr double kLeastCounterMargin = 0.01;
 /// costs excludes 1, and it is behind by more than the margin. By time the margin is `noise_ratio`
 /// (0.002 = 0.2 %) or the least margin above, whichever is larger; by energy it is the least margin
 /// of that. For a metric it is how much its cost changes with such a change of the time, of the
-/// energy, or of a counter, whichever is more; so a metric that reads none of them has none.
-/// Without the time there are no rounds, and the ratio has no interval.
+/// energy, or of a counter by its counter_margin(), whichever is more; so a metric that reads none
+/// of them has none. Without the time there are no rounds, and the ratio has no interval.
 ///
 /// A configuration is tied with the reference if it is not behind it beyond the noise. The winner
 /// is chosen among the tied that are behind by no more than a quarter of the margin: of those that

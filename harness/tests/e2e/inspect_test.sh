@@ -119,6 +119,10 @@ has '^the second is 1.063 times as fast .*, timed in turn for 6 rounds: 1.443 ms
 has 'clock: 1498 MHz | 1589 MHz, 6.1 % higher' 'the clock'
 explain 1 2 || fail "docs/questions.md, 1 and 2: exit $?"
 has 'dram_read  *116.9 MiB | 118.3 MiB' 'a counter'
+"$assay" best --db "$tree/docs/questions_counted.jsonl" --problem M=4096 >output 2>error ||
+  fail "docs/questions.md, the bytes: exit $?"
+has 'SC=column .* 116.9 MiB ' 'the winner and its bytes'
+has 'SC=row .* 113.2 MiB  *0.97x' 'what reads less, and is no faster'
 config=SWAP_AB=0,MODE=cooperative,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,STAGES=4,CLUSTER_M=1
 config+=,CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=1,SCHEDULE=grouped,GROUP_M=16,STREAM_K=0
 config+=,OVERLAP=0,STORE=tma

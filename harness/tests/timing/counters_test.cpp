@@ -20,6 +20,15 @@ TEST(Counters, HaveNamesOfTheirOwnAndSets) {
   EXPECT_EQ(counter_sets().back(), "all");
 }
 
+TEST(Counters, DifferByMoreThanAMarginThatFitsThem) {
+  EXPECT_EQ(counter_margin("dram_read"), 0.01);
+  EXPECT_EQ(counter_margin("dram_write"), 0.15);
+  for (const char* name : {"l2_hits", "sm_cycles", "stalled_memory"}) {
+    EXPECT_EQ(counter_margin(name), 0.05) << name;
+  }
+  EXPECT_EQ(counter_margin("registers"), 0);
+}
+
 TEST(Counters, AreMadeOfMetrics) {
   const std::vector<std::string> names = {"dram_read", "l2_hits"};
   const std::vector<std::string> metrics = metrics_of(names);
