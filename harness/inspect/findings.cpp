@@ -234,15 +234,52 @@ int bank_conflicts(std::int64_t step, int bytes) {
   return worst;
 }
 
+// Beyond it no offset of neighbours is meant.
+constexpr std::int64_t kMaxOffset = std::int64_t{1} << 40;
+
+/// The "[%rd2+16]" of a load or a store; null for anything else.
+const std::string* address_of(const Instruction& instruction) {
+  const std::string_view name = dotted(instruction.opcode).front();
+  if (name != "ld" && name != "st") return nullptr;
+  const auto address = std::find_if(instruction.operands.begin(), instruction.operands.end(),
+                                    [](const std::string& text) { return text.starts_with('['); });
+  return address == instruction.operands.end() ? nullptr : &*address;
+}
+
+/// "ld.global.f32 [%rd2" and 16.
+std::pair<std::string, std::int64_t> base_and_offset(const Instruction& instruction,
+                                                     const std::string& address) {
+  const std::size_t plus = address.find('+');
+  const std::string base = address.substr(0, std::min(plus, address.find(']')));
+  std::optional<std::int64_t> offset;
+  if (plus != std::string::npos) {
+    offset = integer_of(std::string_view(address).substr(plus + 1, address.size() - plus - 2));
+  }
+  return {instruction.opcode + " " + base, offset.value_or(0)};
+}
+
+/// Whether accesses of so many bytes at these offsets are all that lies between two threads.
+bool fill(const std::set<std::int64_t>& offsets, std::int64_t step, int bytes) {
+  std::set<std::int64_t> places;
+  for (const std::int64_t offset : offsets) {
+    const std::int64_t place = (offset - *offsets.begin()) % step;
+    if (place % bytes == 0) places.insert(place);
+  }
+  return static_cast<std::int64_t>(places.size()) * bytes >= step;
+}
+
 void find_strides(const Scope& scope, Registers& registers, std::vector<CodeFinding>& findings) {
+  std::map<std::string, std::set<std::int64_t>> offsets;  // of what differs in no more
+  each_instruction(scope.blocks, [&](const Instruction& instruction) {
+    if (const std::string* address = address_of(instruction)) {
+      const auto [base, offset] = base_and_offset(instruction, *address);
+      if (offset > -kMaxOffset && offset < kMaxOffset) offsets[base].insert(offset);
+    }
+  });
   std::set<std::pair<std::string, SourceLine>> seen;
   each_instruction(scope.blocks, [&](const Instruction& instruction) {
-    const std::string_view name = dotted(instruction.opcode).front();
-    if (name != "ld" && name != "st") return;
-    const auto address =
-        std::find_if(instruction.operands.begin(), instruction.operands.end(),
-                     [](const std::string& text) { return text.starts_with('['); });
-    if (address == instruction.operands.end()) return;
+    const std::string* const address = address_of(instruction);
+    if (address == nullptr) return;
     const auto step = registers.step_of_thread(*address);
     const int bytes = access_bits(instruction.opcode) / 8;
     if (!step || *step == 0 || bytes == 0) return;
@@ -266,9 +303,17 @@ void find_strides(const Scope& scope, Registers& registers, std::vector<CodeFind
           instruction.opcode, bytes);
     } else if (is_global) {
       if (std::abs(*step) <= bytes) return;
-      title = "strided access";
-      text = fmt::format("{}: along x, threads are {} bytes apart and take {} each",
-                         instruction.opcode, *step, bytes);
+      const auto& of_base = offsets[base_and_offset(instruction, *address).first];
+      if (!of_base.empty() && fill(of_base, std::abs(*step), bytes)) {
+        title = "narrow accesses";
+        text = fmt::format(
+            "{}: along x, threads are {} bytes apart and take all of them, {} at a time",
+            instruction.opcode, *step, bytes);
+      } else {
+        title = "strided access";
+        text = fmt::format("{}: along x, threads are {} bytes apart and take {} each",
+                           instruction.opcode, *step, bytes);
+      }
     } else {
       return;
     }

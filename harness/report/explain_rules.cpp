@@ -321,6 +321,7 @@ struct CodeHint {
 void say_code(const Figures& figures, Causes& causes) {
   static const std::vector<CodeHint> kHints = {
       {"strided access", {kTraffic, kL2, kL1, kWaitMemory}},
+      {"narrow accesses", {kL1, kIssue}},
       {"dependent loads", {kWaitMemory}},
       {"atomics", {kAtomics, kWaitAtomics, kWaitMemory, kWaitShared, kL2}},
       {"local memory", {kWaitMemory, kTraffic, kL1, kL2}},

@@ -288,6 +288,15 @@ TEST(Findings, SeeStridesThatWasteBandwidth) {
   EXPECT_THAT(texts_of(ptx_function(access_by_thread("2", global)), "strided access"), IsEmpty());
   EXPECT_THAT(texts_of(ptx_function(access_by_thread("7", global)), "strided access"),
               ElementsAre(HasSubstr("128 bytes apart and take 4 each")));
+  // What one thread leaves, another access takes.
+  const std::string four =
+      "ld.global.f32 %f1, [%rd2];\nld.global.f32 %f2, [%rd2+4];\n"
+      "ld.global.f32 %f3, [%rd2+-4];\nld.global.f32 %f4, [%rd2+8];";
+  EXPECT_THAT(texts_of(ptx_function(access_by_thread("4", four)), "strided access"), IsEmpty());
+  EXPECT_THAT(texts_of(ptx_function(access_by_thread("4", four)), "narrow accesses"),
+              ElementsAre(HasSubstr("16 bytes apart and take all of them, 4 at a time")));
+  EXPECT_THAT(texts_of(ptx_function(access_by_thread("5", four)), "strided access"),
+              ElementsAre(HasSubstr("32 bytes apart")));
   // Blocks of a size that is known only when they run.
   EXPECT_THAT(texts_of(ptx_function("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\n"
                                     "mov.u32 %r3, %tid.x;\nmad.lo.s32 %r4, %r1, %r2, %r3;\n"
