@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "inspect/registers.h"
+#include "inspect/strides.h"
 #include "inspect/words.h"
 
 namespace assay {
@@ -214,115 +215,6 @@ void find_local(const Function& function, std::vector<CodeFinding>& findings) {
        first});
 }
 
-/// How many times a bank is asked for another word, of a warp that lies along x: 32 threads `step`
-/// bytes apart that each take `bytes`: 1 is without conflict. 128 bytes are served at a time.
-int bank_conflicts(std::int64_t step, int bytes) {
-  const int threads = 32 * 4 / std::max(bytes, 4);
-  int worst = 1;
-  for (int begin = 0; begin < 32; begin += threads) {
-    std::map<std::int64_t, std::set<std::int64_t>> words;  // of each bank
-    for (int thread = begin; thread < begin + threads; ++thread) {
-      for (int word = 0; word < std::max(bytes / 4, 1); ++word) {
-        const std::int64_t at = (step * thread + 4 * word) >> 2;
-        words[at & 31].insert(at);
-      }
-    }
-    for (const auto& [bank, of_bank] : words) {
-      worst = std::max(worst, static_cast<int>(of_bank.size()));
-    }
-  }
-  return worst;
-}
-
-// Beyond it no offset of neighbours is meant.
-constexpr std::int64_t kMaxOffset = std::int64_t{1} << 40;
-
-/// The "[%rd2+16]" of a load or a store; null for anything else.
-const std::string* address_of(const Instruction& instruction) {
-  const std::string_view name = dotted(instruction.opcode).front();
-  if (name != "ld" && name != "st") return nullptr;
-  const auto address = std::find_if(instruction.operands.begin(), instruction.operands.end(),
-                                    [](const std::string& text) { return text.starts_with('['); });
-  return address == instruction.operands.end() ? nullptr : &*address;
-}
-
-/// "ld.global.f32 [%rd2" and 16.
-std::pair<std::string, std::int64_t> base_and_offset(const Instruction& instruction,
-                                                     const std::string& address) {
-  const std::size_t plus = address.find('+');
-  const std::string base = address.substr(0, std::min(plus, address.find(']')));
-  std::optional<std::int64_t> offset;
-  if (plus != std::string::npos) {
-    offset = integer_of(std::string_view(address).substr(plus + 1, address.size() - plus - 2));
-  }
-  return {instruction.opcode + " " + base, offset.value_or(0)};
-}
-
-/// Whether accesses of so many bytes at these offsets are all that lies between two threads.
-bool fill(const std::set<std::int64_t>& offsets, std::int64_t step, int bytes) {
-  std::set<std::int64_t> places;
-  for (const std::int64_t offset : offsets) {
-    const std::int64_t place = (offset - *offsets.begin()) % step;
-    if (place % bytes == 0) places.insert(place);
-  }
-  return static_cast<std::int64_t>(places.size()) * bytes >= step;
-}
-
-void find_strides(const Scope& scope, Registers& registers, std::vector<CodeFinding>& findings) {
-  std::map<std::string, std::set<std::int64_t>> offsets;  // of what differs in no more
-  each_instruction(scope.blocks, [&](const Instruction& instruction) {
-    if (const std::string* address = address_of(instruction)) {
-      const auto [base, offset] = base_and_offset(instruction, *address);
-      if (offset > -kMaxOffset && offset < kMaxOffset) offsets[base].insert(offset);
-    }
-  });
-  std::set<std::pair<std::string, SourceLine>> seen;
-  each_instruction(scope.blocks, [&](const Instruction& instruction) {
-    const std::string* const address = address_of(instruction);
-    if (address == nullptr) return;
-    const auto step = registers.step_of_thread(*address);
-    const int bytes = access_bits(instruction.opcode) / 8;
-    if (!step || *step == 0 || bytes == 0) return;
-    const bool is_global =
-        instruction.kind >= Kind::global_8 && instruction.kind <= Kind::global_128;
-    std::string title, text;
-    if (instruction.kind == Kind::shared) {
-      if (*step == Registers::kSomeStep) return;
-      const int ways = bank_conflicts(*step, bytes);
-      if (ways < 2) return;
-      title = "bank conflicts";
-      text = fmt::format(
-          "{}: along x, threads are {} bytes apart, so up to {} of them meet in one bank",
-          instruction.opcode, *step, ways);
-    } else if (is_global && *step == Registers::kSomeStep) {
-      title = "strided access";
-      text = fmt::format(
-          "{}: along x, threads are apart by a number that is not known when compiling, and take "
-          "{} "
-          "bytes each",
-          instruction.opcode, bytes);
-    } else if (is_global) {
-      if (std::abs(*step) <= bytes) return;
-      const auto& of_base = offsets[base_and_offset(instruction, *address).first];
-      if (!of_base.empty() && fill(of_base, std::abs(*step), bytes)) {
-        title = "narrow accesses";
-        text = fmt::format(
-            "{}: along x, threads are {} bytes apart and take all of them, {} at a time",
-            instruction.opcode, *step, bytes);
-      } else {
-        title = "strided access";
-        text = fmt::format("{}: along x, threads are {} bytes apart and take {} each",
-                           instruction.opcode, *step, bytes);
-      }
-    } else {
-      return;
-    }
-    if (seen.emplace(title + text, instruction.source).second) {
-      findings.push_back({title, text, instruction.source});
-    }
-  });
-}
-
 /// Of each value in a block, how many loads it comes after, one waiting for the other. A block that
 /// is a loop is gone through twice: a turn may wait for the one before.
 void find_dependent_loads(const Function& function, const Registers& registers,
@@ -403,7 +295,7 @@ std::vector<CodeFinding> find_motifs(const Function& function, InstructionSet se
   find_copies(function, scope, findings);
   if (set == InstructionSet::ptx) {
     Registers registers(function);
-    find_strides(scope, registers, findings);
+    find_strides(scope.blocks, registers, findings);
     find_dependent_loads(function, registers, findings);
     find_conversions(function, registers, findings);
   }

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "inspect/constants.h"
-#include "inspect/difference.h"
 #include "inspect/findings.h"
 #include "inspect/registers.h"
+#include "report/inspect_parts.h"
 #include "report/table.h"
 
 namespace assay {
@@ -20,62 +18,12 @@ using Json = nlohmann::ordered_json;
 
 // A loop is taken to turn ten times: what is in two loops counts a hundred times.
 constexpr double kLoopWeight = 10;
-// The text shows so many constants and loops; JSON has all.
-constexpr std::size_t kMostRows = 12;
-
-const Block& block_of(const Function& function, int index) {
-  return function.blocks[static_cast<std::size_t>(index)];
-}
-
-std::string_view set_text(InstructionSet set) {
-  return set == InstructionSet::ptx ? "PTX" : "SASS";
-}
-
-/// "sgemm.cu:45"; empty when it is not known.
-std::string source_text(const Code& code, const SourceLine& source) {
-  const auto file = static_cast<std::size_t>(source.file);
-  if (source.line <= 0 || file >= code.files.size()) return "";
-  const std::string& path = code.files[file];
-  return fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), source.line);
-}
-
-SourceLine first_line(const Block& block) {
-  for (const Instruction& instruction : block.instructions) {
-    if (instruction.source.line > 0) return instruction.source;
-  }
-  return {};
-}
 
 std::size_t size_of(const Function& function, const Loop& loop) {
   std::size_t count = 0;
   for (const int block : loop.blocks) count += block_of(function, block).instructions.size();
   return count;
 }
-
-/// "32 fma, 6 shared, 4 integer": the largest first.
-std::string mix_text(const ClassCounts& counts, std::size_t most) {
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 0) order.emplace_back(-counts[i], i);
-  }
-  std::sort(order.begin(), order.end());
-  std::string text;
-  for (std::size_t i = 0; i < std::min(order.size(), most); ++i) {
-    text += fmt::format("{}{:.0f} {}", i == 0 ? "" : ", ", -order[i].first,
-                        to_text(static_cast<InstructionClass>(order[i].second)));
-  }
-  return text + (order.size() > most ? ", ..." : "");
-}
-
-ClassCounts counts_of(const Block& block) {
-  ClassCounts counts{};
-  for (const Instruction& instruction : block.instructions) {
-    counts[static_cast<std::size_t>(instruction.kind)] += 1;
-  }
-  return counts;
-}
-
-std::string count_cell(double count) { return count == 0 ? "-" : fmt::format("{:.0f}", count); }
 
 std::string classes_table(const Function& function) {
   const ClassCounts once = count_classes(function), weighted = count_classes(function, kLoopWeight);
@@ -88,10 +36,6 @@ std::string classes_table(const Function& function) {
                    count_cell(weighted[i]), count_cell(inner[i])});
   }
   return table.text();
-}
-
-std::string label_of(const Block& block, int index) {
-  return block.label.empty() ? fmt::format("block {}", index) : block.label;
 }
 
 std::string loops_table(const Code& code, const Function& function) {
@@ -189,27 +133,6 @@ std::string function_text(const Code& code, const Function& function) {
   return text;
 }
 
-std::string head_text(const Inspected& inspected) {
-  std::string text = fmt::format("{}: {}", inspected.title, set_text(inspected.code.set));
-  if (!inspected.code.target.empty()) text += " for " + inspected.code.target;
-  text += "\n";
-  if (inspected.report) {
-    text += fmt::format("ptxas: {} registers a thread, {} bytes spilled, {} of shared memory\n",
-                        inspected.report->registers, inspected.report->spill_bytes,
-                        format_bytes(static_cast<double>(inspected.report->static_smem_bytes)));
-    if (inspected.report->spill_bytes > 0 && inspected.code.set == InstructionSet::ptx) {
-      text += "PTX knows no spills; with --sass their lines are shown\n";
-    }
-  }
-  for (const LaunchOccupancy& launch : inspected.launches) {
-    text +=
-        fmt::format("{}: blocks an SM: {}, of {} threads each ({} of its threads); limited by {}\n",
-                    launch.entry, launch.occupancy.blocks, launch.threads,
-                    format_percent(launch.occupancy.ratio), launch.occupancy.limit);
-  }
-  return text;
-}
-
 Json counts_json(const ClassCounts& counts) {
   Json json = Json::object();
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -267,176 +190,6 @@ Json function_json(const Code& code, const Function& function) {
     }
   }
   return json;
-}
-
-/// What the names of all functions begin with, as a rule the kernel's name.
-std::size_t common_beginning(const Code& code) {
-  const std::string& first = code.functions.front().name;
-  std::size_t size = first.size();
-  for (const Function& function : code.functions) {
-    const auto end =
-        std::mismatch(first.begin(), first.end(), function.name.begin(), function.name.end());
-    size = std::min(size, static_cast<std::size_t>(end.first - first.begin()));
-  }
-  return size;
-}
-
-/// The functions of two codes that belong together: those of one name, else those whose names end
-/// alike behind what all names of their code begin with, such as gemm_reduce and norm_reduce.
-std::vector<std::pair<const Function*, const Function*>> pairs_of(const Code& before,
-                                                                  const Code& after) {
-  if (before.functions.empty() || after.functions.empty()) return {};
-  const std::size_t begin_a = common_beginning(before), begin_b = common_beginning(after);
-  std::vector<std::pair<const Function*, const Function*>> pairs;
-  std::set<const Function*> found;
-  const auto match = [&](const auto& is_match) -> const Function* {
-    for (const Function& candidate : after.functions) {
-      if (!found.contains(&candidate) && is_match(candidate)) {
-        found.insert(&candidate);
-        return &candidate;
-      }
-    }
-    return nullptr;
-  };
-  for (const Function& function : before.functions) {
-    pairs.emplace_back(&function,
-                       match([&](const Function& other) { return other.name == function.name; }));
-  }
-  for (auto& [function, other] : pairs) {
-    if (other != nullptr) continue;
-    other = match([&, &of = *function](const Function& candidate) {
-      return candidate.name.substr(begin_b) == of.name.substr(begin_a);
-    });
-  }
-  for (const Function& function : after.functions) {
-    if (!found.contains(&function)) pairs.emplace_back(nullptr, &function);
-  }
-  return pairs;
-}
-
-/// "+4 fma, -2 shared"
-std::string change_text(const ClassCounts& before, const ClassCounts& after) {
-  std::string text;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const double change = after[i] - before[i];
-    if (change == 0) continue;
-    text += fmt::format("{}{:+.0f} {}", text.empty() ? "" : ", ", change,
-                        to_text(static_cast<InstructionClass>(i)));
-  }
-  return text.empty() ? "other operands or another order" : text;
-}
-
-std::string block_cell(const Code& code, const Function& function, int index) {
-  if (index < 0) return "-";
-  const Block& block = block_of(function, index);
-  const std::string source = source_text(code, first_line(block));
-  return fmt::format("{}{}{}", label_of(block, index), source.empty() ? "" : " ", source);
-}
-
-std::string pair_change(const Function& before, const Function& after, const BlockPair& pair) {
-  if (pair.before < 0) {
-    return "only after: " + mix_text(counts_of(block_of(after, pair.after)), 4);
-  }
-  if (pair.after < 0) {
-    return "only before: " + mix_text(counts_of(block_of(before, pair.before)), 4);
-  }
-  const Block& a = block_of(before, pair.before);
-  const Block& b = block_of(after, pair.after);
-  const double times = times_unrolled(a, b);
-  const std::string change = change_text(counts_of(a), counts_of(b));
-  if (times > 1) return fmt::format("{:g} times the work: unrolled further; {}", times, change);
-  if (times > 0) return fmt::format("1/{:g} of the work: unrolled less; {}", 1 / times, change);
-  return change;
-}
-
-/// What a code shows by its name, and how many registers are alive.
-std::map<std::string, std::string> shown_by(const Code& code, const Function& function) {
-  std::map<std::string, std::string> shown;
-  for (const CodeFinding& finding : find_motifs(function, code.set)) {
-    std::string& text = shown[finding.name];
-    text += (text.empty() ? "" : "; ") + finding.text;
-  }
-  const Loop* main = main_loop(function);
-  if (main != nullptr && code.set == InstructionSet::ptx) {
-    if (const int live = live_registers(function, *main); live > 0) {
-      shown["registers alive"] = fmt::format("{} at once in the main loop", live);
-    }
-  }
-  return shown;
-}
-
-/// What only one of the two shows, or both in another way; empty where both show the same.
-std::string shown_difference(const Code& code_before, const Function& before,
-                             const Code& code_after, const Function& after) {
-  const auto a = shown_by(code_before, before), b = shown_by(code_after, after);
-  std::set<std::string> names;
-  for (const auto& [name, text] : a) names.insert(name);
-  for (const auto& [name, text] : b) names.insert(name);
-  Table table({"what the code shows", "before", "after"});
-  bool differs = false;
-  for (const std::string& name : names) {
-    const auto text_in = [&](const auto& shown) {
-      const auto found = shown.find(name);
-      return found == shown.end() ? std::string("-") : found->second;
-    };
-    if (text_in(a) == text_in(b)) continue;
-    differs = true;
-    table.add_row({name, text_in(a), text_in(b)});
-  }
-  return differs ? table.text() + "\n" : "";
-}
-
-std::string function_difference(const Code& code_before, const Function& before,
-                                const Code& code_after, const Function& after) {
-  const Difference difference = difference_of(before, after, code_before.set);
-  std::string text = before.name == after.name
-                         ? fmt::format("{}: ", before.name)
-                         : fmt::format("{} and {}: ", before.name, after.name);
-  if (difference.none()) return text + "the same but for the names of registers\n";
-  const auto same = std::count_if(difference.blocks.begin(), difference.blocks.end(),
-                                  [](const BlockPair& pair) { return pair.same; });
-  text += fmt::format("{} of {} and {} blocks are the same but for the names of registers\n\n",
-                      same, before.blocks.size(), after.blocks.size());
-  const ClassCounts counts[] = {count_classes(before), count_classes(after)};
-  const Loop* loops[] = {main_loop(before), main_loop(after)};
-  const ClassCounts inner[] = {
-      loops[0] != nullptr ? count_classes(before, *loops[0]) : ClassCounts{},
-      loops[1] != nullptr ? count_classes(after, *loops[1]) : ClassCounts{}};
-  Table classes({"instructions", ">before", ">after", ">main loop before", ">after"});
-  bool differs = false;
-  for (std::size_t i = 0; i < counts[0].size(); ++i) {
-    if (counts[0][i] == counts[1][i] && inner[0][i] == inner[1][i]) continue;
-    differs = true;
-    classes.add_row({std::string(to_text(static_cast<InstructionClass>(i))),
-                     count_cell(counts[0][i]), count_cell(counts[1][i]), count_cell(inner[0][i]),
-                     count_cell(inner[1][i])});
-  }
-  if (differs) text += classes.text() + "\n";
-  text += shown_difference(code_before, before, code_after, after);
-  Table blocks({"block before", "block after", "change"});
-  std::size_t shown = 0, changed = 0;
-  for (const BlockPair& pair : difference.blocks) {
-    if (pair.same) continue;
-    ++changed;
-    if (shown == 2 * kMostRows) continue;
-    ++shown;
-    blocks.add_row({block_cell(code_before, before, pair.before),
-                    block_cell(code_after, after, pair.after), pair_change(before, after, pair)});
-  }
-  text += blocks.text();
-  if (changed > shown) text += fmt::format("and {} more; --json has all\n", changed - shown);
-  if (!difference.constants.empty()) {
-    text += "\nconstants:";
-    for (std::size_t i = 0; i < std::min(difference.constants.size(), kMostRows); ++i) {
-      const Constant& constant = difference.constants[i];
-      text += fmt::format("{} {} {:+d}x", i == 0 ? "" : ",", constant.text, constant.count);
-    }
-    if (difference.constants.size() > kMostRows) {
-      text += fmt::format(", and {} more", difference.constants.size() - kMostRows);
-    }
-    text += "\n";
-  }
-  return text;
 }
 
 }  // namespace
@@ -520,47 +273,6 @@ std::string listing_text(const Inspected& inspected) {
     }
   }
   return text;
-}
-
-std::string difference_text(const Inspected& before, const Inspected& after) {
-  std::string text = fmt::format("before: {}after:  {}", head_text(before), head_text(after));
-  for (const auto& [a, b] : pairs_of(before.code, after.code)) {
-    text += "\n";
-    if (a != nullptr && b != nullptr) {
-      text += function_difference(before.code, *a, after.code, *b);
-    } else {
-      text += fmt::format("{}: only {}\n", (a != nullptr ? a : b)->name,
-                          a != nullptr ? "before" : "after");
-    }
-  }
-  return text;
-}
-
-Json difference_json(const Inspected& before, const Inspected& after) {
-  Json functions = Json::array();
-  for (const auto& [a, b] : pairs_of(before.code, after.code)) {
-    Json json{{"before", a != nullptr ? Json(a->name) : Json(nullptr)},
-              {"after", b != nullptr ? Json(b->name) : Json(nullptr)}};
-    if (a != nullptr && b != nullptr) {
-      const Difference difference = difference_of(*a, *b, before.code.set);
-      json["same"] = difference.none();
-      Json blocks = Json::array(), constants = Json::array();
-      for (const BlockPair& pair : difference.blocks) {
-        if (pair.same) continue;
-        blocks.push_back({{"before", pair.before},
-                          {"after", pair.after},
-                          {"change", pair_change(*a, *b, pair)}});
-      }
-      for (const Constant& constant : difference.constants) {
-        constants.push_back({{"value", constant.text}, {"change", constant.count}});
-      }
-      json["changed_blocks"] = blocks;
-      json["constants"] = constants;
-    }
-    functions.push_back(std::move(json));
-  }
-  return {
-      {"before", inspect_json(before)}, {"after", inspect_json(after)}, {"differences", functions}};
 }
 
 }  // namespace assay
