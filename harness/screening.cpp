@@ -52,7 +52,15 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
       problem_(problem),
       correct_(correct),
       space_(kernel, problem, run.device.info()),
+      features_(kernel, problem, run.device.info()),
       points_(num_values_of(kernel)) {
+  if (!kernel.lets.empty()) {
+    points_.describe_by([this](std::size_t index) {
+      std::vector<float> row;
+      features_.append(space_.config(points_[index]), row);
+      return row;
+    });
+  }
   space_.for_each(
       [&](const std::vector<int>& point) {
         points_.add(point);

@@ -8,6 +8,7 @@
 
 #include "ranking/verdict.h"
 #include "search/search.h"
+#include "space/features.h"
 #include "space/space.h"
 #include "sweep_run.h"
 #include "warm_start.h"
@@ -62,6 +63,7 @@ class Screening {
   const Problem& problem_;
   std::vector<Candidate>& correct_;
   const Space space_;
+  Features features_;
   Points points_;
   std::size_t window_size_ = 0;
   std::deque<InFlight> window_;

@@ -1,6 +1,7 @@
 #include "search/forest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -112,16 +113,20 @@ void Forest::grow(Training& training, std::size_t begin, std::size_t end) {
   grow(training, above, end);
 }
 
-double Forest::value(std::span<const float> features) const {
-  double sum = 0;
+Forest::Guess Forest::guess(std::span<const float> features) const {
+  double sum = 0, squares = 0;
   for (std::size_t at : roots_) {
     while (nodes_[at].right != 0) {
       const Node& node = nodes_[at];
       at = features[node.feature] <= node.threshold ? at + 1 : node.right;
     }
-    sum += static_cast<double>(nodes_[at].value);
+    const double value = static_cast<double>(nodes_[at].value);
+    sum += value;
+    squares += value * value;
   }
-  return sum / static_cast<double>(roots_.size());
+  const auto num_trees = static_cast<double>(roots_.size());
+  const double mean = sum / num_trees;
+  return {mean, std::sqrt(std::max(squares / num_trees - mean * mean, 0.0))};
 }
 
 }  // namespace assay

@@ -17,7 +17,13 @@ class Forest {
   Forest(std::size_t num_features, std::span<const float> features, std::span<const float> values,
          std::uint64_t seed);
 
-  double value(std::span<const float> features) const;
+  double value(std::span<const float> features) const { return guess(features).mean; }
+
+  struct Guess {
+    double mean = 0;
+    double deviation = 0;  // standard: of what the trees say, each of which saw other differences
+  };
+  Guess guess(std::span<const float> features) const;
 
  private:
   struct Node {

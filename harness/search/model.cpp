@@ -1,18 +1,27 @@
-// A model of what the fastest time so far would be of a point's: 1 is as fast, 0.5 takes twice as
-// long. So it looks closely at fast points, and all slow ones are alike. It is trained on all
+// Two models of what the fastest time so far would be of a point's: 1 is as fast, 0.5 takes twice
+// as long. So they look closely at fast points, and all slow ones are alike. They are trained on all
 // results at every call.
 //
-// What is proposed is by turns what the model takes for fastest, and what may be fastest if the
-// model errs, by more and more. A point that failed is taken to be as slow as the slowest: then
-// those like it are avoided. A point that was given up is taken to be as slow as its bound.
+// A Gaussian process compares points with what was tried nearby. What it proposes is by turns what
+// it takes for fastest, and what may be fastest if it errs, by more and more.
+//
+// Where it is known what follows from the parameters, such as blocks or bytes, a forest learns from
+// that, and every other turn is its own: it proposes what is expected to gain most. Elsewhere it
+// knows no more than the process, which is better with few results.
+//
+// A point that failed is taken by the process to be as slow as the slowest; of the forest's trees
+// some learn what fails. So those like it are avoided. A point that was given up is taken to be as
+// slow as its bound.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numbers>
 #include <utility>
 #include <vector>
 
 #include "search/draw.h"
+#include "search/forest.h"
 #include "search/gaussian.h"
 #include "search/strategies.h"
 
@@ -27,6 +36,8 @@ constexpr std::size_t kMaxResults = 200;
 // Looked at are so many random points and all neighbours of the fastest; closely, the best of them.
 constexpr std::size_t kMaxDrawn = 4000, kMaxDrawnOfLarge = 500, kNumFastest = 4;
 constexpr std::size_t kMaxClose = 150;
+// Where the trees agree: what they are taken to err by at least.
+constexpr double kLeastSpread = 1e-4;
 // For what is still to gain, so many points are looked at closely, and as many of the others.
 constexpr std::size_t kMaxHopeful = 300;
 // The model is surer of itself than it may be, because times jump where a model is smooth. With its
@@ -67,8 +78,8 @@ std::vector<Result> results_of(const Trail& trail, Random& random) {
 }
 
 /// Where the next may be.
-std::vector<std::size_t> candidates(const Trail& trail, const std::vector<Result>& results,
-                                    Random& random) {
+std::vector<std::size_t> candidates_of(const Trail& trail, const std::vector<Result>& results,
+                                       Random& random) {
   const Points& points = trail.points;
   std::vector<std::size_t> found;
   if (points.size() <= kMaxDrawn) {
@@ -109,6 +120,81 @@ std::vector<std::size_t> untried(const Trail& trail, const std::vector<Result>& 
     }
   }
   return found;
+}
+
+/// Proposes what the Gaussian process takes for fastest, and what may be fastest if it errs.
+void propose_by_process(Trail& trail, const std::vector<Result>& results,
+                        const std::vector<std::size_t>& candidates, Random& random) {
+  const Points& points = trail.points;
+  std::vector<GaussianProcess::Point> known, pending;
+  std::vector<double> values;
+  for (const auto& [value, index] : results) {
+    known.push_back(points[index]);
+    values.push_back(value);
+  }
+  for (const Observation& seen : trail.history) {
+    const bool is_pending = seen.is == Observation::Is::pending && seen.index < points.size();
+    if (is_pending) pending.push_back(points[seen.index]);
+  }
+  GaussianProcess model(points.num_values(), std::move(known), std::move(values));
+  model.believe(pending);
+
+  std::vector<Result> close;
+  for (const std::size_t index : candidates) {
+    close.emplace_back(model.mean(points[index]), index);
+  }
+  std::sort(close.begin(), close.end());
+  // Of those that do not look fast, some may be so unlike all others that nobody knows.
+  for (std::size_t i = kMaxClose / 2; i < std::min(kMaxClose, close.size()); ++i) {
+    std::swap(close[i], close[i + below(random, close.size() - i)]);
+  }
+  if (close.size() > kMaxClose) close.resize(kMaxClose);
+  std::vector<GaussianProcess::Guess> guesses;
+  for (const auto& [mean, index] : close) guesses.push_back(model.guess(points[index]));
+  for (std::size_t turn = trail.history.size(); !trail.full() && !close.empty(); ++turn) {
+    const double optimism = kOptimism[turn % std::size(kOptimism)];
+    std::size_t best = 0;
+    const auto hope = [&](std::size_t i) {
+      return guesses[i].mean - optimism * guesses[i].deviation;
+    };
+    for (std::size_t i = 1; i < close.size(); ++i) {
+      if (hope(i) < hope(best)) best = i;
+    }
+    trail.propose(close[best].second);
+    close.erase(close.begin() + static_cast<std::ptrdiff_t>(best));
+    guesses.erase(guesses.begin() + static_cast<std::ptrdiff_t>(best));
+  }
+}
+
+/// Proposes what is expected to gain most: on average over what the trees may err, and where it
+/// does not fail. Of what fails they learn that alone.
+void propose_by_forest(Trail& trail, const std::vector<Result>& results,
+                       const std::vector<std::size_t>& candidates, Random& random) {
+  std::vector<float> all_features, features, failures, values;
+  for (const auto& [value, index] : results) {
+    const std::vector<float> row = trail.points.description()(index);
+    const bool failed = trail.has_failed(index);
+    all_features.insert(all_features.end(), row.begin(), row.end());
+    failures.push_back(failed ? 1 : 0);
+    if (failed) continue;
+    features.insert(features.end(), row.begin(), row.end());
+    values.push_back(static_cast<float>(value));
+  }
+  const std::size_t num_features = features.size() / values.size();
+  const Forest forest(num_features, features, values, random());
+  const Forest failure(num_features, all_features, failures, random());
+  std::vector<Result> by_gain;  // minus what is expected to be gained
+  for (const std::size_t index : candidates) {
+    const std::vector<float> row = trail.points.description()(index);
+    const auto [mean, deviation] = forest.guess(row);
+    const double gain = -1 - mean, spread = std::max(deviation, kLeastSpread);
+    const double ratio = gain / spread;
+    const double density = std::exp(-ratio * ratio / 2) / std::sqrt(2 * std::numbers::pi);
+    const double expected = gain * chance_below(-ratio) + spread * density;
+    by_gain.emplace_back(-expected * (1 - failure.value(row)), index);
+  }
+  std::sort(by_gain.begin(), by_gain.end());
+  for (const auto& [gain, index] : by_gain) trail.propose(index);
 }
 
 }  // namespace
@@ -169,48 +255,16 @@ std::optional<double> gain_left(const SearchSpec& search, const Points& points,
 void propose_model(const SearchSpec& search, Trail& trail) {
   trail.start(search);
   if (trail.full()) return;
-  const Points& points = trail.points;
   Random random(search.seed + trail.history.size());
   const std::vector<Result> results = results_of(trail, random);
   if (results.empty()) return;
-  std::vector<GaussianProcess::Point> known, pending;
-  std::vector<double> values;
-  for (const auto& [value, index] : results) {
-    known.push_back(points[index]);
-    values.push_back(value);
-  }
-  for (const Observation& seen : trail.history) {
-    const bool is_pending = seen.is == Observation::Is::pending && seen.index < points.size();
-    if (is_pending) pending.push_back(points[seen.index]);
-  }
-  GaussianProcess model(points.num_values(), std::move(known), std::move(values));
-  model.believe(pending);
-
-  std::vector<Result> close;
-  for (const std::size_t index : candidates(trail, results, random)) {
-    close.emplace_back(model.mean(points[index]), index);
-  }
-  std::sort(close.begin(), close.end());
-  // Of those that do not look fast, some may be so unlike all others that nobody knows.
-  for (std::size_t i = kMaxClose / 2; i < std::min(kMaxClose, close.size()); ++i) {
-    std::swap(close[i], close[i + below(random, close.size() - i)]);
-  }
-  if (close.size() > kMaxClose) close.resize(kMaxClose);
-  std::vector<GaussianProcess::Guess> guesses;
-  for (const auto& [mean, index] : close) guesses.push_back(model.guess(points[index]));
-  for (std::size_t turn = trail.history.size(); !trail.full() && !close.empty(); ++turn) {
-    const double optimism = kOptimism[turn % std::size(kOptimism)];
-    std::size_t best = 0;
-    const auto hope = [&](std::size_t i) {
-      return guesses[i].mean - optimism * guesses[i].deviation;
-    };
-    for (std::size_t i = 1; i < close.size(); ++i) {
-      if (hope(i) < hope(best)) best = i;
-    }
-    trail.propose(close[best].second);
-    close.erase(close.begin() + static_cast<std::ptrdiff_t>(best));
-    guesses.erase(guesses.begin() + static_cast<std::ptrdiff_t>(best));
-  }
+  const Points& points = trail.points;
+  const std::vector<std::size_t> candidates = candidates_of(trail, results, random);
+  // The process is first, and goes through all of kOptimism in a turn.
+  const std::size_t turn_size = std::max(trail.count(), std::size(kOptimism));
+  const std::size_t num_learned = std::max(trail.history.size(), kNumDrawn) - kNumDrawn;
+  const bool is_turn_of_forest = points.description() && num_learned / turn_size % 2 == 1;
+  (is_turn_of_forest ? propose_by_forest : propose_by_process)(trail, results, candidates, random);
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -24,6 +25,13 @@ class Points {
   }
   const std::vector<int>& num_values() const { return num_values_; }
 
+  /// Says what follows from a point before it is tried, such as blocks or bytes: as many numbers for
+  /// each.
+  using Description = std::function<std::vector<float>(std::size_t index)>;
+  void describe_by(Description description) { description_ = std::move(description); }
+  /// Empty where none was given.
+  const Description& description() const { return description_; }
+
   /// Where a point is, if it is valid.
   std::optional<std::size_t> find(std::span<const int> point) const;
 
@@ -34,6 +42,7 @@ class Points {
   std::vector<int> num_values_;
   std::vector<int> values_;  // of all points, one after another
   std::size_t size_ = 0;
+  Description description_;
 };
 
 }  // namespace assay

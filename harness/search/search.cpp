@@ -20,6 +20,11 @@ Trail::Trail(const Points& the_points, const std::vector<Observation>& the_histo
   }
 }
 
+bool Trail::has_failed(std::size_t index) const {
+  const std::uint32_t at = observed_[index];
+  return at != kUnknown && at != kProposed && history[at - 1].is == Observation::Is::failed;
+}
+
 void Trail::propose(std::size_t index) {
   if (full() || is_known(index)) return;
   observed_[index] = kProposed;

@@ -22,9 +22,11 @@ class Trail {
   const Points& points;
   const std::vector<Observation>& history;
 
+  std::size_t count() const { return count_; }
   bool full() const { return proposed_.size() == count_; }
   std::size_t num_proposed() const { return proposed_.size(); }
   bool is_known(std::size_t index) const { return observed_[index] != kUnknown; }
+  bool has_failed(std::size_t index) const;
   /// Proposes a point unless it is known or proposed, or the trail is full.
   void propose(std::size_t index);
   /// Its time, and infinity for what failed, was given up, or has no result yet.

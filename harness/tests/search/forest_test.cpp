@@ -54,6 +54,15 @@ TEST(Forest, SaysTheSameOfWhatItCannotTellApart) {
   }
 }
 
+TEST(Forest, IsUnsureWhereItsTreesDisagree) {
+  const Forest forest(1, std::vector<float>{1, 2, 3, 8, 9, 10}, std::vector<float>{1, 1, 1, 0, 0, 0},
+                      1);
+  const auto deviation = [&](float x) { return forest.guess(std::vector<float>{x}).deviation; };
+  EXPECT_LT(deviation(0), 0.1);
+  EXPECT_LT(deviation(11), 0.1);
+  EXPECT_GT(deviation(5.6f), 0.25);  // between values that differ
+}
+
 TEST(Forest, StandsOnOneRow) {
   const Forest forest(2, std::vector<float>{1, 2}, std::vector<float>{0.25f}, 1);
   EXPECT_DOUBLE_EQ(forest.value(std::vector<float>{9, 9}), 0.25);

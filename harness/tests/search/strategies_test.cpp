@@ -162,18 +162,52 @@ TEST_P(EachStrategy, GoesOnWhenEverythingFails) {
   EXPECT_EQ(history.size(), 100u);
 }
 
-TEST(Model, AvoidsWhatFails) {
-  const Points points = tile_space();
-  std::size_t failed = 0, failed_random = 0;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    for (const auto& [strategy, count] :
-         {std::pair(Strategy::model, &failed), {Strategy::random, &failed_random}}) {
-      for (const Observation& seen : run(points, search_by(strategy, seed), 100)) {
-        *count += seen.is == Observation::Is::failed;
+/// Times that follow from what no parameter shows alone.
+TEST(Model, LearnsFromWhatDescribesPoints) {
+  Points points = tile_space();
+  const auto hidden = [](std::size_t index) {
+    return static_cast<double>(index * 2654435761u % 1009) / 1009;
+  };
+  const auto mean_best = [&] {
+    double sum = 0;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      std::vector<Observation> history;
+      while (history.size() < 80) {
+        for (const std::size_t index :
+             propose(search_by(Strategy::model, seed), points, history, 5)) {
+          history.push_back({index, Observation::Is::timed, 1000 * (1 + hidden(index))});
+        }
       }
+      sum += best_of(history) - 1000;
     }
-  }
-  EXPECT_LT(failed, failed_random / 2);
+    return sum / 8;
+  };
+  const double by_indices = mean_best();
+  points.describe_by([&](std::size_t index) {
+    return std::vector<float>{static_cast<float>(std::abs(hidden(index) - 0.5)),
+                              static_cast<float>(hidden(index) > 0.5)};
+  });
+  EXPECT_LT(mean_best(), 0.5 * by_indices);
+}
+
+TEST(Model, AvoidsWhatFails) {
+  Points points = tile_space();
+  const auto num_failed = [&](Strategy strategy) {
+    std::ptrdiff_t failed = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const std::vector<Observation> history = run(points, search_by(strategy, seed), 100);
+      failed += std::count_if(history.begin(), history.end(), [](const Observation& seen) {
+        return seen.is == Observation::Is::failed;
+      });
+    }
+    return failed;
+  };
+  const std::ptrdiff_t failed_random = num_failed(Strategy::random);
+  EXPECT_LT(num_failed(Strategy::model), failed_random / 2);
+  points.describe_by([&](std::size_t index) {
+    return std::vector<float>(points[index].begin(), points[index].end());
+  });
+  EXPECT_LT(num_failed(Strategy::model), failed_random / 2);
 }
 
 // The bound of a point that was given up once stood for its time: the fastest known was one that is
