@@ -13,6 +13,8 @@
 
 #include "base/error.h"
 #include "search/search.h"
+#include "space/features.h"
+#include "spec/kernel_spec.h"
 #include "store/store.h"
 
 namespace assay {
@@ -21,7 +23,7 @@ namespace {
 constexpr const char* kUsage =
     "usage: search_bench [--seeds 100] [--batch 8] [--strategy NAME]... [--min-trials 100] "
     "[--until 0.02] "
-    "[FILE]...\n"
+    "[--kernels FOLDER] [FILE]...\n"
     "Replays recorded spaces (recordings, T4 and Kernel Tuner files) and prints the median and "
     "the\n"
     "10th percentile of the fraction of the optimum that each strategy has found after 25, 50, "
@@ -31,16 +33,18 @@ constexpr const char* kUsage =
     "the\n"
     "results of any of it. With --until: when the strategy ends by its estimate of what is still "
     "to\n"
-    "gain, and how often no more than that was left to gain. In the end: what a proposal costs in "
+    "gain, and how often no more than that was left to gain. With --kernels: the search sees what\n"
+    "the `let` of FOLDER/KERNEL.yaml say, as in a sweep. In the end: what a proposal costs in "
     "a space of 100,000 points.\n";
 
 /// A recorded space: what became of each point.
 struct RecordedSpace {
   std::string name;
   Points points;
-  std::vector<Observation> results;  // by point
-  std::vector<double> cost_s;        // by point: what trying it takes
+  std::vector<Observation> results = {};  // by point
+  std::vector<double> cost_s = {};        // by point: what trying it takes
   double best_ns = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<float>> descriptions = {};  // by point, if known
 };
 
 double fraction_of(const RecordedSpace& space, double time_ns) { return space.best_ns / time_ns; }
@@ -64,7 +68,9 @@ Observation observed(const TrialRecord& trial) {
   return {0, Observation::Is::timed, trial.outcome.timing->median_ns};
 }
 
-RecordedSpace space_of(const std::string& name, const std::vector<const TrialRecord*>& trials) {
+/// `features` is null where the kernel is unknown.
+RecordedSpace space_of(const std::string& name, const std::vector<const TrialRecord*>& trials,
+                       Features* features) {
   std::vector<std::vector<Value>> values(trials.front()->config.size());
   for (const TrialRecord* trial : trials) {
     for (std::size_t i = 0; i < values.size(); ++i) values[i].push_back(trial->config[i].second);
@@ -84,13 +90,14 @@ RecordedSpace space_of(const std::string& name, const std::vector<const TrialRec
     }
     by_point[point] = trial;
   }
-  RecordedSpace space{name, Points(num_values), {}, {}};
+  RecordedSpace space{name, Points(num_values)};
   for (const auto& [point, trial] : by_point) {
     Observation result = observed(*trial);
     result.index = space.points.size();
     space.points.add(point);
     space.results.push_back(result);
     space.cost_s.push_back(cost_s(*trial));
+    if (features) features->append(trial->config, space.descriptions.emplace_back());
     if (result.is == Observation::Is::timed) {
       space.best_ns = std::min(space.best_ns, result.time_ns);
     }
@@ -98,7 +105,8 @@ RecordedSpace space_of(const std::string& name, const std::vector<const TrialRec
   return space;
 }
 
-std::vector<RecordedSpace> read_spaces(const std::string& path, std::size_t min_trials) {
+std::vector<RecordedSpace> read_spaces(const std::string& path, std::size_t min_trials,
+                                       const std::string& kernels) {
   const Recording recording = read_recording(path);
   std::map<std::string, std::vector<const TrialRecord*>> by_name;
   for (const TrialRecord& trial : recording.trials) {
@@ -108,7 +116,15 @@ std::vector<RecordedSpace> read_spaces(const std::string& path, std::size_t min_
   }
   std::vector<RecordedSpace> spaces;
   for (const auto& [name, trials] : by_name) {
-    if (trials.size() >= min_trials) spaces.push_back(space_of(name, trials));
+    if (trials.size() < min_trials) continue;
+    if (kernels.empty()) {
+      spaces.push_back(space_of(name, trials, nullptr));
+    } else {
+      const TrialRecord& trial = *trials.front();
+      const KernelSpec kernel = load_kernel(kernels + "/" + trial.kernel.name + ".yaml");
+      Features features(kernel, trial.problem, recording.device);
+      spaces.push_back(space_of(name, trials, &features));
+    }
   }
   return spaces;
 }
@@ -160,11 +176,12 @@ struct Options {
   std::size_t batch = 8, min_trials = 100;
   double until_ratio = 0;
   std::vector<std::string> strategies, files;
+  std::string kernels;
 };
 
 /// What a proposal costs after 200 results in a space of 100,000 points and 17 parameters.
 void print_costs(const Options& options) {
-  RecordedSpace space{"large", Points(std::vector<int>(17, 2)), {}, {}};
+  RecordedSpace space{"large", Points(std::vector<int>(17, 2))};
   for (int i = 0; i < 100'000; ++i) {
     std::vector<int> point(17);
     for (std::size_t bit = 0; bit < 17; ++bit) point[bit] = i >> (16 - bit) & 1;
@@ -284,6 +301,8 @@ int run(const std::vector<std::string>& args) {
       options.until_ratio = std::stod(value());
     } else if (args[i] == "--min-trials") {
       options.min_trials = std::stoul(value());
+    } else if (args[i] == "--kernels") {
+      options.kernels = value();
     } else if (args[i] == "--strategy") {
       options.strategies.push_back(value());
       if (!kStrategies.contains(options.strategies.back())) throw UsageError(kUsage);
@@ -293,7 +312,12 @@ int run(const std::vector<std::string>& args) {
   }
   if (options.strategies.empty()) options.strategies = {"random", "local", "evolution", "model"};
   for (const std::string& file : options.files) {
-    for (const RecordedSpace& space : read_spaces(file, options.min_trials)) bench(space, options);
+    for (RecordedSpace& space : read_spaces(file, options.min_trials, options.kernels)) {
+      if (!space.descriptions.empty()) {
+        space.points.describe_by([&](std::size_t index) { return space.descriptions[index]; });
+      }
+      bench(space, options);
+    }
   }
   print_costs(options);
   return 0;
