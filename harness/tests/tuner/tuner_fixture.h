@@ -34,6 +34,12 @@ kernels: [add]
 problems: [{N: 1000}]
 )";
 
+/// A second kernel of the same op, with the same configurations.
+inline void add_kernel(SweepSpec& sweep, const std::string& name) {
+  sweep.kernels.push_back(sweep.kernels.front());
+  sweep.kernels.back().name = name;
+}
+
 /// A sweep over ten configurations, BLOCK=1 to BLOCK=10, whose results lie in a file.
 class TunerTest : public testing::Test {
  protected:

@@ -1,0 +1,119 @@
+// Budgets of configurations and of seconds.
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "tuner.h"
+#include "tuner/tuner_fixture.h"
+
+namespace assay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST_F(TunerTest, ABudgetOfConfigurationsHoldsForEachKernelAndProblem) {
+  sweep_.search.budget_configs = 3;
+  add_kernel(sweep_, "add_too");
+  sweep_.problems.push_back({{"N", 2000}});
+  const SweepReport report = run();
+  EXPECT_EQ(report.total, 12u);
+  EXPECT_EQ(report.measured, 12u);
+  EXPECT_EQ(report.skipped, 0u);
+  std::map<std::pair<std::string, std::string>, int> tried;
+  for (const TrialRequest& request : device_.ran) {
+    ++tried[{request.plan.kernel, to_text(request.plan.problem)}];
+  }
+  EXPECT_THAT(tried, SizeIs(4));
+  for (const auto& [what, count] : tried) EXPECT_EQ(count, 3) << what.first << " " << what.second;
+}
+
+// What is stored counts too: the same command run again is not a further three.
+TEST_F(TunerTest, ABudgetOfConfigurationsCountsWhatIsStored) {
+  sweep_.search.budget_configs = 3;
+  run();
+  ScriptedDevice idle;
+  EXPECT_EQ(run(idle, compiler_).kept, 3u);
+  EXPECT_THAT(idle.ran, IsEmpty());
+  sweep_.search.budget_configs = 5;
+  EXPECT_EQ(run().measured, 2u);
+}
+
+// A search that learns asked for others once it knew the times of all that it had tried.
+TEST_F(TunerTest, ASearchThatLearnsCountsWhatItTriedBefore) {
+  sweep_.search.strategy = Strategy::local;
+  sweep_.search.budget_configs = 6;
+  device_.on_run = [](const TrialRequest& request) {
+    return timed(1000 + static_cast<double>(100 * block_of(request.plan.config)));
+  };
+  EXPECT_EQ(run().measured, 6u);
+  ScriptedDevice idle;
+  const SweepReport again = run(idle, compiler_);
+  EXPECT_EQ(again.kept, 6u);
+  EXPECT_EQ(again.measured, 0u);
+  EXPECT_THAT(idle.ran, IsEmpty());
+}
+
+TEST_F(TunerTest, ABudgetOfSecondsStartsNothingWhenItIsUsedUp) {
+  sweep_.search.budget_seconds = 1e-9;
+  const SweepReport report = run();
+  EXPECT_THAT(device_.ran, IsEmpty());
+  EXPECT_EQ(report.total, 10u);
+  EXPECT_EQ(report.skipped, 10u);
+  EXPECT_THAT(sweep_states(), ElementsAre("done"));
+
+  sweep_.search.budget_seconds = 1e9;
+  EXPECT_EQ(run().measured, 10u);
+}
+
+/// 10^19 points, of which a constraint of all parameters leaves those whose sum is `least` or less.
+std::string endless_yaml(int least) {
+  std::string yaml = kAddYaml, params, sum = "BLOCK";
+  for (int i = 0; i < 18; ++i) {
+    params += fmt::format(", P{}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", i);
+    sum += fmt::format(" + P{}", i);
+  }
+  yaml.insert(yaml.find("9, 10]") + 6, params);
+  return yaml + fmt::format("constraints:\n  - {} <= {}\n", sum, least);
+}
+
+// The walk went on for minutes after the budget, and then ended the sweep.
+TEST_F(TunerTest, ABudgetOfSecondsEndsTheWalkOfAnEndlessSpace) {
+  folder_.write("kernels/add.yaml", endless_yaml(1));
+  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  sweep_.search.budget_seconds = 0.4;
+  const SweepReport report = run();
+  EXPECT_LT(report.wall_s, 10);
+  EXPECT_EQ(report.measured, 1u);
+  EXPECT_EQ(report.total, 1u);
+  EXPECT_THAT(device_.reranked, SizeIs(1));
+  EXPECT_THAT(sweep_states(), ElementsAre("done"));
+  EXPECT_THAT(report.warnings,
+              ElementsAre("add N=1000: the space is too large to be walked through within the "
+                          "budget; only its first 1 configurations are known"));
+}
+
+TEST_F(TunerTest, AnEndlessSpaceInWhichNothingIsFoundIsSaidToBeSo) {
+  folder_.write("kernels/add.yaml", endless_yaml(0));
+  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  sweep_.search.budget_seconds = 0.4;
+  try {
+    run();
+    ADD_FAILURE() << "expected a mistake";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no configuration was found in the part of the budget"));
+  }
+}
+
+// With both budgets, those that the other one leaves out were counted as skipped, too.
+TEST_F(TunerTest, WhatIsSkippedIsWhatTheOtherBudgetWouldHaveTried) {
+  sweep_.search.budget_seconds = 1e-9;
+  sweep_.search.budget_configs = 3;
+  const SweepReport report = run();
+  EXPECT_EQ(report.total, 3u);
+  EXPECT_EQ(report.skipped, 3u);
+}
+
+}  // namespace
+}  // namespace assay::test
