@@ -1,9 +1,9 @@
 #pragma once
 
 // Adds up what the warps of a block, and the blocks of a cluster, have of a tile's sums. Each block
-// owns an equal share of the tile. Every warp sends each owner its part of that owner's share,
-// straight into the owner's shared memory, and the owner adds in the order of the senders: the
-// result does not depend on who was first.
+// owns an equal share of the tile. A block first adds up what its own warps have, and then sends
+// each owner its share, straight into the owner's shared memory. Everybody adds in the order of the
+// warps or senders: the result does not depend on who was first.
 
 #include "common/ptx/cluster.cuh"
 #include "common/ptx/mbarrier.cuh"
@@ -12,8 +12,9 @@
 template <typename Shape>
 struct TileAdder {
   static constexpr bool kShared = Shape::kCluster > 1;
+  static constexpr bool kWarpsFirst = kShared && Shape::kWarpsK > 1;
 
-  unsigned char* received;  // Shape::kReceivedBytes that have no other use
+  unsigned char* received;  // Shape::kSumBytes that have no other use
   unsigned barrier;         // 8 bytes of shared memory, used once
   int block;                // of the cluster
 
@@ -33,32 +34,59 @@ struct TileAdder {
   static __device__ __forceinline__ int offset(int slot, int product, int in_share) {
     return ((slot * Shape::kProducts + product) * Shape::kShare + in_share) * 16;
   }
+  /// Where a block keeps what its warps have.
+  __device__ __forceinline__ Quad* of_warps(int part, int product) const {
+    return reinterpret_cast<Quad*>(received + Shape::kReceivedBytes) +
+           (part * Shape::kProducts + product) * Shape::kQuads;
+  }
+
+  /// Sends a quad of this block's sums to its owner.
+  __device__ __forceinline__ void send_quad(int product, int quad, const float (&four)[4]) const {
+    const auto owner = static_cast<unsigned>(quad / Shape::kShare);
+    const unsigned to = shared_address(received + offset(block, product, quad % Shape::kShare));
+    cluster_send(cluster_address(to, owner), cluster_address(barrier, owner), four);
+  }
 
   /// With `live` or not: see rehearse_and_do.
   __device__ __forceinline__ void send(const TileSums<Shape>& sums, const WarpShare<Shape>& warp,
                                        bool live) const {
     if (!live) return;
-    if constexpr (kShared) cluster_wait();
-    const int slot = block * Shape::kWarpsK + warp.part;
     const int lane = static_cast<int>(threadIdx.x) % 32;
+    if constexpr (kShared && !kWarpsFirst) cluster_wait();
 #pragma unroll
     for (int i = 0; i < Shape::kTilesM; ++i) {
 #pragma unroll
       for (int j = 0; j < Shape::kTilesN; ++j) {
         const int quad = ((warp.tile * Shape::kTilesM + i) * Shape::kTilesN + j) * 32 + lane;
-        const int owner = quad / Shape::kShare;
 #pragma unroll
         for (int product = 0; product < Shape::kProducts; ++product) {
           const float(&four)[4] = sums[product][i][j];
-          unsigned char* to = received + offset(slot, product, quad % Shape::kShare);
-          if constexpr (kShared) {
-            const unsigned rank = static_cast<unsigned>(owner);
-            cluster_send(cluster_address(shared_address(to), rank), cluster_address(barrier, rank),
-                         four);
+          const Quad own = {four[0], four[1], four[2], four[3]};
+          if constexpr (kWarpsFirst) {
+            of_warps(warp.part, product)[quad] = own;
+          } else if constexpr (kShared) {
+            send_quad(product, quad, four);
           } else {
-            *reinterpret_cast<Quad*>(to) = {four[0], four[1], four[2], four[3]};
+            *reinterpret_cast<Quad*>(received + offset(warp.part, product, quad)) = own;
           }
         }
+      }
+    }
+    if constexpr (kWarpsFirst) {
+      __syncthreads();
+      cluster_wait();
+#pragma unroll 1
+      for (int at = static_cast<int>(threadIdx.x); at < Shape::kProducts * Shape::kQuads;
+           at += Shape::kThreads) {
+        const int product = at / Shape::kQuads, quad = at % Shape::kQuads;
+        float total[4] = {};
+#pragma unroll
+        for (int part = 0; part < Shape::kWarpsK; ++part) {
+          const Quad term = of_warps(part, product)[quad];
+#pragma unroll
+          for (int e = 0; e < 4; ++e) total[e] += term.lane[e];
+        }
+        send_quad(product, quad, total);
       }
     }
   }

@@ -133,16 +133,19 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
   if constexpr (kList == List::given) grid_release();
 
   const BlockPlace<Shape> place(m);
-  constexpr int kBarrierAt = Shape::kRingBytes + Shape::kReceivedBytes;
+  constexpr int kBarrierAt = Shape::kRingBytes + Shape::kSumBytes;
   const TileAdder<Shape> adder = {smem + Shape::kRingBytes, shared_address(smem + kBarrierAt),
                                   place.part};
   float* biases = reinterpret_cast<float*>(smem + kBarrierAt + 16);
 
-  // The list first: what it says is waited for while tokens are asked for.
+  // The list first: all waits for what it says.
+  const bool has_bias = bias != nullptr && threadIdx.x < Shape::kColumns;
+  int neuron_of_bias = -1;
   constexpr int kChunks = Shape::kSlice / 8;
   using Rows = RowsAlong<Element, Shape::kProducts * Shape::kColumns, kChunks, Shape::kThreads>;
   typename Rows::Numbers numbers;
   const auto look_up = [&] {
+    if (has_bias) neuron_of_bias = neurons[place.first_column + static_cast<int>(threadIdx.x)];
     Rows::find(numbers, [&](int row) {
       const int neuron = neurons[place.first_column + row % Shape::kColumns];
       return neuron < 0 ? -1 : row / Shape::kColumns * f + neuron;
@@ -152,28 +155,24 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
   const auto tokens = rows_of_tokens<Shape>(x, k, k, place, m);
   const SliceRange slices = slices_of(place.part, Shape::kCluster, cdiv(k, Shape::kSlice));
   const unsigned ring = shared_address(smem);
-#pragma unroll
-  for (int s = 0; s < Shape::kStages; ++s) {
-    if (s < slices.count) tokens.copy(ring + s * Shape::kStageBytes, slices.first + s);
-  }
-  adder.set_up();
   if constexpr (kList == List::made) {
     grid_wait();
     grid_release();  // not earlier: the launch behind reads the list, too
     look_up();
   }
   const Rows rows(weights, k, k, numbers);
-#pragma unroll
+#pragma unroll 1  // instructions are in no cache either
   for (int s = 0; s < Shape::kStages; ++s) {
     if (s < slices.count) {
       rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, slices.first + s);
+      tokens.copy(ring + s * Shape::kStageBytes, slices.first + s);
     }
     cp_async_commit();
   }
-  if (bias != nullptr && threadIdx.x < Shape::kColumns) {
-    const int neuron = neurons[place.first_column + static_cast<int>(threadIdx.x)];
-    biases[threadIdx.x] = neuron < 0 ? 0.0f : to_float(bias[neuron]);
-  }
+  // Asked for here, and looked at only when the product is there.
+  Element own_bias = {};
+  if (neuron_of_bias >= 0) own_bias = bias[neuron_of_bias];
+  adder.set_up();
 
   const WarpShare<Shape> warp(static_cast<int>(threadIdx.x));
   const int pitch = hidden_pitch(neurons.count);
@@ -186,6 +185,10 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
           rows.copy(stage + Shape::kTokenBytes, slices.first + slice);
         });
     adder.send(sums, warp, live);
+    if (has_bias && live) {
+      asm volatile("" : "+h"(own_bias.bits));  // not before the loop, where nobody wants to wait
+      biases[threadIdx.x] = to_float(own_bias);
+    }
     __syncthreads();  // the biases are there
     const int end = live ? smaller(m, place.first_token + Shape::kTokens) : 0;
     adder.add_up(live, [&](const QuadPlace& at, Quad(&quad)[Shape::kProducts]) {
@@ -215,7 +218,7 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
 
   const BlockPlace<Shape> place(m);
   const TileAdder<Shape> adder = {smem + Shape::kRingBytes,
-                                  shared_address(smem + Shape::kRingBytes + Shape::kReceivedBytes),
+                                  shared_address(smem + Shape::kRingBytes + Shape::kSumBytes),
                                   place.part};
 
   using Rows = RowsDown<Element, Shape::kSlice, Shape::kColumns / 8, Shape::kThreads>;
@@ -226,7 +229,6 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
   typename Rows::Numbers numbers[Shape::kStages];  // all are asked for before the first is needed
 #pragma unroll
   for (int s = 0; s < Shape::kStages; ++s) rows.look_up(numbers[s], slices.first + s);
-  adder.set_up();
   const auto tokens =
       rows_of_tokens<Shape>(h, hidden_pitch(neurons.count), neurons.count, place, m);
 #pragma unroll
@@ -235,6 +237,7 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
       rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, numbers[s]);
     }
   }
+  adder.set_up();
   typename Rows::Numbers& next = numbers[0];
   rows.look_up(next, slices.first + Shape::kStages);
 

@@ -29,9 +29,14 @@ struct TileShape : Config {
 
   // Sums are shared out four at a time, as a lane holds them for one mma instruction.
   static constexpr int kQuads = kTileWarps * kTilesM * kTilesN * 32;
-  static constexpr int kShare = kQuads / Config::kCluster;   // that one block adds up
-  static constexpr int kSlots = Config::kCluster * kWarpsK;  // terms of each
+  static constexpr int kShare = kQuads / Config::kCluster;  // that one block adds up
+  // Terms of each: of the blocks of a cluster, or else of the warps.
+  static constexpr int kSlots = Config::kCluster > 1 ? Config::kCluster : kWarpsK;
   static constexpr int kReceivedBytes = kSlots * Config::kProducts * kShare * 16;
+  // In a cluster the sums of warps lie behind what is received.
+  static constexpr int kSumBytes =
+      kReceivedBytes +
+      (Config::kCluster > 1 && kWarpsK > 1 ? kWarpsK * Config::kProducts * kQuads * 16 : 0);
 
   static constexpr int kTokenBytes = Config::kTokens * Config::kSlice * 2;  // of a slice
   static constexpr int kWeightBytes = Config::kProducts * Config::kColumns * Config::kSlice * 2;
