@@ -401,7 +401,8 @@ void add_sweep(Command program) {
           "--objective", options->objective,
           "what a winner has least of: time, energy per launch, or edp, their product; or a "
           "metric of yours, as \"minimize time_ns * smem_bytes\", \"maximize flops / "
-          "energy_j\" or \"minimize dram_read\"; given several times, the first decides who wins, and all make a "
+          "energy_j\" or \"minimize dram_read\"; given several times, the first decides who wins, "
+          "and all make a "
           "Pareto list; default: the sweep's, else time")
       .placeholder("OBJECTIVE");
   verb.add_option(

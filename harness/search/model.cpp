@@ -1,6 +1,6 @@
 // Two models of what the fastest time so far would be of a point's: 1 is as fast, 0.5 takes twice
-// as long. So they look closely at fast points, and all slow ones are alike. They are trained on all
-// results at every call.
+// as long. So they look closely at fast points, and all slow ones are alike. They are trained on
+// all results at every call.
 //
 // A Gaussian process compares points with what was tried nearby. What it proposes is by turns what
 // it takes for fastest, and what may be fastest if it errs, by more and more.

@@ -25,8 +25,8 @@ class Points {
   }
   const std::vector<int>& num_values() const { return num_values_; }
 
-  /// Says what follows from a point before it is tried, such as blocks or bytes: as many numbers for
-  /// each.
+  /// Says what follows from a point before it is tried, such as blocks or bytes: as many numbers
+  /// for each.
   using Description = std::function<std::vector<float>(std::size_t index)>;
   void describe_by(Description description) { description_ = std::move(description); }
   /// Empty where none was given.

@@ -55,8 +55,8 @@ TEST(Forest, SaysTheSameOfWhatItCannotTellApart) {
 }
 
 TEST(Forest, IsUnsureWhereItsTreesDisagree) {
-  const Forest forest(1, std::vector<float>{1, 2, 3, 8, 9, 10}, std::vector<float>{1, 1, 1, 0, 0, 0},
-                      1);
+  const Forest forest(1, std::vector<float>{1, 2, 3, 8, 9, 10},
+                      std::vector<float>{1, 1, 1, 0, 0, 0}, 1);
   const auto deviation = [&](float x) { return forest.guess(std::vector<float>{x}).deviation; };
   EXPECT_LT(deviation(0), 0.1);
   EXPECT_LT(deviation(11), 0.1);
