@@ -39,6 +39,7 @@ makeBefore(small, before);
 const compared = make("compared", [small, "--baseline", before]);
 const nights = make("nights", [join(work, "nights"), join(work, "other.jsonl")]);
 const large = make("large", [join(work, "large.jsonl")]);
+const several = make("several", [join(tree, "docs/questions_counted.jsonl")]);
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -265,6 +266,23 @@ await test("50,000 trials: small, soon drawn, every failure by status, texts sta
   assert.doesNotMatch(await page.title(), /taken/);
 }, large);
 
+await test("several objectives make a Pareto list, the winner first", async (page) => {
+  await page.getByRole("link", { name: /^M=4096,/ }).first().click();
+  const list = box(page, "pareto").locator("table");
+  assert.deepEqual(await list.locator("thead th").allTextContents(),
+    ["Configuration", "time", "of the winner's", "minimize dram_read", "of the winner's"]);
+  const listed = list.locator("tbody tr");
+  assert.equal(await listed.count(), 2);
+  const winner = await listed.first().locator("th, td").allTextContents();
+  assert.match(winner[0], /SCHEDULE=column/);
+  assert.deepEqual([winner[2], winner[4]], ["1.00×", "1.00×"]);
+  const other = await listed.last().locator("th, td").allTextContents();
+  assert.match(other[0], /SCHEDULE=row/);
+  assert.ok(parseFloat(other[2]) > 1 && parseFloat(other[4]) < 1, other.join(" "));
+  await list.getByRole("button", { name: "minimize dram_read" }).click();
+  assert.match(await listed.first().textContent(), /SCHEDULE=row/);
+}, several);
+
 await test("what is not there is said", async (page) => {
   assert.equal(await page.locator("h1").textContent(), "No such problem");
   await page.goto(`file://${shipped}#/nowhere`);
@@ -281,6 +299,7 @@ const views = [
   ["overview", shipped, "#/"],
   ["compared", compared, "#/"],
   ["problem", shipped, at("problem", { id: gemm })],
+  ["several", several, null],
   ["history", nights, "#/history"],
   ["gpus", nights, "#/gpus"],
   ["large", large, null],
@@ -289,7 +308,7 @@ for (const [view, file, hash] of views) {
   const narrow = view === "large" ? [] : [[390, "dark"]]; // it has the views of any problem
   for (const [width, theme] of [[1280, "light"], ...narrow, ...(pictures ? [[1280, "dark"], [390, "light"]] : [])]) {
     await test(`${view} is accessible, ${width} wide, ${theme}`, async (page) => {
-      if (!hash) await page.getByRole("link", { name: /^N=/ }).first().click();
+      if (!hash) await page.getByRole("link", { name: /^[MN]=/ }).first().click();
       if (!["overview", "compared", "gpus"].includes(view)) await drawn(page);
       await page.evaluate(() => document.querySelectorAll("details").forEach((one) => (one.open = true)));
       if (pictures) await page.screenshot({ path: join(pictures, `${view}-${theme}-${width}.png`), fullPage: true });

@@ -1,6 +1,6 @@
 // One problem: who won and how well that is known, every trial, and what to take away.
 import { STATUSES, VERDICTS, commandFor, trialsOf } from "./data.js";
-import { choice, copyable, h } from "./dom.js";
+import { choice, copyable, h, table } from "./dom.js";
 import { lastChange, provenance, sparkline, verdictMark } from "./overview.js";
 import { distributionPlot, rooflinePlot } from "./rank_plots.js";
 import { keep, link } from "./router.js";
@@ -31,6 +31,35 @@ function facts(question) {
     ["Stored in", question.source],
   ].filter(Boolean);
   return h("dl", { class: "facts" }, rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
+
+/** What an objective is, in the unit that it has. */
+function achievedText({ objective, value }) {
+  if (value == null) return text.NONE;
+  if (objective === "time") return text.time(value);
+  return objective === "energy" ? `${(value * 1e3).toPrecision(4)} mJ`
+    : value.toLocaleString("en", { maximumSignificantDigits: 4 });
+}
+
+/** By several objectives: the configurations that no other one beats in all of them. */
+function paretoList(front) {
+  const ratioText = ({ ratio_to_winner, ratio_low, ratio_high }) => (ratio_to_winner == null ? text.NONE
+    : text.factor(ratio_to_winner) + (ratio_low == null || ratio_high == null || ratio_low === ratio_high ? ""
+      : ` [${ratio_low.toFixed(3)}, ${ratio_high.toFixed(3)}]`));
+  const columns = front[0].objectives.flatMap(({ objective }, i) => [
+    { name: objective, title: objective, number: true, cell: ({ objectives }) => achievedText(objectives[i]), by: ({ objectives }) => objectives[i].value },
+    { name: `${objective} ratio`, title: "of the winner's", number: true, cell: ({ objectives }) => ratioText(objectives[i]), by: ({ objectives }) => objectives[i].ratio_to_winner },
+  ]);
+  const differs = ([name, value]) => front.some(({ config }) => config[name] !== value);
+  const own = ({ config }) => text.config(Object.fromEntries(Object.entries(config).filter(differs)));
+  return [
+    h("p", {}, "No other configuration beats one of these by all objectives. The winner comes first. "
+      + "What is not named is the same for all."),
+    table("Configurations of the Pareto list", [
+      { name: "config", title: "Configuration", wide: true, cell: (row) => `${row.kernel} ${own(row)}` },
+      ...columns,
+    ], front),
+  ];
 }
 
 /** The configuration in a choice of forms. */
@@ -92,6 +121,7 @@ export function problem(data, params) {
   question.contract ??= question.work?.contract;
   const sections = [
     ["result", "Result", [facts(question)]],
+    ...(question.entry.front?.[0].objectives.length > 1 ? [["pareto", "Pareto list", paretoList(question.entry.front)]] : []),
     ["take", "Take it", takeAway(question)],
     ...(question.why ? [["why", "Why it takes as long as it does", whyView(question.why)]] : []),
     ["samples", "How well it is known", distributionPlot(question)],
