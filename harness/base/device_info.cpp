@@ -30,6 +30,10 @@ constexpr Nominal kNominal[] = {
     {"90", "H200", 90, 132, 227 * kKiB, 60 * kMiB, 141 * kGiB},
     {"90a", "H200", 90, 132, 227 * kKiB, 60 * kMiB, 141 * kGiB},
     {"90a", "H100", 90, 132, 227 * kKiB, 50 * kMiB, 80 * kGiB},
+    {"100", "B200", 100, 148, 227 * kKiB, 126 * kMiB, 180 * kGiB},
+    {"100a", "B200", 100, 148, 227 * kKiB, 126 * kMiB, 180 * kGiB},
+    {"120", "RTX 5090", 120, 170, 99 * kKiB, 96 * kMiB, 32 * kGiB},
+    {"120a", "RTX 5090", 120, 170, 99 * kKiB, 96 * kMiB, 32 * kGiB},
 };
 
 DeviceInfo info_of(const Nominal& nominal) {

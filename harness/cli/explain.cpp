@@ -99,7 +99,7 @@ void add_explain(Command program) {
       .placeholder("PATH");
   verb.add_option("--arch", options->arch,
                   "compile a configuration for this one; of a trial its own; default: 90a")
-      .placeholder("80|86|89|90|90a");
+      .placeholder("80|86|89|90|90a|100|100a|120|120a");
   add_kernel_folders(verb, options->kernels, options->include);
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer(

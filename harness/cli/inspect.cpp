@@ -107,7 +107,7 @@ Subject inspect_file(const Options& options, const fs::path& path) {
   if (extension == ".ptx") return {{title, read_ptx(read_file(path), title)}, {}, {}};
   if (extension == ".cubin") {
     read_file(path);  // so that what is wrong with it is said as for every file
-    return {{title, read_sass(disassemble(path), title)}, {}, {}};
+    return {{title, disassemble(path, title)}, {}, {}};
   }
   return {{title, read_sass(read_file(path), title)}, {}, {}};
 }
@@ -178,7 +178,7 @@ void add_inspect(Command program) {
                 "look at the machine code and not at the PTX; needs the toolkit's nvdisasm");
   verb.add_flag("--listing", options->listing, "print the code, each instruction with its source");
   verb.add_option("--arch", options->arch, "compile for this one; of a trial its own; default: 90a")
-      .placeholder("80|86|89|90|90a");
+      .placeholder("80|86|89|90|90a|100|100a|120|120a");
   add_kernel_folders(verb, options->kernels, options->include);
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer(

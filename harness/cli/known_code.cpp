@@ -109,20 +109,25 @@ Config complete(const KernelSpec& kernel, const Config& given) {
 
 bool has_disassembler() { return !find_tool("nvdisasm").empty(); }
 
-std::string disassemble(const fs::path& cubin) {
+Code disassemble(const fs::path& cubin, const std::string& title) {
   const fs::path nvdisasm = find_tool("nvdisasm");
   if (nvdisasm.empty()) {
     throw Error(
         "there is no nvdisasm in the CUDA toolkit or in PATH, which machine code needs; install "
         "it, set CUDA_HOME, or look at the PTX instead, without --sass");
   }
-  ToolRun run = run_tool(nvdisasm, {"--print-code", "--print-line-info", cubin.string()},
-                         kDisassemblyTimeoutS, kMaxRecordingBytes);
+  const auto run_with = [&](std::vector<std::string> options) {
+    options.insert(options.end(), {"--print-code", cubin.string()});
+    return run_tool(nvdisasm, std::move(options), kDisassemblyTimeoutS, kMaxRecordingBytes);
+  };
+  const ToolRun run = run_with({"--print-line-info"});
   if (!run.succeeded()) {
     throw Error(fmt::format("nvdisasm cannot read {}: {}", cubin.string(),
                             run.end ? run.end->text + ": " + run.last_line() : "no answer"));
   }
-  return std::move(run.output);
+  // It prints either source lines or how many registers are alive. Without the latter we do, too.
+  const ToolRun counting = run_with({"--life-range-mode", "count"});
+  return read_sass(run.output, title, counting.succeeded() ? counting.output : "");
 }
 
 CompilerOptions reading_options() { return {cache_directory(), 1, 60, false}; }
@@ -139,12 +144,13 @@ Inspected read_compiled(Compiler& compiler, CompileJob job, std::string title, b
   for (const auto& [entry, symbol] : result.symbols) launched.push_back(symbol);
   if (!sass) return {title, read_ptx(result.ptx, title), result.report, {}, launched};
   const TemporaryFile file(result.cubin);
-  std::string text = disassemble(file.path());
-  const std::string prefix = SourceTree::kPrefix;
-  for (std::size_t at; (at = text.find(prefix)) != std::string::npos;) {
-    text.erase(at, prefix.size());
+  Code code = disassemble(file.path(), title);
+  const std::string_view prefix = SourceTree::kPrefix;
+  for (std::string& path : code.files) {
+    const std::size_t at = path.find(prefix);
+    if (at != std::string::npos) path.erase(at, prefix.size());
   }
-  return {title, read_sass(text, title), result.report, {}, launched};
+  return {title, std::move(code), result.report, {}, launched};
 }
 
 }  // namespace assay

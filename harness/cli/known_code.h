@@ -40,8 +40,9 @@ Config complete(const KernelSpec& kernel, const Config& given);
 /// Whether the toolkit, or PATH, has nvdisasm.
 bool has_disassembler();
 
-/// What nvdisasm prints. Throws Error where the toolkit lacks it, or it cannot read the file.
-std::string disassemble(const std::filesystem::path& cubin);
+/// What nvdisasm makes of machine code. Throws Error where the toolkit lacks it, or it cannot read
+/// the file.
+Code disassemble(const std::filesystem::path& cubin, const std::string& title);
 
 /// One thread: what is compiled for reading is asked for one after the other.
 CompilerOptions reading_options();

@@ -421,7 +421,7 @@ void add_sweep(Command program) {
       .check(integer_from(0));
   verb.add_option("--arch", options->arch,
                   "with --device none or a replay of another tuner: what to compile for")
-      .placeholder("80|86|89|90|90a");
+      .placeholder("80|86|89|90|90a|100|100a|120|120a");
   verb.add_option("--threads", options->threads, "compiler threads; default: one for each core")
       .placeholder("COUNT")
       .check(integer_from(1));

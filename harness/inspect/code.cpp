@@ -227,6 +227,17 @@ ClassCounts count_classes(const Function& function, const Loop& loop) {
   return counts;
 }
 
+std::map<std::string, int> unknown_instructions(const Function& function) {
+  std::map<std::string, int> names;
+  for (const Block& block : function.blocks) {
+    for (const Instruction& instruction : block.instructions) {
+      const bool does_nothing = instruction.opcode == "NOP";
+      if (instruction.kind == InstructionClass::other && !does_nothing) ++names[instruction.opcode];
+    }
+  }
+  return names;
+}
+
 bool Loop::has_always(int block) const {
   return std::binary_search(always.begin(), always.end(), block);
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +57,9 @@ struct Instruction {
   std::vector<std::string> operands;
   InstructionClass kind = InstructionClass::other;
   SourceLine source = {};
+  // SASS: how many registers hold a value here, and how many of those that a warp has in common.
+  int live = -1;  // -1: not said
+  int live_uniform = -1;
 };
 
 /// Instructions that are carried out one after the other.
@@ -99,8 +103,10 @@ struct Code {
 /// Reads a PTX module. Throws UsageError "NAME:LINE: ..." where it is not one.
 Code read_ptx(std::string_view text, const std::string& name);
 
-/// Reads what `nvdisasm` or `cuobjdump -sass` prints. Throws UsageError likewise.
-Code read_sass(std::string_view text, const std::string& name);
+/// Reads what `nvdisasm` or `cuobjdump -sass` prints. Throws UsageError likewise. `life_ranges` is
+/// what nvdisasm prints of the same code with `--life-range-mode count`; with it it leaves out the
+/// source lines.
+Code read_sass(std::string_view text, const std::string& name, std::string_view life_ranges = "");
 
 /// What a PTX instruction keeps busy, by its name.
 InstructionClass class_of_ptx(std::string_view opcode);
@@ -119,6 +125,9 @@ void connect(Function& function, const std::vector<Jump>& jumps);
 /// How many instructions of each class, each counted `weight` times for every loop that it is in.
 ClassCounts count_classes(const Function& function, double weight = 1);
 ClassCounts count_classes(const Function& function, const Loop& loop);
+
+/// The names of instructions of which it is not known what they keep busy, and how many of each.
+std::map<std::string, int> unknown_instructions(const Function& function);
 
 /// The loop that does the work: that with most tensor instructions outside of loops within it;
 /// without these with most fused multiply-adds, then with most accesses to memory, then the

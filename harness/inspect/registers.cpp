@@ -190,7 +190,21 @@ std::optional<std::int64_t> Registers::step_of_result(const Instruction& writer,
   return std::nullopt;
 }
 
-int live_registers(const Function& function, const Loop& loop) {
+namespace {
+
+LiveRegisters counted_registers(const Function& function, const Loop& loop) {
+  LiveRegisters most;
+  for (const int block : loop.blocks) {
+    for (const Instruction& instruction :
+         function.blocks[static_cast<std::size_t>(block)].instructions) {
+      most.ordinary = std::max(most.ordinary, instruction.live);
+      most.uniform = std::max(most.uniform, instruction.live_uniform);
+    }
+  }
+  return most;
+}
+
+int live_ptx_registers(const Function& function, const Loop& loop) {
   const Registers registers(function);
   const std::size_t words = registers.count() / 64 + 1, blocks = function.blocks.size();
   if (words * 64 * blocks > kMaxLiveBits) return 0;
@@ -247,6 +261,13 @@ int live_registers(const Function& function, const Loop& loop) {
     }
   }
   return most;
+}
+
+}  // namespace
+
+LiveRegisters live_registers(const Function& function, const Loop& loop, InstructionSet set) {
+  if (set == InstructionSet::sass) return counted_registers(function, loop);
+  return {live_ptx_registers(function, loop), 0};
 }
 
 }  // namespace assay

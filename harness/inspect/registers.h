@@ -53,8 +53,16 @@ class Registers {
   std::map<int, std::optional<std::int64_t>> steps_;
 };
 
-/// The most 32-bit registers that hold a value at once within `loop`, of PTX, where registers are
-/// as many as one likes. A lower bound of what the loop takes: the compiler adds addresses.
-int live_registers(const Function& function, const Loop& loop);
+/// The most 32-bit registers that hold a value at once; 0: not known.
+struct LiveRegisters {
+  int ordinary = 0;
+  int uniform = 0;  // those of SASS that a warp has in common
+};
+
+/// Those within `loop`. Of SASS they are what the disassembler counted, which knows how wide each
+/// operand is. Of PTX, where registers are as many as one likes, they say about what the loop
+/// takes: ptxas puts instructions into another order, adds addresses, and computes some values
+/// anew.
+LiveRegisters live_registers(const Function& function, const Loop& loop, InstructionSet set);
 
 }  // namespace assay

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -89,19 +91,106 @@ InstructionClass class_of_sass(std::string_view opcode) {
 
 namespace {
 
+/// Registers that hold a value where an instruction stands.
+struct Live {
+  int ordinary = -1;
+  int uniform = -1;
+};
+
+/// Of each function and address.
+using LifeRanges = std::map<std::pair<std::string, std::uint64_t>, Live>;
+
+/// What stands behind an instruction in a table of life ranges: `FADD R0, R1, R2 ; // | 12 | 1 | 4
+/// |`. A column may have marks behind its number, and none where nothing is alive.
+class LifeTable {
+ public:
+  /// Whether it is the line with the names of the columns: `// |  GPR  | PRED | UGPR |`.
+  bool read_names(std::string_view line) {
+    if (!line.starts_with("//") || line.find("GPR") == std::string_view::npos) return false;
+    const std::vector<std::string_view> cells = cells_of(line);
+    if (cells.empty()) return false;
+    names_ = {cells.begin(), cells.end()};
+    return true;
+  }
+
+  Live read(std::string_view line) const {
+    Live live;
+    const std::size_t begin = line.find("// |", std::min(line.find(';'), line.size()));
+    if (begin == std::string_view::npos) return live;
+    const std::vector<std::string_view> cells = cells_of(line.substr(begin));
+    for (std::size_t i = 0; i < std::min(cells.size(), names_.size()); ++i) {
+      int count = 0;
+      std::from_chars(cells[i].data(), cells[i].data() + cells[i].size(), count);
+      if (names_[i] == "GPR") live.ordinary = count;
+      if (names_[i] == "UGPR") live.uniform = count;
+    }
+    return live;
+  }
+
+ private:
+  /// What stands between one | and the next.
+  static std::vector<std::string_view> cells_of(std::string_view line) {
+    std::vector<std::string_view> cells;
+    for (std::size_t bar = line.find('|'); bar != std::string_view::npos;) {
+      const std::size_t next = line.find('|', bar + 1);
+      if (next == std::string_view::npos) break;
+      cells.push_back(trimmed(line.substr(bar + 1, next - bar - 1)));
+      bar = next;
+    }
+    return cells;
+  }
+
+  std::vector<std::string> names_{"GPR", "PRED", "UGPR", "UPRED"};
+};
+
+/// The address in `/*0090*/ FADD ...`; nothing for an encoding, or anything else.
+std::optional<std::uint64_t> address_of(std::string_view text) {
+  const std::size_t close = text.find("*/");
+  if (!text.starts_with("/*") || close == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = text.substr(2, close - 2);
+  const char* digits_end = digits.data() + digits.size();
+  std::uint64_t address = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits_end, address, 16);
+  return error == std::errc() && end == digits_end ? std::optional(address) : std::nullopt;
+}
+
+template <typename Visit>
+void each_line(std::string_view text, const Visit& visit) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    visit(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+LifeRanges read_life_ranges(std::string_view text) {
+  LifeRanges ranges;
+  LifeTable table;
+  std::string function;
+  each_line(text, [&](std::string_view line) {
+    const std::string_view words = trimmed(line);
+    if (words.starts_with(".text.")) function = words.substr(6, words.find(':') - 6);
+    if (table.read_names(words)) return;
+    const auto address = address_of(words);
+    if (!address) return;
+    const Live live = table.read(words);
+    if (live.ordinary >= 0) ranges[{function, *address}] = live;
+  });
+  return ranges;
+}
+
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {
+  Reader(std::string_view text, const std::string& name, LifeRanges life_ranges)
+      : text_(text), name_(name), life_ranges_(std::move(life_ranges)) {
     code_.set = InstructionSet::sass;
   }
 
   Code read() {
-    while (!rest_.empty()) {
-      const std::size_t end = rest_.find('\n');
-      read_line(rest_.substr(0, end));
-      rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+    each_line(text_, [&](std::string_view line) {
+      read_line(line);
       ++line_;
-    }
+    });
     end_function();
     if (code_.functions.empty()) {
       throw UsageError(
@@ -139,6 +228,8 @@ class Reader {
       }
     } else if (text.starts_with("/*") && in_function_) {
       read_instruction(text);
+    } else {
+      life_table_.read_names(text);
     }
   }
 
@@ -174,14 +265,14 @@ class Reader {
 
   /// `/*0090*/ @!P0 BRA `(.L_x_0) ; /* encoding */`
   void read_instruction(std::string_view text) {
-    const std::size_t close = text.find("*/");
-    if (close == std::string_view::npos) return;
-    const std::string_view digits = text.substr(2, close - 2);
-    std::uint64_t address = 0;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), address, 16);
-    if (error != std::errc() || end != digits.data() + digits.size()) return;  // an encoding
-    text.remove_prefix(close + 2);
+    const auto address = address_of(text);
+    if (!address) return;
+    Live live = life_table_.read(text);
+    if (live.ordinary < 0) {
+      const auto found = life_ranges_.find({code_.functions.back().name, *address});
+      if (found != life_ranges_.end()) live = found->second;
+    }
+    text.remove_prefix(text.find("*/") + 2);
     const std::size_t semicolon = text.find(';');
     if (semicolon == std::string_view::npos) return;
     std::string_view words = trimmed(text.substr(0, semicolon));
@@ -203,8 +294,10 @@ class Reader {
       instruction.kind = Kind::move;
     }
     instruction.source = source_;
+    instruction.live = live.ordinary;
+    instruction.live_uniform = live.uniform;
     has_location_ = false;
-    addresses_.push_back(fmt::format("{:#x}", address));
+    addresses_.push_back(fmt::format("{:#x}", *address));
     raw_.push_back({std::move(label_), std::move(instruction)});
     label_.clear();
   }
@@ -273,8 +366,10 @@ class Reader {
     aliases_.clear();
   }
 
-  std::string_view rest_;
+  std::string_view text_;
   const std::string& name_;
+  LifeRanges life_ranges_;
+  LifeTable life_table_;
   int line_ = 1;
   bool in_function_ = false;
   bool has_location_ = false;
@@ -289,6 +384,8 @@ class Reader {
 
 }  // namespace
 
-Code read_sass(std::string_view text, const std::string& name) { return Reader(text, name).read(); }
+Code read_sass(std::string_view text, const std::string& name, std::string_view life_ranges) {
+  return Reader(text, name, read_life_ranges(life_ranges)).read();
+}
 
 }  // namespace assay

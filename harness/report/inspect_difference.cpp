@@ -8,7 +8,6 @@
 
 #include "inspect/difference.h"
 #include "inspect/findings.h"
-#include "inspect/registers.h"
 #include "report/inspect_parts.h"
 #include "report/inspect_view.h"
 #include "report/table.h"
@@ -105,11 +104,8 @@ std::map<std::string, std::string> shown_by(const Code& code, const Function& fu
     std::string& text = shown[finding.name];
     text += (text.empty() ? "" : "; ") + finding.text;
   }
-  const Loop* main = main_loop(function);
-  if (main != nullptr && code.set == InstructionSet::ptx) {
-    if (const int live = live_registers(function, *main); live > 0) {
-      shown["registers alive"] = fmt::format("{} at once in the main loop", live);
-    }
+  if (const std::string live = live_text(function, code.set); !live.empty()) {
+    shown["registers alive"] = live + " at once in the main loop";
   }
   return shown;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "inspect/registers.h"
 #include "report/table.h"
 
 namespace assay {
@@ -57,6 +58,16 @@ ClassCounts counts_of(const Block& block) {
 }
 
 std::string count_cell(double count) { return count == 0 ? "-" : fmt::format("{:.0f}", count); }
+
+std::string live_text(const Function& function, InstructionSet set) {
+  const Loop* main = main_loop(function);
+  const LiveRegisters live =
+      main != nullptr ? live_registers(function, *main, set) : LiveRegisters{};
+  if (live.ordinary == 0) return "";
+  std::string text = fmt::format("{} registers", live.ordinary);
+  if (live.uniform > 0) text += fmt::format(" and {} uniform ones", live.uniform);
+  return text;
+}
 
 std::string label_of(const Block& block, int index) {
   return block.label.empty() ? fmt::format("block {}", index) : block.label;

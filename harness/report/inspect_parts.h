@@ -23,6 +23,8 @@ std::string source_text(const Code& code, const SourceLine& source);
 std::string mix_text(const ClassCounts& counts, std::size_t most);
 /// "32", or "-" for 0.
 std::string count_cell(double count);
+/// "12 registers and 4 uniform ones"; empty where it is not known.
+std::string live_text(const Function& function, InstructionSet set);
 /// "$L__BB0_2"; without a label "block 7".
 std::string label_of(const Block& block, int index);
 /// What it is, what ptxas says of it, and how its launches fill an SM.

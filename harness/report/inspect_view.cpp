@@ -116,10 +116,15 @@ std::string function_text(const Code& code, const Function& function) {
       "{} {}: {} instructions in {} blocks, {} loops\n", function.is_kernel ? "kernel" : "function",
       function.name, function.num_instructions(), function.blocks.size(), function.loops.size());
   const Loop* main = main_loop(function);
-  if (main != nullptr && code.set == InstructionSet::ptx) {
-    if (const int live = live_registers(function, *main); live > 0) {
-      text += fmt::format("values of {} registers are alive at once in the main loop\n", live);
-    }
+  if (const std::string live = live_text(function, code.set); !live.empty()) {
+    text += fmt::format("values of {} are alive at once in the main loop{}\n", live,
+                        code.set == InstructionSet::ptx ? ", before ptxas reorders it" : "");
+  } else if (main != nullptr && code.set == InstructionSet::sass) {
+    text +=
+        "how many registers are alive is not known; nvdisasm --life-range-mode count prints it\n";
+  }
+  for (const auto& [name, count] : unknown_instructions(function)) {
+    text += fmt::format("an instruction that is not known: {} ({}x)\n", name, count);
   }
   text += "\n" + classes_table(function);
   if (!function.loops.empty()) text += "\n" + loops_table(code, function);
@@ -177,8 +182,11 @@ Json function_json(const Code& code, const Function& function) {
             {"loops", loops},
             {"findings", findings},
             {"constants", constants}};
-  if (main != nullptr && code.set == InstructionSet::ptx) {
-    json["live_registers"] = live_registers(function, *main);
+  json["unknown_instructions"] = unknown_instructions(function);
+  if (main != nullptr) {
+    const LiveRegisters live = live_registers(function, *main, code.set);
+    if (live.ordinary > 0) json["live_registers"] = live.ordinary;
+    if (live.uniform > 0) json["live_uniform_registers"] = live.uniform;
   }
   if (main != nullptr) {
     for (const int index : main->blocks) {

@@ -28,9 +28,9 @@ TEST(DeviceInfo, ArchVariantsStartAt90) {
 }
 
 TEST(DeviceInfo, NominalDevicesAreUsable) {
-  for (const char* arch : {"80", "86", "89", "90", "90a"}) {
+  for (const std::string arch : {"80", "86", "89", "90", "90a", "100", "100a", "120", "120a"}) {
     const DeviceInfo info = nominal_device(arch);
-    EXPECT_EQ(std::to_string(info.cc), std::string(arch).substr(0, 2));
+    EXPECT_EQ(std::to_string(info.cc), arch.substr(0, arch.find('a')));
     EXPECT_GT(info.sm_count, 0);
     EXPECT_GE(info.smem_optin_bytes, 99 * 1024);
     EXPECT_GT(info.l2_bytes, 0);
@@ -47,8 +47,9 @@ TEST(DeviceInfo, UnknownArchNamesTheKnown) {
       nominal_device(arch);
       FAIL() << arch;
     } catch (const UsageError& error) {
-      EXPECT_EQ(error.what(),
-                "unknown arch \"" + std::string(arch) + "\"; known are 80, 86, 89, 90, 90a");
+      EXPECT_EQ(error.what(), "unknown arch \"" + std::string(arch) +
+                                  "\"; known are 80, 86, 89, 90, 90a, "
+                                  "100, 100a, 120, 120a");
     }
   }
 }

@@ -40,7 +40,7 @@ has 'sgemm: the same but for the names of registers' 'it is the same'
 inspect $small $large || fail "two configurations: exit $?"
 has '^TILE  *4  *8$' 'the parameter that differs'
 has '^fma  *32  *128  *32  *128$' 'the instructions that differ'
-has '^registers alive  *[0-9]* at once in the main loop  *[0-9]* at once' 'what both show in another way'
+has '^registers alive  *[0-9]* registers at once in the main loop  *[0-9]* registers at once' 'what both show in another way'
 inspect $small $large --json || fail "two as JSON: exit $?"
 python3 - <<'PYTHON' || fail 'the JSON'
 import json
@@ -148,21 +148,33 @@ has '^a and b: 0 of 1 and 1 blocks are the same' 'the functions with the names o
 has '^a_sum and b_sum: the same but' 'those that end alike'
 has '^b_fold: only after' 'that which is alone'
 mkdir -p toolkit/bin
+# It prints source lines, or how many registers are alive.
 cat >toolkit/bin/nvdisasm <<'SH'
 #!/bin/sh
-[ -s "$3" ] || exit 1
-printf '.text.twice:\n\t//## File "/x/twice.cu", line 2\n'
-printf '        /*0000*/                   FMUL R0, R0, 2.5 ;\n        /*0010*/   EXIT ;\n'
+for cubin; do :; done
+[ -s "$cubin" ] || exit 1
+case "$*" in
+  *--life-range-mode\ count*) alive='// | 7 | 1 | 3 |' ;;
+  *--print-line-info*) line='\t//## File "/x/twice.cu", line 2\n' ;;
+esac
+printf ".text.twice:\n.L_x_0:\n$line"
+printf '        /*0000*/                   FMUL R0, R0, 2.5 ;   %s\n' "$alive"
+printf '        /*0010*/        @P0        BRA `(.L_x_0) ;\n        /*0020*/   EXIT ;\n'
 SH
 chmod +x toolkit/bin/nvdisasm
 CUDA_HOME=$work/toolkit inspect twice.cu --sass || fail "machine code: exit $?"
 has 'SASS' 'the head'
 has '^other float  *1 ' 'its instruction'
+has '^values of 7 registers and 3 uniform ones are alive at once' 'the registers that are alive'
 
 CUDA_HOME=$work/toolkit inspect twice.cu --sass --listing || fail "machine code: exit $?"
 has 'FMUL R0, R0, 2.5 .*twice.cu:2' 'the source line beside the instruction'
 printf '.text.twice:\n        /*0000*/                   EXIT ;\n' >twice.sass
 inspect twice.sass || fail "a disassembly: exit $?"
+printf '.text.twice:\n.L_x_0:\n  /*0000*/ FROB R1 ;\n  /*0010*/ BRA `(.L_x_0) ;\n' >loop.sass
+inspect loop.sass || fail "a disassembly with a loop: exit $?"
+has 'how many registers are alive is not known' 'that nobody counted them'
+has 'an instruction that is not known: FROB (1x)' 'its name'
 inspect twice.sass twice.cu && fail 'SASS and PTX were compared'
 grep -q 'compare like with like' error || fail 'why they are not compared'
 if ! [ -x /usr/local/cuda/bin/nvdisasm ] && ! command -v nvdisasm >/dev/null; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `assay inspect` knows every instruction of every shipped kernel, for the oldest and the newest GPU
-# that it is written for, and of newer GPUs what a source makes use of.
+# that it is written for, and of newer GPUs what a source makes use of. Where the toolkit has
+# nvdisasm, of the machine code, too, and where it has cuobjdump, as that prints it.
 # Arguments: the program, the tree.
 set -uo pipefail
 
@@ -21,36 +22,90 @@ for path in "$tree"/kernels/*.yaml "$tree"/kernels/examples/*.yaml; do
   "$assay" sweep "$path" --kernels "$tree/kernels" --device none --arch 90a --budget-configs 1 \
     --db shipped.db >output 2>&1 || fail "$path does not compile"
 done
-python3 - "$assay" "$tree" <<'PYTHON' >output 2>&1 || fail 'an instruction without a class'
+cat >small.cu <<'CU'
+extern "C" __global__ void k(float* x, int n) {
+  for (int i = threadIdx.x; i < n; i += 32) x[i] = x[i] * 2.5f;
+}
+CU
+has_sass=no
+if "$assay" inspect small.cu --sass >output 2>&1; then
+  has_sass=yes
+else
+  [ $? -eq 3 ] && grep -q 'there is no nvdisasm' output || fail 'machine code'
+  echo 'nvdisasm is not here: the machine code is not looked at'
+fi
+python3 - "$assay" "$tree" "$has_sass" <<'PYTHON' >output 2>&1 || fail 'what inspect says of a kernel'
 import itertools, json, pathlib, re, subprocess, sys
-assay, tree = sys.argv[1:]
+assay, tree, has_sass = sys.argv[1:]
 files = [*pathlib.Path(tree, "kernels").glob("*.yaml"), *pathlib.Path(tree, "kernels/examples").glob("*.yaml")]
 archs = {path.stem: re.search(r"^arch: *\[(.*)\]", path.read_text(), re.M).group(1) for path in files}
-products = looks = 0
+# Newer GPUs take long to compile for, so that where only PTX can be read one kernel stands for all.
+newer = ["100", "120"] if has_sass == "yes" else []
+products = looks = machine_codes = most_alive = 0
+wrong = []
 
 def look(target, *more):
     """Its title; nothing where there is no such trial."""
-    global products, looks
+    global products, looks, machine_codes, most_alive
     run = subprocess.run([assay, "inspect", target, *more, "--json", "--kernels", tree + "/kernels"],
                          capture_output=True, text=True)
     if run.returncode == 2 and "no trial" in run.stderr: return None
     assert run.returncode == 0, (target, more, run.stderr)
     code = json.loads(run.stdout)
+    is_sass = code["set"] == "sass"
     for function in code["functions"]:
-        assert function["instructions"] and "other" not in function["instructions"], (target, more)
+        of = (code["title"], function["name"], *more)
+        if function["unknown_instructions"]: wrong.append((*of, function["unknown_instructions"]))
+        if not function["instructions"]: wrong.append((*of, "no instructions"))
         products += any(finding["name"] == "products" for finding in function["findings"])
-    looks += 1
+        if is_sass and "main_loop" in function:
+            alive = function.get("live_registers", 0)
+            most_alive = max(most_alive, alive)
+            if not 0 < alive <= 255: wrong.append((*of, "registers alive", alive))
+    if is_sass: machine_codes += 1
+    else: looks += 1
+    if has_sass == "yes" and not is_sass: look(target, *more, "--sass")
     return code["title"]
 
 for trial in itertools.count(1):
     title = look(str(trial), "--db", "shipped.db")
     if title is None: break
     kernel, config = title.split(" ", 1)
-    if "80" in archs.get(kernel, ""): look(f"{kernel}:{config}", "--arch", "80")
-print(looks, "codes,", products, "with products of matrices")
-assert looks > 40 and products > 10
+    if "80" in archs.get(kernel, ""):
+        for arch in ["80", *newer, *(["100", "120"] if kernel == "moe_mma" and not newer else [])]:
+            look(f"{kernel}:{config}", "--arch", arch)
+for line in wrong: print(*line)
+print(looks, "codes in PTX and", machine_codes, "in SASS,", products, "with products of matrices")
+if machine_codes: print("of SASS at most", most_alive, "registers are alive in a main loop")
+assert not wrong and looks > 40 and products > 10 and machine_codes in (0, looks)
+assert machine_codes == 0 or most_alive > 100
 PYTHON
 cat output
+
+# What cuobjdump prints is read as what nvdisasm prints, but for the names of its labels.
+cuobjdump=$(command -v "${CUDA_HOME:-/usr/local/cuda}/bin/cuobjdump" cuobjdump | head -1)
+if [ $has_sass = yes ] && [ -n "$cuobjdump" ]; then
+  mkdir -p toolkit/bin
+  printf '#!/bin/sh\nfor cubin; do :; done\ncp "$cubin" "%s/kept.cubin"\nexec "%s" "$@"\n' "$work" \
+    "$(command -v "${CUDA_HOME:-/usr/local/cuda}/bin/nvdisasm" nvdisasm | head -1)" \
+    >toolkit/bin/nvdisasm
+  chmod +x toolkit/bin/nvdisasm
+  for trial in 1 5 9 13 17 21 25; do
+    CUDA_HOME=$work/toolkit "$assay" inspect $trial --sass --json --db shipped.db \
+      --kernels "$tree/kernels" >disassembled.json 2>output || fail "trial $trial: exit $?"
+    "$cuobjdump" -sass kept.cubin >kept.sass 2>output || fail "cuobjdump of trial $trial"
+    "$assay" inspect kept.sass --json >dumped.json 2>output || fail "what cuobjdump prints: exit $?"
+    python3 - <<'PYTHON' >output 2>&1 || fail "trial $trial: cuobjdump and nvdisasm differ"
+import json
+one, other = json.load(open("disassembled.json")), json.load(open("dumped.json"))
+counts = [sorted((f["name"], sorted(f["instructions"].items()), len(f["loops"])) for f in code["functions"])
+          for code in (one, other)]
+assert counts[0] == counts[1], counts
+assert one["target"] == other["target"], (one["target"], other["target"])
+PYTHON
+  done
+  echo 'cuobjdump: read as nvdisasm'
+fi
 
 cat >newer.cu <<'CU'
 extern "C" __global__ void k(unsigned* p, unsigned* out) {

@@ -16,7 +16,7 @@ void look_at(const Code& code) {
     count_classes(function, 10);
     find_motifs(function, code.set);
     find_constants(function, code.set);
-    if (const Loop* loop = main_loop(function)) live_registers(function, *loop);
+    if (const Loop* loop = main_loop(function)) live_registers(function, *loop, code.set);
     difference_of(function, code.functions.front(), code.set);
   }
 }
@@ -29,7 +29,7 @@ void read_input(std::string_view text) {
   } catch (const UsageError&) {
   }
   try {
-    look_at(read_sass(text, "x.sass"));
+    look_at(read_sass(text, "x.sass", text));
   } catch (const UsageError&) {
   }
 }

@@ -249,6 +249,19 @@ TEST(Sass, ClassesWhatOnlyLooksLikeArithmetic) {
   EXPECT_EQ(count(function, Kind::fma), 1);
 }
 
+TEST(Sass, NamesWhatItDoesNotKnow) {
+  const Function function = read_sass(R"(	.target	sm_90a
+.text.k:
+        /*0000*/                   NOP ;
+        /*0010*/                   FROB.X R6, R7 ;
+        /*0020*/               @P0 FROB.X R6, R7 ;
+        /*0030*/                   EXIT ;
+)",
+                                      "k.sass")
+                                .functions.at(0);
+  EXPECT_THAT(unknown_instructions(function), ElementsAre(std::pair("FROB.X", 2)));
+}
+
 TEST(Sass, FollowsAddresses) {
   const Code code = read_sass(R"(
 	arch = sm_80
@@ -451,7 +464,37 @@ $L_loop:
 	st.global.f32 [%rd1], %f2;
 	ret;)");
   // The address (two), the counter, %f9 and, after the load, %f1.
-  EXPECT_EQ(live_registers(function, function.loops.at(0)), 5);
+  EXPECT_EQ(live_registers(function, function.loops.at(0), InstructionSet::ptx).ordinary, 5);
+}
+
+// What the disassembler prints with --life-range-mode count: a number a column, and none for 0.
+TEST(LiveRegisters, AreThoseThatTheDisassemblerCounts) {
+  const std::string ranges = R"(	.target	sm_90
+.text.other:
+        /*0020*/                   EXIT ;                        // | 99 |     | 99 |
+.text.k:
+                                                                 // +------+------+------+
+                                                                 // | GPR  | PRED | UGPR |
+        /*0000*/                   LDC R1, c[0x0][0x28] ;        // |  200 |    1 |      |
+.L_x_0:                                                          // |   12 |      |      |
+        /*0020*/                   LDG.E.128 R4, desc[UR4][R2.64] ; // | 12 | 1 | 4 |
+        /*0030*/                   HGMMA.64x256x16.F32.BF16 R24, gdesc[UR8], R24 ; // | 130 | | 6 |
+        /*0040*/                   FFMA R4, R4, 2.5, R5 ;        // | 14 v :  x | 1 ^ | 2 |
+        /*0050*/              @!P0 BRA `(.L_x_0) ;               // |  3 |      |      |
+        /*0070*/               @P1 STL [R1], R4 ;                // | 170 |     |      |
+)";
+  const Function joined = read_sass(kSass, "k.sass", ranges).functions.at(0);
+  LiveRegisters live = live_registers(joined, joined.loops.at(0), InstructionSet::sass);
+  EXPECT_EQ(live.ordinary, 130);
+  EXPECT_EQ(live.uniform, 6);
+  // It knows how wide an operand is; where it has not said so nobody guesses.
+  const Function lone = read_sass(kSass, "k.sass").functions.at(0);
+  live = live_registers(lone, lone.loops.at(0), InstructionSet::sass);
+  EXPECT_EQ(live.ordinary, 0);
+  // The same text on its own.
+  const Code code = read_sass(ranges, "k.sass");
+  const Function& counted = code.functions.at(1);
+  EXPECT_EQ(counted.blocks.at(0).instructions.at(0).live, 200);
 }
 
 TEST(Occupancy, IsWhatTheTightestLimitAllows) {
