@@ -123,6 +123,13 @@ has 'dram_read  *116.9 MiB | 118.3 MiB' 'a counter'
   fail "docs/questions.md, the bytes: exit $?"
 has 'SC=column .* 116.9 MiB ' 'the winner and its bytes'
 has 'SC=row .* 113.2 MiB  *0.97x' 'what reads less, and is no faster'
+"$assay" explain 7 6 --db "$tree/docs/questions_moe.jsonl" --kernels "$tree/kernels" >output 2>error ||
+  fail "docs/questions.md, orders of experts: exit $?"
+has '^the second is 1.102 times as fast' 'how much slower the order by rows is'
+has 'dram_read  *4.0 GiB | 1.2 GiB' 'what it reads'
+"$assay" show 9 --db "$tree/docs/questions_counted.jsonl" >output 2>error ||
+  fail "docs/questions.md, occupancy: exit $?"
+has '^  occupancy  *14.5 %' 'the occupancy of a split'
 config=SWAP_AB=0,MODE=cooperative,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,STAGES=4,CLUSTER_M=1
 config+=,CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=1,SCHEDULE=grouped,GROUP_M=16,STREAM_K=0
 config+=,OVERLAP=0,STORE=tma
