@@ -69,146 +69,146 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 1.53x copied_rows_graph
+    // recorded on NVIDIA H200, 2026-11-23; 1.73x copied_rows_graph; 1 tied
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     9024},
-    // recorded on NVIDIA H200, 2026-11-23; 1.59x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     7872},
+    // recorded on NVIDIA H200, 2026-11-23; 1.75x copied_rows_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     9472},
-    // recorded on NVIDIA H200, 2026-11-23; 1.62x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     8544},
+    // recorded on NVIDIA H200, 2026-11-23; 1.88x copied_rows_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 128, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 8, .REHEARSE = 1},
-     11104},
-    // recorded on NVIDIA H200, 2026-11-23; 1.38x dense_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 1},
+     9504},
+    // recorded on NVIDIA H200, 2026-11-23; 1.52x dense_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     15104},
-    // recorded on NVIDIA H200, 2026-11-23; 1.01x dense_graph; 1 tied
+     13472},
+    // recorded on NVIDIA H200, 2026-11-23; 1.10x dense_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 5, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     20672},
-    // recorded on NVIDIA H200, 2026-11-23; 1.63x copied_rows_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     18400},
+    // recorded on NVIDIA H200, 2026-11-23; 1.83x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     11584},
-    // recorded on NVIDIA H200, 2026-11-23; 1.74x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     10240},
+    // recorded on NVIDIA H200, 2026-11-23; 1.95x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     14144},
-    // recorded on NVIDIA H200, 2026-11-23; 1.90x copied_rows_graph
+     12640},
+    // recorded on NVIDIA H200, 2026-11-23; 2.01x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     19904},
-    // recorded on NVIDIA H200, 2026-11-23; 1.52x dense_graph
+     18784},
+    // recorded on NVIDIA H200, 2026-11-23; 1.63x dense_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     34240},
+     32480},
     // recorded on NVIDIA H200, 2026-11-23; 0.92x dense_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     57856},
-    // recorded on NVIDIA H200, 2026-11-23; 1.50x copied_rows_graph
+     57104},
+    // recorded on NVIDIA H200, 2026-11-23; 1.72x copied_rows_graph; 1 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     9280},
-    // recorded on NVIDIA H200, 2026-11-23; 1.50x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     8064},
+    // recorded on NVIDIA H200, 2026-11-23; 1.70x copied_rows_graph; 1 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     10112},
-    // recorded on NVIDIA H200, 2026-11-23; 1.53x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     8864},
+    // recorded on NVIDIA H200, 2026-11-23; 1.81x copied_rows_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 2, .REHEARSE = 0},
-     11840},
-    // recorded on NVIDIA H200, 2026-11-23; 1.33x dense_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     9952},
+    // recorded on NVIDIA H200, 2026-11-23; 1.38x dense_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     15520},
-    // recorded on NVIDIA H200, 2026-11-23; 0.99x dense_graph; 1 tied
+     14784},
+    // recorded on NVIDIA H200, 2026-11-23; 1.01x dense_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 5, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     21024},
-    // recorded on NVIDIA H200, 2026-11-23; 1.51x copied_rows_graph; 1 tied
+     20128},
+    // recorded on NVIDIA H200, 2026-11-23; 1.78x copied_rows_graph; 2 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     13024},
-    // recorded on NVIDIA H200, 2026-11-23; 1.57x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     10976},
+    // recorded on NVIDIA H200, 2026-11-23; 1.80x copied_rows_graph; 2 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 32},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     12192},
-    // recorded on NVIDIA H200, 2026-11-23; 1.63x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     10528},
+    // recorded on NVIDIA H200, 2026-11-23; 1.77x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     15520},
-    // recorded on NVIDIA H200, 2026-11-23; 1.89x copied_rows_graph; 1 tied
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     14240},
+    // recorded on NVIDIA H200, 2026-11-23; 1.96x copied_rows_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 2, .REHEARSE = 0},
-     20576},
-    // recorded on NVIDIA H200, 2026-11-23; 1.50x dense_graph; 1 tied
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     19680},
+    // recorded on NVIDIA H200, 2026-11-23; 1.56x dense_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     34784},
-    // recorded on NVIDIA H200, 2026-11-23; 0.86x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     34528},
+    // recorded on NVIDIA H200, 2026-11-23; 0.93x dense_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     60064},
-    // recorded on NVIDIA H200, 2026-11-23; 0.98x copied_rows_graph
+     60000},
+    // recorded on NVIDIA H200, 2026-11-23; 1.09x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 64, .UP_K = 64, .UP_STAGES = 4, .UP_CLUSTER = 8, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     21504},
-    // recorded on NVIDIA H200, 2026-11-23; 0.95x copied_rows_graph
+     {.WARPS = 8, .UP_M = 64, .UP_N = 32, .UP_K = 64, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     19136},
+    // recorded on NVIDIA H200, 2026-11-23; 1.06x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 8, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     29376},
-    // recorded on NVIDIA H200, 2026-11-23; 0.87x copied_rows_graph
+     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 8, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     26064},
+    // recorded on NVIDIA H200, 2026-11-23; 1.02x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     48288},
-    // recorded on NVIDIA H200, 2026-11-23; 0.60x dense_graph; 1 tied
+     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     40960},
+    // recorded on NVIDIA H200, 2026-11-23; 0.77x dense_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     96224},
-    // recorded on NVIDIA H200, 2026-11-23; 0.33x dense_graph
+     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     75200},
+    // recorded on NVIDIA H200, 2026-11-23; 0.43x dense_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     176352},
-    // recorded on NVIDIA H200, 2026-11-23; 0.56x copied_rows_graph
+     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     136576},
+    // recorded on NVIDIA H200, 2026-11-23; 0.57x copied_rows_graph
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 128, .UP_N = 32, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     45184},
-    // recorded on NVIDIA H200, 2026-11-23; 0.46x copied_rows_graph; 1 tied
+     43808},
+    // recorded on NVIDIA H200, 2026-11-23; 0.50x copied_rows_graph
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 128, .UP_N = 32, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     117184},
+     {.WARPS = 8, .UP_M = 128, .UP_N = 64, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     107392},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
