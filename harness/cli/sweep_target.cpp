@@ -24,7 +24,7 @@ namespace {
 
 /// A file of another tuner. It names no sweep, and of its GPU at most the name.
 Recording foreign_recording(const fs::path& file, const std::string& arch) {
-  Recording recording = read_tuner_file(file);
+  Recording recording = read_recording(file);
   const std::string name = recording.device.name;
   const auto limits = arch.empty() ? nominal_model(name) : nominal_device(arch);
   if (!limits) {

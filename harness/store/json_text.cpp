@@ -1,10 +1,9 @@
 #include "store/json_text.h"
 
-#include <rapidjson/encodedstream.h>
-#include <rapidjson/memorystream.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -32,21 +31,72 @@ bool Document::RawNumber(const char* text, rapidjson::SizeType length, bool /*co
 }
 
 const Json* Parser::parse(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   document_.reset();
   allocator_.emplace(memory_.data(), memory_.size());
   document_.emplace(&*allocator_);
-  rapidjson::MemoryStream bytes(text.data(), text.size());
-  rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
+  text_.assign(text);
+  rapidjson::InsituStringStream stream(text_.data());
   rapidjson::Reader reader;
-  auto read = [&](rapidjson::Document&) -> bool {
-    return reader
-        .Parse<rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag>(
-            stream, *document_);
-  };
+  constexpr unsigned kHow = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag |
+                            rapidjson::kParseValidateEncodingFlag;
+  auto read = [&](rapidjson::Document&) -> bool { return reader.Parse<kHow>(stream, *document_); };
   document_->Populate(read);
   // A NUL ends what the library reads.
   if (reader.HasParseError() || stream.Tell() != text.size()) return nullptr;
   return &*document_;
+}
+
+char Scanner::peek() {
+  const auto is_space = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+  return at_ < text_.size() ? text_[at_] : '\0';
+}
+
+char Scanner::take(std::string_view expected) {
+  const char next = peek();
+  if (at_ == text_.size() || expected.find(next) == expected.npos) {
+    throw Damage(fmt::format("expected one of {}", expected));
+  }
+  ++at_;
+  return next;
+}
+
+std::string_view Scanner::take_name() {
+  take("\"");
+  const std::size_t begin = at_;
+  skip_string();
+  return text_.substr(begin, at_ - begin - 1);
+}
+
+std::string_view Scanner::take_value() {
+  peek();
+  const std::size_t begin = at_;
+  int depth = 0;
+  do {
+    if (at_ == text_.size()) throw Damage("its end is missing");
+    const char c = text_[at_++];
+    if (c == '"') {
+      skip_string();
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    } else if (depth == 0) {  // a number or a word
+      at_ = std::min(text_.find_first_of(",:]} \t\r\n", at_), text_.size());
+    }
+  } while (depth > 0);
+  if (depth < 0) throw Damage("a value is missing");
+  return text_.substr(begin, at_ - begin);
+}
+
+void Scanner::skip_string() {
+  for (; at_ < text_.size(); ++at_) {
+    if (text_[at_] == '"') return skip();
+    if (text_[at_] == '\\') ++at_;
+  }
+  throw Damage("the end of a string is missing");
 }
 
 std::string written(const Json& value) {

@@ -41,6 +41,7 @@ class Parser {
   const Json* parse(std::string_view text);
 
  private:
+  std::string text_;                  // which the document's strings lie in
   std::array<char, 1 << 16> memory_;  // enough for an ordinary line
   std::optional<rapidjson::MemoryPoolAllocator<>> allocator_;
   std::optional<Document> document_;
@@ -49,6 +50,44 @@ class Parser {
 /// What is wrong with a row. The reader of the file adds which row it is.
 struct Damage : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+/// Goes through a text of JSON and tells where its parts are, without a look into them: a large one
+/// can then be parsed part by part. That a part is JSON, its parser finds out. All functions throw
+/// Damage where a bracket, a comma or a colon is missing.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  /// The next that is no space: the bracket of an object or a list, for example. NUL at the end.
+  char peek();
+  /// Calls `take_part` with each key of the object that comes next, or with nothing for each value
+  /// of the list. It has to take the value. A key is as JSON has it between its quotes.
+  template <class TakePart>
+  void take_parts(TakePart&& take_part) {
+    const char end = take("{[") == '{' ? '}' : ']';
+    if (peek() == end) return skip();
+    do {
+      std::string_view key;
+      if (end == '}') {
+        key = take_name();
+        take(":");
+      }
+      take_part(key);
+    } while (take(end == '}' ? ",}" : ",]") == ',');
+  }
+  /// What comes next, as JSON.
+  std::string_view take_value();
+  bool at_end() { return peek() == '\0' && at_ == text_.size(); }
+
+ private:
+  std::string_view take_name();
+  void skip() { ++at_; }
+  char take(std::string_view expected);
+  void skip_string();
+
+  std::string_view text_;
+  std::size_t at_ = 0;
 };
 
 /// The characters of a value that is a string.

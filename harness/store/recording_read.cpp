@@ -475,11 +475,7 @@ class Reader {
 }  // namespace
 
 RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_trials) {
-  if (is_tuner_file(path)) {
-    return [whole = std::optional(read_tuner_file(path))]() mutable {
-      return std::exchange(whole, std::nullopt);
-    };
-  }
+  if (is_tuner_file(path)) return read_tuner_file(path, max_trials);
   return [reader = std::make_shared<Reader>(path), max_trials] { return reader->next(max_trials); };
 }
 

@@ -241,12 +241,12 @@ Recording read_recording(const std::filesystem::path& path);
 /// The same with so many trials at a time. A damaged line is found when its portion is read.
 RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_trials = 1000);
 
-/// The trials in a file of another tuner, .json or .json.gz. It is a Kernel Tuner cachefile, also
+/// So many trials at a time of a file of another tuner, .json or .json.gz. It is a Kernel Tuner cachefile, also
 /// of a tuner that was stopped, or T4 results, which name neither GPU, kernel nor problem.
 ///
 /// The kernels have no source hash, and the protocol is `hot`. Throws UsageError `file: which
 /// row: what is wrong`.
-Recording read_tuner_file(const std::filesystem::path& path);
+RecordingPortions read_tuner_file(const std::filesystem::path& path, std::size_t max_trials);
 /// By its name.
 bool is_tuner_file(const std::filesystem::path& path);
 

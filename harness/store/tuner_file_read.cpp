@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "base/bounded_json.h"
@@ -148,20 +149,6 @@ void read_result(const Json& result, const std::string& file_unit, TrialRecord& 
   }
 }
 
-/// Parses the document. A cachefile whose tuner was stopped lacks its end, which is added first.
-const Json& parse(Parser& parser, std::string text, const std::filesystem::path& path) {
-  check_json(text, path.string());
-  const Json* document = parser.parse(text);
-  if (!document) {
-    text.erase(text.find_last_not_of(" \t\r\n,") + 1);
-    document = parser.parse(text + "}}");
-  }
-  if (!document || !document->IsObject()) {
-    throw UsageError(fmt::format("{}: expected JSON, of Kernel Tuner or T4", path.string()));
-  }
-  return *document;
-}
-
 /// x, y and z of a Kernel Tuner problem; nothing when the problem is computed in Python.
 Problem read_problem(const Json& document, const std::filesystem::path& path) try {
   Problem problem;
@@ -188,6 +175,126 @@ std::string stem(const std::filesystem::path& path) {
   return name.substr(0, name.find(".json"));
 }
 
+/// The date of the newest row. All rows are searched for it before any is read: a recording says
+/// first when it was made.
+std::string newest_date(std::string_view text) {
+  constexpr std::string_view kKey = "\"timestamp\"";
+  std::string_view newest;
+  for (auto at = text.find(kKey); at != text.npos; at = text.find(kKey, at + kKey.size())) {
+    const std::size_t begin = text.find('"', at + kKey.size()) + 1;
+    if (begin > 0 && text.find('"', begin) >= begin + 19) {
+      newest = std::max(newest, text.substr(begin, 10));
+    }
+  }
+  return std::string(newest);
+}
+
+class TunerFile {
+ public:
+  explicit TunerFile(const std::filesystem::path& path)
+      : path_(path), text_(read_maybe_gzip(path)) {
+    check_json(text_, path.string());
+    if (!find_rows()) {  // a cachefile whose tuner was stopped lacks its end
+      text_.erase(text_.find_last_not_of(" \t\r\n,") + 1);
+      text_ += "}}";
+      if (!find_rows()) fail("expected JSON, of Kernel Tuner or T4");
+    }
+    const Json& header = *header_;
+    parameters_ = find(header, "tune_params_keys");
+    is_cachefile_ = parameters_ && cache_;
+    if (!is_cachefile_ && !results_) {
+      fail("neither a Kernel Tuner cachefile ('cache', 'tune_params_keys') nor T4 ('results')");
+    }
+    const std::string gpu = text_or_empty(header, "device_name");
+    recording_.sweep = stem(path);
+    recording_.device.name = gpu.empty() ? "an unnamed GPU" : gpu;
+    recording_.recorded_at = newest_date(text_);
+    const std::string kernel = text_or_empty(header, "kernel_name");
+    blank_.kernel.name = blank_.kernel.op = kernel.empty() ? stem(path) : kernel;
+    blank_.protocol = {"hot", 0};  // Kernel Tuner launches back to back and flushes nothing
+    blank_.problem = read_problem(header, path);
+    const Json* metadata = find(header, "metadata");
+    unit_ = metadata ? text_or_empty(*metadata, "timeunit") : "";
+  }
+
+  /// Nothing when all was returned.
+  std::optional<Recording> next(std::size_t max_trials) {
+    const std::vector<Row>& rows = is_cachefile_ ? *cache_ : *results_;
+    if (next_ > 0 && next_ >= rows.size()) return std::nullopt;
+    Recording portion = recording_;
+    const std::size_t end = next_ + std::min(max_trials, rows.size() - next_);
+    portion.trials.reserve(end - next_);
+    for (; next_ < end; ++next_) portion.trials.push_back(read(rows[next_]));
+    next_ = std::max<std::size_t>(next_, 1);  // one without rows is returned once
+    return portion;
+  }
+
+ private:
+  struct Row {
+    std::string_view key;  // in a cachefile
+    std::string_view value;
+  };
+
+  [[noreturn]] void fail(std::string_view why) const {
+    throw UsageError(fmt::format("{}: {}", path_.string(), why));
+  }
+
+  /// Finds the rows, and parses all else. False where the text is no object.
+  bool find_rows() try {
+    std::string header = "{";
+    Scanner scanner(text_);
+    if (scanner.peek() != '{') return false;
+    scanner.take_parts([&](std::string_view key) {
+      auto& rows = key == "cache" ? cache_ : results_;
+      const bool is_rows =
+          (key == "cache" && scanner.peek() == '{') || (key == "results" && scanner.peek() == '[');
+      if (!is_rows || rows) {
+        header +=
+            fmt::format(R"({}"{}":{})", header.size() == 1 ? "" : ",", key, scanner.take_value());
+        return;
+      }
+      rows.emplace();
+      scanner.take_parts([&](std::string_view row) {
+        rows->push_back({row, scanner.take_value()});
+      });
+    });
+    header_ = header_parser_.parse(header + '}');
+    return header_ && scanner.at_end();
+  } catch (const Damage&) {
+    cache_.reset();
+    results_.reset();
+    return false;
+  }
+
+  TrialRecord read(const Row& row) try {
+    TrialRecord trial = blank_;
+    const Json* json = row_parser_.parse(row.value);
+    if (!json) throw Damage("expected JSON");
+    if (is_cachefile_) {
+      read_row(*json, *parameters_, trial);
+    } else {
+      read_result(*json, unit_, trial);
+    }
+    return trial;
+  } catch (const Damage& damage) {
+    const std::string name =
+        is_cachefile_ ? fmt::format("row {}", row.key) : fmt::format("result {}", next_);
+    throw UsageError(fmt::format("{}: {}: {}", path_.string(), name, damage.what()));
+  }
+
+  std::filesystem::path path_;
+  std::string text_;
+  Parser header_parser_, row_parser_;
+  const Json* header_ = nullptr;                     // all but the rows
+  std::optional<std::vector<Row>> cache_, results_;  // of Kernel Tuner, and of T4
+  std::size_t next_ = 0;                             // row
+  const Json* parameters_ = nullptr;
+  bool is_cachefile_ = false;
+  std::string unit_;
+  Recording recording_;  // what each portion begins with
+  TrialRecord blank_;    // what each trial begins with
+};
+
 }  // namespace
 
 bool is_tuner_file(const std::filesystem::path& path) {
@@ -195,52 +302,8 @@ bool is_tuner_file(const std::filesystem::path& path) {
   return name.ends_with(".json") || name.ends_with(".json.gz");
 }
 
-Recording read_tuner_file(const std::filesystem::path& path) {
-  Parser parser;
-  const Json& document = parse(parser, read_maybe_gzip(path), path);
-  const Json* parameters = find(document, "tune_params_keys");
-  const Json* cache = find(document, "cache");
-  const Json* results = find(document, "results");
-  const bool is_cachefile = parameters && cache && cache->IsObject();
-  if (!is_cachefile && !(results && results->IsArray())) {
-    throw UsageError(fmt::format(
-        "{}: neither a Kernel Tuner cachefile ('cache', 'tune_params_keys') nor T4 ('results')",
-        path.string()));
-  }
-  Recording recording;
-  recording.sweep = stem(path);
-  const std::string gpu = text_or_empty(document, "device_name");
-  recording.device.name = gpu.empty() ? "an unnamed GPU" : gpu;
-  TrialRecord blank;
-  const std::string kernel = text_or_empty(document, "kernel_name");
-  blank.kernel.name = blank.kernel.op = kernel.empty() ? stem(path) : kernel;
-  blank.protocol = {"hot", 0};  // Kernel Tuner launches back to back and flushes nothing by default
-  blank.problem = read_problem(document, path);
-
-  const auto add = [&](auto name_of_row, auto read) {
-    TrialRecord& trial = recording.trials.emplace_back(blank);
-    try {
-      read(trial);
-    } catch (const Damage& damage) {
-      throw UsageError(fmt::format("{}: {}: {}", path.string(), name_of_row(), damage.what()));
-    }
-    recording.recorded_at = std::max(recording.recorded_at, trial.finished_at.substr(0, 10));
-  };
-  recording.trials.reserve(is_cachefile ? cache->MemberCount() : results->Size());
-  if (is_cachefile) {
-    for (const auto& [key, row] : cache->GetObject()) {
-      add([&key] { return fmt::format("row {}", view(key)); },
-          [&](TrialRecord& trial) { read_row(row, *parameters, trial); });
-    }
-  } else {
-    const Json* metadata = find(document, "metadata");
-    const std::string unit = metadata ? text_or_empty(*metadata, "timeunit") : "";
-    for (const Json& result : results->GetArray()) {
-      add([&] { return fmt::format("result {}", recording.trials.size() - 1); },
-          [&](TrialRecord& trial) { read_result(result, unit, trial); });
-    }
-  }
-  return recording;
+RecordingPortions read_tuner_file(const std::filesystem::path& path, std::size_t max_trials) {
+  return [file = std::make_shared<TunerFile>(path), max_trials] { return file->next(max_trials); };
 }
 
 }  // namespace assay

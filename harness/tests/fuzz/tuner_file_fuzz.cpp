@@ -11,7 +11,7 @@ void read_input(std::string_view text) {
   static const InputFile packed("x.json.gz");
   try {
     const bool is_packed = text.starts_with("\x1f\x8b");
-    const Recording recording = read_tuner_file((is_packed ? packed : plain).with(text));
+    const Recording recording = read_recording((is_packed ? packed : plain).with(text));
     Store store = Store::in_memory();
     store.import(recording);
     store.results({});

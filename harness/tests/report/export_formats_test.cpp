@@ -189,7 +189,7 @@ TEST(ExportKernelTuner, ComesBackThroughOurOwnImport) {
     std::vector<TrialRow> trials = tried();
     trials.pop_back();
     write_file_atomic(path, is_t4 ? export_t4(trials) : export_kernel_tuner(trials));
-    const Recording recording = read_tuner_file(path);
+    const Recording recording = read_recording(path);
     ASSERT_EQ(recording.trials.size(), trials.size());
     for (std::size_t i = 0; i < trials.size(); ++i) {
       const TrialRecord& read = recording.trials[i];

@@ -33,7 +33,7 @@ const std::string kNew = R"("48,row": {"block_size_x": 48, "layout": "row",)"
 Recording read(const std::string& text, const std::string& name = "convolution.json") {
   TempFolder folder;
   write_file_atomic(folder / name, text);
-  return read_tuner_file(folder / name);
+  return read_recording(folder / name);
 }
 
 std::string mistake_in(const std::string& text) {
@@ -175,7 +175,48 @@ TEST(TunerFile, ReadsRowsInTheirOrderWhereverTheyStand) {
   EXPECT_EQ(to_text(recording.trials[1].config), "a=1");
 }
 
+TEST(TunerFile, IsReadInPortions) {
+  TempFolder folder;
+  write_file_atomic(folder / "c.json", kHeader + kOld + ",\n" + kTimed + "\n}\n}");
+  const RecordingPortions next = read_portions(folder / "c.json", 1);
+  for (const std::string config : {"block_size_x=32,layout=row", "block_size_x=16,layout=row"}) {
+    const Recording portion = next().value();
+    ASSERT_EQ(portion.trials.size(), 1u);
+    EXPECT_EQ(to_text(portion.trials[0].config), config);
+    EXPECT_EQ(portion.recorded_at, "2023-12-22") << "that of the newest row, also in the first";
+    EXPECT_EQ(to_text(portion.trials[0].problem), "X=4096,Y=2048");
+  }
+  EXPECT_FALSE(next());
+  write_file_atomic(folder / "none.json", kHeader + "}}");
+  const RecordingPortions empty = read_portions(folder / "none.json", 1);
+  EXPECT_EQ(empty().value().sweep, "none");
+  EXPECT_FALSE(empty());
+}
+
+// Rows are cut out of the text before they are parsed.
+TEST(TunerFile, CutsRowsWhereTheyEnd) {
+  const Recording recording =
+      read(R"({"tune_params_keys": ["a"], "cache": {"},\"]": {"a": 1, "time": 1, "x": "{\"[}"},)"
+           R"("b": {"a": "\u0062", "time": 2, "x": [[], {"]": 1}] } , "c" :{"a":3,"time":3}}})"
+           "\n");
+  ASSERT_EQ(recording.trials.size(), 3u);
+  EXPECT_EQ(to_text(recording.trials[1].config), "a=b");
+}
+
 TEST(TunerFile, SaysWhatAFileIsNot) {
+  const auto file = [](const std::string& rows) {
+    return R"({"tune_params_keys": ["a"], "cache": )" + rows + "}";
+  };
+  for (const std::string rows :
+       {"{1: {}}", "{\"1\" {}}", "{\"1\": {}", "{\"1\": {} \"2\": {}}", "{\"1\":}", "{\"1: {}}",
+        "{\"1\": ]}", "{\"1\": {}} 2", "{,}", "{\"1\": {},}", "{} {", "{}, \"b\": x"}) {
+    EXPECT_THAT(mistake_in(file(rows)), HasSubstr("json: expected JSON, of Kernel Tuner")) << rows;
+  }
+  for (const std::string row : {"x", "{\"a\" 1}", "{\"a\": 1]", "1 2", "{\"a\": 1}}"}) {
+    EXPECT_THAT(mistake_in(file("{\"1\": " + row + "}")), HasSubstr("expected JSON")) << row;
+  }
+  EXPECT_THAT(mistake_in(file(R"({"1": {"a": 1, "time": 1}, "2": {"a" 1}})")),
+              HasSubstr("json: row 2: expected JSON"));
   EXPECT_THAT(mistake_in("BLOCK=128"), HasSubstr("expected JSON, of Kernel Tuner or T4"));
   EXPECT_THAT(mistake_in("[1]"), HasSubstr("expected JSON"));
   EXPECT_THAT(mistake_in(R"({"tables": []})"), HasSubstr("neither a Kernel Tuner cachefile"));
