@@ -4,10 +4,10 @@
 # fault is gone; and that the verdicts follow from the stored trials.
 # Usage: scripts/torture.sh [CASES [FIRST [JOBS]]]    200 cases from number 1 by default
 #
-# JOBS cases run at a time, one for each core by default. A case is one sweep with five faults,
-# chosen by the case's number: `scripts/torture.sh 1 17` is case 17 again. Only the moment at which
-# a fault strikes differs from run to run. The folder of a case that fails is kept, and the exit is
-# 1.
+# JOBS cases run at a time, four for each core by default, for they mostly wait. A case is one sweep
+# with five faults, chosen by the case's number: `scripts/torture.sh 1 17` is case 17 again. Only the
+# moment at which a fault strikes differs from run to run. The folder of a case that fails is kept,
+# and the exit is 1.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 3
 
@@ -19,7 +19,7 @@ usage() { sed -n '5s/# //p' "$0" >&2; exit 2; }
 
 # One case, in a process of its own: `--case NUMBER FOLDER`.
 if [ "${1:-}" != --case ]; then
-  cases=${1:-200} first=${2:-1} jobs=${3:-$(nproc)}
+  cases=${1:-200} first=${2:-1} jobs=${3:-$((4 * $(nproc)))}
   [[ "$cases $first $jobs" =~ ^[0-9]+\ [0-9]+\ [0-9]+$ && $# -le 3 ]] || usage
   work=$(mktemp -d)
   # All cases but those that watch the compiler begin with a filled cache of it.
@@ -70,9 +70,10 @@ query() { sqlite3 -cmd '.timeout 20000' a.db "$1"; }
 # Every finished trial as one line that changes when it is measured again. What the machine failed
 # at is left out: it is to be tried again.
 finished() {
-  [ -f a.db ] && [ -n "$(query "SELECT 1 FROM sqlite_master WHERE name = 'sweep_trial'")" ] || return 0
+  [ -f a.db ] || return 0
   query "SELECT id, status, kind, device_ms, finished_at FROM trial
-    WHERE status IN ('correct', 'correctness') ORDER BY id" | sort
+    WHERE status IN ('correct', 'correctness') ORDER BY id" 2>query_errors | sort ||
+    grep -q 'no such table' query_errors  # the sweep was struck before it made them
 }
 child_named() { pgrep -P "$parent" -f "$1" | head -n 1; }
 wait_a_little() { sleep "0.$(printf '%03d' $((RANDOM % 500 + 5)))"; }

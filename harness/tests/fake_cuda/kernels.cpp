@@ -183,8 +183,17 @@ double hash(void** arguments, unsigned, unsigned) {
   const auto* data = argument<const std::uint8_t*>(arguments, 0);
   const auto bytes = argument<std::uint64_t>(arguments, 1);
   auto* sum = argument<std::uint64_t*>(arguments, 2);
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (std::uint64_t i = 0; i < bytes; ++i) hash = (hash ^ data[i]) * 0x100000001b3;
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, by words: tests spend most of their time here
+  const auto mix = [&hash](std::uint64_t word) {
+    hash = (hash ^ word) * 0x100000001b3;
+    hash ^= hash >> 32;  // a product has nothing of a word's high bits in its low ones
+  };
+  std::uint64_t i = 0;
+  for (std::uint64_t word = 0; i + sizeof word <= bytes; i += sizeof word) {
+    std::memcpy(&word, data + i, sizeof word);
+    mix(word);
+  }
+  for (; i < bytes; ++i) mix(data[i]);
   *sum += hash;
   return kLaunchNs;
 }
@@ -194,12 +203,17 @@ double guard(void** arguments, unsigned, unsigned) {
   const auto bytes = argument<std::uint64_t>(arguments, 1);
   const bool backwards = argument<int>(arguments, 2) != 0;
   auto* found = argument<std::uint64_t*>(arguments, 3);
+  const auto is_poison = [](const std::uint8_t& byte) {
+    const bool even = reinterpret_cast<std::uintptr_t>(&byte) % 2 == 0;
+    return byte == (even ? kPoisonWord & 0xff : kPoisonWord >> 8 & 0xff);
+  };
+  // The pattern has two bytes, so a whole zone equals itself two bytes on.
+  if (bytes > 2 && is_poison(zone[0]) && is_poison(zone[1]) &&
+      std::memcmp(zone, zone + 2, bytes - 2) == 0) {
+    return kLaunchNs;
+  }
   for (std::uint64_t i = 0; i < bytes; ++i) {
-    const std::uint8_t* byte = backwards ? zone + (bytes - 1 - i) : zone + i;
-    const bool even = reinterpret_cast<std::uintptr_t>(byte) % 2 == 0;
-    if (*byte != (even ? kPoisonWord & 0xff : kPoisonWord >> 8 & 0xff)) {
-      *found = std::max(*found, ~i);
-    }
+    if (!is_poison(zone[backwards ? bytes - 1 - i : i])) *found = std::max(*found, ~i);
   }
   return kLaunchNs;
 }
