@@ -96,6 +96,7 @@ Subject inspect_trial(const Options& options, std::int64_t id) {
 
 Subject inspect_file(const Options& options, const fs::path& path) {
   const std::string extension = path.extension().string(), title = path.string();
+  const std::string content = read_file(path);  // what is wrong with it is said as for every file
   if (extension == ".cu") {
     NvrtcCompiler compiler(reading_options());
     return {read_compiled(compiler,
@@ -104,15 +105,18 @@ Subject inspect_file(const Options& options, const fs::path& path) {
             {},
             {}};
   }
-  if (extension == ".ptx") return {{title, read_ptx(read_file(path), title)}, {}, {}};
+  if (extension == ".ptx") return {{title, read_ptx(content, title)}, {}, {}};
   if (extension == ".cubin") {
-    read_file(path);  // so that what is wrong with it is said as for every file
+    if (!content.starts_with("\x7f"
+                             "ELF")) {
+      throw UsageError(fmt::format("{}: no machine code; a cubin is an ELF file", title));
+    }
     return {{title, disassemble(path, title)}, {}, {}};
   }
-  return {{title, read_sass(read_file(path), title)}, {}, {}};
+  return {{title, read_sass(content, title)}, {}, {}};
 }
 
-Subject inspect_one(const Options& options, const std::string& target) {
+Subject find_subject(const Options& options, const std::string& target) {
   constexpr std::array<std::string_view, 4> kExtensions{".cu", ".ptx", ".cubin", ".sass"};
   if (const auto id = trial_number(target)) return inspect_trial(options, *id);
   const std::string extension = fs::path(target).extension().string();
@@ -126,6 +130,15 @@ Subject inspect_one(const Options& options, const std::string& target) {
       "expected a trial's number, a configuration such as sgemm:TILE=8,..., or a file that ends in "
       ".cu, .ptx, .cubin or .sass, found \"{}\"",
       target));
+}
+
+Subject inspect_one(const Options& options, const std::string& target) {
+  Subject subject = find_subject(options, target);
+  if (subject.inspected.code.functions.empty()) {
+    throw UsageError(fmt::format("{}: no code; a kernel begins with extern \"C\" __global__ void",
+                                 subject.inspected.title));
+  }
+  return subject;
 }
 
 /// A table of the parameters in which two configurations of one kernel differ.
@@ -170,17 +183,19 @@ void add_inspect(Command program) {
                   "a trial's number, a configuration as KERNEL:NAME=VALUE,..., or a file: .cu, "
                   ".ptx, .cubin, or .sass as nvdisasm prints it")
       .required();
-  verb.add_option("OTHER", options->other, "what to compare it with, likewise");
+  Option other = verb.add_option("OTHER", options->other, "what to compare it with, likewise");
   verb.add_option("--db", options->db,
                   "the database or recording of a trial; default: results/assay.db")
       .placeholder("PATH");
   verb.add_flag("--sass", options->sass,
                 "look at the machine code and not at the PTX; needs the toolkit's nvdisasm");
-  verb.add_flag("--listing", options->listing, "print the code, each instruction with its source");
+  Option listing = verb.add_flag("--listing", options->listing,
+                                 "print the code of one, each instruction with its source");
   verb.add_option("--arch", options->arch, "compile for this one; of a trial its own; default: 90a")
       .placeholder("80|86|89|90|90a|100|100a|120|120a");
   add_kernel_folders(verb, options->kernels, options->include);
-  verb.add_flag("--json", options->json, "print JSON instead of text");
+  Option json = verb.add_flag("--json", options->json, "print JSON instead of text");
+  listing.excludes(other).excludes(json);
   verb.footer(
       "example: assay inspect 12 15, for two trials of results/assay.db\n"
       "example: assay inspect sgemm:TILE=8,THREADS_M=8,THREADS_N=16,BLOCK_K=8 --listing");

@@ -88,6 +88,15 @@ Config complete(const KernelSpec& kernel, const Config& given) {
     const auto value = std::find_if(given.begin(), given.end(),
                                     [&](const auto& entry) { return entry.first == param.name; });
     if (value != given.end()) {
+      // A number that is not in the list can be looked at; a word has no meaning then.
+      const bool is_listed =
+          std::find(param.values.begin(), param.values.end(), value->second) != param.values.end();
+      if (!is_listed && std::holds_alternative<std::string>(value->second)) {
+        std::string allowed;
+        for (const Value& of : param.values) allowed += (allowed.empty() ? "" : ", ") + to_text(of);
+        throw UsageError(fmt::format("{}: {} is {}; expected one of {}", kernel.name, param.name,
+                                     to_text(value->second), allowed));
+      }
       config.push_back(*value);
     } else if (param.values.size() == 1) {
       config.emplace_back(param.name, param.values.front());
@@ -114,7 +123,7 @@ Code disassemble(const fs::path& cubin, const std::string& title) {
   if (nvdisasm.empty()) {
     throw Error(
         "there is no nvdisasm in the CUDA toolkit or in PATH, which machine code needs; install "
-        "it, set CUDA_HOME, or look at the PTX instead, without --sass");
+        "it or set CUDA_HOME; the PTX of a source or a configuration is read without it");
   }
   const auto run_with = [&](std::vector<std::string> options) {
     options.insert(options.end(), {"--print-code", cubin.string()});
@@ -122,8 +131,10 @@ Code disassemble(const fs::path& cubin, const std::string& title) {
   };
   const ToolRun run = run_with({"--print-line-info"});
   if (!run.succeeded()) {
-    throw Error(fmt::format("nvdisasm cannot read {}: {}", cubin.string(),
-                            run.end ? run.end->text + ": " + run.last_line() : "no answer"));
+    throw UsageError(fmt::format(
+        "nvdisasm cannot read {}: {}; it reads what a toolkit of its own version, or an older one, "
+        "has made",
+        cubin.string(), run.end ? run.end->text + ": " + run.last_line() : "no answer"));
   }
   // It prints either source lines or how many registers are alive. Without the latter we do, too.
   const ToolRun counting = run_with({"--life-range-mode", "count"});
@@ -139,7 +150,12 @@ Inspected read_compiled(Compiler& compiler, CompileJob job, std::string title, b
     check_interrupt();
   }
   CompileResult result = future.get();
-  if (!result.ok) throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
+  if (!result.ok) {
+    if (result.log.find("--gpu-architecture") != std::string::npos) {
+      result.log += "\nthis NVRTC knows no such architecture; name another with --arch";
+    }
+    throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
+  }
   std::vector<std::string> launched;
   for (const auto& [entry, symbol] : result.symbols) launched.push_back(symbol);
   if (!sass) return {title, read_ptx(result.ptx, title), result.report, {}, launched};

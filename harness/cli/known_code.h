@@ -40,8 +40,8 @@ Config complete(const KernelSpec& kernel, const Config& given);
 /// Whether the toolkit, or PATH, has nvdisasm.
 bool has_disassembler();
 
-/// What nvdisasm makes of machine code. Throws Error where the toolkit lacks it, or it cannot read
-/// the file.
+/// What nvdisasm makes of machine code. Throws Error where the toolkit lacks it, and UsageError
+/// where it cannot read the file.
 Code disassemble(const std::filesystem::path& cubin, const std::string& title);
 
 /// One thread: what is compiled for reading is asked for one after the other.

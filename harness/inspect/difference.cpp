@@ -210,18 +210,16 @@ Difference difference_of(const Function& before, const Function& after, Instruct
   return difference;
 }
 
-double times_unrolled(const Block& before, const Block& after) {
+double times_unrolled(const ClassCounts& before, const ClassCounts& after) {
   // The work of a loop's body. What counts and jumps is there once however often it is unrolled.
   constexpr InstructionClass kWork[] = {
       InstructionClass::tensor,    InstructionClass::fma,        InstructionClass::other_float,
       InstructionClass::global_8,  InstructionClass::global_16,  InstructionClass::global_32,
       InstructionClass::global_64, InstructionClass::global_128, InstructionClass::shared};
-  std::map<InstructionClass, double> counts[2];
-  for (const Instruction& instruction : before.instructions) counts[0][instruction.kind] += 1;
-  for (const Instruction& instruction : after.instructions) counts[1][instruction.kind] += 1;
   double times = 0;
   for (const InstructionClass kind : kWork) {
-    const double a = counts[0][kind], b = counts[1][kind];
+    const double a = before[static_cast<std::size_t>(kind)];
+    const double b = after[static_cast<std::size_t>(kind)];
     if (a == 0 && b == 0) continue;
     if (a == 0 || b == 0) return 0;
     if (times != 0 && b / a != times) return 0;

@@ -29,6 +29,6 @@ Difference difference_of(const Function& before, const Function& after, Instruct
 
 /// How many times over `after` does what `before` does, where its counts are that multiple: a loop
 /// that was unrolled. 0: it does something else.
-double times_unrolled(const Block& before, const Block& after);
+double times_unrolled(const ClassCounts& before, const ClassCounts& after);
 
 }  // namespace assay

@@ -132,8 +132,8 @@ void find_copies(const Function& function, const Scope& scope, std::vector<CodeF
   const int small = count_of(scope, {"cp.async.ca", "cp.async.cg", "LDGSTS"});
   if (small == 0) return;
   std::string text = fmt::format("{} cp.async {}", small, scope.where());
-  // SASS waits by a general instruction, of which others are for other things.
-  if (const auto wait = largest_wait(function, {"cp.async.wait_group"})) {
+  // SASS waits by a general instruction, which has nothing else to wait for in such a number.
+  if (const auto wait = largest_wait(function, {"cp.async.wait_group", "DEPBAR.LE"})) {
     text += fmt::format("; waits until the groups in flight are at most {}", *wait);
   }
   findings.push_back({"copies", text});
@@ -198,11 +198,12 @@ void find_conditional(const Function& function, const Scope& scope,
 
 void find_local(const Function& function, std::vector<CodeFinding>& findings) {
   int count = 0;
-  SourceLine first;
+  std::map<SourceLine, int> lines;
   for (const Block& block : function.blocks) {
     for (const Instruction& instruction : block.instructions) {
       if (instruction.kind != Kind::local) continue;
-      if (count++ == 0) first = instruction.source;
+      ++count;
+      ++lines[instruction.source];
     }
   }
   if (count == 0) return;
@@ -212,7 +213,7 @@ void find_local(const Function& function, std::vector<CodeFinding>& findings) {
            "{} accesses: registers that were spilled, or an array with an index that is not "
            "known when compiling",
            count),
-       first});
+       lines.size() == 1 ? lines.begin()->first : SourceLine{}, std::move(lines)});
 }
 
 /// Of each value in a block, how many loads it comes after, one waiting for the other. A block that

@@ -10,9 +10,10 @@ namespace assay {
 
 /// Something in the code that an author would want to know of.
 struct CodeFinding {
-  std::string name;        // "wgmma in flight"
-  std::string text;        // "up to 2 groups: wait_group 1"
-  SourceLine source = {};  // where it is first, if it is in one place
+  std::string name;                      // "wgmma in flight"
+  std::string text;                      // "up to 2 groups: wait_group 1"
+  SourceLine source = {};                // where it is first, if it is in one place
+  std::map<SourceLine, int> lines = {};  // how many of it are in each line, where that is counted
 };
 
 /// What the code of `function` shows: how products are fed, how deep copies are under way, loads

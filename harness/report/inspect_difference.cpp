@@ -81,6 +81,13 @@ std::string block_cell(const Code& code, const Function& function, int index) {
   return fmt::format("{}{}{}", label_of(block, index), source.empty() ? "" : " ", source);
 }
 
+/// Empty where it is not the same work several times over.
+std::string unrolled_text(double times) {
+  if (times > 1) return fmt::format("{:g} times the work: unrolled further", times);
+  if (times > 0) return fmt::format("1/{:g} of the work: unrolled less", 1 / times);
+  return "";
+}
+
 std::string pair_change(const Function& before, const Function& after, const BlockPair& pair) {
   if (pair.before < 0) {
     return "only after: " + mix_text(counts_of(block_of(after, pair.after)), 4);
@@ -90,11 +97,17 @@ std::string pair_change(const Function& before, const Function& after, const Blo
   }
   const Block& a = block_of(before, pair.before);
   const Block& b = block_of(after, pair.after);
-  const double times = times_unrolled(a, b);
+  const std::string unrolled = unrolled_text(times_unrolled(counts_of(a), counts_of(b)));
   const std::string change = change_text(counts_of(a), counts_of(b));
-  if (times > 1) return fmt::format("{:g} times the work: unrolled further; {}", times, change);
-  if (times > 0) return fmt::format("1/{:g} of the work: unrolled less; {}", 1 / times, change);
-  return change;
+  return unrolled.empty() ? change : unrolled + "; " + change;
+}
+
+/// How many times the work a turn of the main loop does after. 0: it does something else.
+double main_loop_times(const Function& before, const Function& after) {
+  const Loop* a = main_loop(before);
+  const Loop* b = main_loop(after);
+  if (a == nullptr || b == nullptr) return 0;
+  return times_unrolled(count_classes(before, *a), count_classes(after, *b));
 }
 
 /// What a code shows by its name, and how many registers are alive.
@@ -157,6 +170,10 @@ std::string function_difference(const Code& code_before, const Function& before,
                      count_cell(inner[1][i])});
   }
   if (differs) text += classes.text() + "\n";
+  if (const std::string unrolled = unrolled_text(main_loop_times(before, after));
+      !unrolled.empty()) {
+    text += "a turn of the main loop does " + unrolled + "\n\n";
+  }
   text += shown_difference(code_before, before, code_after, after);
   Table blocks({"block before", "block after", "change"});
   std::size_t shown = 0, changed = 0;
@@ -188,6 +205,10 @@ std::string function_difference(const Code& code_before, const Function& before,
 
 std::string difference_text(const Inspected& before, const Inspected& after) {
   std::string text = fmt::format("before: {}after:  {}", head_text(before), head_text(after));
+  if (before.code.target != after.code.target) {
+    text += fmt::format("they are for different GPUs, {} and {}; with --arch both can be for one\n",
+                        before.code.target, after.code.target);
+  }
   for (const auto& [a, b] : pairs_of(before.code, after.code)) {
     text += "\n";
     if (a != nullptr && b != nullptr) {
@@ -208,6 +229,7 @@ Json difference_json(const Inspected& before, const Inspected& after) {
     if (a != nullptr && b != nullptr) {
       const Difference difference = difference_of(*a, *b, before.code.set);
       json["same"] = difference.none();
+      if (const double times = main_loop_times(*a, *b); times > 0) json["main_loop_times"] = times;
       Json blocks = Json::array(), constants = Json::array();
       for (const BlockPair& pair : difference.blocks) {
         if (pair.same) continue;

@@ -92,6 +92,16 @@ std::string findings_table(const Code& code, const std::vector<CodeFinding>& fin
   Table table({"what the code shows", "source", ""});
   for (const CodeFinding& finding : findings) {
     table.add_row({finding.name, source_text(code, finding.source), finding.text});
+    if (finding.lines.size() < 2) continue;
+    std::size_t left = kMostRows;
+    for (const auto& [source, count] : finding.lines) {
+      if (left-- == 0) {
+        table.add_row({"", "", "and further lines; --json has all"});
+        break;
+      }
+      const std::string line = source_text(code, source);
+      table.add_row({"", line.empty() ? "no line" : line, fmt::format("{} of them", count)});
+    }
   }
   return table.text();
 }
@@ -133,6 +143,9 @@ std::string function_text(const Code& code, const Function& function) {
   }
   const std::vector<CodeFinding> findings = find_motifs(function, code.set);
   if (!findings.empty()) text += "\n" + findings_table(code, findings);
+  if (code.set == InstructionSet::sass) {
+    text += "\nstrides, loads that wait for loads and conversions there and back are told of PTX\n";
+  }
   const std::vector<Constant> constants = find_constants(function, code.set);
   if (!constants.empty()) text += "\n" + constants_text(code, constants);
   return text;
@@ -154,6 +167,7 @@ Json source_json(const Code& code, const SourceLine& source) {
 Json function_json(const Code& code, const Function& function) {
   const Loop* main = main_loop(function);
   Json loops = Json::array(), findings = Json::array(), constants = Json::array();
+  Json blocks = Json::array();
   for (const Loop& loop : function.loops) {
     const Block& header = block_of(function, loop.header);
     loops.push_back({{"label", header.label},
@@ -167,6 +181,15 @@ Json function_json(const Code& code, const Function& function) {
     findings.push_back({{"name", finding.name},
                         {"text", finding.text},
                         {"source", source_json(code, finding.source)}});
+    for (const auto& [source, count] : finding.lines) {
+      findings.back()["lines"].push_back({{"source", source_json(code, source)}, {"count", count}});
+    }
+  }
+  for (const Block& block : function.blocks) {
+    blocks.push_back({{"label", block.label},
+                      {"source", source_json(code, first_line(block))},
+                      {"depth", block.depth},
+                      {"instructions", counts_json(counts_of(block))}});
   }
   for (const Constant& constant : find_constants(function, code.set)) {
     constants.push_back({{"value", constant.text},
@@ -179,6 +202,7 @@ Json function_json(const Code& code, const Function& function) {
             {"blocks", function.blocks.size()},
             {"instructions", counts_json(count_classes(function))},
             {"weighted", counts_json(count_classes(function, kLoopWeight))},
+            {"basic_blocks", blocks},
             {"loops", loops},
             {"findings", findings},
             {"constants", constants}};

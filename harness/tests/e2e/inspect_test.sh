@@ -142,6 +142,27 @@ extern "C" __global__ void twice(float* x, int n) {
   for (int i = threadIdx.x; i < n; i += 32) x[i] = x[i] * 2.5f;
 }
 CU
+inspect twice.cu twice.cu --arch 80 || fail "a source and itself: exit $?"
+grep -q 'for different GPUs' output && fail 'one GPU is called two'
+"$assay" inspect twice.cu 1 --arch 80 --db runs.jsonl --kernels "$tree/kernels/examples" >output 2>error ||
+  fail "another kernel for another GPU: exit $?"
+has 'they are for different GPUs, sm_80 and sm_90a' 'what makes them differ beside the source'
+for times in 1 8; do
+  printf '#pragma unroll %s\n  for (int i = 0; i < n; ++i) s += a[i * 256] * b[i];\n' $times |
+    { echo 'extern "C" __global__ void dot(float* a, float* b, int n) { float s = 0;' && cat && echo 'a[n] = s; }'; } \
+      >unrolled_$times.cu
+done
+inspect unrolled_1.cu unrolled_8.cu || fail "a loop unrolled: exit $?"
+has '^a turn of the main loop does 8 times the work: unrolled further' 'a loop that was unrolled'
+inspect unrolled_8.cu unrolled_1.cu || fail "a loop unrolled less: exit $?"
+has '^a turn of the main loop does 1/8 of the work: unrolled less' 'a loop that was unrolled less'
+inspect unrolled_8.cu --json || fail "blocks as JSON: exit $?"
+python3 - <<'PYTHON' || fail 'the blocks'
+import json
+function = json.load(open('output'))['functions'][0]
+assert len(function['basic_blocks']) == function['blocks'], function
+assert any(block['depth'] == 1 and block['instructions']['fma'] == 8 for block in function['basic_blocks']), function
+PYTHON
 inspect twice.cu || fail "a source: exit $?"
 has 'constants: 2.5 ' 'its constant'
 # Of two kernels with functions of other names, those that end alike belong together.
@@ -173,6 +194,14 @@ CUDA_HOME=$work/toolkit inspect twice.cu --sass || fail "machine code: exit $?"
 has 'SASS' 'the head'
 has '^other float  *1 ' 'its instruction'
 has '^values of 7 registers and 3 uniform ones are alive at once' 'the registers that are alive'
+
+printf '\x7fELF of no GPU' >half.cubin
+cp -r toolkit refusing
+printf '#!/bin/sh\necho "nvdisasm fatal   : half of it is missing"\nexit 1\n' >refusing/bin/nvdisasm
+CUDA_HOME=$work/refusing inspect half.cubin
+[ $? -eq 2 ] || fail 'a cubin that nvdisasm refuses'
+grep -q 'nvdisasm cannot read half.cubin: exit code 1: nvdisasm fatal .* has made' error ||
+  fail 'why nvdisasm refuses a cubin'
 
 CUDA_HOME=$work/toolkit inspect twice.cu --sass --listing || fail "machine code: exit $?"
 has 'FMUL R0, R0, 2.5 .*twice.cu:2' 'the source line beside the instruction'
@@ -207,6 +236,17 @@ refused "the configuration lacks BLOCK_K" sgemm:TILE=8,THREADS_M=8,THREADS_N=16
 refused "sgemm has no parameter SIZE" $large,SIZE=1
 refused "there is no kernel nothing" nothing:TILE=8
 refused "expected a trial's number" nothing
+refused "sgemm: TILE is wide; expected one of 4, 6, 8" "${large/TILE=8/TILE=wide}"
+refused "missing.cu: No such file" missing.cu
+mkdir -p folder.cu
+refused "cannot read folder.cu: Is a directory" folder.cu
+: >empty.cu
+refused 'empty.cu: no code; a kernel begins with' empty.cu
+: >empty.cubin
+refused 'empty.cubin: no machine code; a cubin is an ELF file' empty.cubin
+refused 'knows no such architecture; name another with --arch' twice.cu --arch 130
+refused 'OTHER excludes --listing' $small $large --listing
+refused '--listing excludes --json' $small --listing --json
 refused "cannot read" missing.ptx
 refused "does not compile" "$tree/kernels/sgemm.cu"
 printf 'int main() {}\n' >no.ptx

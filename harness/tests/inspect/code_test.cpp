@@ -249,6 +249,30 @@ TEST(Sass, ClassesWhatOnlyLooksLikeArithmetic) {
   EXPECT_EQ(count(function, Kind::fma), 1);
 }
 
+TEST(Sass, TellsTheLinesOfSpillsAndHowManyCopiesAreUnderWay) {
+  const Function function = read_sass(R"(	.target	sm_80
+.text.k:
+	//## File "/a/k.cu", line 3
+        /*0000*/                   STL [R1], R4 ;
+        /*0010*/                   STL.64 [R1+0x8], R6 ;
+	//## File "/a/k.cu", line 9
+        /*0020*/                   LDL R4, [R1] ;
+        /*0030*/                   LDGSTS.E.BYPASS.128 [R8], [R2.64] ;
+        /*0040*/                   LDGDEPBAR ;
+        /*0050*/                   DEPBAR.LE SB0, 0x3 ;
+        /*0060*/                   EXIT ;
+)",
+                                      "k.sass")
+                                .functions.at(0);
+  const std::vector<CodeFinding> findings = find_motifs(function, InstructionSet::sass);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_THAT(findings[0].text, HasSubstr("1 cp.async in the kernel; waits until the groups in "
+                                          "flight are at most 3"));
+  EXPECT_EQ(findings[1].name, "local memory");
+  EXPECT_THAT(findings[1].lines,
+              ElementsAre(std::pair(SourceLine{0, 3}, 2), std::pair(SourceLine{0, 9}, 1)));
+}
+
 TEST(Sass, NamesWhatItDoesNotKnow) {
   const Function function = read_sass(R"(	.target	sm_90a
 .text.k:

@@ -83,23 +83,19 @@ TEST(Difference, IsTheSameBothWays) {
   EXPECT_TRUE(difference_of(a, a, InstructionSet::ptx).none());
 }
 
-Block block_of(int products, int counters) {
-  Block block;
-  for (int i = 0; i < products; ++i) {
-    block.instructions.push_back({"fma.rn.f32", "", {}, InstructionClass::fma});
-  }
-  for (int i = 0; i < counters; ++i) {
-    block.instructions.push_back({"add.s32", "", {}, InstructionClass::integer});
-  }
-  return block;
+ClassCounts counts_of(int products, int counters) {
+  ClassCounts counts{};
+  counts[static_cast<std::size_t>(InstructionClass::fma)] = products;
+  counts[static_cast<std::size_t>(InstructionClass::integer)] = counters;
+  return counts;
 }
 
 TEST(TimesUnrolled, ComparesTheWorkAndNotTheCounter) {
-  EXPECT_EQ(times_unrolled(block_of(4, 2), block_of(16, 2)), 4);
-  EXPECT_EQ(times_unrolled(block_of(16, 2), block_of(4, 3)), 0.25);
-  EXPECT_EQ(times_unrolled(block_of(4, 2), block_of(4, 9)), 0);
-  EXPECT_EQ(times_unrolled(block_of(4, 2), block_of(6, 2)), 0);
-  EXPECT_EQ(times_unrolled(block_of(0, 2), block_of(0, 4)), 0);
+  EXPECT_EQ(times_unrolled(counts_of(4, 2), counts_of(16, 2)), 4);
+  EXPECT_EQ(times_unrolled(counts_of(16, 2), counts_of(4, 3)), 0.25);
+  EXPECT_EQ(times_unrolled(counts_of(4, 2), counts_of(4, 9)), 0);
+  EXPECT_EQ(times_unrolled(counts_of(4, 2), counts_of(6, 2)), 0);
+  EXPECT_EQ(times_unrolled(counts_of(0, 2), counts_of(0, 4)), 0);
 }
 
 }  // namespace
