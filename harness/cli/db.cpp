@@ -25,9 +25,15 @@ void require_file(const fs::path& path) {
 
 int check(const fs::path& path) {
   require_file(path);
-  const std::vector<std::string> problems = Store::open_readonly(path).check();
+  const Store store = Store::open_readonly(path);
+  const std::vector<std::string> problems = store.check();
   for (const std::string& problem : problems) print_out("{}: {}\n", path.string(), problem);
-  if (problems.empty()) print_out("{}: ok\n", path.string());
+  if (problems.empty()) {
+    for (const std::string& note : store.counted_otherwise()) {
+      print_out("{}: note: {}\n", path.string(), note);
+    }
+    print_out("{}: ok\n", path.string());
+  }
   return problems.empty() ? kExitDone : kExitNo;
 }
 

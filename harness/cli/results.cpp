@@ -3,11 +3,24 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/terminal.h"
 
 namespace assay {
 namespace {
 
 constexpr const char* kDefaultDb = "results/assay.db";
+
+Store open(const std::string& path) {
+  Store store = Store::open_readonly(path);
+  if (const auto notes = store.counted_otherwise(); !notes.empty()) {
+    print_err("warning: {}: {}\n", path, notes.front());
+    if (notes.size() > 1) {
+      print_err("warning: so are {} more; `assay db check --db {}` lists them\n", notes.size() - 1,
+                path);
+    }
+  }
+  return store;
+}
 
 }  // namespace
 
@@ -41,13 +54,13 @@ void add_result_options(Command verb, ResultOptions& options) {
 }
 
 Store open_results(const ResultOptions& options) {
-  if (options.db) return Store::open_readonly(*options.db);
+  if (options.db) return open(*options.db);
   if (!std::filesystem::exists(kDefaultDb)) {
     throw UsageError(std::string("no results yet: ") + kDefaultDb +
                      " does not exist; run assay sweep FILE, or name a database or a recording "
                      "with --db");
   }
-  return Store::open_readonly(kDefaultDb);
+  return open(kDefaultDb);
 }
 
 std::string asked_for(const ResultOptions& options) {

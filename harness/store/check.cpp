@@ -173,4 +173,33 @@ std::vector<std::string> Store::check() const {
   return found;
 }
 
+std::vector<std::string> Store::counted_otherwise() const {
+  // Counts of one machine code differ by some percent from launch to launch.
+  constexpr double kFactor = 2;
+  Database& database = impl_->database;
+  return database.guarded([&] {
+    std::vector<std::string> sentences;
+    for (Query row = database.query(
+             "SELECT entry.trial_id, entry.kernel, entry.config, figures, name, value FROM "
+             "rank_entry AS entry JOIN measurement ON measurement.trial_id = entry.trial_id "
+             "WHERE figures <> ''");
+         row.step();) {
+      const std::string name = row.text(4);
+      const double now = row.real(5);
+      for (const auto& [figure, value] : stored_problem(row.text(3))) {
+        const double then = to_real(value);
+        if (figure != name || !(now >= then * kFactor || then >= now * kFactor) || now == then) {
+          continue;
+        }
+        sentences.push_back(fmt::format(
+            "a verdict has {} {} of {} {}, but trial {} has {}: it was counted again since, or one "
+            "of the two was changed",
+            name, to_text(value), row.text(1), row.text(2), row.integer(0),
+            to_text(to_number(now))));
+      }
+    }
+    return sentences;
+  });
+}
+
 }  // namespace assay

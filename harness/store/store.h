@@ -223,6 +223,9 @@ class Store {
   /// Pages, tables and columns, references, texts, rows that no process will finish, and verdicts
   /// that their own samples contradict: one sentence per problem found.
   std::vector<std::string> check() const;
+  /// What verdicts count that their trials count otherwise, by a factor of two or more: a sentence
+  /// for each. No damage, for a trial may have been counted again since.
+  std::vector<std::string> counted_otherwise() const;
   /// Rewrites the file without the space that deleted rows left.
   void vacuum();
 

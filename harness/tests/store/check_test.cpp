@@ -137,6 +137,35 @@ TEST(Check, FindsAMetricOfOtherRegistersThanTheTrialHas) {
   EXPECT_THAT(store.check(), ElementsAre(HasSubstr("registers of trial 1, which has")));
 }
 
+// A recording's verdict read 1 byte where its own trial had 118,694,400. Both may be true, for
+// `assay profile` counts again and a trial keeps the last count.
+TEST(Check, NotesACountThatIsNotTheTrials) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store);
+  TrialRecord trial = timed_record(key_of(1));
+  trial.measurements = {{"dram_read", 118694400, "B"}, {"l2_hits", 0, "%"}};
+  store.finish(sweep, trial);
+  TimedEntry winner{{trial.kernel.name, to_text(trial.config), {5, 6, 7}}};
+  RankRecord rank{trial.kernel.op, trial.problem, trial.protocol, 3, rank_entries({winner}, 0), ""};
+  rank.toolchain = trial.toolchain;
+  rank.kernels = {trial.kernel};
+  const auto notes_of = [&](const NamedFigures& figures) {
+    rank.entries[0].figures = figures;
+    rank.finished_at += "2026-11-21T11:00:00Z";
+    store.add_rank(sweep, rank);
+    EXPECT_THAT(store.check(), IsEmpty());
+    return store.counted_otherwise();
+  };
+  EXPECT_THAT(notes_of({{"dram_read", std::int64_t{118694400}}, {"l2_hits", std::int64_t{0}}}),
+              IsEmpty());
+  EXPECT_THAT(notes_of({{"dram_read", 60e6}, {"M", std::int64_t{16}}}), IsEmpty());
+  EXPECT_THAT(notes_of({{"dram_read", std::int64_t{1}}}),
+              ElementsAre(AllOf(HasSubstr("a verdict has dram_read 1 of gemm "),
+                                HasSubstr("but trial 1 has 118694400: it was counted again"))));
+  EXPECT_THAT(notes_of({{"l2_hits", std::int64_t{50}}}),
+              Contains(HasSubstr("has l2_hits 50 of gemm ")));
+}
+
 TEST(Check, FindsAClaimThatNobodyWillFinish) {
   EXPECT_THAT(problems_after("UPDATE trial SET status = 'running'; UPDATE sweep SET "
                              "state = 'running', boot_id = 'earlier', pid = 77, host = 'here'"),
