@@ -94,10 +94,11 @@ double counter_margin(std::string_view name) {
   return 0;
 }
 
-std::vector<CounterRow> counters_of(std::string_view set) {
+std::vector<CounterRow> counters_of(std::string_view set_or_name) {
   std::vector<CounterRow> found;
   for (const CounterRow& row : counters()) {
-    if (set == "all" || row.set == set) found.push_back(row);
+    const bool is_meant = set_or_name == "all" || row.set == set_or_name || row.name == set_or_name;
+    if (is_meant) found.push_back(row);
   }
   return found;
 }

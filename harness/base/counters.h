@@ -29,8 +29,8 @@ bool is_counter(std::string_view name);
 /// 1 %. 0 for what is no counter.
 double counter_margin(std::string_view name);
 
-/// Those of a set; of all sets if it is "all". Empty for a set that there is not.
-std::vector<CounterRow> counters_of(std::string_view set);
+/// Those of a set, of all sets if it is "all", or the one of that name. Empty for what is neither.
+std::vector<CounterRow> counters_of(std::string_view set_or_name);
 
 /// "memory", "compute", ..., "all"
 std::vector<std::string> counter_sets();

@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
+#include "cli/known_code.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
@@ -27,8 +28,9 @@ namespace assay {
 namespace {
 
 struct Options {
-  ResultOptions results;
-  std::size_t id = 0;
+  std::string target;
+  std::string db;
+  std::string problem;
   std::string set = "all";
   int gpu = 0;
   std::string kernels = "kernels";
@@ -36,12 +38,65 @@ struct Options {
   bool json = false;
 };
 
-void print_counted(const Options& options, const TrialRow& row,
+/// What is to be counted, and the trial that it is, if it is one.
+struct Subject {
+  KernelSpec kernel;
+  Problem problem;
+  Config config;
+  std::string protocol;
+  std::optional<TrialRow> trial = {};
+};
+
+/// Throws UsageError if there is no such trial, or its kernel has changed.
+Subject subject_of_trial(const Options& options, std::int64_t id) {
+  if (!options.problem.empty()) {
+    throw UsageError("--problem is of a configuration; a trial has its own problem");
+  }
+  TrialRow row = known_trial(options.db, id);
+  const TrialRecord& record = row.record;
+  Subject subject{known_kernel(options.kernels, record.kernel.name), record.problem, record.config,
+                  record.protocol.name};
+  if (version_of(subject.kernel, include_path(options.kernels, options.include)) != record.kernel) {
+    throw UsageError(fmt::format("{} has changed since trial {}; sweep it again",
+                                 subject.kernel.yaml_path.string(), id));
+  }
+  subject.trial = std::move(row);
+  return subject;
+}
+
+/// Of what --problem does not say, the sizes are those of the kernel's smoke test.
+Subject subject_of_config(const Options& options, const NamedConfig& named) {
+  KernelSpec kernel = known_kernel(options.kernels, named.kernel);
+  Config config = complete(kernel, named.config);
+  Problem problem = kernel.smoke;
+  for (const auto& [name, value] : parse_problem(options.problem)) {
+    const auto entry = std::find_if(problem.begin(), problem.end(),
+                                    [&, &of = name](const auto& each) { return each.first == of; });
+    if (entry == problem.end()) {
+      throw UsageError(fmt::format("--problem: {} has no dimension or trait \"{}\"; it has {}",
+                                   named.kernel, name, to_text(problem)));
+    }
+    entry->second = value;
+  }
+  return {std::move(kernel), std::move(problem), std::move(config), "cold"};
+}
+
+Subject find_subject(const Options& options) {
+  if (const auto id = trial_number(options.target)) return subject_of_trial(options, *id);
+  if (const auto named = named_config(options.target)) return subject_of_config(options, *named);
+  throw UsageError(fmt::format(
+      "expected a trial's number, or a configuration such as sgemm:TILE=8,..., found \"{}\"",
+      options.target));
+}
+
+void print_counted(const Options& options, const Subject& subject,
                    const std::vector<Measurement>& counted) {
   if (options.json) {
     nlohmann::ordered_json values;
     for (const Measurement& each : counted) values[each.name] = each.value;
-    write_out(dump({{"trial", row.id}, {"counters", values}}));
+    nlohmann::ordered_json trial;
+    if (subject.trial) trial = subject.trial->id;
+    write_out(dump({{"trial", trial}, {"counters", values}}));
     return;
   }
   Table table({"counter", ">value", "what it counts"});
@@ -53,42 +108,39 @@ void print_counted(const Options& options, const TrialRow& row,
                    found == counted.end() ? "not on this GPU" : measurement_text(*found),
                    std::string(counter.meaning)});
   }
-  print_out("trial {}: {} {} {}, one launch, {}\n\n{}", row.id, to_text(row.record.problem),
-            row.record.kernel.name, to_text(row.record.config), row.record.protocol.name,
-            table.text());
+  print_out("{}{} {} {}, one launch, {}\n\n{}",
+            subject.trial ? fmt::format("trial {}: ", subject.trial->id) : "",
+            to_text(subject.problem), subject.kernel.name, to_text(subject.config),
+            subject.protocol, table.text());
+}
+
+/// Where it was timed, and nowhere else: a GPU of another kind reads other bytes.
+void store_counted(const Options& options, const Subject& subject, const DeviceInfo& gpu,
+                   const std::vector<Measurement>& counted) {
+  if (!subject.trial) {
+    print_err("not stored: a configuration is no trial; assay sweep makes trials\n");
+    return;
+  }
+  const TrialRow& row = *subject.trial;
+  if (row.device.uuid == gpu.uuid && row.provenance.empty()) {
+    ResultOptions results;
+    if (!options.db.empty()) results.db = options.db;
+    Store::open(open_results(results).path()).add_measurements(row.id, counted);
+  } else {
+    print_err("not stored: trial {} was measured on {} {}, and this is {} {}\n", row.id,
+              row.device.name, row.device.uuid, gpu.name, gpu.uuid);
+  }
 }
 
 int run_profile(const Options& options) {
-  std::optional<TrialRow> row;
-  std::filesystem::path path;
-  {
-    const Store store = open_results(options.results);
-    path = store.path();
-    row = store.trial(options.id);
-  }
-  if (!row) {
-    throw UsageError(fmt::format("no trial {} in {}; assay show --times and --failures list ids",
-                                 options.id, path.string()));
-  }
-  const std::string& name = row->record.kernel.name;
-  const std::optional<KernelSpec> kernel = find_kernel(options.kernels, name);
-  if (!kernel) {
-    throw UsageError(fmt::format("there is no kernel {} in {}; name its folder with --kernels",
-                                 name, options.kernels));
-  }
-  const auto include_directories = include_path(options.kernels, options.include);
-  if (version_of(*kernel, include_directories) != row->record.kernel) {
-    throw UsageError(fmt::format("{} has changed since trial {}; sweep it again",
-                                 kernel->yaml_path.string(), options.id));
-  }
-
+  const Subject subject = find_subject(options);
   NvrtcCompiler compiler({cache_directory(), 0, 60, true});
   GpuOptions gpu_options;
   gpu_options.index = options.gpu;
   GpuDevice gpu(gpu_options);
   set_up_gpu(gpu, compiler);
   SweepSpec sweep;
-  sweep.measure.protocol = row->record.protocol.name;
+  sweep.measure.protocol = subject.protocol;
   Store store = Store::in_memory();
   Progress progress(Progress::Mode::silent, "");
   SweepRun run{sweep,
@@ -96,21 +148,18 @@ int run_profile(const Options& options) {
                compiler,
                store,
                progress,
-               {include_directories, native_arch(gpu.info().cc), "assay profile", options.kernels,
-                "", false, false}};
-  const CompileResult compiled = run.compile(*kernel, row->record.config);
-  if (!compiled.ok) throw UsageError(fmt::format("{} does not compile:\n{}", name, compiled.log));
+               {include_path(options.kernels, options.include), native_arch(gpu.info().cc),
+                "assay profile", options.kernels, "", false, false}};
+  const CompileResult compiled = run.compile(subject.kernel, subject.config);
+  if (!compiled.ok) {
+    throw UsageError(fmt::format("{} does not compile:\n{}", subject.kernel.name, compiled.log));
+  }
   std::vector<std::string> names;
   for (const CounterRow& counter : counters_of(options.set)) names.emplace_back(counter.name);
   const std::vector<Measurement> counted =
-      gpu.count(run.request_of(*kernel, row->record.problem, row->record.config, compiled), names);
-  if (row->device.uuid == gpu.info().uuid && row->provenance.empty()) {
-    Store::open(path).add_measurements(row->id, counted);
-  } else {
-    print_err("not stored: trial {} was measured on {} {}, and this is {} {}\n", options.id,
-              row->device.name, row->device.uuid, gpu.info().name, gpu.info().uuid);
-  }
-  print_counted(options, *row, counted);
+      gpu.count(run.request_of(subject.kernel, subject.problem, subject.config, compiled), names);
+  store_counted(options, subject, gpu.info(), counted);
+  print_counted(options, subject, counted);
   return kExitDone;
 }
 
@@ -120,12 +169,19 @@ void add_profile(Command program) {
   auto options = std::make_shared<Options>();
   Command verb = program.add_command(
       "profile", "what the GPU's counters say of a trial: memory, L2, tensor cores, stalls");
-  verb.add_option("ID", options->id, "a trial's number, from assay show --times").required();
-  verb.add_option("--db", options->results.db,
-                  "the database that has it; default: results/assay.db")
+  verb.add_option("TRIAL|CONFIG", options->target,
+                  "a trial's number, from assay show --times, or a configuration as "
+                  "KERNEL:NAME=VALUE,...")
+      .required();
+  verb.add_option("--db", options->db, "the database that has the trial; default: results/assay.db")
       .placeholder("PATH");
-  verb.add_option("--set", options->set, "the counters to ask for; default: all")
-      .one_of(counter_sets());
+  verb.add_option("--problem", options->problem,
+                  "the sizes of a configuration; default: those of the kernel's smoke test")
+      .placeholder("M=1,N=..");
+  std::vector<std::string> allowed = counter_sets();
+  for (const CounterRow& counter : counters()) allowed.emplace_back(counter.name);
+  verb.add_option("--set", options->set, "the counters to ask for, a set or one name; default: all")
+      .one_of(allowed);
   verb.add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
       .placeholder("INDEX")
       .between(0, std::numeric_limits<int>::max());
@@ -134,7 +190,7 @@ void add_profile(Command program) {
   verb.footer(
       "example: assay profile 12 --set memory\n"
       "The launches that are counted are not those that are timed. What is counted is stored with\n"
-      "the trial: assay show 12.");
+      "the trial: assay show 12. Of a configuration nothing is stored.");
   verb.runs([options] { return run_profile(*options); });
 }
 

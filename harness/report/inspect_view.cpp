@@ -143,9 +143,6 @@ std::string function_text(const Code& code, const Function& function) {
   }
   const std::vector<CodeFinding> findings = find_motifs(function, code.set);
   if (!findings.empty()) text += "\n" + findings_table(code, findings);
-  if (code.set == InstructionSet::sass) {
-    text += "\nstrides, loads that wait for loads and conversions there and back are told of PTX\n";
-  }
   const std::vector<Constant> constants = find_constants(function, code.set);
   if (!constants.empty()) text += "\n" + constants_text(code, constants);
   return text;
@@ -247,6 +244,9 @@ std::string inspect_text(const Inspected& inspected) {
   std::string text = head_text(inspected);
   for (const Function& function : inspected.code.functions) {
     text += "\n" + function_text(inspected.code, function);
+  }
+  if (inspected.code.set == InstructionSet::sass) {
+    text += "\nstrides, dependent loads and conversions there and back are looked for in PTX only\n";
   }
   text +=
       fmt::format("\nweighted: each instruction counts {:.0f} times for each loop that it is in\n",

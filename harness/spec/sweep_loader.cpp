@@ -221,11 +221,8 @@ std::vector<std::string> read_counters(const YamlNode& node) {
   std::vector<std::string> names;
   for (const YamlPtr& item : node.list(kWhat)) {
     const std::string& word = item->one_of("a counter or a set", allowed);
-    for (const CounterRow& row : counters()) {
-      const bool is_meant = word == "all" || row.set == word || row.name == word;
-      if (is_meant && !std::count(names.begin(), names.end(), row.name)) {
-        names.emplace_back(row.name);
-      }
+    for (const CounterRow& row : counters_of(word)) {
+      if (!std::count(names.begin(), names.end(), row.name)) names.emplace_back(row.name);
     }
   }
   return names;

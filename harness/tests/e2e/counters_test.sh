@@ -47,6 +47,23 @@ has '^l2_hits  *not on this GPU' 'a share of nothing'
 has '^l2_atomic_cycles  *not on this GPU' 'what CUPTI has no name for'
 "$assay" show "$id" --db plain.db >output 2>&1
 has 'dram_read' 'what was counted is not with the trial'
+# One counter by its name, and a configuration that nobody has timed.
+"$assay" profile "$id" --set dram_read --db plain.db --kernels kernels >output 2>&1 || fail "by name: exit $?"
+has '^dram_read  *62.5 KiB' 'the counter of that name'
+grep -q '^instructions' output && fail 'another counter'
+"$assay" profile vector_add:BLOCK=128,VECTOR=1,ITEMS=1 --problem N=9000 --kernels kernels >output 2>&1 ||
+  fail "profile a configuration: exit $?"
+has '^N=9000 vector_add BLOCK=128' 'what was counted'
+has '^dram_read  *125.0 KiB' 'its bytes'
+has 'not stored: a configuration is no trial' 'that it is not stored'
+"$assay" profile vector_add:BLOCK=128,VECTOR=1,ITEMS=1 --problem X=1 --kernels kernels >output 2>&1
+[ $? -eq 2 ] || fail 'a size that the kernel lacks'
+has 'vector_add has no dimension or trait "X"; it has N=' 'what it has'
+"$assay" profile "$id" --problem N=1 --db plain.db --kernels kernels >output 2>&1
+[ $? -eq 2 ] || fail 'another problem of a trial'
+"$assay" profile vector_add --kernels kernels >output 2>&1
+[ $? -eq 2 ] || fail 'a kernel without a configuration'
+has 'expected a trial.s number, or a configuration such as' 'what is allowed'
 
 # An objective that reads a counter: all are counted, and the search makes it least.
 write_sweep least ', objective: minimize dram_read'

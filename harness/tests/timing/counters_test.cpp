@@ -17,6 +17,8 @@ TEST(Counters, HaveNamesOfTheirOwnAndSets) {
   }
   EXPECT_EQ(counters_of("all").size(), names.size());
   EXPECT_TRUE(counters_of("none").empty());
+  ASSERT_EQ(counters_of("dram_read").size(), 1u);
+  EXPECT_EQ(counters_of("dram_read")[0].metric, "dram__bytes_read.sum");
   EXPECT_EQ(counter_sets().back(), "all");
 }
 
