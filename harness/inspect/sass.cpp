@@ -50,11 +50,11 @@ InstructionClass class_of_sass(std::string_view opcode) {
     add(Kind::copy, {"LDGSTS", "UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG",
                      "UTMAPF", "UTMACCTL"});
     add(Kind::barrier,
-        {"BAR",       "UCGABAR_ARV",  "UCGABAR_WAIT", "MEMBAR",   "SYNCS",   "DEPBAR",
-         "LDGDEPBAR", "UTMACMDFLUSH", "ARRIVES",      "WARPSYNC", "ERRBAR",  "FENCE",
-         "WARPGROUP", "WARPGROUPSET", "NANOSLEEP",    "ACQBULK",  "PREEXIT", "USETMAXREG",
-         "CCTL",      "CCTLL",        "CCTLT",        "UTCBAR",   "YIELD",   "CGAERRBAR",
-         "UCGABAR",   "B2R",          "R2B"});
+        {"BAR",       "UCGABAR_ARV",  "UCGABAR_WAIT", "MEMBAR",       "SYNCS",   "DEPBAR",
+         "LDGDEPBAR", "UTMACMDFLUSH", "ARRIVES",      "WARPSYNC",     "ERRBAR",  "FENCE",
+         "WARPGROUP", "WARPGROUPSET", "NANOSLEEP",    "ACQBULK",      "PREEXIT", "USETMAXREG",
+         "CCTL",      "CCTLL",        "CCTLT",        "UTCBAR",       "YIELD",   "CGAERRBAR",
+         "UCGABAR",   "B2R",          "R2B",          "ENDCOLLECTIVE"});
     add(Kind::branch, {"BRA", "BRX", "BRXU", "JMP", "JMX", "CALL", "RET", "EXIT", "BSSY", "BSYNC",
                        "BREAK", "BMOV", "BPT", "KILL", "RPCMOV", "WARPSYNC_ALL"});
     add(Kind::move, {"MOV", "MOV32I", "UMOV", "S2R", "S2UR", "CS2R", "R2UR", "R2P", "P2R", "UP2UR",
@@ -207,8 +207,9 @@ class Reader {
 
   void read_line(std::string_view line) {
     const std::string_view text = trimmed(line);
-    if (text.starts_with(".text.") && text.ends_with(":")) {
-      begin_function(text.substr(6, text.size() - 7));
+    const std::string_view label = trimmed(text.substr(0, text.find("//")));  // life ranges follow
+    if (label.starts_with(".text.") && label.ends_with(":")) {
+      begin_function(label.substr(6, label.size() - 7));
     } else if (text.starts_with("Function : ")) {
       begin_function(text.substr(11));
     } else if (const std::size_t at = text.find("EF_CUDA_SM"); at != std::string_view::npos) {
@@ -219,12 +220,12 @@ class Reader {
       code_.target = trimmed(text.substr(7));
     } else if (text.starts_with("//## File \"")) {
       read_location(text.substr(11));
-    } else if ((text.starts_with(".L_") || text.starts_with("$")) && text.ends_with(":")) {
-      const std::string label(text.substr(0, text.size() - 1));
+    } else if ((label.starts_with(".L_") || label.starts_with("$")) && label.ends_with(":")) {
+      const std::string name(label.substr(0, label.size() - 1));
       if (label_.empty()) {
-        label_ = label;
+        label_ = name;
       } else {
-        aliases_[label] = label_;  // two names of one place
+        aliases_[name] = label_;  // two names of one place
       }
     } else if (text.starts_with("/*") && in_function_) {
       read_instruction(text);

@@ -130,6 +130,9 @@ has 'dram_read  *4.0 GiB | 1.2 GiB' 'what it reads'
 "$assay" show 9 --db "$tree/docs/questions_counted.jsonl" >output 2>error ||
   fail "docs/questions.md, occupancy: exit $?"
 has '^  occupancy  *14.5 %' 'the occupancy of a split'
+"$assay" show 10 --db "$tree/docs/questions_split.jsonl" >output 2>error ||
+  fail "docs/questions.md, occupancy at M = 16: exit $?"
+has '^  occupancy  *8.9 %' 'the occupancy of a split of 16 rows'
 config=SWAP_AB=0,MODE=cooperative,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,STAGES=4,CLUSTER_M=1
 config+=,CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=1,SCHEDULE=grouped,GROUP_M=16,STREAM_K=0
 config+=,OVERLAP=0,STORE=tma
@@ -205,6 +208,20 @@ grep -q 'nvdisasm cannot read half.cubin: exit code 1: nvdisasm fatal .* has mad
 
 CUDA_HOME=$work/toolkit inspect twice.cu --sass --listing || fail "machine code: exit $?"
 has 'FMUL R0, R0, 2.5 .*twice.cu:2' 'the source line beside the instruction'
+# What the tools of CUDA 13.0 printed of one kernel, in three ways.
+recorded=$tree/harness/tests/fuzz/corpus/code/reduce
+for way in lines alive cuobjdump; do
+  inspect ${recorded}_$way.sass || fail "the listing $way: exit $?"
+  has '^kernel gemm_mma_reduce: 64 instructions in 6 blocks, 1 loops' "the listing $way"
+  has 'SASS for sm_90a' "the arch of the listing $way"
+  grep -q 'an instruction that is not known' output && fail "the listing $way has an unknown instruction"
+done
+inspect ${recorded}_alive.sass
+has '^values of 14 registers and 2 uniform ones are alive at once' 'as nvdisasm counts them'
+inspect ${recorded}_lines.sass --listing
+has 'LDG.E.128 R4, desc\[UR4\]\[R4.64\]  .*reduce_partials.cuh:[0-9]' 'a source line'
+inspect ${recorded}_lines.sass ${recorded}_cuobjdump.sass
+has 'gemm_mma_reduce: the same but for the names of registers' 'what both tools print of one code'
 printf '.text.twice:\n        /*0000*/                   EXIT ;\n' >twice.sass
 inspect twice.sass || fail "a disassembly: exit $?"
 printf '.text.twice:\n.L_x_0:\n  /*0000*/ FROB R1 ;\n  /*0010*/ BRA `(.L_x_0) ;\n' >loop.sass

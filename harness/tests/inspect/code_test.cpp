@@ -496,7 +496,7 @@ TEST(LiveRegisters, AreThoseThatTheDisassemblerCounts) {
   const std::string ranges = R"(	.target	sm_90
 .text.other:
         /*0020*/                   EXIT ;                        // | 99 |     | 99 |
-.text.k:
+.text.k:                                                         // |      |      |      |
                                                                  // +------+------+------+
                                                                  // | GPR  | PRED | UGPR |
         /*0000*/                   LDC R1, c[0x0][0x28] ;        // |  200 |    1 |      |
@@ -517,8 +517,9 @@ TEST(LiveRegisters, AreThoseThatTheDisassemblerCounts) {
   EXPECT_EQ(live.ordinary, 0);
   // The same text on its own.
   const Code code = read_sass(ranges, "k.sass");
-  const Function& counted = code.functions.at(1);
-  EXPECT_EQ(counted.blocks.at(0).instructions.at(0).live, 200);
+  ASSERT_THAT(code.functions, SizeIs(2));
+  EXPECT_EQ(code.functions[1].blocks.at(0).instructions.at(0).live, 200);
+  EXPECT_EQ(code.functions[1].loops.size(), 1u);
 }
 
 TEST(Occupancy, IsWhatTheTightestLimitAllows) {
