@@ -105,6 +105,15 @@ Failure describe(const std::exception& error) {
   return {error.what(), assay::kExitMachine};
 }
 
+/// The beginning and the end of a message that quotes too much, such as an expression of 200,000
+/// names.
+std::string shortened(const std::string& message) {
+  constexpr std::size_t kBegin = 12'000, kEnd = 4'000;
+  if (message.size() <= kBegin + kEnd) return message;
+  return fmt::format("{} [{} bytes are left out] {}", message.substr(0, kBegin),
+                     message.size() - kBegin - kEnd, message.substr(message.size() - kEnd));
+}
+
 /// Says what went wrong. Whoever asked for JSON gets a document also then.
 int fail(const std::exception& error, bool json) {
   if (dynamic_cast<const assay::Reported*>(&error)) {
@@ -115,8 +124,9 @@ int fail(const std::exception& error, bool json) {
     }
   }
   const Failure failure = describe(error);
-  assay::print_err("assay: {}\n", failure.message);
-  if (json) assay::write_out(assay::dump({{"error", failure.message}}));
+  const std::string message = shortened(failure.message);
+  assay::print_err("assay: {}\n", message);
+  if (json) assay::write_out(assay::dump({{"error", message}}));
   return failure.code;
 }
 

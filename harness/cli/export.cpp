@@ -79,6 +79,17 @@ std::vector<TrialRow> load_trials(const Options& options, const Store& store) {
   return trials;
 }
 
+/// Where recordings are looked for. Whoever wrote the file that the name is from does not choose
+/// the folder.
+std::filesystem::path default_output(const Recording& recording) {
+  std::filesystem::path name = recording.sweep;
+  if (name.empty() || name != name.filename() || name == "." || name == "..") {
+    throw UsageError(
+        fmt::format("sweep '{}' is no name of a file: name one with --output", recording.sweep));
+  }
+  return std::filesystem::path("results/recorded") / recording.device.slug() / (name += ".jsonl");
+}
+
 /// Every trial of a sweep, failed ones too, in the text format that `--device replay:` reads.
 int export_recording(const Options& options, const Store& store) {
   if (options.results.sweep.empty()) {
@@ -86,9 +97,7 @@ int export_recording(const Options& options, const Store& store) {
   }
   const Recording recording = store.record(options.results.sweep);
   const std::filesystem::path output =
-      options.output.empty() ? std::filesystem::path("results/recorded") / recording.device.slug() /
-                                   (recording.sweep + ".jsonl")
-                             : std::filesystem::path(options.output);
+      options.output.empty() ? default_output(recording) : std::filesystem::path(options.output);
   create_folder_of(output);
   write_recording(recording, output);
   print_out("{}: {} trials of {} on {}\n", output.string(), recording.trials.size(),

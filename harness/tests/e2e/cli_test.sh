@@ -377,6 +377,13 @@ for verb in best show 'show --times' 'show 1' 'export --format csv'; do
 done
 expect 2 'nowhere\?]0;pwned' "$assay" sweep "nowhere$escape.yaml"
 
+# Nor does it choose where a file is written, or fill the terminal.
+echo '{"assay_recording":1,"sweep":"../../../up","recorded_at":"2026-11-21","device":{"name":"G"}}' >up.jsonl
+expect 2 "sweep '../../../up' is no name of a file: name one with --output" \
+  "$assay" export --format recording --sweep ../../../up --db up.jsonl
+long=$(printf 'a%.0s' {1..100000})
+expect 2 '\[[0-9]+ bytes are left out\]' "$assay" best --db "$long.db"
+
 # Paths that are none, sentences instead of the library's words.
 # A script's variable that is not set does not mean the default database.
 for verb in best show 'export --format csv' 'db check' 'import kernel_tuner.json' \
