@@ -23,7 +23,7 @@ void require_file(const fs::path& path) {
   if (!fs::is_regular_file(path)) throw UsageError(path.string() + ": no such database");
 }
 
-int check(const fs::path& path) {
+int check(const fs::path& path) try {
   require_file(path);
   const Store store = Store::open_readonly(path);
   const std::vector<std::string> problems = store.check();
@@ -35,6 +35,10 @@ int check(const fs::path& path) {
     print_out("{}: ok\n", path.string());
   }
   return problems.empty() ? kExitDone : kExitNo;
+} catch (const DamagedDatabase& damage) {
+  print_out("{0}: damaged file: {1}; `sqlite3 {0} .recover` writes what can still be read\n",
+            path.string(), damage.how);
+  return kExitNo;
 }
 
 int migrate(const fs::path& path) {

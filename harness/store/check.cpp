@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -63,6 +64,17 @@ void check_texts(Query rows, const char* table, Parse parse, Problems& problems)
   }
 }
 
+/// Whether each word is one that `parse` knows. Another would be taken for some word that it is
+/// not.
+template <class Parse>
+void check_words(Query rows, const char* table, Parse parse, Problems& problems) {
+  while (rows.step()) {
+    if (parse(rows.text(1))) continue;
+    problems.push_back(
+        fmt::format("row {} of table {}: unknown word '{}'", rows.integer(0), table, rows.text(1)));
+  }
+}
+
 void check_references(Database& database, Problems& problems) {
   for (Query row = database.query("PRAGMA foreign_key_check"); row.step();) {
     problems.push_back(fmt::format("row {} of table {} belongs to a {} that does not exist",
@@ -89,8 +101,8 @@ void check_samples(Database& database, Problems& problems) {
   // A recording keeps medians and samples to a tenth of a nanosecond each.
   constexpr double kToleranceNs = 0.1001;
   for (Query row = database.query(
-           "SELECT trial.id, median_ns, times_ns, length(times_ns) FROM trial JOIN timing "
-           "ON timing.id = timing_id");
+           "SELECT trial.id, median_ns, times_ns, length(times_ns), length(clocks_mhz) FROM trial "
+           "JOIN timing ON timing.id = timing_id");
        row.step();) {
     const std::int64_t id = row.integer(0);
     const std::vector<double> samples = row.reals(2);
@@ -100,7 +112,11 @@ void check_samples(Database& database, Problems& problems) {
       problems.push_back(fmt::format("the samples of trial {} end in the middle of a number", id));
     } else if (row.is_null(1)) {
       problems.push_back(fmt::format("trial {} has samples but no median", id));
-    } else if (std::abs(median(samples) - row.real(1)) > kToleranceNs) {
+    } else if (row.integer(4) != 0 && row.integer(4) != row.integer(3)) {
+      problems.push_back(fmt::format("trial {} has a clock for some samples only", id));
+    } else if (!std::all_of(samples.begin(), samples.end(), [](double ns) { return ns >= 0; })) {
+      problems.push_back(fmt::format("trial {} has samples that are no times", id));
+    } else if (!(std::abs(median(samples) - row.real(1)) <= kToleranceNs)) {
       problems.push_back(
           fmt::format("trial {} says its median is {:.1f} ns, its samples say {:.1f}", id,
                       row.real(1), median(samples)));
@@ -162,6 +178,13 @@ std::vector<std::string> Store::check() const {
                 "rank_entry", stored_config, problems);
     check_texts(database.query("SELECT rank_id, figures FROM rank_entry"), "rank_entry",
                 stored_problem, problems);
+    check_words(database.query("SELECT id, status FROM trial WHERE status <> 'running'"), "trial",
+                parse_status, problems);
+    check_words(database.query("SELECT id, stop FROM timing"), "timing", parse_stop_reason,
+                problems);
+    check_words(
+        database.query("SELECT id, objective FROM rank"), "rank",
+        [](const std::string& text) { return parse_objective(text); }, problems);
     check_references(database, problems);
     check_claims(database, problems);
     check_samples(database, problems);

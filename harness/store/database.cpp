@@ -10,6 +10,8 @@
 #include <optional>
 #include <system_error>
 
+#include "store/store.h"
+
 namespace assay {
 namespace {
 
@@ -48,6 +50,9 @@ void require_file(const std::filesystem::path& path) {
   }
   if (std::filesystem::is_directory(status)) {
     throw UsageError(fmt::format("{}: expected a database, found a folder", path.string()));
+  }
+  if (std::filesystem::is_character_file(status) || std::filesystem::is_block_file(status)) {
+    throw UsageError(fmt::format("{}: expected a database, found a device", path.string()));
   }
 }
 
@@ -117,7 +122,7 @@ Database Database::open(const std::filesystem::path& path, std::chrono::millisec
     }
     return database;
   } catch (const SQLite::Exception& error) {
-    throw Error(explain(path, error));
+    fail(path, error);
   }
 }
 
@@ -131,7 +136,7 @@ Database Database::open_readonly(const std::filesystem::path& path) {
     // Reading a WAL database needs a -shm file beside it. Where none can be made nobody can write
     // either, so the file may be read as it stands, unless a crash left a part of it in the WAL.
     const int code = error.getErrorCode() & 0xff;
-    if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) throw Error(explain(path, error));
+    if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) fail(path, error);
     const std::string wal = path.string() + "-wal";
     if (size_of(wal) > 0) {
       throw Error(fmt::format(
@@ -146,7 +151,7 @@ Database Database::open_readonly(const std::filesystem::path& path) {
     database.integer("SELECT count(*) FROM sqlite_schema");
     return database;
   } catch (const SQLite::Exception& error) {
-    throw Error(explain(path, error));
+    fail(path, error);
   }
 }
 
@@ -198,35 +203,40 @@ SQLite::Statement& Database::prepared(std::string_view sql) {
   return statements_.try_emplace(sql, handle_, std::string(sql)).first->second;
 }
 
-std::string Database::explain(const std::filesystem::path& path, const SQLite::Exception& error) {
+void Database::fail(const std::filesystem::path& path, const SQLite::Exception& error) {
   const std::string name = path.string();
   switch (error.getErrorCode() & 0xff) {
     case SQLITE_FULL:
-      return fmt::format("cannot write {}: the disk is full; what was stored before is kept", name);
+      throw Error(
+          fmt::format("cannot write {}: the disk is full; what was stored before is kept", name));
     case SQLITE_READONLY:
-      return fmt::format("cannot write {}: the file or its folder is read-only", name);
+      throw Error(fmt::format("cannot write {}: the file or its folder is read-only", name));
     case SQLITE_CANTOPEN:
-      return fmt::format(
-          "cannot open {}: it is not a file that can be opened, or its folder is read-only", name);
+      throw Error(fmt::format(
+          "cannot open {}: it is not a file that can be opened, or its folder is read-only", name));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return fmt::format("cannot write {}: another process has kept it locked for too long", name);
+      throw Error(
+          fmt::format("cannot write {}: another process has kept it locked for too long", name));
     case SQLITE_NOTADB:
-      return fmt::format("{} is not an assay database", name);
+      throw Error(fmt::format("{} is not an assay database", name));
     case SQLITE_CORRUPT:
     case SQLITE_ERROR:  // the statements are right, so a table or a column is not there
-      return damaged(path, error.what());
+      fail_damaged(path, error.what());
     case SQLITE_IOERR:
-      return fmt::format("cannot read or write {}: {} (code {})", name, error.what(),
-                         error.getExtendedErrorCode());
+      throw Error(fmt::format("cannot read or write {}: {} (code {})", name, error.what(),
+                              error.getExtendedErrorCode()));
     default:
-      return fmt::format("{}: {} (code {})", name, error.what(), error.getExtendedErrorCode());
+      throw Error(
+          fmt::format("{}: {} (code {})", name, error.what(), error.getExtendedErrorCode()));
   }
 }
 
-std::string Database::damaged(const std::filesystem::path& path, std::string_view how) {
-  return fmt::format("{0} is damaged ({1}); `assay db check --db {0}` says what is lost",
-                     path.string(), how);
+void Database::fail_damaged(const std::filesystem::path& path, std::string_view how) {
+  throw DamagedDatabase(
+      fmt::format("{0} is damaged ({1}); `assay db check --db {0}` says what is lost",
+                  path.string(), how),
+      how);
 }
 
 Transaction::Transaction(Database& database, Mode mode) : database_(database) {

@@ -171,13 +171,13 @@ class Database {
     try {
       return action();
     } catch (const SQLite::Exception& error) {
-      throw Error(explain(path_, error));
+      fail(path_, error);
     } catch (const DamagedRow& error) {
-      throw Error(damaged(path_, error.what()));
+      fail_damaged(path_, error.what());
     }
   }
-  static std::string explain(const std::filesystem::path& path, const SQLite::Exception& error);
-  static std::string damaged(const std::filesystem::path& path, std::string_view how);
+  [[noreturn]] static void fail(const std::filesystem::path& path, const SQLite::Exception& error);
+  [[noreturn]] static void fail_damaged(const std::filesystem::path& path, std::string_view how);
 
  private:
   Database(const std::filesystem::path& path, SQLite::Database handle);

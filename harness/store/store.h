@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/recording.h"
 
 namespace assay {
@@ -111,6 +112,12 @@ struct Imported {
   std::string sweep;
   std::string device_name;
   std::size_t num_trials = 0;
+};
+
+/// A database that cannot be read, or not all of it. what() advises to check it.
+struct DamagedDatabase : Error {
+  DamagedDatabase(const std::string& what, std::string_view why) : Error(what), how(why) {}
+  std::string how;
 };
 
 /// The results database. One connection is for one thread. Several processes may share the file
@@ -244,8 +251,9 @@ Recording read_recording(const std::filesystem::path& path);
 /// The same with so many trials at a time. A damaged line is found when its portion is read.
 RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_trials = 1000);
 
-/// So many trials at a time of a file of another tuner, .json or .json.gz. It is a Kernel Tuner cachefile, also
-/// of a tuner that was stopped, or T4 results, which name neither GPU, kernel nor problem.
+/// So many trials at a time of a file of another tuner, .json or .json.gz. It is a Kernel Tuner
+/// cachefile, also of a tuner that was stopped, or T4 results, which name neither GPU, kernel nor
+/// problem.
 ///
 /// The kernels have no source hash, and the protocol is `hot`. Throws UsageError `file: which
 /// row: what is wrong`.

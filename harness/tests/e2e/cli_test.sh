@@ -377,6 +377,12 @@ for verb in best show 'show --times' 'show 1' 'export --format csv'; do
 done
 expect 2 'nowhere\?]0;pwned' "$assay" sweep "nowhere$escape.yaml"
 
+# To check is the last advice, so who checks gets another.
+head -c 20000 imported.db >half.db
+expect 3 'half.db is damaged .*assay db check' "$assay" best --db half.db
+expect 1 'half.db: damaged file: .*; `sqlite3 half.db .recover`' "$assay" db check --db half.db
+expect 2 '/dev/null: expected a database, found a device' "$assay" import kernel_tuner.json --db /dev/null
+
 # Nor does it choose where a file is written, or fill the terminal.
 echo '{"assay_recording":1,"sweep":"../../../up","recorded_at":"2026-11-21","device":{"name":"G"}}' >up.jsonl
 expect 2 "sweep '../../../up' is no name of a file: name one with --output" \

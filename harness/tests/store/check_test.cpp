@@ -8,6 +8,7 @@
 namespace assay {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -66,6 +67,25 @@ TEST(Check, FindsTextsThatCannotBeRead) {
               ElementsAre(HasSubstr("row 1 of table config: expected ")));
   EXPECT_THAT(problems_after("UPDATE problem SET text = 'M=many'"),
               ElementsAre(HasSubstr("row 1 of table problem: expected ")));
+}
+
+// Each would be shown as a word that it is not.
+TEST(Check, FindsWordsThatItDoesNotKnow) {
+  const std::string ignoring = "PRAGMA ignore_check_constraints = ON; ";
+  EXPECT_THAT(problems_after((ignoring + "UPDATE trial SET status = 'fine'").c_str()),
+              Contains("row 1 of table trial: unknown word 'fine'"));
+  EXPECT_THAT(problems_after((ignoring + "UPDATE timing SET stop = 'tea'").c_str()),
+              Contains("row 1 of table timing: unknown word 'tea'"));
+}
+
+TEST(Check, FindsSamplesThatAreNoTimes) {
+  for (const char* bits : {"000000000000f87f", "00000000000014c0"}) {  // NaN and -5
+    const std::string sql = std::string("UPDATE timing SET times_ns = x'") + bits +
+                            "', median_ns = -5, clocks_mhz = NULL";
+    EXPECT_THAT(problems_after(sql.c_str()), ElementsAre("trial 1 has samples that are no times"));
+  }
+  EXPECT_THAT(problems_after("UPDATE timing SET clocks_mhz = x'0000000000000040'"),
+              ElementsAre("trial 1 has a clock for some samples only"));
 }
 
 /// What Store::results says of a database that was changed by SQL.
