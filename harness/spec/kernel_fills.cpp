@@ -79,7 +79,21 @@ FillSpec read_fill_choices(const YamlNode& node, const BufferSpec& buffer, const
   FillSpec fill = read_fill_file(map["file"], spec);
   fill.generator = kFillChoices;
   fill.arguments["of"] = read_expr(map["of"], spec.symbols);
-  read_choices(load_source(fill.file));  // mistakes show before anything runs
+  try {
+    read_choices(load_source(fill.file));  // mistakes show before anything runs
+  } catch (const SpecError&) {
+    // A mistake is shown with its line, in logs that people show to each other. A contract of
+    // somebody else must not put there a file that it was not given.
+    namespace fs = std::filesystem;
+    if (is_inside(fs::canonical(fill.file),
+                  fs::canonical(fs::absolute(spec.yaml_path)).parent_path())) {
+      throw;
+    }
+    map["file"].fail(
+        fmt::format("expected rows of numbers, found none in {}; put it beside the contract to see "
+                    "what is wrong",
+                    fill.file.generic_string()));
+  }
   return fill;
 }
 

@@ -11,8 +11,11 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Pair;
 
 TEST(LoadKernel, ReadsEachFormOfArgument) {
@@ -207,6 +210,34 @@ TEST(LoadKernel, WhatIsInAFileBelongsToTheContract) {
   EXPECT_NE(load_kernel(path).contract_hash, kernel.contract_hash);
   folder.write("p/a.bin", "12345678");
   EXPECT_EQ(load_kernel(path).contract_hash, kernel.contract_hash);
+}
+
+// A line of any file was quoted, such as one of /etc/shadow.
+TEST(LoadKernel, AMistakeInAFileElsewhereIsNotQuoted) {
+  const TempFolder folder;
+  const auto refusal = [&](const std::string& file) -> std::string {
+    std::string text = read_file(spec_tests() / "kernels/gemm_small.yaml");
+    replace_all(text, "name: A, dtype: bf16, shape: [M, K], role: in",
+                "name: A, dtype: i32, shape: [M, K], role: in, fill: {choices: {file: " + file +
+                    ", of: K}}");
+    folder.write("inner/gemm_small.cu", "");
+    try {
+      load_kernel(folder.write("inner/gemm_small.yaml", text));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  folder.write("secret.txt", "root:hash");
+  folder.write("inner/c.txt", "1 x");
+  std::filesystem::create_symlink("../secret.txt", folder / "inner/link.txt");
+  EXPECT_THAT(refusal("c.txt"), HasSubstr("c.txt:1:3: expected a number"));
+  for (const std::string& file :
+       std::vector<std::string>{"../secret.txt", "link.txt", (folder / "secret.txt").string()}) {
+    EXPECT_THAT(refusal(file),
+                AllOf(HasSubstr("; put it beside the contract"), Not(HasSubstr("root"))))
+        << file;
+  }
 }
 
 TEST(ReadChoices, ARowIsALineOfDifferentNumbers) {
