@@ -80,8 +80,11 @@ constexpr Result lookup(const Problem& problem) {
 }
 )";
 
-/// What the header's own text and macros of the standard headers mean.
-constexpr std::string_view kTaken[] = {"NULL", "linux", "offsetof", "std", "unix"};
+/// What the header's own text and macros of the standard headers mean. A macro that takes arguments
+/// leaves a name alone that no bracket follows.
+constexpr std::string_view kTaken[] = {
+    "BUFSIZ",   "CHAR_BIT", "EOF",   "HUGE_VAL", "INFINITY", "INT_MAX", "M_PI",  "NAN",    "NULL",
+    "RAND_MAX", "errno",    "linux", "offsetof", "std",      "stderr",  "stdin", "stdout", "unix"};
 
 bool is_taken(std::string_view name) {
   return std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken);
