@@ -75,9 +75,18 @@ Subject inspect_config(const Options& options, const std::string& name, const Co
   const Config config = complete(kernel, given);
   const DeviceInfo info = nominal_device(arch);
   NvrtcCompiler compiler(reading_options());
-  Subject subject{read_compiled(compiler, compile_job(kernel, config, info, arch, folders),
-                                fmt::format("{} {}", name, to_text(config)), options.sass),
-                  name, config};
+  const auto read = [&] {
+    try {
+      return read_compiled(compiler, compile_job(kernel, config, info, arch, folders),
+                           fmt::format("{} {}", name, to_text(config)), options.sass);
+    } catch (const UsageError& error) {
+      const std::vector<std::string>& archs = kernel.arch;
+      if (std::find(archs.begin(), archs.end(), arch) != archs.end()) throw;
+      throw UsageError(fmt::format("{}\n{} is written for {}, and --arch is {}", error.what(), name,
+                                   fmt::join(archs, ", "), arch));
+    }
+  };
+  Subject subject{read(), name, config};
   const Problem& problem = trial != nullptr ? trial->record.problem : kernel.smoke;
   try {
     subject.inspected.launches =

@@ -258,6 +258,7 @@ refused "missing.cu: No such file" missing.cu
 mkdir -p folder.cu
 refused "cannot read folder.cu: Is a directory" folder.cu
 : >empty.cu
+refused 'gemm_wgmma is written for 90a, and --arch is 80' gemm_wgmma:$config --arch 80
 refused 'empty.cu: no code; a kernel begins with' empty.cu
 : >empty.cubin
 refused 'empty.cubin: no machine code; a cubin is an ELF file' empty.cubin
