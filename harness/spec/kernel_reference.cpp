@@ -131,7 +131,11 @@ ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec
       spec.real_options.emplace(option.name, FixedExprs(kernel, "reference").real(*value));
       continue;
     }
+    if (!value && option.later) continue;
     spec.options.emplace(option.name, value ? read_option(*value, option) : option.otherwise);
+    if (option.name == "tf32" && inputs.at("a").dtype != DType::f32) {
+      value->fail("expected tf32 on a product of f32 only");
+    }
   }
   return spec;
 }

@@ -156,7 +156,11 @@ const std::vector<OperationRow>& baseline_operations() {
          kCublasLt,
          {{"a", 0, kFloats}, {"b", 0, kFloats, "a"}, {"bias", 1, kFloats, {}, true}},
          {{"out", 0, kFloats}},
-         {{"transpose_a", false}, {"transpose_b", false}, {"relu", false}, {"gelu", false}}}};
+         {{"transpose_a", false},
+          {"transpose_b", false},
+          {"relu", false},
+          {"gelu", false},
+          {"tf32", false, true}}}};
     for (const OperationRow& row : operations()) {
       if (row.id == OperationId::gemm) continue;
       made.push_back(row);

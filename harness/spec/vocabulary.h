@@ -83,6 +83,7 @@ struct OperandRow {
 struct OptionRow {
   std::string_view name;
   OptionValue otherwise;  // when the contract gives none; what is given has its type
+  bool later = false;     // the hashes of contracts that do not give it are older than it
 };
 
 /// An operation of the reference: `{name: {INPUT: tensor, .., OUTPUT: tensor, .., OPTION: true}}`.

@@ -121,8 +121,10 @@ void SequenceBaseline::add_operation(const ReferencePlan& step) {
 
 std::function<void()> SequenceBaseline::product(const OperationCall& call, std::string& detail) {
   const CUdeviceptr out = call.operand("out").data;
+  const bool tf32 = call.options.contains("tf32") && call.flag("tf32");
   auto lt =
-      std::make_shared<LtMatmul>(worker_->driver, worker_->stream, worker_->engine.cublas(), call);
+      std::make_shared<LtMatmul>(worker_->driver, worker_->stream, worker_->engine.cublas(), call,
+                                 tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
   nlohmann::json key = nlohmann::json::array({call.options});
   for (const auto& [role, operand] : call.operands)
     key.push_back({role, operand.dtype, operand.shape});

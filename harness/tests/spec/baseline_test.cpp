@@ -72,6 +72,33 @@ TEST(Baseline, TakesStacksOfMatrices) {
   EXPECT_EQ(kernel.baseline[0].steps[0].operation, "cublaslt");
 }
 
+// The option is younger than recordings with other baselines: those keep their hashes.
+TEST(Baseline, MultipliesFloatsAsTf32WhereItSaysSo) {
+  const auto with_option = [](const std::string& dtype, const std::string& option) {
+    return load_text("product",
+                     "kernel: product\nop: product\narch: [80]\ndims: [M]\nargs:\n"
+                     "  - {name: A, dtype: " +
+                         dtype +
+                         ", shape: [M, M], role: in}\n"
+                         "  - {name: C, dtype: " +
+                         dtype +
+                         ", shape: [M, M], role: out}\n"
+                         "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\n"
+                         "reference: [{gemm: {a: A, b: A, out: C}}]\n"
+                         "baseline: [{product: [{cublaslt: {a: A, b: A" +
+                         option + ", out: C}}]}]\nsmoke: {M: 4}\n");
+  };
+  const auto options = [](const KernelSpec& kernel) { return kernel.baseline[0].steps[0].options; };
+  EXPECT_EQ(options(with_option("f32", ", tf32: true")).at("tf32"), OptionValue(true));
+  EXPECT_FALSE(options(with_option("f32", "")).contains("tf32"));
+  try {
+    with_option("bf16", ", tf32: true");
+    FAIL() << "tf32 of bf16";
+  } catch (const SpecError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("expected tf32 on a product of f32 only"));
+  }
+}
+
 // A trial means the same whatever it is compared with; a verdict does not.
 TEST(Baseline, IsNoPartOfTheContractsHashButHasItsOwn) {
   const KernelSpec none = with_baseline(""), chain = with_baseline(kChain);
