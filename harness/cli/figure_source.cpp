@@ -73,7 +73,7 @@ void add_ceilings(Figures& figures, const TrialRow& row, const Plan& plan) {
     place_roofline(figures, figures.roofline_ns, computed_bits(plan));
     return;
   }
-  const LeastTimes least = least_times(plan, *ceilings, preparation);
+  const LeastTimes least = least_times(plan, *ceilings, preparation, figures.time_ns.value);
   figures.memory_ns = least.memory_ns;
   figures.operations_ns = least.operations_ns;
   figures.launches_ns = least.launches_ns;

@@ -201,17 +201,22 @@ Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKe
   return ceilings;
 }
 
-LeastTimes least_times(const Plan& plan, const Ceilings& ceilings, Preparation preparation) {
+LeastTimes least_times(const Plan& plan, const Ceilings& ceilings, Preparation preparation,
+                       double time_ns) {
   const auto least_ns = [](std::int64_t amount, double rate) {
     return rate > 0 ? static_cast<double>(amount) / rate * 1e9 : 0;
   };
-  return {least_ns(plan.flops, usual_flops_per_s(plan, ceilings)),
-          least_ns(plan.bytes, bytes_per_s_of(ceilings, preparation)),
+  double operations_ns = least_ns(plan.flops, usual_flops_per_s(plan, ceilings));
+  if (time_ns * kMargin < operations_ns) {
+    operations_ns = least_ns(plan.flops, fastest_rate(plan, ceilings).flops_per_s);
+  }
+  return {operations_ns, least_ns(plan.bytes, bytes_per_s_of(ceilings, preparation)),
           least_launches_ns(plan, ceilings, preparation)};
 }
 
-double roofline_ns(const Plan& plan, const Ceilings& ceilings, Preparation preparation) {
-  const LeastTimes least = least_times(plan, ceilings, preparation);
+double roofline_ns(const Plan& plan, const Ceilings& ceilings, Preparation preparation,
+                   double time_ns) {
+  const LeastTimes least = least_times(plan, ceilings, preparation, time_ns);
   return std::max(least.operations_ns, least.memory_ns);
 }
 

@@ -80,7 +80,8 @@ Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
   }
   if (worker.ceilings) {
     const Preparation preparation = row_of(protocols(), "protocol", request.measure.protocol).id;
-    outcome.timing->roofline_ns = roofline_ns(request.plan, *worker.ceilings, preparation);
+    outcome.timing->roofline_ns =
+        roofline_ns(request.plan, *worker.ceilings, preparation, outcome.timing->median_ns);
     auto reason =
         implausible(request.plan, outcome.timing->median_ns, *worker.ceilings, preparation);
     if (reason) {

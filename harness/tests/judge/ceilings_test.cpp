@@ -112,11 +112,21 @@ TEST(Implausible, AnUnknownCeilingForbidsNothing) {
 TEST(Roofline, IsOfUsualArithmeticAndOfWhereInputsAre) {
   Plan plan = plan_of(DType::f32);
   plan.flops = 50'000'000;
-  EXPECT_DOUBLE_EQ(roofline_ns(plan, ceilings(), kCold), 1000);
+  EXPECT_DOUBLE_EQ(roofline_ns(plan, ceilings(), kCold, 3000), 1000);
   plan.bytes = 8'000'000;
-  EXPECT_DOUBLE_EQ(roofline_ns(plan, ceilings(), kCold), 2000);
-  EXPECT_DOUBLE_EQ(roofline_ns(plan, ceilings(), Preparation::hot), 1000);
-  EXPECT_DOUBLE_EQ(roofline_ns(plan, Ceilings{}, kCold), 0);
+  EXPECT_DOUBLE_EQ(roofline_ns(plan, ceilings(), kCold, 3000), 2000);
+  EXPECT_DOUBLE_EQ(roofline_ns(plan, ceilings(), Preparation::hot, 3000), 1000);
+  EXPECT_DOUBLE_EQ(roofline_ns(plan, Ceilings{}, kCold, 3000), 0);
+}
+
+TEST(Roofline, IsOfTensorCoresWhereOthersCouldNotBeSoFast) {
+  Plan plan = plan_of(DType::f32);
+  plan.flops = 50'000'000;
+  EXPECT_DOUBLE_EQ(roofline_ns(plan, ceilings(), kCold, 900), 1000);  // at a higher clock
+  EXPECT_DOUBLE_EQ(roofline_ns(plan, ceilings(), kCold, 500), 125);
+  Plan bf16 = plan_of(DType::bf16, DType::bf16);
+  bf16.flops = 800'000'000;
+  EXPECT_DOUBLE_EQ(roofline_ns(bf16, ceilings(), kCold, 500), 1000);
 }
 
 }  // namespace
