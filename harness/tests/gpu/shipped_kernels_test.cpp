@@ -49,6 +49,13 @@ std::vector<Case> cases() {
         "ln_linear_gelu", "ln_linear_gelu_f16", "rms_linear_gelu", "rms_linear_gelu_f16"}) {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
+  // Floats: K is a multiple of 4, N is even.
+  for (const char* kernel : {"ln_linear_gelu_f32", "ln_linear_gelu_tf32"}) {
+    cases.push_back({kernel, {{"M", 1000}, {"N", 1096}, {"K", 324}}});
+    cases.push_back({kernel, {{"M", 600}, {"N", 1002}, {"K", 776}}});
+    cases.push_back({kernel, {{"M", 50}, {"N", 2100}, {"K", 1300}}});
+    cases.push_back({kernel, {{"M", 1}, {"N", 2100}, {"K", 1300}}});
+  }
   cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});
   // Experts that nobody chose, one token, all tokens on one expert, every expert, many experts of
   // which a few are popular.
@@ -175,7 +182,9 @@ class LayerNorm : public RandomConfigurations, public testing::WithParamInterfac
   /// The shipped kernel with these rows.
   KernelSpec kernel() {
     const auto shipped = test::source_folder() / "kernels";
-    for (const char* file : {"ln_linear_gelu.cu", "ln_linear_gelu_f16.cu", "plain"}) {
+    const std::string name = GetParam().kernel;
+    for (const char* file : {"ln_linear_gelu.cu", "ln_linear_gelu_f16.cu", "ln_linear_gelu_f32.cu",
+                             "ln_linear_gelu_tf32.cu", "plain"}) {
       std::filesystem::create_symlink(shipped / file, folder_.path() / file);
     }
     folder_.write("rows.cu",
@@ -194,15 +203,18 @@ class LayerNorm : public RandomConfigurations, public testing::WithParamInterfac
                               "        cospif(2 * uniform(at + 1));\n"
                               "    x[row * K + i] = T(float(") +
                       GetParam().element + "));\n  }\n}\n");
-    std::string contract = read_file(shipped / "ln_linear_gelu.yaml");
+    const bool is_f32 = name.ends_with("f32");
+    const std::string file = (is_f32 ? name : "ln_linear_gelu") + ".yaml";
+    std::string contract = read_file(shipped / file);
     const std::string before = "fill: {name: normal, mean: 1, std: 2}}";
     const auto at = contract.find(before);
     EXPECT_NE(at, std::string::npos);
     contract.replace(at, before.size(),
-                     "fill: {kernel: {source: rows.cu, entry: \"rows<ELEMENT>\", grid: [M], block: "
-                     "[256], args: [X, seed]}}}");
-    folder_.write("ln_linear_gelu.yaml", contract);
-    return find_kernel(folder_.path(), GetParam().kernel).value();
+                     std::string("fill: {kernel: {source: rows.cu, entry: \"rows<") +
+                         (is_f32 ? "float" : "ELEMENT") +
+                         ">\", grid: [M], block: [256], args: [X, seed]}}}");
+    folder_.write(file, contract);
+    return find_kernel(folder_.path(), name).value();
   }
 
  private:
@@ -217,10 +229,17 @@ constexpr HardRows kHardRows[] = {
     // As far from zero as the type can tell such numbers apart.
     {"far_from_zero", "ln_linear_gelu", "100 + normal"},
     {"far_from_zero_f16", "ln_linear_gelu_f16", "1000 + normal"},
+    {"far_from_zero_f32", "ln_linear_gelu_f32", "1000 + normal"},
+    {"far_from_zero_tf32", "ln_linear_gelu_tf32", "1000 + normal"},
     {"constant", "ln_linear_gelu", "row % 7 * 0.75f"},
     {"constant_f16", "ln_linear_gelu_f16", "row % 7 * 0.75f"},
+    {"constant_f32", "ln_linear_gelu_f32", "row % 7 * 0.7f"},
+    {"constant_tf32", "ln_linear_gelu_tf32", "row % 7 * 0.7f"},
     {"outlier", "ln_linear_gelu", "i == 37 * row % K ? 1000 : normal"},
     {"outlier_f16", "ln_linear_gelu_f16", "i == 37 * row % K ? 1000 : normal"},
+    {"outlier_f32", "ln_linear_gelu_f32", "i == 37 * row % K ? 1000 : normal"},
+    {"outlier_tf32", "ln_linear_gelu_tf32", "i == 37 * row % K ? 1000 : normal"},
+    {"far_outlier_f32", "ln_linear_gelu_f32", "i == 37 * row % K ? 0 : 1000 + normal"},
     // The first number of a lane is what its sums are taken around.
     {"outlier_is_the_pivot", "ln_linear_gelu", "i % 8 == 0 ? 1000 : normal"},
 };
