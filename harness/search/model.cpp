@@ -33,9 +33,13 @@ constexpr double kOptimism[] = {0, 1, 2, 4};
 // Training takes the third power of the number of results, a guess the second: beyond these, the
 // fastest and a random choice of the others stand for all.
 constexpr std::size_t kMaxResults = 200;
-// Looked at are so many random points and all neighbours of the fastest; closely, the best of them.
-constexpr std::size_t kMaxDrawn = 4000, kMaxDrawnOfLarge = 500, kNumFastest = 4;
+// Looked at are so many random points, all neighbours of the fastest, and of each of these so many
+// others that differ in two parameters; closely, the best of them.
+constexpr std::size_t kMaxDrawn = 4000, kMaxDrawnOfLarge = 500, kNumFastest = 4,
+                      kNumTwoSteps = 1500;
 constexpr std::size_t kMaxClose = 150;
+// Proposals of a turn differ in one parameter for every so many that there are, but no more.
+constexpr std::size_t kParamsForOneApart = 4, kMaxApart = 3;
 // Where the trees agree: what they are taken to err by at least.
 constexpr double kLeastSpread = 1e-4;
 // For what is still to gain, so many points are looked at closely, and as many of the others.
@@ -77,6 +81,32 @@ std::vector<Result> results_of(const Trail& trail, Random& random) {
   return results;
 }
 
+/// Points that differ from `index` in two parameters, by chance. Often only both changes together
+/// are faster, or valid: half the height and twice the width of a tile.
+void add_two_steps(const Points& points, std::size_t index, Random& random,
+                   std::vector<std::size_t>& found) {
+  std::vector<std::size_t> varied;
+  for (std::size_t param = 0; param < points.num_values().size(); ++param) {
+    if (points.num_values()[param] > 1) varied.push_back(param);
+  }
+  if (varied.size() < 2) return;
+  std::vector<int> point(points[index].begin(), points[index].end());
+  const auto change = [&](std::size_t param) {
+    const auto num_values = static_cast<std::size_t>(points.num_values()[param]);
+    const int other = static_cast<int>(below(random, num_values - 1));
+    point[param] = other + (other >= points[index][param] ? 1 : 0);
+  };
+  for (std::size_t i = 0; i < kNumTwoSteps; ++i) {
+    const std::size_t first = below(random, varied.size());
+    const std::size_t second = (first + 1 + below(random, varied.size() - 1)) % varied.size();
+    change(varied[first]);
+    change(varied[second]);
+    if (const auto at = points.find(point)) found.push_back(*at);
+    point[varied[first]] = points[index][varied[first]];
+    point[varied[second]] = points[index][varied[second]];
+  }
+}
+
 /// Where the next may be.
 std::vector<std::size_t> candidates_of(const Trail& trail, const std::vector<Result>& results,
                                        Random& random) {
@@ -91,6 +121,7 @@ std::vector<std::size_t> candidates_of(const Trail& trail, const std::vector<Res
     for (std::size_t i = 0; i < std::min(kNumFastest, results.size()); ++i) {
       const std::vector<std::size_t> around = points.neighbours(results[i].second);
       found.insert(found.end(), around.begin(), around.end());
+      add_two_steps(points, results[i].second, random, found);
     }
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
@@ -122,6 +153,32 @@ std::vector<std::size_t> untried(const Trail& trail, const std::vector<Result>& 
   return found;
 }
 
+/// Proposes the first of them, leaving out what differs little from another proposal of the turn:
+/// parameters without effect have many points take the same time, and all would be proposed at
+/// once. Where that leaves too few, the others follow.
+void propose_apart(Trail& trail, const std::vector<std::size_t>& ranking) {
+  const Points& points = trail.points;
+  const std::size_t least = std::min(kMaxApart, points.num_values().size() / kParamsForOneApart);
+  std::vector<std::size_t> turn;
+  const auto is_apart = [&](std::size_t index) {
+    for (const std::size_t other : turn) {
+      std::size_t num_different = 0;
+      for (std::size_t i = 0; i < points[index].size(); ++i) {
+        num_different += points[index][i] != points[other][i];
+      }
+      if (num_different < least) return false;
+    }
+    return true;
+  };
+  for (const std::size_t index : ranking) {
+    if (trail.full()) return;
+    if (!is_apart(index)) continue;
+    trail.propose(index);
+    turn.push_back(index);
+  }
+  for (const std::size_t index : ranking) trail.propose(index);
+}
+
 /// Proposes what the Gaussian process takes for fastest, and what may be fastest if it errs.
 void propose_by_process(Trail& trail, const std::vector<Result>& results,
                         const std::vector<std::size_t>& candidates, Random& random) {
@@ -151,7 +208,8 @@ void propose_by_process(Trail& trail, const std::vector<Result>& results,
   if (close.size() > kMaxClose) close.resize(kMaxClose);
   std::vector<GaussianProcess::Guess> guesses;
   for (const auto& [mean, index] : close) guesses.push_back(model.guess(points[index]));
-  for (std::size_t turn = trail.history.size(); !trail.full() && !close.empty(); ++turn) {
+  std::vector<std::size_t> ranking;
+  for (std::size_t turn = trail.history.size(); !close.empty(); ++turn) {
     const double optimism = kOptimism[turn % std::size(kOptimism)];
     std::size_t best = 0;
     const auto hope = [&](std::size_t i) {
@@ -160,10 +218,11 @@ void propose_by_process(Trail& trail, const std::vector<Result>& results,
     for (std::size_t i = 1; i < close.size(); ++i) {
       if (hope(i) < hope(best)) best = i;
     }
-    trail.propose(close[best].second);
+    ranking.push_back(close[best].second);
     close.erase(close.begin() + static_cast<std::ptrdiff_t>(best));
     guesses.erase(guesses.begin() + static_cast<std::ptrdiff_t>(best));
   }
+  propose_apart(trail, ranking);
 }
 
 /// Proposes what is expected to gain most: on average over what the trees may err, and where it
@@ -194,7 +253,9 @@ void propose_by_forest(Trail& trail, const std::vector<Result>& results,
     by_gain.emplace_back(-expected * (1 - failure.value(row)), index);
   }
   std::sort(by_gain.begin(), by_gain.end());
-  for (const auto& [gain, index] : by_gain) trail.propose(index);
+  std::vector<std::size_t> ranking;
+  for (const auto& [gain, index] : by_gain) ranking.push_back(index);
+  propose_apart(trail, ranking);
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "search/gaussian.h"
+#include "search/points.h"
 #include "search/search.h"
 
 namespace assay {
@@ -188,6 +191,69 @@ TEST(Model, LearnsFromWhatDescribesPoints) {
                               static_cast<float>(hidden(index) > 0.5)};
   });
   EXPECT_LT(mean_best(), 0.5 * by_indices);
+}
+
+/// All points of so many parameters that have as many values each.
+Points all_points(std::size_t num_params, int num_values) {
+  Points points(std::vector<int>(num_params, num_values));
+  std::vector<int> point(num_params, 0);
+  for (std::size_t param = num_params; param > 0;) {
+    points.add(point);
+    for (param = num_params; param > 0 && ++point[param - 1] == num_values; --param) {
+      point[param - 1] = 0;
+    }
+  }
+  return points;
+}
+
+// A sweep compiles several configurations at a time. Where most parameters have no effect, all of
+// them once were the fastest so far with other values of such.
+TEST(Model, ProposesPointsThatAreApart) {
+  const Points points = all_points(13, 2);
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const SearchSpec search = search_by(Strategy::model, seed);
+    std::vector<Observation> history;
+    while (history.size() < 60) {
+      const std::vector<std::size_t> proposed = propose(search, points, history, 6);
+      for (std::size_t i = 0; i < proposed.size() && history.size() >= 24; ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          const auto one = points[proposed[i]], other = points[proposed[j]];
+          EXPECT_GE(13 - std::inner_product(one.begin(), one.end(), other.begin(), 0,
+                                            std::plus<>(), std::equal_to<>()),
+                    3);
+        }
+      }
+      for (const std::size_t index : proposed) {
+        const std::span<const int> point = points[index];
+        history.push_back({index, Observation::Is::timed, 1000.0 + 400 * point[0] + 90 * point[1]});
+      }
+    }
+  }
+}
+
+// Where a constraint ties two parameters, as a split of K and blocks that stay, only a change of
+// both is valid. The search once looked around the fastest for changes of one.
+TEST(Model, LooksAtWhatDiffersInTwoParameters) {
+  const Points all = all_points(17, 2);
+  Points points(all.num_values());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (std::accumulate(all[i].begin(), all[i].end(), 0) % 2 == 0) points.add(all[i]);
+  }
+  const std::size_t fastest = 12345;
+  ASSERT_EQ(points.neighbours(fastest).size(), 0u);
+  const auto distance = [&](std::size_t index) {
+    const auto one = points[index], other = points[fastest];
+    return 17 - std::inner_product(one.begin(), one.end(), other.begin(), 0, std::plus<>(),
+                                   std::equal_to<>());
+  };
+  std::vector<Observation> history = {{fastest, Observation::Is::timed, 1000}};
+  for (std::size_t index = 0; history.size() < 30; index += 1999) {
+    history.push_back({index, Observation::Is::timed, 1000.0 + 50 * distance(index)});
+  }
+  const auto proposed = propose(search_by(Strategy::model), points, history, 6);
+  EXPECT_GE(std::count_if(proposed.begin(), proposed.end(),
+                          [&](std::size_t index) { return distance(index) == 2; }),
+            3);
 }
 
 TEST(Model, AvoidsWhatFails) {
