@@ -92,7 +92,8 @@ void find_strides(const std::vector<const Block*>& blocks, Registers& registers,
     const Instruction& instruction = *access;
     const auto step = registers.step_of_thread(*address);
     const int bytes = access_bits(instruction.opcode) / 8;
-    if (!step || *step == 0 || bytes == 0) continue;
+    // A text that says so of an access of more than a bank's row is damaged.
+    if (!step || *step == 0 || bytes == 0 || bytes > 128) continue;
     const bool is_global =
         instruction.kind >= Kind::global_8 && instruction.kind <= Kind::global_128;
     std::string title, text;
