@@ -246,7 +246,8 @@ std::string inspect_text(const Inspected& inspected) {
     text += "\n" + function_text(inspected.code, function);
   }
   if (inspected.code.set == InstructionSet::sass) {
-    text += "\nstrides, dependent loads and conversions there and back are looked for in PTX only\n";
+    text +=
+        "\nstrides, dependent loads and conversions there and back are looked for in PTX only\n";
   }
   text +=
       fmt::format("\nweighted: each instruction counts {:.0f} times for each loop that it is in\n",

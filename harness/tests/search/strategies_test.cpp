@@ -218,8 +218,8 @@ TEST(Model, ProposesPointsThatAreApart) {
       for (std::size_t i = 0; i < proposed.size() && history.size() >= 24; ++i) {
         for (std::size_t j = 0; j < i; ++j) {
           const auto one = points[proposed[i]], other = points[proposed[j]];
-          EXPECT_GE(13 - std::inner_product(one.begin(), one.end(), other.begin(), 0,
-                                            std::plus<>(), std::equal_to<>()),
+          EXPECT_GE(13 - std::inner_product(one.begin(), one.end(), other.begin(), 0, std::plus<>(),
+                                            std::equal_to<>()),
                     3);
         }
       }

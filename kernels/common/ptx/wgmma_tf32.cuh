@@ -59,19 +59,19 @@ struct WgmmaTf32 {
   "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), \
   "+f"(d[127])
 // clang-format on
-#define ASSAY_WGMMA_TF32(N, A, B, P)                                                              \
-  template <>                                                                                     \
-  struct WgmmaTf32<N> {                                                                           \
-    static __device__ __forceinline__ void multiply(float(&d)[N / 2], unsigned long long a,       \
-                                                    unsigned long long b) {                       \
-      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #P                                        \
-                   ", 0;\n"                                                                       \
-                   "wgmma.mma_async.sync.aligned.m64n" #N                                         \
-                   "k8.f32.tf32.tf32 {" ASSAY_REGISTERS_##N "}, %" #A ", %" #B ", p, 1, 1;\n}"    \
-                   : ASSAY_SUMS_##N(d)                                                            \
-                   : "l"(a), "l"(b), "r"(1)                                                       \
-                   : "memory");                                                                   \
-    }                                                                                             \
+#define ASSAY_WGMMA_TF32(N, A, B, P)                                                               \
+  template <>                                                                                      \
+  struct WgmmaTf32<N> {                                                                            \
+    static __device__ __forceinline__ void multiply(float (&d)[N / 2], unsigned long long a,       \
+                                                    unsigned long long b) {                        \
+      asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #P                                         \
+                   ", 0;\n"                                                                        \
+                   "wgmma.mma_async.sync.aligned.m64n" #N "k8.f32.tf32.tf32 {" ASSAY_REGISTERS_##N \
+                   "}, %" #A ", %" #B ", p, 1, 1;\n}"                                              \
+                   : ASSAY_SUMS_##N(d)                                                             \
+                   : "l"(a), "l"(b), "r"(1)                                                        \
+                   : "memory");                                                                    \
+    }                                                                                              \
   };
 
 // clang-format off
