@@ -67,15 +67,21 @@ std::string DeviceInfo::slug() const {
 
 std::string native_arch(int cc) { return fmt::format("{}{}", cc, cc >= 90 ? "a" : ""); }
 
-DeviceInfo nominal_device(std::string_view arch) {
+std::string known_archs(std::string_view separator) {
   std::string known;
   for (const Nominal& nominal : kNominal) {
-    if (nominal.arch == arch) return info_of(nominal);
     if (known.ends_with(nominal.arch)) continue;
-    known += known.empty() ? "" : ", ";
+    if (!known.empty()) known += separator;
     known += nominal.arch;
   }
-  throw UsageError(fmt::format("unknown arch \"{}\"; known are {}", arch, known));
+  return known;
+}
+
+DeviceInfo nominal_device(std::string_view arch) {
+  for (const Nominal& nominal : kNominal) {
+    if (nominal.arch == arch) return info_of(nominal);
+  }
+  throw UsageError(fmt::format("unknown arch \"{}\"; known are {}", arch, known_archs(", ")));
 }
 
 std::optional<DeviceInfo> nominal_model(std::string_view name) {

@@ -31,7 +31,10 @@ struct DeviceInfo {
 /// with an `a` exist from 90 on; they add wgmma and setmaxnreg.
 std::string native_arch(int cc);
 
-/// A stand-in for a device of `arch` ("80", "86", "89", "90", "90a"), for compiling without a GPU.
+/// What nominal_device knows, each once: "80", "86", ..., with `separator` between them.
+std::string known_archs(std::string_view separator);
+
+/// A stand-in for a device of `arch`, one of known_archs, for compiling without a GPU.
 /// Throws UsageError naming the known ones.
 DeviceInfo nominal_device(std::string_view arch);
 

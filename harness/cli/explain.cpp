@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/device_info.h"
 #include "base/error.h"
 #include "base/terminal.h"
 #include "cli/figure_source.h"
@@ -99,7 +100,7 @@ void add_explain(Command program) {
       .placeholder("PATH");
   verb.add_option("--arch", options->arch,
                   "compile a configuration for this one; of a trial its own; default: 90a")
-      .placeholder("80|86|89|90|90a|100|100a|120|120a");
+      .placeholder(known_archs("|"));
   add_kernel_folders(verb, options->kernels, options->include);
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer(

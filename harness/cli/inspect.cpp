@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/device_info.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
@@ -201,7 +202,7 @@ void add_inspect(Command program) {
   Option listing = verb.add_flag("--listing", options->listing,
                                  "print the code of one, each instruction with its source");
   verb.add_option("--arch", options->arch, "compile for this one; of a trial its own; default: 90a")
-      .placeholder("80|86|89|90|90a|100|100a|120|120a");
+      .placeholder(known_archs("|"));
   add_kernel_folders(verb, options->kernels, options->include);
   Option json = verb.add_flag("--json", options->json, "print JSON instead of text");
   listing.excludes(other).excludes(json);

@@ -214,7 +214,7 @@ void add_list(Command program) {
                   "files, listed constraint by constraint, or folders; default: kernels sweeps");
   verb.add_option("--arch", options->arch,
                   "the compute capability whose limits are used; default: 90a")
-      .placeholder("80|86|89|90|90a|100|100a|120|120a");
+      .placeholder(known_archs("|"));
   add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
   verb.add_flag("--recordings", options->recordings,
                 "list the recordings in results/recorded; exit code 1 if any is stale");

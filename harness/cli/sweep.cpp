@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/device_info.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
@@ -421,7 +422,7 @@ void add_sweep(Command program) {
       .check(integer_from(0));
   verb.add_option("--arch", options->arch,
                   "with --device none or a replay of another tuner: what to compile for")
-      .placeholder("80|86|89|90|90a|100|100a|120|120a");
+      .placeholder(known_archs("|"));
   verb.add_option("--threads", options->threads, "compiler threads; default: one for each core")
       .placeholder("COUNT")
       .check(integer_from(1));
