@@ -1,14 +1,13 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "baselines.h"
 #include "problem_queue.h"
-#include "ranking/verdict.h"
+#include "reranking.h"
 #include "sweep_run.h"
 
 namespace assay {
@@ -42,23 +41,12 @@ class Tuner {
                    std::optional<double> max_seconds);
   void run_problem(const std::string& op, const Problem& problem);
   std::vector<const KernelSpec*> kernels_of(const std::string& op) const;
-  void time_the_raced_again(const Problem& problem, std::vector<Candidate>& correct);
-  void rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
-  void rank_all_stored(const std::string& op, const Problem& problem,
-                       const std::vector<Candidate>& correct);
-  void count_finalists(const std::string& op, const Problem& problem);
-  std::vector<TrialRequest> requests_of(const std::vector<Candidate>& best, const Problem& problem);
-  RankRecord question(const std::string& op, const Problem& problem,
-                      const std::vector<Candidate>& correct);
-  const KernelSpec* kernel_of_version(const KernelVersion& version);
 
   SweepRun run_;
   /// Configurations to try, by kernel name and problem.
   std::map<std::pair<std::string, std::string>, std::size_t> num_configs_;
-  Baselines baselines_;                        // of the op and the problem under way
-  std::optional<std::string> cublas_version_;  // once it was asked for
-  bool cannot_count_ = false;                  // it was tried, and failed
-  std::map<std::string, std::unique_ptr<KernelSpec>> other_kernels_;  // null: it cannot be loaded
+  Baselines baselines_;  // of the op and the problem under way
+  Reranking reranking_;
 };
 
 }  // namespace assay

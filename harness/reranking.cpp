@@ -1,0 +1,245 @@
+#include "reranking.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/elapsed.h"
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "kernel_version.h"
+#include "ranking/candidate_set.h"
+#include "same_code.h"
+#include "spec/twins.h"
+
+namespace assay {
+
+void Reranking::run(const std::string& op, const Problem& problem, std::vector<Candidate> correct) {
+  rank(op, problem, correct);
+  rank_all_stored(op, problem, correct);
+  count_finalists(op, problem);
+}
+
+void Reranking::time_the_raced_again(const Problem& problem, std::vector<Candidate>& correct) {
+  const auto by_median = [](const Candidate& a, const Candidate& b) {
+    return a.median_ns < b.median_ns;
+  };
+  std::sort(correct.begin(), correct.end(), by_median);
+  for (Candidate& candidate : correct) {
+    if (!candidate.censored) continue;
+    std::optional<double> best_ns;
+    for (const Candidate& other : correct) {
+      if (other.censored) continue;
+      best_ns = std::min(best_ns.value_or(other.median_ns), other.median_ns);
+    }
+    if (best_ns && candidate.ci_low_ns > *best_ns) continue;
+    check_interrupt();
+    const KernelSpec& kernel = *candidate.kernel;
+    const TrialRecord record =
+        run_.try_config(kernel, run_.key_of(kernel, problem, candidate.config),
+                        run_.compile(kernel, candidate.config), best_ns);
+    run_.store.replace(run_.id, record);
+    const Outcome& outcome = record.outcome;
+    if (is_machine_fault(outcome.status, outcome.kind)) continue;  // what was known still holds
+    const std::optional<Timing>& timing = outcome.timing;
+    if (outcome.status != Status::correct || !timing) {
+      candidate.kernel = nullptr;  // it fails now
+      continue;
+    }
+    candidate.median_ns = timing->median_ns;
+    candidate.ci_low_ns = timing->ci_low_ns;
+    candidate.censored = timing->censored();
+    candidate.same_as.clear();
+    candidate.figures = run_.figures(kernel, record);
+  }
+  std::erase_if(correct, [](const Candidate& candidate) { return candidate.kernel == nullptr; });
+}
+
+/// What a verdict on these candidates is of.
+RankRecord Reranking::question(const std::string& op, const Problem& problem,
+                               const std::vector<Candidate>& correct) {
+  RankRecord asked;
+  asked.op = op;
+  asked.problem = problem;
+  CandidateSet candidates;
+  std::vector<const KernelSpec*> kernels;
+  for (const Candidate& candidate : correct) {
+    const TrialKey key = run_.key_of(*candidate.kernel, problem, candidate.config);
+    candidates.add(key.kernel, key.toolchain, key.config);
+    asked.protocol = key.protocol;
+    asked.toolchain = key.toolchain;
+    if (std::find(kernels.begin(), kernels.end(), candidate.kernel) != kernels.end()) continue;
+    kernels.push_back(candidate.kernel);
+    asked.kernels.push_back(key.kernel);
+  }
+  const RerankSpec& spec = run_.sweep.rerank;
+  asked.objective = spec.objective;
+  asked.identity = {candidates.hash(),
+                    static_cast<std::int64_t>(candidates.size()),
+                    spec.top,
+                    spec.rounds,
+                    spec.objective,
+                    {},
+                    "",
+                    spec.precision_ratio};
+  asked.identity.baselines = baselines_.identities(kernels);
+  if (!asked.identity.baselines.empty()) asked.identity.cublas = baselines_.cublas_version();
+  return asked;
+}
+
+void Reranking::rank(const std::string& op, const Problem& problem,
+                     std::vector<Candidate> correct) {
+  check_interrupt();
+  RankRecord asked = question(op, problem, correct);
+  if (run_.store.is_ranked(run_.id, asked)) return;
+  const std::vector<std::string> baselines = baselines_.runnable(asked.identity.baselines);
+  keep_one_of_each_code(correct, problem, run_.device.info());
+  keep_best(correct, run_.sweep.rerank.top, run_.sweep.rerank.objective);
+  run_.progress.stage(fmt::format("re-ranking the best {}", correct.size()));
+  const std::vector<TrialRequest> requests = requests_of(correct, problem);
+  RerankResult result;
+  {
+    const AddElapsed busy(run_.report.device_s);
+    result = run_.device.rerank(requests, baselines, run_.sweep.rerank);
+  }
+  asked.finished_at = now_utc();
+  const RankRecord record = verdict_of(std::move(asked), result, correct, requests);
+  if (record.entries.empty()) return;  // a replay of a recording that was never re-ranked
+  if (record.objective != run_.sweep.rerank.objective) {
+    run_.report.warn(
+        run_.options.provenance.empty()
+            ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by {}",
+                          run_.device.info().name, to_text(record.objective))
+            : fmt::format("energy was not {}; ranked by {}", run_.options.provenance,
+                          to_text(record.objective)));
+  }
+  for (const RankEntry& entry : record.entries) {
+    if (entry.failure.empty()) continue;
+    run_.report.warn(fmt::format("{} {}{} was dropped by the re-rank: {}", to_text(problem),
+                                 entry.kernel.empty() ? "the baseline " : entry.kernel + " ",
+                                 entry.config, entry.failure));
+  }
+  run_.store.add_rank(run_.id, record);
+}
+
+/// Other sweeps may have tried more for the same question. Who asks the database without naming a
+/// sweep asks about all of it, so these are ranked together, too.
+void Reranking::rank_all_stored(const std::string& op, const Problem& problem,
+                                const std::vector<Candidate>& correct) {
+  if (!run_.options.provenance.empty()) return;  // what was never timed in turn cannot be replayed
+  Filter filter;
+  filter.op = op;
+  filter.problem = to_text(problem);
+  filter.status = to_text(Status::correct);
+  std::vector<Candidate> all;
+  for (TrialRow& row : run_.store.results(filter).trials) {
+    TrialRecord& trial = row.record;
+    if (row.device != run_.device.info() || !row.provenance.empty() || !trial.outcome.timing ||
+        trial.protocol.name != run_.sweep.measure.protocol || trial.problem != problem) {
+      continue;
+    }
+    const KernelSpec* kernel = kernel_of_version(trial.kernel);
+    if (kernel == nullptr) {
+      run_.report.warn(fmt::format(
+          "{} also has trials of {} as it was before it changed or moved: `assay best` cannot "
+          "rank those with this sweep's; name the sweep: `assay best --sweep {}`",
+          run_.store.path().string(), trial.kernel.name, run_.sweep.name));
+      return;
+    }
+    run_.store.add_measurements(row.id, run_.count_for_objective(*kernel, trial, nullptr));
+    const Timing& timing = *trial.outcome.timing;
+    all.push_back({kernel, trial.config, timing.median_ns, timing.censored(), trial.compile,
+                   timing.roofline_ns, timing.ci_low_ns, trial.outcome.same_as,
+                   run_.figures(*kernel, trial)});
+  }
+  if (all.size() <= correct.size()) return;
+  time_the_raced_again(problem, all);
+  rank(op, problem, std::move(all));
+}
+
+/// The sweep's own kernel, or one from the folder of kernels, if it is still of this version.
+const KernelSpec* Reranking::kernel_of_version(const KernelVersion& version) {
+  const std::string& name = version.name;
+  for (const KernelSpec& kernel : run_.sweep.kernels) {
+    if (kernel.name == name) return run_.versions.at(name) == version ? &kernel : nullptr;
+  }
+  if (!other_kernels_.contains(name)) {
+    auto& kernel = other_kernels_[name];
+    try {
+      auto found = find_kernel(run_.options.kernel_directory, name);
+      if (!found) return nullptr;
+      kernel = std::make_unique<KernelSpec>(*std::move(found));
+      run_.versions[name] = version_of(*kernel, run_.options.include_directories);
+    } catch (const UsageError&) {  // gone, or being edited
+      kernel.reset();
+    }
+  }
+  const KernelSpec* kernel = other_kernels_.at(name).get();
+  return kernel != nullptr && run_.versions.at(name) == version ? kernel : nullptr;
+}
+
+/// Counts, in launches of their own, what the sweep asks for of each that was re-ranked to its end,
+/// and keeps it with its trial. What is there already is not counted again.
+void Reranking::count_finalists(const std::string& op, const Problem& problem) {
+  const std::vector<std::string>& names = run_.sweep.measure.counters;
+  if (names.empty() || cannot_count_) return;
+  Filter filter;
+  filter.op = op;
+  filter.problem = to_text(problem);
+  const Results results = run_.store.results(filter);
+  std::set<std::pair<std::string, std::string>> finalists;
+  for (const RankRow& rank : results.ranks) {
+    if (rank.record.protocol.name != run_.sweep.measure.protocol) continue;
+    for (const RankEntry& entry : rank.record.entries) {
+      if (entry.eliminated || !entry.failure.empty()) continue;
+      finalists.emplace(entry.kernel, entry.config);
+    }
+  }
+  for (const TrialRow& row : results.trials) {
+    const TrialRecord& trial = row.record;
+    if (row.device != run_.device.info() || row.provenance != run_.options.provenance ||
+        trial.protocol.name != run_.sweep.measure.protocol || trial.problem != problem ||
+        !finalists.contains({trial.kernel.name, to_text(trial.config)})) {
+      continue;
+    }
+    const KernelSpec* kernel = kernel_of_version(trial.kernel);
+    const bool has_all = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      return std::any_of(trial.measurements.begin(), trial.measurements.end(),
+                         [&](const Measurement& each) { return each.name == name; });
+    });
+    if (kernel == nullptr || has_all) continue;
+    check_interrupt();
+    const CompileResult compiled = run_.compile(*kernel, trial.config);
+    if (!compiled.ok) continue;
+    const TrialRequest request = run_.request_of(*kernel, problem, trial.config, compiled);
+    std::vector<Measurement> counted;
+    try {
+      const AddElapsed busy(run_.report.device_s);
+      counted = run_.device.count(request, names);
+    } catch (const Error& error) {
+      run_.report.warn(error.what());
+      cannot_count_ = true;  // nor would it the others
+      return;
+    }
+    run_.store.add_measurements(row.id, counted);
+  }
+}
+
+std::vector<TrialRequest> Reranking::requests_of(const std::vector<Candidate>& best,
+                                                 const Problem& problem) {
+  std::vector<TrialRequest> requests;
+  for (const Candidate& candidate : best) {
+    const CompileResult compiled = run_.compile(*candidate.kernel, candidate.config);
+    if (!compiled.ok) {
+      throw Error("a cubin of the best configurations cannot be made again: " +
+                  to_text(candidate.config) + ": " + compiled.log);
+    }
+    requests.push_back(run_.request_of(*candidate.kernel, problem, candidate.config, compiled));
+    requests.back().screened_ns = candidate.median_ns;
+    requests.back().plan.baselines = baselines_.plans();
+  }
+  return requests;
+}
+
+}  // namespace assay

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "baselines.h"
+#include "ranking/verdict.h"
+#include "sweep_run.h"
+
+namespace assay {
+
+/// Times the best candidates of an op and a problem in turn with the baselines, and stores who won.
+class Reranking {
+ public:
+  /// `baselines` are those of the op and the problem under way.
+  Reranking(SweepRun& run, Baselines& baselines) : run_(run), baselines_(baselines) {}
+
+  /// A configuration that was given up because others were clearly faster has a bound for a time.
+  /// In another space, where those others are not, it might win: it is timed again unless something
+  /// here is faster than it can be. Those that fail now are taken out of `correct`.
+  void time_the_raced_again(const Problem& problem, std::vector<Candidate>& correct);
+
+  /// Ranks `correct`, then all that the store has for the same question if that is more, and counts
+  /// what the sweep asks for of those that were re-ranked to the end. A verdict that is stored
+  /// already is not asked again. Throws Interrupted and Error.
+  void run(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
+
+ private:
+  void rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
+  void rank_all_stored(const std::string& op, const Problem& problem,
+                       const std::vector<Candidate>& correct);
+  void count_finalists(const std::string& op, const Problem& problem);
+  std::vector<TrialRequest> requests_of(const std::vector<Candidate>& best, const Problem& problem);
+  RankRecord question(const std::string& op, const Problem& problem,
+                      const std::vector<Candidate>& correct);
+  const KernelSpec* kernel_of_version(const KernelVersion& version);
+
+  SweepRun& run_;
+  Baselines& baselines_;
+  bool cannot_count_ = false;                                         // it was tried, and failed
+  std::map<std::string, std::unique_ptr<KernelSpec>> other_kernels_;  // null: it cannot be loaded
+};
+
+}  // namespace assay
