@@ -1,13 +1,23 @@
 #include "space/features.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
 namespace assay {
+namespace {
+
+constexpr float kNoAnswer = std::numeric_limits<float>::lowest();
+// What an SM holds: blocks, threads, and the shared memory that one block may ask for with what is
+// reserved for each block.
+constexpr std::int64_t kBlocksOfSm = 32, kThreadsOfSm = 2048, kReservedBytes = 1024;
+constexpr std::size_t kNumOfLaunch = 4;
+
+}  // namespace
 
 Features::Features(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
-    : kernel_(kernel), bindings_(kernel, problem, device) {
+    : kernel_(kernel), device_(device), bindings_(kernel, problem, device) {
   const auto add = [&](const std::string& name) {
     const auto given = std::find_if(problem.begin(), problem.end(),
                                     [&](const auto& each) { return each.first == name; });
@@ -22,7 +32,7 @@ Features::Features(const KernelSpec& kernel, const Problem& problem, const Devic
 }
 
 std::size_t Features::count() const {
-  return of_problem_.size() + param_slots_.size() + let_slots_.size();
+  return of_problem_.size() + param_slots_.size() + let_slots_.size() + kNumOfLaunch;
 }
 
 bool Features::append(const Config& config, std::vector<float>& to) {
@@ -42,9 +52,44 @@ bool Features::append(const Config& config, std::vector<float>& to) {
   for (std::size_t i = 0; i < let_slots_.size(); ++i) {
     bindings_.set_let(let_slots_[i], kernel_.lets[i].value.expr);
     const std::optional<std::int64_t> let = bindings_.let(let_slots_[i]);
-    to.push_back(let ? static_cast<float>(*let) : std::numeric_limits<float>::lowest());
+    to.push_back(let ? static_cast<float>(*let) : kNoAnswer);
   }
+  append_launch(to);
   return true;
+}
+
+/// Blocks that an SM holds, as far as threads and shared memory allow; the waves in which the
+/// blocks run; how full these are, which jumps where one more block begins another wave; and SMs in
+/// use.
+void Features::append_launch(std::vector<float>& to) const {
+  if (kernel_.launches.empty()) {
+    to.insert(to.end(), kNumOfLaunch, kNoAnswer);
+    return;
+  }
+  try {
+    const LaunchSpec& launch = kernel_.launches.front();
+    const auto product = [&](const std::vector<ExprSpec>& extents) {
+      std::int64_t of_all = 1;
+      for (const ExprSpec& extent : extents)
+        of_all *= std::max<std::int64_t>(1, bindings_.eval(extent.expr));
+      return of_all;
+    };
+    const std::int64_t smem_bytes =
+        launch.smem_bytes ? std::max<std::int64_t>(0, bindings_.eval(launch.smem_bytes->expr)) : 0;
+    const std::int64_t held = std::clamp<std::int64_t>(
+        std::min((device_.smem_optin_bytes + kReservedBytes) / (smem_bytes + kReservedBytes),
+                 kThreadsOfSm / product(launch.block)),
+        1, kBlocksOfSm);
+    const double num_sms = std::max(device_.sm_count, 1);
+    const auto blocks = static_cast<double>(product(launch.grid));
+    const double waves = blocks / (static_cast<double>(held) * num_sms);
+    for (const double each : {static_cast<double>(held), std::ceil(waves), waves / std::ceil(waves),
+                              std::min(blocks, num_sms)}) {
+      to.push_back(static_cast<float>(each));
+    }
+  } catch (const EvalError&) {  // it asks for a pass, or for a let without an answer
+    to.insert(to.end(), kNumOfLaunch, kNoAnswer);
+  }
 }
 
 }  // namespace assay

@@ -12,7 +12,8 @@
 namespace assay {
 
 /// What is known of configurations before they are compiled, in numbers that other problems' have
-/// too: the problem's sizes and traits, the parameters, and what the contract's `let` says of them.
+/// too: the problem's sizes and traits, the parameters, what the contract's `let` says of them, and
+/// how the first launch fills the device.
 class Features {
  public:
   /// Keeps references. Throws UsageError when `problem` lacks one of the kernel's dims or traits.
@@ -26,7 +27,10 @@ class Features {
   bool append(const Config& config, std::vector<float>& to);
 
  private:
+  void append_launch(std::vector<float>& to) const;
+
   const KernelSpec& kernel_;
+  const DeviceInfo device_;
   std::vector<float> of_problem_;
   Bindings bindings_;
   std::vector<int> param_slots_, let_slots_;

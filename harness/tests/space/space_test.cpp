@@ -400,9 +400,38 @@ TEST(Features, AreSizesParametersAndLets) {
   std::vector<float> numbers;
   EXPECT_TRUE(features.append(parse_config("A=2"), numbers));
   EXPECT_TRUE(features.append(parse_config("A=4"), numbers));
-  EXPECT_EQ(features.count(), 4u);
-  const float no_answer = std::numeric_limits<float>::lowest();
-  EXPECT_THAT(numbers, ElementsAre(9, 2, 5, -4, 9, 4, 3, no_answer));
+  EXPECT_EQ(features.count(), 8u);
+  const float none = std::numeric_limits<float>::lowest();
+  EXPECT_THAT(numbers, ElementsAre(9, 2, 5, -4, none, none, none, none,  //
+                                   9, 4, 3, none, none, none, none, none));
+}
+
+// 132 SMs, of which each holds two of these blocks: by shared memory, then by threads.
+TEST(Features, SayHowTheFirstLaunchFillsTheDevice) {
+  TestKernel kernel = TestKernel({"M"}).param("A", {2, 4}).let("none", "M / (A - 4)");
+  LaunchSpec launch;
+  launch.grid = kernel.exprs({"M", "2"});
+  launch.block = kernel.exprs({"256 * A"});
+  launch.smem_bytes = kernel.expr("A == 2 ? 115000 : 1000");
+  kernel.spec.launches = {launch, LaunchSpec{}};
+  const auto last_four = [&](std::int64_t size) {
+    Features features(kernel.spec, {{"M", size}}, test_device());
+    std::vector<float> numbers;
+    EXPECT_TRUE(features.append(parse_config("A=2"), numbers));
+    EXPECT_EQ(numbers.size(), features.count());
+    std::vector<float> same;
+    EXPECT_TRUE(features.append(parse_config("A=4"), same));
+    EXPECT_TRUE(std::equal(numbers.end() - 4, numbers.end(), same.end() - 4));
+    return std::vector<float>(numbers.end() - 4, numbers.end());
+  };
+  EXPECT_THAT(last_four(33), ElementsAre(2, 1, 0.25f, 66));
+  EXPECT_THAT(last_four(132), ElementsAre(2, 1, 1, 132));
+  EXPECT_THAT(last_four(133), ElementsAre(2, 2, 266 / 528.0f, 132));
+  kernel.spec.launches[0].grid = kernel.exprs({"none"});
+  Features features(kernel.spec, {{"M", 9}}, test_device());
+  std::vector<float> numbers;
+  EXPECT_TRUE(features.append(parse_config("A=4"), numbers));
+  EXPECT_EQ(numbers.back(), std::numeric_limits<float>::lowest());
 }
 
 TEST(Features, AreNotOfAnotherVersionsConfiguration) {
