@@ -6,8 +6,10 @@
 // it takes for fastest, and what may be fastest if it errs, by more and more.
 //
 // Where it is known what follows from the parameters, such as blocks or bytes, a forest learns from
-// that, and every other turn is its own: it proposes what is expected to gain most. Elsewhere it
-// knows no more than the process, which is better with few results.
+// that, and every other turn is its own: it proposes what is expected to gain most. It climbs to
+// that from the most promising of what it looks at. Since it looks into the unknown, too, the
+// process does so only in the first half of a budget. Elsewhere the forest knows no more than the
+// process, which is better with few results.
 //
 // A point that failed is taken by the process to be as slow as the slowest; of the forest's trees
 // some learn what fails. So those like it are avoided. A point that was given up is taken to be as
@@ -17,6 +19,7 @@
 #include <iterator>
 #include <limits>
 #include <numbers>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -30,6 +33,8 @@ namespace {
 
 // How many standard deviations the model may err, in turn.
 constexpr double kOptimism[] = {0, 1, 2, 4};
+// The most where a forest looks into the unknown, and half of the budget is spent.
+constexpr double kLateOptimism = 1;
 // Training takes the third power of the number of results, a guess the second: beyond these, the
 // fastest and a random choice of the others stand for all.
 constexpr std::size_t kMaxResults = 200;
@@ -40,8 +45,12 @@ constexpr std::size_t kMaxDrawn = 4000, kMaxDrawnOfLarge = 500, kNumFastest = 4,
 constexpr std::size_t kMaxClose = 150;
 // Proposals of a turn differ in one parameter for every so many that there are, but no more.
 constexpr std::size_t kParamsForOneApart = 4, kMaxApart = 3;
-// Where the trees agree: what they are taken to err by at least.
-constexpr double kLeastSpread = 1e-4;
+// Where the trees agree: what they are taken to err by at least. And by how much a point is to be
+// faster than the fastest so far: a forest that is content with less stays where it is.
+constexpr double kLeastSpread = 0.01, kLeastGain = 0.01;
+// The forest climbs from so many points: one parameter at a time, to the neighbour of which most is
+// expected.
+constexpr std::size_t kNumClimbs = 10;
 // For what is still to gain, so many points are looked at closely, and as many of the others.
 constexpr std::size_t kMaxHopeful = 300;
 // The model is surer of itself than it may be, because times jump where a model is smooth. With its
@@ -181,7 +190,8 @@ void propose_apart(Trail& trail, const std::vector<std::size_t>& ranking) {
 
 /// Proposes what the Gaussian process takes for fastest, and what may be fastest if it errs.
 void propose_by_process(Trail& trail, const std::vector<Result>& results,
-                        const std::vector<std::size_t>& candidates, Random& random) {
+                        const std::vector<std::size_t>& candidates, double most_optimism,
+                        Random& random) {
   const Points& points = trail.points;
   std::vector<GaussianProcess::Point> known, pending;
   std::vector<double> values;
@@ -210,7 +220,7 @@ void propose_by_process(Trail& trail, const std::vector<Result>& results,
   for (const auto& [mean, index] : close) guesses.push_back(model.guess(points[index]));
   std::vector<std::size_t> ranking;
   for (std::size_t turn = trail.history.size(); !close.empty(); ++turn) {
-    const double optimism = kOptimism[turn % std::size(kOptimism)];
+    const double optimism = std::min(kOptimism[turn % std::size(kOptimism)], most_optimism);
     std::size_t best = 0;
     const auto hope = [&](std::size_t i) {
       return guesses[i].mean - optimism * guesses[i].deviation;
@@ -243,14 +253,32 @@ void propose_by_forest(Trail& trail, const std::vector<Result>& results,
   const Forest forest(num_features, features, values, random());
   const Forest failure(num_features, all_features, failures, random());
   std::vector<Result> by_gain;  // minus what is expected to be gained
-  for (const std::size_t index : candidates) {
+  std::unordered_set<std::size_t> seen;
+  const auto look_at = [&](std::size_t index) {
+    if (trail.is_known(index) || !seen.insert(index).second) return;
     const std::vector<float> row = trail.points.description()(index);
     const auto [mean, deviation] = forest.guess(row);
-    const double gain = -1 - mean, spread = std::max(deviation, kLeastSpread);
+    const double gain = -1 - kLeastGain - mean, spread = std::max(deviation, kLeastSpread);
     const double ratio = gain / spread;
     const double density = std::exp(-ratio * ratio / 2) / std::sqrt(2 * std::numbers::pi);
     const double expected = gain * chance_below(-ratio) + spread * density;
     by_gain.emplace_back(-expected * (1 - failure.value(row)), index);
+  };
+  for (const std::size_t index : candidates) look_at(index);
+  std::sort(by_gain.begin(), by_gain.end());
+  std::vector<Result> tops(by_gain.begin(), by_gain.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                  kNumClimbs, by_gain.size())));
+  for (Result top : tops) {
+    for (bool climbs = true; climbs;) {
+      const std::size_t num_seen = by_gain.size();
+      for (const std::size_t near : trail.points.neighbours(top.second)) look_at(near);
+      climbs = false;
+      for (std::size_t i = num_seen; i < by_gain.size(); ++i) {
+        if (by_gain[i].first >= top.first) continue;
+        top = by_gain[i];
+        climbs = true;
+      }
+    }
   }
   std::sort(by_gain.begin(), by_gain.end());
   std::vector<std::size_t> ranking;
@@ -325,7 +353,15 @@ void propose_model(const SearchSpec& search, Trail& trail) {
   const std::size_t turn_size = std::max(trail.count(), std::size(kOptimism));
   const std::size_t num_learned = std::max(trail.history.size(), kNumDrawn) - kNumDrawn;
   const bool is_turn_of_forest = points.description() && num_learned / turn_size % 2 == 1;
-  (is_turn_of_forest ? propose_by_forest : propose_by_process)(trail, results, candidates, random);
+  if (is_turn_of_forest) {
+    propose_by_forest(trail, results, candidates, random);
+  } else {
+    const bool is_late =
+        points.description() && search.budget_configs &&
+        2 * trail.history.size() > static_cast<std::size_t>(*search.budget_configs);
+    propose_by_process(trail, results, candidates,
+                       is_late ? kLateOptimism : std::numeric_limits<double>::max(), random);
+  }
 }
 
 }  // namespace assay

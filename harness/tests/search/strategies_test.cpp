@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 
+#include "search/draw.h"
 #include "search/gaussian.h"
 #include "search/points.h"
 #include "search/search.h"
@@ -254,6 +255,63 @@ TEST(Model, LooksAtWhatDiffersInTwoParameters) {
   EXPECT_GE(std::count_if(proposed.begin(), proposed.end(),
                           [&](std::size_t index) { return distance(index) == 2; }),
             3);
+}
+
+// In a large space it once looked at 500 random points and around the fastest: all of them are far
+// from where times say that the fastest is.
+TEST(Model, ClimbsToWhatIsExpectedToBeFastest) {
+  Points points = all_points(17, 2);
+  points.describe_by([&](std::size_t index) {
+    return std::vector<float>(points[index].begin(), points[index].end());
+  });
+  const auto num_ones = [&](std::size_t index) {
+    return std::accumulate(points[index].begin(), points[index].end(), 0);
+  };
+  int sum = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const SearchSpec search = search_by(Strategy::model, seed);
+    std::vector<Observation> history;
+    Random random(seed);
+    for (std::size_t i = 0; i < 146; ++i) {
+      const std::size_t index = below(random, points.size());
+      history.push_back({index, Observation::Is::timed, 1000 * std::exp(-0.2 * num_ones(index))});
+    }
+    for (const std::size_t index : propose(search, points, history, 6)) {
+      sum += num_ones(index);
+    }
+  }
+  EXPECT_GE(sum / 30.0, 8.5);
+}
+
+// Where a forest looks into the unknown, the process is to do so only while there is time.
+TEST(Model, LooksCloserInTheSecondHalfOfABudget) {
+  Points points = tile_space();
+  points.describe_by([&](std::size_t index) {
+    return std::vector<float>(points[index].begin(), points[index].end());
+  });
+  // How many parameters a proposal has that differ from the nearest of what is known.
+  const auto mean_distance = [&](std::int64_t budget_configs) {
+    SearchSpec search = search_by(Strategy::model);
+    search.budget_configs = budget_configs;
+    int sum = 0;
+    for (std::size_t start = 0; start < 20; ++start) {
+      std::vector<Observation> history;
+      for (std::size_t i = 0; i < 60; ++i) {
+        history.push_back(result_of(points, (start + i * 17) % points.size()));
+      }
+      for (const std::size_t index : propose(search, points, history, 4)) {
+        int least = 6;
+        for (const Observation& seen : history) {
+          const auto one = points[index], other = points[seen.index];
+          least = std::min(least, 6 - std::inner_product(one.begin(), one.end(), other.begin(), 0,
+                                                         std::plus<>(), std::equal_to<>()));
+        }
+        sum += least;
+      }
+    }
+    return sum / 80.0;
+  };
+  EXPECT_LT(mean_distance(119), 0.9 * mean_distance(120));
 }
 
 TEST(Model, AvoidsWhatFails) {
