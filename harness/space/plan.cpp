@@ -93,6 +93,10 @@ LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
     plan.smem_bytes = evaluator.eval(*spec.smem_bytes, entry + " smem_bytes", {0, kMostInt32});
   }
   if (spec.early) plan.early = evaluator.eval(*spec.early, entry + " early", {0, 1}) != 0;
+  if (spec.carveout) {
+    plan.carveout =
+        static_cast<int>(evaluator.eval(*spec.carveout, entry + " carveout", {-1, 100}));
+  }
   return plan;
 }
 

@@ -69,6 +69,7 @@ struct LaunchPlan {
   std::array<std::int64_t, 3> cluster{1, 1, 1};
   std::int64_t smem_bytes = 0;
   bool early = false;                  // may start before the launch ahead ends; its code waits
+  int carveout = -1;                   // per cent, see kernels/README.md; -1: the driver chooses
   std::vector<std::size_t> args = {};  // what it passes: places in Plan::args
   std::string symbol = {};  // of the entry in machine code, if not the same; from the compiler
   bool operator==(const LaunchPlan&) const = default;

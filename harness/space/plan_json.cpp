@@ -41,8 +41,8 @@ inline void from_json(const nlohmann::json& source, ArgPlan& arg) {
   throw Error(fmt::format("a plan's argument has no form {}", source["form"].dump()));
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchPlan, entry, grid, block, cluster, smem_bytes, early, args,
-                                   symbol)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchPlan, entry, grid, block, cluster, smem_bytes, early,
+                                   carveout, args, symbol)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args, launch,
                                    sum_length)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselinePlan, name, steps)

@@ -125,6 +125,7 @@ void add(Canonical& canonical, const std::string& what, const LaunchSpec& launch
   canonical.line(what, launch.entry, launch.when, launch.grid, launch.block, launch.cluster,
                  launch.smem_bytes);
   if (launch.early) canonical.line("early", launch.early);
+  if (launch.carveout) canonical.line("carveout", launch.carveout);
   if (launch.repeat) canonical.line("repeat", std::int64_t{launch.group}, launch.repeat);
   if (!launch.args) return;
   for (const LaunchArgSpec& arg : *launch.args) {

@@ -94,6 +94,7 @@ LaunchSpec read_launch(const YamlNode& node, std::string_view what,
     launch.cluster = read_exprs(*cluster, symbols, 0, 3);
   }
   if (const YamlNode* smem = map.find("smem_bytes")) launch.smem_bytes = read_expr(*smem, symbols);
+  if (const YamlNode* share = map.find("carveout")) launch.carveout = read_expr(*share, symbols);
   launch.args_where = args_where;
   if (const YamlNode* args = map.find("args")) {
     launch.args.emplace();
@@ -130,7 +131,8 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
       }
       symbols.add(kPass);
     }
-    std::vector<std::string> keys = {"entry", "when", "early", "cluster", "smem_bytes", "args"};
+    std::vector<std::string> keys = {"entry",      "when",     "early", "cluster",
+                                     "smem_bytes", "carveout", "args"};
     const auto add = [&](const YamlNode& each, std::string_view what) {
       LaunchSpec& launch =
           launches.emplace_back(read_launch(each, what, keys, spec, symbols, args_where));
@@ -154,7 +156,8 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
 std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spec) {
   std::vector<LaunchSpec> launches;
   for (const YamlPtr& item : node.list("a list of launches")) {
-    const std::vector<std::string> keys = {"entry", "when", "cluster", "smem_bytes", "args"};
+    const std::vector<std::string> keys = {"entry",      "when",     "cluster",
+                                           "smem_bytes", "carveout", "args"};
     launches.push_back(read_launch(*item, "a launch that prepares", keys, spec, spec.symbols, {}));
     LaunchSpec& launch = launches.back();
     launch.group = static_cast<int>(launches.size());

@@ -146,7 +146,8 @@ struct LaunchSpec {
   std::vector<ExprSpec> block;    // 1 to 3
   std::vector<ExprSpec> cluster;  // 0 to 3
   std::optional<ExprSpec> smem_bytes;
-  std::optional<ExprSpec> early = {};  // may it begin before the launch ahead has ended
+  std::optional<ExprSpec> early = {};     // may it begin before the launch ahead has ended
+  std::optional<ExprSpec> carveout = {};  // per cent of an SM's L1 and shared memory
   std::optional<std::vector<LaunchArgSpec>> args = {};  // nothing: every argument of the kernel
   std::optional<ExprSpec> repeat = {};                  // how many passes
   int group = 0;             // the launches of a group are repeated together

@@ -324,6 +324,12 @@ Launcher::Launch Launcher::set_up(const LaunchPlan& plan, std::int64_t most_smem
         static_cast<int>(most_smem_bytes));
     if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
   }
+  if (plan.carveout >= 0) {
+    driver_->check(
+        driver_->cuFuncSetAttribute(
+            launch.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, plan.carveout),
+        "cuFuncSetAttribute");
+  }
 
   const std::int64_t blocks = plan.cluster[0] * plan.cluster[1] * plan.cluster[2];
   if (blocks != 1) {

@@ -188,6 +188,9 @@ CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int valu
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 232448) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && value > 100) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return machine().status();
 }
 

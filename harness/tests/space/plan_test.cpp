@@ -104,6 +104,7 @@ TEST(MakePlan, EvaluatesEveryForm) {
   EXPECT_THAT(plan.launches[0].cluster, ElementsAre(2, 1, 1));
   EXPECT_EQ(plan.launches[0].smem_bytes, 4096);
   EXPECT_FALSE(plan.launches[0].early);
+  EXPECT_EQ(plan.launches[0].carveout, -1);
   EXPECT_EQ(plan.reference[0].operands.at("out"), "C");
   EXPECT_EQ(plan.flops, 128000);
   EXPECT_EQ(plan.bytes, 260000);
@@ -166,6 +167,9 @@ TEST(MakePlan, HoldsLaunchesToTheirLimits) {
   const auto smem = [](TestKernel& kernel) {
     kernel.spec.launches[0].smem_bytes = kernel.expr("SIZE");
   };
+  const auto carveout = [](TestKernel& kernel) {
+    kernel.spec.launches[0].carveout = kernel.expr("SIZE");
+  };
   // The largest that is allowed, then one more; then none.
   const auto expect_limit = [](const auto& change, std::int64_t most, std::int64_t least) {
     EXPECT_EQ(plan_error(change, most), "");
@@ -174,6 +178,7 @@ TEST(MakePlan, HoldsLaunchesToTheirLimits) {
     EXPECT_NE(plan_error(change, least - 1), "");
   };
   expect_limit(early, 1, 0);
+  expect_limit(carveout, 100, -1);
   expect_limit(grid({"SIZE"}), 2147483647, 1);
   expect_limit(grid({"1", "SIZE"}), 65535, 1);
   expect_limit(grid({"1", "1", "SIZE"}), 65535, 1);

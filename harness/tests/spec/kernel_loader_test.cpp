@@ -195,6 +195,7 @@ TEST(ContractHash, ChangesWithWhatATrialMeans) {
       {"gemm_mma_reduce", "gemm_mma_sum"},
       {"    smem_bytes: smem\n", ""},
       {"    smem_bytes: smem\n", "    repeat: 2\n"},
+      {"    smem_bytes: smem\n", "    smem_bytes: smem\n    carveout: 100\n"},
       {"    smem_bytes: smem\n", "    smem_bytes: smem\n    args: [A, B]\n"},
       {"flops: 2 * M", "flops: 3 * M"},
       {"transpose_b: true", "transpose_b: false"},
