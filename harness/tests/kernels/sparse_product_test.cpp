@@ -64,10 +64,11 @@ class SparseProduct : public testing::Test {};
 using Tiles = testing::Types<Tile<1, 4, 1, 256, 8, 8, kUp>, Tile<2, 8, 2, 256, 8, 1, kUp>,
                              Tile<16, 16, 1, 128, 4, 4, kUp>, Tile<16, 4, 2, 512, 8, 1, kUp>,
                              Tile<8, 64, 2, 128, 8, 4, kUp>, Tile<64, 32, 1, 64, 8, 8, kUp>,
-                             Tile<128, 64, 2, 64, 8, 2, kUp>, Tile<128, 128, 1, 64, 8, 1, kUp>,
-                             Tile<1, 16, 1, 128, 8, 1, kDown>, Tile<16, 32, 1, 128, 8, 1, kDown>,
-                             Tile<4, 64, 1, 64, 4, 2, kDown>, Tile<32, 128, 1, 32, 4, 4, kDown>,
-                             Tile<64, 64, 1, 64, 8, 1, kDown>, Tile<128, 128, 1, 32, 8, 2, kDown>>;
+                             Tile<64, 48, 1, 128, 8, 4, kUp>, Tile<128, 64, 2, 64, 8, 2, kUp>,
+                             Tile<128, 128, 1, 64, 8, 1, kUp>, Tile<1, 16, 1, 128, 8, 1, kDown>,
+                             Tile<16, 32, 1, 128, 8, 1, kDown>, Tile<4, 64, 1, 64, 4, 2, kDown>,
+                             Tile<32, 128, 1, 32, 4, 4, kDown>, Tile<64, 64, 1, 64, 8, 1, kDown>,
+                             Tile<128, 128, 1, 32, 8, 2, kDown>>;
 TYPED_TEST_SUITE(SparseProduct, Tiles, );
 
 TYPED_TEST(SparseProduct, OfATileIsThatOfItsRows) {

@@ -11,12 +11,11 @@
 
 template <typename Shape>
 struct TileAdder {
-  static constexpr bool kShared = Shape::kCluster > 1;
-  static constexpr bool kWarpsFirst = kShared && Shape::kWarpsK > 1;
+  static constexpr bool kShared = Shape::kShared;
 
-  unsigned char* received;  // Shape::kSumBytes that have no other use
-  unsigned barrier;         // 8 bytes of shared memory, used once
-  int block;                // of the cluster
+  unsigned char* ring;  // Shape::kFrontBytes; what other blocks send lies behind it
+  unsigned barrier;     // 8 bytes of shared memory, used once
+  int block;            // of the cluster
 
   /// At the start, so that nobody waits for it later.
   __device__ __forceinline__ void set_up() const {
@@ -34,16 +33,18 @@ struct TileAdder {
   static __device__ __forceinline__ int offset(int slot, int product, int in_share) {
     return ((slot * Shape::kProducts + product) * Shape::kShare + in_share) * 16;
   }
+  __device__ __forceinline__ unsigned char* received() const {
+    return kShared ? ring + Shape::kFrontBytes : ring;
+  }
   /// Where a block keeps what its warps have.
   __device__ __forceinline__ Quad* of_warps(int part, int product) const {
-    return reinterpret_cast<Quad*>(received + Shape::kReceivedBytes) +
-           (part * Shape::kProducts + product) * Shape::kQuads;
+    return reinterpret_cast<Quad*>(ring) + (part * Shape::kProducts + product) * Shape::kQuads;
   }
 
   /// Sends a quad of this block's sums to its owner.
   __device__ __forceinline__ void send_quad(int product, int quad, const float (&four)[4]) const {
     const auto owner = static_cast<unsigned>(quad / Shape::kShare);
-    const unsigned to = shared_address(received + offset(block, product, quad % Shape::kShare));
+    const unsigned to = shared_address(received() + offset(block, product, quad % Shape::kShare));
     cluster_send(cluster_address(to, owner), cluster_address(barrier, owner), four);
   }
 
@@ -52,7 +53,11 @@ struct TileAdder {
                                        bool live) const {
     if (!live) return;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    if constexpr (kShared && !kWarpsFirst) cluster_wait();
+    if constexpr (Shape::kWarpsFirst) {
+      __syncthreads();  // all have read the ring
+    } else {
+      cluster_wait();
+    }
 #pragma unroll
     for (int i = 0; i < Shape::kTilesM; ++i) {
 #pragma unroll
@@ -62,17 +67,15 @@ struct TileAdder {
         for (int product = 0; product < Shape::kProducts; ++product) {
           const float(&four)[4] = sums[product][i][j];
           const Quad own = {four[0], four[1], four[2], four[3]};
-          if constexpr (kWarpsFirst) {
+          if constexpr (Shape::kWarpsFirst) {
             of_warps(warp.part, product)[quad] = own;
-          } else if constexpr (kShared) {
-            send_quad(product, quad, four);
           } else {
-            *reinterpret_cast<Quad*>(received + offset(warp.part, product, quad)) = own;
+            send_quad(product, quad, four);
           }
         }
       }
     }
-    if constexpr (kWarpsFirst) {
+    if constexpr (kShared && Shape::kWarpsFirst) {
       __syncthreads();
       cluster_wait();
 #pragma unroll 1
@@ -100,6 +103,7 @@ struct TileAdder {
     } else {
       __syncthreads();
     }
+    const bool there = kShared || live;  // else copies are on their way into the ring
 #pragma unroll 1
     for (int at = static_cast<int>(threadIdx.x); at < Shape::kShare; at += Shape::kThreads) {
       Quad sums[Shape::kProducts] = {};
@@ -107,7 +111,8 @@ struct TileAdder {
       for (int slot = 0; slot < Shape::kSlots; ++slot) {
 #pragma unroll
         for (int product = 0; product < Shape::kProducts; ++product) {
-          const Quad term = *reinterpret_cast<const Quad*>(received + offset(slot, product, at));
+          const int from = there ? offset(slot, product, at) : Shape::kFrontBytes;
+          const Quad term = *reinterpret_cast<const Quad*>(received() + from);
 #pragma unroll
           for (int e = 0; e < 4; ++e) sums[product].lane[e] += term.lane[e];
         }

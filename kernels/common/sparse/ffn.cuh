@@ -133,9 +133,8 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
   if constexpr (kList == List::given) grid_release();
 
   const BlockPlace<Shape> place(m);
-  constexpr int kBarrierAt = Shape::kRingBytes + Shape::kSumBytes;
-  const TileAdder<Shape> adder = {smem + Shape::kRingBytes, shared_address(smem + kBarrierAt),
-                                  place.part};
+  constexpr int kBarrierAt = Shape::kFrontBytes + Shape::kReceivedBytes;
+  const TileAdder<Shape> adder = {smem, shared_address(smem + kBarrierAt), place.part};
   float* biases = reinterpret_cast<float*>(smem + kBarrierAt + 16);
 
   // The list first: all waits for what it says.
@@ -217,9 +216,8 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
   extern __shared__ __align__(128) unsigned char smem[];
 
   const BlockPlace<Shape> place(m);
-  const TileAdder<Shape> adder = {smem + Shape::kRingBytes,
-                                  shared_address(smem + Shape::kRingBytes + Shape::kSumBytes),
-                                  place.part};
+  const TileAdder<Shape> adder = {
+      smem, shared_address(smem + Shape::kFrontBytes + Shape::kReceivedBytes), place.part};
 
   using Rows = RowsDown<Element, Shape::kSlice, Shape::kColumns / 8, Shape::kThreads>;
   const Rows rows(neurons, weights, place.first_column, k);
@@ -231,20 +229,26 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
   for (int s = 0; s < Shape::kStages; ++s) rows.look_up(numbers[s], slices.first + s);
   const auto tokens =
       rows_of_tokens<Shape>(h, hidden_pitch(neurons.count), neurons.count, place, m);
-#pragma unroll
-  for (int s = 0; s < Shape::kStages; ++s) {
-    if (s < slices.count) {
-      rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, numbers[s]);
-    }
-  }
-  adder.set_up();
   typename Rows::Numbers& next = numbers[0];
-  rows.look_up(next, slices.first + Shape::kStages);
+  const auto ask = [&] {
+#pragma unroll
+    for (int s = 0; s < Shape::kStages; ++s) {
+      if (s < slices.count) {
+        rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, numbers[s]);
+      }
+    }
+    adder.set_up();
+    rows.look_up(next, slices.first + Shape::kStages);
+  };
+  // Garbage, while the list is on its way: before the copies, so that nothing is written meanwhile.
+  constexpr bool kMultiplyFirst = REHEARSE == 2;
+  if constexpr (!kMultiplyFirst) ask();
 
   const WarpShare<Shape> warp(static_cast<int>(threadIdx.x));
   const int columns = smaller(place.first_column + Shape::kColumns, k);
   rehearse_and_do([&](bool live) {
     if (live) {
+      if constexpr (kMultiplyFirst) ask();
       grid_wait();
 #pragma unroll
       for (int s = 0; s < Shape::kStages; ++s) {
@@ -254,7 +258,7 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
     }
     TileSums<Shape> sums = {};
     add_slices<Shape, Weights::sums_as_rows, Element>(
-        sums, warp, ring, live ? slices.count : 0, [&](unsigned stage, int slice) {
+        sums, warp, ring, live ? slices.count : kMultiplyFirst, [&](unsigned stage, int slice) {
           tokens.copy(stage, slices.first + slice);
           rows.copy(stage + Shape::kTokenBytes, next);
           rows.look_up(next, slices.first + slice + 1);

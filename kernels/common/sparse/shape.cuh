@@ -17,7 +17,7 @@ struct TileShape : Config {
   static constexpr int kThreads = Config::kWarps * 32;
   static constexpr int kTileM = cdiv(Config::kTokens, 16) * 16;
   static constexpr int kTileN = larger(Config::kColumns, 8);
-  static constexpr int kWarpN = kTileN % 32 == 0 ? 32 : smaller(kTileN, 16);
+  static constexpr int kWarpN = kTileN % 32 == 0 ? 32 : kTileN;
   static constexpr int kWarpsN = kTileN / kWarpN;
   static constexpr int kWarpM = kTileM * kWarpsN <= 32 * Config::kWarps ? smaller(kTileM, 32) : 64;
   static constexpr int kWarpsM = kTileM / kWarpM;
@@ -31,17 +31,19 @@ struct TileShape : Config {
   static constexpr int kQuads = kTileWarps * kTilesM * kTilesN * 32;
   static constexpr int kShare = kQuads / Config::kCluster;  // that one block adds up
   // Terms of each: of the blocks of a cluster, or else of the warps.
-  static constexpr int kSlots = Config::kCluster > 1 ? Config::kCluster : kWarpsK;
-  static constexpr int kReceivedBytes = kSlots * Config::kProducts * kShare * 16;
-  // In a cluster the sums of warps lie behind what is received.
-  static constexpr int kSumBytes =
-      kReceivedBytes +
-      (Config::kCluster > 1 && kWarpsK > 1 ? kWarpsK * Config::kProducts * kQuads * 16 : 0);
+  static constexpr bool kShared = Config::kCluster > 1;
+  static constexpr int kSlots = kShared ? Config::kCluster : kWarpsK;
+  static constexpr int kShareBytes = Config::kProducts * kShare * 16;
+  static constexpr int kReceivedBytes = kShared ? kSlots * kShareBytes : 0;
 
   static constexpr int kTokenBytes = Config::kTokens * Config::kSlice * 2;  // of a slice
   static constexpr int kWeightBytes = Config::kProducts * Config::kColumns * Config::kSlice * 2;
   static constexpr int kStageBytes = kTokenBytes + kWeightBytes;
   static constexpr int kRingBytes = Config::kStages * kStageBytes;
+  // What the warps have is put where the ring was.
+  static constexpr bool kWarpsFirst = !kShared || kWarpsK > 1;
+  static constexpr int kWarpBytes = kWarpsFirst ? kWarpsK * Config::kProducts * kQuads * 16 : 0;
+  static constexpr int kFrontBytes = larger(kRingBytes, kWarpBytes);
 
   static_assert(kTileM % kWarpM == 0 && kWarpsK >= 1 && Config::kWarps % kTileWarps == 0,
                 "the warps divide a tile");
