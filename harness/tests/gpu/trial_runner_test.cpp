@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/stats.h"
 #include "gpu_fixture.h"
 #include "ranking/ranking.h"
@@ -51,9 +53,11 @@ TEST_F(TrialRunnerTest, WhatIsNoSlowerThanNothingSaysSo) {
   ASSERT_EQ(outcome.status, Status::correct) << outcome.message;
   // One element is read from memory, which takes half a microsecond that an empty kernel does not.
   const double floor_ns = runner_->self_test().empty_kernel_ns;
+  const double ratio = outcome.timing->median_ns / floor_ns;
   EXPECT_LE(outcome.timing->median_ns, floor_ns + 3000);
-  EXPECT_EQ(outcome.timing->median_ns <= 1.05 * floor_ns,
-            outcome.message.find("empty kernel") != std::string::npos)
+  // The trial had a floor of its own. Where this one is near the limit, either answer is right.
+  if (std::abs(ratio - 1.05) < 0.05) return;
+  EXPECT_EQ(ratio < 1.05, outcome.message.find("empty kernel") != std::string::npos)
       << outcome.message;
 }
 

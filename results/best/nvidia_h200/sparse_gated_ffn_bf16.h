@@ -69,31 +69,31 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 1.94x copied_rows_graph
+    // recorded on NVIDIA H200, 2026-11-24; 1.94x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_gated_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 2, .UP_CLUSTER = 8, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     11808},
-    // recorded on NVIDIA H200, 2026-11-23; 2.09x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 2, .UP_CLUSTER = 8, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 2},
+     11712},
+    // recorded on NVIDIA H200, 2026-11-24; 2.09x copied_rows_graph; 2 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_gated_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     16000},
-    // recorded on NVIDIA H200, 2026-11-23; 2.42x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     15840},
+    // recorded on NVIDIA H200, 2026-11-24; 2.55x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_gated_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 5, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     23136},
-    // recorded on NVIDIA H200, 2026-11-23; 1.79x dense_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 3, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     21856},
+    // recorded on NVIDIA H200, 2026-11-24; 1.86x dense_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_gated_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     43280},
-    // recorded on NVIDIA H200, 2026-11-23; 0.98x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     41200},
+    // recorded on NVIDIA H200, 2026-11-24; 1.00x dense_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_gated_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     78560},
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 3, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     76000},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
