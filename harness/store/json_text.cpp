@@ -37,6 +37,9 @@ const Json* Parser::parse(std::string_view text) {
   allocator_.emplace(memory_.data(), memory_.size());
   document_.emplace(&*allocator_);
   text_.assign(text);
+  // The library takes all bytes of a character before it looks whether one is missing: up to three
+  // behind the text and its NUL.
+  text_.append(3, '\0');
   rapidjson::InsituStringStream stream(text_.data());
   rapidjson::Reader reader;
   constexpr unsigned kHow = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag |

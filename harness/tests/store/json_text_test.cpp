@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace assay {
 namespace {
@@ -28,6 +29,18 @@ TEST(JsonText, ReadsNumbersExactly) {
   for (const char* none : {"1e400", "10e308", "01", "1.", ".5", "+1", "1e", "0x1", "nan", "-"}) {
     EXPECT_EQ(parser.parse(none), nullptr) << none;
   }
+}
+
+// The library read behind a text that ended within a character (found by fuzzing; a sanitizer sees
+// it).
+TEST(JsonText, RefusesACharacterThatIsCutShort) {
+  json_text::Parser parser;
+  const std::string begin = "[\"a text too long to be kept within the string itself";
+  for (const char* cut : {"\xc3", "\xe2", "\xe2\x82", "\xf0", "\xf0\x9f", "\xf0\x9f\x98"}) {
+    EXPECT_EQ(parser.parse(begin + cut), nullptr);
+    EXPECT_EQ(json_text::Parser().parse(begin + cut), nullptr);
+  }
+  EXPECT_NE(parser.parse(begin + "\xf0\x9f\x98\x80\"]"), nullptr);
 }
 
 }  // namespace
