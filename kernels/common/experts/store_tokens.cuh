@@ -9,8 +9,9 @@
 #include "common/ptx/stmatrix_transposed.cuh"
 #include "common/wgmma/stores.cuh"
 
-/// By a warpgroup. C's rows begin at multiples of 16 bytes if n is a multiple of 8; else elements
-/// are stored one by one.
+/// By a warpgroup. n is a multiple of 8, so that C's rows begin at multiples of 16 bytes. (A second
+/// way, element by element, made 164 KB of code out of 47 in a kernel with five heights: 2.5 to 4 %
+/// of the time of 512 to 1024 tokens.)
 template <typename G, typename Output>
 struct StoreTokens {
   static_assert(G::kSwap, "tokens are the wide side");
@@ -51,7 +52,7 @@ struct StoreTokens {
       stmatrix_x4_transposed(shared_address(panel + to), matrix);
       named_barrier_sync(barrier, 128);
       if (first_m + first * 8 + token < end && at_n < output.n) {
-        store(row, *reinterpret_cast<const Chunk*>(panel + from), output.n - at_n);
+        *reinterpret_cast<Chunk*>(row) = *reinterpret_cast<const Chunk*>(panel + from);
       }
       row += static_cast<long long>(kTokens) * output.n;
     }
@@ -74,18 +75,5 @@ struct StoreTokens {
                transformed<G>(group, 1, transform, second, left));
     high = pack(Element{}, transformed<G>(group, 2, transform, first, right),
                 transformed<G>(group, 3, transform, second, right));
-  }
-
-  __device__ __forceinline__ void store(Element* row, const Chunk& chunk, int columns) const {
-    if (output.n % 8 == 0) {
-      *reinterpret_cast<Chunk*>(row) = chunk;
-      return;
-    }
-#pragma unroll
-    for (int e = 0; e < 8; ++e) {
-      if (e < columns) {
-        row[e].bits = static_cast<unsigned short>(chunk.word[e / 2] >> (e % 2 * 16));
-      }
-    }
   }
 };
