@@ -221,6 +221,14 @@ const BufferPlan* Plan::find_buffer(std::string_view name) const {
   return nullptr;
 }
 
+std::int64_t Plan::input_bytes() const {
+  std::int64_t sum = 0;
+  for (const BufferPlan* buffer : buffers()) {
+    if (is_filled(buffer->role)) sum += buffer->bytes();
+  }
+  return sum;
+}
+
 std::int64_t Plan::prepared_bytes() const {
   std::int64_t sum = 0;
   for (const BufferPlan* buffer : buffers()) {

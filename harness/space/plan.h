@@ -131,6 +131,8 @@ struct Plan {
   const ArgPlan* find_arg(std::string_view name) const;
   /// The buffer of this name, or null.
   const BufferPlan* find_buffer(std::string_view name) const;
+  /// Of the inputs, whole: a kernel may read a small part of one, and `bytes` counts that.
+  std::int64_t input_bytes() const;
   /// Of the memory that is prepared.
   std::int64_t prepared_bytes() const;
   /// Of the shared memory that a launch asks for, the most.

@@ -37,6 +37,7 @@ RerankEntries::RerankEntries(WorkerState& worker, const std::vector<TrialRequest
   // All addresses must be known before the first trial sets its arguments.
   for (const TrialRequest& request : requests) {
     arena_bytes_ = std::max(arena_bytes_, arena_bytes(request.plan));
+    input_bytes_ = std::max(input_bytes_, static_cast<std::size_t>(request.plan.input_bytes()));
     prepared_bytes_ += static_cast<std::size_t>(request.plan.prepared_bytes());
   }
   worker.enter_problem(requests.front().plan.problem);
@@ -137,9 +138,8 @@ void RerankEntries::add_allocations(double share) {
   worker_.driver.check(worker_.driver.cuMemGetInfo(&free_bytes, &total_bytes), "cuMemGetInfo");
   // An allocation also needs inputs and a workspace. All of them together may take a quarter of the
   // memory.
-  const auto place_bytes = static_cast<double>(
-      arena_bytes_ + prepared_bytes_ + static_cast<std::size_t>(requests_.front().plan.bytes) +
-      kLargestGapBytes);
+  const auto place_bytes =
+      static_cast<double>(arena_bytes_ + input_bytes_ + prepared_bytes_ + kLargestGapBytes);
   const double fitting = static_cast<double>(free_bytes) / 4 / place_bytes;
   const auto allocations =
       static_cast<std::size_t>(std::clamp(std::min(share * kAllocationsTimesNs / time_ns, fitting),

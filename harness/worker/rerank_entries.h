@@ -68,6 +68,7 @@ class RerankEntries {
   WorkerState& worker_;
   std::vector<TrialRequest> requests_;  // of the candidates
   std::size_t arena_bytes_ = 0;         // that each allocation needs
+  std::size_t input_bytes_ = 0;         // likewise
   std::size_t prepared_bytes_ = 0;      // likewise: of all candidates
   std::vector<DeviceMemory> arenas_;    // of all allocations but the newest
   std::size_t num_allocations_ = 1;

@@ -252,6 +252,24 @@ TEST_F(TrialRunnerTest, ReranksInTurnAndDropsTheWrong) {
   EXPECT_EQ(wrong.candidates[0].outcome.kind, "state");
 }
 
+// With one token 8 of 256 experts are chosen, and the work is to read 235 MB. The re-rank took that
+// for the size of the inputs, which are 7.5 GB, and filled the memory until every candidate failed.
+TEST_F(TrialRunnerTest, ALargeInputOfWhichLittleIsReadFitsTheMemory) {
+  if (runner_->info().cc != 90) GTEST_SKIP() << "needs a Hopper GPU";
+  const KernelSpec kernel = shipped_kernel("moe_wgmma");
+  TrialRequest request = request_of(
+      kernel, runner_->info(),
+      parse_config("SWAP_AB=1,MODE=single,BLOCK_M=8,HEIGHTS=1,BLOCK_N=64,BLOCK_K=128,STAGES=6,"
+                   "CLUSTER_M=1,CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=0,SCHEDULE=row,"
+                   "GROUP_M=1,GATHER=boxes"));
+  request.plan = make_plan(
+      kernel, {{"M", 1}, {"N", 2048}, {"K", 7168}, {"E", 256}, {"TOP", 8}, {"HIT", 8}, {"skew", 0}},
+      request.plan.config, runner_->info());
+  const RerankResult result = runner_->rerank({request}, {}, {.rounds = 9});
+  EXPECT_EQ(result.candidates[0].outcome.status, Status::correct)
+      << result.candidates[0].outcome.message;
+}
+
 // On the data of the contract these are right, so they pass the screening.
 TEST_F(TrialRunnerTest, NoShortcutThatHoldsForOneKindOfDataWins) {
   for (const char* name : {"assumes_unit_rows", "softmax_without_maximum"}) {

@@ -113,6 +113,9 @@ TEST(MakePlan, EvaluatesEveryForm) {
   EXPECT_FALSE(plan.deterministic);
 }
 
+// However little of them the kernel reads.
+TEST(MakePlan, InputsAreCountedWhole) { EXPECT_EQ(full_plan().input_bytes(), 2 * 1000 * 128); }
+
 TEST(MakePlan, KeepsTheLaunchesWhoseConditionHolds) {
   EXPECT_EQ(full_plan(4).launches.size(), 2u);
   ASSERT_EQ(full_plan(1).launches.size(), 1u);
