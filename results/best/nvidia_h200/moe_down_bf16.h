@@ -72,36 +72,36 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 1.10x cublaslt_topk_sum_graph; 3 tied
+    // recorded on NVIDIA H200, 2026-11-24; 1.10x cublaslt_topk_sum_graph; 3 tied
     {{.M = 1, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 2, .skew = 0},
      Kernel::moe_down,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
-     60928},
-    // recorded on NVIDIA H200, 2026-11-23; 1.11x cublas_grouped_topk_sum; 4 tied
+     59648},
+    // recorded on NVIDIA H200, 2026-11-24; 1.08x cublas_grouped_topk_sum; 5 tied
     {{.M = 16, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_down,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
-     218656},
-    // recorded on NVIDIA H200, 2026-11-23; 1.10x cublas_grouped_topk_sum
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1},
+     216464},
+    // recorded on NVIDIA H200, 2026-11-24; 1.09x cublas_grouped_topk_sum
     {{.M = 128, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_down,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
-     223616},
-    // recorded on NVIDIA H200, 2026-11-23; 1.16x cublaslt_topk_sum_graph
+     217952},
+    // recorded on NVIDIA H200, 2026-11-24; 1.18x cublaslt_topk_sum_graph
     {{.M = 256, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_down,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 7, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
-     232064},
-    // recorded on NVIDIA H200, 2026-11-23; 1.22x cublaslt_topk_sum_graph; 1 tied
+     224416},
+    // recorded on NVIDIA H200, 2026-11-24; 1.26x cublaslt_topk_sum_graph
     {{.M = 512, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_down,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 160, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
-     243744},
-    // recorded on NVIDIA H200, 2026-11-23; 0.94x cublaslt_topk_sum_graph
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 160, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
+     238240},
+    // recorded on NVIDIA H200, 2026-11-24; 0.94x cublaslt_topk_sum_graph
     {{.M = 4096, .N = 4096, .K = 14336, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_down,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 176, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1},
-     1291232.05},
+     1266112},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;

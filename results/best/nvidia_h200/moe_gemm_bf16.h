@@ -74,121 +74,121 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 2.23x gather_cublas_grouped
+    // recorded on NVIDIA H200, 2026-11-24; 2.25x gather_cublas_grouped
     {{.M = 1, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     12000},
-    // recorded on NVIDIA H200, 2026-11-23; 1.10x gather_cublaslt_graph
+     11904},
+    // recorded on NVIDIA H200, 2026-11-24; 1.10x gather_cublaslt_graph; 1 tied
     {{.M = 1, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 2, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     59648},
-    // recorded on NVIDIA H200, 2026-11-23; 1.12x gather_cublaslt_graph
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     59360},
+    // recorded on NVIDIA H200, 2026-11-24; 1.13x gather_cublaslt_graph
     {{.M = 2, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 4, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     111072},
-    // recorded on NVIDIA H200, 2026-11-23; 1.12x gather_cublas_grouped; 1 tied
+     109072},
+    // recorded on NVIDIA H200, 2026-11-24; 1.11x gather_cublas_grouped; 2 tied
     {{.M = 4, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 7, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     188640},
-    // recorded on NVIDIA H200, 2026-11-23; 1.19x gather_cublas_grouped; 2 tied
+     184928},
+    // recorded on NVIDIA H200, 2026-11-24; 1.12x gather_cublaslt_graph; 1 tied
     {{.M = 8, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 6, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     164896},
-    // recorded on NVIDIA H200, 2026-11-23; 1.23x gather_cublas_grouped
+     162624},
+    // recorded on NVIDIA H200, 2026-11-24; 1.20x gather_cublas_grouped
     {{.M = 16, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 82, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     64288},
-    // recorded on NVIDIA H200, 2026-11-23; 1.16x gather_cublas_grouped; 3 tied
+     63776},
+    // recorded on NVIDIA H200, 2026-11-24; 1.14x gather_cublas_grouped; 2 tied
     {{.M = 16, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 102, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     666432},
-    // recorded on NVIDIA H200, 2026-11-23; 1.20x gather_cublas_grouped; 3 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     653392},
+    // recorded on NVIDIA H200, 2026-11-24; 1.14x gather_cublaslt_graph; 5 tied
     {{.M = 16, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
-     216992},
-    // recorded on NVIDIA H200, 2026-11-23; 1.18x gather_cublaslt_graph; 2 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
+     213200},
+    // recorded on NVIDIA H200, 2026-11-24; 1.15x gather_cublaslt_graph; 1 tied
     {{.M = 32, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
-     218816},
-    // recorded on NVIDIA H200, 2026-11-23; 1.13x gather_cublaslt_graph; 2 tied
+     214592},
+    // recorded on NVIDIA H200, 2026-11-24; 1.13x gather_cublaslt_graph; 5 tied
     {{.M = 64, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 32, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     223328},
-    // recorded on NVIDIA H200, 2026-11-23; 1.54x gather_cublas_grouped; 1 tied
+     219168},
+    // recorded on NVIDIA H200, 2026-11-24; 1.53x gather_cublas_grouped; 2 tied
     {{.M = 128, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 16, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 7, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     24160},
-    // recorded on NVIDIA H200, 2026-11-23; 1.18x gather_cublas_grouped
+     24224},
+    // recorded on NVIDIA H200, 2026-11-24; 1.16x gather_cublas_grouped; 1 tied
     {{.M = 128, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 128, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     99376},
-    // recorded on NVIDIA H200, 2026-11-23; 1.11x gather_cublas_grouped; 4 tied
+     99392},
+    // recorded on NVIDIA H200, 2026-11-24; 1.10x gather_cublas_grouped; 4 tied
     {{.M = 128, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 252, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     1647072},
-    // recorded on NVIDIA H200, 2026-11-23; 1.13x gather_cublaslt_graph; 3 tied
+     1611583.9},
+    // recorded on NVIDIA H200, 2026-11-24; 1.12x gather_cublaslt_graph; 3 tied
     {{.M = 128, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     227328},
-    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublaslt_graph; 4 tied
+     222880},
+    // recorded on NVIDIA H200, 2026-11-24; 1.08x gather_cublaslt_graph; 2 tied
     {{.M = 128, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 1},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     236192},
-    // recorded on NVIDIA H200, 2026-11-23; 1.11x gather_cublaslt_graph; 1 tied
+     232416},
+    // recorded on NVIDIA H200, 2026-11-24; 1.11x gather_cublaslt_graph; 3 tied
     {{.M = 256, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     233584},
-    // recorded on NVIDIA H200, 2026-11-23; 1.10x gather_cublas_grouped; 5 tied
+     230400},
+    // recorded on NVIDIA H200, 2026-11-24; 1.10x gather_cublas_grouped; 5 tied
     {{.M = 512, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 128, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 48, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     115936},
-    // recorded on NVIDIA H200, 2026-11-23; 1.20x gather_cublas_grouped; 1 tied
+     113952},
+    // recorded on NVIDIA H200, 2026-11-24; 1.20x gather_cublas_grouped
     {{.M = 512, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 128, .skew = 1},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     117888},
-    // recorded on NVIDIA H200, 2026-11-23; 1.11x gather_cublas_grouped; 3 tied
+     115648},
+    // recorded on NVIDIA H200, 2026-11-24; 1.08x gather_cublas_grouped; 5 tied
     {{.M = 512, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 256, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 32, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     1731856},
-    // recorded on NVIDIA H200, 2026-11-23; 1.09x gather_cublaslt_graph; 4 tied
+     1712911.95},
+    // recorded on NVIDIA H200, 2026-11-24; 1.10x gather_cublaslt_graph; 3 tied
     {{.M = 512, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     252768},
-    // recorded on NVIDIA H200, 2026-11-23; 1.00x gather_cublaslt_graph
+     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 7, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     245760},
+    // recorded on NVIDIA H200, 2026-11-24; 1.00x gather_cublaslt_graph
     {{.M = 512, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 1},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 7, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     292688},
-    // recorded on NVIDIA H200, 2026-11-23; 1.04x gather_cublaslt_graph; 1 tied
+     287840},
+    // recorded on NVIDIA H200, 2026-11-24; 1.06x gather_cublaslt_graph; 1 tied
     {{.M = 1024, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 152, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     372224},
-    // recorded on NVIDIA H200, 2026-11-23; 0.99x gather_cublaslt_graph; 1 tied
+     355472},
+    // recorded on NVIDIA H200, 2026-11-24; 1.00x gather_cublaslt_graph
     {{.M = 4096, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 176, .HEIGHTS = 7, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     1311872},
+     1267999.9},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;

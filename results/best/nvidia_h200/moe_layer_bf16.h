@@ -77,26 +77,26 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 1.07x cublaslt_graph
+    // recorded on NVIDIA H200, 2026-11-24; 1.04x cublaslt_graph; 1 tied
     {{.M = 1, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 2, .skew = 0},
      Kernel::moe_layer,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .UP_BLOCK_N = 128, .UP_BLOCK_K = 128, .UP_STAGES = 3, .UP_CLUSTER_M = 1, .UP_CLUSTER_N = 1, .DOWN_BLOCK_N = 64, .DOWN_BLOCK_K = 128, .DOWN_STAGES = 12, .DOWN_CLUSTER_M = 1, .DOWN_CLUSTER_N = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     173712},
-    // recorded on NVIDIA H200, 2026-11-23; 1.12x cublas_grouped_graph; 5 tied
+     176672},
+    // recorded on NVIDIA H200, 2026-11-24; 1.11x cublaslt_graph; 4 tied
     {{.M = 16, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_layer,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .UP_BLOCK_N = 128, .UP_BLOCK_K = 128, .UP_STAGES = 3, .UP_CLUSTER_M = 1, .UP_CLUSTER_N = 1, .DOWN_BLOCK_N = 64, .DOWN_BLOCK_K = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER_M = 1, .DOWN_CLUSTER_N = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     644064},
-    // recorded on NVIDIA H200, 2026-11-23; 1.12x cublaslt_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 8, .HEIGHTS = 1, .UP_BLOCK_N = 256, .UP_BLOCK_K = 128, .UP_STAGES = 3, .UP_CLUSTER_M = 1, .UP_CLUSTER_N = 1, .DOWN_BLOCK_N = 256, .DOWN_BLOCK_K = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER_M = 1, .DOWN_CLUSTER_N = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     628576},
+    // recorded on NVIDIA H200, 2026-11-24; 1.14x cublaslt_graph; 2 tied
     {{.M = 256, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_layer,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 96, .HEIGHTS = 5, .UP_BLOCK_N = 128, .UP_BLOCK_K = 64, .UP_STAGES = 7, .UP_CLUSTER_M = 1, .UP_CLUSTER_N = 2, .DOWN_BLOCK_N = 128, .DOWN_BLOCK_K = 64, .DOWN_STAGES = 7, .DOWN_CLUSTER_M = 1, .DOWN_CLUSTER_N = 2, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     691840},
-    // recorded on NVIDIA H200, 2026-11-23; 1.00x cublaslt_graph
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .UP_BLOCK_N = 256, .UP_BLOCK_K = 64, .UP_STAGES = 4, .UP_CLUSTER_M = 1, .UP_CLUSTER_N = 2, .DOWN_BLOCK_N = 128, .DOWN_BLOCK_K = 64, .DOWN_STAGES = 7, .DOWN_CLUSTER_M = 1, .DOWN_CLUSTER_N = 2, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     672224},
+    // recorded on NVIDIA H200, 2026-11-24; 1.00x cublaslt_graph; 1 tied
     {{.M = 4096, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_layer,
      {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 176, .HEIGHTS = 5, .UP_BLOCK_N = 256, .UP_BLOCK_K = 64, .UP_STAGES = 4, .UP_CLUSTER_M = 2, .UP_CLUSTER_N = 1, .DOWN_BLOCK_N = 256, .DOWN_BLOCK_K = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER_M = 2, .DOWN_CLUSTER_N = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     3894720.1},
+     3799808},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;

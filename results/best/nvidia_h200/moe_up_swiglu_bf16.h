@@ -73,36 +73,36 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 1.05x gather_cublaslt_swiglu_graph
+    // recorded on NVIDIA H200, 2026-11-24; 1.04x gather_cublaslt_swiglu_graph; 1 tied
     {{.M = 1, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 2, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     114032},
-    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublaslt_swiglu_graph; 5 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     113152},
+    // recorded on NVIDIA H200, 2026-11-24; 1.07x gather_cublaslt_swiglu_graph; 4 tied
     {{.M = 16, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     426176},
-    // recorded on NVIDIA H200, 2026-11-23; 1.08x gather_cublaslt_swiglu_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
+     418768},
+    // recorded on NVIDIA H200, 2026-11-24; 1.08x gather_cublaslt_swiglu_graph; 1 tied
     {{.M = 128, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     444704},
-    // recorded on NVIDIA H200, 2026-11-23; 1.07x gather_cublaslt_swiglu_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     434688},
+    // recorded on NVIDIA H200, 2026-11-24; 1.11x gather_cublaslt_swiglu_graph; 1 tied
     {{.M = 256, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 7, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     462304},
-    // recorded on NVIDIA H200, 2026-11-23; 1.12x gather_cublaslt_swiglu_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     448176},
+    // recorded on NVIDIA H200, 2026-11-24; 1.14x gather_cublaslt_swiglu_graph
     {{.M = 512, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     487584},
-    // recorded on NVIDIA H200, 2026-11-23; 1.03x gather_cublaslt_swiglu_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 160, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     471808},
+    // recorded on NVIDIA H200, 2026-11-24; 1.04x gather_cublaslt_swiglu_graph; 1 tied
     {{.M = 4096, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 176, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     2560800.05},
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 152, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     2513376},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
