@@ -43,6 +43,9 @@ std::uintmax_t size_of(const std::filesystem::path& path) {
 /// arrive.
 void require_file(const std::filesystem::path& path) {
   if (path.empty()) throw UsageError("expected the path of a database, found an empty one");
+  if (path == ":memory:") {
+    throw UsageError(":memory:: expected the path of a database, found one that is not kept");
+  }
   std::error_code missing;
   const std::filesystem::file_status status = std::filesystem::status(path, missing);
   if (std::filesystem::is_fifo(status) || std::filesystem::is_socket(status)) {
@@ -102,7 +105,13 @@ void Query::bind(int index, std::span<const double> values) {
 }
 
 Database::Database(const std::filesystem::path& path, SQLite::Database handle)
-    : path_(path), handle_(std::move(handle)) {}
+    : path_(path), handle_(std::move(handle)) {
+  // An assay database has none of these. In a file that somebody else made, a trigger could delete
+  // what is stored, and a view in place of a table could run for ever.
+  for (const int code : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW}) {
+    sqlite3_db_config(handle_.getHandle(), code, 0, nullptr);
+  }
+}
 
 Database Database::open(const std::filesystem::path& path, std::chrono::milliseconds lock_timeout) {
   require_file(path);

@@ -21,7 +21,7 @@ struct Source {
   const Store* store;
   Database& database;
   Dimensions dimensions;
-  std::map<std::int64_t, std::int64_t> sweeps;  // its number there, its number here
+  SmallTable<std::int64_t> sweeps{"sweep"};  // its number there, its number here
 };
 
 struct SweepRow {
@@ -241,11 +241,14 @@ void Merge::put_ranks(std::vector<Source>& sources) {
   std::stable_sort(heads.begin(), heads.end(), [](const auto& a, const auto& b) {
     return a.second.row.record.finished_at < b.second.row.record.finished_at;
   });
-  for (auto& [source, head] : heads) {
-    read_entries(source->database, source->dimensions, head);
+  const auto put = [this](Source& source, RankHead& head) {
+    read_entries(source.database, source.dimensions, head);
     const std::int64_t device = device_of(head.row.device, head.row.provenance);
-    if (impl_.has_rank(device, head.row.record)) continue;
-    impl_.put_rank(source->sweeps.at(head.sweep), device, head.row.record);
+    if (impl_.has_rank(device, head.row.record)) return;
+    impl_.put_rank(source.sweeps.at(head.sweep), device, head.row.record);
+  };
+  for (auto& [source, head] : heads) {
+    source->database.guarded([&, &head = head, source = source] { put(*source, head); });
   }
 }
 
@@ -272,7 +275,7 @@ Merged Store::merge(std::span<const Store> sources) {
     for (const Store& source : sources) {
       Database& from = source.impl_->database;
       from.guarded([&] {
-        read.push_back({&source, from, Dimensions(from), {}});
+        read.push_back({&source, from, Dimensions(from)});
         for (SweepRow& sweep : read_sweeps(read.back())) sweeps.push_back(std::move(sweep));
       });
     }
@@ -282,7 +285,8 @@ Merged Store::merge(std::span<const Store> sources) {
     Merged merged;
     Transaction transaction(database, Transaction::Mode::write);
     for (const SweepRow& sweep : sweeps) {
-      sweep.source->sweeps[sweep.id] = put_sweep(database, sweep);
+      sweep.source->database.guarded(
+          [&] { sweep.source->sweeps[sweep.id] = put_sweep(database, sweep); });
     }
     Merge merge(*impl_, merged);
     for (Source& source : read) {

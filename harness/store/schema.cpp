@@ -315,10 +315,17 @@ void refuse_foreign(Database& database) {
                           database.path().string()));
 }
 
-void refuse_newer(Database& database, std::size_t newest) {
-  if (schema_of(database) <= static_cast<std::int64_t>(newest)) return;
-  throw Error(fmt::format("{} was written by a newer assay (schema {}; this one knows {})",
-                          database.path().string(), schema_of(database), newest));
+/// The schema's number is written together with the application's, and it counts from 1.
+void refuse_unknown(Database& database, std::size_t newest) {
+  const std::int64_t schema = schema_of(database);
+  if (schema > static_cast<std::int64_t>(newest)) {
+    throw Error(fmt::format("{} was written by a newer assay (schema {}; this one knows {})",
+                            database.path().string(), schema, newest));
+  }
+  if (schema < 1 && is_ours(database)) {
+    throw Error(fmt::format("{} is damaged: no assay wrote its schema {}", database.path().string(),
+                            schema));
+  }
 }
 
 }  // namespace
@@ -327,7 +334,7 @@ std::span<const char* const> schema_steps() { return kSteps; }
 
 void migrate(Database& database, std::span<const char* const> steps) {
   if (!is_empty(database)) refuse_foreign(database);
-  refuse_newer(database, steps.size());
+  refuse_unknown(database, steps.size());
   while (schema_of(database) < static_cast<std::int64_t>(steps.size())) {
     Transaction transaction(database, Transaction::Mode::write);
     // Read again under the lock: another process may have migrated meanwhile.
@@ -338,7 +345,7 @@ void migrate(Database& database, std::span<const char* const> steps) {
                               kApplicationId, schema + 1));
     transaction.commit();
   }
-  refuse_newer(database, steps.size());
+  refuse_unknown(database, steps.size());
 }
 
 void require_newest_schema(Database& database, std::span<const char* const> steps) {
@@ -346,7 +353,7 @@ void require_newest_schema(Database& database, std::span<const char* const> step
     throw Error(fmt::format("{} is empty, not an assay database", database.path().string()));
   }
   refuse_foreign(database);
-  refuse_newer(database, steps.size());
+  refuse_unknown(database, steps.size());
   if (schema_of(database) < static_cast<std::int64_t>(steps.size())) {
     throw Error(fmt::format(
         "{} was written by an older assay (schema {}; this one knows {}); `assay db migrate` "

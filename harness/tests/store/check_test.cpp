@@ -8,6 +8,7 @@
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -191,6 +192,21 @@ TEST(Check, FindsAClaimThatNobodyWillFinish) {
                              "state = 'running', boot_id = 'earlier', pid = 77, host = 'here'"),
               ElementsAre("trial 1 was left unfinished by process 77 on here; the next sweep of "
                           "'sweep' measures it"));
+}
+
+// The number of a sweep that is not there was looked up as if it must be.
+TEST(Merge, NamesTheDamagedFile) {
+  for (const auto& [sql, lost] :
+       {std::pair("UPDATE trial SET sweep_id = 9", "row 9 of table sweep is missing"),
+        std::pair("UPDATE sweep_trial SET sweep_id = 9", "row 9 of table sweep is missing"),
+        std::pair("UPDATE sweep SET device_id = 9", "row 9 of table device is missing")}) {
+    TempFolder folder;
+    make_database(folder / "x.db", sql);
+    std::vector<Store> sources;
+    sources.push_back(Store::open_readonly(folder / "x.db"));
+    EXPECT_THAT(message_of<Error>([&] { Store::in_memory().merge(sources); }),
+                AllOf(HasSubstr("x.db is damaged"), HasSubstr(lost)));
+  }
 }
 
 }  // namespace

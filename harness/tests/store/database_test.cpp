@@ -227,6 +227,15 @@ TEST(Refusal, SaysWhatTheFileIs) {
   EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "newer.db"); }),
               EndsWith("was written by a newer assay (schema 11; this one knows 10)"));
 
+  // One below any schema was read as old, and as new enough by what would have brought it up.
+  for (const char* schema : {"-1", "0"}) {
+    run_sql(folder / "newer.db", fmt::format("PRAGMA user_version = {}", schema).c_str());
+    const std::string said = fmt::format("is damaged: no assay wrote its schema {}", schema);
+    EXPECT_THAT(refusal(folder / "newer.db"), EndsWith(said));
+    EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "newer.db"); }),
+                EndsWith(said));
+  }
+
   EXPECT_THAT(refusal(folder / "no/such/x.db"), HasSubstr("there is no folder"));
   EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "none.db"); }),
               StartsWith("there is no database"));
@@ -241,6 +250,9 @@ TEST(Refusal, SaysWhatTheFileIs) {
     EXPECT_THAT(message_of<UsageError>([&] { Store::open(path); }), EndsWith(what));
     EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(path); }), EndsWith(what));
   }
+  // A sweep ended well, and all that it measured was gone.
+  EXPECT_EQ(message_of<UsageError>([] { Store::open(":memory:"); }),
+            ":memory:: expected the path of a database, found one that is not kept");
   write_text(folder / "empty.db", "");
   EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "empty.db"); }),
               EndsWith("empty.db is empty, not an assay database"));
@@ -252,6 +264,22 @@ TEST(Refusal, LeavesAnothersFileAsItWas) {
   const std::string before = read_file(folder / "other.db");
   refusal(folder / "other.db");
   EXPECT_EQ(read_file(folder / "other.db"), before);
+}
+
+// A trigger in a file that somebody else made deleted all trials as soon as one was added.
+TEST(Refusal, RunsNoTriggerAndNoViewOfAFile) {
+  TempFolder folder;
+  fill(folder / "x.db", 1);
+  run_sql(folder / "x.db", "CREATE TRIGGER t AFTER INSERT ON sweep BEGIN DELETE FROM sweep; END");
+  Store::open(folder / "x.db").begin_sweep("another", "", "", h200(), "");
+  EXPECT_EQ(Database::open_readonly(folder / "x.db").integer("SELECT count(*) FROM sweep"), 2);
+  // This one has no end.
+  run_sql(folder / "x.db",
+          "DROP TRIGGER t; ALTER TABLE screened RENAME TO screened_; CREATE VIEW screened AS WITH "
+          "RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS sweep_id, x AS "
+          "op, x AS problem_id FROM n");
+  EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "x.db").results({}); }),
+              HasSubstr("x.db is damaged"));
 }
 
 // While this is registered, SQLite runs it for each connection that is opened.
