@@ -74,8 +74,8 @@ std::string export_t4(const std::vector<TrialRow>& trials);
 /// A Kernel Tuner cachefile.
 std::string export_kernel_tuner(const std::vector<TrialRow>& trials);
 
-/// `text` as a C++ identifier: other characters become '_'; a keyword, `std`, a name with two
-/// leading underscores or a leading digit gets a '_'.
+/// `text` as a C++ identifier: other characters become '_'; a keyword, `std`, a name that
+/// begins like the compiler's own (`__x`, `_X`) or with a digit gets a '_'.
 std::string identifier(const std::string& text);
 
 }  // namespace assay

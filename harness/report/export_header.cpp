@@ -90,6 +90,12 @@ bool is_taken(std::string_view name) {
   return std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken);
 }
 
+/// Names that C++ leaves to the compiler: __LINE__ is a macro, and _Complex a keyword of GCC's.
+bool is_compilers(std::string_view name) {
+  return name.size() > 1 && name[0] == '_' &&
+         (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
+}
+
 std::string literal(const std::string& text) {
   std::string out = "\"";
   for (char c : printable_line(text)) {
@@ -338,7 +344,7 @@ void check_namespace(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find("::", begin), text.size());
     const std::string part = text.substr(begin, end - begin);
-    if (!is_identifier(part) || is_reserved(part) || is_taken(part)) {
+    if (!is_identifier(part) || is_reserved(part) || is_taken(part) || is_compilers(part)) {
       throw UsageError(fmt::format(
           "namespace \"{}\" is not a C++ name; expected identifiers joined by ::", text));
     }
@@ -367,8 +373,7 @@ std::string identifier(const std::string& text) {
   std::replace_if(
       out.begin(), out.end(), [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
   if (!is_identifier(out)) out = '_' + out;
-  // Names with two underscores are macros of the compiler's, such as __LINE__.
-  if (is_taken(out) || is_reserved(out) || out.starts_with("__")) out += '_';
+  if (is_taken(out) || is_reserved(out) || is_compilers(out)) out += '_';
   return out;
 }
 

@@ -165,10 +165,10 @@ TEST(ExportHeader, NoNameMeetsAnotherOrOneOfTheHeaders) {
   for (TunedRow& entry : entries) {
     entry.problem[0].first = "Problem";
     entry.problem[1].first = "Problem_";
-    entry.best.config = {{"Config", std::int64_t{1}},   {"std", std::int64_t{2}},
-                         {"__LINE__", std::int64_t{3}}, {"NULL", std::string("w")},
-                         {"x-y", std::int64_t{4}},      {"x_y", std::int64_t{5}},
-                         {"EOF", std::int64_t{6}},      {"errno", std::int64_t{7}}};
+    entry.best.config = {
+        {"Config", std::int64_t{1}}, {"std", std::int64_t{2}},   {"__LINE__", std::int64_t{3}},
+        {"NULL", std::string("w")},  {"x-y", std::int64_t{4}},   {"x_y", std::int64_t{5}},
+        {"EOF", std::int64_t{6}},    {"errno", std::int64_t{7}}, {"_Complex", std::int64_t{8}}};
   }
   entries[0].best.kernel = "a-b";
   entries[1].best.kernel = "a_b";
@@ -185,7 +185,7 @@ static_assert(t::name(t::Kernel::Kernel) == "Kernel");
 constexpr t::Config config = t::kEntries[0].config;
 static_assert(config.Config_ == 1 && config.std_ == 2 && config.__LINE___ == 3);
 static_assert(config.NULL_ == "w" && config.x_y == 5 && config.x_y_ == 4);
-static_assert(config.EOF_ == 6 && config.errno_ == 7);
+static_assert(config.EOF_ == 6 && config.errno_ == 7 && config._Complex_ == 8);
 static_assert(tuned::std_::lookup({.Problem_ = 4096}).match == tuned::std_::Match::fallback);
 static_assert(tuned::Match::lookup({.Problem_ = 4096}).match == tuned::Match::Match::fallback);
 )";
