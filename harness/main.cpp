@@ -2,6 +2,7 @@
 // an exit code. `assay worker` is the process that holds the GPU; only the sweep starts it.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -36,9 +37,12 @@ int worker_argument(int argc, char** argv, std::string_view name) {
 
 /// Opens standard streams that were closed, on /dev/null. Otherwise the next file or socket would
 /// get the number of a standard stream, and a worker would lose it, since it gets its own streams.
+/// To write to stdout still fails then, as it does for whoever closed it: lost output is no
+/// success.
 void open_closed_streams() {
   for (int fd = 0; fd <= 2; ++fd) {
-    if (::fcntl(fd, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    static_cast<void>(::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR));
   }
 }
 

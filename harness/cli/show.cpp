@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -48,7 +49,8 @@ void read_target(Options& options) {
   if (target.empty()) return;
   std::int64_t id = 0;
   const char* end = target.data() + target.size();
-  if (std::from_chars(target.data(), end, id).ptr == end) {
+  if (const auto [at, error] = std::from_chars(target.data(), end, id);
+      at == end && error == std::errc()) {
     options.id = id;
   } else if (target.find('=') != std::string::npos) {
     options.results.problem = target;
@@ -116,7 +118,8 @@ void add_show(Command program) {
   verb.add_flag("--times", options->times, "list the timed trials, fastest first")
       .excludes(failures);
   verb.add_option("--limit", options->limit, "list at most so many; 0: all; default: 20")
-      .placeholder("COUNT");
+      .placeholder("COUNT")
+      .between(0, std::numeric_limits<int>::max());
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer("example: assay show --failures --op gemm_bf16");
   verb.runs([options] { return run_show(*options); });

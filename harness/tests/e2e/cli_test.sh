@@ -328,6 +328,8 @@ for verb in 'list' 'list --json' 'best' 'best --json' 'show' 'show 1' 'export --
   expect 3 'cannot write to stdout: No space left' bash -c \
     "cd '$tree'; exec '$assay' $verb ${db/imported/$work/imported} >/dev/full"
 done
+expect 3 'cannot write to stdout: Bad file descriptor' bash -c \
+  "exec '$assay' best --db imported.db 3>&1 >&- 2>&3"
 expect 0 'correct/compiled' bash -c \
   "exec '$assay' sweep '$vector_add' --device none --problem N=78 --db full.db 2>/dev/full"
 expect 2 '^$' bash -c "exec '$assay' sweep nowhere.yaml 2>/dev/full"
@@ -345,6 +347,8 @@ json_error() {
 json_error "$assay" best --json --db missing.db
 json_error "$assay" best --json --no-such-option
 json_error "$assay" show 999 --json --db imported.db
+expect 2 'found "18446744073709551617"' "$assay" show 18446744073709551617 --db imported.db
+expect 2 '--limit: Value -1 not in range' "$assay" show --times --limit -1 --db imported.db
 json_error "$assay" sweep nowhere.yaml --json
 json_error "$assay" sweep "$vector_add" --device none --json --db text.db
 json_error "$assay" nonsense --json
