@@ -64,6 +64,21 @@ fs::path private_folder(const fs::path& path) {
   return path;
 }
 
+/// `cache`, below `base`, as a folder that nobody else made. Where HOME is /tmp anybody may have.
+fs::path own_folder(const fs::path& base, const fs::path& cache) {
+  struct stat of_base = {}, of_cache = {};
+  if (::stat(base.c_str(), &of_base) != 0) return cache;
+  ::mkdir(cache.parent_path().c_str(), 0777);
+  ::mkdir(cache.c_str(), 0700);
+  if (::stat(cache.c_str(), &of_cache) != 0) return cache;
+  const bool is_own = of_cache.st_uid == ::geteuid() || of_cache.st_uid == of_base.st_uid;
+  if (is_own && (of_cache.st_mode & 0002) == 0) return cache;
+  throw Error(fmt::format(
+      "{} is another user's, or all may write to it, so that it cannot be trusted to hold compiled "
+      "kernels; remove it, or set XDG_CACHE_HOME",
+      cache.string()));
+}
+
 // A random name. A counter or the process's id would not do: containers and hosts that share a
 // folder can have the same ids.
 fs::path temporary_beside(const fs::path& path) {
@@ -90,7 +105,8 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
     content.reserve(std::min(static_cast<std::size_t>(info.st_size), max_bytes));
   char buffer[1 << 16];
   for (;;) {
-    if (!S_ISREG(info.st_mode)) wait_for_bytes(fd.get());
+    // Also of what says that it is a plain file: /proc/kmsg does, and has no end.
+    wait_for_bytes(fd.get());
     const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) fail(errno);
@@ -131,11 +147,12 @@ void write_file_atomic(const fs::path& path, std::string_view content) {
 fs::path cache_directory() {
   const char* xdg = std::getenv("XDG_CACHE_HOME");
   // A relative path is invalid there, says the XDG base directory specification.
-  if (xdg != nullptr && fs::path(xdg).is_absolute()) return fs::path(xdg) / "assay";
+  if (xdg != nullptr && fs::path(xdg).is_absolute())
+    return own_folder(xdg, fs::path(xdg) / "assay");
   std::error_code ignored;
   const char* home = std::getenv("HOME");
   if (home != nullptr && fs::path(home).is_absolute() && fs::is_directory(home, ignored)) {
-    return fs::path(home) / ".cache" / "assay";
+    return own_folder(home, fs::path(home) / ".cache" / "assay");
   }
   fs::path temporary = fs::temp_directory_path(ignored);
   if (temporary.empty()) temporary = "/tmp";

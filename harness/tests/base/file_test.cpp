@@ -197,6 +197,25 @@ TEST_F(CacheDirectoryTest, ATemporaryOneIsOursAlone) {
   EXPECT_THROW(cache_directory(), Error);
 }
 
+// HOME is /tmp in some containers, and XDG_CACHE_HOME a folder that a group shares.
+TEST_F(CacheDirectoryTest, OneThatAnotherMadeIsRefused) {
+  for (const bool is_home : {false, true}) {
+    const fs::path base = folder_ / (is_home ? "home" : "xdg");
+    fs::create_directory(base);
+    ::setenv("HOME", is_home ? base.c_str() : "", 1);
+    ::setenv("XDG_CACHE_HOME", is_home ? "" : base.c_str(), 1);
+    const fs::path cache = cache_directory();
+    EXPECT_EQ(fs::status(cache).permissions(), fs::perms::owner_all);
+    fs::permissions(cache, fs::perms::all);
+    EXPECT_THAT(message_of<Error>([] { cache_directory(); }), HasSubstr("or all may write to it"));
+    fs::permissions(cache, fs::perms(0755));
+    EXPECT_EQ(cache_directory(), cache);
+    if (::geteuid() != 0) continue;
+    ASSERT_EQ(::chown(cache.c_str(), 65534, 65534), 0);
+    EXPECT_THAT(message_of<Error>([] { cache_directory(); }), HasSubstr("is another user's"));
+  }
+}
+
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
 
 TEST(UniqueFdTest, ClosesOnceAndMoves) {
