@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -16,8 +17,11 @@ namespace {
 
 using namespace json_text;  // both readers of JSON speak in its words
 
+/// In the file's unit. Also in nanoseconds it is finite.
 double read_time(const Json& value, const char* key) {
-  if (!value.IsNumber() || !(value.GetDouble() > 0)) {
+  constexpr double kNsPerS = 1e9;
+  if (!value.IsNumber() || !(value.GetDouble() > 0) ||
+      !std::isfinite(value.GetDouble() * kNsPerS)) {
     throw Damage(fmt::format("'{}' is {}, which is no time", key, written(value)));
   }
   return value.GetDouble();
