@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/interrupt.h"
 #include "store/impl.h"
 #include "store/trial_rows.h"
 
@@ -167,6 +168,7 @@ void Merge::put_trials(Source& source) {
   const auto verifications = read_verifications(source.database, source.dimensions);
   std::map<std::int64_t, std::int64_t> trials;  // its number there, its number here
   for (Query query = source.database.query(sql); query.step();) {
+    check_interrupt();
     RowReader reader(query);
     TrialIds ids;
     TrialRow row = read_trial(reader, source.dimensions, ids);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "store/impl.h"
 #include "store/owner.h"
 #include "store/rows.h"
@@ -398,6 +399,7 @@ Imported Store::import(const RecordingPortions& next_portion) {
       });
       imported.num_trials += portion->trials.size();
       for (const TrialRecord& trial : portion->trials) {
+        check_interrupt();
         impl_->put_trial(sweep, device, keys.ids(trial), trial);
       }
       std::move(portion->baselines.begin(), portion->baselines.end(),

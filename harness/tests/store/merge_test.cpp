@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include "base/error.h"
+#include "base/interrupt.h"
 #include "ranking/candidate_set.h"
 #include "store/store.h"
 #include "store/store_fixture.h"
@@ -173,6 +176,33 @@ TEST(Merge, LeavesOutWhatStillRuns) {
   EXPECT_EQ(report.num_trials, 1);
   EXPECT_THAT(damage(merged), IsEmpty());
   EXPECT_EQ(merged.sweeps().back().state, "interrupted");
+}
+
+// Ctrl-C was noticed when all was merged, or imported, and all the same written.
+TEST(Merge, AndAnImportEndAtCtrlC) {
+  const std::vector<Store> sources = list(store_of({record_at(1, "2026-11-20T10:00:00Z")}));
+  TempFolder folder;
+  Store into = Store::open(folder / "x.db");
+  const pid_t pid = start_process([&] {
+    catch_interrupts();
+    ::raise(SIGINT);
+    int num_ended = 0;
+    try {
+      into.merge(sources);
+    } catch (const Interrupted&) {
+      ++num_ended;
+    }
+    Recording recording;
+    recording.trials = {record_at(1, "2026-11-20T10:00:00Z")};
+    try {
+      into.import(recording);
+    } catch (const Interrupted&) {
+      ++num_ended;
+    }
+    return num_ended;
+  });
+  EXPECT_EQ(wait_for(pid), 2);
+  EXPECT_THAT(into.trials({}), IsEmpty());
 }
 
 TEST(Forget, MachineFaultsAreMeasuredAgain) {
