@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -196,6 +197,10 @@ YamlPtr load_yaml(const std::filesystem::path& path) {
       throw SpecError(builder.root()->where(), "expected one document, found a second");
     }
     return root;
+  } catch (const YAML::DeepRecursion& error) {
+    // The library says "bad file".
+    throw SpecError(location_of(source, error.mark),
+                    fmt::format("nested more than {} levels deep", error.depth()));
   } catch (const YAML::Exception& error) {
     throw SpecError(location_of(source, error.mark), fmt::format("malformed YAML: {}", error.msg));
   }

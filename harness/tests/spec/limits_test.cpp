@@ -73,6 +73,14 @@ TEST_F(Limits, AliasesDoNotGrow) {
   EXPECT_THAT(refusal(parts), HasSubstr("with every alias written out"));
 }
 
+// It was called a bad file, with no word of why.
+TEST_F(Limits, NestingHasABound) {
+  Parts parts;
+  parts.constraints = std::string(100'000, '[') + "N" + std::string(100'000, ']');
+  EXPECT_THAT(refusal(parts), ::testing::ContainsRegex("x.yaml:7:[0-9]+: nested more than [0-9]+ "
+                                                       "levels deep"));
+}
+
 TEST_F(Limits, NamesHaveABound) {
   const auto name = [](const char* prefix, const char* rest) {
     return [=](std::size_t i) { return prefix + std::to_string(i) + rest; };
