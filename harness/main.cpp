@@ -2,6 +2,7 @@
 // an exit code. `assay worker` is the process that holds the GPU; only the sweep starts it.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,9 @@ int worker_argument(int argc, char** argv, std::string_view name) {
   throw assay::UsageError(
       "usage: assay worker --fd N --device INDEX (started by the sweep itself)");
 }
+
+/// A file that grows beyond `ulimit -f` is a write that fails, with a sentence, and no signal.
+void fail_where_files_are_limited() { ::signal(SIGXFSZ, SIG_IGN); }
 
 /// Opens standard streams that were closed, on /dev/null. Otherwise the next file or socket would
 /// get the number of a standard stream, and a worker would lose it, since it gets its own streams.
@@ -138,6 +142,7 @@ int fail(const std::exception& error, bool json) {
 
 int main(int argc, char** argv) {
   open_closed_streams();
+  fail_where_files_are_limited();
   const bool json =
       std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--json"; });
   try {

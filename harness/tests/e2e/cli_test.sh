@@ -381,6 +381,10 @@ for verb in best show 'show --times' 'show 1' 'export --format csv'; do
 done
 expect 2 'nowhere\?]0;pwned' "$assay" sweep "nowhere$escape.yaml"
 
+# A limit on the size of files is a write that fails, not the end by a signal.
+expect 3 'cannot write small.html: File too large' bash -c \
+  "ulimit -f 100; '$assay' report imported.db --html small.html"
+
 # To check is the last advice, so who checks gets another.
 head -c 20000 imported.db >half.db
 expect 3 'half.db is damaged .*assay db check' "$assay" best --db half.db
