@@ -85,6 +85,14 @@ std::vector<Case> cases() {
        {"sparse_ffn", "sparse_ffn_f16", "sparse_gated_ffn", "sparse_gated_ffn_f16"}) {
     for (const Problem& problem : sparse) cases.push_back({kernel, problem});
   }
+  const Problem many_tokens[] = {
+      {{"M", 150}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
+      {{"M", 77}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},
+      {{"M", 301}, {"F", 1500}, {"K", 776}, {"density", 1.0}, {"block", 1}},
+      {{"M", 200}, {"F", 2048}, {"K", 776}, {"density", 0.3}, {"block", 32}}};
+  for (const char* kernel : {"sparse_wgmma", "sparse_wgmma_f16"}) {
+    for (const Problem& problem : many_tokens) cases.push_back({kernel, problem});
+  }
   for (const char* kernel : {"sparse_ffn_chosen", "sparse_ffn_chosen_f16"}) {
     cases.push_back({kernel, {{"M", 19}, {"F", 5003}, {"K", 456}, {"density", 0.131}}});
   }

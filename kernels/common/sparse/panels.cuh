@@ -1,0 +1,75 @@
+#pragma once
+
+// Rows that lie anywhere, as panels that wgmma reads: 64 columns of each row, 128 bytes, swizzled
+// (wgmma/operand.cuh). The panels' threads copy 16 bytes at a time. Compiled by the host too: the
+// tests check where everything lies.
+
+#include "common/sparse/shape.cuh"
+#include "common/wgmma/geometry.cuh"
+
+/// Threads that copy rows.
+constexpr int kGatherThreads = 128;
+
+/// What a slice has of the rows. As `columns_as_rows` these are the tile's, kBlockK columns of
+/// each; as `sums_as_rows` it has kBlockK of them, and the tile's columns of each.
+template <typename G, Weights kLayout>
+struct PanelShape {
+  static constexpr bool kAlong = kLayout == Weights::columns_as_rows;
+  static constexpr int kRows = kAlong ? G::kBlockN : G::kBlockK;
+  static constexpr int kPanels = (kAlong ? G::kBlockK : G::kBlockN) / 64;
+  static constexpr int kPanelBytes = kRows * 128;
+  using Share = SliceShare<kRows, 8, kGatherThreads>;
+
+  /// The half of a descriptor (wgmma/slice.cuh) that says where panels lie which wgmma transposes.
+  /// The stride between panels, which it ignores of others, counts here. So the address must not
+  /// reach into it: in a cluster, a block's own has its rank in the bits from 24 on.
+  static ASSAY_HD constexpr unsigned address(unsigned shared) {
+    return static_cast<unsigned>(kPanelBytes) / 16 << 16 | (shared & ((1u << 18) - 1)) / 16;
+  }
+
+  static_assert(!G::kSwap, "the rows are the wide side");
+  static_assert(kRows % 8 == 0 && kPanels > 0, "a panel has whole swizzled blocks");
+};
+
+#ifdef __CUDACC__
+
+#include "common/sparse/rows.cuh"
+
+/// One thread's share of copying them. The matrix has `columns` columns, a multiple of 8. Neurons
+/// and columns that are not there arrive as zeros.
+template <typename G, Weights kLayout>
+struct GatheredPanels {
+  using Shape = PanelShape<G, kLayout>;
+  using Share = typename Shape::Share;
+  using Element = typename G::Element;
+
+  Share share;  // of thread 0 to kGatherThreads - 1
+  ActiveNeurons neurons;
+  const Element* matrix;
+  int columns;
+  int numbers[Share::kCount] = {};  // of the thread's rows; -1: none
+
+  /// The rows from active neuron `first` on come next.
+  __device__ __forceinline__ void look_up(int first) {
+#pragma unroll
+    for (int i = 0; i < Share::kCount; ++i) {
+      numbers[i] = share.has(i) ? neurons[first + share.row(i)] : -1;
+    }
+  }
+
+  __device__ __forceinline__ void copy(unsigned shared, int first_column) const {
+#pragma unroll
+    for (int panel = 0; panel < Shape::kPanels; ++panel) {
+      const int column = first_column + panel * 64 + share.chunk * 8;
+#pragma unroll
+      for (int i = 0; i < Share::kCount; ++i) {
+        if (!share.has(i)) break;
+        const Element* row = matrix + larger(numbers[i], 0) * static_cast<long long>(columns);
+        cp_async_16(shared + panel * Shape::kPanelBytes + share.target(i), row + column,
+                    numbers[i] >= 0 && column < columns ? 16 : 0);
+      }
+    }
+  }
+};
+
+#endif

@@ -1,0 +1,292 @@
+#pragma once
+
+// A product of tokens and gathered rows by wgmma, for many tokens. Tokens are the long side, and
+// the copy engine brings them. A warpgroup gathers the rows. `up` multiplies the tokens by rows of
+// W1; `down` adds rows of W2 up, each times its column of H, and for that wgmma transposes them.
+// A block makes one tile, or its part of the sums of one. common/wgmma/ has the rest.
+
+#include "common/ptx/cp_async_mbarrier.cuh"
+#include "common/ptx/wgmma_odd.cuh"
+#include "common/ptx/wgmma_transposed.cuh"
+#include "common/sparse/panels.cuh"
+#include "common/wgmma/block.cuh"
+
+/// A block has consumers, and a warpgroup that fills the stages.
+template <typename G>
+struct GatherBlock {
+  static constexpr int kThreads = G::kConsumerThreads + kGatherThreads;
+  static constexpr int kTokenBytes = G::kPanels * G::kBlockM * 128;  // of a stage, its first
+  static constexpr int kBiases = SharedLayout<G>::kSumBarrier + 8;   // in shared memory
+  // Two launches meet on an SM when each leaves half of the registers. What a consumer holds of its
+  // own: sums, its share of those of a cluster, and some 48 more.
+  static constexpr int kHeld =
+      G::kLongTiles * G::kWide / 2 + (G::kClusterK > 1 ? ClusterSum<G>::kShare * 4 : 0) + 48;
+  static constexpr int kBlocks = 2 * kThreads * kHeld <= 65536 ? 2 : 1;  // of an SM
+  // Alone there, three warpgroups have 168 registers a thread. Wide tiles need more for sums, and
+  // who gathers has a row of its own for each 8 of the tile.
+  static constexpr bool kTrades = kHeld > 160 && G::kConsumers == 2;
+  static constexpr int kProducerRegisters = 56, kConsumerRegisters = 224;
+};
+
+__device__ __forceinline__ float to_float(Bf16 x) {
+  return __uint_as_float(static_cast<unsigned>(x.bits) << 16);
+}
+__device__ __forceinline__ float to_float(F16 x) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(x.bits));
+  return value;
+}
+
+/// A transform (wgmma/transform.cuh): relu(sum + bias). The tile's biases lie in shared memory.
+struct BiasRelu {
+  static constexpr int kProducts = 1;
+
+  const float* biases;
+  int first;    // the tile's column
+  bool live;    // false in a rehearsal: they are not there yet
+  int threads;  // of the block
+
+  __device__ __forceinline__ void wait() const { named_barrier_sync(1, threads); }
+  __device__ __forceinline__ Nothing row(int) const { return {}; }
+  __device__ __forceinline__ float column(int at) const { return live ? biases[at - first] : 0.0f; }
+  __device__ __forceinline__ void columns(int at, float (&two)[2]) const {
+    two[0] = column(at);
+    two[1] = column(at + 1);
+  }
+  __device__ __forceinline__ float operator()(const float (&sums)[1], Nothing, float bias) const {
+    return fmaxf(sums[0] + bias, 0.0f);
+  }
+};
+
+/// A block's tokens, which one thread asks for.
+template <typename G>
+struct Tokens {
+  Boxes<G, Side::m> boxes;
+  int first_row;
+
+  __device__ __forceinline__ void copy(const Ring<G::kStages>& ring, unsigned stages, int stage,
+                                       int first_column) const {
+    const unsigned barrier = ring.full(stage);
+    mbarrier_arrive_expect_bytes(barrier, GatherBlock<G>::kTokenBytes);
+    boxes.copy_slice({}, stages + stage * G::kStageBytes, barrier, first_row, first_column);
+  }
+};
+
+/// The producers' part. Each thread's copies announce themselves when they land. As `sums_as_rows`
+/// the tokens are waited for only when all stages but one have been asked for. `last` is called
+/// after the last slice.
+template <typename G, Weights kLayout, typename Last>
+__device__ __forceinline__ void fill_stages(GatheredPanels<G, kLayout>& rows,
+                                            const Tokens<G>& tokens, const Ring<G::kStages>& ring,
+                                            unsigned stages, const SliceRange& slices,
+                                            int first_column, const Last& last) {
+  constexpr bool kAlong = kLayout == Weights::columns_as_rows;
+  const bool has_tokens = static_cast<int>(threadIdx.x) == G::kConsumerThreads;
+  const int tokens_begin = kAlong ? 0 : smaller(G::kStages, slices.count) - 1;
+  RingPlace<G::kStages> place;
+#pragma unroll 1
+  for (int slice = 0; slice < slices.count; ++slice, place.advance()) {
+    const int along = (slices.first + slice) * G::kBlockK;
+    const unsigned to = stages + place.stage * G::kStageBytes + GatherBlock<G>::kTokenBytes;
+    ring.wait_empty(place);
+    rows.copy(to, kAlong ? along : first_column);
+    mbarrier_arrive_with_copies(ring.full(place.stage));
+    if constexpr (!kAlong) rows.look_up(along + G::kBlockK);
+    if (has_tokens) {
+      if (!kAlong && slice == tokens_begin) {  // nothing has left the ring yet
+        grid_wait();
+#pragma unroll 1
+        for (int early = 0; early < slice; ++early) {
+          tokens.copy(ring, stages, early, (slices.first + early) * G::kBlockK);
+        }
+      }
+      if (slice >= tokens_begin) tokens.copy(ring, stages, place.stage, along);
+    }
+    __syncwarp();
+  }
+  last();
+}
+
+/// As multiply_steps (wgmma/slice.cuh), where the wide side's rows are steps of the sum.
+template <typename Element, int kFirst, int kEnd, int kLongRows, int kLongTiles, int kHalf>
+__device__ __forceinline__ void multiply_steps_transposed(float (&sums)[kLongTiles][kHalf],
+                                                          unsigned long_rows, unsigned wide_rows) {
+#pragma unroll
+  for (int step = kFirst; step < kEnd; ++step) {
+    const int panel = step / 4, column = step % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < kLongTiles; ++i) {
+      const unsigned rows = long_rows + panel * (kLongRows * 8) + i * 512 + column;
+      WgmmaTransposed<kHalf * 2>::multiply(Element{}, sums[i], panel_descriptor(rows),
+                                           panel_descriptor(wide_rows + step * 128));
+    }
+  }
+}
+
+/// A warpgroup's sums of `count` slices; `long_offset` is its tokens' place in a stage. The order
+/// of things is that of `consume` (wgmma/loop.cuh).
+template <typename G, Weights kLayout>
+__device__ __forceinline__ void multiply_slices(Accumulators<G>& sums, const Ring<G::kStages>& ring,
+                                                unsigned stages, unsigned long_offset, int count,
+                                                int release_to) {
+  using Element = typename G::Element;
+  constexpr bool kAlong = kLayout == Weights::columns_as_rows;
+  const unsigned panels = stages + GatherBlock<G>::kTokenBytes;
+  const unsigned long_rows = panel_address(stages + long_offset);
+  const unsigned wide_rows =
+      kAlong ? panel_address(panels) : PanelShape<G, kLayout>::address(panels);
+#pragma unroll
+  for (int i = 0; i < G::kLongTiles; ++i) {
+#pragma unroll
+    for (int j = 0; j < G::kWide / 2; ++j) sums[i][j] = 0;
+  }
+  constexpr int kSteps = G::kPanels * 4;
+  RingPlace<G::kStages> place;
+  int previous = -1;
+  bool full = false;
+#pragma unroll 1
+  for (int slice = 0; slice < count; ++slice) {
+    if (!full) ring.wait_full(place);
+    fence_for_tma();  // wgmma reads as the copy engine does, and rows were not copied by it
+    wgmma_fence();
+    const auto offset = static_cast<unsigned>(place.stage * (G::kStageBytes / 16));
+    if constexpr (kAlong) {
+      multiply_steps<Element, 0, kSteps / 2, G::kLong>(sums, long_rows + offset,
+                                                       wide_rows + offset);
+    } else {
+      multiply_steps_transposed<Element, 0, kSteps / 2, G::kLong>(sums, long_rows + offset,
+                                                                  wide_rows + offset);
+    }
+    wgmma_commit();
+    wgmma_wait<1>();
+    if (previous >= 0) release<G>(ring, previous, release_to);
+    previous = place.stage;
+    place.advance();
+    full = ring.is_full(place);
+    if constexpr (kAlong) {
+      multiply_steps<Element, kSteps / 2, kSteps, G::kLong>(sums, long_rows + offset,
+                                                            wide_rows + offset);
+    } else {
+      multiply_steps_transposed<Element, kSteps / 2, kSteps, G::kLong>(sums, long_rows + offset,
+                                                                       wide_rows + offset);
+    }
+    wgmma_commit();
+  }
+  wgmma_wait<0>();
+  if (previous >= 0) release<G>(ring, previous, release_to);
+#pragma unroll
+  for (int i = 0; i < G::kLongTiles; ++i) pin(sums[i]);
+}
+
+/// The consumers' part. `output_of(live)` is the output, or that of a rehearsal.
+template <typename G, Weights kLayout, typename OutputOf>
+__device__ __forceinline__ void make_tile(const DenseTiles<G>& tiles, const ClusterPlace& block,
+                                          const Ring<G::kStages>& ring, unsigned stages,
+                                          unsigned char* smem, const OutputOf& output_of) {
+  using Layout = SharedLayout<G>;
+  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
+  const int release_to = release_target<G>(block, static_cast<int>(threadIdx.x) % 128);
+  const Work work = tiles.at(0);
+  const Corner corner = tiles.corner(work);
+  bool live = false;  // at first: it rehearses, as consume_all does
+#pragma unroll 1
+  for (int index = 0; index < 1;) {
+    const auto output = output_of(live);
+    const WayOut<G, decltype(output_of(live))> way_out = {
+        output, smem, work, block.n, warpgroup, live ? tiles.end_m(work) : 0, live};
+    Accumulators<G> sums;
+    multiply_slices<G, kLayout>(sums, ring, stages,
+                                static_cast<unsigned>(warpgroup * G::kLongTiles * 64 * 128),
+                                live ? work.slices.count : 0, release_to);
+    if (live) output.transform.wait();
+    if constexpr (G::kClusterK == 1) {
+#pragma unroll
+      for (int i = 0; i < G::kLongTiles; ++i) way_out.store_rows(sums, i, corner);
+    } else {
+      way_out.store_sums(
+          sums,
+          {stages + Layout::kReceived, stages + Layout::kSumBarrier, block.k, block.n, G::kLayer},
+          corner);
+    }
+    if (live) ++index;
+    live = true;
+  }
+}
+
+/// What a block does. `weights` [.., columns] has a row for each neuron. As `columns_as_rows` the
+/// tile's are those of its columns, and `bias`, one number for each neuron, comes to lie in shared
+/// memory. As `sums_as_rows` a launch ahead makes the tokens. `output_of(corner, biases, live)` is
+/// the output.
+template <typename G, Weights kLayout, typename OutputOf>
+__device__ __forceinline__ void gathered_block(const typename DenseTiles<G>::Problem& problem,
+                                               const TensorMap& token_map,
+                                               const ActiveNeurons& neurons,
+                                               const typename G::Element* weights, int columns,
+                                               const typename G::Element* bias,
+                                               const OutputOf& output_of) {
+  using Block = GatherBlock<G>;
+  using Element = typename G::Element;
+  constexpr bool kAlong = kLayout == Weights::columns_as_rows;
+  extern __shared__ __align__(1024) unsigned char smem[];
+  const unsigned stages = shared_address(smem);
+  const Ring<G::kStages> ring = {stages + SharedLayout<G>::kBarriers};
+  float* const biases = reinterpret_cast<float*>(smem + Block::kBiases);
+  const ClusterPlace block = cluster_place(G::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0,
+                                           G::kClusterM, G::kClusterN);
+  const DenseTiles<G> tiles(problem, block, static_cast<int>(blockIdx.x) / G::kCluster,
+                            static_cast<int>(gridDim.x) / G::kCluster);
+  const SliceRange slices = tiles.at(0).slices;
+  const Corner corner = tiles.corner(tiles.at(0));
+  const bool is_producer = static_cast<int>(threadIdx.x) >= G::kConsumerThreads;
+
+  // The list first: all waits for what it says.
+  GatheredPanels<G, kLayout> rows = {
+      typename GatheredPanels<G, kLayout>::Share(static_cast<int>(threadIdx.x) % kGatherThreads),
+      neurons, weights, columns};
+  if (is_producer) rows.look_up(kAlong ? corner.n : slices.first * G::kBlockK);
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int stage = 0; stage < G::kStages; ++stage) {
+      mbarrier_init(ring.full(stage), 1 + kGatherThreads);
+      mbarrier_init(ring.empty(stage), G::kSharers);
+    }
+    if constexpr (G::kClusterK > 1) mbarrier_init(stages + SharedLayout<G>::kSumBarrier, 1);
+    fence_mbarrier_init();
+    tma_prefetch_map(token_map);
+  }
+  __syncthreads();
+  if constexpr (G::kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
+
+  if (is_producer) {
+    if constexpr (Block::kTrades) registers_shrink<Block::kProducerRegisters>();
+    constexpr int kCount = GatheredPanels<G, kLayout>::Share::kCount;
+    Element own[kCount] = {};
+    if constexpr (kAlong) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        if (rows.share.chunk == 0 && rows.numbers[i] >= 0) own[i] = bias[rows.numbers[i]];
+      }
+    }
+    const Tokens<G> tokens = {{&token_map}, corner.m};
+    fill_stages<G, kLayout>(rows, tokens, ring, stages, slices, corner.n, [&] {
+      if constexpr (kAlong) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          asm volatile("" : "+h"(own[i].bits));  // not before the loop, where nobody wants to wait
+          if (rows.share.chunk == 0 && rows.share.has(i)) {
+            biases[rows.share.row(i)] = to_float(own[i]);
+          }
+        }
+        named_barrier_arrive(1, Block::kThreads);
+      }
+    });
+    __syncwarp();
+    if constexpr (G::kClusterK > 1) cluster_wait();
+  }
+  __syncwarp();  // as in gemm_block: the producers' code comes first
+  if (!is_producer) {
+    if constexpr (Block::kTrades) registers_grow<Block::kConsumerRegisters>();
+    make_tile<G, kLayout>(tiles, block, ring, stages, smem,
+                          [&](bool live) { return output_of(corner, biases, live); });
+  }
+}
