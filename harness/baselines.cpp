@@ -119,24 +119,29 @@ std::optional<double> Baselines::measure(const std::string& op, const Problem& p
                                          const std::vector<const KernelSpec*>& kernels) {
   names_.clear();
   plans_.clear();
-  std::map<const KernelSpec*, std::optional<TrialRequest>> requests;
-  std::vector<KernelBaseline> baselines = of(kernels);
-  std::erase_if(baselines, [&](const KernelBaseline& baseline) {
-    const KernelSpec* kernel = baseline.kernel;
-    if (!requests.contains(kernel)) requests[kernel] = first_request(*kernel, problem);
-    const std::optional<TrialRequest>& request = requests[kernel];
-    if (!request) return true;
-    if (baseline.spec->steps.empty()) return false;
-    plans_.push_back(run_.baseline_plan(*kernel, *baseline.spec, request->plan));
-    return false;
-  });
+  static_cast<void>(of(kernels));  // a name that two of them use differently is a mistake
+  std::map<const KernelSpec*, TrialRequest> requests;
+  std::vector<const KernelSpec*> with_configurations;
+  for (const KernelSpec* kernel : kernels) {
+    if (kernel->baseline.empty()) continue;
+    if (auto request = first_request(*kernel, problem)) {
+      requests.emplace(kernel, *std::move(request));
+      with_configurations.push_back(kernel);
+    }
+  }
+  const std::vector<KernelBaseline> baselines = of(with_configurations);
+  for (const KernelBaseline& baseline : baselines) {
+    if (baseline.spec->steps.empty()) continue;
+    plans_.push_back(
+        run_.baseline_plan(*baseline.kernel, *baseline.spec, requests.at(baseline.kernel).plan));
+  }
   if (run_.options.compile_only) return std::nullopt;
 
   std::optional<double> best_ns;
   for (const KernelBaseline& baseline : baselines) {
     std::optional<double> time_ns = stored_ns(op, problem, baseline);
     if (!time_ns) {
-      TrialRequest request = *requests[baseline.kernel];
+      TrialRequest request = requests.at(baseline.kernel);
       request.plan.baselines = plans_;
       for (const BaselineTiming& timing : time(request, op, baseline)) {
         time_ns = std::min(time_ns.value_or(timing.timing.median_ns), timing.timing.median_ns);

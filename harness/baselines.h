@@ -15,8 +15,9 @@ class Baselines {
   explicit Baselines(SweepRun& run) : run_(run) {}
 
   /// Times those that the contracts of the op's kernels name and that have no stored time, and
-  /// returns the fastest time. The kernel that names one gives inputs and shapes. One that is wrong
-  /// is named in the report. Throws UsageError if two kernels mean different ones by one name.
+  /// returns the fastest time. The first kernel that names one and has a configuration for the
+  /// problem gives inputs and shapes. One that is wrong is named in the report. Throws UsageError
+  /// if two kernels mean different ones by one name.
   std::optional<double> measure(const std::string& op, const Problem& problem,
                                 const std::vector<const KernelSpec*>& kernels);
 

@@ -320,6 +320,21 @@ TEST_F(TunerTest, BaselinesAreTimedOnceForEachOpAndProblem) {
   EXPECT_THAT(Store::open_readonly(db()).baselines({}), SizeIs(2));
 }
 
+// Only the first kernel that names a baseline was asked for its inputs. Where the sweep's
+// constraints left that one nothing for a problem, winners had nothing to be compared with.
+TEST_F(TunerTest, BaselinesAreTimedWhereOnlyTheSecondKernelHasConfigurations) {
+  std::string yaml = kAddYaml;
+  yaml.replace(yaml.find("kernel: add"), 11, "kernel: small");
+  folder_.write("kernels/small.yaml", yaml + "constraints: [N < 1000]\n");
+  folder_.write("kernels/small.cu", "extern \"C\" __global__ void small() {}\n");
+  folder_.write("test.yaml", "sweep: test\nkernels: [small, add]\nproblems: [{N: 1000}]\n");
+  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  for (KernelSpec& kernel : sweep_.kernels) kernel.baseline = {BaselineSpec{"cublaslt"}};
+  run();
+  EXPECT_EQ(device_.num_baselines, 1);
+  EXPECT_THAT(Store::open_readonly(db()).baselines({}), SizeIs(1));
+}
+
 // Kernels were looked up in the folder itself, though a sweep may name one of a folder below it.
 TEST_F(TunerTest, RanksWithWhatAKernelOfAFolderBelowDidBefore) {
   std::string yaml = kAddYaml;
