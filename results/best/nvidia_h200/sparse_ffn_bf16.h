@@ -34,12 +34,14 @@ struct Problem {
   friend constexpr bool operator==(const Problem&, const Problem&) = default;
 };
 
-enum class Kernel { sparse_ffn };
+enum class Kernel { sparse_ffn, sparse_wgmma };
 
 constexpr std::string_view name(Kernel kernel) {
   switch (kernel) {
     case Kernel::sparse_ffn:
       return "sparse_ffn";
+    case Kernel::sparse_wgmma:
+      return "sparse_wgmma";
   }
   return {};
 }
@@ -58,6 +60,10 @@ struct Config {
   int DOWN_STAGES = 0;
   int DOWN_CLUSTER = 0;
   int REHEARSE = 0;
+  std::string_view MODE{};
+  int BLOCK_M = 0;
+  int UP_CLUSTER_K = 0;
+  int DOWN_CLUSTER_Q = 0;
   friend constexpr bool operator==(const Config&, const Config&) = default;
 };
 
@@ -69,146 +75,156 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 1.73x copied_rows_graph; 1 tied
+    // recorded on NVIDIA H200, 2026-11-24; 1.75x copied_rows_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     7872},
-    // recorded on NVIDIA H200, 2026-11-23; 1.75x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     7904},
+    // recorded on NVIDIA H200, 2026-11-24; 1.78x copied_rows_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     8544},
-    // recorded on NVIDIA H200, 2026-11-23; 1.88x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     8416},
+    // recorded on NVIDIA H200, 2026-11-24; 1.88x copied_rows_graph; 1 tied
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 1},
-     9504},
-    // recorded on NVIDIA H200, 2026-11-23; 1.52x dense_graph
+     9568},
+    // recorded on NVIDIA H200, 2026-11-24; 1.53x dense_graph; 1 tied
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     13472},
-    // recorded on NVIDIA H200, 2026-11-23; 1.10x dense_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     13568},
+    // recorded on NVIDIA H200, 2026-11-24; 1.14x dense_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     18400},
-    // recorded on NVIDIA H200, 2026-11-23; 1.83x copied_rows_graph
+     18144},
+    // recorded on NVIDIA H200, 2026-11-24; 1.83x copied_rows_graph; 2 tied
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 1},
+     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 2},
      10240},
-    // recorded on NVIDIA H200, 2026-11-23; 1.95x copied_rows_graph
+    // recorded on NVIDIA H200, 2026-11-24; 1.94x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     12640},
-    // recorded on NVIDIA H200, 2026-11-23; 2.01x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
+     12656},
+    // recorded on NVIDIA H200, 2026-11-24; 2.05x copied_rows_graph; 2 tied
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 8, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     18784},
-    // recorded on NVIDIA H200, 2026-11-23; 1.63x dense_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 3, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     18400},
+    // recorded on NVIDIA H200, 2026-11-24; 1.70x dense_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     32480},
-    // recorded on NVIDIA H200, 2026-11-23; 0.92x dense_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     30560},
+    // recorded on NVIDIA H200, 2026-11-24; 0.96x dense_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     57104},
-    // recorded on NVIDIA H200, 2026-11-23; 1.72x copied_rows_graph; 1 tied
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     54080},
+    // recorded on NVIDIA H200, 2026-11-24; 1.68x copied_rows_graph; 1 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     8064},
-    // recorded on NVIDIA H200, 2026-11-23; 1.70x copied_rows_graph; 1 tied
+     8224},
+    // recorded on NVIDIA H200, 2026-11-24; 1.67x copied_rows_graph; 1 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     8864},
-    // recorded on NVIDIA H200, 2026-11-23; 1.81x copied_rows_graph
+     9024},
+    // recorded on NVIDIA H200, 2026-11-24; 1.80x copied_rows_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     9952},
-    // recorded on NVIDIA H200, 2026-11-23; 1.38x dense_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .REHEARSE = 1},
+     10016},
+    // recorded on NVIDIA H200, 2026-11-24; 1.52x dense_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     14784},
-    // recorded on NVIDIA H200, 2026-11-23; 1.01x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     13632},
+    // recorded on NVIDIA H200, 2026-11-24; 1.08x dense_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 64, .DOWN_STAGES = 5, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     20128},
-    // recorded on NVIDIA H200, 2026-11-23; 1.78x copied_rows_graph; 2 tied
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     19392},
+    // recorded on NVIDIA H200, 2026-11-24; 1.82x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     10976},
-    // recorded on NVIDIA H200, 2026-11-23; 1.80x copied_rows_graph; 2 tied
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 128, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 1},
+     10752},
+    // recorded on NVIDIA H200, 2026-11-24; 1.83x copied_rows_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 32},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     10528},
-    // recorded on NVIDIA H200, 2026-11-23; 1.77x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 2},
+     10432},
+    // recorded on NVIDIA H200, 2026-11-24; 1.81x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     14240},
-    // recorded on NVIDIA H200, 2026-11-23; 1.96x copied_rows_graph; 1 tied
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .REHEARSE = 1},
+     14176},
+    // recorded on NVIDIA H200, 2026-11-24; 2.06x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     19680},
-    // recorded on NVIDIA H200, 2026-11-23; 1.56x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     18656},
+    // recorded on NVIDIA H200, 2026-11-24; 1.69x dense_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     34528},
-    // recorded on NVIDIA H200, 2026-11-23; 0.93x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     31168},
+    // recorded on NVIDIA H200, 2026-11-24; 0.94x dense_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     60000},
-    // recorded on NVIDIA H200, 2026-11-23; 1.09x copied_rows_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     56032},
+    // recorded on NVIDIA H200, 2026-11-24
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
-     Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 32, .UP_K = 64, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     19136},
-    // recorded on NVIDIA H200, 2026-11-23; 1.06x copied_rows_graph
+     Kernel::sparse_wgmma,
+     {.UP_N = 48, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "single", .BLOCK_M = 64, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 1},
+     13696},
+    // recorded on NVIDIA H200, 2026-11-24
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
-     Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 8, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     26064},
-    // recorded on NVIDIA H200, 2026-11-23; 1.02x copied_rows_graph
+     Kernel::sparse_wgmma,
+     {.UP_N = 40, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 2},
+     20032},
+    // recorded on NVIDIA H200, 2026-11-24
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
-     Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     40960},
-    // recorded on NVIDIA H200, 2026-11-23; 0.77x dense_graph
+     Kernel::sparse_wgmma,
+     {.UP_N = 80, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 2},
+     28384},
+    // recorded on NVIDIA H200, 2026-11-24; 1 tied
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
-     Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 4, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     75200},
-    // recorded on NVIDIA H200, 2026-11-23; 0.43x dense_graph
+     Kernel::sparse_wgmma,
+     {.UP_N = 88, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 2, .DOWN_CLUSTER_Q = 2},
+     51840},
+    // recorded on NVIDIA H200, 2026-11-24; 2 tied
     {{.M = 128, .F = 11008, .K = 4096, .density = 1, .block = 1},
-     Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 64, .UP_N = 128, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 64, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     136576},
-    // recorded on NVIDIA H200, 2026-11-23; 0.57x copied_rows_graph
+     Kernel::sparse_wgmma,
+     {.UP_N = 88, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 2},
+     91184},
+    // recorded on NVIDIA H200, 2026-11-24
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
-     Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 128, .UP_N = 32, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     43808},
-    // recorded on NVIDIA H200, 2026-11-23; 0.50x copied_rows_graph
+     Kernel::sparse_wgmma,
+     {.UP_N = 80, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 5, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 1},
+     21888},
+    // recorded on NVIDIA H200, 2026-11-24
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
-     Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 128, .UP_N = 64, .UP_K = 64, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     107392},
+     Kernel::sparse_wgmma,
+     {.UP_N = 80, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 5, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
+     49504},
+    // recorded on NVIDIA H200, 2026-11-24
+    {{.M = 512, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
+     Kernel::sparse_wgmma,
+     {.UP_N = 176, .UP_K = 64, .UP_STAGES = 4, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 5, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
+     103136},
+    // recorded on NVIDIA H200, 2026-11-24
+    {{.M = 512, .F = 11008, .K = 4096, .density = 1, .block = 1},
+     Kernel::sparse_wgmma,
+     {.UP_N = 176, .UP_K = 64, .UP_STAGES = 4, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 5, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
+     197824},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
