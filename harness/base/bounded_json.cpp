@@ -17,12 +17,6 @@ template <typename Exception>
   throw Exception(fmt::format("{}: nested more than {} levels deep", where, kMaxJsonDepth));
 }
 
-template <typename Exception>
-void check_values(std::size_t num_values, std::string_view where) {
-  if (num_values <= kMaxJsonValues) return;
-  throw Exception(fmt::format("{}: more than {} values", where, kMaxJsonValues));
-}
-
 // The kinds of a CBOR item: the three high bits of its first byte (RFC 8949, section 3).
 enum class Kind : unsigned { unsigned_integer, negative_integer, bytes, text, array, map, tag };
 
@@ -74,8 +68,10 @@ class CborReader {
 }  // namespace
 
 void check_json(std::string_view text, std::string_view where) {
+  if (text.size() > kMaxJsonBytes) {
+    throw UsageError(fmt::format("{}: more than {} bytes of JSON", where, kMaxJsonBytes));
+  }
   int depth = 0;
-  std::size_t num_values = 1;
   bool in_string = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
@@ -91,14 +87,10 @@ void check_json(std::string_view text, std::string_view where) {
       in_string = true;
     } else if (c == '[' || c == '{') {
       if (++depth > kMaxJsonDepth) fail_depth<UsageError>(where);
-      ++num_values;
     } else if (c == ']' || c == '}') {
       --depth;
-    } else if (c == ',') {
-      ++num_values;
     }
   }
-  check_values<UsageError>(num_values, where);
 }
 
 void check_cbor(std::string_view bytes, std::string_view where) {
@@ -111,7 +103,9 @@ void check_cbor(std::string_view bytes, std::string_view where) {
       continue;
     }
     --items_left.back();
-    check_values<Error>(++num_values, where);
+    if (++num_values > kMaxCborValues) {
+      throw Error(fmt::format("{}: more than {} values", where, kMaxCborValues));
+    }
     const auto [kind, argument] = reader.head();
     switch (kind) {
       case Kind::bytes:

@@ -15,12 +15,18 @@ inline constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 /// A recording or another tuner's file, unpacked. The largest recorded sweep has 3.2 MB.
 inline constexpr std::size_t kMaxRecordingBytes = std::size_t{256} << 20;
 
-/// One JSON text: a line of a recording or a whole file. Trials nest four levels deep;
-/// nlohmann-json copies and prints by recursion, which 80,000 levels crashed.
+/// JSON text that is parsed at once: a line of a recording, a row of another tuner's file, or all
+/// of that file but its rows. The largest real ones have a few megabytes. Two bytes are a value,
+/// and a value takes up to 40 bytes of memory while it is read.
+inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
+/// Its levels. Trials nest four levels deep; nlohmann-json copies and prints by recursion, which
+/// 80,000 levels crashed.
 inline constexpr int kMaxJsonDepth = 64;
-/// Values in one JSON text. A value takes 16 to 100 bytes of memory, so text of 2 bytes a value
-/// would fill 50 times its size.
-inline constexpr std::size_t kMaxJsonValues = std::size_t{1} << 25;
+/// Values in one message in CBOR, whose values take one byte or more.
+inline constexpr std::size_t kMaxCborValues = std::size_t{1} << 25;
+/// Rows of another tuner's file, each of which is one configuration; 32 bytes are kept of each
+/// while the file is read.
+inline constexpr std::size_t kMaxTunerRows = std::size_t{1} << 22;
 
 /// A YAML file with each alias written out: aliases of aliases grow without bound.
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{4} << 20;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <new>
 
 namespace assay::json_text {
 namespace {
@@ -17,7 +18,21 @@ std::errc convert(std::string_view text, T& into) {
   return end == text.data() + text.size() ? error : std::errc::invalid_argument;
 }
 
+/// `memory`, which is null only where it may be.
+void* checked(void* memory, std::size_t num_bytes) {
+  if (!memory && num_bytes > 0) throw std::bad_alloc();
+  return memory;
+}
+
 }  // namespace
+
+void* Allocator::Malloc(std::size_t num_bytes) {
+  return checked(CrtAllocator().Malloc(num_bytes), num_bytes);
+}
+
+void* Allocator::Realloc(void* memory, std::size_t old_bytes, std::size_t num_bytes) {
+  return checked(CrtAllocator().Realloc(memory, old_bytes, num_bytes), num_bytes);
+}
 
 bool Document::RawNumber(const char* text, rapidjson::SizeType length, bool /*copy*/) {
   std::uint64_t natural = 0;
@@ -44,7 +59,7 @@ const Json* Parser::parse(std::string_view text) {
   rapidjson::Reader reader;
   constexpr unsigned kHow = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag |
                             rapidjson::kParseValidateEncodingFlag;
-  auto read = [&](rapidjson::Document&) -> bool { return reader.Parse<kHow>(stream, *document_); };
+  auto read = [&](AnyDocument&) -> bool { return reader.Parse<kHow>(stream, *document_); };
   document_->Populate(read);
   // A NUL ends what the library reads.
   if (reader.HasParseError() || stream.Tell() != text.size()) return nullptr;

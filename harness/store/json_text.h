@@ -22,13 +22,20 @@
 /// functions.
 namespace assay::json_text {
 
-using Json = rapidjson::Value;
+/// Has memory or throws std::bad_alloc: RapidJSON writes to what it gets without a look at it.
+struct Allocator : rapidjson::CrtAllocator {
+  static void* Malloc(std::size_t num_bytes);
+  static void* Realloc(void* memory, std::size_t old_bytes, std::size_t num_bytes);
+};
+using Pool = rapidjson::MemoryPoolAllocator<Allocator>;
+using AnyDocument = rapidjson::GenericDocument<rapidjson::UTF8<>, Pool, Allocator>;
+using Json = AnyDocument::ValueType;
 
 /// Reads numbers with the standard library: RapidJSON reads 0e30 as some other number, because its
 /// exact reading counts the leading zero bits of a 0.
-class Document : public rapidjson::Document {
+class Document : public AnyDocument {
  public:
-  using rapidjson::Document::Document;
+  using AnyDocument::GenericDocument;
   /// Called by RapidJSON's reader, with a NUL behind the text. False where the number is too large.
   bool RawNumber(const char* text, rapidjson::SizeType length, bool copy);
 };
@@ -43,7 +50,7 @@ class Parser {
  private:
   std::string text_;                  // which the document's strings lie in
   std::array<char, 1 << 16> memory_;  // enough for an ordinary line
-  std::optional<rapidjson::MemoryPoolAllocator<>> allocator_;
+  std::optional<Pool> allocator_;
   std::optional<Document> document_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/bounded_json.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/stats.h"
 #include "store/gzip.h"
 #include "store/json_text.h"
@@ -197,7 +198,6 @@ class TunerFile {
  public:
   explicit TunerFile(const std::filesystem::path& path)
       : path_(path), text_(read_maybe_gzip(path)) {
-    check_json(text_, path.string());
     if (!find_rows()) {  // a cachefile whose tuner was stopped lacks its end
       text_.erase(text_.find_last_not_of(" \t\r\n,") + 1);
       text_ += "}}";
@@ -243,6 +243,10 @@ class TunerFile {
     throw UsageError(fmt::format("{}: {}", path_.string(), why));
   }
 
+  void check_size(std::size_t num_bytes) const {
+    if (num_bytes > kMaxJsonBytes) fail(fmt::format("more than {} bytes of JSON", kMaxJsonBytes));
+  }
+
   /// Finds the rows, and parses all else. False where the text is no object.
   bool find_rows() try {
     std::string header = "{";
@@ -253,16 +257,21 @@ class TunerFile {
       const bool is_rows =
           (key == "cache" && scanner.peek() == '{') || (key == "results" && scanner.peek() == '[');
       if (!is_rows || rows) {
-        header +=
-            fmt::format(R"({}"{}":{})", header.size() == 1 ? "" : ",", key, scanner.take_value());
+        const std::string_view value = scanner.take_value();
+        check_size(header.size() + key.size() + value.size());
+        header += fmt::format(R"({}"{}":{})", header.size() == 1 ? "" : ",", key, value);
         return;
       }
       rows.emplace();
       scanner.take_parts([&](std::string_view row) {
+        check_size(row.size());
+        if (rows->size() == kMaxTunerRows) fail(fmt::format("more than {} rows", kMaxTunerRows));
         rows->push_back({row, scanner.take_value()});
       });
     });
-    header_ = header_parser_.parse(header + '}');
+    header += '}';
+    check_json(header, path_.string());
+    header_ = header_parser_.parse(header);
     return header_ && scanner.at_end();
   } catch (const Damage&) {
     cache_.reset();
@@ -272,6 +281,7 @@ class TunerFile {
 
   TrialRecord read(const Row& row) try {
     TrialRecord trial = blank_;
+    check_json(row.value, name_of(row));
     const Json* json = row_parser_.parse(row.value);
     if (!json) throw Damage("expected JSON");
     if (is_cachefile_) {
@@ -281,9 +291,13 @@ class TunerFile {
     }
     return trial;
   } catch (const Damage& damage) {
-    const std::string name =
-        is_cachefile_ ? fmt::format("row {}", row.key) : fmt::format("result {}", next_);
-    throw UsageError(fmt::format("{}: {}: {}", path_.string(), name, damage.what()));
+    throw UsageError(fmt::format("{}: {}", name_of(row), damage.what()));
+  }
+
+  /// For messages.
+  std::string name_of(const Row& row) const {
+    return is_cachefile_ ? fmt::format("{}: row {}", path_.string(), row.key)
+                         : fmt::format("{}: result {}", path_.string(), next_);
   }
 
   std::filesystem::path path_;

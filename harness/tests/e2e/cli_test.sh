@@ -358,10 +358,21 @@ json_error "$assay" list --json "$vector_add" malformed.yaml
 # Files that somebody else wrote.
 deep=$(printf '[%.0s' {1..80000})
 echo "{\"recording\":$deep" >deep.jsonl
-echo "{\"results\":$deep" >deep.json
+echo "{\"results\":$deep${deep//[/]}}" >deep.json
 head -c 300M /dev/zero | tr '\0' ' ' | gzip -1 >bomb.jsonl.gz
 expect 2 'deep.jsonl:1: nested more than 64 levels deep' "$assay" show --db deep.jsonl
-expect 2 'deep.json: nested more than 64 levels deep' "$assay" show --db deep.json
+expect 2 'deep.json: result 0: nested more than 64 levels deep' "$assay" show --db deep.json
+# Short values that take much memory: 33 MB of them took 1.4 GB, and crashed where there was less.
+zeros() { yes "$1" | head -n "$2" | tr -d '\n'; }
+{ echo '{"x":[' && zeros 0, 33000000 && echo '0]}'; } >values.json
+{ echo '{"x":{' && zeros '"a":0,' 16000000 && echo '"a":0}}'; } >members.json
+{ echo '{"results":[' && zeros 0, 33000000 && echo '0]}'; } >rows.json
+expect 2 'values.json: more than [0-9]+ bytes of JSON' "$assay" show --db values.json
+expect 2 'members.json: more than [0-9]+ bytes of JSON' "$assay" show --db members.json
+expect 2 'rows.json: more than [0-9]+ rows' "$assay" show --db rows.json
+{ echo '{"x":[' && zeros 0, 8300000 && echo '0]}'; } >values.json
+expect 3 'out of memory' bash -c "ulimit -v 300000; '$assay' show --db values.json"
+rm values.json members.json rows.json
 expect 2 'bomb.jsonl.gz: unpacks to more than [0-9]+ bytes' "$assay" show --db bomb.jsonl.gz
 ln -s /dev/zero zero.jsonl
 ln -s /dev/zero zero.json
