@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -57,6 +59,21 @@ int vacuum(const fs::path& path) {
   return kExitDone;
 }
 
+/// A database that is being made. Removes it unless it was renamed.
+struct Unfinished {
+  explicit Unfinished(fs::path file) : path(std::move(file)) { remove(); }
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+  ~Unfinished() { remove(); }
+
+  void remove() const {
+    std::error_code ignored;
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path.string() + suffix, ignored);
+  }
+
+  fs::path path;
+};
+
 int merge(const std::vector<std::string>& paths, const fs::path& output) {
   if (fs::exists(output)) {
     throw UsageError(output.string() + " is there already; a merge makes a new database");
@@ -65,10 +82,9 @@ int merge(const std::vector<std::string>& paths, const fs::path& output) {
   for (const std::string& path : paths) sources.push_back(Store::open_readonly(path));
   create_folder_of(output);
   // Whoever sees the file under its name sees all of it.
-  const fs::path unfinished = output.string() + ".merging";
-  for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(unfinished.string() + suffix);
-  const Merged merged = Store::open(unfinished).merge(sources);
-  fs::rename(unfinished, output);
+  const Unfinished unfinished(output.string() + ".merging");
+  const Merged merged = Store::open(unfinished.path).merge(sources);
+  fs::rename(unfinished.path, output);
   for (const std::string& conflict : merged.conflicts) print_out("conflict: {}\n", conflict);
   if (merged.num_unfinished > 0) {
     print_err("{} trials that were still running are left out\n", merged.num_unfinished);

@@ -151,6 +151,9 @@ expect 2 'a.db is there already' "$assay" db merge a.db --output a.db
 expect 2 'no database missing.db' "$assay" db merge a.db missing.db --output ab.db
 expect 0 '^ab.db: [1-9][0-9]* trials and 8 verdicts of 2 files; 0 conflicts$' \
   "$assay" db merge a.db "$tree/results/recorded/nvidia_h200/gemm.jsonl" --output ab.db
+# A full disk leaves nothing behind; here it is a limit on the size of a file.
+expect 3 'cannot read or write' bash -c "ulimit -f 100; exec '$assay' db merge ab.db --output new.db"
+expect 0 '^$' find . -name 'new.db*'
 gemm=$tree/results/recorded/nvidia_h200/gemm.jsonl
 expect 0 '^winner +12\.06 us .* gemm_wgmma ' "$assay" show M=16 --db "$gemm"
 expect 0 '^best time of the screening: .* us, found by trial [0-9]+ of [0-9]+$' "$assay" show \
