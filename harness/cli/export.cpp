@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/terminal.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
@@ -71,6 +72,7 @@ std::vector<TrialRow> load_trials(const Options& options, const Store& store) {
   std::vector<TrialRow> trials;
   for (const TrialRow& row : store.results(options.results.filter()).trials) {
     if (!options.protocol.empty() && row.record.protocol.name != options.protocol) continue;
+    check_interrupt();
     trials.push_back(*store.trial(row.id));
   }
   std::stable_sort(trials.begin(), trials.end(), [](const TrialRow& a, const TrialRow& b) {
@@ -98,6 +100,7 @@ int export_recording(const Options& options, const Store& store) {
   const Recording recording = store.record(options.results.sweep);
   const std::filesystem::path output =
       options.output.empty() ? default_output(recording) : std::filesystem::path(options.output);
+  check_interrupt();
   create_folder_of(output);
   write_recording(recording, output);
   print_out("{}: {} trials of {} on {}\n", output.string(), recording.trials.size(),
@@ -111,6 +114,7 @@ int say_nothing_found(const Options& options, const Store& store, const char* wh
 }
 
 void write_text(const std::filesystem::path& output, const std::string& text) {
+  check_interrupt();
   if (output.empty()) {
     print_out("{}", text);
     return;

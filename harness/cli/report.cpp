@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "base/terminal.h"
 #include "cli/ceilings_cache.h"
 #include "cli/figure_source.h"
@@ -122,10 +123,13 @@ int run_report(const Options& options) {
   HistoryBuilder history;
   Comparer comparer(options);
   for (const std::string& path : run_files(paths)) {
+    check_interrupt();
     const std::string source = std::filesystem::path(path).filename().string();
     const Results results = Store::open_readonly(path).results(filter);
     const std::optional<RunComparison> since = comparer.compare(make_run(source, results));
+    check_interrupt();
     page.add(source, results, since ? &*since : nullptr);
+    check_interrupt();
     for (Run& run : load_runs(path, options.filter)) history.add(std::move(run));
   }
   if (page.empty()) {
@@ -134,6 +138,7 @@ int run_report(const Options& options) {
   }
   comparer.require_any();
   const std::string html = page_html(page.json(history.finish(kLeastChangeRatio)));
+  check_interrupt();
   create_folder_of(options.html);
   write_file_atomic(options.html, html);
   print_out("{}: {} trials, {:.1f} MB\n", options.html, page.num_trials(),

@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/interrupt.h"
 #include "store/impl.h"
 #include "store/trial_rows.h"
 
@@ -17,7 +18,10 @@ class Deletion {
     database_.exec("DELETE FROM gone");
   }
 
-  void trial(std::int64_t id) { database_.query("INSERT INTO gone VALUES(?)", id).run(); }
+  void trial(std::int64_t id) {
+    check_interrupt();
+    database_.query("INSERT INTO gone VALUES(?)", id).run();
+  }
   void rank(std::int64_t id) {
     database_.query("DELETE FROM rank WHERE id = ?", id).run();
     ++deleted_.verdicts;
@@ -55,6 +59,7 @@ class Deletion {
           "DELETE FROM screened WHERE sweep_id IN empty;"
           "DELETE FROM sweep WHERE id IN empty;");
     }
+    check_interrupt();
     transaction_.commit();
     return deleted_;
   }

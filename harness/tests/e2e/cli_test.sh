@@ -384,6 +384,19 @@ for zero in zero.jsonl zero.json; do
 done
 expect 2 '/dev/zero: expected at most' "$assay" sweep /dev/zero
 
+# Ctrl-C ends what reads many rows, and no file is written.
+{
+  echo '{"kernel_name": "k", "tune_params_keys": ["a"], "cache": {'
+  seq 100000 | sed 's/.*/"&": {"a": &, "time": &},/'
+} >many.json
+expect 0 "100000 trials" "$assay" import many.json --db many.db
+for verb in 'export --format kernel-tuner --output many.out --db many.db' \
+  'report many.db --html many.out'; do
+  expect 130 'interrupted' timeout --preserve-status -s INT 0.3 "$assay" $verb
+  expect 2 'many.out' ls many.out
+done
+rm many.json many.db
+
 # What is written in a file commands no terminal.
 escape=$(printf '\033]0;pwned\007')
 sed "s/NVIDIA A100-PCIE-40GB/A100 \\\\u001b[2J/" kernel_tuner.json >escape.json

@@ -179,8 +179,8 @@ TEST(Merge, LeavesOutWhatStillRuns) {
 }
 
 // Ctrl-C was noticed when all was merged, or imported, and all the same written.
-TEST(Merge, AndAnImportEndAtCtrlC) {
-  const std::vector<Store> sources = list(store_of({record_at(1, "2026-11-20T10:00:00Z")}));
+TEST(Merge, AndAnImportAndForgettingEndAtCtrlC) {
+  std::vector<Store> sources = list(store_of({record_at(1, "2026-11-20T10:00:00Z")}));
   TempFolder folder;
   Store into = Store::open(folder / "x.db");
   const pid_t pid = start_process([&] {
@@ -199,10 +199,16 @@ TEST(Merge, AndAnImportEndAtCtrlC) {
     } catch (const Interrupted&) {
       ++num_ended;
     }
+    try {
+      sources[0].forget_kernel("vector_add");
+    } catch (const Interrupted&) {
+      ++num_ended;
+    }
     return num_ended;
   });
-  EXPECT_EQ(wait_for(pid), 2);
+  EXPECT_EQ(wait_for(pid), 3);
   EXPECT_THAT(into.trials({}), IsEmpty());
+  EXPECT_THAT(sources[0].trials({}), SizeIs(1));
 }
 
 TEST(Forget, MachineFaultsAreMeasuredAgain) {
