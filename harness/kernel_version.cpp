@@ -1,12 +1,51 @@
 #include "kernel_version.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "base/file.h"
 #include "base/hash.h"
 #include "compile/source_tree.h"
 
 namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path real_folder(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::canonical(folder.empty() ? "." : folder, ignored);
+}
+
+/// The compiler quotes what it reads in its log, which people show to each other. A contract of
+/// somebody else must not name a folder of this machine that its user did not.
+void check_given(const IncludeSpec& own, const KernelSpec& kernel,
+                 const std::vector<fs::path>& include_directories) {
+  const fs::path folder = real_folder(own.folder);
+  const auto holds = [&](const fs::path& other) {
+    const fs::path root = real_folder(other);
+    return !root.empty() && is_inside(folder, root);
+  };
+  if (holds(kernel.yaml_path.parent_path()) ||
+      std::any_of(include_directories.begin(), include_directories.end(), holds)) {
+    return;
+  }
+  throw SpecError(own.where, fmt::format("{0} lies outside of the contract's folder; if the kernel "
+                                         "may read what is there, name it: --include {0}",
+                                         folder.string()));
+}
+
+}  // namespace
+
 std::vector<std::filesystem::path> include_path(
     const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories) {
-  std::vector<std::filesystem::path> path = kernel.compile.include;
+  std::vector<fs::path> path;
+  for (const IncludeSpec& own : kernel.compile.include) {
+    check_given(own, kernel, include_directories);
+    path.push_back(own.folder);
+  }
   path.insert(path.end(), include_directories.begin(), include_directories.end());
   return path;
 }

@@ -10,6 +10,7 @@
 namespace assay {
 
 /// Where the kernel's headers are looked for: first in its own folders, then in those of all.
+/// Throws SpecError at one of its own that lies neither in the contract's folder nor in one of all.
 std::vector<std::filesystem::path> include_path(
     const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories);
 

@@ -222,10 +222,8 @@ class Reader {
     }
     std::string folders;
     for (const fs::path& root : roots_) folders += (folders.empty() ? "" : ", ") + root.string();
-    throw UsageError(
-        fmt::format("{} leads to {}, outside of {}; name its folder with --include, or in the "
-                    "contract's compile: {{include: [..]}}",
-                    what, target.string(), folders));
+    throw UsageError(fmt::format("{} leads to {}, outside of {}; name its folder with --include",
+                                 what, target.string(), folders));
   }
 
   const fs::path& source_;

@@ -7,15 +7,15 @@
 namespace assay {
 namespace {
 
-std::vector<std::filesystem::path> read_include(const YamlNode& node, const KernelSpec& spec) {
-  std::vector<std::filesystem::path> folders;
+std::vector<IncludeSpec> read_include(const YamlNode& node, const KernelSpec& spec) {
+  std::vector<IncludeSpec> folders;
   for (const YamlPtr& item : node.list("a list of folders")) {
     const std::filesystem::path folder =
         spec.yaml_path.parent_path() / item->text("the path of a folder");
     if (!std::filesystem::is_directory(folder)) {
       item->fail_expected("a folder, as seen from the folder of this file");
     }
-    folders.push_back(folder.lexically_normal());
+    folders.push_back({folder.lexically_normal(), item->where()});
   }
   return folders;
 }

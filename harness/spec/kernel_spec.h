@@ -183,11 +183,17 @@ struct ToleranceSpec {
   std::optional<double> absolute = {};  // an error of an element that is always accepted
 };
 
+/// A folder that a contract has headers looked for in.
+struct IncludeSpec {
+  std::filesystem::path folder;
+  Location where = {};
+};
+
 /// How a kernel is compiled. Its reference's kernels are compiled so, too, but never less exactly.
 struct CompileSpec {
-  std::vector<std::filesystem::path> include;  // folders, before all others
-  std::map<std::string, std::string> define;   // macros
-  int std = 20;                                // of C++: 17 or 20
+  std::vector<IncludeSpec> include;           // before all other folders
+  std::map<std::string, std::string> define;  // macros
+  int std = 20;                               // of C++: 17 or 20
   bool fast_math = false;
   std::optional<ExprSpec> maxrregcount = {};  // the most registers of a thread; reads no dim
 };

@@ -111,7 +111,7 @@ TEST(LoadKernel, SaysHowItIsCompiled) {
       "  std: 17\n  fast_math: true\n  maxrregcount: BLOCK + 2");
   const CompileSpec& compile = kernel.compile;
   ASSERT_EQ(compile.include.size(), 2u);
-  EXPECT_EQ(compile.include[1], kernel.yaml_path.parent_path() / "below");
+  EXPECT_EQ(compile.include[1].folder, kernel.yaml_path.parent_path() / "below");
   EXPECT_THAT(compile.define, ElementsAre(Pair("TYPE", "unsigned int"), Pair("X", "1")));
   EXPECT_EQ(compile.std, 17);
   EXPECT_TRUE(compile.fast_math);

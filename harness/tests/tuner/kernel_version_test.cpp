@@ -1,5 +1,6 @@
 #include "kernel_version.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "spec/twins.h"
@@ -7,6 +8,9 @@
 
 namespace assay {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 std::string contract(const std::string& name, const std::string& types) {
   return "kernel: " + name + "\nop: add\n" + types +
@@ -37,6 +41,43 @@ TEST(VersionOf, TwinsOfOneSourceDifferInTheirContracts) {
   const KernelVersion second = version_of(*find_kernel(folder.path(), "relu_f16"), {});
   EXPECT_EQ(first.source_hash, second.source_hash);
   EXPECT_NE(first.contract_hash, second.contract_hash);
+}
+
+// A contract of somebody else had the compiler quote /etc/passwd in its log.
+TEST(IncludePath, AFolderElsewhereMustBeGiven) {
+  const TempFolder folder;
+  for (const char* name :
+       {"elsewhere/deep/h.cuh", "kernels/lib/h.cuh", "kernels/below/lib/h.cuh"}) {
+    folder.write(name, "");
+  }
+  folder.write("kernels/below/relu.cu", "");
+  const std::filesystem::path kernels = folder / "kernels";
+  const auto path_of = [&](const std::string& include, const std::string& given) {
+    const auto yaml = folder.write(
+        "kernels/below/relu.yaml",
+        contract("relu", "types: {T: [f32]}\ncompile: {include: [" + include + "]}\n"));
+    return include_path(load_twins(yaml).front(), {kernels, folder / given});
+  };
+  const auto refusal = [&](const std::string& include, const std::string& given) -> std::string {
+    try {
+      path_of(include, given);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(path_of("lib", "kernels").front(), kernels / "below/lib");
+  EXPECT_EQ(path_of("../lib", "kernels").front(), kernels / "lib");
+  for (const char* given : {"elsewhere", "elsewhere/deep"}) {
+    EXPECT_EQ(refusal("../../elsewhere/deep", given), "") << given;
+  }
+  std::filesystem::create_directory_symlink("/etc", kernels / "below/link");
+  for (const char* include : {"/etc", "link", "../../elsewhere", "../.."}) {
+    EXPECT_THAT(refusal(include, "elsewhere/deep"),
+                AllOf(HasSubstr("relu.yaml:4:21: "), HasSubstr("outside of the contract's folder"),
+                      HasSubstr("--include /")))
+        << include;
+  }
 }
 
 }  // namespace
