@@ -9,15 +9,6 @@ tree=$2
 source "$tree/harness/tests/e2e/stand_in.sh" "$3"
 gemm=$tree/results/recorded/nvidia_h200/gemm.jsonl
 
-# expect CODE PATTERN COMMAND...: exit code, and a regular expression that the output must match.
-expect() {
-  local code=$1 pattern=$2
-  shift 2
-  "$@" >output 2>&1 </dev/null
-  local actual=$?
-  [[ $actual -eq $code ]] || fail "$*: exit $actual instead of $code"
-  grep -qE -- "$pattern" output || fail "$*: no /$pattern/"
-}
 # value FILE NAME KEY: a figure of a benchmark.
 value() {
   python3 -c 'import json, sys

@@ -9,22 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 cd "$work" || exit 1
-failures=0
-
-# expect CODE PATTERN COMMAND...: the command's exit code, and an extended regular expression that
-# its output (stdout and stderr together) must match.
-expect() {
-  local code=$1 pattern=$2
-  shift 2
-  local output actual
-  output=$("$@" 2>&1 </dev/null)
-  actual=$?
-  if [[ $actual != $code ]] || ! grep -qE -- "$pattern" <<<"$output"; then
-    failures=$((failures + 1))
-    printf 'FAILED: %s\n  expected exit %s and /%s/, got exit %s and:\n%s\n' \
-      "$*" "$code" "$pattern" "$actual" "$(sed 's/^/  | /' <<<"$output")"
-  fi
-}
+source "$tree/harness/tests/e2e/expect.sh"
 
 broken=$tree/harness/tests/kernels/broken
 vector_add=$tree/kernels/vector_add.yaml
@@ -275,71 +260,15 @@ if [[ ! -e /dev/nvidiactl ]]; then
   expect 3 '--device all: .*the NVIDIA driver' "$assay" sweep "$vector_add" --device all --db a.db
 fi
 
-# Databases that are not ours, newer, or damaged.
-printf 'not a database, but long enough to be looked at\n' >text.db
-expect 3 'text.db is not an assay database' "$assay" sweep "$vector_add" --device none --db text.db
-sqlite3 foreign.db 'PRAGMA application_id=1234; CREATE TABLE t(x);'
-expect 3 "foreign.db is another program's database" "$assay" sweep "$vector_add" --device none --db foreign.db
-cp a.db newer.db
-sqlite3 newer.db 'PRAGMA user_version=9999;'
-expect 3 'newer.db was written by a newer assay' "$assay" sweep "$vector_add" --device none --db newer.db
-cp a.db damaged.db
-dd if=/dev/urandom of=damaged.db bs=1024 seek=6 count=30 conv=notrunc status=none
-expect 3 'damaged.db is damaged' "$assay" sweep "$vector_add" --device none --db damaged.db
-# Damage that only `db check` names in full, and that every other verb says to ask it about.
-damage() {
-  cp a.db $1.db
-  sqlite3 $1.db "$2"
-  expect 1 "$3" "$assay" db check --db $1.db
-  for verb in best 'show --times' 'export --format csv'; do
-    expect 3 "$1.db is damaged .*\`assay db check --db $1.db\` says" "$assay" $verb --db $1.db
-  done
-}
-damage table 'DROP TABLE validation' 'table validation is missing'
-damage column 'ALTER TABLE timing DROP COLUMN power_w' 'table timing has no column power_w'
-damage config "UPDATE config SET text = 'BLOCK' WHERE id = (SELECT min(config_id) FROM trial)" \
-  'row [0-9]+ of table config: expected'
-damage toolchain 'DELETE FROM toolchain' 'belongs to a toolchain that does not exist'
-expect 3 'cannot create .*/proc/no/such' "$assay" sweep "$vector_add" --device none --db /proc/no/such/a.db
-expect 2 'missing.db' "$assay" best --db missing.db
-
-# Another tuner's file answers a sweep that has its parameters, in whatever order.
-cat >kernel_tuner.json <<'JSON'
-{"device_name": "NVIDIA A100-PCIE-40GB", "kernel_name": "add", "problem_size": 1000,
- "tune_params_keys": ["VECTOR", "BLOCK", "ITEMS"], "cache": {
-"1,128,1": {"VECTOR": 1, "BLOCK": 128, "ITEMS": 1, "time": 0.031, "timestamp": "2023-12-22 09:54:05.5+00:00"},
-"1,256,1": {"VECTOR": 1, "BLOCK": 256, "ITEMS": 1, "time": "RuntimeFailedConfig"},
-JSON
-cat >replayed.yaml <<'YAML'
-sweep: replayed
-kernels: [vector_add]
-problems: [{N: 1000}]
-params: {VECTOR: [1], ITEMS: [1], BLOCK: [128, 256]}
-YAML
-expect 0 'B=128 .*31.00 us .*recorded on NVIDIA A100-PCIE-40GB, 2023-12-22' "$assay" sweep \
-  replayed.yaml --kernels "$tree/kernels" --device replay:kernel_tuner.json --db replayed.db
-sed 's/A100/Q9000/' kernel_tuner.json >unknown.json
-expect 2 'unknown.json is of NVIDIA Q9000-PCIE-40GB.*--arch' "$assay" sweep \
-  replayed.yaml --kernels "$tree/kernels" --device replay:unknown.json --db unknown.db
-expect 0 'recorded on NVIDIA Q9000' "$assay" sweep replayed.yaml --kernels "$tree/kernels" \
-  --device replay:unknown.json --arch 86 --db unknown.db
-expect 0 'RuntimeFailedConfig' "$assay" show --failures --db replayed.db
-expect 0 '31.00 us' "$assay" best --db kernel_tuner.json
-expect 0 'imported.db: 2 trials of kernel_tuner' "$assay" import kernel_tuner.json --db imported.db
-expect 0 '31.00 us' "$assay" best --db imported.db
-echo '{"tables": []}' >other.json
-expect 2 'other.json: neither a Kernel Tuner cachefile' "$assay" best --db other.json
-
 # Lost output is a failure, whatever the verb; a lost warning or progress is none.
 for verb in 'list' 'list --json' 'best' 'best --json' 'show' 'show 1' 'export --format csv' 'doctor' '--help'; do
   db=
-  [[ $verb =~ best|show|export ]] && db='--db imported.db'
-  [[ $verb =~ export ]] && db="--db $tree/results/recorded/nvidia_h200/gemm.jsonl"
+  [[ $verb =~ best|show|export ]] && db="--db $gemm"
   expect 3 'cannot write to stdout: No space left' bash -c \
-    "cd '$tree'; exec '$assay' $verb ${db/imported/$work/imported} >/dev/full"
+    "cd '$tree'; exec '$assay' $verb $db >/dev/full"
 done
 expect 3 'cannot write to stdout: Bad file descriptor' bash -c \
-  "exec '$assay' best --db imported.db 3>&1 >&- 2>&3"
+  "exec '$assay' best --db '$gemm' 3>&1 >&- 2>&3"
 expect 0 'correct/compiled' bash -c \
   "exec '$assay' sweep '$vector_add' --device none --problem N=78 --db full.db 2>/dev/full"
 expect 2 '^$' bash -c "exec '$assay' sweep nowhere.yaml 2>/dev/full"
@@ -356,129 +285,14 @@ json_error() {
 }
 json_error "$assay" best --json --db missing.db
 json_error "$assay" best --json --no-such-option
-json_error "$assay" show 999 --json --db imported.db
-expect 2 'found "18446744073709551617"' "$assay" show 18446744073709551617 --db imported.db
-expect 2 '--limit: Value -1 not in range' "$assay" show --times --limit -1 --db imported.db
+json_error "$assay" show 99999 --json --db "$gemm"
+expect 2 'found "18446744073709551617"' "$assay" show 18446744073709551617 --db "$gemm"
+expect 2 '--limit: Value -1 not in range' "$assay" show --times --limit -1 --db "$gemm"
 json_error "$assay" sweep nowhere.yaml --json
-json_error "$assay" sweep "$vector_add" --device none --json --db text.db
+json_error "$assay" sweep "$vector_add" --device none --json --db noise.yaml
 json_error "$assay" nonsense --json
 json_error "$assay" list --json malformed.yaml
 json_error "$assay" list --json "$vector_add" malformed.yaml
-
-# Files that somebody else wrote.
-deep=$(printf '[%.0s' {1..80000})
-echo "{\"recording\":$deep" >deep.jsonl
-echo "{\"results\":$deep${deep//[/]}}" >deep.json
-head -c 300M /dev/zero | tr '\0' ' ' | gzip -1 >bomb.jsonl.gz
-expect 2 'deep.jsonl:1: nested more than 64 levels deep' "$assay" show --db deep.jsonl
-expect 2 'deep.json: result 0: nested more than 64 levels deep' "$assay" show --db deep.json
-# Short values that take much memory: 33 MB of them took 1.4 GB, and crashed where there was less.
-zeros() { yes "$1" | head -n "$2" | tr -d '\n'; }
-{ echo '{"x":[' && zeros 0, 33000000 && echo '0]}'; } >values.json
-{ echo '{"x":{' && zeros '"a":0,' 16000000 && echo '"a":0}}'; } >members.json
-{ echo '{"results":[' && zeros 0, 33000000 && echo '0]}'; } >rows.json
-expect 2 'values.json: more than [0-9]+ bytes of JSON' "$assay" show --db values.json
-expect 2 'members.json: more than [0-9]+ bytes of JSON' "$assay" show --db members.json
-expect 2 'rows.json: more than [0-9]+ rows' "$assay" show --db rows.json
-{ echo '{"x":[' && zeros 0, 8300000 && echo '0]}'; } >values.json
-expect 3 'out of memory' bash -c "ulimit -v 300000; '$assay' show --db values.json"
-rm values.json members.json rows.json
-expect 2 'bomb.jsonl.gz: unpacks to more than [0-9]+ bytes' "$assay" show --db bomb.jsonl.gz
-ln -s /dev/zero zero.jsonl
-ln -s /dev/zero zero.json
-for zero in zero.jsonl zero.json; do
-  expect 2 "$zero: expected at most [0-9]+ bytes" "$assay" show --db $zero
-done
-expect 2 '/dev/zero: expected at most' "$assay" sweep /dev/zero
-
-# Ctrl-C ends what reads many rows, and no file is written.
-{
-  echo '{"kernel_name": "k", "tune_params_keys": ["a"], "cache": {'
-  seq 100000 | sed 's/.*/"&": {"a": &, "time": &},/'
-} >many.json
-expect 0 "100000 trials" "$assay" import many.json --db many.db
-for verb in 'export --format kernel-tuner --output many.out --db many.db' \
-  'report many.db --html many.out'; do
-  expect 130 'interrupted' timeout --preserve-status -s INT 0.3 "$assay" $verb
-  expect 2 'many.out' ls many.out
-done
-rm many.json many.db
-
-# What is written in a file commands no terminal.
-escape=$(printf '\033]0;pwned\007')
-sed "s/NVIDIA A100-PCIE-40GB/A100 \\\\u001b[2J/" kernel_tuner.json >escape.json
-for verb in best show 'show --times' 'show 1' 'export --format csv'; do
-  if grep -q "$(printf '\033')" <("$assay" $verb --db escape.json 2>&1); then
-    failures=$((failures + 1))
-    echo "FAILED: assay $verb writes an escape sequence from a file"
-  fi
-done
-expect 2 'nowhere\?]0;pwned' "$assay" sweep "nowhere$escape.yaml"
-
-# A limit on the size of files is a write that fails, not the end by a signal.
-expect 3 'cannot write small.html: File too large' bash -c \
-  "ulimit -f 100; '$assay' report imported.db --html small.html"
-
-# To check is the last advice, so who checks gets another.
-head -c 20000 imported.db >half.db
-expect 3 'half.db is damaged .*assay db check' "$assay" best --db half.db
-expect 1 'half.db: damaged file: .*; `sqlite3 half.db .recover`' "$assay" db check --db half.db
-expect 2 '/dev/null: expected a database, found a device' "$assay" import kernel_tuner.json --db /dev/null
-
-# Nor does it choose where a file is written, or fill the terminal.
-echo '{"assay_recording":1,"sweep":"../../../up","recorded_at":"2026-11-21","device":{"name":"G"}}' >up.jsonl
-expect 2 "sweep '../../../up' is no name of a file: name one with --output" \
-  "$assay" export --format recording --sweep ../../../up --db up.jsonl
-long=$(printf 'a%.0s' {1..100000})
-expect 2 '\[[0-9]+ bytes are left out\]' "$assay" best --db "$long.db"
-
-# Paths that are none, sentences instead of the library's words.
-# A script's variable that is not set does not mean the default database.
-for verb in best show 'export --format csv' 'db check' 'import kernel_tuner.json' \
-  "sweep $vector_add --device none"; do
-  expect 2 'expected the path of a (database|file), found an empty one' "$assay" $verb --db ''
-done
-expect 2 'cannot create a.db: ' "$assay" sweep "$vector_add" --device none --db a.db/x.db
-expect 2 'cannot create a.db: ' "$assay" import kernel_tuner.json --db a.db/x.db
-ln -s loop loop
-expect 2 'loop.*Too many levels of symbolic links' "$assay" list loop
-expect 2 'loop.*Too many levels of symbolic links' "$assay" sweep "$vector_add" --device none --db loop/x.db
-not_utf8=$(printf 'caf\351')
-mkdir "$not_utf8"
-cp "$tree/sweeps/vector_add.yaml" "$not_utf8/"
-expect 0 'vector_add' "$assay" list "$not_utf8/vector_add.yaml" --kernels "$tree/kernels" --json
-expect 0 'correct/compiled' env -u HOME -u XDG_CACHE_HOME TMPDIR="$work/nowhere" \
-  "$assay" sweep "$vector_add" --device none --problem N=79 --db a.db
-
-# A pipe can be read once only.
-expect 2 '/dev/fd/[0-9]+: expected a file, found a pipe' bash -c "'$assay' list <(cat '$vector_add')"
-
-# Ctrl-C ends what has no end: a pipe that nobody writes to, a space of 10^18 points.
-mkfifo pipe.jsonl
-cp "$tree/kernels/vector_add.cu" huge.cu
-{
-  sed -e 's/^kernel: .*/kernel: huge/' -e '/^args:/i constraints: [P1 + P2 + P3 + P4 + P5 + P6 < 0]' \
-    -e "/^params:/a \\  P1: [$(seq -s, 1000)]" "$vector_add"
-} >huge.yaml
-for i in 2 3 4 5 6; do sed -i "/^  P1:/a \\  P$i: [$(seq -s, 1000)]" huge.yaml; done
-for command in 'show --db pipe.jsonl' 'list huge.yaml'; do
-  "$assay" $command >endless.log 2>&1 &
-  pid=$!
-  sleep 0.5
-  kill -INT $pid
-  for _ in {1..50}; do
-    kill -0 $pid 2>/dev/null || break
-    sleep 0.1
-  done
-  kill -KILL $pid 2>/dev/null
-  wait $pid
-  code=$?
-  if [[ $code -ne 130 ]]; then
-    failures=$((failures + 1))
-    echo "FAILED: Ctrl-C during assay $command: exit $code"
-    cat endless.log
-  fi
-done
 
 # Ctrl-C: within a second, exit 130, and what was compiled is kept.
 "$assay" sweep "$tree/kernels/gemm_mma.yaml" --device none --db c.db >c.log 2>&1 &
@@ -501,8 +315,4 @@ fi
 expect 0 '^c.db: ok$' "$assay" db check --db c.db
 expect 0 'correct +compiled +[1-9]' "$assay" show --db c.db
 
-if [[ $failures -gt 0 ]]; then
-  echo "$failures failed"
-  exit 1
-fi
-echo "all passed"
+finish

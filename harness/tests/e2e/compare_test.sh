@@ -8,15 +8,6 @@ assay=$1
 tree=$2
 source "$tree/harness/tests/e2e/stand_in.sh" "$3"
 
-# expect CODE PATTERN COMMAND...: exit code, and a regular expression that the output must match.
-expect() {
-  local code=$1 pattern=$2
-  shift 2
-  "$@" >output 2>&1 </dev/null
-  local actual=$?
-  [[ $actual -eq $code ]] || fail "$*: exit $actual instead of $code"
-  grep -qE -- "$pattern" output || fail "$*: no /$pattern/"
-}
 cp -r "$tree/kernels" kernels
 # sweep DATABASE BLOCKS [PROBLEMS [EXIT]]
 sweep() {

@@ -12,3 +12,13 @@ fail() {
   [[ -f output ]] && sed 's/^/  | /' output
   exit 1
 }
+
+# expect CODE PATTERN COMMAND...: exit code, and a regular expression that the output must match.
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  "$@" >output 2>&1 </dev/null
+  local actual=$?
+  [[ $actual -eq $code ]] || fail "$*: exit $actual instead of $code"
+  grep -qE -- "$pattern" output || fail "$*: no /$pattern/"
+}

@@ -1,0 +1,27 @@
+# What the tests of the program share; they source it.
+
+failures=0
+
+# expect CODE PATTERN COMMAND...: the command's exit code, and an extended regular expression that
+# its output (stdout and stderr together) must match.
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  local output actual
+  output=$("$@" 2>&1 </dev/null)
+  actual=$?
+  if [[ $actual != $code ]] || ! grep -qE -- "$pattern" <<<"$output"; then
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n  expected exit %s and /%s/, got exit %s and:\n%s\n' \
+      "$*" "$code" "$pattern" "$actual" "$(sed 's/^/  | /' <<<"$output")"
+  fi
+}
+
+# The last line of a test: how it went.
+finish() {
+  if [[ $failures -gt 0 ]]; then
+    echo "$failures failed"
+    exit 1
+  fi
+  echo "all passed"
+}
