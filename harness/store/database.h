@@ -133,7 +133,8 @@ class Database {
  public:
   /// Opens for writing, creating the file if it is not there; does not look at the schema.
   static Database open(const std::filesystem::path& path, std::chrono::milliseconds lock_timeout);
-  /// Opens for reading. A file whose folder cannot be written is read as it stands.
+  /// Opens for reading. A file whose folder cannot be written is read as it stands. Ctrl-C ends a
+  /// statement that takes long; guarded() then throws Interrupted.
   static Database open_readonly(const std::filesystem::path& path);
   static Database in_memory();
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,7 +11,9 @@
 #include <array>
 #include <fstream>
 
+#include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "store/schema.h"
 #include "store/store_fixture.h"
 
@@ -49,6 +52,26 @@ void fill(const std::filesystem::path& path, std::int64_t num_trials) {
 
 std::string refusal(const std::filesystem::path& path) {
   return message_of<Error>([&] { Store::open(path, kShort); });
+}
+
+// `best` of 600,000 trials took no notice of Ctrl-C until it had read them all.
+TEST(Reading, EndsAtCtrlC) {
+  TempFolder folder;
+  const std::filesystem::path path = folder / "x.db";
+  fill(path, 2000);
+  const pid_t pid = start_process([&] {
+    const Store store = Store::open_readonly(path);
+    catch_interrupts();
+    if (store.results({}).trials.size() != 2000) return 1;
+    ::raise(SIGINT);
+    try {
+      store.results({});
+    } catch (const Interrupted&) {
+      return 0;
+    }
+    return 2;
+  });
+  EXPECT_EQ(wait_for(pid), 0);
 }
 
 TEST(Migration, TakesEverySchemaToTheNewest) {
