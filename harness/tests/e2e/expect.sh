@@ -1,4 +1,5 @@
-# What the tests of the program share; they source it.
+# Sourced by the tests of the program: a folder to work in, and a way to say what is expected.
+source "$(dirname "${BASH_SOURCE[0]}")/work_folder.sh"
 
 failures=0
 

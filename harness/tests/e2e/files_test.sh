@@ -6,10 +6,6 @@ set -uo pipefail
 
 assay=$1
 tree=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME=$work/cache
-cd "$work" || exit 1
 source "$tree/harness/tests/e2e/expect.sh"
 
 vector_add=$tree/kernels/vector_add.yaml

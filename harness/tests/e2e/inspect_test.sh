@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
-# What `assay inspect` and `assay explain` say of code: PTX that NVRTC makes, and SASS from a stand-in for nvdisasm.
+# What `assay inspect` and `assay explain` say of code: PTX that NVRTC makes, and SASS from a
+# stand-in for nvdisasm.
 # Arguments: the program, the tree.
 set -uo pipefail
 
 assay=$1
 tree=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME=$work/cache
-cd "$work" || exit 1
+source "$tree/harness/tests/e2e/work_folder.sh"
 
 fail() {
   echo "FAILED: $1" >&2

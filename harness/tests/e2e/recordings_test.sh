@@ -26,8 +26,8 @@ for recording in $(comm -12 <(echo "$stale") <(echo "$named")); do
   echo "$recording is stale, as $list says"
 done
 
-# The tables that are shipped are those of a recording. One was left with no verdict: its kernel's hash
-# had been set anew for another line break, and that of its candidates had not.
+# The tables that are shipped are those of a recording. One recording was left with no verdict: its
+# kernel's hash had been set anew for another line break, and that of its candidates had not.
 for table in results/best/*/*; do
   [[ -e $table ]] || continue  # a tree may have none
   op=$(basename "${table%.*}")

@@ -1,10 +1,7 @@
 # Sourced by the tests on the stand-in GPU, with the folders of the stand-ins, joined by colons: a
 # folder of the test's own to work in, and a way to fail.
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+source "$(dirname "${BASH_SOURCE[0]}")/work_folder.sh"
 export LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export XDG_CACHE_HOME=$work/cache
 export TMPDIR=$work  # the files by which sweeps on one GPU take turns
 
 fail() {
