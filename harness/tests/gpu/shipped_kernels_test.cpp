@@ -76,6 +76,13 @@ std::vector<Case> cases() {
   for (const char* kernel : {"moe_wgmma", "moe_up_swiglu", "moe_atomics", "moe_atomics_f16"}) {
     cases.push_back({kernel, routed(9, 1001, 776, 5, 2, 4, 0)});
   }
+  for (const char* kernel : {"moe_gemv", "moe_gemv_f16"}) {
+    cases.push_back({kernel, routed(1, 1001, 776, 5, 2, 2, 0)});
+    cases.push_back({kernel, routed(1, 264, 2056, 200, 8, 8, 0)});
+    cases.push_back({kernel, routed(2, 1000, 4096, 8, 2, 3, 0)});
+    cases.push_back({kernel, routed(4, 264, 1304, 3, 1, 1, 0)});
+    cases.push_back({kernel, routed(4, 395, 520, 200, 8, 20, 1)});
+  }
   cases.push_back({"moe_route", {{"M", 53}, {"E", 13}, {"TOP", 3}, {"HIT", 11}, {"skew", 0}}});
   cases.push_back({"moe_route", {{"M", 1500}, {"E", 200}, {"TOP", 8}, {"HIT", 190}, {"skew", 1}}});
   const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
