@@ -10,8 +10,6 @@ using Element = ELEMENT_TYPE;
 /// What both products have in common.
 struct Tunables {
   using Element = ::Element;
-  static constexpr int kBlockM = BLOCK_M;
-  static constexpr Mode kMode = Mode::MODE;
   static constexpr bool kSwap = false;
   static constexpr bool kPersistent = false;
   static constexpr int kClusterM = 1, kClusterN = 1;
@@ -24,12 +22,16 @@ struct Tunables {
   static constexpr StoreBy kStoreBy = StoreBy::lanes;
 };
 struct UpTunables : Tunables {
+  static constexpr int kBlockM = UP_M;
+  static constexpr Mode kMode = UP_M == 64 ? Mode::single : Mode::cooperative;
   static constexpr int kBlockN = UP_N;
   static constexpr int kBlockK = UP_K;
   static constexpr int kStages = UP_STAGES;
   static constexpr int kClusterK = UP_CLUSTER_K;
 };
 struct DownTunables : Tunables {
+  static constexpr int kBlockM = DOWN_M;
+  static constexpr Mode kMode = DOWN_M == 64 ? Mode::single : Mode::cooperative;
   static constexpr int kBlockN = DOWN_N;
   static constexpr int kBlockK = DOWN_Q;
   static constexpr int kStages = DOWN_STAGES;

@@ -31,8 +31,34 @@ struct PanelShape {
   static_assert(kRows % 8 == 0 && kPanels > 0, "a panel has whole swizzled blocks");
 };
 
+/// A warp's own part of the list, in shared memory: what it says of the warp's rows of a slice, and
+/// of the next ones. A thread's rows of a slice are kRowStep apart, and those of its warp kAtOnce
+/// rows side by side at each step.
+template <typename Share>
+struct WarpList {
+  static constexpr int kSlices = 8;  // with as many in a ring, nothing waits for the list there
+  static constexpr int kAtOnce = Share::kRowStep / (kGatherThreads / 32);
+  static constexpr int kRows = Share::kCount * kAtOnce;  // of a warp in a slice
+  static constexpr int kBytes = kSlices * kRows * (kGatherThreads / 32) * 4;
+  static_assert(Share::kEven, "all warps have as many rows");
+
+  /// Where entry `entry` of a warp's slice lies, in words.
+  static ASSAY_HD constexpr int place(int warp, int slice, int entry) {
+    return (warp * kSlices + slice % kSlices) * kRows + entry;
+  }
+  /// The row of the slice that it is of.
+  static ASSAY_HD constexpr int row(int warp, int entry) {
+    return warp * kAtOnce + entry % kAtOnce + entry / kAtOnce * Share::kRowStep;
+  }
+  /// The entry of a lane's `i`th row.
+  static ASSAY_HD constexpr int entry_of(int lane, int i) {
+    return i * kAtOnce + lane / (32 / kAtOnce);
+  }
+};
+
 #ifdef __CUDACC__
 
+#include "common/ptx/cp_async_word.cuh"
 #include "common/sparse/rows.cuh"
 
 /// One thread's share of copying them. The matrix has `columns` columns, a multiple of 8. Neurons
@@ -54,6 +80,30 @@ struct GatheredPanels {
 #pragma unroll
     for (int i = 0; i < Share::kCount; ++i) {
       numbers[i] = share.has(i) ? neurons[first + share.row(i)] : -1;
+    }
+  }
+
+  /// Asks for the list's part of slice `slice`, whose rows begin at active neuron `first`.
+  __device__ __forceinline__ void ask(const int* lists, int slice, int first) const {
+    using List = WarpList<Share>;
+    const int thread = static_cast<int>(threadIdx.x) % kGatherThreads;
+#pragma unroll
+    for (int entry = thread % 32; entry < List::kRows; entry += 32) {
+      const int at = first + List::row(thread / 32, entry);
+      cp_async_word(shared_address(lists + List::place(thread / 32, slice, entry)),
+                    neurons.list + (at >> neurons.shift), at < neurons.count ? 4 : 0);
+    }
+  }
+  /// look_up() in what the warp has asked for, and what has come.
+  __device__ __forceinline__ void look_up(const int* lists, int slice, int first) {
+    using List = WarpList<Share>;
+    const int thread = static_cast<int>(threadIdx.x) % kGatherThreads;
+#pragma unroll
+    for (int i = 0; i < Share::kCount; ++i) {
+      const int at = first + share.row(i);
+      const int block = lists[List::place(thread / 32, slice, List::entry_of(thread % 32, i))];
+      const int number = (block << neurons.shift) + (at & ((1 << neurons.shift) - 1));
+      numbers[i] = at < neurons.count ? number : -1;
     }
   }
 

@@ -16,7 +16,8 @@ template <typename G>
 struct GatherBlock {
   static constexpr int kThreads = G::kConsumerThreads + kGatherThreads;
   static constexpr int kTokenBytes = G::kPanels * G::kBlockM * 128;  // of a stage, its first
-  static constexpr int kBiases = SharedLayout<G>::kSumBarrier + 8;   // in shared memory
+  // Where the tile's biases lie in shared memory, or the warps' parts of the list.
+  static constexpr int kBehind = SharedLayout<G>::kSumBarrier + 8;
   // Two launches meet on an SM when each leaves half of the registers. What a consumer holds of its
   // own: sums, its share of those of a cluster, and some 48 more.
   static constexpr int kHeld =
@@ -62,49 +63,67 @@ struct BiasRelu {
 template <typename G>
 struct Tokens {
   Boxes<G, Side::m> boxes;
+  Ring<G::kStages> ring;
+  unsigned stages;
   int first_row;
+  SliceRange slices;
 
-  __device__ __forceinline__ void copy(const Ring<G::kStages>& ring, unsigned stages, int stage,
-                                       int first_column) const {
+  __device__ __forceinline__ void copy(int stage, int slice) const {
     const unsigned barrier = ring.full(stage);
     mbarrier_arrive_expect_bytes(barrier, GatherBlock<G>::kTokenBytes);
-    boxes.copy_slice({}, stages + stage * G::kStageBytes, barrier, first_row, first_column);
+    boxes.copy_slice({}, stages + stage * G::kStageBytes, barrier, first_row,
+                     (slices.first + slice) * G::kBlockK);
+  }
+
+  /// How many slices the ring takes before anything has left it.
+  __device__ __forceinline__ int at_first() const { return smaller(G::kStages, slices.count); }
+  __device__ __forceinline__ void copy_first() const {
+#pragma unroll 1
+    for (int slice = 0; slice < at_first(); ++slice) copy(slice, slice);
   }
 };
 
-/// The producers' part. Each thread's copies announce themselves when they land. As `sums_as_rows`
-/// the tokens are waited for only when all stages but one have been asked for. `last` is called
-/// after the last slice.
-template <typename G, Weights kLayout, typename Last>
+/// The producers' part. Each thread's copies announce themselves when they land. `lists` is where
+/// warps keep their part of the list: loads of it would come back behind all copies that were asked
+/// for ahead of them. As `sums_as_rows` the tokens are waited for only when rows fill the ring; as
+/// `columns_as_rows` the first of them have been asked for.
+template <typename G, Weights kLayout>
 __device__ __forceinline__ void fill_stages(GatheredPanels<G, kLayout>& rows,
-                                            const Tokens<G>& tokens, const Ring<G::kStages>& ring,
-                                            unsigned stages, const SliceRange& slices,
-                                            int first_column, const Last& last) {
+                                            const Tokens<G>& tokens, const int* lists,
+                                            int first_column) {
   constexpr bool kAlong = kLayout == Weights::columns_as_rows;
+  using List = WarpList<typename GatheredPanels<G, kLayout>::Share>;
   const bool has_tokens = static_cast<int>(threadIdx.x) == G::kConsumerThreads;
-  const int tokens_begin = kAlong ? 0 : smaller(G::kStages, slices.count) - 1;
+  const SliceRange slices = tokens.slices;
   RingPlace<G::kStages> place;
+  if constexpr (!kAlong) cp_async_wait<0>();
 #pragma unroll 1
   for (int slice = 0; slice < slices.count; ++slice, place.advance()) {
     const int along = (slices.first + slice) * G::kBlockK;
-    const unsigned to = stages + place.stage * G::kStageBytes + GatherBlock<G>::kTokenBytes;
-    ring.wait_empty(place);
+    const unsigned to = tokens.stages + place.stage * G::kStageBytes + GatherBlock<G>::kTokenBytes;
+    tokens.ring.wait_empty(place);
+    if constexpr (!kAlong) {
+      cp_async_wait<List::kSlices - 1>();
+      __syncwarp();
+      rows.look_up(lists, slice, along);
+    }
     rows.copy(to, kAlong ? along : first_column);
-    mbarrier_arrive_with_copies(ring.full(place.stage));
-    if constexpr (!kAlong) rows.look_up(along + G::kBlockK);
+    mbarrier_arrive_with_copies(tokens.ring.full(place.stage));
     if (has_tokens) {
-      if (!kAlong && slice == tokens_begin) {  // nothing has left the ring yet
+      if (!kAlong && slice == tokens.at_first() - 1) {
         grid_wait();
-#pragma unroll 1
-        for (int early = 0; early < slice; ++early) {
-          tokens.copy(ring, stages, early, (slices.first + early) * G::kBlockK);
-        }
+        tokens.copy_first();
       }
-      if (slice >= tokens_begin) tokens.copy(ring, stages, place.stage, along);
+      if (slice >= G::kStages) tokens.copy(place.stage, slice);
     }
     __syncwarp();
+    if constexpr (!kAlong) {
+      if (slice + List::kSlices < slices.count) {
+        rows.ask(lists, slice, along + List::kSlices * G::kBlockK);
+      }
+      cp_async_commit();
+    }
   }
-  last();
 }
 
 /// As multiply_steps (wgmma/slice.cuh), where the wide side's rows are steps of the sum.
@@ -230,7 +249,8 @@ __device__ __forceinline__ void gathered_block(const typename DenseTiles<G>::Pro
   extern __shared__ __align__(1024) unsigned char smem[];
   const unsigned stages = shared_address(smem);
   const Ring<G::kStages> ring = {stages + SharedLayout<G>::kBarriers};
-  float* const biases = reinterpret_cast<float*>(smem + Block::kBiases);
+  float* const biases = reinterpret_cast<float*>(smem + Block::kBehind);
+  int* const lists = reinterpret_cast<int*>(smem + Block::kBehind);
   const ClusterPlace block = cluster_place(G::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0,
                                            G::kClusterM, G::kClusterN);
   const DenseTiles<G> tiles(problem, block, static_cast<int>(blockIdx.x) / G::kCluster,
@@ -240,10 +260,20 @@ __device__ __forceinline__ void gathered_block(const typename DenseTiles<G>::Pro
   const bool is_producer = static_cast<int>(threadIdx.x) >= G::kConsumerThreads;
 
   // The list first: all waits for what it says.
-  GatheredPanels<G, kLayout> rows = {
-      typename GatheredPanels<G, kLayout>::Share(static_cast<int>(threadIdx.x) % kGatherThreads),
-      neurons, weights, columns};
-  if (is_producer) rows.look_up(kAlong ? corner.n : slices.first * G::kBlockK);
+  using Rows = GatheredPanels<G, kLayout>;
+  Rows rows = {typename Rows::Share(static_cast<int>(threadIdx.x) % kGatherThreads), neurons,
+               weights, columns};
+  if (is_producer) {
+    if constexpr (kAlong) {
+      rows.look_up(corner.n);
+    } else {
+#pragma unroll 1
+      for (int slice = 0; slice < smaller(WarpList<typename Rows::Share>::kSlices, slices.count);
+           ++slice) {
+        rows.ask(lists, slice, (slices.first + slice) * G::kBlockK);
+      }
+    }
+  }
   if (threadIdx.x == 0) {
 #pragma unroll
     for (int stage = 0; stage < G::kStages; ++stage) {
@@ -259,27 +289,29 @@ __device__ __forceinline__ void gathered_block(const typename DenseTiles<G>::Pro
 
   if (is_producer) {
     if constexpr (Block::kTrades) registers_shrink<Block::kProducerRegisters>();
-    constexpr int kCount = GatheredPanels<G, kLayout>::Share::kCount;
-    Element own[kCount] = {};
+    const Tokens<G> tokens = {{&token_map}, ring, stages, corner.m, slices};
     if constexpr (kAlong) {
+      // Tokens do not wait for the list.
+      if (static_cast<int>(threadIdx.x) == G::kConsumerThreads) tokens.copy_first();
+      __syncwarp();
+      constexpr int kCount = Rows::Share::kCount;
+      Element own[kCount] = {};
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         if (rows.share.chunk == 0 && rows.numbers[i] >= 0) own[i] = bias[rows.numbers[i]];
       }
-    }
-    const Tokens<G> tokens = {{&token_map}, corner.m};
-    fill_stages<G, kLayout>(rows, tokens, ring, stages, slices, corner.n, [&] {
-      if constexpr (kAlong) {
+      fill_stages<G, kLayout>(rows, tokens, nullptr, corner.n);
 #pragma unroll
-        for (int i = 0; i < kCount; ++i) {
-          asm volatile("" : "+h"(own[i].bits));  // not before the loop, where nobody wants to wait
-          if (rows.share.chunk == 0 && rows.share.has(i)) {
-            biases[rows.share.row(i)] = to_float(own[i]);
-          }
+      for (int i = 0; i < kCount; ++i) {
+        asm volatile("" : "+h"(own[i].bits));  // not before the loop, where nobody wants to wait
+        if (rows.share.chunk == 0 && rows.share.has(i)) {
+          biases[rows.share.row(i)] = to_float(own[i]);
         }
-        named_barrier_arrive(1, Block::kThreads);
       }
-    });
+      named_barrier_arrive(1, Block::kThreads);
+    } else {
+      fill_stages<G, kLayout>(rows, tokens, lists, corner.n);
+    }
     __syncwarp();
     if constexpr (G::kClusterK > 1) cluster_wait();
   }
