@@ -89,6 +89,29 @@ TYPED_TEST(SparsePanels, AreFoundInEveryBlockOfACluster) {
   }
 }
 
+// A warp keeps its own part of the list, so that no warp waits for another.
+TYPED_TEST(SparsePanels, FindTheirRowsInTheListOfTheirWarp) {
+  using Share = typename PanelShape<Geometry<TypeParam>, Weights::sums_as_rows>::Share;
+  using List = WarpList<Share>;
+  std::vector<int> rows(List::kBytes / 4, -1);
+  for (int warp = 0; warp < kGatherThreads / 32; ++warp) {
+    for (int slice = 0; slice < List::kSlices; ++slice) {
+      for (int entry = 0; entry < List::kRows; ++entry) {
+        int& row = rows.at(static_cast<std::size_t>(List::place(warp, slice, entry)));
+        EXPECT_EQ(row, -1) << "kept twice";
+        row = List::row(warp, entry);
+      }
+    }
+  }
+  for (int thread = 0; thread < kGatherThreads; ++thread) {
+    const Share share(thread);
+    for (int i = 0; i < Share::kCount; ++i) {
+      const int place = List::place(thread / 32, List::kSlices + 3, List::entry_of(thread % 32, i));
+      EXPECT_EQ(rows.at(static_cast<std::size_t>(place)), share.row(i));
+    }
+  }
+}
+
 // Not all threads have as many rows.
 TEST(SparsePanels, MayHaveAnOddNumberOfBlocks) {
   using Shape = PanelShape<Geometry<Gathering<88, 64>>, Weights::columns_as_rows>;

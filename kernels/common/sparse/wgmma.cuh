@@ -23,8 +23,8 @@ struct GatherBlock {
   static constexpr int kHeld =
       G::kLongTiles * G::kWide / 2 + (G::kClusterK > 1 ? ClusterSum<G>::kShare * 4 : 0) + 48;
   static constexpr int kBlocks = 2 * kThreads * kHeld <= 65536 ? 2 : 1;  // of an SM
-  // Alone there, three warpgroups have 168 registers a thread. Wide tiles need more for sums, and
-  // who gathers has a row of its own for each 8 of the tile.
+  // Alone there, three warpgroups have 168 registers a thread. Wide tiles need more for sums. But
+  // who gathers has a row of its own for each 16 of the tile.
   static constexpr bool kTrades = kHeld > 160 && G::kConsumers == 2;
   static constexpr int kProducerRegisters = 56, kConsumerRegisters = 224;
 };
