@@ -112,6 +112,46 @@ TYPED_TEST(SparsePanels, FindTheirRowsInTheListOfTheirWarp) {
   }
 }
 
+/// Copies that land as late as the manual allows: when somebody waits for their group.
+template <typename List>
+struct LateCopies {
+  std::vector<int> slots = std::vector<int>(List::kSlices, -1);  // the slice that each has
+  std::vector<std::vector<int>> groups = {{}};                   // of slices asked for; last: open
+  std::size_t landed = 0;                                        // groups
+
+  void ask(int slice) { groups.back().push_back(slice); }
+  void close_group() { groups.emplace_back(); }
+  template <int kLeft>
+  void wait_until() {
+    for (; landed + kLeft + 1 < groups.size(); ++landed) {
+      for (const int slice : groups[landed]) slots[slot(slice)] = slice;
+    }
+  }
+  static std::size_t slot(int slice) {
+    return static_cast<std::size_t>(List::place(0, slice, 0) / List::kRows);
+  }
+};
+
+// The first eight parts were asked for in no group, so nobody waited for them. Rows came from
+// wherever the words pointed that lay there.
+TYPED_TEST(SparsePanels, WaitForEveryPartOfTheList) {
+  using List = WarpList<typename PanelShape<Geometry<TypeParam>, Weights::sums_as_rows>::Share>;
+  for (int count = 1; count < 3 * List::kSlices; ++count) {
+    LateCopies<List> late;
+    for (int slice = -List::kSlices; slice < 0; ++slice) List::ask_next(late, slice, count);
+    for (int slice = 0; slice < count; ++slice) {
+      List::wait(late);
+      ASSERT_EQ(late.slots[late.slot(slice)], slice) << count << " slices";
+      for (std::size_t group = late.landed; group < late.groups.size(); ++group) {
+        for (const int early : late.groups[group]) {  // may land at any time
+          ASSERT_NE(late.slot(early), late.slot(slice)) << "written while it is read";
+        }
+      }
+      List::ask_next(late, slice, count);
+    }
+  }
+}
+
 // Not all threads have as many rows.
 TEST(SparsePanels, MayHaveAnOddNumberOfBlocks) {
   using Shape = PanelShape<Geometry<Gathering<88, 64>>, Weights::columns_as_rows>;

@@ -54,6 +54,23 @@ struct WarpList {
   static ASSAY_HD constexpr int entry_of(int lane, int i) {
     return i * kAtOnce + lane / (32 / kAtOnce);
   }
+
+  // A warp asks for its parts, of `count` slices, and waits for them. `copies` asks, closes groups
+  // of copies, and waits until so many groups are left. Nobody waits for a copy in no closed group.
+  // So group s has the part of slice s, or nothing where there is no such slice. When slice s
+  // comes, kSlices - 1 groups have been closed behind it.
+
+  /// When all lanes have read slice `slice`: another takes its place. From slice -kSlices on.
+  template <typename Copies>
+  static ASSAY_HD constexpr void ask_next(Copies&& copies, int slice, int count) {
+    if (slice + kSlices < count) copies.ask(slice + kSlices);
+    copies.close_group();
+  }
+  /// Before a slice is read.
+  template <typename Copies>
+  static ASSAY_HD constexpr void wait(Copies&& copies) {
+    copies.template wait_until<kSlices - 1>();
+  }
 };
 
 #ifdef __CUDACC__
@@ -83,17 +100,6 @@ struct GatheredPanels {
     }
   }
 
-  /// Asks for the list's part of slice `slice`, whose rows begin at active neuron `first`.
-  __device__ __forceinline__ void ask(const int* lists, int slice, int first) const {
-    using List = WarpList<Share>;
-    const int thread = static_cast<int>(threadIdx.x) % kGatherThreads;
-#pragma unroll
-    for (int entry = thread % 32; entry < List::kRows; entry += 32) {
-      const int at = first + List::row(thread / 32, entry);
-      cp_async_word(shared_address(lists + List::place(thread / 32, slice, entry)),
-                    neurons.list + (at >> neurons.shift), at < neurons.count ? 4 : 0);
-    }
-  }
   /// look_up() in what the warp has asked for, and what has come.
   __device__ __forceinline__ void look_up(const int* lists, int slice, int first) {
     using List = WarpList<Share>;
@@ -119,6 +125,33 @@ struct GatheredPanels {
                     numbers[i] >= 0 && column < columns ? 16 : 0);
       }
     }
+  }
+};
+
+/// A warp's copies of its parts of the list to `lists`: WarpList says in which order.
+template <typename Share, int kSliceRows>
+struct ListCopies {
+  using List = WarpList<Share>;
+
+  const ActiveNeurons& neurons;
+  const int* lists;
+  int first;  // active neuron of the first slice
+
+  __device__ __forceinline__ void ask(int slice) const {
+    const int warp = static_cast<int>(threadIdx.x) % kGatherThreads / 32;
+#pragma unroll
+    for (int entry = static_cast<int>(threadIdx.x) % 32; entry < List::kRows; entry += 32) {
+      const int at = first + slice * kSliceRows + List::row(warp, entry);
+      cp_async_word(shared_address(lists + List::place(warp, slice, entry)),
+                    neurons.list + (at >> neurons.shift), at < neurons.count ? 4 : 0);
+    }
+  }
+  __device__ __forceinline__ void close_group() const { cp_async_commit(); }
+  /// A thread waits for its own copies only. The others' can be read when the warp has met.
+  template <int kLeft>
+  __device__ __forceinline__ void wait_until() const {
+    cp_async_wait<kLeft>();
+    __syncwarp();
   }
 };
 

@@ -92,19 +92,18 @@ __device__ __forceinline__ void fill_stages(GatheredPanels<G, kLayout>& rows,
                                             const Tokens<G>& tokens, const int* lists,
                                             int first_column) {
   constexpr bool kAlong = kLayout == Weights::columns_as_rows;
-  using List = WarpList<typename GatheredPanels<G, kLayout>::Share>;
+  using Share = typename GatheredPanels<G, kLayout>::Share;
   const bool has_tokens = static_cast<int>(threadIdx.x) == G::kConsumerThreads;
   const SliceRange slices = tokens.slices;
+  const ListCopies<Share, G::kBlockK> list = {rows.neurons, lists, slices.first * G::kBlockK};
   RingPlace<G::kStages> place;
-  if constexpr (!kAlong) cp_async_wait<0>();
 #pragma unroll 1
   for (int slice = 0; slice < slices.count; ++slice, place.advance()) {
     const int along = (slices.first + slice) * G::kBlockK;
     const unsigned to = tokens.stages + place.stage * G::kStageBytes + GatherBlock<G>::kTokenBytes;
     tokens.ring.wait_empty(place);
     if constexpr (!kAlong) {
-      cp_async_wait<List::kSlices - 1>();
-      __syncwarp();
+      WarpList<Share>::wait(list);
       rows.look_up(lists, slice, along);
     }
     rows.copy(to, kAlong ? along : first_column);
@@ -117,12 +116,7 @@ __device__ __forceinline__ void fill_stages(GatheredPanels<G, kLayout>& rows,
       if (slice >= G::kStages) tokens.copy(place.stage, slice);
     }
     __syncwarp();
-    if constexpr (!kAlong) {
-      if (slice + List::kSlices < slices.count) {
-        rows.ask(lists, slice, along + List::kSlices * G::kBlockK);
-      }
-      cp_async_commit();
-    }
+    if constexpr (!kAlong) WarpList<Share>::ask_next(list, slice, slices.count);
   }
 }
 
@@ -267,10 +261,11 @@ __device__ __forceinline__ void gathered_block(const typename DenseTiles<G>::Pro
     if constexpr (kAlong) {
       rows.look_up(corner.n);
     } else {
+      using Share = typename Rows::Share;
+      const ListCopies<Share, G::kBlockK> list = {neurons, lists, slices.first * G::kBlockK};
 #pragma unroll 1
-      for (int slice = 0; slice < smaller(WarpList<typename Rows::Share>::kSlices, slices.count);
-           ++slice) {
-        rows.ask(lists, slice, (slices.first + slice) * G::kBlockK);
+      for (int slice = -WarpList<Share>::kSlices; slice < 0; ++slice) {
+        WarpList<Share>::ask_next(list, slice, slices.count);
       }
     }
   }
