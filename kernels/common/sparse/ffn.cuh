@@ -234,7 +234,7 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
 #pragma unroll
     for (int s = 0; s < Shape::kStages; ++s) {
       if (s < slices.count) {
-        rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, numbers[s]);
+        rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, numbers[s], slices.first + s);
       }
     }
     adder.set_up();
@@ -260,7 +260,7 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
     add_slices<Shape, Weights::sums_as_rows, Element>(
         sums, warp, ring, live ? slices.count : kMultiplyFirst, [&](unsigned stage, int slice) {
           tokens.copy(stage, slices.first + slice);
-          rows.copy(stage + Shape::kTokenBytes, next);
+          rows.copy(stage + Shape::kTokenBytes, next, slices.first + slice);
           rows.look_up(next, slices.first + slice + 1);
         });
     adder.send(sums, warp, live);

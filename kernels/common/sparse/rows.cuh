@@ -71,7 +71,9 @@ struct RowsAlong {
 template <typename Element, int kRows, int kChunks, int kThreads>
 struct RowsDown {
   using Share = SliceShare<kRows, kChunks, kThreads>;
-  using Numbers = int[Share::kCount];  // of the rows of one slice
+  // What the list says of the rows of one slice. Only copy() asks what it means: arithmetic would
+  // wait for memory where it stands.
+  using Numbers = int[Share::kCount];
 
   Share share{static_cast<int>(threadIdx.x)};
   ActiveNeurons neurons;
@@ -90,15 +92,17 @@ struct RowsDown {
   __device__ __forceinline__ void look_up(Numbers& numbers, int slice) const {
 #pragma unroll
     for (int i = 0; i < Share::kCount; ++i) {
-      numbers[i] = share.has(i) ? neurons[slice * kRows + share.row(i)] : -1;
+      const int at = slice * kRows + share.row(i);
+      numbers[i] = share.has(i) && at < neurons.count ? neurons.list[at >> neurons.shift] : -1;
     }
   }
 
-  __device__ __forceinline__ void copy(unsigned to, const Numbers& numbers) const {
+  __device__ __forceinline__ void copy(unsigned to, const Numbers& numbers, int slice) const {
 #pragma unroll
     for (int i = 0; i < Share::kCount; ++i) {
       if (!share.has(i)) break;
-      const long long number = larger(numbers[i], 0);
+      const int in_block = (slice * kRows + share.row(i)) & ((1 << neurons.shift) - 1);
+      const long long number = (larger(numbers[i], 0) << neurons.shift) + in_block;
       cp_async_16(to + share.target(i), from + number * columns,
                   inside && numbers[i] >= 0 ? 16 : 0);
     }
