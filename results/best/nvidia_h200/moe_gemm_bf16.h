@@ -36,10 +36,12 @@ struct Problem {
   friend constexpr bool operator==(const Problem&, const Problem&) = default;
 };
 
-enum class Kernel { moe_wgmma };
+enum class Kernel { moe_gemv, moe_wgmma };
 
 constexpr std::string_view name(Kernel kernel) {
   switch (kernel) {
+    case Kernel::moe_gemv:
+      return "moe_gemv";
     case Kernel::moe_wgmma:
       return "moe_wgmma";
   }
@@ -48,13 +50,20 @@ constexpr std::string_view name(Kernel kernel) {
 
 /// A parameter that the kernel does not have is 0, or empty.
 struct Config {
+  int TOKENS = 0;
+  int WARPS = 0;
+  int CHUNKS = 0;
+  int ROWS = 0;
+  int STAGES = 0;
+  std::string_view COPY{};
+  std::string_view DEAL{};
+  int BLOCKS = 0;
   int SWAP_AB = 0;
   std::string_view MODE{};
   int BLOCK_M = 0;
   int HEIGHTS = 0;
   int BLOCK_N = 0;
   int BLOCK_K = 0;
-  int STAGES = 0;
   int CLUSTER_M = 0;
   int CLUSTER_N = 0;
   int CLUSTER_K = 0;
@@ -74,120 +83,125 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-24; 2.25x gather_cublas_grouped
+    // recorded on NVIDIA H200, 2026-11-24; 2.53x gather_cublas_grouped; 1 tied
     {{.M = 1, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 8, .skew = 0},
-     Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     11904},
-    // recorded on NVIDIA H200, 2026-11-24; 1.10x gather_cublaslt_graph; 1 tied
+     Kernel::moe_gemv,
+     {.TOKENS = 1, .WARPS = 8, .CHUNKS = 1, .ROWS = 4, .STAGES = 3, .COPY = "engine", .DEAL = "shares", .BLOCKS = 2},
+     10720},
+    // recorded on NVIDIA H200, 2026-11-24; 1.67x gather_cublas_grouped; 1 tied
+    {{.M = 1, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 8, .skew = 0},
+     Kernel::moe_gemv,
+     {.TOKENS = 1, .WARPS = 7, .CHUNKS = 4, .ROWS = 4, .STAGES = 2, .COPY = "engine", .DEAL = "shares", .BLOCKS = 1},
+     56208},
+    // recorded on NVIDIA H200, 2026-11-24; 1.22x gather_cublaslt_graph; 2 tied
     {{.M = 1, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 2, .skew = 0},
-     Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     59360},
-    // recorded on NVIDIA H200, 2026-11-24; 1.13x gather_cublaslt_graph
+     Kernel::moe_gemv,
+     {.TOKENS = 1, .WARPS = 8, .CHUNKS = 2, .ROWS = 4, .STAGES = 3, .COPY = "engine", .DEAL = "shares", .BLOCKS = 2},
+     56144},
+    // recorded on NVIDIA H200, 2026-11-24; 1.20x gather_cublas_grouped; 1 tied
     {{.M = 2, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 4, .skew = 0},
-     Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     109072},
-    // recorded on NVIDIA H200, 2026-11-24; 1.11x gather_cublas_grouped; 2 tied
+     Kernel::moe_gemv,
+     {.TOKENS = 2, .WARPS = 8, .CHUNKS = 2, .ROWS = 4, .STAGES = 3, .COPY = "engine", .DEAL = "shares", .BLOCKS = 2},
+     107776},
+    // recorded on NVIDIA H200, 2026-11-24; 1.11x gather_cublas_grouped; 3 tied
     {{.M = 4, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 7, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     184928},
+     {.STAGES = 6, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     184992},
     // recorded on NVIDIA H200, 2026-11-24; 1.12x gather_cublaslt_graph; 1 tied
     {{.M = 8, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 6, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     {.STAGES = 5, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
      162624},
     // recorded on NVIDIA H200, 2026-11-24; 1.20x gather_cublas_grouped
     {{.M = 16, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 82, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     {.STAGES = 6, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
      63776},
     // recorded on NVIDIA H200, 2026-11-24; 1.14x gather_cublas_grouped; 2 tied
     {{.M = 16, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 102, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     {.STAGES = 12, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
      653392},
     // recorded on NVIDIA H200, 2026-11-24; 1.14x gather_cublaslt_graph; 5 tied
     {{.M = 16, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 5, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
      213200},
     // recorded on NVIDIA H200, 2026-11-24; 1.15x gather_cublaslt_graph; 1 tied
     {{.M = 32, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 5, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "ahead"},
      214592},
     // recorded on NVIDIA H200, 2026-11-24; 1.13x gather_cublaslt_graph; 5 tied
     {{.M = 64, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 32, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 5, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 32, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      219168},
     // recorded on NVIDIA H200, 2026-11-24; 1.53x gather_cublas_grouped; 2 tied
     {{.M = 128, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 16, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 7, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 7, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 64, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      24224},
     // recorded on NVIDIA H200, 2026-11-24; 1.16x gather_cublas_grouped; 1 tied
     {{.M = 128, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 128, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     {.STAGES = 3, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
      99392},
     // recorded on NVIDIA H200, 2026-11-24; 1.10x gather_cublas_grouped; 4 tied
     {{.M = 128, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 252, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     {.STAGES = 5, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 64, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
      1611583.9},
     // recorded on NVIDIA H200, 2026-11-24; 1.12x gather_cublaslt_graph; 3 tied
     {{.M = 128, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 4, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      222880},
     // recorded on NVIDIA H200, 2026-11-24; 1.08x gather_cublaslt_graph; 2 tied
     {{.M = 128, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 1},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 4, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      232416},
     // recorded on NVIDIA H200, 2026-11-24; 1.11x gather_cublaslt_graph; 3 tied
     {{.M = 256, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 3, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      230400},
     // recorded on NVIDIA H200, 2026-11-24; 1.10x gather_cublas_grouped; 5 tied
     {{.M = 512, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 128, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 48, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 4, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 48, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      113952},
     // recorded on NVIDIA H200, 2026-11-24; 1.20x gather_cublas_grouped
     {{.M = 512, .N = 768, .K = 2048, .E = 128, .TOP = 8, .HIT = 128, .skew = 1},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 4, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      115648},
     // recorded on NVIDIA H200, 2026-11-24; 1.08x gather_cublas_grouped; 5 tied
     {{.M = 512, .N = 2048, .K = 7168, .E = 256, .TOP = 8, .HIT = 256, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 32, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 5, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 32, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      1712911.95},
     // recorded on NVIDIA H200, 2026-11-24; 1.10x gather_cublaslt_graph; 3 tied
     {{.M = 512, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 7, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 3, .SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 7, .BLOCK_N = 128, .BLOCK_K = 128, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      245760},
     // recorded on NVIDIA H200, 2026-11-24; 1.00x gather_cublaslt_graph
     {{.M = 512, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 1},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 7, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 6, .SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 7, .BLOCK_N = 128, .BLOCK_K = 64, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      287840},
     // recorded on NVIDIA H200, 2026-11-24; 1.06x gather_cublaslt_graph; 1 tied
     {{.M = 1024, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 152, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 4, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 152, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      355472},
     // recorded on NVIDIA H200, 2026-11-24; 1.00x gather_cublaslt_graph
     {{.M = 4096, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_wgmma,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 176, .HEIGHTS = 7, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     {.STAGES = 4, .SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 176, .HEIGHTS = 7, .BLOCK_N = 256, .BLOCK_K = 64, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
      1267999.9},
 };
 inline constexpr std::size_t kFallback = 0;

@@ -60,8 +60,6 @@ struct Config {
   int DOWN_STAGES = 0;
   int DOWN_CLUSTER = 0;
   int REHEARSE = 0;
-  std::string_view MODE{};
-  int BLOCK_M = 0;
   int UP_CLUSTER_K = 0;
   int DOWN_CLUSTER_Q = 0;
   friend constexpr bool operator==(const Config&, const Config&) = default;
@@ -75,156 +73,156 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-24; 1.75x copied_rows_graph
+    // recorded on NVIDIA H200, 2026-11-24; 1.85x copied_rows_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     7904},
-    // recorded on NVIDIA H200, 2026-11-24; 1.78x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 1, .REHEARSE = 0},
+     7520},
+    // recorded on NVIDIA H200, 2026-11-24; 1.85x copied_rows_graph; 3 tied
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     8416},
-    // recorded on NVIDIA H200, 2026-11-24; 1.88x copied_rows_graph; 1 tied
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     8064},
+    // recorded on NVIDIA H200, 2026-11-24; 2.01x copied_rows_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 1},
-     9568},
-    // recorded on NVIDIA H200, 2026-11-24; 1.53x dense_graph; 1 tied
+     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     8960},
+    // recorded on NVIDIA H200, 2026-11-24; 1.65x dense_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     13568},
-    // recorded on NVIDIA H200, 2026-11-24; 1.14x dense_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     12576},
+    // recorded on NVIDIA H200, 2026-11-24; 1.12x dense_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     18144},
-    // recorded on NVIDIA H200, 2026-11-24; 1.83x copied_rows_graph; 2 tied
+     18464},
+    // recorded on NVIDIA H200, 2026-11-24; 2.02x copied_rows_graph; 2 tied
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 2},
-     10240},
-    // recorded on NVIDIA H200, 2026-11-24; 1.94x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 0},
+     9344},
+    // recorded on NVIDIA H200, 2026-11-24; 2.16x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 8, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     12656},
-    // recorded on NVIDIA H200, 2026-11-24; 2.05x copied_rows_graph; 2 tied
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 0},
+     11456},
+    // recorded on NVIDIA H200, 2026-11-24; 2.19x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 3, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     18400},
-    // recorded on NVIDIA H200, 2026-11-24; 1.70x dense_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     17376},
+    // recorded on NVIDIA H200, 2026-11-24; 1.78x dense_graph; 1 tied
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     30560},
-    // recorded on NVIDIA H200, 2026-11-24; 0.96x dense_graph
+     28928},
+    // recorded on NVIDIA H200, 2026-11-24; 1.09x dense_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     54080},
-    // recorded on NVIDIA H200, 2026-11-24; 1.68x copied_rows_graph; 1 tied
+     {.WARPS = 4, .UP_M = 1, .UP_N = 32, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     48832},
+    // recorded on NVIDIA H200, 2026-11-24; 1.73x copied_rows_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 1},
-     8224},
-    // recorded on NVIDIA H200, 2026-11-24; 1.67x copied_rows_graph; 1 tied
+     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 1, .REHEARSE = 0},
+     8032},
+    // recorded on NVIDIA H200, 2026-11-24; 1.78x copied_rows_graph; 2 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 2, .REHEARSE = 1},
-     9024},
-    // recorded on NVIDIA H200, 2026-11-24; 1.80x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 0},
+     8480},
+    // recorded on NVIDIA H200, 2026-11-24; 1.93x copied_rows_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .REHEARSE = 1},
-     10016},
-    // recorded on NVIDIA H200, 2026-11-24; 1.52x dense_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     9344},
+    // recorded on NVIDIA H200, 2026-11-24; 1.52x dense_graph; 1 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     13632},
+     13568},
     // recorded on NVIDIA H200, 2026-11-24; 1.08x dense_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     19392},
-    // recorded on NVIDIA H200, 2026-11-24; 1.82x copied_rows_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 32, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     19200},
+    // recorded on NVIDIA H200, 2026-11-24; 2.00x copied_rows_graph; 2 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 128, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 1},
-     10752},
-    // recorded on NVIDIA H200, 2026-11-24; 1.83x copied_rows_graph; 1 tied
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 0},
+     9856},
+    // recorded on NVIDIA H200, 2026-11-24; 2.02x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 32},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 2},
-     10432},
-    // recorded on NVIDIA H200, 2026-11-24; 1.81x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 0},
+     9536},
+    // recorded on NVIDIA H200, 2026-11-24; 2.02x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .REHEARSE = 1},
-     14176},
-    // recorded on NVIDIA H200, 2026-11-24; 2.06x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 0},
+     12512},
+    // recorded on NVIDIA H200, 2026-11-24; 2.25x copied_rows_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     18656},
-    // recorded on NVIDIA H200, 2026-11-24; 1.69x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     17200},
+    // recorded on NVIDIA H200, 2026-11-24; 1.81x dense_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
      {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     31168},
-    // recorded on NVIDIA H200, 2026-11-24; 0.94x dense_graph; 1 tied
+     28768},
+    // recorded on NVIDIA H200, 2026-11-24; 1.06x dense_graph
     {{.M = 16, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     56032},
-    // recorded on NVIDIA H200, 2026-11-24
+     {.WARPS = 4, .UP_M = 16, .UP_N = 32, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 8, .REHEARSE = 0},
+     49024},
+    // recorded on NVIDIA H200, 2026-11-24; 1.62x copied_rows_graph; 2 tied
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_N = 48, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "single", .BLOCK_M = 64, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 1},
-     13696},
-    // recorded on NVIDIA H200, 2026-11-24
+     {.UP_M = 64, .UP_N = 40, .UP_K = 64, .UP_STAGES = 7, .DOWN_M = 64, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 1},
+     13056},
+    // recorded on NVIDIA H200, 2026-11-24; 1.64x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_N = 40, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 2},
-     20032},
-    // recorded on NVIDIA H200, 2026-11-24
+     {.UP_M = 128, .UP_N = 40, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 8, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 2},
+     17152},
+    // recorded on NVIDIA H200, 2026-11-24; 1.83x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_N = 80, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 2},
-     28384},
-    // recorded on NVIDIA H200, 2026-11-24; 1 tied
+     {.UP_M = 128, .UP_N = 40, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 4, .UP_CLUSTER_K = 2, .DOWN_CLUSTER_Q = 2},
+     22752},
+    // recorded on NVIDIA H200, 2026-11-24; 1.57x dense_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_N = 88, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 2, .DOWN_CLUSTER_Q = 2},
-     51840},
-    // recorded on NVIDIA H200, 2026-11-24; 2 tied
+     {.UP_M = 128, .UP_N = 88, .UP_K = 64, .UP_STAGES = 7, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 4, .UP_CLUSTER_K = 2, .DOWN_CLUSTER_Q = 2},
+     36448},
+    // recorded on NVIDIA H200, 2026-11-24; 0.96x dense_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_N = 88, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 2},
-     91184},
-    // recorded on NVIDIA H200, 2026-11-24
+     {.UP_M = 128, .UP_N = 88, .UP_K = 64, .UP_STAGES = 7, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 4, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 2},
+     59680},
+    // recorded on NVIDIA H200, 2026-11-24; 1.24x copied_rows_graph; 2 tied
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_N = 80, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 5, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 1},
-     21888},
-    // recorded on NVIDIA H200, 2026-11-24
+     {.UP_M = 128, .UP_N = 80, .UP_K = 64, .UP_STAGES = 6, .DOWN_M = 128, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 6, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 1},
+     20384},
+    // recorded on NVIDIA H200, 2026-11-24; 1.26x copied_rows_graph; 1 tied
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_N = 80, .UP_K = 64, .UP_STAGES = 6, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 5, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
-     49504},
-    // recorded on NVIDIA H200, 2026-11-24
+     {.UP_M = 128, .UP_N = 72, .UP_K = 64, .UP_STAGES = 6, .DOWN_M = 128, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 6, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
+     42688},
+    // recorded on NVIDIA H200, 2026-11-24; 1.35x copied_rows_graph; 1 tied
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_N = 176, .UP_K = 64, .UP_STAGES = 4, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 5, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
-     103136},
-    // recorded on NVIDIA H200, 2026-11-24
+     {.UP_M = 256, .UP_N = 88, .UP_K = 64, .UP_STAGES = 4, .DOWN_M = 256, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
+     81584},
+    // recorded on NVIDIA H200, 2026-11-24; 0.78x dense_graph; 2 tied
     {{.M = 512, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_N = 176, .UP_K = 64, .UP_STAGES = 4, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 5, .MODE = "cooperative", .BLOCK_M = 128, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
-     197824},
+     {.UP_M = 256, .UP_N = 88, .UP_K = 64, .UP_STAGES = 4, .DOWN_M = 256, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
+     158016},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
