@@ -4,7 +4,8 @@
 //
 //   compute-sanitizer --tool racecheck build/gpu_test --gtest_filter='*ShippedKernels*'
 //
-// --gtest_random_seed=N draws others.
+// memcheck knows less of a module's memory than the judge hashes, and reports that; `assay verify`
+// has it watch a launch alone. --gtest_random_seed=N draws others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
