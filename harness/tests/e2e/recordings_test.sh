@@ -26,37 +26,34 @@ for recording in $(comm -12 <(echo "$stale") <(echo "$named")); do
   echo "$recording is stale, as $list says"
 done
 
-# The tables that are shipped are those of a recording, or of two: a kernel for few tokens was measured
-# later, and on another GPU of the model. One recording was left with no verdict: its kernel's hash had
-# been set anew for another line break, and that of its candidates had not.
+# The tables that are shipped are those of a recording, or of several that results/best/JOINED names
+# and `assay db merge` joins. One recording was left with no verdict: its kernel's hash had been set
+# anew for another line break, and that of its candidates had not.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for table in results/best/*/*; do
   [[ -e $table ]] || continue  # a tree may have none
   op=$(basename "${table%.*}")
   format=${table##*.}
-  is_of() {
-    "$assay" export --format "${format/#h/header}" --op "$op" --db "$1" 2>/dev/null |
-      cmp -s - "$table"
-  }
-  mapfile -t recordings < <(grep -l "\"op\":\"$op\"" \
-    results/recorded/"$(basename "$(dirname "$table")")"/*.jsonl)
+  gpu=$(basename "$(dirname "$table")")
+  read -r -a joined < <(sed 's/#.*//' results/best/JOINED 2>/dev/null | grep "^$gpu/$op " | cut -d' ' -f2-)
+  joined=("${joined[@]/#/results/recorded/$gpu/}")
+  joined=("${joined[@]/%/.jsonl}")
+  if [[ ${#joined[@]} -gt 0 ]]; then
+    recordings=("$work/$gpu-$op.db")
+    [[ -e ${recordings[0]} ]] ||
+      "$assay" db merge "${joined[@]}" --output "${recordings[0]}" >/dev/null
+  else
+    mapfile -t recordings < <(grep -l "\"op\":\"$op\"" results/recorded/"$gpu"/*.jsonl)
+  fi
   found=''
   for recording in "${recordings[@]}"; do
-    is_of "$recording" && found=yes && break
-  done
-  for ((i = 0; i < ${#recordings[@]}; i++)); do
-    for ((k = i + 1; k < ${#recordings[@]}; k++)); do
-      [[ -z $found ]] || break 2
-      both=$work/$op-$i-$k.db
-      [[ -e $both ]] ||
-        "$assay" db merge "${recordings[i]}" "${recordings[k]}" --output "$both" >/dev/null
-      is_of "$both" && found=yes
-    done
+    "$assay" export --format "${format/#h/header}" --op "$op" --db "$recording" 2>/dev/null |
+      cmp -s - "$table" && found=yes && break
   done
   if [[ -z $found ]]; then
     failures=$((failures + 1))
-    echo "FAILED: $table is not what assay export --op $op writes of any recording, or of two"
+    echo "FAILED: $table is not what assay export --op $op writes of ${joined[*]:-${recordings[*]}}"
   fi
 done
 
