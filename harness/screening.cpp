@@ -115,8 +115,7 @@ void Screening::recall() {
 std::vector<std::size_t> Screening::next_points(std::size_t count) {
   const std::size_t room = num_to_try() - std::min(num_to_try(), history_.size());
   if (warm_start_ && room > 0) {
-    std::vector<std::size_t> first = warm_start_->next(history_);
-    if (first.size() > room) first.resize(room);
+    const std::vector<std::size_t> first = warm_start_->next(history_, std::min(count, room));
     run_.report.carried_over += first.size();
     if (!first.empty()) return first;
   }

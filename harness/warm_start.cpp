@@ -24,11 +24,16 @@ constexpr std::size_t kMinKnown = 100;
 constexpr std::size_t kMaxKnown = 3000;
 // So often it counts what the problem itself has shown.
 constexpr int kWeightOfOwn = 4;
-// So many random points are looked at, then so often the neighbours of the best.
+// So many points are looked at, then so often the neighbours of the best.
 constexpr std::size_t kNumLookedAt = 8000, kNumClimbs = 3, kNumClimbers = 8;
-// The model proposes so many ahead, and a few more each time that so many results have come in.
-constexpr std::size_t kNumFirst = 20, kNumLater = 8;
-constexpr std::size_t kResultsOfRound[] = {0, 15, 35, 55};
+// So many random points less for each that was measured before.
+constexpr std::size_t kTrusted = 40;
+// So many configurations are tried before the search goes on alone.
+constexpr std::size_t kNumTried = 60;
+// Until the problem itself has shown so many results, those that the model proposes together differ
+// in a fifth of the parameters: what it takes for fastest is one configuration in many dresses.
+constexpr std::size_t kNumResults = 10;
+constexpr std::size_t kApart = 5;
 
 /// How far a problem is: the sum of the logarithms of the sizes' ratios. Sizes that one of the two
 /// lacks, or that are not positive, do not count.
@@ -100,6 +105,17 @@ WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem
       if (index) winners_.push_back(*index);
     }
   }
+  std::set<std::size_t> familiar;
+  const auto keep = [&](const Config& config) {
+    const std::optional<std::vector<int>> point = space.point(config);
+    const std::optional<std::size_t> index = point ? points.find(*point) : std::nullopt;
+    if (index) familiar.insert(*index);
+  };
+  for (const Measured& all : known) {
+    for (const auto& [time_ns, config] : all.timed) keep(config);
+    for (const auto& [time_ns, config] : all.slower) keep(config);
+  }
+  familiar_.assign(familiar.begin(), familiar.end());
   for (const Measured& all : known) {
     try {
       Features features(kernel, all.problem, all.device);
@@ -111,6 +127,7 @@ WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem
     }
   }
   keep_some();
+  if (fractions_.size() >= kMinKnown) of_others_.emplace(features_.count(), rows_, fractions_, 1);
 }
 
 /// Learned is the fraction of its problem's best speed that a configuration reaches: fractions of
@@ -134,45 +151,53 @@ void WarmStart::keep_some() {
   rows_.resize(fractions_.size() * width);
 }
 
-std::vector<std::size_t> WarmStart::next(const std::vector<Observation>& history) {
-  const auto num_results = static_cast<std::size_t>(
-      std::count_if(history.begin(), history.end(),
-                    [](const Observation& seen) { return seen.is != Observation::Is::pending; }));
-  if (num_rounds_ == std::size(kResultsOfRound) || num_results < kResultsOfRound[num_rounds_]) {
-    return {};
-  }
-  const bool is_first = num_rounds_++ == 0;
-  std::vector<std::size_t> proposed = is_first ? winners_ : std::vector<std::size_t>();
-  if (fractions_.size() >= kMinKnown) {
-    const std::vector<std::size_t> also = predicted(history, is_first ? kNumFirst : kNumLater);
-    proposed.insert(proposed.end(), also.begin(), also.end());
+std::vector<std::size_t> WarmStart::next(const std::vector<Observation>& history,
+                                         std::size_t count) {
+  if (history.size() >= kNumTried) return {};
+  std::set<std::size_t> known;
+  std::size_t num_results = 0;
+  for (const Observation& seen : history) {
+    known.insert(seen.index);
+    if (seen.is != Observation::Is::pending) ++num_results;
   }
   std::vector<std::size_t> next;
-  for (const std::size_t index : proposed) {
-    const bool is_known = std::any_of(history.begin(), history.end(),
-                                      [&](const Observation& seen) { return seen.index == index; });
-    if (!is_known && std::find(next.begin(), next.end(), index) == next.end()) {
-      next.push_back(index);
-    }
+  for (const std::size_t winner : winners_) {
+    if (next.size() < count && known.insert(winner).second) next.push_back(winner);
   }
+  if (next.size() == count || !of_others_) return next;
+  const std::size_t min_apart =
+      num_results < kNumResults ? points_.num_values().size() / kApart : 0;
+  const std::vector<std::size_t> also = predicted(history, known, count - next.size(), min_apart);
+  next.insert(next.end(), also.begin(), also.end());
   return next;
 }
 
-/// The untried points that the model takes for fastest, no two of them neighbours.
+/// The `count` points that the model takes for fastest, without those that are `known`. Any two of
+/// them differ in `min_apart` parameters.
 std::vector<std::size_t> WarmStart::predicted(const std::vector<Observation>& history,
-                                              std::size_t count) {
+                                              const std::set<std::size_t>& known, std::size_t count,
+                                              std::size_t min_apart) {
   std::vector<float> rows = rows_, fractions = fractions_;
   double best_ns = std::numeric_limits<double>::infinity();
-  std::set<std::size_t> tried;
   for (const Observation& seen : history) {
-    tried.insert(seen.index);
     if (seen.is == Observation::Is::timed) best_ns = std::min(best_ns, seen.time_ns);
   }
+  // The fastest so far need not be fast: what others tell of those that were tried says how near it
+  // is to the best.
+  double said = 0, shown = 0;
+  for (const Observation& seen : history) {
+    if (seen.is != Observation::Is::timed || seen.index >= points_.size()) continue;
+    std::vector<float> row;
+    features_.append(space_.config(points_[seen.index]), row);
+    said += of_others_->value(row);
+    shown += best_ns / seen.time_ns;
+  }
+  const double of_best = shown > 0 ? std::min(1.0, said / shown) : 1;
   for (const Observation& seen : history) {
     if (seen.is == Observation::Is::pending || seen.index >= points_.size()) continue;
     const bool failed = seen.is == Observation::Is::failed;
     if (!failed && std::isinf(best_ns)) continue;  // bounds alone say nothing
-    const double fraction = failed ? 0 : std::min(1.0, best_ns / seen.time_ns);
+    const double fraction = failed ? 0 : of_best * std::min(1.0, best_ns / seen.time_ns);
     for (int i = 0; i < kWeightOfOwn; ++i) {
       features_.append(space_.config(points_[seen.index]), rows);
       fractions.push_back(static_cast<float>(fraction));
@@ -188,9 +213,16 @@ std::vector<std::size_t> WarmStart::predicted(const std::vector<Observation>& hi
     features_.append(space_.config(points_[index]), row);
     at->second = forest.value(row);
   };
+  // What was ever measured is where the model knows its way. Far from it a large space has points
+  // that only seem fast. So random ones make up for too few.
+  for (const std::size_t index : familiar_) look_at(index);
+  for (const std::size_t index : known) {
+    if (index < points_.size()) look_at(index);
+  }
   Random random(1 + history.size());
-  for (std::size_t i = 0; i < std::min(kNumLookedAt, points_.size()); ++i) {
-    look_at(points_.size() <= kNumLookedAt ? i : below(random, points_.size()));
+  for (std::size_t i = kNumLookedAt - std::min(kNumLookedAt, kTrusted * looked_at.size()); i > 0;
+       --i) {
+    look_at(below(random, points_.size()));
   }
   std::vector<std::pair<double, std::size_t>> best;
   const auto sort = [&] {
@@ -205,14 +237,21 @@ std::vector<std::size_t> WarmStart::predicted(const std::vector<Observation>& hi
     }
     sort();
   }
+  const auto are_apart = [&](std::size_t one, std::size_t other) {
+    std::size_t num_different = 0;
+    for (std::size_t i = 0; i < points_[one].size(); ++i) {
+      if (points_[one][i] != points_[other][i]) ++num_different;
+    }
+    return num_different >= min_apart;
+  };
   std::vector<std::size_t> chosen;
-  std::set<std::size_t> near_chosen;
   for (const auto& [fraction, index] : best) {
     if (chosen.size() == count) break;
-    if (near_chosen.contains(index) || tried.contains(index)) continue;
-    chosen.push_back(index);
-    const std::vector<std::size_t> near = points_.neighbours(index);
-    near_chosen.insert(near.begin(), near.end());
+    if (known.contains(index)) continue;
+    if (std::all_of(chosen.begin(), chosen.end(),
+                    [&](std::size_t other) { return are_apart(index, other); })) {
+      chosen.push_back(index);
+    }
   }
   return chosen;
 }

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "base/device_info.h"
+#include "search/forest.h"
 #include "search/search.h"
 #include "space/features.h"
 #include "space/space.h"
@@ -21,21 +24,24 @@ class WarmStart {
   WarmStart(const Store& store, const KernelSpec& kernel, const Problem& problem,
             const DeviceInfo& device, const Space& space, const Points& points);
 
-  /// The next to try, none of which is in `history`; nothing while the search may go on alone. The
-  /// model learns from `history`, too.
-  std::vector<std::size_t> next(const std::vector<Observation>& history);
+  /// The next to try, at most `count` and none of which is in `history`; nothing when the search
+  /// may go on alone. The model learns from `history`, too.
+  std::vector<std::size_t> next(const std::vector<Observation>& history, std::size_t count);
 
  private:
   void learn(Features& features, const Config& config, double fraction);
   void keep_some();
-  std::vector<std::size_t> predicted(const std::vector<Observation>& history, std::size_t count);
+  std::vector<std::size_t> predicted(const std::vector<Observation>& history,
+                                     const std::set<std::size_t>& known, std::size_t count,
+                                     std::size_t min_apart);
 
   const Space& space_;
   const Points& points_;
   Features features_;
   std::vector<std::size_t> winners_;
+  std::vector<std::size_t> familiar_;    // points that were measured for any problem
   std::vector<float> rows_, fractions_;  // what is known of other problems, as features
-  std::size_t num_rounds_ = 0;
+  std::optional<Forest> of_others_;      // learned from that, where it is enough
 };
 
 }  // namespace assay
