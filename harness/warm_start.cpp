@@ -28,12 +28,12 @@ constexpr int kWeightOfOwn = 4;
 constexpr std::size_t kNumLookedAt = 8000, kNumClimbs = 3, kNumClimbers = 8;
 // So many random points less for each that was measured before.
 constexpr std::size_t kTrusted = 40;
-// So many configurations are tried before the search goes on alone.
-constexpr std::size_t kNumTried = 60;
+// So many configurations are tried before the search goes on alone. The model chooses the first
+// among all, and then among the neighbours of the fastest few.
+constexpr std::size_t kNumTried = 60, kNumAmongAll = 30, kNumFastest = 2;
 // Until the problem itself has shown so many results, those that the model proposes together differ
-// in a fifth of the parameters: what it takes for fastest is one configuration in many dresses.
-constexpr std::size_t kNumResults = 10;
-constexpr std::size_t kApart = 5;
+// in a quarter of the parameters: what it takes for fastest is one configuration in many dresses.
+constexpr std::size_t kNumResults = 15, kApart = 4;
 
 /// How far a problem is: the sum of the logarithms of the sizes' ratios. Sizes that one of the two
 /// lacks, or that are not positive, do not count.
@@ -172,70 +172,99 @@ std::vector<std::size_t> WarmStart::next(const std::vector<Observation>& history
   return next;
 }
 
-/// The `count` points that the model takes for fastest, without those that are `known`. Any two of
-/// them differ in `min_apart` parameters.
-std::vector<std::size_t> WarmStart::predicted(const std::vector<Observation>& history,
-                                              const std::set<std::size_t>& known, std::size_t count,
-                                              std::size_t min_apart) {
+/// What is known of other problems, and what `history` shows of this one.
+Forest WarmStart::trained(const std::vector<Observation>& history) {
   std::vector<float> rows = rows_, fractions = fractions_;
+  const std::vector<std::size_t> fastest = fastest_of(history, 1);
   double best_ns = std::numeric_limits<double>::infinity();
   for (const Observation& seen : history) {
-    if (seen.is == Observation::Is::timed) best_ns = std::min(best_ns, seen.time_ns);
+    if (!fastest.empty() && seen.index == fastest.front()) best_ns = seen.time_ns;
   }
   // The fastest so far need not be fast: what others tell of those that were tried says how near it
   // is to the best.
   double said = 0, shown = 0;
   for (const Observation& seen : history) {
     if (seen.is != Observation::Is::timed || seen.index >= points_.size()) continue;
-    std::vector<float> row;
-    features_.append(space_.config(points_[seen.index]), row);
-    said += of_others_->value(row);
+    said += of_others_->value(row_of(seen.index));
     shown += best_ns / seen.time_ns;
   }
   const double of_best = shown > 0 ? std::min(1.0, said / shown) : 1;
   for (const Observation& seen : history) {
     if (seen.is == Observation::Is::pending || seen.index >= points_.size()) continue;
     const bool failed = seen.is == Observation::Is::failed;
-    if (!failed && std::isinf(best_ns)) continue;  // bounds alone say nothing
+    if (!failed && fastest.empty()) continue;  // bounds alone say nothing
     const double fraction = failed ? 0 : of_best * std::min(1.0, best_ns / seen.time_ns);
     for (int i = 0; i < kWeightOfOwn; ++i) {
       features_.append(space_.config(points_[seen.index]), rows);
       fractions.push_back(static_cast<float>(fraction));
     }
   }
-  const Forest forest(features_.count(), rows, fractions, 1);
+  return Forest(features_.count(), rows, fractions, 1);
+}
 
+std::vector<float> WarmStart::row_of(std::size_t index) {
+  std::vector<float> row;
+  features_.append(space_.config(points_[index]), row);
+  return row;
+}
+
+/// Of those that were timed.
+std::vector<std::size_t> WarmStart::fastest_of(const std::vector<Observation>& history,
+                                               std::size_t count) const {
+  std::vector<std::pair<double, std::size_t>> timed;
+  for (const Observation& seen : history) {
+    if (seen.is != Observation::Is::timed || seen.index >= points_.size()) continue;
+    timed.emplace_back(seen.time_ns, seen.index);
+  }
+  std::sort(timed.begin(), timed.end());
+  std::vector<std::size_t> fastest;
+  for (const auto& [time_ns, index] : timed) {
+    if (fastest.size() < count) fastest.push_back(index);
+  }
+  return fastest;
+}
+
+/// The `count` points that the model takes for fastest, without those that are `known`. Any two of
+/// them differ in `min_apart` parameters.
+std::vector<std::size_t> WarmStart::predicted(const std::vector<Observation>& history,
+                                              const std::set<std::size_t>& known, std::size_t count,
+                                              std::size_t min_apart) {
+  const Forest forest = trained(history);
   std::map<std::size_t, double> looked_at;
   const auto look_at = [&](std::size_t index) {
     const auto [at, is_new] = looked_at.try_emplace(index);
-    if (!is_new) return;
-    std::vector<float> row;
-    features_.append(space_.config(points_[index]), row);
-    at->second = forest.value(row);
+    if (is_new) at->second = forest.value(row_of(index));
   };
-  // What was ever measured is where the model knows its way. Far from it a large space has points
-  // that only seem fast. So random ones make up for too few.
-  for (const std::size_t index : familiar_) look_at(index);
-  for (const std::size_t index : known) {
-    if (index < points_.size()) look_at(index);
-  }
-  Random random(1 + history.size());
-  for (std::size_t i = kNumLookedAt - std::min(kNumLookedAt, kTrusted * looked_at.size()); i > 0;
-       --i) {
-    look_at(below(random, points_.size()));
-  }
   std::vector<std::pair<double, std::size_t>> best;
   const auto sort = [&] {
     best.clear();
     for (const auto& [index, fraction] : looked_at) best.emplace_back(-fraction, index);
     std::sort(best.begin(), best.end());
   };
-  sort();
-  for (std::size_t climb = 0; climb < kNumClimbs; ++climb) {
-    for (std::size_t i = 0; i < std::min(kNumClimbers, best.size()); ++i) {
-      for (const std::size_t near : points_.neighbours(best[i].second)) look_at(near);
+  if (history.size() >= kNumAmongAll) {
+    for (const std::size_t index : fastest_of(history, kNumFastest)) {
+      for (const std::size_t near : points_.neighbours(index)) look_at(near);
     }
     sort();
+  } else {
+    // What was ever measured is where the model knows its way. Far from it a large space has points
+    // that only seem fast. So random ones make up for too few.
+    for (const std::size_t index : familiar_) look_at(index);
+    for (const std::size_t index : known) {
+      if (index < points_.size()) look_at(index);
+    }
+    Random random(1 + history.size());
+    for (std::size_t i = kNumLookedAt - std::min(kNumLookedAt, kTrusted * looked_at.size()); i > 0;
+         --i) {
+      look_at(below(random, points_.size()));
+    }
+    sort();
+    for (std::size_t climb = 0; climb < kNumClimbs; ++climb) {
+      for (std::size_t i = 0; i < std::min(kNumClimbers, best.size()); ++i) {
+        for (const std::size_t near : points_.neighbours(best[i].second)) look_at(near);
+      }
+      sort();
+    }
   }
   const auto are_apart = [&](std::size_t one, std::size_t other) {
     std::size_t num_different = 0;

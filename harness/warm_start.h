@@ -31,6 +31,10 @@ class WarmStart {
  private:
   void learn(Features& features, const Config& config, double fraction);
   void keep_some();
+  Forest trained(const std::vector<Observation>& history);
+  std::vector<float> row_of(std::size_t index);
+  std::vector<std::size_t> fastest_of(const std::vector<Observation>& history,
+                                      std::size_t count) const;
   std::vector<std::size_t> predicted(const std::vector<Observation>& history,
                                      const std::set<std::size_t>& known, std::size_t count,
                                      std::size_t min_apart);
