@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -175,16 +174,12 @@ std::vector<std::size_t> WarmStart::next(const std::vector<Observation>& history
 /// What is known of other problems, and what `history` shows of this one.
 Forest WarmStart::trained(const std::vector<Observation>& history) {
   std::vector<float> rows = rows_, fractions = fractions_;
-  const std::vector<std::size_t> fastest = fastest_of(history, 1);
-  double best_ns = std::numeric_limits<double>::infinity();
-  for (const Observation& seen : history) {
-    if (!fastest.empty() && seen.index == fastest.front()) best_ns = seen.time_ns;
-  }
+  const std::vector<Observation> timed = fastest_of(history, history.size());
+  const double best_ns = timed.empty() ? 0 : timed.front().time_ns;
   // The fastest so far need not be fast: what others tell of those that were tried says how near it
   // is to the best.
   double said = 0, shown = 0;
-  for (const Observation& seen : history) {
-    if (seen.is != Observation::Is::timed || seen.index >= points_.size()) continue;
+  for (const Observation& seen : timed) {
     said += of_others_->value(row_of(seen.index));
     shown += best_ns / seen.time_ns;
   }
@@ -192,7 +187,7 @@ Forest WarmStart::trained(const std::vector<Observation>& history) {
   for (const Observation& seen : history) {
     if (seen.is == Observation::Is::pending || seen.index >= points_.size()) continue;
     const bool failed = seen.is == Observation::Is::failed;
-    if (!failed && fastest.empty()) continue;  // bounds alone say nothing
+    if (!failed && timed.empty()) continue;  // bounds alone say nothing
     const double fraction = failed ? 0 : of_best * std::min(1.0, best_ns / seen.time_ns);
     for (int i = 0; i < kWeightOfOwn; ++i) {
       features_.append(space_.config(points_[seen.index]), rows);
@@ -208,20 +203,18 @@ std::vector<float> WarmStart::row_of(std::size_t index) {
   return row;
 }
 
-/// Of those that were timed.
-std::vector<std::size_t> WarmStart::fastest_of(const std::vector<Observation>& history,
+/// Of those that were timed, the fastest first.
+std::vector<Observation> WarmStart::fastest_of(const std::vector<Observation>& history,
                                                std::size_t count) const {
-  std::vector<std::pair<double, std::size_t>> timed;
+  std::vector<Observation> timed;
   for (const Observation& seen : history) {
-    if (seen.is != Observation::Is::timed || seen.index >= points_.size()) continue;
-    timed.emplace_back(seen.time_ns, seen.index);
+    if (seen.is == Observation::Is::timed && seen.index < points_.size()) timed.push_back(seen);
   }
-  std::sort(timed.begin(), timed.end());
-  std::vector<std::size_t> fastest;
-  for (const auto& [time_ns, index] : timed) {
-    if (fastest.size() < count) fastest.push_back(index);
-  }
-  return fastest;
+  std::stable_sort(timed.begin(), timed.end(), [](const Observation& a, const Observation& b) {
+    return a.time_ns < b.time_ns;
+  });
+  timed.resize(std::min(count, timed.size()));
+  return timed;
 }
 
 /// The `count` points that the model takes for fastest, without those that are `known`. Any two of
@@ -242,8 +235,8 @@ std::vector<std::size_t> WarmStart::predicted(const std::vector<Observation>& hi
     std::sort(best.begin(), best.end());
   };
   if (history.size() >= kNumAmongAll) {
-    for (const std::size_t index : fastest_of(history, kNumFastest)) {
-      for (const std::size_t near : points_.neighbours(index)) look_at(near);
+    for (const Observation& fast : fastest_of(history, kNumFastest)) {
+      for (const std::size_t near : points_.neighbours(fast.index)) look_at(near);
     }
     sort();
   } else {

@@ -33,7 +33,7 @@ class WarmStart {
   void keep_some();
   Forest trained(const std::vector<Observation>& history);
   std::vector<float> row_of(std::size_t index);
-  std::vector<std::size_t> fastest_of(const std::vector<Observation>& history,
+  std::vector<Observation> fastest_of(const std::vector<Observation>& history,
                                       std::size_t count) const;
   std::vector<std::size_t> predicted(const std::vector<Observation>& history,
                                      const std::set<std::size_t>& known, std::size_t count,
