@@ -96,25 +96,23 @@ WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem
                      const DeviceInfo& device, const Space& space, const Points& points)
     : space_(space), points_(points), features_(kernel, problem, device) {
   const std::vector<Measured> known = measured(store, kernel, problem);
+  const auto index_of = [&](const Config& config) {
+    const std::optional<std::vector<int>> point = space.point(config);
+    return point ? points.find(*point) : std::nullopt;
+  };
   for (std::size_t place = 0; place < kNumWinners; ++place) {
     for (std::size_t i = 0; i < std::min(kNumProblems, known.size()); ++i) {
       if (place >= known[i].timed.size()) continue;
-      const std::optional<std::vector<int>> point = space.point(known[i].timed[place].second);
-      const std::optional<std::size_t> index = point ? points.find(*point) : std::nullopt;
-      if (index) winners_.push_back(*index);
+      if (const auto index = index_of(known[i].timed[place].second)) winners_.push_back(*index);
     }
   }
-  std::set<std::size_t> familiar;
-  const auto keep = [&](const Config& config) {
-    const std::optional<std::vector<int>> point = space.point(config);
-    const std::optional<std::size_t> index = point ? points.find(*point) : std::nullopt;
-    if (index) familiar.insert(*index);
-  };
   for (const Measured& all : known) {
-    for (const auto& [time_ns, config] : all.timed) keep(config);
-    for (const auto& [time_ns, config] : all.slower) keep(config);
+    for (const auto* some : {&all.timed, &all.slower}) {
+      for (const auto& [time_ns, config] : *some) {
+        if (const auto index = index_of(config)) familiar_.insert(*index);
+      }
+    }
   }
-  familiar_.assign(familiar.begin(), familiar.end());
   for (const Measured& all : known) {
     try {
       Features features(kernel, all.problem, all.device);

@@ -43,7 +43,7 @@ class WarmStart {
   const Points& points_;
   Features features_;
   std::vector<std::size_t> winners_;
-  std::vector<std::size_t> familiar_;    // points that were measured for any problem
+  std::set<std::size_t> familiar_;       // points that were measured for any problem
   std::vector<float> rows_, fractions_;  // what is known of other problems, as features
   std::optional<Forest> of_others_;      // learned from that, where it is enough
 };
