@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void __launch_bounds__(1024)
     ln_linear_gelu_statistics(const Bf16* x, RowScale* rows, int m, int k) {
   grid_release();
-  const int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  const int row = static_cast<int>(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
   if (row >= m) return;
   const RowScale found = statistics_of_row(x + static_cast<long long>(row) * k, k, kEpsilon);
   if (threadIdx.x % 32 == 0) rows[row] = found;

@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void __launch_bounds__(1024)
     rms_linear_gelu_rows(const Element* x, float* scales, int m, int k) {
   grid_release();
-  const int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  const int row = static_cast<int>(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
   if (row >= m) return;
   const float found = rms_scale_of_row(x + static_cast<long long>(row) * k, k, kEpsilon);
   if (threadIdx.x % 32 == 0) scales[row] = found;
