@@ -300,31 +300,36 @@ constexpr std::array kSteps = {kCreate,       kAddInstrument, kAddObjective,    
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 
-bool is_ours(Database& database) {
-  return database.integer("PRAGMA application_id") == kApplicationId;
+/// What a file says that it is.
+struct Header {
+  std::int64_t application, schema, num_tables;
+
+  bool is_ours() const { return application == kApplicationId; }
+  bool is_empty() const { return application == 0 && num_tables == 0; }
+};
+
+/// All of it is read at one moment, for another process may be making the file.
+Header read_header(Database& database) {
+  const Transaction transaction(database, Transaction::Mode::read);
+  return {database.integer("PRAGMA application_id"), schema_of(database),
+          database.integer("SELECT count(*) FROM sqlite_schema")};
 }
 
-bool is_empty(Database& database) {
-  return !is_ours(database) && database.integer("PRAGMA application_id") == 0 &&
-         database.integer("SELECT count(*) FROM sqlite_schema") == 0;
-}
-
-void refuse_foreign(Database& database) {
-  if (is_ours(database)) return;
+void refuse_foreign(const Database& database, const Header& header) {
+  if (header.is_ours()) return;
   throw Error(fmt::format("{} is another program's database, not an assay database",
                           database.path().string()));
 }
 
 /// The schema's number is written together with the application's, and it counts from 1.
-void refuse_unknown(Database& database, std::size_t newest) {
-  const std::int64_t schema = schema_of(database);
-  if (schema > static_cast<std::int64_t>(newest)) {
+void refuse_unknown(const Database& database, const Header& header, std::size_t newest) {
+  if (header.schema > static_cast<std::int64_t>(newest)) {
     throw Error(fmt::format("{} was written by a newer assay (schema {}; this one knows {})",
-                            database.path().string(), schema, newest));
+                            database.path().string(), header.schema, newest));
   }
-  if (schema < 1 && is_ours(database)) {
+  if (header.schema < 1 && header.is_ours()) {
     throw Error(fmt::format("{} is damaged: no assay wrote its schema {}", database.path().string(),
-                            schema));
+                            header.schema));
   }
 }
 
@@ -333,8 +338,9 @@ void refuse_unknown(Database& database, std::size_t newest) {
 std::span<const char* const> schema_steps() { return kSteps; }
 
 void migrate(Database& database, std::span<const char* const> steps) {
-  if (!is_empty(database)) refuse_foreign(database);
-  refuse_unknown(database, steps.size());
+  const Header found = read_header(database);
+  if (!found.is_empty()) refuse_foreign(database, found);
+  refuse_unknown(database, found, steps.size());
   while (schema_of(database) < static_cast<std::int64_t>(steps.size())) {
     Transaction transaction(database, Transaction::Mode::write);
     // Read again under the lock: another process may have migrated meanwhile.
@@ -345,20 +351,21 @@ void migrate(Database& database, std::span<const char* const> steps) {
                               kApplicationId, schema + 1));
     transaction.commit();
   }
-  refuse_unknown(database, steps.size());
+  refuse_unknown(database, read_header(database), steps.size());
 }
 
 void require_newest_schema(Database& database, std::span<const char* const> steps) {
-  if (is_empty(database)) {
+  const Header found = read_header(database);
+  if (found.is_empty()) {
     throw Error(fmt::format("{} is empty, not an assay database", database.path().string()));
   }
-  refuse_foreign(database);
-  refuse_unknown(database, steps.size());
-  if (schema_of(database) < static_cast<std::int64_t>(steps.size())) {
+  refuse_foreign(database, found);
+  refuse_unknown(database, found, steps.size());
+  if (found.schema < static_cast<std::int64_t>(steps.size())) {
     throw Error(fmt::format(
         "{} was written by an older assay (schema {}; this one knows {}); `assay db migrate` "
         "brings it up to date",
-        database.path().string(), schema_of(database), steps.size()));
+        database.path().string(), found.schema, steps.size()));
   }
 }
 

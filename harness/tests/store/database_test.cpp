@@ -90,6 +90,42 @@ TEST(Migration, TakesEverySchemaToTheNewest) {
   }
 }
 
+// Two sweeps that began at once on a new file: one read its schema, 0, before the other had made
+// the file, and after that whose it is. So it was called damaged.
+TEST(Migration, AnotherMayMakeTheFileBeforeAnyStatement) {
+  static const std::span<const char* const> kFirstSteps = schema_steps().first(2);
+  struct Other {
+    std::filesystem::path path;
+    int before;  // this statement it makes the file
+    int num_statements = 0;
+  };
+  const auto make = [](unsigned, void* context, void*, void*) {
+    Other& other = *static_cast<Other*>(context);
+    if (++other.num_statements != other.before) return 0;
+    try {
+      Database database = Database::open(other.path, std::chrono::milliseconds(0));
+      database.exec("PRAGMA synchronous = OFF");
+      migrate(database, kFirstSteps);
+    } catch (const SQLite::Exception& error) {
+      // Where this one reads or writes, the other cannot.
+      EXPECT_EQ(error.getErrorCode(), SQLITE_BUSY);
+    }
+    return 0;
+  };
+  int num_statements = 1;
+  for (int before = 1; before <= num_statements; ++before) {
+    TempFolder folder;
+    Other other{folder / "x.db", before};
+    Database database = Database::open(other.path, kShort);
+    database.exec("PRAGMA synchronous = OFF");
+    sqlite3_trace_v2(database.handle().getHandle(), SQLITE_TRACE_STMT, make, &other);
+    EXPECT_NO_THROW(migrate(database, kFirstSteps)) << before;
+    EXPECT_NO_THROW(require_newest_schema(database, kFirstSteps)) << before;
+    num_statements = std::max(num_statements, other.num_statements);
+  }
+  EXPECT_GT(num_statements, 10);
+}
+
 TEST(Migration, AFailedStepLeavesTheSchemaBeforeIt) {
   TempFolder folder;
   const std::array steps = {schema_steps()[0], "CREATE TABLE second(x); CREATE TABLE second(x)"};
