@@ -53,10 +53,12 @@ std::optional<TrialRequest> Baselines::first_request(const KernelSpec& kernel,
                                                      const Problem& problem) {
   std::optional<Config> first;
   const Space space(kernel, problem, run_.device.info());
-  space.for_each([&](const std::vector<int>& point) {
-    first = space.config(point);
-    return false;
-  });
+  space.for_each(
+      [&](const std::vector<int>& point) {
+        first = space.config(point);
+        return false;
+      },
+      kMaxSpaceSteps, run_.end_step(kernel, problem));
   if (!first) return std::nullopt;
   try {
     return run_.request_of(kernel, problem, *first, {});

@@ -133,7 +133,8 @@ void Screening::fill_window() {
   // By the quarter, as a proposal of several costs little more than one.
   while (!exhausted_ && 4 * window_.size() <= 3 * window_size_) {
     if (out_of_time() || has_little_to_gain()) {
-      run_.report.skipped += num_to_try() - history_.size();
+      // Runs before this one may have tried more than this one's budget.
+      run_.report.skipped += num_to_try() - std::min(num_to_try(), history_.size());
       exhausted_ = true;
       return;
     }

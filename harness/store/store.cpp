@@ -164,9 +164,9 @@ void Store::end_sweep(std::int64_t sweep_id, const std::string& state) {
       database.query("DELETE FROM trial WHERE sweep_id = ? AND status = 'running'", sweep_id).run();
       transaction.commit();
     }
-    // Moves the WAL into the file and syncs both. That another process reads meanwhile is not an
-    // error: the pragma then does what it can.
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    // Moves the WAL into the file as far as its readers allow, and syncs both. To wait for a reader
+    // would keep all writers waiting, too.
+    database.exec("PRAGMA wal_checkpoint(PASSIVE)");
   });
 }
 

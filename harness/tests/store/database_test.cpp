@@ -74,6 +74,18 @@ TEST(Reading, EndsAtCtrlC) {
   EXPECT_EQ(wait_for(pid), 0);
 }
 
+// The end of a sweep waited for the reader until it gave up, and all who write waited with it.
+TEST(Wal, AnIdleReaderDoesNotKeepASweepFromEnding) {
+  TempFolder folder;
+  const std::filesystem::path path = folder / "x.db";
+  fill(path, 10);
+  Store store = Store::open(path, std::chrono::minutes(10));
+  Database reader = Database::open_readonly(path);
+  const Transaction reading(reader, Transaction::Mode::read);
+  EXPECT_EQ(reader.integer("SELECT count(*) FROM trial"), 10);
+  store.end_sweep(store.begin_sweep("sweep", "", "", {}, ""), "done");
+}
+
 TEST(Migration, TakesEverySchemaToTheNewest) {
   // Simulates later steps. What one step did must still be there after the next.
   const std::array steps = {schema_steps()[0], "CREATE TABLE second(x INTEGER) STRICT",

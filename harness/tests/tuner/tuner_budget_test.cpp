@@ -115,5 +115,15 @@ TEST_F(TunerTest, WhatIsSkippedIsWhatTheOtherBudgetWouldHaveTried) {
   EXPECT_EQ(report.skipped, 3u);
 }
 
+// It was 2 less 6, without a sign.
+TEST_F(TunerTest, NothingIsSkippedWhereMoreWasTriedBeforeThanTheBudget) {
+  sweep_.search.strategy = Strategy::local;
+  sweep_.search.budget_configs = 6;
+  run();
+  sweep_.search.budget_configs = 2;
+  sweep_.search.budget_seconds = 1e-9;
+  EXPECT_EQ(run().skipped, 0u);
+}
+
 }  // namespace
 }  // namespace assay::test
