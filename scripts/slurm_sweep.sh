@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 join() {
   local folder=$1 parts=()
   for part in "$folder"/share-*.db; do parts+=("$part"); done
-  rm -f "$folder/joined.db"
+  rm -f "$folder/joined.db" "$folder"/joined.db-{wal,shm,journal}
   build/assay db merge "${parts[@]}" --output "$folder/joined.db"
   build/assay export --format json --db "$folder/joined.db" --output "$folder/tuned.json"
   build/assay report --html "$folder/report.html" "$folder/joined.db"

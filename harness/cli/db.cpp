@@ -1,5 +1,6 @@
 // `assay db`: looks after the database file, joins several into one, and forgets on purpose.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -59,7 +60,7 @@ int vacuum(const fs::path& path) {
   return kExitDone;
 }
 
-/// A database that is being made. Removes it unless it was renamed.
+/// A database that is being made. Removes what was made under that name.
 struct Unfinished {
   explicit Unfinished(fs::path file) : path(std::move(file)) { remove(); }
   Unfinished(const Unfinished&) = delete;
@@ -74,17 +75,36 @@ struct Unfinished {
   fs::path path;
 };
 
+void refuse_existing(const fs::path& output) {
+  throw UsageError(output.string() + " is there already; a merge makes a new database");
+}
+
+/// Gives a file another name, unless there is a file of that name: a sweep may have begun on it.
+void publish(const fs::path& file, const fs::path& output) {
+  std::error_code code;
+  fs::create_hard_link(file, output, code);
+  if (code == std::errc::file_exists) refuse_existing(output);
+  if (!code) return;
+  // A file system without links.
+  if (fs::exists(output)) refuse_existing(output);
+  fs::rename(file, output);
+}
+
 int merge(const std::vector<std::string>& paths, const fs::path& output) {
-  if (fs::exists(output)) {
-    throw UsageError(output.string() + " is there already; a merge makes a new database");
+  if (fs::exists(output)) refuse_existing(output);
+  for (const char* suffix : {"-wal", "-journal"}) {
+    // SQLite would take its rows for those of the new database.
+    if (!fs::exists(output.string() + suffix)) continue;
+    throw UsageError(fmt::format("{0}{1} is left of another database {0}, which is gone; remove it",
+                                 output.string(), suffix));
   }
   std::vector<Store> sources;
   for (const std::string& path : paths) sources.push_back(Store::open_readonly(path));
   create_folder_of(output);
   // Whoever sees the file under its name sees all of it.
-  const Unfinished unfinished(output.string() + ".merging");
+  const Unfinished unfinished(fmt::format("{}.merging{}", output.string(), ::getpid()));
   const Merged merged = Store::open(unfinished.path).merge(sources);
-  fs::rename(unfinished.path, output);
+  publish(unfinished.path, output);
   for (const std::string& conflict : merged.conflicts) print_out("conflict: {}\n", conflict);
   if (merged.num_unfinished > 0) {
     print_err("{} trials that were still running are left out\n", merged.num_unfinished);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "base/interrupt.h"
@@ -272,11 +273,13 @@ Merged Store::merge(std::span<const Store> sources) {
   Database& database = impl_->database;
   return database.guarded([&] {
     std::vector<Source> read;
+    std::vector<std::unique_ptr<Transaction>> moments;  // a sweep may be writing to a source
     std::vector<SweepRow> sweeps;
     read.reserve(sources.size());  // a SweepRow points at its source
     for (const Store& source : sources) {
       Database& from = source.impl_->database;
       from.guarded([&] {
+        moments.push_back(std::make_unique<Transaction>(from, Transaction::Mode::read));
         read.push_back({&source, from, Dimensions(from)});
         for (SweepRow& sweep : read_sweeps(read.back())) sweeps.push_back(std::move(sweep));
       });
@@ -302,6 +305,9 @@ Merged Store::merge(std::span<const Store> sources) {
     merged.num_trials = database.integer("SELECT count(*) FROM trial");
     merged.num_verdicts = database.integer("SELECT count(*) FROM rank");
     transaction.commit();
+    // Moves the WAL into the file and ends it: who renames the file would leave it behind. Other
+    // than a checkpoint, this fails where the disk is full.
+    database.exec("PRAGMA journal_mode = DELETE");
     return merged;
   });
 }
