@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -101,12 +102,27 @@ TunedRow entry_of(const TrialRow& row) {
   return entry;
 }
 
-/// The fastest trial of each question.
-std::map<Key, const TrialRow*> fastest_trials(const std::vector<TrialRow>& trials) {
+std::string name_of(const std::string& kernel, const Config& config) {
+  return kernel + ' ' + to_text(config);
+}
+
+/// The fastest trial of each question, of those that no verdict found to be wrong: where the last
+/// check refused the fastest after it had left the others behind, the verdict has no winner.
+std::map<Key, const TrialRow*> fastest_trials(const Results& results) {
+  std::set<std::tuple<Key, std::string, std::string>> refused;
+  for (const RankRow& row : results.ranks) {
+    for (const RankEntry& entry : row.record.entries) {
+      if (entry.kernel.empty() || entry.failure.empty()) continue;
+      refused.emplace(key_of(row, row.record.op), text_of(row.record.version_of(entry.kernel)),
+                      entry.config);
+    }
+  }
   std::map<Key, const TrialRow*> fastest;
-  for (const TrialRow& row : trials) {
+  for (const TrialRow& row : results.trials) {
     if (!timed(row)) continue;
-    const TrialRow*& seen = fastest[key_of(row, row.record.kernel.op)];
+    const Key key = key_of(row, row.record.kernel.op);
+    if (refused.contains({key, text_of(row.record.kernel), to_text(row.record.config)})) continue;
+    const TrialRow*& seen = fastest[key];
     if (!seen || row.record.outcome.timing->median_ns < seen->record.outcome.timing->median_ns) {
       seen = &row;
     }
@@ -119,10 +135,6 @@ struct Screening {
   std::unordered_map<std::string, double> median_ns;  // of some kernels and configurations
   double fastest_ns = std::numeric_limits<double>::infinity();
 };
-
-std::string name_of(const std::string& kernel, const Config& config) {
-  return kernel + ' ' + to_text(config);
-}
 
 /// By problem, with the medians of the table's winners.
 std::map<std::string, Screening> screenings_of(const TunedTable& table,
@@ -255,7 +267,7 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
     });
   };
   if (screened == Screened::show) {
-    for (const auto& [key, row] : fastest_trials(results.trials)) {
+    for (const auto& [key, row] : fastest_trials(results)) {
       if (has_verdict(key)) continue;
       if (tables[key.first].emplace(key.second, entry_of(*row)).second) {
         devices.emplace(key.first, row->device);

@@ -37,6 +37,24 @@ TEST(TunedTables, ARankDecidesEvenWhereScreeningSawAFasterSample) {
   EXPECT_TRUE(entry.ties.empty());
 }
 
+// The last check refused the fastest after it had left the others behind. So nothing won, and the
+// refused one was shown as the fastest of the screening.
+TEST(TunedTables, WhatAVerdictFoundToBeWrongIsNotShownAsScreened) {
+  RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=128,STAGES=3", 500, 900);
+  row.record.entries = {row.record.entries[0]};
+  row.record.entries[0].winner = false;
+  row.record.entries[0].failure = "C[0] is 1, expected 2";
+  const auto tables =
+      tuned_tables({row},
+                   {example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000),
+                    example::trial(problem(16, 64), "gemm_mma", "BLOCK_M=128,STAGES=3", 500)},
+                   {}, kShow);
+  ASSERT_THAT(tables, SizeIs(1));
+  ASSERT_THAT(tables[0].entries, SizeIs(1));
+  EXPECT_EQ(to_text(tables[0].entries[0].best.config), "BLOCK_M=64,STAGES=3");
+  EXPECT_FALSE(tables[0].entries[0].reranked);
+}
+
 TEST(TunedTables, NamesTheTiesAndNotTheWinnerAmongThem) {
   RankRow row = example::rank(problem(16, 64), "gemm_mma", "BLOCK_M=64,STAGES=3", 1000, 900);
   row.record.entries[1].tied = true;
