@@ -91,21 +91,21 @@ RankRecord Reranking::question(const std::string& op, const Problem& problem,
 void Reranking::rank(const std::string& op, const Problem& problem,
                      std::vector<Candidate> correct) {
   check_interrupt();
-  RankRecord asked = question(op, problem, correct);
+  const RankRecord asked = question(op, problem, correct);
   if (run_.store.is_ranked(run_.id, asked)) return;
-  const std::vector<std::string> baselines = baselines_.runnable(asked.identity.baselines);
-  keep_one_of_each_code(correct, problem, run_.device.info());
-  keep_best(correct, run_.sweep.rerank.top, run_.sweep.rerank.objective);
-  run_.progress.stage(fmt::format("re-ranking the best {}", correct.size()));
-  const std::vector<TrialRequest> requests = requests_of(correct, problem);
-  RerankResult result;
-  {
-    const AddElapsed busy(run_.report.device_s);
-    result = run_.device.rerank(requests, baselines, run_.sweep.rerank);
+  RankRecord record = time_in_turn(asked, problem, correct);
+  std::vector<RankEntry> refused;
+  while (is_unfair(problem, record, correct, refused)) {
+    record = time_in_turn(asked, problem, correct);
   }
-  asked.finished_at = now_utc();
-  const RankRecord record = verdict_of(std::move(asked), result, correct, requests);
   if (record.entries.empty()) return;  // a replay of a recording that was never re-ranked
+  for (RankEntry& entry : refused) {
+    const auto is_same = [&](const RankEntry& other) {
+      return other.kernel == entry.kernel && other.config == entry.config;
+    };
+    if (std::any_of(record.entries.begin(), record.entries.end(), is_same)) continue;
+    record.entries.push_back(std::move(entry));
+  }
   if (record.objective != run_.sweep.rerank.objective) {
     run_.report.warn(
         run_.options.provenance.empty()
@@ -121,6 +121,67 @@ void Reranking::rank(const std::string& op, const Problem& problem,
                                  entry.config, entry.failure));
   }
   run_.store.add_rank(run_.id, record);
+}
+
+/// The verdict on the best of `correct`.
+RankRecord Reranking::time_in_turn(RankRecord asked, const Problem& problem,
+                                   std::vector<Candidate> correct) {
+  const std::vector<std::string> baselines = baselines_.runnable(asked.identity.baselines);
+  keep_one_of_each_code(correct, problem, run_.device.info());
+  keep_best(correct, run_.sweep.rerank.top, run_.sweep.rerank.objective);
+  run_.progress.stage(fmt::format("re-ranking the best {}", correct.size()));
+  const std::vector<TrialRequest> requests = requests_of(correct, problem);
+  RerankResult result;
+  {
+    const AddElapsed busy(run_.report.device_s);
+    result = run_.device.rerank(requests, baselines, run_.sweep.rerank);
+  }
+  asked.finished_at = now_utc();
+  return verdict_of(std::move(asked), result, correct, requests);
+}
+
+/// Whether some lost to what had no right to win: in the re-rank, to one that its last check
+/// refused; or in the screening, to a time that the re-rank did not confirm, since the clock was
+/// higher then. Takes those that were refused out of `correct`, sets the others' times by what the
+/// re-rank found, and times again those that were given up and might now win.
+bool Reranking::is_unfair(const Problem& problem, const RankRecord& record,
+                          std::vector<Candidate>& correct, std::vector<RankEntry>& refused) {
+  if (!run_.options.provenance.empty()) return false;  // what was recorded is all that there is
+  const auto find = [&](const RankEntry& entry) {
+    return std::find_if(correct.begin(), correct.end(), [&](const Candidate& candidate) {
+      return candidate.kernel->name == entry.kernel && to_text(candidate.config) == entry.config;
+    });
+  };
+  const bool has_eliminated = std::any_of(record.entries.begin(), record.entries.end(),
+                                          [](const RankEntry& entry) { return entry.eliminated; });
+  // The others of the screening stand to the winner as they did.
+  for (const RankEntry& entry : record.entries) {
+    const auto winner = entry.winner ? find(entry) : correct.end();
+    if (winner == correct.end()) continue;
+    const double ratio = std::max(1.0, entry.median_ns / winner->median_ns);
+    for (Candidate& candidate : correct) {
+      if (!candidate.censored) candidate.median_ns *= ratio;
+    }
+  }
+  bool is_unfair = false;
+  for (const RankEntry& entry : record.entries) {
+    const auto candidate = entry.kernel.empty() ? correct.end() : find(entry);
+    if (candidate == correct.end()) continue;
+    if (entry.failure.empty()) {
+      candidate->median_ns = entry.median_ns;
+    } else if (has_eliminated) {
+      refused.push_back(entry);
+      correct.erase(candidate);
+      is_unfair = true;
+    }
+  }
+  const auto num_censored = [&] {
+    return std::count_if(correct.begin(), correct.end(),
+                         [](const Candidate& candidate) { return candidate.censored; });
+  };
+  const auto before = num_censored();
+  time_the_raced_again(problem, correct);
+  return !correct.empty() && (is_unfair || num_censored() < before);
 }
 
 /// Other sweeps may have tried more for the same question. Who asks the database without naming a

@@ -151,6 +151,87 @@ TEST_F(TunerTest, NothingCorrectIsNotRanked) {
   EXPECT_THAT(sweep_states(), ElementsAre("done"));
 }
 
+/// A re-rank in which a configuration takes what `time_ns` says of its BLOCK.
+auto in_turn(std::function<double(std::int64_t block)> time_ns) {
+  return [time_ns](const std::vector<TrialRequest>& candidates) {
+    RerankResult result;
+    for (const TrialRequest& candidate : candidates) {
+      RerankEntry& entry = result.candidates.emplace_back();
+      entry.name = to_text(candidate.plan.config);
+      entry.samples_ns.assign(8, time_ns(block_of(candidate.plan.config)));
+    }
+    return result;
+  };
+}
+
+// The last check comes after the others were left behind. So the verdict had no winner, though nine
+// of ten are right.
+TEST_F(TunerTest, OthersAreRankedAgainIfTheyLostToWhatTheLastCheckRefuses) {
+  const auto in_full = device_.on_rerank;
+  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    for (RerankEntry& entry : result.candidates) {
+      if (entry.name == "BLOCK=1") {
+        entry.outcome = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
+        for (RerankEntry& other : result.candidates) other.eliminated = &other != &entry;
+      }
+    }
+    return result;
+  };
+  EXPECT_THAT(run().warnings,
+              ElementsAre("N=1000 add BLOCK=1 was dropped by the re-rank: C[7] is 1"));
+  ASSERT_THAT(device_.reranked, SizeIs(2));
+  EXPECT_EQ(block_of(device_.reranked[1].front().plan.config), 2);
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(1));
+  const std::vector<RankEntry>& entries = ranks[0].record.entries;
+  EXPECT_EQ(entries.at(0).config, "BLOCK=2");
+  EXPECT_TRUE(entries.at(0).winner);
+  EXPECT_EQ(entries.back().config, "BLOCK=1");
+  EXPECT_EQ(entries.back().failure, "C[7] is 1");
+  EXPECT_EQ(ranks[0].record.identity.num_candidates, 10);
+  ScriptedDevice idle;
+  run(idle, compiler_);
+  EXPECT_THAT(idle.reranked, IsEmpty());
+}
+
+TEST_F(TunerTest, WhereTheLastCheckRefusesAllNothingWins) {
+  device_.on_rerank = [in_full = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    for (RerankEntry& entry : result.candidates) entry.eliminated = true;
+    result.candidates[0].eliminated = false;
+    result.candidates[0].outcome = {Status::correctness, "mismatch", "no", {}, {}, 0};
+    return result;
+  };
+  EXPECT_THAT(run().warnings, SizeIs(10));
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(1));
+  EXPECT_THAT(ranks[0].record.entries, SizeIs(10));
+  for (const RankEntry& entry : ranks[0].record.entries) EXPECT_FALSE(entry.winner);
+}
+
+// BLOCK=1 was timed at a high clock. All others were given up at half of it, and one of them is
+// faster than it really is.
+TEST_F(TunerTest, WhatLostToATimeThatTheRerankDoesNotConfirmIsTimedAgain) {
+  sweep_.search.strategy = Strategy::exhaustive;
+  device_.on_run = [&](const TrialRequest& request) {
+    const std::int64_t block = block_of(request.plan.config);
+    Outcome outcome = timed(block == 1 ? 1000 : static_cast<double>(1500 + 100 * block));
+    if (block != 1 && request.best_ns && *request.best_ns < 1400) {
+      outcome.timing->stop = StopReason::raced;
+    }
+    return outcome;
+  };
+  device_.on_rerank = in_turn([](std::int64_t block) {
+    return block == 1 ? 2000 : static_cast<double>(1500 + 100 * block);
+  });
+  run();
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(1));
+  EXPECT_EQ(ranks[0].record.entries.at(0).config, "BLOCK=2");
+  EXPECT_TRUE(ranks[0].record.entries.at(0).winner);
+}
+
 TEST_F(TunerTest, WhatTheRerankDropsIsAWarning) {
   const auto in_full = device_.on_rerank;
   device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
@@ -288,6 +369,7 @@ TEST_F(TunerTest, EachConfigurationRacesTheFastestBeforeIt) {
     }
     return outcome;
   };
+  device_.on_rerank = in_turn([](std::int64_t block) { return static_cast<double>(1000 - block); });
   add_kernel(sweep_, "add_too");  // competes with the first
   run();
   ASSERT_THAT(device_.ran, SizeIs(20));
