@@ -14,6 +14,7 @@
 #include "device/compile_only_device.h"
 #include "device/gpu_device.h"
 #include "device/replay_device.h"
+#include "report/run.h"
 #include "store/store.h"
 
 namespace assay {
@@ -50,7 +51,7 @@ Target replay_target(const fs::path& file, const SweepSpec& sweep,
   std::string provenance = device->provenance();
   for (const KernelSpec& kernel : sweep.kernels) {
     if (has_changed(kernel, device->recording(), include_directories)) {
-      provenance += fmt::format(", stale: {} has changed since", kernel.name);
+      provenance += stale_note(kernel.name);
     }
   }
   const std::string arch = native_arch(device->info().cc);

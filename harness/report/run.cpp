@@ -82,6 +82,10 @@ std::vector<double> sizes_of(const Problem& problem) {
   return sizes;
 }
 
+std::string stale_note(const std::string& kernel) {
+  return fmt::format(", stale: {} has changed since", kernel);
+}
+
 std::string question_text(const RunResult& result) {
   return fmt::format("{} {} {} {}", result.op, to_text(result.problem), result.device.slug(),
                      result.protocol);
@@ -95,6 +99,7 @@ Run make_run(std::string name, Results results) {
     result.problem = row.record.problem;
     result.device = row.device;
     result.protocol = row.record.protocol.name;
+    result.provenance = row.provenance;
     const std::string question = question_text(result);
     const auto [found, is_new] = all.try_emplace({question, row.provenance});
     if (is_new) found->second.result = std::move(result);

@@ -25,7 +25,8 @@ struct RunResult {
   Problem problem;
   DeviceInfo device;
   std::string protocol;
-  std::string finished_at;  // of the verdict, or of the newest trial
+  std::string finished_at;      // of the verdict, or of the newest trial
+  std::string provenance = {};  // where the times were recorded; empty: measured here
   /// The verdict by time, if there is one with a winner.
   std::optional<RankRecord> rank;
   bool only_energy = false;                  // there is a verdict, by energy only
@@ -51,6 +52,9 @@ Run make_run(std::string name, Results results);
 
 /// What problems are put in order by.
 std::vector<double> sizes_of(const Problem& problem);
+
+/// What a provenance says of a kernel that has changed since its times were recorded.
+std::string stale_note(const std::string& kernel);
 
 /// op, problem, device and protocol as one text, the same for the same question in any run.
 std::string question_text(const RunResult& result);

@@ -55,6 +55,12 @@ std::optional<Contest> other_pair_of(const RunResult& before, const RunResult& a
   return std::nullopt;
 }
 
+/// Whether the time of the best is one that was recorded of the kernel before it changed.
+bool is_of_older_kernel(const RunResult& result) {
+  return result.rank &&
+         result.provenance.find(stale_note(result.winner().kernel)) != std::string::npos;
+}
+
 /// Why two results must not be compared; empty if they may.
 std::string obstacle(const RunResult& before, const RunResult& after) {
   const DeviceInfo& a = before.device;
@@ -72,6 +78,10 @@ std::string obstacle(const RunResult& before, const RunResult& after) {
                        *before.application_clocks ? "in the first" : "in the second");
   }
   if (before.only_energy || after.only_energy) return "its best was chosen by energy, not by time";
+  for (const RunResult* result : {&before, &after}) {
+    if (!is_of_older_kernel(*result)) continue;
+    return "what has changed was not measured: the time is " + result->provenance;
+  }
   return "";
 }
 
@@ -181,11 +191,16 @@ void require_common_results(const Run& before, const Run& after, const RunCompar
     return result.fate != Fate::gone && result.fate != Fate::added &&
            result.fate != Fate::not_comparable;
   };
-  if (std::none_of(comparison.results.begin(), comparison.results.end(), is_compared)) {
-    throw UsageError(fmt::format(
-        "{} and {} have no result in common that can be compared: {} has {}; {} has {}",
-        before.name, after.name, before.name, contents_of(before), after.name, contents_of(after)));
-  }
+  if (std::any_of(comparison.results.begin(), comparison.results.end(), is_compared)) return;
+  const auto refused =
+      std::find_if(comparison.results.begin(), comparison.results.end(),
+                   [](const ComparedResult& r) { return r.fate == Fate::not_comparable; });
+  const std::string why = refused != comparison.results.end()
+                              ? refused->reason
+                              : fmt::format("{} has {}; {} has {}", before.name,
+                                            contents_of(before), after.name, contents_of(after));
+  throw UsageError(fmt::format("{} and {} have no result in common that can be compared: {}",
+                               before.name, after.name, why));
 }
 
 /// Finds for each result of one run its like in the other. What is left over, of the same op and

@@ -3,7 +3,8 @@
 # and this script stay as they are while commits come and go, so use copies of both.
 #
 #   cp build/assay scripts/ci/bisect.sh /tmp
-#   /tmp/assay sweep sweeps/gemm.yaml --problem M=16,N=4096,K=4096 --db /tmp/good.db  # at the good one
+#   # at the good one:
+#   /tmp/assay sweep sweeps/gemm.yaml --device 0 --problem M=16,N=4096,K=4096 --db /tmp/good.db
 #   git bisect start BAD GOOD
 #   git bisect run /tmp/bisect.sh /tmp/assay /tmp/good.db sweeps/gemm.yaml M=16,N=4096,K=4096
 #
@@ -15,7 +16,7 @@ assay=$1 good=$2 sweep=$3 problem=$4
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$assay" sweep "$sweep" --problem "$problem" --db "$work/now.db"
+"$assay" sweep "$sweep" --device 0 --problem "$problem" --db "$work/now.db"
 case $? in
   0) ;;
   130) exit 255 ;;

@@ -107,7 +107,7 @@ cat >"$work/with_device" <<SH
 verb=\$1
 shift
 [ "\$verb" = gate ] && exec "$assay" gate "\$@"
-exec "$assay" "\$verb" "\$@" --device 0 --kernels "$work/kernels"
+exec "$assay" "\$verb" "\$@" --kernels "$work/kernels"
 SH
 chmod +x with_device
 git init -q repository

@@ -138,6 +138,29 @@ TEST(CompareRuns, NamesWhatChangedBeside) {
   EXPECT_FALSE(comparison.results[0].judgement->ratios.yardstick);
 }
 
+// A machine without a GPU replays the same recording before and after a change. So a kernel that
+// did nothing passed the gate.
+TEST(CompareRuns, AReplayOfAnOlderKernelIsNoMeasurement) {
+  const RunOf before = RunOf(1).add(kSmall, 1000).add(kLarge, 1000);
+  RunOf after = RunOf(1).add(kSmall, 1000).add(kLarge, 1000);
+  const auto replay = [&](const std::string& provenance) {
+    for (TrialRow& row : after.results().trials) {
+      if (row.record.problem == kSmall) row.provenance = provenance;
+    }
+    for (RankRow& row : after.results().ranks) {
+      if (row.record.problem == kSmall) row.provenance = provenance;
+    }
+    const std::vector<ComparedResult> results = compare(before, after).results;
+    return *std::find_if(results.begin(), results.end(),
+                         [](const ComparedResult& result) { return result.problem == kSmall; });
+  };
+  const std::string recorded = "recorded on NVIDIA H200, 2026-11-20";
+  EXPECT_EQ(replay(recorded).fate, Fate::same);
+  EXPECT_EQ(replay(recorded + stale_note("another")).fate, Fate::same);
+  EXPECT_EQ(replay(recorded + stale_note("gemm_mma")).fate, Fate::not_comparable);
+  EXPECT_THAT(replay(recorded + stale_note("gemm_mma")).reason, HasSubstr("was not measured"));
+}
+
 TEST(CompareRuns, ComparesNoOtherModelProtocolOrClockPolicy) {
   const RunOf before = RunOf(1).add(kSmall, 1000).add(kLarge, 1000);
   const auto reason = [&](const auto& change) {
