@@ -82,13 +82,22 @@ void Screening::run() {
     }
     recall();
   }
-  for (fill_window(); !window_.empty(); fill_window()) try_claimed(take_compiled());
+  for (fill_window(); !window_.empty(); fill_window()) {
+    if (out_of_time()) {
+      propose_no_more();
+      run_.report.skipped += window_.size();
+      window_.clear();
+      break;
+    }
+    try_claimed(take_compiled());
+  }
   await_taken();
   report_gain_left();
 }
 
 /// What an earlier run of the sweep tried is part of this one's history, in the order in which it
-/// was tried: the search goes on from there, and its budget counts it.
+/// was tried: the search goes on from there, and its budget counts it. What failed and may be right
+/// now comes before anything new.
 void Screening::recall() {
   Filter filter;
   filter.kernel = kernel_.name;
@@ -106,7 +115,11 @@ void Screening::recall() {
   }
   const std::vector<std::optional<TrialRecord>> stored = run_.store.reuse(run_.id, keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!stored[i] || !answers(*stored[i])) continue;
+    if (!stored[i]) continue;
+    if (!answers(*stored[i])) {
+      to_try_again_.push_back(indices[i]);
+      continue;
+    }
     history_.push_back({indices[i]});
     count(*stored[i], true, history_.size() - 1);
   }
@@ -114,6 +127,13 @@ void Screening::recall() {
 
 std::vector<std::size_t> Screening::next_points(std::size_t count) {
   const std::size_t room = num_to_try() - std::min(num_to_try(), history_.size());
+  if (!to_try_again_.empty() && room > 0) {
+    const auto end = to_try_again_.begin() +
+                     static_cast<std::ptrdiff_t>(std::min({count, room, to_try_again_.size()}));
+    const std::vector<std::size_t> first(to_try_again_.begin(), end);
+    to_try_again_.erase(to_try_again_.begin(), end);
+    return first;
+  }
   if (warm_start_ && room > 0) {
     const std::vector<std::size_t> first = warm_start_->next(history_, std::min(count, room));
     run_.report.carried_over += first.size();
@@ -128,14 +148,19 @@ std::optional<std::size_t> Screening::index_of(const Config& config) const {
   return point ? points_.find(*point) : std::nullopt;
 }
 
+void Screening::propose_no_more() {
+  if (exhausted_) return;
+  // Runs before this one may have tried more than this one's budget.
+  run_.report.skipped += num_to_try() - std::min(num_to_try(), history_.size());
+  exhausted_ = true;
+}
+
 /// Has the compiler make what the search proposes next, as far as the budget goes.
 void Screening::fill_window() {
   // By the quarter, as a proposal of several costs little more than one.
   while (!exhausted_ && 4 * window_.size() <= 3 * window_size_) {
     if (out_of_time() || has_little_to_gain()) {
-      // Runs before this one may have tried more than this one's budget.
-      run_.report.skipped += num_to_try() - std::min(num_to_try(), history_.size());
-      exhausted_ = true;
+      propose_no_more();
       return;
     }
     const std::vector<std::size_t> proposed = next_points(window_size_ - window_.size());
@@ -195,8 +220,10 @@ bool Screening::has_little_to_gain() {
 
 void Screening::report_gain_left() {
   if (!run_.sweep.search.budget_until_ratio || points_.size() == 0) return;
-  run_.report.searches.push_back({kernel_.name, to_text(problem_), history_.size(), points_.size(),
-                                  gain_left(run_.sweep.search, points_, history_)});
+  std::vector<Observation> tried = history_;  // less what the budget of seconds left out
+  std::erase_if(tried, [](const Observation& seen) { return seen.is == Observation::Is::pending; });
+  run_.report.searches.push_back({kernel_.name, to_text(problem_), tried.size(), points_.size(),
+                                  gain_left(run_.sweep.search, points_, tried)});
 }
 
 /// Waits for the first that is compiled, so that one slow compile does not hold the device up.

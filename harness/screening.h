@@ -43,6 +43,7 @@ class Screening {
   void recall();
   std::vector<std::size_t> next_points(std::size_t count);
   std::optional<std::size_t> index_of(const Config& config) const;
+  void propose_no_more();
   void fill_window();
   std::size_t num_to_try() const;
   bool out_of_time() const;
@@ -67,7 +68,8 @@ class Screening {
   Points points_;
   std::size_t window_size_ = 0;
   std::deque<InFlight> window_;
-  std::vector<InFlight> taken_;  // by another sweep
+  std::vector<InFlight> taken_;            // by another sweep
+  std::vector<std::size_t> to_try_again_;  // what an earlier run has no answer for
   std::vector<Observation> history_;
   std::optional<WarmStart> warm_start_;
   bool exhausted_ = false;         // nothing more is proposed

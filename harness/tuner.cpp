@@ -108,6 +108,9 @@ void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
     if (std::find(ops.begin(), ops.end(), kernel.op) == ops.end()) ops.push_back(kernel.op);
     kernels.push_back(&kernel);
   }
+  if (kernels.empty()) {
+    throw UsageError(fmt::format("nothing to run: {}", fmt::join(run_.report.warnings, "; ")));
+  }
   count_spaces(kernels);
   if (run_.report.total == 0 && !run_.end_steps.empty()) {
     throw UsageError(

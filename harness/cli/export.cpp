@@ -73,7 +73,8 @@ std::vector<TrialRow> load_trials(const Options& options, const Store& store) {
   for (const TrialRow& row : store.results(options.results.filter()).trials) {
     if (!options.protocol.empty() && row.record.protocol.name != options.protocol) continue;
     check_interrupt();
-    trials.push_back(*store.trial(row.id));
+    // Another process may have forgotten it meanwhile.
+    if (std::optional<TrialRow> trial = store.trial(row.id)) trials.push_back(*std::move(trial));
   }
   std::stable_sort(trials.begin(), trials.end(), [](const TrialRow& a, const TrialRow& b) {
     return a.provenance.empty() && !b.provenance.empty();

@@ -140,7 +140,14 @@ struct GpuDevice::Impl {
   bool started() {
     refused = false;
     try {
-      info = message::decode<DeviceInfo>(receive_start());
+      DeviceInfo found = message::decode<DeviceInfo>(receive_start());
+      if (!info.uuid.empty() && found.uuid != info.uuid) {
+        // Where a GPU drops out, those behind it move up.
+        start_failure = fmt::format("it was {}, and is another one now: {} {}", info.uuid,
+                                    found.name, found.uuid);
+        return false;
+      }
+      info = std::move(found);
       if (setup) receive_start();
       return true;
     } catch (const Interrupted&) {

@@ -59,7 +59,11 @@ Owner this_process() {
 bool is_alive(const Owner& owner, std::int64_t age_seconds) {
   // A WAL database cannot be shared between machines, so another boot is a past one.
   if (owner.boot_id != boot_id()) return false;
-  if (owner.host != host()) return age_seconds < kUnseenClaimLifetimeSeconds;
+  // A claim of the future was made before the clock was set back, nobody knows how long ago.
+  constexpr std::int64_t kClockErrorSeconds = 60;
+  if (owner.host != host()) {
+    return age_seconds > -kClockErrorSeconds && age_seconds < kUnseenClaimLifetimeSeconds;
+  }
   return process_start(owner.pid) == owner.process_start;
 }
 

@@ -89,7 +89,8 @@ std::set<std::tuple<std::int64_t, std::string, std::int64_t>> read_screened(Data
 
 /// The one that the last sweep found; the newest where it found several.
 const Found& last_of(const std::deque<Found>& trials) {
-  return *std::max_element(trials.begin(), trials.end(), [](const Found& a, const Found& b) {
+  // The last of equals: the newest is at the end.
+  return *std::max_element(trials.rbegin(), trials.rend(), [](const Found& a, const Found& b) {
     return a.last_sweep < b.last_sweep;
   });
 }
@@ -223,6 +224,13 @@ Recording Store::record(const std::string& sweep_name) const {
   // The device of the last sweep of this name, a measured one before a replayed one.
   DeviceInfo device;
   std::string provenance;
+  const auto is_recorded = [&](const auto& row) {
+    return row.device.uuid == device.uuid && row.device.name == device.name &&
+           row.provenance == provenance;
+  };
+  Results results;
+  // All of one moment: a sweep may be replacing trials, whose samples would not be those of their
+  // medians.
   database.guarded([&] {
     const Transaction transaction(database, Transaction::Mode::read);
     Query row = database.query(
@@ -239,18 +247,16 @@ Recording Store::record(const std::string& sweep_name) const {
     const StoredDevice stored = Dimensions(database).devices.at(row.integer(0));
     device = stored.info;
     provenance = stored.provenance;
+    results = impl_->results(filter);
+    for (TrialRow& trial : results.trials) {
+      if (is_recorded(trial)) read_figures(database, trial);
+    }
   });
-  const auto is_recorded = [&](const auto& row) {
-    return row.device.uuid == device.uuid && row.device.name == device.name &&
-           row.provenance == provenance;
-  };
-  Results results = this->results(filter);
   Recording recording;
   recording.sweep = sweep_name;
   recording.device = device;
   for (TrialRow& row : results.trials) {
     if (!is_recorded(row)) continue;
-    database.guarded([&] { read_figures(database, row); });
     const std::string date = row.record.finished_at.substr(0, 10);
     recording.recorded_at = std::max(recording.recorded_at, date);
     recording.trials.push_back(std::move(row.record));

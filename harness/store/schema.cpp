@@ -341,14 +341,16 @@ void migrate(Database& database, std::span<const char* const> steps) {
   const Header found = read_header(database);
   if (!found.is_empty()) refuse_foreign(database, found);
   refuse_unknown(database, found, steps.size());
-  while (schema_of(database) < static_cast<std::int64_t>(steps.size())) {
+  if (found.schema < static_cast<std::int64_t>(steps.size())) {
+    // All steps at once: who reads meanwhile sees a file without tables, or a whole one.
     Transaction transaction(database, Transaction::Mode::write);
     // Read again under the lock: another process may have migrated meanwhile.
     const auto schema = static_cast<std::size_t>(schema_of(database));
-    if (schema >= steps.size()) break;
-    database.exec(steps[schema]);
-    database.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
-                              kApplicationId, schema + 1));
+    if (schema < steps.size()) {
+      for (const char* step : steps.subspan(schema)) database.exec(step);
+      database.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                kApplicationId, steps.size()));
+    }
     transaction.commit();
   }
   refuse_unknown(database, read_header(database), steps.size());

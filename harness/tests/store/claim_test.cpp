@@ -78,6 +78,8 @@ TEST(Claim, FromAnotherContainerHoldsForALimitedTime) {
   owner.host = "another container";
   owner.pid = 0;
   EXPECT_TRUE(is_alive(owner, kUnseenClaimLifetimeSeconds - 1));
+  EXPECT_TRUE(is_alive(owner, -1)) << "two clocks differ by a little";
+  EXPECT_FALSE(is_alive(owner, -86400)) << "the clock was set back";
   EXPECT_FALSE(is_alive(owner, kUnseenClaimLifetimeSeconds));
 }
 

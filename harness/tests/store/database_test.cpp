@@ -10,6 +10,7 @@
 
 #include <array>
 #include <fstream>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -138,11 +139,38 @@ TEST(Migration, AnotherMayMakeTheFileBeforeAnyStatement) {
   EXPECT_GT(num_statements, 10);
 }
 
-TEST(Migration, AFailedStepLeavesTheSchemaBeforeIt) {
+// Each step was a transaction of its own. A file that was just being made was called one of an
+// older assay, to be migrated.
+TEST(Migration, AFileThatIsBeingMadeIsEmptyOrWhole) {
+  TempFolder folder;
+  const std::filesystem::path path = folder / "x.db";
+  Database database = Database::open(path, kShort);
+  std::set<std::int64_t> seen;
+  struct Reader {
+    std::filesystem::path path;
+    std::set<std::int64_t>* seen;
+  } reader{path, &seen};
+  const auto look = [](unsigned, void* context, void*, void*) {
+    const Reader& self = *static_cast<Reader*>(context);
+    try {
+      self.seen->insert(Database::open_readonly(self.path).integer("PRAGMA user_version"));
+    } catch (const Error&) {  // locked
+    }
+    return 0;
+  };
+  database.exec("PRAGMA synchronous = OFF");
+  sqlite3_trace_v2(database.handle().getHandle(), SQLITE_TRACE_STMT, look, &reader);
+  migrate(database);
+  look(0, &reader, nullptr, nullptr);
+  EXPECT_EQ(seen, (std::set<std::int64_t>{0, static_cast<std::int64_t>(schema_steps().size())}));
+}
+
+TEST(Migration, AFailedStepLeavesTheSchemaAsItWas) {
   TempFolder folder;
   const std::array steps = {schema_steps()[0], "CREATE TABLE second(x); CREATE TABLE second(x)"};
   {
     Database database = Database::open(folder / "x.db", kShort);
+    migrate(database, std::span(steps).first(1));
     EXPECT_THROW(migrate(database, steps), SQLite::Exception);
     EXPECT_EQ(database.integer("PRAGMA user_version"), 1);
     EXPECT_EQ(database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'second'"), 0);

@@ -1,6 +1,10 @@
 // Budgets of configurations and of seconds.
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <set>
+#include <thread>
+
 #include "base/error.h"
 #include "tuner.h"
 #include "tuner/tuner_fixture.h"
@@ -11,6 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 TEST_F(TunerTest, ABudgetOfConfigurationsHoldsForEachKernelAndProblem) {
@@ -113,6 +118,42 @@ TEST_F(TunerTest, WhatIsSkippedIsWhatTheOtherBudgetWouldHaveTried) {
   const SweepReport report = run();
   EXPECT_EQ(report.total, 3u);
   EXPECT_EQ(report.skipped, 3u);
+}
+
+// All that was compiled ahead was still run: with sixteen threads of the compiler, 64 more.
+TEST_F(TunerTest, ABudgetOfSecondsEndsWhatIsCompiledAhead) {
+  sweep_.search.budget_seconds = 0.05;
+  device_.on_run = [](const TrialRequest& request) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+  };
+  const SweepReport report = run();
+  EXPECT_EQ(report.measured, 1u);
+  EXPECT_EQ(report.measured + report.skipped, report.total);
+  EXPECT_THAT(sweep_states(), ElementsAre("done"));
+}
+
+// They were left, and others tried in their place.
+TEST_F(TunerTest, ASearchTriesAgainWhatFailedBecauseTheMachineDid) {
+  sweep_.search.strategy = Strategy::model;
+  sweep_.search.budget_configs = 6;
+  std::multiset<std::int64_t> killed;
+  device_.on_run = [&](const TrialRequest& request) {
+    const std::int64_t block = block_of(request.plan.config);
+    if (block % 2 == 0) return timed(1e3 * static_cast<double>(block));
+    killed.insert(block);
+    Outcome outcome;
+    outcome.status = Status::runtime;
+    outcome.kind = "killed";
+    return outcome;
+  };
+  run();
+  ASSERT_THAT(killed, Not(IsEmpty()));
+  ScriptedDevice idle;
+  const SweepReport again = run(idle, compiler_);
+  EXPECT_EQ(blocks_of(idle.ran), killed);
+  EXPECT_EQ(again.measured + again.kept, 6u);
+  EXPECT_EQ(stored_blocks().size(), 6u);
 }
 
 // It was 2 less 6, without a sign.
