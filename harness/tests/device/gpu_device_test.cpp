@@ -278,6 +278,20 @@ TEST_P(LostGpuTest, EndsTheSweepAfterTheLastStart) {
   EXPECT_EQ(gpu().num_workers_started(), 2 + 3);
 }
 
+// A GPU dropped out while its worker was replaced, and what the next GPU took was stored as its.
+TEST_F(GpuDeviceTest, IsLostWhereTheIndexIsAnotherGpusNow) {
+  script(fmt::format("gpus=2,moves_after=1,counter={}", (folder_.path() / "starts").string()));
+  expect_works();
+  EXPECT_EQ(run("crash").kind, "crash");
+  try {
+    run("vector_add");
+    FAIL() << "it ran on another GPU";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), StartsWith("GPU 0 (Fake GPU) is lost: it was GPU-"));
+    EXPECT_THAT(error.what(), HasSubstr("and is another one now: Fake GPU GPU-"));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, LostGpuTest, testing::Values("lost_after=2", "dies_after=2"),
                          [](const auto& end) { return end.param.substr(0, 4); });
 

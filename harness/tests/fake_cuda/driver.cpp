@@ -96,7 +96,7 @@ CUresult cuDeviceGetCount(int* count) {
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  *device = ordinal;
+  *device = ordinal + Machine::get().first_gpu();
   return ordinal < Machine::get().num_gpus() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 

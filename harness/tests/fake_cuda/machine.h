@@ -27,6 +27,7 @@ inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 ///   lost_after=N     the first N processes that start are fine, cuInit fails in all later ones
 ///   dies_after=N     the same, but the process ends
 ///   hangs_after=N    the same, but cuInit does not return
+///   moves_after=N    the same, but all later ones lack the first GPU, and the second is the first
 ///   slow=US          waiting for the kernel under test takes so many microseconds of real time
 ///   throttled=A-B    the A-th to the B-th launch of a kernel under test run at half the clock
 ///   drifting         every launch of a kernel under test takes 1 % longer than the one before
@@ -43,7 +44,7 @@ inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 struct Script {
   bool no_device = false;
   int num_gpus = 1;
-  std::string start_fault;  // "lost", "dies", "hangs"
+  std::string start_fault;  // "lost", "dies", "hangs", "moves"
   std::size_t good_starts = 0;
   std::string counter;
   std::string launch_fault;
@@ -75,7 +76,9 @@ class Machine {
   static Machine& get();
 
   CUresult init();
-  int num_gpus() const { return script_.num_gpus; }
+  int num_gpus() const { return script_.num_gpus - first_gpu_; }
+  /// Which of the machine's is GPU 0 to this process.
+  int first_gpu() const { return first_gpu_; }
   bool can_capture() const { return !script_.no_capture; }
   bool has_mps() const { return script_.mps; }
   bool is_slice() const { return script_.slice; }
@@ -103,6 +106,7 @@ class Machine {
   CUresult misbehave(const std::string& fault);
 
   Script script_;
+  int first_gpu_ = 0;
   CUresult sticky_ = CUDA_SUCCESS;
   bool hung_ = false;
   bool busy_ = false;            // a kernel under test was launched and not waited for

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
+#include <thread>
+
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "ranking/candidate_set.h"
@@ -71,6 +74,34 @@ std::vector<std::string> contents(const Store& store) {
   for (const BaselineRow& row : store.baselines({})) texts.push_back(describe(row.record));
   std::sort(texts.begin(), texts.end());
   return texts;
+}
+
+// What a sweep wrote between the tables' being read had no problem, and the file was called
+// damaged.
+TEST(Merge, OfAFileThatASweepWritesToIsOfOneMoment) {
+  TempFolder folder;
+  const std::filesystem::path path = folder / "live.db";
+  Store::open(path);
+  std::atomic<bool> is_done = false;
+  std::thread sweep([&] {
+    Store store = Store::open(path);
+    const std::int64_t id = begin(store);
+    for (std::int64_t n = 1; !is_done && n < 1000; ++n) {
+      TrialRecord record = timed_record(key_of(1));
+      record.problem = {{"N", n}};
+      record.kernel.source_hash = std::to_string(n);
+      store.claim(
+          id, {record.kernel, record.toolchain, record.protocol, record.problem, record.config});
+      store.finish(id, record);
+    }
+  });
+  for (int i = 0; i < 30; ++i) {
+    Store merged = Store::in_memory();
+    const std::vector<Store> sources = list(Store::open_readonly(path));
+    EXPECT_NO_THROW(merged.merge(sources));
+  }
+  is_done = true;
+  sweep.join();
 }
 
 TEST(Merge, LosesNothingAndAddsNothingTwice) {
