@@ -131,11 +131,17 @@ RankRecord Reranking::time_in_turn(RankRecord asked, const Problem& problem,
   keep_best(correct, run_.sweep.rerank.top, run_.sweep.rerank.objective);
   run_.progress.stage(fmt::format("re-ranking the best {}", correct.size()));
   const std::vector<TrialRequest> requests = requests_of(correct, problem);
-  RerankResult result;
-  {
+  const auto rerank = [&] {
     const AddElapsed busy(run_.report.device_s);
-    result = run_.device.rerank(requests, baselines, run_.sweep.rerank);
-  }
+    return run_.device.rerank(requests, baselines, run_.sweep.rerank);
+  };
+  RerankResult result = rerank();
+  const bool machine_failed =
+      std::any_of(result.candidates.begin(), result.candidates.end(), [](const RerankEntry& entry) {
+        return is_machine_fault(entry.outcome.status, entry.outcome.kind);
+      });
+  // Such as when the GPU's memory was full for a moment: it says nothing of the configuration.
+  if (machine_failed && run_.options.provenance.empty()) result = rerank();
   asked.finished_at = now_utc();
   return verdict_of(std::move(asked), result, correct, requests);
 }

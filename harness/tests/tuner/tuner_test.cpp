@@ -195,6 +195,21 @@ TEST_F(TunerTest, OthersAreRankedAgainIfTheyLostToWhatTheLastCheckRefuses) {
   EXPECT_THAT(idle.reranked, IsEmpty());
 }
 
+// The fastest was dropped for good, because the GPU's memory had been full for a moment.
+TEST_F(TunerTest, WhatTheMachineFailedInTheRerankIsRankedAgain) {
+  const auto in_full = device_.on_rerank;
+  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    if (device_.reranked.size() == 1) {
+      result.candidates[0].outcome = {Status::runtime, "out_of_memory", "full", {}, {}, 0};
+    }
+    return result;
+  };
+  EXPECT_THAT(run().warnings, IsEmpty());
+  ASSERT_THAT(device_.reranked, SizeIs(2));
+  EXPECT_EQ(Store::open_readonly(db()).ranks({}).at(0).record.entries.at(0).config, "BLOCK=1");
+}
+
 TEST_F(TunerTest, WhereTheLastCheckRefusesAllNothingWins) {
   device_.on_rerank = [in_full = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
     RerankResult result = in_full(candidates);
