@@ -132,9 +132,10 @@ Json trial_object(const TrialRow& row) {
               {"ci_high_ns", t->ci_high_ns},
               {"stop", to_text(t->stop)},
               {"censored", t->censored()},
-              {"samples_ns", t->samples_ns},
+              // A list is read without them.
+              {"samples_ns", t->samples_ns.empty() ? Json(nullptr) : Json(t->samples_ns)},
               {"clock_mhz", t->clock_mhz > 0 ? Json(t->clock_mhz) : Json(nullptr)},
-              {"clocks_mhz", t->clocks_mhz},
+              {"clocks_mhz", t->clocks_mhz.empty() ? Json(nullptr) : Json(t->clocks_mhz)},
               {"num_throttled", t->num_throttled},
               {"roofline_ns", t->roofline_ns > 0 ? Json(t->roofline_ns) : Json(nullptr)},
               {"state", state_json(t->state)}};

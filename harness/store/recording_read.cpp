@@ -55,6 +55,12 @@ class Reader {
     ++line_number_;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
     const std::string where = fmt::format("{}:{}", path_.string(), line_number_);
+    if (line_number_ == 1 && line.starts_with("SQLite format 3")) {
+      throw UsageError(
+          fmt::format("{}: expected a recording, found a database; `assay db merge` "
+                      "joins databases",
+                      path_.string()));
+    }
     check_json(line, where);
     try {
       const Json* json = parser_.parse(line);

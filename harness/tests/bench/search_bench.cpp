@@ -306,6 +306,8 @@ int run(const std::vector<std::string>& args) {
     } else if (args[i] == "--strategy") {
       options.strategies.push_back(value());
       if (!kStrategies.contains(options.strategies.back())) throw UsageError(kUsage);
+    } else if (args[i].starts_with("--")) {
+      throw UsageError(kUsage);
     } else {
       options.files.push_back(args[i]);
     }

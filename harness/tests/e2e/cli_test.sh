@@ -135,6 +135,8 @@ expect 0 '^ab.db: [1-9][0-9]* trials and 8 verdicts of 2 files; 0 conflicts$' \
 # A full disk leaves nothing behind; here it is a limit on the size of a file.
 expect 3 'cannot read or write' bash -c "ulimit -f 100; exec '$assay' db merge ab.db --output new.db"
 expect 0 '^$' find . -name 'new.db*'
+expect 2 'a.db: expected a recording, found a database; .assay db merge. joins' \
+  "$assay" import a.db --db b.db
 # SQLite would take these rows for those of the merged database, which was damaged then.
 touch left.db-wal
 expect 2 'left.db-wal is left of another database left.db' "$assay" db merge ab.db --output left.db
