@@ -153,6 +153,8 @@ std::int64_t Store::begin_sweep(const std::string& name, const std::string& yaml
 void Store::end_sweep(std::int64_t sweep_id, const std::string& state) {
   Database& database = impl_->database;
   database.guarded([&] {
+    // This commit syncs the WAL, and with it all that was committed before.
+    database.exec("PRAGMA synchronous = FULL");
     {
       Transaction transaction(database, Transaction::Mode::write);
       database
@@ -164,8 +166,9 @@ void Store::end_sweep(std::int64_t sweep_id, const std::string& state) {
       database.query("DELETE FROM trial WHERE sweep_id = ? AND status = 'running'", sweep_id).run();
       transaction.commit();
     }
-    // Moves the WAL into the file as far as its readers allow, and syncs both. To wait for a reader
-    // would keep all writers waiting, too.
+    database.exec("PRAGMA synchronous = NORMAL");
+    // Moves the WAL into the file as far as its readers allow. To wait for a reader would keep all
+    // writers waiting, too.
     database.exec("PRAGMA wal_checkpoint(PASSIVE)");
   });
 }
