@@ -14,6 +14,17 @@
 #include "spec/twins.h"
 
 namespace assay {
+namespace {
+
+/// Which candidate an entry of a verdict is; the end for a baseline.
+std::vector<Candidate>::iterator candidate_of(const RankEntry& entry,
+                                              std::vector<Candidate>& candidates) {
+  return std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return candidate.kernel->name == entry.kernel && to_text(candidate.config) == entry.config;
+  });
+}
+
+}  // namespace
 
 void Reranking::run(const std::string& op, const Problem& problem, std::vector<Candidate> correct) {
   rank(op, problem, correct);
@@ -95,17 +106,16 @@ void Reranking::rank(const std::string& op, const Problem& problem,
   if (run_.store.is_ranked(run_.id, asked)) return;
   RankRecord record = time_in_turn(asked, problem, correct);
   std::vector<RankEntry> refused;
-  while (is_unfair(problem, record, correct, refused)) {
+  // A recording has one verdict: it is asked once.
+  while (run_.options.provenance.empty()) {
+    const std::vector<RankEntry> now = take_refused(record, correct);
+    const bool more_take_part = correct_times(problem, record, correct);
+    if (correct.empty() || (now.empty() && !more_take_part)) break;
+    refused.insert(refused.end(), now.begin(), now.end());
     record = time_in_turn(asked, problem, correct);
   }
   if (record.entries.empty()) return;  // a replay of a recording that was never re-ranked
-  for (RankEntry& entry : refused) {
-    const auto is_same = [&](const RankEntry& other) {
-      return other.kernel == entry.kernel && other.config == entry.config;
-    };
-    if (std::any_of(record.entries.begin(), record.entries.end(), is_same)) continue;
-    record.entries.push_back(std::move(entry));
-  }
+  record.entries.insert(record.entries.end(), refused.begin(), refused.end());
   if (record.objective != run_.sweep.rerank.objective) {
     run_.report.warn(
         run_.options.provenance.empty()
@@ -146,48 +156,48 @@ RankRecord Reranking::time_in_turn(RankRecord asked, const Problem& problem,
   return verdict_of(std::move(asked), result, correct, requests);
 }
 
-/// Whether some lost to what had no right to win: in the re-rank, to one that its last check
-/// refused; or in the screening, to a time that the re-rank did not confirm, since the clock was
-/// higher then. Takes those that were refused out of `correct`, sets the others' times by what the
-/// re-rank found, and times again those that were given up and might now win.
-bool Reranking::is_unfair(const Problem& problem, const RankRecord& record,
-                          std::vector<Candidate>& correct, std::vector<RankEntry>& refused) {
-  if (!run_.options.provenance.empty()) return false;  // what was recorded is all that there is
-  const auto find = [&](const RankEntry& entry) {
-    return std::find_if(correct.begin(), correct.end(), [&](const Candidate& candidate) {
-      return candidate.kernel->name == entry.kernel && to_text(candidate.config) == entry.config;
-    });
-  };
+/// Takes out of `correct` what the last check of a re-rank refused after others had been
+/// eliminated: they may have lost to it. Returns what was taken out.
+std::vector<RankEntry> Reranking::take_refused(const RankRecord& record,
+                                               std::vector<Candidate>& correct) {
+  std::vector<RankEntry> refused;
   const bool has_eliminated = std::any_of(record.entries.begin(), record.entries.end(),
                                           [](const RankEntry& entry) { return entry.eliminated; });
-  // The others of the screening stand to the winner as they did.
+  if (!has_eliminated) return refused;
   for (const RankEntry& entry : record.entries) {
-    const auto winner = entry.winner ? find(entry) : correct.end();
+    const auto candidate = candidate_of(entry, correct);
+    if (entry.failure.empty() || candidate == correct.end()) continue;
+    refused.push_back(entry);
+    correct.erase(candidate);
+  }
+  return refused;
+}
+
+/// Sets the times of the screening by those of the re-rank. The clock may have been higher when the
+/// winner was screened, and others were given up because they seemed slower: those that might win
+/// now are timed again. Returns whether any of them takes part now.
+bool Reranking::correct_times(const Problem& problem, const RankRecord& record,
+                              std::vector<Candidate>& correct) {
+  // Those that were not re-ranked stand to the winner as they did.
+  for (const RankEntry& entry : record.entries) {
+    const auto winner = entry.winner ? candidate_of(entry, correct) : correct.end();
     if (winner == correct.end()) continue;
     const double ratio = std::max(1.0, entry.median_ns / winner->median_ns);
     for (Candidate& candidate : correct) {
       if (!candidate.censored) candidate.median_ns *= ratio;
     }
   }
-  bool is_unfair = false;
   for (const RankEntry& entry : record.entries) {
-    const auto candidate = entry.kernel.empty() ? correct.end() : find(entry);
-    if (candidate == correct.end()) continue;
-    if (entry.failure.empty()) {
-      candidate->median_ns = entry.median_ns;
-    } else if (has_eliminated) {
-      refused.push_back(entry);
-      correct.erase(candidate);
-      is_unfair = true;
-    }
+    const auto candidate = candidate_of(entry, correct);
+    if (candidate != correct.end() && entry.failure.empty()) candidate->median_ns = entry.median_ns;
   }
-  const auto num_censored = [&] {
+  const auto num_timed = [&] {
     return std::count_if(correct.begin(), correct.end(),
-                         [](const Candidate& candidate) { return candidate.censored; });
+                         [](const Candidate& candidate) { return !candidate.censored; });
   };
-  const auto before = num_censored();
+  const auto before = num_timed();
   time_the_raced_again(problem, correct);
-  return !correct.empty() && (is_unfair || num_censored() < before);
+  return num_timed() > before;
 }
 
 /// Other sweeps may have tried more for the same question. Who asks the database without naming a

@@ -30,8 +30,10 @@ class Reranking {
  private:
   void rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
   RankRecord time_in_turn(RankRecord asked, const Problem& problem, std::vector<Candidate> correct);
-  bool is_unfair(const Problem& problem, const RankRecord& record, std::vector<Candidate>& correct,
-                 std::vector<RankEntry>& refused);
+  static std::vector<RankEntry> take_refused(const RankRecord& record,
+                                             std::vector<Candidate>& correct);
+  bool correct_times(const Problem& problem, const RankRecord& record,
+                     std::vector<Candidate>& correct);
   void rank_all_stored(const std::string& op, const Problem& problem,
                        const std::vector<Candidate>& correct);
   void count_finalists(const std::string& op, const Problem& problem);

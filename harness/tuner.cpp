@@ -96,21 +96,22 @@ void Tuner::check_counters() {
 
 void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
   std::vector<const KernelSpec*> kernels;
+  std::vector<std::string> left_out;
   std::vector<std::string> ops;  // in the order the sweep names their kernels
   for (const KernelSpec& kernel : run_.sweep.kernels) {
     if (!runs_on(kernel, run_.device.info().cc)) {
-      run_.report.warnings.push_back(
-          fmt::format("{} is left out: it is written for compute capability "
-                      "{}, and this device has {}",
-                      kernel.name, fmt::join(kernel.arch, ", "), run_.device.info().cc));
+      left_out.push_back(fmt::format(
+          "{} is left out: it is written for compute capability {}, and this device has {}",
+          kernel.name, fmt::join(kernel.arch, ", "), run_.device.info().cc));
       continue;
     }
     if (std::find(ops.begin(), ops.end(), kernel.op) == ops.end()) ops.push_back(kernel.op);
     kernels.push_back(&kernel);
   }
   if (kernels.empty()) {
-    throw UsageError(fmt::format("nothing to run: {}", fmt::join(run_.report.warnings, "; ")));
+    throw UsageError(fmt::format("nothing to run: {}", fmt::join(left_out, "; ")));
   }
+  run_.report.warnings.insert(run_.report.warnings.end(), left_out.begin(), left_out.end());
   count_spaces(kernels);
   if (run_.report.total == 0 && !run_.end_steps.empty()) {
     throw UsageError(

@@ -102,10 +102,6 @@ TunedRow entry_of(const TrialRow& row) {
   return entry;
 }
 
-std::string name_of(const std::string& kernel, const Config& config) {
-  return kernel + ' ' + to_text(config);
-}
-
 /// The fastest trial of each question, of those that no verdict found to be wrong: where the last
 /// check refused the fastest after it had left the others behind, the verdict has no winner.
 std::map<Key, const TrialRow*> fastest_trials(const Results& results) {
@@ -135,6 +131,10 @@ struct Screening {
   std::unordered_map<std::string, double> median_ns;  // of some kernels and configurations
   double fastest_ns = std::numeric_limits<double>::infinity();
 };
+
+std::string name_of(const std::string& kernel, const Config& config) {
+  return kernel + ' ' + to_text(config);
+}
 
 /// By problem, with the medians of the table's winners.
 std::map<std::string, Screening> screenings_of(const TunedTable& table,

@@ -248,13 +248,12 @@ MeasureSpec read_measure(const YamlNode& node) {
 RerankSpec read_rerank(const YamlNode& node) {
   const YamlMap map(node, "rerank", {}, {"top", "rounds", "precision", "objective"});
   RerankSpec rerank;
-  constexpr std::int64_t kMost = 10000;       // more would take days
-  constexpr std::int64_t kMostRounds = 1000;  // after which a re-rank ends: see Race::run()
+  constexpr std::int64_t kMost = 10000;  // more would take days
   if (const YamlNode* top = map.find("top")) {
     rerank.top = static_cast<int>(top->integer("an integer", 1, kMost));
   }
   if (const YamlNode* rounds = map.find("rounds")) {
-    rerank.rounds = static_cast<int>(rounds->integer("an integer", 1, kMostRounds));
+    rerank.rounds = static_cast<int>(rounds->integer("an integer", 1, RerankSpec::kMostRounds));
   }
   if (const YamlNode* precision = map.find("precision")) {
     rerank.precision_ratio = read_precision(*precision);

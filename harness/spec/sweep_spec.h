@@ -39,6 +39,7 @@ struct MeasureSpec {
 struct RerankSpec {
   int top = 8;      // configurations that are timed at full length: in all rounds
   int rounds = 30;  // at least
+  static constexpr int kMostRounds = 1000;
   /// To how much the ratios must be known: half the width of their 95 % intervals.
   double precision_ratio = 0.003;
   Objective objective = {};

@@ -273,7 +273,7 @@ Merged Store::merge(std::span<const Store> sources) {
   Database& database = impl_->database;
   return database.guarded([&] {
     std::vector<Source> read;
-    std::vector<std::unique_ptr<Transaction>> moments;  // a sweep may be writing to a source
+    std::vector<std::unique_ptr<Transaction>> moments;  // of the sources, which sweeps may write to
     std::vector<SweepRow> sweeps;
     read.reserve(sources.size());  // a SweepRow points at its source
     for (const Store& source : sources) {

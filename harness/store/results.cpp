@@ -248,15 +248,13 @@ Recording Store::record(const std::string& sweep_name) const {
     device = stored.info;
     provenance = stored.provenance;
     results = impl_->results(filter);
-    for (TrialRow& trial : results.trials) {
-      if (is_recorded(trial)) read_figures(database, trial);
-    }
+    std::erase_if(results.trials, [&](const TrialRow& trial) { return !is_recorded(trial); });
+    for (TrialRow& trial : results.trials) read_figures(database, trial);
   });
   Recording recording;
   recording.sweep = sweep_name;
   recording.device = device;
   for (TrialRow& row : results.trials) {
-    if (!is_recorded(row)) continue;
     const std::string date = row.record.finished_at.substr(0, 10);
     recording.recorded_at = std::max(recording.recorded_at, date);
     recording.trials.push_back(std::move(row.record));

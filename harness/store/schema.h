@@ -10,7 +10,7 @@ namespace assay {
 /// published step never changes. New steps are added at the end.
 std::span<const char* const> schema_steps();
 
-/// Brings a database opened for writing to the newest schema, each step in its own transaction.
+/// Brings a database opened for writing to the newest schema, all steps in one transaction.
 /// Throws Error when it belongs to another program or was written by a newer Assay.
 void migrate(Database& database, std::span<const char* const> steps = schema_steps());
 

@@ -212,8 +212,9 @@ class Store {
   Imported import(const RecordingPortions& next_portion);
   Imported import(Recording recording);
 
-  /// Copies all that the sources hold into this database, which is empty. Sweeps and verdicts
-  /// come in the order in which they were made, so the newest of all is the current one.
+  /// Copies all that the sources hold into this database, which is empty, and whose file has all of
+  /// it then, without a WAL beside it. Each source is read as it is at one moment. Sweeps and
+  /// verdicts come in the order in which they were made, so the newest of all is the current one.
   ///
   /// A trial that several sources have becomes one, which belongs to the sweeps of all. Of its
   /// outcomes a failed check is kept before any other, a fault of the machine only if there is no

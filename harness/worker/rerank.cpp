@@ -36,7 +36,6 @@ constexpr double kEliminationMargin = 0.006;  // as kLeastTimeMargin in ranking/
 // precision, and less for a coarser one.
 constexpr double kWholePrecisionRatio = 0.001;
 constexpr double kLeastShare = 0.2;
-constexpr int kMostRounds = 1000;
 constexpr double kMostSeconds = 5;
 // Look rarely: a look sorts n^2/2 numbers, and each one is a chance to stop by luck.
 constexpr double kLookGrowth = 1.5;
@@ -199,7 +198,8 @@ void Race::run(int num_workers) {
                                        2.0 * static_cast<double>(entries_.num_allocations()));
   double next_look = least_rounds;
   std::vector<double> intervals_ratio;  // at each look
-  for (int round = 1; round <= kMostRounds / num_workers && !worker_.context_lost; ++round) {
+  for (int round = 1; round <= RerankSpec::kMostRounds / num_workers && !worker_.context_lost;
+       ++round) {
     run_round(round - 1, true);
     const int elimination = round % kEliminationRounds == 0 ? round / kEliminationRounds : 0;
     const bool late = seconds_since(begin) > kMostSeconds / num_workers;
