@@ -77,6 +77,17 @@ inline std::int64_t begin(Store& store, const std::string& name = "sweep",
   return store.begin_sweep(name, "sweep: " + name, "assay sweep", h200(), provenance);
 }
 
+/// Makes a database with a sweep of so many trials.
+inline void fill(const std::filesystem::path& path, std::int64_t num_trials) {
+  Store store = Store::open(path);
+  const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
+  for (std::int64_t i = 0; i < num_trials; ++i) {
+    store.claim(sweep, key_of(i));
+    store.finish(sweep, timed_record(key_of(i)));
+  }
+  store.end_sweep(sweep, "done");
+}
+
 inline RankRecord rank_of(const std::string& finished_at) {
   RankEntry winner{"gemm", "BLOCK=1", {5, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
   RankEntry failed{"gemm", "BLOCK=2", {}, 0, {}, {}, false, false, "mismatch at [0, 1]"};

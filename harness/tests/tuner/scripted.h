@@ -25,6 +25,19 @@ inline Outcome timed(double median_ns) {
   return outcome;
 }
 
+/// A re-rank of eight rounds in which a configuration takes what `time_ns` says of its BLOCK.
+inline auto in_turn(std::function<double(std::int64_t block)> time_ns) {
+  return [time_ns](const std::vector<TrialRequest>& candidates) {
+    RerankResult result;
+    for (const TrialRequest& candidate : candidates) {
+      RerankEntry& entry = result.candidates.emplace_back();
+      entry.name = to_text(candidate.plan.config);
+      entry.samples_ns.assign(8, time_ns(block_of(candidate.plan.config)));
+    }
+    return result;
+  };
+}
+
 /// A device that answers what the test says: without a script, BLOCK=b takes b microseconds, the
 /// baseline one second, and a re-rank of eight rounds says so again.
 class ScriptedDevice : public Device {
@@ -80,15 +93,7 @@ class ScriptedDevice : public Device {
         return timings;
       };
   std::function<RerankResult(const std::vector<TrialRequest>&)> on_rerank =
-      [](const std::vector<TrialRequest>& candidates) {
-        RerankResult result;
-        for (const TrialRequest& candidate : candidates) {
-          RerankEntry& entry = result.candidates.emplace_back();
-          entry.name = to_text(candidate.plan.config);
-          entry.samples_ns.assign(8, 1e3 * static_cast<double>(block_of(candidate.plan.config)));
-        }
-        return result;
-      };
+      in_turn([](std::int64_t block) { return 1e3 * static_cast<double>(block); });
   std::function<std::vector<Measurement>(const TrialRequest&, const std::vector<std::string>&)>
       on_count = [](const TrialRequest&, const std::vector<std::string>& names) {
         std::vector<Measurement> values;

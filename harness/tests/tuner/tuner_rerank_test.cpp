@@ -1,0 +1,113 @@
+// When the re-rank of a problem is not the last word: what lost unfairly is timed in turn again.
+#include <gmock/gmock.h>
+
+#include "tuner.h"
+#include "tuner/tuner_fixture.h"
+
+namespace assay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using Blocks = std::multiset<std::int64_t>;
+
+// The last check comes after the others were left behind. So the verdict had no winner, though nine
+// of ten are right.
+TEST_F(TunerTest, OthersAreRankedAgainIfTheyLostToWhatTheLastCheckRefuses) {
+  const auto in_full = device_.on_rerank;
+  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    RerankEntry& fastest = result.candidates.front();
+    if (fastest.name != "BLOCK=1") return result;
+    fastest.outcome = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
+    for (RerankEntry& other : result.candidates) other.eliminated = &other != &fastest;
+    return result;
+  };
+  EXPECT_THAT(run().warnings,
+              ElementsAre("N=1000 add BLOCK=1 was dropped by the re-rank: C[7] is 1"));
+  ASSERT_THAT(device_.reranked, SizeIs(2));
+  EXPECT_EQ(block_of(device_.reranked[1].front().plan.config), 2);
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(1));
+  const std::vector<RankEntry>& entries = ranks[0].record.entries;
+  EXPECT_EQ(entries.at(0).config, "BLOCK=2");
+  EXPECT_TRUE(entries.at(0).winner);
+  EXPECT_EQ(entries.back().config, "BLOCK=1");
+  EXPECT_EQ(entries.back().failure, "C[7] is 1");
+  EXPECT_EQ(ranks[0].record.identity.num_candidates, 10);
+  ScriptedDevice idle;
+  run(idle, compiler_);
+  EXPECT_THAT(idle.reranked, IsEmpty());
+}
+
+// The fastest was dropped for good, because the GPU's memory had been full for a moment.
+TEST_F(TunerTest, WhatTheMachineFailedInTheRerankIsRankedAgain) {
+  const auto in_full = device_.on_rerank;
+  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    if (device_.reranked.size() == 1) {
+      result.candidates[0].outcome = {Status::runtime, "out_of_memory", "full", {}, {}, 0};
+    }
+    return result;
+  };
+  EXPECT_THAT(run().warnings, IsEmpty());
+  ASSERT_THAT(device_.reranked, SizeIs(2));
+  EXPECT_EQ(Store::open_readonly(db()).ranks({}).at(0).record.entries.at(0).config, "BLOCK=1");
+}
+
+TEST_F(TunerTest, WhereTheLastCheckRefusesAllNothingWins) {
+  device_.on_rerank = [in_full = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    for (RerankEntry& entry : result.candidates) entry.eliminated = true;
+    result.candidates[0].eliminated = false;
+    result.candidates[0].outcome = {Status::correctness, "mismatch", "no", {}, {}, 0};
+    return result;
+  };
+  EXPECT_THAT(run().warnings, SizeIs(10));
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(1));
+  EXPECT_THAT(ranks[0].record.entries, SizeIs(10));
+  for (const RankEntry& entry : ranks[0].record.entries) EXPECT_FALSE(entry.winner);
+}
+
+// BLOCK=1 and 2 were timed at a high clock, and only the first of them in turn. All others were
+// given up at half of it, though BLOCK=3 is faster than these two really are.
+TEST_F(TunerTest, WhatLostToATimeThatTheRerankDoesNotConfirmIsTimedAgain) {
+  const auto time_ns = [](std::int64_t block) {
+    return static_cast<double>(block <= 2 ? 1700 + 300 * block : 1500 + 100 * block);
+  };
+  sweep_.rerank.top = 1;
+  device_.on_run = [&](const TrialRequest& request) {
+    const std::int64_t block = block_of(request.plan.config);
+    Outcome outcome = timed(block <= 2 ? time_ns(block) / 2 : time_ns(block));
+    if (block > 2 && *request.best_ns < 1900) outcome.timing->stop = StopReason::raced;
+    return outcome;
+  };
+  device_.on_rerank = in_turn(time_ns);
+  run();
+  ASSERT_THAT(device_.reranked, SizeIs(2));
+  EXPECT_EQ(blocks_of(device_.reranked[0]), (Blocks{1}));
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(1));
+  EXPECT_EQ(ranks[0].record.entries.at(0).config, "BLOCK=3");
+  EXPECT_TRUE(ranks[0].record.entries.at(0).winner);
+}
+
+TEST_F(TunerTest, WhatTheRerankDropsIsAWarning) {
+  const auto in_full = device_.on_rerank;
+  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    result.candidates[0].outcome = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
+    return result;
+  };
+  EXPECT_THAT(run().warnings,
+              ElementsAre("N=1000 add BLOCK=1 was dropped by the re-rank: C[7] is 1"));
+  const std::vector<RankRow> ranks = Store::open_readonly(db()).ranks({});
+  ASSERT_THAT(ranks, SizeIs(1));
+  EXPECT_EQ(ranks[0].record.entries.at(0).config, "BLOCK=2");
+}
+
+}  // namespace
+}  // namespace assay::test

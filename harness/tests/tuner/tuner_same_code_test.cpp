@@ -1,0 +1,87 @@
+// Configurations whose machine code is the same.
+#include <gmock/gmock.h>
+
+#include "tuner.h"
+#include "tuner/tuner_fixture.h"
+
+namespace assay::test {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using Blocks = std::multiset<std::int64_t>;
+
+/// HINT changes neither code nor launch, and BLOCK only the launch.
+class SameCode : public TunerTest {
+ protected:
+  SameCode() {
+    std::string yaml = kAddYaml;
+    yaml.replace(yaml.find("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"), 31, "[1, 2], HINT: [1, 2, 3]");
+    folder_.write("kernels/add.yaml", yaml);
+    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+    compiler_.on_submit = [](const CompileJob& job) {
+      CompileResult result = ScriptedCompiler::good(job);
+      result.report.cubin_hash = "c0de";
+      return ScriptedCompiler::ready(result);
+    };
+  }
+};
+
+TEST_F(SameCode, IsRunOnceAndIsOneCandidate) {
+  const SweepReport report = run();
+  EXPECT_EQ(blocks_of(device_.ran), (Blocks{1, 2}));
+  EXPECT_EQ(report.measured, 6u);
+  EXPECT_EQ(report.same_code, 4u);
+  std::multiset<std::string> says;
+  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+    const Outcome& outcome = row.record.outcome;
+    ASSERT_EQ(outcome.status, Status::correct);
+    EXPECT_EQ(outcome.timing->median_ns, 1e3 * static_cast<double>(block_of(row.record.config)));
+    says.insert(outcome.same_as);
+  }
+  EXPECT_EQ(says, (std::multiset<std::string>{"", "", "BLOCK=1,HINT=1", "BLOCK=1,HINT=1",
+                                              "BLOCK=2,HINT=1", "BLOCK=2,HINT=1"}));
+  EXPECT_THAT(Store::open_readonly(db()).check(), IsEmpty());
+  ASSERT_THAT(device_.reranked, SizeIs(1));
+  ASSERT_THAT(device_.reranked[0], SizeIs(2));
+  EXPECT_EQ(to_text(device_.reranked[0][0].plan.config), "BLOCK=1,HINT=1");
+  const Results results = Store::open_readonly(db()).results({});
+  ASSERT_THAT(results.ranks, SizeIs(1));
+  EXPECT_EQ(results.ranks[0].record.identity.num_candidates, 6);
+}
+
+TEST_F(SameCode, IsCountedOnce) {
+  sweep_.rerank.objective = parse_objective("minimize dram_read").value();
+  run();
+  EXPECT_EQ(blocks_of(device_.counted), (Blocks{1, 2}));
+  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+    EXPECT_THAT(row.record.measurements, SizeIs(1)) << to_text(row.record.config);
+  }
+}
+
+// An older Assay, or another sweep's process beside this one, may have run both.
+TEST_F(SameCode, IsOneCandidateEvenIfEachWasRun) {
+  options_.provenance = "recorded";  // a recording answers for each
+  run();
+  EXPECT_THAT(device_.ran, SizeIs(6));
+  ASSERT_THAT(device_.reranked, SizeIs(1));
+  EXPECT_THAT(device_.reranked[0], SizeIs(2));
+}
+
+// A fault that one run in three finds is no less likely to be found.
+TEST_F(SameCode, IsRunAgainWhereOneFailedOrWasHeldDown) {
+  device_.on_run = [](const TrialRequest& request) {
+    if (block_of(request.plan.config) == 1) {
+      return Outcome{Status::correctness, "mismatch", "no", {}, {}, 0};
+    }
+    Outcome outcome = timed(1000);
+    outcome.timing->num_throttled = 1;
+    return outcome;
+  };
+  EXPECT_EQ(run().same_code, 0u);
+  EXPECT_THAT(device_.ran, SizeIs(6));
+}
+
+}  // namespace
+}  // namespace assay::test
