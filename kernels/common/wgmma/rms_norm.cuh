@@ -6,21 +6,23 @@
 
 #include "common/wgmma/row_statistics.cuh"
 
-/// x * P(X <= x) of a normal X: GELU as it is defined. P is erfc of |x| / sqrt(2) / 2 on the left
-/// and what is left of 1 on the right, so that it is as good far on the left, where it is small.
-/// erfc is a polynomial of 1 / (1 + p z) times e^-z^2, good to 1.5e-7 (Abramowitz and Stegun,
-/// 1964, 7.1.26).
+/// x * P(X <= x) of a normal X: GELU as it is defined, as max(x, 0) - |x| * P(X > |x|), so that it
+/// is as good far on the left, where it is small. P is erfc of |x| / sqrt(2) / 2, and erfc a
+/// polynomial of 1 / (1 + p z) times e^-z^2, good to 1.5e-7 (Abramowitz and Stegun, 1964, 7.1.26);
+/// the factors are in its constants. Beyond 30 it is 0, also of infinite x.
 struct ExactGelu {
   static __device__ __forceinline__ float of(float x) {
-    constexpr float kLog2E = 1.4426950409f, kSqrtHalf = 0.7071067812f;
-    const float z = fabsf(x) * kSqrtHalf;
-    const float t = fast_reciprocal(fmaf(0.3275911f, z, 1.0f));
-    float sum = fmaf(t, 1.061405429f, -1.453152027f);
-    sum = fmaf(t, sum, 1.421413741f);
-    sum = fmaf(t, sum, -0.284496736f);
-    sum = fmaf(t, sum, 0.254829592f);
-    const float beyond = 0.5f * t * sum * fast_exp2(-kLog2E * z * z);  // of |x|
-    return x * (x < 0.0f ? beyond : 1.0f - beyond);
+    constexpr float kHalfLog2E = 0.5f * 1.4426950409f, kSqrtHalf = 0.7071067812f;
+    const float z = fminf(fabsf(x), 30.0f);
+    const float t = fast_reciprocal(fmaf(0.3275911f * kSqrtHalf, z, 1.0f));
+    float sum = fmaf(t, 0.5f * 1.061405429f, 0.5f * -1.453152027f);
+    sum = fmaf(t, sum, 0.5f * 1.421413741f);
+    sum = fmaf(t, sum, 0.5f * -0.284496736f);
+    sum = fmaf(t, sum, 0.5f * 0.254829592f);
+    const float beyond = t * sum * fast_exp2(-kHalfLog2E * z * z);
+    float positive;  // NaN of NaN, which fmaxf would hide
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(positive) : "f"(x), "f"(0.0f));
+    return fmaf(-z, beyond, positive);
   }
 };
 
