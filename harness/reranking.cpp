@@ -224,7 +224,7 @@ void Reranking::rank_all_stored(const std::string& op, const Problem& problem,
           run_.store.path().string(), trial.kernel.name, run_.sweep.name));
       return;
     }
-    run_.store.add_measurements(row.id, run_.count_for_objective(*kernel, trial, nullptr));
+    run_.store.add_measurements(row, run_.count_for_objective(*kernel, trial, nullptr));
     const Timing& timing = *trial.outcome.timing;
     all.push_back({kernel, trial.config, timing.median_ns, timing.censored(), trial.compile,
                    timing.roofline_ns, timing.ci_low_ns, trial.outcome.same_as,
@@ -299,7 +299,7 @@ void Reranking::count_finalists(const std::string& op, const Problem& problem) {
       cannot_count_ = true;  // nor would it the others
       return;
     }
-    run_.store.add_measurements(row.id, counted);
+    run_.store.add_measurements(row, counted);
   }
 }
 

@@ -125,7 +125,9 @@ void store_counted(const Options& options, const Subject& subject, const DeviceI
   if (row.device.uuid == gpu.uuid && row.provenance.empty()) {
     ResultOptions results;
     if (!options.db.empty()) results.db = options.db;
-    Store::open(open_results(results).path()).add_measurements(row.id, counted);
+    if (!Store::open(open_results(results).path()).add_measurements(row, counted)) {
+      print_err("not stored: trial {} was forgotten meanwhile\n", row.id);
+    }
   } else {
     print_err("not stored: trial {} was measured on {} {}, and this is {} {}\n", row.id,
               row.device.name, row.device.uuid, gpu.name, gpu.uuid);

@@ -34,14 +34,14 @@ struct Winner {
   std::string op;
   DeviceInfo device;
   TunedRow row;
-  std::vector<std::int64_t> trial_ids;
+  std::vector<TrialRow> trials;
 };
 
 std::string name_of(const TunedRow& row) {
   return fmt::format("{} {} {}", to_text(row.problem), row.best.kernel, to_text(row.best.config));
 }
 
-std::vector<Winner> winners_of(const std::vector<TunedTable>& tables) {
+std::vector<Winner> winners_of(const std::vector<TunedTable>& tables, const Store& store) {
   std::map<std::string, Winner> winners;
   for (const TunedTable& table : tables) {
     for (const TunedRow& row : table.entries) {
@@ -49,7 +49,10 @@ std::vector<Winner> winners_of(const std::vector<TunedTable>& tables) {
                                            row.version.source_hash, row.provenance);
       Winner& winner =
           winners.try_emplace(name, Winner{table.op, table.device, row, {}}).first->second;
-      winner.trial_ids.push_back(row.trial_id);
+      auto trial = store.trial(row.trial_id);
+      if (trial && trial->record.config == row.best.config) {
+        winner.trials.push_back(*std::move(trial));
+      }
     }
   }
   std::vector<Winner> list;
@@ -149,7 +152,7 @@ VerifyReport verify_winners(const VerifyOptions& options) {
     path = store.path();
     Filter filter = options.results.filter();
     filter.status = to_text(Status::correct);
-    winners = winners_of(tuned_tables(store.results(filter), Screened::hide));
+    winners = winners_of(tuned_tables(store.results(filter), Screened::hide), store);
   }
   Store store = Store::open(path);
   Report report(options.json);
@@ -207,7 +210,10 @@ VerifyReport verify_winners(const VerifyOptions& options) {
     const Verification verification =
         verifier.verify(*kernel, winner->row.problem, winner->row.best.config,
                         [&](const VerificationCheck& check) { report.tell(check); });
-    for (const std::int64_t id : winner->trial_ids) store.add_verification(id, verification);
+    for (const TrialRow& trial : winner->trials) {
+      if (store.add_verification(trial, verification)) continue;
+      print_err("not stored: trial {} was forgotten meanwhile\n", trial.id);
+    }
     report.add(*winner, verification);
   }
   return report.finish();

@@ -87,6 +87,32 @@ bool is_linked(Database& database, std::int64_t sweep_id, std::int64_t trial_id)
       .step();
 }
 
+/// The number of a trial that was read before. It may have another by now, or none: what was
+/// forgotten meanwhile leaves its number to the next.
+std::optional<std::int64_t> number_now(Database& database, const TrialRow& trial) {
+  const TrialRecord& record = trial.record;
+  const KeyIds ids = key_ids(
+      database, {record.kernel, record.toolchain, record.protocol, record.problem, record.config},
+      IfNew::leave);
+  const auto found =
+      trial_state(database, device_id(database, trial.device, trial.provenance), ids);
+  return found && found->done() ? std::optional(found->id) : std::nullopt;
+}
+
+void put_measurements(Database& database, std::int64_t trial_id,
+                      const std::vector<Measurement>& measurements) {
+  for (const Measurement& measurement : measurements) {
+    database
+        .query("DELETE FROM measurement WHERE trial_id = ? AND name = ?", trial_id,
+               measurement.name)
+        .run();
+    database.insert("measurement", {{"trial_id", trial_id},
+                                    {"name", measurement.name},
+                                    {"value", measurement.value},
+                                    {"unit", measurement.unit}});
+  }
+}
+
 }  // namespace
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -338,32 +364,29 @@ void Store::add_rank(std::int64_t sweep_id, const RankRecord& record) {
   });
 }
 
-void Store::add_verification(std::int64_t trial_id, const Verification& verification) {
+bool Store::add_verification(const TrialRow& trial, const Verification& verification) {
   Database& database = impl_->database;
-  database.guarded([&] {
+  return database.guarded([&] {
     Transaction transaction(database, Transaction::Mode::write);
-    impl_->forget_verification(trial_id);
-    impl_->put_verification(trial_id, verification);
+    const auto id = number_now(database, trial);
+    if (!id) return false;
+    impl_->forget_verification(*id);
+    impl_->put_verification(*id, verification);
     transaction.commit();
+    return true;
   });
 }
 
-void Store::add_measurements(std::int64_t trial_id, const std::vector<Measurement>& measurements) {
-  if (measurements.empty()) return;
+bool Store::add_measurements(const TrialRow& trial, const std::vector<Measurement>& measurements) {
+  if (measurements.empty()) return true;
   Database& database = impl_->database;
-  database.guarded([&] {
+  return database.guarded([&] {
     Transaction transaction(database, Transaction::Mode::write);
-    for (const Measurement& measurement : measurements) {
-      database
-          .query("DELETE FROM measurement WHERE trial_id = ? AND name = ?", trial_id,
-                 measurement.name)
-          .run();
-      database.insert("measurement", {{"trial_id", trial_id},
-                                      {"name", measurement.name},
-                                      {"value", measurement.value},
-                                      {"unit", measurement.unit}});
-    }
+    const auto id = number_now(database, trial);
+    if (!id) return false;
+    put_measurements(database, *id, measurements);
     transaction.commit();
+    return true;
   });
 }
 
@@ -371,12 +394,13 @@ void Store::add_measurements(std::int64_t sweep_id, const TrialKey& key,
                              const std::vector<Measurement>& measurements) {
   if (measurements.empty()) return;
   Database& database = impl_->database;
-  const auto id = database.guarded([&] {
+  database.guarded([&] {
+    Transaction transaction(database, Transaction::Mode::write);
     const auto found =
         trial_state(database, impl_->device_of(sweep_id), key_ids(database, key, IfNew::leave));
-    return found ? std::optional(found->id) : std::nullopt;
+    if (found) put_measurements(database, found->id, measurements);
+    transaction.commit();
   });
-  if (id) add_measurements(*id, measurements);
 }
 
 Imported Store::import(const RecordingPortions& next_portion) {

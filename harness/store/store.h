@@ -178,13 +178,15 @@ class Store {
   void add_baseline(std::int64_t sweep_id, const BaselineRecord& record);
   void add_rank(std::int64_t sweep_id, const RankRecord& record);
 
-  /// Stores further figures of a trial, each in the place of one of the same name.
-  void add_measurements(std::int64_t trial_id, const std::vector<Measurement>& measurements);
+  /// Stores further figures of a trial, each in the place of one of the same name. False where the
+  /// trial was forgotten since it was read.
+  bool add_measurements(const TrialRow& trial, const std::vector<Measurement>& measurements);
   /// The same of the trial of a key on the sweep's device. Nothing where there is none.
   void add_measurements(std::int64_t sweep_id, const TrialKey& key,
                         const std::vector<Measurement>& measurements);
-  /// Stores what the verification of a trial found, in the place of an earlier one's.
-  void add_verification(std::int64_t trial_id, const Verification& verification);
+  /// Stores what the verification of a trial found, in the place of an earlier one's. False where
+  /// the trial was forgotten since it was read.
+  bool add_verification(const TrialRow& trial, const Verification& verification);
 
   /// The finished trials, oldest first. So that 10^5 of them fit in memory, they come without
   /// their samples, and messages are cut to 2000 characters. `trial` returns one in full.

@@ -115,7 +115,8 @@ TEST(Merge, LosesNothingAndAddsNothingTwice) {
       "13.1",      "contract"};
   a.add_baseline(sweep, baseline);
   a.end_screening(sweep, "gemm_bf16", key_of(1).problem);
-  a.add_verification(1, {{{"seeds", CheckResult::passed, ""}}, key_of(1).toolchain, "2026-11-22"});
+  a.add_verification(*a.trial(1),
+                     {{{"seeds", CheckResult::passed, ""}}, key_of(1).toolchain, "2026-11-22"});
   Store b = store_of({record_at(3, "2026-11-21T12:00:00Z")}, "other");
   std::vector<std::string> all = contents(a);
   for (const std::string& text : contents(b)) all.push_back(text);
@@ -186,7 +187,7 @@ TEST(Merge, NamesConflictsAndKeepsWhatTellsMost) {
 
 TEST(Merge, AVerificationStaysWhicheverOutcomeIsKept) {
   Store a = store_of({record_at(1, "2026-11-21T10:00:00Z")});
-  a.add_verification(1,
+  a.add_verification(*a.trial(1),
                      {{{"seeds", CheckResult::failed, "no"}}, key_of(1).toolchain, "2026-11-22"});
   std::vector<Store> sources = list(std::move(a), store_of({record_at(1, "2026-11-23T10:00:00Z")}));
   Store merged = Store::in_memory();

@@ -209,6 +209,31 @@ TEST(IsRanked, WhenAllThatTellsVerdictsApartAgrees) {
   EXPECT_FALSE(differs([](RankRecord& rank) { rank.identity.precision_ratio = 0.003; }));
 }
 
+// `assay verify` once stored what it found under the number that it had read an hour before, and
+// SQLite gives the numbers of deleted rows out again.
+TEST(Verifications, ForgottenMeanwhileATrialsNumberIsAnothersTrial) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store, "s");
+  store.finish(sweep, timed_record(key_of(1)));
+  const TrialRow read = store.trial(1).value();
+  store.forget_kernel(key_of(1).kernel.name);
+  TrialKey other = key_of(2);
+  other.kernel.name = "another";
+  store.finish(sweep, timed_record(other));
+  ASSERT_EQ(store.trial(1).value().record.config, other.config);
+
+  EXPECT_FALSE(store.add_verification(
+      read, {{{"data", CheckResult::failed, "wrong"}}, other.toolchain, "2026-11-22"}));
+  EXPECT_FALSE(store.add_measurements(read, {{"counted later", 1, "bytes"}}));
+  EXPECT_FALSE(store.trial(1).value().record.verification);
+  EXPECT_EQ(store.trial(1).value().record.measurements, timed_record(other).measurements);
+
+  // Measured again under another number it is the same trial.
+  store.finish(sweep, timed_record(key_of(1)));
+  EXPECT_TRUE(store.add_measurements(read, {{"counted later", 1, "bytes"}}));
+  EXPECT_EQ(store.trial(2).value().record.measurements.size(), read.record.measurements.size() + 1);
+}
+
 TEST(Verifications, TheNewestStaysUntilTheTrialIsAnother) {
   Store store = Store::in_memory();
   const std::int64_t sweep = begin(store, "s");
@@ -217,11 +242,11 @@ TEST(Verifications, TheNewestStaysUntilTheTrialIsAnother) {
   const auto known = [&] { return store.results({}).trials.at(0).record.verification; };
   EXPECT_FALSE(known());
   const Verification first{{{"data"}, {"streams"}}, key.toolchain, "2026-11-22T10:00:00Z"};
-  store.add_verification(1, first);
+  store.add_verification(*store.trial(1), first);
   EXPECT_EQ(known(), first);
   const Verification second{
       {{"data", CheckResult::failed, "wrong"}}, key.toolchain, "2026-11-22T09:00:00Z"};
-  store.add_verification(1, second);
+  store.add_verification(*store.trial(1), second);
   EXPECT_EQ(known(), second);
 
   // What an import brings is newer, or left alone.

@@ -226,7 +226,7 @@ TEST(Migration, ATrialOfAnOlderFileIsNotVerifiedYetAndCanBe) {
   EXPECT_FALSE(store.trial(1).value().record.verification);
   const Verification verification{
       {{"data", CheckResult::passed, "16 seeds"}}, {"13.0", "90a", "", "580.1"}, "2026-11-22"};
-  store.add_verification(1, verification);
+  store.add_verification(*store.trial(1), verification);
   EXPECT_EQ(store.trial(1).value().record.verification, verification);
   EXPECT_THAT(damage(store), IsEmpty());
 }
