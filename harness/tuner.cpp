@@ -20,15 +20,6 @@ namespace {
 // once more, so that half of the budget is left for trials however large they are.
 constexpr double kCountingRatio = 0.25;
 
-/// Whether the kernel is written for the architecture: "80" runs on it and on all later ones, "90a"
-/// on compute capability 9.0 alone.
-bool runs_on(const KernelSpec& kernel, int cc) {
-  return std::any_of(kernel.arch.begin(), kernel.arch.end(), [cc](const std::string& arch) {
-    const int number = std::stoi(arch);
-    return arch.back() == 'a' ? number == cc : number <= cc;
-  });
-}
-
 }  // namespace
 
 Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& store,

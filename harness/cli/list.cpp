@@ -79,13 +79,20 @@ constexpr std::uint64_t kMostListedSteps = 3'000'000;
 
 using Steps = std::optional<std::uint64_t>;
 
-/// Takes what is counted off `steps_left`; nothing: all is counted.
+/// Takes what is counted off `steps_left`; nothing: all is counted. Of a kernel that the device
+/// cannot run nothing is valid.
 KernelRow kernel_row(const KernelSpec& kernel, const std::vector<Problem>& problems,
                      const DeviceInfo& device, Steps& steps_left) {
   constexpr double kAnyTime = std::numeric_limits<double>::max();
   KernelRow row{kernel.name, kernel.op, kernel.summary, kernel.arch, {}};
   for (const Problem& problem : problems) {
     const Space counted(kernel, problem, device);
+    if (!runs_on(kernel, device.cc)) {
+      const std::uint64_t raw = counted.size(0, kAnyTime).raw;
+      row.spaces.push_back(
+          {problem, raw, 0, {{fmt::format("arch: [{}]", fmt::join(kernel.arch, ", ")), raw}}});
+      continue;
+    }
     const Space::Size size = steps_left ? counted.size(*steps_left, kAnyTime) : counted.size();
     if (steps_left) *steps_left -= std::min(*steps_left, size.steps);
     SpaceRow space{problem, size.raw, size.valid, {}, !size.end_step};

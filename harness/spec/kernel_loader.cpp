@@ -44,6 +44,13 @@ Problem read_smoke(const YamlNode& node, const KernelSpec& spec) {
 
 }  // namespace
 
+bool runs_on(const KernelSpec& kernel, int cc) {
+  return std::any_of(kernel.arch.begin(), kernel.arch.end(), [cc](const std::string& arch) {
+    const int number = std::stoi(arch);
+    return arch.back() == 'a' ? number == cc : number <= cc;
+  });
+}
+
 KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_path,
                        const std::string& name) {
   const YamlMap map(

@@ -243,6 +243,10 @@ struct KernelSpec {
 /// The launches, then those that prepare. The pointers are into `kernel`.
 std::vector<const LaunchSpec*> all_launches(const KernelSpec& kernel);
 
+/// Whether the kernel is written for a compute capability, such as 90: "80" runs on it and on all
+/// later ones, "90a" on 90 alone.
+bool runs_on(const KernelSpec& kernel, int cc);
+
 /// The kernels of the user's own beside the one that is tuned: the reference's, then those that
 /// fill inputs, in the order of the arguments.
 std::vector<const ReferenceKernelSpec*> own_kernels(const KernelSpec& kernel);

@@ -118,6 +118,8 @@ expect 0 'correct/compiled +3$' "$assay" sweep "$vector_add" --device none --bud
 # A sweep that only compiles; the same command again has nothing left to do.
 expect 0 'correct/compiled +[1-9]' "$assay" sweep "$vector_add" --device none --db a.db
 expect 0 ' 0 now, [1-9][0-9]* kept' "$assay" sweep "$vector_add" --device none --db a.db
+# It once listed what the same sweep then leaves out.
+expect 0 '-1719926784  arch: \[90a\]' "$assay" list "$tree/kernels/gemm_wgmma.yaml" --arch 80
 expect 2 'unknown arch "12"' "$assay" sweep "$vector_add" --device none --arch 12 --db a.db
 expect 2 'dimension' "$assay" sweep "$vector_add" --device none --problem Q=3 --db a.db
 expect 2 'at least 1' "$assay" sweep "$vector_add" --device none --problem N=0 --db a.db
