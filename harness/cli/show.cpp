@@ -66,7 +66,9 @@ int show_problem(const Options& options, const Store& store) {
     print_err("no trial of {} in {}\n", asked_for(options.results), store.path().string());
     return kExitNo;
   }
-  write_out(problem_text(results, ::isatty(STDOUT_FILENO) != 0 ? Drawing::yes : Drawing::no));
+  write_out(options.json
+                ? problem_view_json(results)
+                : problem_text(results, ::isatty(STDOUT_FILENO) != 0 ? Drawing::yes : Drawing::no));
   return kExitDone;
 }
 
@@ -74,7 +76,7 @@ int run_show(Options options) {
   read_target(options);
   const Store store = open_results(options.results);
   if (options.id) return show_one(options, store);
-  if (!options.target.empty() && !options.failures && !options.times && !options.json) {
+  if (!options.target.empty() && !options.failures && !options.times) {
     return show_problem(options, store);
   }
   std::vector<TrialRow> rows = store.trials(options.results.filter());

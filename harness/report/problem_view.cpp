@@ -6,14 +6,18 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <tuple>
 #include <vector>
 
 #include "report/config_text.h"
+#include "report/entry_json.h"
 #include "report/table.h"
 
 namespace assay {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kColumns = 60;  // with the words beside it, 80 to 100
 constexpr std::size_t kRows = 4;
@@ -166,33 +170,100 @@ std::string distribution_text(const RankRecord& rank, Drawing drawing) {
          fmt::format("{:26}{:<{}}{:>9}\n", "", format_time(low), kColumns - 9, format_time(high));
 }
 
+/// An op and a problem on a device under a protocol, with its trials, oldest first, and its
+/// verdicts by time.
+struct Question {
+  std::string op, problem, device, protocol, provenance;
+  std::vector<const TrialRow*> trials = {};
+  std::vector<const RankRecord*> ranks = {};
+
+  auto key() const { return std::tie(op, problem, device, protocol, provenance); }
+};
+
+template <class Row>
+Question question_of(const Row& row, const std::string& op) {
+  return {op, to_text(row.record.problem), row.device.name, row.record.protocol.name,
+          row.provenance};
+}
+
+std::vector<Question> questions_of(const Results& results) {
+  std::vector<Question> questions;
+  const auto find = [&](const Question& asked) {
+    return std::find_if(questions.begin(), questions.end(),
+                        [&](const Question& each) { return each.key() == asked.key(); });
+  };
+  for (const TrialRow& row : results.trials) {
+    Question asked = question_of(row, row.record.kernel.op);
+    auto at = find(asked);
+    if (at == questions.end()) at = questions.insert(at, std::move(asked));
+    at->trials.push_back(&row);
+  }
+  for (const RankRow& rank : results.ranks) {
+    const auto at = find(question_of(rank, rank.record.op));
+    if (at == questions.end() || rank.record.objective != Objective::time) continue;
+    at->ranks.push_back(&rank.record);
+  }
+  std::sort(questions.begin(), questions.end(),
+            [](const Question& a, const Question& b) { return a.key() < b.key(); });
+  return questions;
+}
+
+Json screening_json(const std::vector<const TrialRow*>& trials) {
+  const std::vector<double> best = best_so_far(trials);
+  Json so_far = Json::array();
+  for (const double time_ns : best) so_far.push_back(finite_or_null(time_ns));
+  const auto found = std::find(best.begin(), best.end(), best.back());
+  const bool any = std::isfinite(best.back());
+  return {{"trials", trials.size()},
+          {"best_ns", finite_or_null(best.back())},
+          {"found_by_trial", any ? Json(found - best.begin() + 1) : Json()},
+          {"best_so_far_ns", std::move(so_far)}};
+}
+
+Json rerank_json(const RankRecord& rank) {
+  Json entries = Json::array();
+  for (const Entry& entry : entries_of(rank)) {
+    const bool is_baseline = entry.kernel.empty();
+    entries.push_back({{"part", entry.part},
+                       {"kernel", text_or_null(entry.kernel)},
+                       {"config", is_baseline ? Json() : config_json(parse_config(entry.config))},
+                       {"baseline", is_baseline ? Json(entry.config) : Json()},
+                       {"median_ns", entry.at(0.5)},
+                       {"percentile_5_ns", entry.at(0.05)},
+                       {"percentile_95_ns", entry.at(0.95)}});
+  }
+  return {{"rounds", rank.rounds}, {"entries", std::move(entries)}};
+}
+
 }  // namespace
 
 std::string problem_text(const Results& results, Drawing drawing) {
-  using Question = std::tuple<std::string, std::string, std::string, std::string, std::string>;
-  const auto question_of = [](const auto& row, const std::string& op) {
-    return Question(op, to_text(row.record.problem), row.device.name, row.record.protocol.name,
-                    row.provenance);
-  };
-  std::map<Question, std::vector<const TrialRow*>> trials;
-  for (const TrialRow& row : results.trials) {
-    trials[question_of(row, row.record.kernel.op)].push_back(&row);
-  }
   std::string text;
-  for (const auto& [question, rows] : trials) {
-    const auto& [op, problem, device, protocol, provenance] = question;
+  for (const Question& question : questions_of(results)) {
     text +=
-        fmt::format("{}{} {} on {}, protocol {}{}\n\n", text.empty() ? "" : "\n", op, problem,
-                    device, protocol, provenance.empty() ? "" : fmt::format(" ({})", provenance));
-    text += convergence_text(rows, drawing);
-    for (const RankRow& rank : results.ranks) {
-      if (question_of(rank, rank.record.op) == question &&
-          rank.record.objective == Objective::time) {
-        text += distribution_text(rank.record, drawing);
-      }
-    }
+        fmt::format("{}{} {} on {}, protocol {}{}\n\n", text.empty() ? "" : "\n", question.op,
+                    question.problem, question.device, question.protocol,
+                    question.provenance.empty() ? "" : fmt::format(" ({})", question.provenance));
+    text += convergence_text(question.trials, drawing);
+    for (const RankRecord* rank : question.ranks) text += distribution_text(*rank, drawing);
   }
   return text;
+}
+
+std::string problem_view_json(const Results& results) {
+  Json problems = Json::array();
+  for (const Question& question : questions_of(results)) {
+    Json reranks = Json::array();
+    for (const RankRecord* rank : question.ranks) reranks.push_back(rerank_json(*rank));
+    problems.push_back({{"op", question.op},
+                        {"problem", problem_json(question.trials.front()->record.problem)},
+                        {"device", question.device},
+                        {"protocol", question.protocol},
+                        {"provenance", text_or_null(question.provenance)},
+                        {"screening", screening_json(question.trials)},
+                        {"reranks", std::move(reranks)}});
+  }
+  return dump({{"problems", std::move(problems)}});
 }
 
 }  // namespace assay

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "report/example_rows.h"
 
 namespace assay {
@@ -35,6 +37,37 @@ TEST(ProblemView, TellsTheSearchAndTheTimes) {
   EXPECT_THAT(text, AllOf(HasSubstr("winner    10.00 us"), HasSubstr("baseline  10.03 us")));
   EXPECT_THAT(text, Not(HasSubstr("STAGES=9")));  // dropped out after the first rounds
   EXPECT_THAT(text, Not(HasSubstr("█")));
+}
+
+// `show PROBLEM --json` once only counted the trials.
+TEST(ProblemView, JsonSaysWhatTheTextDoes) {
+  const auto json = nlohmann::json::parse(problem_view_json(example_results()));
+  ASSERT_EQ(json["problems"].size(), 1u);
+  const auto& shown = json["problems"][0];
+  EXPECT_EQ(shown["op"], "gemm_bf16");
+  EXPECT_EQ(shown["problem"], (nlohmann::json{{"M", 16}, {"N", 4096}}));
+  EXPECT_EQ(shown["screening"]["trials"], 5);
+  EXPECT_EQ(shown["screening"]["best_ns"], 10'000);
+  EXPECT_EQ(shown["screening"]["found_by_trial"], 4);
+  EXPECT_EQ(shown["screening"]["best_so_far_ns"],
+            (nlohmann::json{nullptr, 20'000, 20'000, 10'000, 10'000}));
+  const auto& entries = shown["reranks"][0]["entries"];
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0]["part"], "winner");
+  EXPECT_EQ(entries[0]["config"], (nlohmann::json{{"BLOCK_M", 64}, {"STAGES", 3}}));
+  EXPECT_EQ(entries[0]["baseline"], nullptr);
+  EXPECT_EQ(entries[1]["part"], "baseline");
+  EXPECT_EQ(entries[1]["median_ns"], 10'030);
+}
+
+TEST(ProblemView, JsonOfNoTimeIsNull) {
+  Results results;
+  results.trials = {
+      example::failure(problem(16, 4096), "BLOCK_M=8,STAGES=3", Status::compile, "error", "no")};
+  const auto json = nlohmann::json::parse(problem_view_json(results));
+  EXPECT_EQ(json["problems"][0]["screening"]["best_ns"], nullptr);
+  EXPECT_EQ(json["problems"][0]["screening"]["found_by_trial"], nullptr);
+  EXPECT_TRUE(json["problems"][0]["reranks"].empty());
 }
 
 TEST(ProblemView, DrawsBarsOfTheTimeUntilTheBestIsFound) {
