@@ -62,13 +62,15 @@ void read_target(Options& options) {
 
 int show_problem(const Options& options, const Store& store) {
   const Results results = store.results(options.results.filter());
+  if (options.json) {
+    write_out(problem_view_json(results));
+  } else {
+    write_out(problem_text(results, ::isatty(STDOUT_FILENO) != 0 ? Drawing::yes : Drawing::no));
+  }
   if (results.trials.empty()) {
     print_err("no trial of {} in {}\n", asked_for(options.results), store.path().string());
     return kExitNo;
   }
-  write_out(options.json
-                ? problem_view_json(results)
-                : problem_text(results, ::isatty(STDOUT_FILENO) != 0 ? Drawing::yes : Drawing::no));
   return kExitDone;
 }
 

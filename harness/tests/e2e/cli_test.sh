@@ -151,6 +151,7 @@ grep -q '█' <("$assay" show M=16 --db "$gemm") && failures=$((failures + 1)) &
 expect 0 '^  baseline +1[45]\.[0-9]+ us +.*█' script -qec "'$assay' show M=16 --db '$gemm'" /dev/null
 expect 0 '^   [0-9.]+ us █' script -qec "'$assay' show M=16 --db '$gemm'" /dev/null
 expect 1 'no trial of problem M=17' "$assay" show M=17 --db "$gemm"
+expect 1 '"problems": \[\]' "$assay" show M=17 --json --db "$gemm"
 expect 2 'number, or a problem such as M=16,N=4096, found "sixteen"' "$assay" show sixteen --db "$gemm"
 expect 2 'FORMAT|--format' "$assay" export --format parquet --db "$gemm"
 expect 0 '^\| problem \| kernel' "$assay" export --format markdown --db "$gemm"
