@@ -210,10 +210,11 @@ VerifyReport verify_winners(const VerifyOptions& options) {
     const Verification verification =
         verifier.verify(*kernel, winner->row.problem, winner->row.best.config,
                         [&](const VerificationCheck& check) { report.tell(check); });
+    bool stored = !winner->trials.empty();
     for (const TrialRow& trial : winner->trials) {
-      if (store.add_verification(trial, verification)) continue;
-      print_err("not stored: trial {} was forgotten meanwhile\n", trial.id);
+      stored = store.add_verification(trial, verification) && stored;
     }
+    if (!stored) print_err("not stored: {} was forgotten meanwhile\n", name_of(winner->row));
     report.add(*winner, verification);
   }
   return report.finish();

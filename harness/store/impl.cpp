@@ -152,15 +152,38 @@ std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, 
                                    {"elements", validation->elements},
                                    {"reference", validation->reference}});
   }
-  for (const Measurement& measurement : record.measurements) {
-    database.insert("measurement", {{"trial_id", trial_id},
-                                    {"name", measurement.name},
-                                    {"value", measurement.value},
-                                    {"unit", measurement.unit}});
-  }
+  for (const Measurement& measurement : record.measurements) add_measurement(trial_id, measurement);
   if (record.verification) put_verification(trial_id, *record.verification);
   link(sweep_id, trial_id);
   return trial_id;
+}
+
+std::optional<std::int64_t> Store::Impl::number_now(const TrialRow& trial) {
+  const TrialRecord& record = trial.record;
+  const KeyIds ids = key_ids(
+      database, {record.kernel, record.toolchain, record.protocol, record.problem, record.config},
+      IfNew::leave);
+  const auto found =
+      trial_state(database, device_id(database, trial.device, trial.provenance), ids);
+  return found && found->done() ? std::optional(found->id) : std::nullopt;
+}
+
+void Store::Impl::add_measurement(std::int64_t trial_id, const Measurement& measurement) {
+  database.insert("measurement", {{"trial_id", trial_id},
+                                  {"name", measurement.name},
+                                  {"value", measurement.value},
+                                  {"unit", measurement.unit}});
+}
+
+void Store::Impl::replace_measurements(std::int64_t trial_id,
+                                       const std::vector<Measurement>& measurements) {
+  for (const Measurement& measurement : measurements) {
+    database
+        .query("DELETE FROM measurement WHERE trial_id = ? AND name = ?", trial_id,
+               measurement.name)
+        .run();
+    add_measurement(trial_id, measurement);
+  }
 }
 
 void Store::Impl::put_verification(std::int64_t trial_id, const Verification& verification) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "store/database.h"
 #include "store/rows.h"
@@ -28,6 +30,12 @@ struct Store::Impl {
   /// trial's number.
   std::int64_t put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
                          const TrialRecord& record, IfDone if_done = IfDone::keep);
+  /// The number of a trial that was read before. It may have another by now, or none: what was
+  /// forgotten meanwhile leaves its number to the next.
+  std::optional<std::int64_t> number_now(const TrialRow& trial);
+  void add_measurement(std::int64_t trial_id, const Measurement& measurement);
+  /// Each takes the place of one of the same name.
+  void replace_measurements(std::int64_t trial_id, const std::vector<Measurement>& measurements);
   void put_baseline(std::int64_t sweep_id, std::int64_t device, const BaselineRecord& record);
   /// Whether the very same verdict, or measurement, is stored: an import may bring it again.
   bool has_rank(std::int64_t device, const RankRecord& record);

@@ -87,32 +87,6 @@ bool is_linked(Database& database, std::int64_t sweep_id, std::int64_t trial_id)
       .step();
 }
 
-/// The number of a trial that was read before. It may have another by now, or none: what was
-/// forgotten meanwhile leaves its number to the next.
-std::optional<std::int64_t> number_now(Database& database, const TrialRow& trial) {
-  const TrialRecord& record = trial.record;
-  const KeyIds ids = key_ids(
-      database, {record.kernel, record.toolchain, record.protocol, record.problem, record.config},
-      IfNew::leave);
-  const auto found =
-      trial_state(database, device_id(database, trial.device, trial.provenance), ids);
-  return found && found->done() ? std::optional(found->id) : std::nullopt;
-}
-
-void put_measurements(Database& database, std::int64_t trial_id,
-                      const std::vector<Measurement>& measurements) {
-  for (const Measurement& measurement : measurements) {
-    database
-        .query("DELETE FROM measurement WHERE trial_id = ? AND name = ?", trial_id,
-               measurement.name)
-        .run();
-    database.insert("measurement", {{"trial_id", trial_id},
-                                    {"name", measurement.name},
-                                    {"value", measurement.value},
-                                    {"unit", measurement.unit}});
-  }
-}
-
 }  // namespace
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -368,7 +342,7 @@ bool Store::add_verification(const TrialRow& trial, const Verification& verifica
   Database& database = impl_->database;
   return database.guarded([&] {
     Transaction transaction(database, Transaction::Mode::write);
-    const auto id = number_now(database, trial);
+    const auto id = impl_->number_now(trial);
     if (!id) return false;
     impl_->forget_verification(*id);
     impl_->put_verification(*id, verification);
@@ -382,9 +356,9 @@ bool Store::add_measurements(const TrialRow& trial, const std::vector<Measuremen
   Database& database = impl_->database;
   return database.guarded([&] {
     Transaction transaction(database, Transaction::Mode::write);
-    const auto id = number_now(database, trial);
+    const auto id = impl_->number_now(trial);
     if (!id) return false;
-    put_measurements(database, *id, measurements);
+    impl_->replace_measurements(*id, measurements);
     transaction.commit();
     return true;
   });
@@ -398,7 +372,7 @@ void Store::add_measurements(std::int64_t sweep_id, const TrialKey& key,
     Transaction transaction(database, Transaction::Mode::write);
     const auto found =
         trial_state(database, impl_->device_of(sweep_id), key_ids(database, key, IfNew::leave));
-    if (found) put_measurements(database, found->id, measurements);
+    if (found) impl_->replace_measurements(found->id, measurements);
     transaction.commit();
   });
 }
