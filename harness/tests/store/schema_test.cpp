@@ -18,8 +18,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::chrono::milliseconds kShort(20);
-
 TEST(Migration, TakesEverySchemaToTheNewest) {
   // Simulates later steps. What one step did must still be there after the next.
   const std::array steps = {schema_steps()[0], "CREATE TABLE second(x INTEGER) STRICT",

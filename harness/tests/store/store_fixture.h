@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -18,6 +19,9 @@
 #include "temp_folder.h"
 
 namespace assay {
+
+/// Waits for no lock for long.
+inline constexpr std::chrono::milliseconds kShort(20);
 
 inline DeviceInfo h200() {
   return {"NVIDIA H200", "GPU-1234", "580.1", 90, 132, 232448, 62914560, 150754820096};

@@ -12,8 +12,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-using Blocks = std::multiset<std::int64_t>;
-
 TEST_F(TunerTest, CountsOfTheFinalistsWhatTheSweepAsksFor) {
   sweep_.rerank.top = 3;
   device_.on_rerank = [&, usual = device_.on_rerank](const auto& candidates) {

@@ -13,6 +13,8 @@
 
 namespace assay::test {
 
+using Blocks = std::multiset<std::int64_t>;
+
 inline constexpr const char* kAddYaml = R"(kernel: add
 op: add_f32
 arch: [80]
@@ -77,16 +79,16 @@ class TunerTest : public testing::Test {
     return states;
   }
 
-  std::multiset<std::int64_t> stored_blocks() const {
-    std::multiset<std::int64_t> blocks;
+  Blocks stored_blocks() const {
+    Blocks blocks;
     for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
       blocks.insert(block_of(row.record.config));
     }
     return blocks;
   }
 
-  static std::multiset<std::int64_t> blocks_of(const std::vector<TrialRequest>& requests) {
-    std::multiset<std::int64_t> blocks;
+  static Blocks blocks_of(const std::vector<TrialRequest>& requests) {
+    Blocks blocks;
     for (const TrialRequest& request : requests) blocks.insert(block_of(request.plan.config));
     return blocks;
   }
@@ -99,6 +101,6 @@ class TunerTest : public testing::Test {
   SweepReport report_;  // of the last run, complete or not
 };
 
-inline const std::multiset<std::int64_t> kAllBlocks{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+inline const Blocks kAllBlocks{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
 
 }  // namespace assay::test

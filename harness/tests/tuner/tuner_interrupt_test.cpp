@@ -16,8 +16,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-using Blocks = std::multiset<std::int64_t>;
-
 /// As a device ends when the signal arrives while it works.
 [[noreturn]] void interrupt_device() {
   ::raise(SIGINT);

@@ -11,8 +11,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-using Blocks = std::multiset<std::int64_t>;
-
 // The last check comes after the others were left behind. So the verdict had no winner, though nine
 // of ten are right.
 TEST_F(TunerTest, OthersAreRankedAgainIfTheyLostToWhatTheLastCheckRefuses) {

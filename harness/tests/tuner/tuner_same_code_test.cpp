@@ -10,8 +10,6 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-using Blocks = std::multiset<std::int64_t>;
-
 /// HINT changes neither code nor launch, and BLOCK only the launch.
 class SameCode : public TunerTest {
  protected:

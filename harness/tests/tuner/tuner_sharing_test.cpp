@@ -14,8 +14,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-using Blocks = std::multiset<std::int64_t>;
-
 class TunerSharing : public TunerTest {};
 
 // The second run comes to the end of its own work while the first one's device is busy with

@@ -15,8 +15,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-using Blocks = std::multiset<std::int64_t>;
-
 TEST_F(TunerTest, TriesEachConfigurationOnceAndRanksTheBest) {
   const SweepReport report = run();
   EXPECT_EQ(blocks_of(device_.ran), kAllBlocks);
