@@ -65,6 +65,10 @@ std::string DeviceInfo::slug() const {
   return slug;
 }
 
+bool DeviceInfo::is_called(std::string_view wanted) const {
+  return wanted == name || wanted == slug() || (!uuid.empty() && wanted == uuid);
+}
+
 std::string native_arch(int cc) { return fmt::format("{}{}", cc, cc >= 90 ? "a" : ""); }
 
 std::string known_archs(std::string_view separator) {

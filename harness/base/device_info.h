@@ -22,6 +22,8 @@ struct DeviceInfo {
 
   /// Folder name of results for this device: "nvidia_h200".
   std::string slug() const;
+  /// Whether a user means it: by name, folder name or UUID.
+  bool is_called(std::string_view wanted) const;
   /// Whether it is a slice of a GPU (MIG), as CUDA's name for it says. Other slices share the
   /// power, and with some sizes the L2 cache and the memory's bandwidth.
   bool is_slice() const;

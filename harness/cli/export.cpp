@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -98,7 +99,14 @@ int export_recording(const Options& options, const Store& store) {
   if (options.results.sweep.empty()) {
     throw UsageError("--format recording needs --sweep NAME: a recording is one sweep's");
   }
-  const Recording recording = store.record(options.results.sweep);
+  const ResultOptions& asked = options.results;
+  if (!asked.op.empty() || !asked.kernel.empty() || !asked.problem.empty() ||
+      !options.protocol.empty() || !options.objective.empty()) {
+    throw UsageError(
+        "--format recording is of a whole sweep: leave out --op, --kernel, --problem, --protocol "
+        "and --objective");
+  }
+  const Recording recording = store.record(asked.sweep, asked.device);
   const std::filesystem::path output =
       options.output.empty() ? default_output(recording) : std::filesystem::path(options.output);
   check_interrupt();
@@ -106,6 +114,18 @@ int export_recording(const Options& options, const Store& store) {
   write_recording(recording, output);
   print_out("{}: {} trials of {} on {}\n", output.string(), recording.trials.size(),
             recording.sweep, recording.device.name);
+  // A sweep may be of all GPUs of a host.
+  std::set<std::string> others;
+  for (const StoredSweep& run : store.sweeps()) {
+    if (run.name != recording.sweep || run.device.uuid == recording.device.uuid) continue;
+    others.insert(run.device.uuid.empty() ? run.device.slug() : run.device.uuid);
+  }
+  for (const std::string& other : others) {
+    print_err(
+        "warning: a recording is of one device: for what {} measured of {}, export again "
+        "with --device {} and another --output\n",
+        other, recording.sweep, other);
+  }
   return kExitDone;
 }
 

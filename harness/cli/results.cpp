@@ -47,7 +47,7 @@ void add_result_options(Command verb, ResultOptions& options) {
                   "only problems that have these dimensions; default: all")
       .placeholder("M=16,N=4096");
   verb.add_option("--device", options.device,
-                  "only this device, by name or folder name (nvidia_h200); default: all")
+                  "only this device, by name, folder name (nvidia_h200) or UUID; default: all")
       .placeholder("NAME");
   verb.add_option("--sweep", options.sweep, "only results of this sweep; default: all")
       .placeholder("NAME");

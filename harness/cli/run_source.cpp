@@ -68,7 +68,7 @@ void add_run_filter(Command verb, RunFilter& filter) {
                   "only problems that have these dimensions; default: all")
       .placeholder("M=16,N=4096");
   verb.add_option("--device", filter.device,
-                  "only this device, by name or folder name (nvidia_h200); default: all")
+                  "only this device, by name, folder name (nvidia_h200) or UUID; default: all")
       .placeholder("NAME");
 }
 

@@ -6,6 +6,8 @@
 // last sweep (GPU, driver, compiler, precision), of each kernel in the version that the last sweep
 // of it ran: an edited kernel or another driver leaves the old ones behind.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -137,6 +139,32 @@ class Candidates {
   std::unordered_set<std::string> configs_;
 };
 
+/// The device called so that ran such a sweep last, a measured one before a replayed one. Any will
+/// do if none is called for.
+StoredDevice device_that_ran(Database& database, const std::string& sweep,
+                             const std::string& wanted, const std::filesystem::path& path) {
+  const Dimensions dimensions(database);
+  std::set<std::string> others;
+  for (Query row =
+           database.query("SELECT device_id FROM sweep JOIN device ON device.id = device_id "
+                          "WHERE sweep.name = ? ORDER BY provenance <> '', sweep.id DESC",
+                          sweep);
+       row.step();) {
+    const StoredDevice& stored = dimensions.devices.at(row.integer(0));
+    if (wanted.empty() || stored.info.is_called(wanted)) return stored;
+    others.insert(fmt::format("{} ({})", stored.info.name, stored.info.uuid));
+  }
+  if (!others.empty()) {
+    throw UsageError(fmt::format("{}: the sweep '{}' ran on {}, not on '{}'", path.string(), sweep,
+                                 fmt::join(others, ", "), wanted));
+  }
+  Query names = database.query(
+      "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM sweep ORDER BY name)");
+  names.step();
+  throw UsageError(fmt::format("{} has no sweep named '{}'; it holds {}", path.string(), sweep,
+                               names.is_null(0) ? "none" : names.text(0)));
+}
+
 }  // namespace
 
 Results Store::Impl::results(const Filter& filter) {
@@ -217,11 +245,10 @@ Results Store::results(const Filter& filter) const {
   });
 }
 
-Recording Store::record(const std::string& sweep_name) const {
+Recording Store::record(const std::string& sweep_name, const std::string& of_device) const {
   Database& database = impl_->database;
   Filter filter;
   filter.sweep = sweep_name;
-  // The device of the last sweep of this name, a measured one before a replayed one.
   DeviceInfo device;
   std::string provenance;
   const auto is_recorded = [&](const auto& row) {
@@ -233,18 +260,7 @@ Recording Store::record(const std::string& sweep_name) const {
   // medians.
   database.guarded([&] {
     const Transaction transaction(database, Transaction::Mode::read);
-    Query row = database.query(
-        "SELECT device_id FROM sweep JOIN device ON device.id = device_id WHERE sweep.name = ? "
-        "ORDER BY provenance <> '', sweep.id DESC LIMIT 1",
-        sweep_name);
-    if (!row.step()) {
-      Query names = database.query(
-          "SELECT group_concat(name, ', ') FROM (SELECT DISTINCT name FROM sweep ORDER BY name)");
-      names.step();
-      throw UsageError(fmt::format("{} has no sweep named '{}'; it holds {}", path().string(),
-                                   sweep_name, names.is_null(0) ? "none" : names.text(0)));
-    }
-    const StoredDevice stored = Dimensions(database).devices.at(row.integer(0));
+    const StoredDevice stored = device_that_ran(database, sweep_name, of_device, path());
     device = stored.info;
     provenance = stored.provenance;
     results = impl_->results(filter);

@@ -36,7 +36,7 @@ struct Filter {
   std::string op;
   std::string kernel;
   std::string problem;  // text, "M=16,N=4096,K=4096"; every dim named must match
-  std::string device;   // name or slug
+  std::string device;   // name, slug or UUID
   std::string status;
   std::string sweep;
   std::int64_t run = 0;  // number of one run of a sweep, as in StoredSweep; only results() knows it
@@ -205,10 +205,10 @@ class Store {
   /// trials and the verdicts that were made until then. `filter.status` only leaves trials out of
   /// the answer: which trials are current, and which verdicts hold, does not depend on it.
   Results results(const Filter& filter) const;
-  /// The results of the sweeps named `sweep_name` on one device: the one that ran such a sweep
-  /// last. A device measured here comes before a replayed one. Throws UsageError when there is no
-  /// such sweep.
-  Recording record(const std::string& sweep_name) const;
+  /// The results of the sweeps named `sweep_name` on one device: of those called `device` (name,
+  /// slug or UUID; any if empty), the one that ran such a sweep last. A device measured here comes
+  /// before a replayed one. Throws UsageError when none ran it.
+  Recording record(const std::string& sweep_name, const std::string& device = "") const;
   /// Adds a recording's rows as replayed results; rows already there are left alone. Either all
   /// are added or none. While one portion is stored, another thread reads the next.
   Imported import(const RecordingPortions& next_portion);

@@ -57,10 +57,7 @@ Matcher::Matcher(const Filter& filter, const Dimensions& dimensions) : filter_(f
   }
   const Problem wanted = parse_problem(filter.problem);
   for (const auto& [id, device] : dimensions.devices) {
-    if (filter.device.empty() || filter.device == device.info.name ||
-        filter.device == device.info.slug()) {
-      devices_.insert(id);
-    }
+    if (filter.device.empty() || device.info.is_called(filter.device)) devices_.insert(id);
   }
   for (const auto& [id, problem] : dimensions.problems) {
     const auto has = [&problem = problem](const auto& dim) {

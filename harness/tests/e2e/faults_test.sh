@@ -49,6 +49,18 @@ for device in all 0,1; do
 done
 # Both times each problem stayed on its GPU.
 [[ $(sqlite3 gpus.db 'SELECT count(*) FROM trial') == 9 ]] || fail "a problem changed its GPU"
+# Each GPU's trials are a recording of their own. The first says how the other is written; once one
+# GPU's half was all that a copy of it held.
+"$assay" export --format recording --sweep faults --db gpus.db --output 0.jsonl >output 2>&1 ||
+  fail "export of two GPUs: exit $?"
+other=$(grep -o 'export again with --device [^ ]*' output) || fail "the other GPU's half is not named"
+"$assay" export --format recording --sweep faults --db gpus.db --device "${other##* }" \
+  --output 1.jsonl >output 2>&1 || fail "export of the other GPU: exit $?"
+for i in 0 1; do "$assay" import $i.jsonl --db both.db >output || fail "import $i: exit $?"; done
+[[ $(sqlite3 both.db 'SELECT count(*) FROM trial') == 9 ]] || fail "two recordings hold less"
+"$assay" export --format recording --sweep faults --db gpus.db --op vector_add --output 2.jsonl \
+  >output 2>&1
+[[ $? -eq 2 && ! -e 2.jsonl ]] || fail "a recording of one op is no sweep's"
 sweep --device 1 --db gpu1.db --json || fail "--device 1: exit $?"
 [[ $(json '$.trials') == 9 ]] || fail "--device 1 --json is no document of one"
 (cd "$tree" && "$assay" doctor) >output 2>&1

@@ -252,6 +252,25 @@ TEST(Store, RecordKeepsOnlyTheNewestVersionOfAKernel) {
   EXPECT_EQ(recording.device.uuid, h200().uuid);
 }
 
+TEST(Store, ARecordIsOfTheDeviceThatIsCalledFor) {
+  Store store = Store::in_memory();
+  store.finish(begin(store), timed_record(key_of(1)));
+  DeviceInfo other = h200();
+  other.uuid = "GPU-5678";
+  store.finish(store.begin_sweep("sweep", "", "", other, ""), timed_record(key_of(2)));
+  EXPECT_EQ(store.record("sweep").device.uuid, other.uuid) << "the last";
+  const Recording first = store.record("sweep", "GPU-1234");
+  ASSERT_EQ(first.trials.size(), 1u);
+  EXPECT_EQ(describe(first.trials[0]), describe(timed_record(key_of(1))));
+  for (const char* both : {"NVIDIA H200", "nvidia_h200"}) {
+    EXPECT_EQ(store.record("sweep", both).device.uuid, other.uuid) << both;
+  }
+  EXPECT_EQ(
+      message_of<UsageError>([&] { store.record("sweep", "nvidia_a100"); }),
+      ":memory:: the sweep 'sweep' ran on NVIDIA H200 (GPU-1234), NVIDIA H200 (GPU-5678), not on "
+      "'nvidia_a100'");
+}
+
 TEST(Replace, PutsAnotherOutcomeInThePlaceOfOneGivenUp) {
   Store store = Store::in_memory();
   const std::int64_t sweep = begin(store);
