@@ -18,6 +18,8 @@ namespace {
 
 constexpr auto kPollPeriod = std::chrono::microseconds(200);
 
+// A search of 60 configurations on 32 cores would learn from the first 11 alone.
+constexpr std::size_t kPartsOfBudget = 4;
 // How often a trial that another sweep runs is looked at.
 constexpr auto kTakenPeriod = std::chrono::milliseconds(20);
 // What recordings and databases that do not say were measured with: MeasureSpec's default.
@@ -68,10 +70,12 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
       },
       kMaxSpaceSteps, run.end_step(kernel, problem));
   // Enough that no compiler thread is idle while the device runs one trial. A search that learns
-  // knows nothing yet of what is under way.
+  // knows nothing yet of what is under way, so that is a part of its budget at most.
   const auto num_threads = static_cast<std::size_t>(run.compiler.num_threads());
-  window_size_ = learns(run.sweep.search, points_.size()) ? num_threads + num_threads / 2 + 1
-                                                          : 4 * num_threads;
+  window_size_ = 4 * num_threads;
+  if (learns(run.sweep.search, points_.size())) {
+    window_size_ = std::min(num_threads + num_threads / 2 + 1, num_to_try() / kPartsOfBudget + 1);
+  }
 }
 
 void Screening::run() {

@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -30,9 +32,10 @@ constexpr std::size_t kTrusted = 40;
 // So many configurations are tried before the search goes on alone. The model chooses the first
 // among all, and then among the neighbours of the fastest few.
 constexpr std::size_t kNumTried = 60, kNumAmongAll = 30, kNumFastest = 2;
-// Until the problem itself has shown so many results, those that the model proposes together differ
-// in a quarter of the parameters: what it takes for fastest is one configuration in many dresses.
-constexpr std::size_t kNumResults = 15, kApart = 4;
+// What differs in a quarter of the parameters is no longer one configuration in another dress. So
+// do those that the model proposes until the problem itself has shown so many results, and the
+// fastest few.
+constexpr std::size_t kApart = 4, kNumResults = 15;
 
 /// How far a problem is: the sum of the logarithms of the sizes' ratios. Sizes that one of the two
 /// lacks, or that are not positive, do not count.
@@ -152,19 +155,16 @@ std::vector<std::size_t> WarmStart::next(const std::vector<Observation>& history
                                          std::size_t count) {
   if (history.size() >= kNumTried) return {};
   std::set<std::size_t> known;
-  std::size_t num_results = 0;
-  for (const Observation& seen : history) {
-    known.insert(seen.index);
-    if (seen.is != Observation::Is::pending) ++num_results;
-  }
+  for (const Observation& seen : history) known.insert(seen.index);
   std::vector<std::size_t> next;
   for (const std::size_t winner : winners_) {
     if (next.size() < count && known.insert(winner).second) next.push_back(winner);
   }
   if (next.size() == count || !of_others_) return next;
-  const std::size_t min_apart =
-      num_results < kNumResults ? points_.num_values().size() / kApart : 0;
-  const std::vector<std::size_t> also = predicted(history, known, count - next.size(), min_apart);
+  const std::size_t room = count - next.size();
+  const std::vector<std::size_t> also = history.size() < kNumAmongAll
+                                            ? among_all(history, known, room)
+                                            : around_fastest(history, known, room);
   next.insert(next.end(), also.begin(), also.end());
   return next;
 }
@@ -172,7 +172,7 @@ std::vector<std::size_t> WarmStart::next(const std::vector<Observation>& history
 /// What is known of other problems, and what `history` shows of this one.
 Forest WarmStart::trained(const std::vector<Observation>& history) {
   std::vector<float> rows = rows_, fractions = fractions_;
-  const std::vector<Observation> timed = fastest_of(history, history.size());
+  const std::vector<Observation> timed = fastest_first(history);
   const double best_ns = timed.empty() ? 0 : timed.front().time_ns;
   // The fastest so far need not be fast: what others tell of those that were tried says how near it
   // is to the best.
@@ -201,9 +201,8 @@ std::vector<float> WarmStart::row_of(std::size_t index) {
   return row;
 }
 
-/// Of those that were timed, the fastest first.
-std::vector<Observation> WarmStart::fastest_of(const std::vector<Observation>& history,
-                                               std::size_t count) const {
+/// Those that were timed.
+std::vector<Observation> WarmStart::fastest_first(const std::vector<Observation>& history) const {
   std::vector<Observation> timed;
   for (const Observation& seen : history) {
     if (seen.is == Observation::Is::timed && seen.index < points_.size()) timed.push_back(seen);
@@ -211,15 +210,17 @@ std::vector<Observation> WarmStart::fastest_of(const std::vector<Observation>& h
   std::stable_sort(timed.begin(), timed.end(), [](const Observation& a, const Observation& b) {
     return a.time_ns < b.time_ns;
   });
-  timed.resize(std::min(count, timed.size()));
   return timed;
 }
 
-/// The `count` points that the model takes for fastest, without those that are `known`. Any two of
-/// them differ in `min_apart` parameters.
-std::vector<std::size_t> WarmStart::predicted(const std::vector<Observation>& history,
-                                              const std::set<std::size_t>& known, std::size_t count,
-                                              std::size_t min_apart) {
+bool WarmStart::are_apart(std::size_t one, std::size_t other) const {
+  return points_.num_different(one, other) >= points_.num_values().size() / kApart;
+}
+
+/// Those that the model takes for fastest among all, without those that are `known`.
+std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& history,
+                                              const std::set<std::size_t>& known,
+                                              std::size_t count) {
   const Forest forest = trained(history);
   std::map<std::size_t, double> looked_at;
   const auto look_at = [&](std::size_t index) {
@@ -232,46 +233,96 @@ std::vector<std::size_t> WarmStart::predicted(const std::vector<Observation>& hi
     for (const auto& [index, fraction] : looked_at) best.emplace_back(-fraction, index);
     std::sort(best.begin(), best.end());
   };
-  if (history.size() >= kNumAmongAll) {
-    for (const Observation& fast : fastest_of(history, kNumFastest)) {
-      for (const std::size_t near : points_.neighbours(fast.index)) look_at(near);
-    }
-    sort();
-  } else {
-    // What was ever measured is where the model knows its way. Far from it a large space has points
-    // that only seem fast. So random ones make up for too few.
-    for (const std::size_t index : familiar_) look_at(index);
-    for (const std::size_t index : known) {
-      if (index < points_.size()) look_at(index);
-    }
-    Random random(1 + history.size());
-    for (std::size_t i = kNumLookedAt - std::min(kNumLookedAt, kTrusted * looked_at.size()); i > 0;
-         --i) {
-      look_at(below(random, points_.size()));
-    }
-    sort();
-    for (std::size_t climb = 0; climb < kNumClimbs; ++climb) {
-      for (std::size_t i = 0; i < std::min(kNumClimbers, best.size()); ++i) {
-        for (const std::size_t near : points_.neighbours(best[i].second)) look_at(near);
-      }
-      sort();
-    }
+  // What was ever measured is where the model knows its way. Far from it a large space has points
+  // that only seem fast. So random ones make up for too few.
+  for (const std::size_t index : familiar_) look_at(index);
+  for (const std::size_t index : known) {
+    if (index < points_.size()) look_at(index);
   }
-  const auto are_apart = [&](std::size_t one, std::size_t other) {
-    std::size_t num_different = 0;
-    for (std::size_t i = 0; i < points_[one].size(); ++i) {
-      if (points_[one][i] != points_[other][i]) ++num_different;
+  Random random(1 + history.size());
+  for (std::size_t i = kNumLookedAt - std::min(kNumLookedAt, kTrusted * looked_at.size()); i > 0;
+       --i) {
+    look_at(below(random, points_.size()));
+  }
+  sort();
+  for (std::size_t climb = 0; climb < kNumClimbs; ++climb) {
+    for (std::size_t i = 0; i < std::min(kNumClimbers, best.size()); ++i) {
+      for (const std::size_t near : points_.neighbours(best[i].second)) look_at(near);
     }
-    return num_different >= min_apart;
+    sort();
+  }
+
+  const auto num_pending = static_cast<std::size_t>(
+      std::count_if(history.begin(), history.end(),
+                    [](const Observation& seen) { return seen.is == Observation::Is::pending; }));
+  std::vector<std::size_t> proposed;  // by the model, while it knows little of this problem
+  for (const Observation& seen : history) {
+    const bool is_winner =
+        std::find(winners_.begin(), winners_.end(), seen.index) != winners_.end();
+    if (seen.index < points_.size() && !is_winner) proposed.push_back(seen.index);
+  }
+  const auto is_apart = [&](std::size_t index) {
+    return history.size() - num_pending >= kNumResults ||
+           std::all_of(proposed.begin(), proposed.end(),
+                       [&](std::size_t other) { return are_apart(index, other); });
   };
-  std::vector<std::size_t> chosen;
+  std::vector<std::size_t> chosen, like_others;
   for (const auto& [fraction, index] : best) {
     if (chosen.size() == count) break;
     if (known.contains(index)) continue;
-    if (std::all_of(chosen.begin(), chosen.end(),
-                    [&](std::size_t other) { return are_apart(index, other); })) {
-      chosen.push_back(index);
+    if (!is_apart(index)) {
+      like_others.push_back(index);
+      continue;
     }
+    chosen.push_back(index);
+    proposed.push_back(index);
+  }
+  for (std::size_t i = 0; i < like_others.size() && chosen.size() < count; ++i) {
+    chosen.push_back(like_others[i]);
+  }
+  return chosen;
+}
+
+/// Those that differ in one parameter from the fastest so far, without those that are `known`: of
+/// every parameter what the model takes for its best value, then of every one the next. How much a
+/// parameter matters here is seen by changing it; the model, which knows that of other problems,
+/// would change the same few again and again.
+std::vector<std::size_t> WarmStart::around_fastest(const std::vector<Observation>& history,
+                                                   const std::set<std::size_t>& known,
+                                                   std::size_t count) {
+  std::vector<std::size_t> fastest;
+  for (const Observation& seen : fastest_first(history)) {
+    const bool is_apart = std::all_of(fastest.begin(), fastest.end(), [&](std::size_t faster) {
+      return are_apart(seen.index, faster);
+    });
+    if (fastest.size() < kNumFastest && is_apart) fastest.push_back(seen.index);
+  }
+  const Forest forest = trained(history);
+  std::vector<std::tuple<std::size_t, double, std::size_t>> by_turn;  // turn, minus fraction, point
+  for (std::size_t rank = 0; rank < fastest.size(); ++rank) {
+    const std::span<const int> centre = points_[fastest[rank]];
+    std::map<std::ptrdiff_t, std::vector<std::pair<double, std::size_t>>> untried;  // by parameter
+    std::map<std::ptrdiff_t, std::size_t> num_tried;
+    for (const std::size_t near : points_.neighbours(fastest[rank])) {
+      const auto param =
+          std::mismatch(centre.begin(), centre.end(), points_[near].begin()).first - centre.begin();
+      if (known.contains(near)) {
+        ++num_tried[param];
+      } else {
+        untried[param].emplace_back(-forest.value(row_of(near)), near);
+      }
+    }
+    for (auto& [param, values] : untried) {
+      std::sort(values.begin(), values.end());
+      std::size_t turn = num_tried[param] + rank;  // the fastest is a turn ahead of the others
+      for (const auto& [fraction, near] : values) by_turn.emplace_back(turn++, fraction, near);
+    }
+  }
+  std::sort(by_turn.begin(), by_turn.end());
+  std::vector<std::size_t> chosen;
+  for (const auto& [turn, fraction, near] : by_turn) {
+    const bool is_chosen = std::find(chosen.begin(), chosen.end(), near) != chosen.end();
+    if (chosen.size() < count && !is_chosen) chosen.push_back(near);
   }
   return chosen;
 }

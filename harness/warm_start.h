@@ -33,11 +33,12 @@ class WarmStart {
   void keep_some();
   Forest trained(const std::vector<Observation>& history);
   std::vector<float> row_of(std::size_t index);
-  std::vector<Observation> fastest_of(const std::vector<Observation>& history,
-                                      std::size_t count) const;
-  std::vector<std::size_t> predicted(const std::vector<Observation>& history,
-                                     const std::set<std::size_t>& known, std::size_t count,
-                                     std::size_t min_apart);
+  std::vector<Observation> fastest_first(const std::vector<Observation>& history) const;
+  bool are_apart(std::size_t one, std::size_t other) const;
+  std::vector<std::size_t> among_all(const std::vector<Observation>& history,
+                                     const std::set<std::size_t>& known, std::size_t count);
+  std::vector<std::size_t> around_fastest(const std::vector<Observation>& history,
+                                          const std::set<std::size_t>& known, std::size_t count);
 
   const Space& space_;
   const Points& points_;

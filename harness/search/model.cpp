@@ -171,11 +171,7 @@ void propose_apart(Trail& trail, const std::vector<std::size_t>& ranking) {
   std::vector<std::size_t> turn;
   const auto is_apart = [&](std::size_t index) {
     for (const std::size_t other : turn) {
-      std::size_t num_different = 0;
-      for (std::size_t i = 0; i < points[index].size(); ++i) {
-        num_different += points[index][i] != points[other][i];
-      }
-      if (num_different < least) return false;
+      if (points.num_different(index, other) < least) return false;
     }
     return true;
   };

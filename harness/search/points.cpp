@@ -24,6 +24,14 @@ std::optional<std::size_t> Points::find(std::span<const int> point) const {
   return low;
 }
 
+std::size_t Points::num_different(std::size_t one, std::size_t other) const {
+  std::size_t count = 0;
+  for (std::size_t param = 0; param < num_values_.size(); ++param) {
+    count += (*this)[one][param] != (*this)[other][param];
+  }
+  return count;
+}
+
 std::vector<std::size_t> Points::neighbours(std::size_t index) const {
   std::vector<int> point((*this)[index].begin(), (*this)[index].end());
   std::vector<std::size_t> found;

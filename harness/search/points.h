@@ -35,6 +35,9 @@ class Points {
   /// Where a point is, if it is valid.
   std::optional<std::size_t> find(std::span<const int> point) const;
 
+  /// In how many parameters two points differ.
+  std::size_t num_different(std::size_t one, std::size_t other) const;
+
   /// The valid points that differ in the value of one parameter, parameter by parameter.
   std::vector<std::size_t> neighbours(std::size_t index) const;
 

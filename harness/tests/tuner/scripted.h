@@ -119,7 +119,7 @@ class ScriptedCompiler : public Compiler {
   void cancel() override { ++num_cancelled; }
   const std::string& nvrtc_version() const override { return version_; }
   const std::string& options() const override { return options_; }
-  int num_threads() const override { return 1; }
+  int num_threads() const override { return threads; }
 
   static std::future<CompileResult> ready(CompileResult result) {
     std::promise<CompileResult> promise;
@@ -135,6 +135,7 @@ class ScriptedCompiler : public Compiler {
     return result;
   }
 
+  int threads = 1;
   int num_submitted = 0;
   int num_cancelled = 0;
   std::function<std::future<CompileResult>(const CompileJob&)> on_submit =

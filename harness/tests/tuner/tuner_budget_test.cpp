@@ -1,6 +1,7 @@
 // Budgets of configurations and of seconds.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <thread>
@@ -167,6 +168,21 @@ TEST_F(ManyBlocks, WhatABudgetOfSecondsLeavesOutWasNotTried) {
   EXPECT_EQ(report.measured + report.skipped, 60u);
   ASSERT_THAT(report.searches, SizeIs(1));
   EXPECT_EQ(report.searches[0].tried, report.measured);
+}
+
+// On 32 cores 49 of a budget of 60 were proposed before the search had seen one time.
+TEST_F(ManyBlocks, ASearchLearnsFromMostOfItsBudgetOnAnyNumberOfCores) {
+  sweep_.search.strategy = Strategy::model;
+  sweep_.search.budget_configs = 40;
+  compiler_.threads = 32;
+  int num_run = 0, most_under_way = 0;
+  device_.on_run = [&](const TrialRequest& request) {
+    most_under_way = std::max(most_under_way, compiler_.num_submitted - num_run++);
+    return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+  };
+  run();
+  EXPECT_EQ(num_run, 40);
+  EXPECT_LE(most_under_way, 11);
 }
 
 // They were left, and others tried in their place.
