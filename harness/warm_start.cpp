@@ -23,8 +23,10 @@ constexpr std::size_t kNumProblems = 5, kNumWinners = 2;
 constexpr std::size_t kMinKnown = 100;
 // A random choice of more stands for all: training takes a fifth of a second.
 constexpr std::size_t kMaxKnown = 3000;
-// So often it counts what the problem itself has shown.
-constexpr int kWeightOfOwn = 4;
+// So often it counts what the problem itself has shown, and what others whose sizes' ratios
+// multiply to less than 16.
+constexpr int kWeightOfOwn = 4, kWeightOfNear = 2;
+const double kNear = std::log(16);
 // So many points are looked at, then so often the neighbours of the best.
 constexpr std::size_t kNumLookedAt = 8000, kNumClimbs = 3, kNumClimbers = 8;
 // So many random points less for each that was measured before.
@@ -120,9 +122,11 @@ WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem
     try {
       Features features(kernel, all.problem, all.device);
       const double best_ns = all.timed.front().first;
-      for (const auto& [time_ns, config] : all.timed) learn(features, config, best_ns / time_ns);
-      for (const auto& [time_ns, config] : all.slower) learn(features, config, best_ns / time_ns);
-      for (const Config& config : all.failed) learn(features, config, 0);
+      for (int i = distance(problem, all.problem) < kNear ? kWeightOfNear : 1; i > 0; --i) {
+        for (const auto& [time_ns, config] : all.timed) learn(features, config, best_ns / time_ns);
+        for (const auto& [time_ns, config] : all.slower) learn(features, config, best_ns / time_ns);
+        for (const Config& config : all.failed) learn(features, config, 0);
+      }
     } catch (const UsageError&) {  // a problem of another version, with other dims
     }
   }
@@ -284,9 +288,9 @@ std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& hi
 }
 
 /// Those that differ in one parameter from the fastest so far, without those that are `known`: of
-/// every parameter what the model takes for its best value, then of every one the next. How much a
-/// parameter matters here is seen by changing it; the model, which knows that of other problems,
-/// would change the same few again and again.
+/// every parameter what the model takes for its best value, of the winners' values if there are
+/// any, then of every one the next. How much a parameter matters here is seen by changing it; the
+/// model, which knows that of other problems, would change the same few again and again.
 std::vector<std::size_t> WarmStart::around_fastest(const std::vector<Observation>& history,
                                                    const std::set<std::size_t>& known,
                                                    std::size_t count) {
@@ -301,21 +305,28 @@ std::vector<std::size_t> WarmStart::around_fastest(const std::vector<Observation
   std::vector<std::tuple<std::size_t, double, std::size_t>> by_turn;  // turn, minus fraction, point
   for (std::size_t rank = 0; rank < fastest.size(); ++rank) {
     const std::span<const int> centre = points_[fastest[rank]];
-    std::map<std::ptrdiff_t, std::vector<std::pair<double, std::size_t>>> untried;  // by parameter
-    std::map<std::ptrdiff_t, std::size_t> num_tried;
+    // By parameter: whether no winner has the value, minus its fraction, the point.
+    std::map<std::size_t, std::vector<std::tuple<bool, double, std::size_t>>> untried;
+    std::map<std::size_t, std::size_t> num_tried;
     for (const std::size_t near : points_.neighbours(fastest[rank])) {
-      const auto param =
-          std::mismatch(centre.begin(), centre.end(), points_[near].begin()).first - centre.begin();
+      const std::span<const int> point = points_[near];
+      const auto param = static_cast<std::size_t>(
+          std::mismatch(centre.begin(), centre.end(), point.begin()).first - centre.begin());
       if (known.contains(near)) {
         ++num_tried[param];
-      } else {
-        untried[param].emplace_back(-forest.value(row_of(near)), near);
+        continue;
       }
+      const bool is_new = std::none_of(winners_.begin(), winners_.end(), [&](std::size_t winner) {
+        return points_[winner][param] == point[param];
+      });
+      untried[param].emplace_back(is_new, -forest.value(row_of(near)), near);
     }
     for (auto& [param, values] : untried) {
       std::sort(values.begin(), values.end());
       std::size_t turn = num_tried[param] + rank;  // the fastest is a turn ahead of the others
-      for (const auto& [fraction, near] : values) by_turn.emplace_back(turn++, fraction, near);
+      for (const auto& [is_new, fraction, near] : values) {
+        by_turn.emplace_back(turn++, fraction, near);
+      }
     }
   }
   std::sort(by_turn.begin(), by_turn.end());
