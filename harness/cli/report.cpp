@@ -14,6 +14,7 @@
 #include "cli/figure_source.h"
 #include "cli/run_source.h"
 #include "cli/verbs.h"
+#include "progress.h"
 #include "report/page.h"
 #include "report/page_data.h"
 #include "report/run_comparison.h"
@@ -111,27 +112,39 @@ int run_report(const Options& options) {
   if (paths.empty()) paths = {open_results({}).path().string()};
   auto contracts = std::make_shared<Contracts>(options.kernels);
   auto figures = std::make_shared<FigureSource>(options.kernels, std::vector<std::string>());
+  // A code that was not read before is compiled for that: a second or so for each winner.
+  const std::vector<std::string> files = run_files(paths);
+  ProgressScreen screen(ProgressScreen::detect());
+  const std::size_t line = screen.add_line("");
+  screen.begin(files.size());
+  std::string source;  // that is read now
   PageData page(
       [contracts](const DeviceInfo& device, const TunedRow& row) {
         return contracts->work_of(device, row);
       },
       roofs_of,
       [figures](const TrialRow& row) { return figures->of_trial(row, FigureSource::Code::leave); },
-      [figures](const TrialRow& row, const std::string& baseline) {
+      [&, figures](const TrialRow& row, const std::string& baseline) {
+        screen.show(line,
+                    fmt::format("{}: the code of {} {}", source, row.record.kernel.name,
+                                to_text(row.record.problem)),
+                    false);
         return figures->code_of(row, baseline);
       });
   HistoryBuilder history;
   Comparer comparer(options);
-  for (const std::string& path : run_files(paths)) {
+  for (const std::string& path : files) {
     check_interrupt();
-    const std::string source = std::filesystem::path(path).filename().string();
+    source = std::filesystem::path(path).filename().string();
     const Results results = Store::open_readonly(path).results(filter);
     const std::optional<RunComparison> since = comparer.compare(make_run(source, results));
     check_interrupt();
     page.add(source, results, since ? &*since : nullptr);
     check_interrupt();
     for (Run& run : load_runs(path, options.filter)) history.add(std::move(run));
+    screen.count(false, true);
   }
+  screen.finish();
   if (page.empty()) {
     print_err("no finished trial in {}; there is nothing to show\n", fmt::join(paths, ", "));
     return kExitNo;
