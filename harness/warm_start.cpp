@@ -26,7 +26,7 @@ constexpr std::size_t kMaxKnown = 3000;
 // So often it counts what the problem itself has shown, and what others whose sizes' ratios
 // multiply to less than 16.
 constexpr int kWeightOfOwn = 4, kWeightOfNear = 2;
-const double kNear = std::log(16);
+constexpr double kNear = 2.7725887;  // log(16)
 // So many points are looked at, then so often the neighbours of the best.
 constexpr std::size_t kNumLookedAt = 8000, kNumClimbs = 3, kNumClimbers = 8;
 // So many random points less for each that was measured before.
@@ -281,6 +281,7 @@ std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& hi
     chosen.push_back(index);
     proposed.push_back(index);
   }
+  // Where too few are apart, the others follow.
   for (std::size_t i = 0; i < like_others.size() && chosen.size() < count; ++i) {
     chosen.push_back(like_others[i]);
   }
