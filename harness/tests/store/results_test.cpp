@@ -116,6 +116,31 @@ TEST(Results, AVerdictEndsWithItsKernel) {
   EXPECT_EQ(ask(store).num_verdicts, 1u);
 }
 
+// A newer compiler was tried and taken back: the last run says whose trials count, though what the
+// other compiler made was measured later.
+TEST(Results, AreOfTheCompilerThatTheLastRunHad) {
+  Store store = Store::in_memory();
+  const auto run = [&](const std::string& nvrtc, const std::string& finished_at) {
+    const std::int64_t sweep = begin(store);
+    for (const std::int64_t block : {1, 2}) {
+      TrialKey key = key_of(block);
+      key.toolchain.nvrtc = nvrtc;
+      TrialRecord record = timed_record(key);
+      record.finished_at = finished_at;
+      if (!store.reuse(sweep, std::vector{key})[0]) store.finish(sweep, record);
+    }
+    store.end_screening(sweep, "gemm_bf16", key_of(1).problem);
+    std::vector<std::string> compilers;
+    for (const TrialRow& row : store.results({}).trials) {
+      compilers.push_back(row.record.toolchain.nvrtc);
+    }
+    return compilers;
+  };
+  EXPECT_THAT(run("13.0", "2026-11-21T10:00:00Z"), ElementsAre("13.0", "13.0"));
+  EXPECT_THAT(run("13.1", "2026-11-22T10:00:00Z"), ElementsAre("13.1", "13.1"));
+  EXPECT_THAT(run("13.0", "2026-11-23T10:00:00Z"), ElementsAre("13.0", "13.0"));
+}
+
 // An edit made the kernel wrong. Its trials of before the edit were all that the filter for correct
 // ones left, so the old verdict and the old winner were shown.
 TEST(Results, AKernelThatIsWrongNowDoesNotWinByWhatItWas) {
