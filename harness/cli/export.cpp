@@ -130,7 +130,9 @@ int export_recording(const Options& options, const Store& store) {
 }
 
 int say_nothing_found(const Options& options, const Store& store, const char* what) {
-  print_err("no {} of {} in {}\n", what, asked_for(options.results), store.path().string());
+  const std::string asked = asked_for(
+      options.results, {{"protocol", options.protocol}, {"objective", options.objective}});
+  print_err("no {} of {} in {}\n", what, asked, store.path().string());
   return kExitNo;
 }
 
@@ -205,7 +207,8 @@ void add_export(Command program) {
       .required();
   add_result_options(verb, options->results);
   verb.add_option("--protocol", options->protocol, "only this protocol; default: all")
-      .placeholder("cold|sustained|hot|graph");
+      .placeholder("cold|sustained|hot|graph")
+      .one_of({"cold", "sustained", "hot", "graph"});
   verb.add_option("--objective", options->objective,
                   "only the winners by this objective, as assay best --json writes it: time, "
                   "energy, edp or a metric; default: all")

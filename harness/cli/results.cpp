@@ -63,7 +63,8 @@ Store open_results(const ResultOptions& options) {
   return open(kDefaultDb);
 }
 
-std::string asked_for(const ResultOptions& options) {
+std::string asked_for(const ResultOptions& options,
+                      const std::vector<std::pair<const char*, std::string>>& further) {
   std::string text;
   const auto add = [&text](const char* name, const std::string& value) {
     if (!value.empty()) text += (text.empty() ? "" : ", ") + std::string(name) + ' ' + value;
@@ -73,6 +74,7 @@ std::string asked_for(const ResultOptions& options) {
   add("problem", options.problem);
   add("device", options.device);
   add("sweep", options.sweep);
+  for (const auto& [name, value] : further) add(name, value);
   return text.empty() ? "anything" : text;
 }
 

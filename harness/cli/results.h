@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "store/store.h"
@@ -28,7 +30,9 @@ void add_result_options(Command verb, ResultOptions& options);
 /// when there is no default database yet.
 Store open_results(const ResultOptions& options);
 
-/// "op gemm_bf16, problem M=16": what the user asked for, for a message that there is none.
-std::string asked_for(const ResultOptions& options);
+/// "op gemm_bf16, problem M=16": what the user asked for, `further` options too, for a message that
+/// there is none.
+std::string asked_for(const ResultOptions& options,
+                      const std::vector<std::pair<const char*, std::string>>& further = {});
 
 }  // namespace assay

@@ -154,6 +154,9 @@ expect 1 'no trial of problem M=17' "$assay" show M=17 --db "$gemm"
 expect 1 '"problems": \[\]' "$assay" show M=17 --json --db "$gemm"
 expect 2 'number, or a problem such as M=16,N=4096, found "sixteen"' "$assay" show sixteen --db "$gemm"
 expect 2 'FORMAT|--format' "$assay" export --format parquet --db "$gemm"
+expect 2 'protocol: colt not in' "$assay" export --format csv --db "$gemm" --protocol colt
+expect 1 'of op gemm_bf16, protocol hot in ' "$assay" export --format csv --db "$gemm" \
+  --op gemm_bf16 --protocol hot
 expect 0 '^\| problem \| kernel' "$assay" export --format markdown --db "$gemm"
 # The README's picture is of the recording as it is.
 expect 0 '^$' "$assay" export --format svg --db "$tree/results/recorded/nvidia_h200/gemm_h200.jsonl" \
