@@ -35,12 +35,8 @@ Filter ResultOptions::filter() const {
   return filter;
 }
 
-void add_result_options(Command verb, ResultOptions& options) {
-  verb.add_option(
-          "--db", options.db,
-          "database, recording (.jsonl), Kernel Tuner cachefile or T4 results (.json), .gz or "
-          "not; default: results/assay.db")
-      .placeholder("PATH");
+void add_result_options(Command verb, ResultOptions& options, const char* db) {
+  verb.add_option("--db", options.db, db).placeholder("PATH");
   verb.add_option("--op", options.op, "only this op; default: all").placeholder("NAME");
   verb.add_option("--kernel", options.kernel, "only this kernel; default: all").placeholder("NAME");
   verb.add_option("--problem", options.problem,

@@ -234,7 +234,8 @@ void add_verify(Command program) {
   auto options = std::make_shared<VerifyOptions>();
   Command verb =
       program.add_command("verify", "check the winners once more, and harder than a sweep does");
-  add_result_options(verb, options->results);
+  add_result_options(verb, options->results,
+                     "the database, to which what is found is added; default: results/assay.db");
   verb.add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
       .placeholder("INDEX")
       .between(0, std::numeric_limits<int>::max());

@@ -154,6 +154,7 @@ expect 1 'no trial of problem M=17' "$assay" show M=17 --db "$gemm"
 expect 1 '"problems": \[\]' "$assay" show M=17 --json --db "$gemm"
 expect 2 'number, or a problem such as M=16,N=4096, found "sixteen"' "$assay" show sixteen --db "$gemm"
 expect 2 'FORMAT|--format' "$assay" export --format parquet --db "$gemm"
+expect 0 '--db PATH +the database, to which' "$assay" verify --help
 expect 2 'protocol: colt not in' "$assay" export --format csv --db "$gemm" --protocol colt
 expect 1 'of op gemm_bf16, protocol hot in ' "$assay" export --format csv --db "$gemm" \
   --op gemm_bf16 --protocol hot
