@@ -114,12 +114,15 @@ int export_recording(const Options& options, const Store& store) {
   write_recording(recording, output);
   print_out("{}: {} trials of {} on {}\n", output.string(), recording.trials.size(),
             recording.sweep, recording.device.name);
-  // A sweep may be of all GPUs of a host.
+  // A sweep may be of all GPUs of a host. Files of other tuners tell no UUID.
+  const auto called = [](const DeviceInfo& device) {
+    return device.uuid.empty() ? device.slug() : device.uuid;
+  };
   std::set<std::string> others;
   for (const StoredSweep& run : store.sweeps()) {
-    if (run.name != recording.sweep || run.device.uuid == recording.device.uuid) continue;
-    others.insert(run.device.uuid.empty() ? run.device.slug() : run.device.uuid);
+    if (run.name == recording.sweep) others.insert(called(run.device));
   }
+  others.erase(called(recording.device));
   for (const std::string& other : others) {
     print_err(
         "warning: a recording is of one device: for what {} measured of {}, export again "

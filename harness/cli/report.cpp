@@ -112,7 +112,7 @@ int run_report(const Options& options) {
   if (paths.empty()) paths = {open_results({}).path().string()};
   auto contracts = std::make_shared<Contracts>(options.kernels);
   auto figures = std::make_shared<FigureSource>(options.kernels, std::vector<std::string>());
-  // A code that was not read before is compiled for that: a second or so for each winner.
+  // Codes are compiled to be read, about half a second each: with many winners that takes minutes.
   const std::vector<std::string> files = run_files(paths);
   ProgressScreen screen(ProgressScreen::detect());
   const std::size_t line = screen.add_line("");

@@ -49,8 +49,8 @@ for device in all 0,1; do
 done
 # Both times each problem stayed on its GPU.
 [[ $(sqlite3 gpus.db 'SELECT count(*) FROM trial') == 9 ]] || fail "a problem changed its GPU"
-# Each GPU's trials are a recording of their own. The first says how the other is written; once one
-# GPU's half was all that a copy of it held.
+# Each GPU's trials are a recording of their own, and the first says how the other is written. It
+# once said nothing, and half of the sweep was not in the file.
 "$assay" export --format recording --sweep faults --db gpus.db --output 0.jsonl >output 2>&1 ||
   fail "export of two GPUs: exit $?"
 other=$(grep -o 'export again with --device [^ ]*' output) || fail "the other GPU's half is not named"
@@ -58,6 +58,15 @@ other=$(grep -o 'export again with --device [^ ]*' output) || fail "the other GP
   --output 1.jsonl >output 2>&1 || fail "export of the other GPU: exit $?"
 for i in 0 1; do "$assay" import $i.jsonl --db both.db >output || fail "import $i: exit $?"; done
 [[ $(sqlite3 both.db 'SELECT count(*) FROM trial') == 9 ]] || fail "two recordings hold less"
+# Files of other tuners name GPUs that tell no UUID: these were taken for one.
+sed '1s/"uuid":"[^"]*"/"uuid":""/' 0.jsonl >unnamed.jsonl
+sed '1s/"uuid":"[^"]*"/"uuid":""/; 1s/Fake GPU/Other GPU/' 1.jsonl >other.jsonl
+for name in unnamed other; do
+  "$assay" import $name.jsonl --db unnamed.db >output 2>&1 || fail "import $name: exit $?"
+done
+"$assay" export --format recording --sweep faults --db unnamed.db --output 3.jsonl >output 2>&1 ||
+  fail "export of GPUs without a UUID: exit $?"
+grep -q 'export again with --device fake_gpu' output || fail "a GPU without a UUID is not named"
 "$assay" export --format recording --sweep faults --db gpus.db --op vector_add --output 2.jsonl \
   >output 2>&1
 [[ $? -eq 2 && ! -e 2.jsonl ]] || fail "a recording of one op is no sweep's"

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include "tuner/tuner_fixture.h"
 
@@ -16,7 +18,24 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-class WarmStartTest : public TunerTest {};
+class WarmStartTest : public TunerTest {
+ protected:
+  /// Gives the kernel these parameters, and stores 150 of its configurations, or all if they are
+  /// fewer. How long one takes is up to its BLOCK.
+  void try_some_with(const std::string& params) {
+    std::string yaml = kAddYaml;
+    yaml.replace(yaml.find("params:"), yaml.find("args:") - yaml.find("params:"),
+                 "params: {" + params + "}\n");
+    folder_.write("kernels/add.yaml", yaml);
+    sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+    device_.on_run = [](const TrialRequest& request) {
+      return timed(1000 * static_cast<double>(block_of(request.plan.config)));
+    };
+    sweep_.search.strategy = Strategy::random;
+    sweep_.search.budget_configs = 150;
+    run();
+  }
+};
 
 TEST_F(WarmStartTest, ASearchThatLearnsTriesWhatWasFastestForTheNearestProblemsFirst) {
   device_.on_run = [](const TrialRequest& request) {
@@ -108,18 +127,9 @@ TEST_F(WarmStartTest, ASearchThatLearnsCarriesOverWhatLetCounts) {
 // A product of 256x4096x4096 got 20 configurations that agreed in the size of their tiles, and was
 // 20 % slower than it could be.
 TEST_F(WarmStartTest, WhatTheModelProposesUnseenIsNotOneConfigurationManyTimes) {
-  std::string yaml = kAddYaml;
-  yaml.replace(yaml.find("params:"), yaml.find("args:") - yaml.find("params:"),
-               "params: {BLOCK: [1, 2], B: [1, 2], C: [1, 2], D: [1, 2], E: [1, 2], F: [1, 2], "
-               "G: [1, 2], H: [1, 2], I: [1, 2], J: [1, 2]}\n");
-  folder_.write("kernels/add.yaml", yaml);
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
-  device_.on_run = [&](const TrialRequest& request) {
-    return timed(1000 * static_cast<double>(block_of(request.plan.config)));
-  };
-  sweep_.search.strategy = Strategy::random;
-  sweep_.search.budget_configs = 150;
-  run();
+  try_some_with(
+      "BLOCK: [1, 2], B: [1, 2], C: [1, 2], D: [1, 2], E: [1, 2], F: [1, 2], G: [1, 2], "
+      "H: [1, 2], I: [1, 2], J: [1, 2]");
   const KernelSpec& kernel = sweep_.kernels.front();
   const Problem problem = {{"N", 3000}};
   const Space space(kernel, problem, device_.info());
@@ -128,14 +138,10 @@ TEST_F(WarmStartTest, WhatTheModelProposesUnseenIsNotOneConfigurationManyTimes) 
   WarmStart warm_start(Store::open_readonly(db()), kernel, problem, device_.info(), space, points);
   const std::vector<std::size_t> first = warm_start.next({}, 12);
   ASSERT_THAT(first, SizeIs(12));
-  const auto num_different = [&](std::size_t one, std::size_t other) {
-    int count = 0;
-    for (std::size_t i = 0; i < 10; ++i) count += points[one][i] != points[other][i];
-    return count;
-  };
   const std::size_t num_winners = 2;
   for (std::size_t i = num_winners; i < 12; ++i) {
-    for (std::size_t j = num_winners; j < i; ++j) EXPECT_GE(num_different(first[i], first[j]), 2);
+    for (std::size_t j = num_winners; j < i; ++j)
+      EXPECT_GE(points.num_different(first[i], first[j]), 2u);
   }
   // In the end it looks closely: at the neighbours of the two that were fastest.
   std::vector<Observation> history;
@@ -152,25 +158,17 @@ TEST_F(WarmStartTest, WhatTheModelProposesUnseenIsNotOneConfigurationManyTimes) 
   const std::vector<std::size_t> last = warm_start.next(history, 12);
   EXPECT_THAT(last, Not(IsEmpty()));
   for (const std::size_t index : last) {
-    EXPECT_EQ(std::min(num_different(index, first[0]), num_different(index, first[1])), 1);
+    EXPECT_EQ(
+        std::min(points.num_different(index, first[0]), points.num_different(index, first[1])), 1u);
   }
 }
 
 // A product of 2048x11008x4096 was 3 % slower than with another order of its tiles. That was one
 // parameter away, but the model, which had seen it matter nowhere, never asked for it.
 TEST_F(WarmStartTest, InTheEndEveryParameterOfTheFastestIsChangedBeforeOneIsChangedTwice) {
-  std::string yaml = kAddYaml;
-  yaml.replace(yaml.find("params:"), yaml.find("args:") - yaml.find("params:"),
-               "params: {BLOCK: [1, 2, 3, 4], B: [1, 2, 3, 4], C: [1, 2, 3, 4], D: [1, 2, 3, 4], "
-               "E: [1, 2, 3, 4], F: [1, 2, 3, 4], G: [1, 2, 3, 4], H: [1, 2, 3, 4]}\n");
-  folder_.write("kernels/add.yaml", yaml);
-  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
-  device_.on_run = [&](const TrialRequest& request) {
-    return timed(1000 * static_cast<double>(block_of(request.plan.config)));
-  };
-  sweep_.search.strategy = Strategy::random;
-  sweep_.search.budget_configs = 150;
-  run();
+  try_some_with(
+      "BLOCK: [1, 2, 3, 4], B: [1, 2, 3, 4], C: [1, 2, 3, 4], D: [1, 2, 3, 4], "
+      "E: [1, 2, 3, 4], F: [1, 2, 3, 4], G: [1, 2, 3, 4], H: [1, 2, 3, 4]");
   const KernelSpec& kernel = sweep_.kernels.front();
   const Problem problem = {{"N", 3000}};
   const Space space(kernel, problem, device_.info());
@@ -187,6 +185,8 @@ TEST_F(WarmStartTest, InTheEndEveryParameterOfTheFastestIsChangedBeforeOneIsChan
       std::min_element(history.begin(), history.end(), [](const auto& a, const auto& b) {
         return a.time_ns < b.time_ns;
       })->index;
+  const std::vector<std::size_t> winners = warm_start.next({}, 2);
+  const std::vector<std::size_t> last = warm_start.next(history, 16);
   std::vector<int> num_tried(8);  // by parameter
   const auto count = [&](std::size_t index) {
     if (points.num_different(index, fastest) != 1) return;
@@ -194,10 +194,27 @@ TEST_F(WarmStartTest, InTheEndEveryParameterOfTheFastestIsChangedBeforeOneIsChan
   };
   for (const Observation& seen : history) count(seen.index);
   const int most_before = *std::max_element(num_tried.begin(), num_tried.end());
-  for (const std::size_t index : warm_start.next(history, 16)) count(index);
+  for (const std::size_t index : last) count(index);
   const auto [least, most] = std::minmax_element(num_tried.begin(), num_tried.end());
   EXPECT_GE(*least, 1);
   EXPECT_LE(*most, std::max(most_before, *least + 1));
+  // Of a parameter's values the winners' come first.
+  int num_ordered = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    const auto is_of_winner = [&](std::size_t index) {
+      return points[index][i] == points[winners[0]][i] || points[index][i] == points[winners[1]][i];
+    };
+    std::vector<bool> of_winner;  // by turn
+    for (const std::size_t index : last) {
+      if (points.num_different(index, fastest) != 1 || points[index][i] == points[fastest][i]) {
+        continue;
+      }
+      of_winner.push_back(is_of_winner(index));
+    }
+    EXPECT_TRUE(std::is_sorted(of_winner.begin(), of_winner.end(), std::greater<>())) << i;
+    num_ordered += std::set(of_winner.begin(), of_winner.end()).size() == 2;
+  }
+  EXPECT_GT(num_ordered, 0);
 }
 
 }  // namespace
