@@ -18,8 +18,9 @@ namespace {
 
 constexpr auto kPollPeriod = std::chrono::microseconds(200);
 
-// A search of 60 configurations on 32 cores would learn from the first 11 alone.
-constexpr std::size_t kPartsOfBudget = 4;
+// A search of 60 configurations on 32 cores would learn from the first 11 alone. With a twelfth
+// under way it takes 3 to 5 s, of which the compiler needs half a second for each twelfth.
+constexpr std::size_t kPartsOfBudget = 12;
 // How often a trial that another sweep runs is looked at.
 constexpr auto kTakenPeriod = std::chrono::milliseconds(20);
 // What recordings and databases that do not say were measured with: MeasureSpec's default.

@@ -95,6 +95,12 @@ std::vector<Measured> measured(const Store& store, const KernelSpec& kernel,
   return nearest;
 }
 
+/// Whether it may be a factor of something: no flag that is off, and no word.
+bool is_size(const Value& value) {
+  const auto* number = std::get_if<std::int64_t>(&value);
+  return number != nullptr && *number > 0;
+}
+
 }  // namespace
 
 WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem& problem,
@@ -288,10 +294,29 @@ std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& hi
   return chosen;
 }
 
+/// Where two parameters' values are exchanged. What the two multiply to, such as a tile's area,
+/// stays as it is, which no change of one of them can do.
+std::vector<std::size_t> WarmStart::exchanged(std::size_t index) const {
+  Config config = space_.config(points_[index]);
+  std::vector<std::size_t> found;
+  for (std::size_t one = 0; one < config.size(); ++one) {
+    for (std::size_t other = one + 1; other < config.size(); ++other) {
+      if (!is_size(config[one].second) || !is_size(config[other].second)) continue;
+      if (config[one].second == config[other].second) continue;
+      std::swap(config[one].second, config[other].second);
+      const std::optional<std::vector<int>> point = space_.point(config);
+      if (const auto at = point ? points_.find(*point) : std::nullopt) found.push_back(*at);
+      std::swap(config[one].second, config[other].second);
+    }
+  }
+  return found;
+}
+
 /// Those that differ in one parameter from the fastest so far, without those that are `known`: of
 /// every parameter what the model takes for its best value, of the winners' values if there are
 /// any, then of every one the next. How much a parameter matters here is seen by changing it; the
-/// model, which knows that of other problems, would change the same few again and again.
+/// model, which knows that of other problems, would change the same few again and again. Exchanges
+/// are one more parameter.
 std::vector<std::size_t> WarmStart::around_fastest(const std::vector<Observation>& history,
                                                    const std::set<std::size_t>& known,
                                                    std::size_t count) {
@@ -309,17 +334,25 @@ std::vector<std::size_t> WarmStart::around_fastest(const std::vector<Observation
     // By parameter: whether no winner has the value, minus its fraction, the point.
     std::map<std::size_t, std::vector<std::tuple<bool, double, std::size_t>>> untried;
     std::map<std::size_t, std::size_t> num_tried;
-    for (const std::size_t near : points_.neighbours(fastest[rank])) {
+    std::vector<std::size_t> nearest = points_.neighbours(fastest[rank]);
+    const std::vector<std::size_t> exchanges = exchanged(fastest[rank]);
+    nearest.insert(nearest.end(), exchanges.begin(), exchanges.end());
+    for (const std::size_t near : nearest) {
       const std::span<const int> point = points_[near];
-      const auto param = static_cast<std::size_t>(
-          std::mismatch(centre.begin(), centre.end(), point.begin()).first - centre.begin());
+      const bool is_exchange = points_.num_different(fastest[rank], near) > 1;
+      const auto param =
+          is_exchange ? centre.size()
+                      : static_cast<std::size_t>(
+                            std::mismatch(centre.begin(), centre.end(), point.begin()).first -
+                            centre.begin());
       if (known.contains(near)) {
         ++num_tried[param];
         continue;
       }
-      const bool is_new = std::none_of(winners_.begin(), winners_.end(), [&](std::size_t winner) {
-        return points_[winner][param] == point[param];
-      });
+      const bool is_new =
+          !is_exchange && std::none_of(winners_.begin(), winners_.end(), [&](std::size_t winner) {
+            return points_[winner][param] == point[param];
+          });
       untried[param].emplace_back(is_new, -forest.value(row_of(near)), near);
     }
     for (auto& [param, values] : untried) {

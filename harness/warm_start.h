@@ -37,6 +37,7 @@ class WarmStart {
   bool are_apart(std::size_t one, std::size_t other) const;
   std::vector<std::size_t> among_all(const std::vector<Observation>& history,
                                      const std::set<std::size_t>& known, std::size_t count);
+  std::vector<std::size_t> exchanged(std::size_t index) const;
   std::vector<std::size_t> around_fastest(const std::vector<Observation>& history,
                                           const std::set<std::size_t>& known, std::size_t count);
 

@@ -14,6 +14,7 @@ namespace assay {
 class Forest {
  public:
   /// `features` holds `num_features` numbers for each of `values`, which are one or more.
+  /// Uses all processors, as it has to be trained anew with each result.
   Forest(std::size_t num_features, std::span<const float> features, std::span<const float> values,
          std::uint64_t seed);
 
@@ -32,12 +33,10 @@ class Forest {
     float threshold = 0;
     float value = 0;  // of a leaf, which has no right
   };
+  using Tree = std::vector<Node>;  // the root first
   struct Training;
 
-  void grow(Training& training, std::size_t begin, std::size_t end);
-
-  std::vector<Node> nodes_;
-  std::vector<std::size_t> roots_;
+  std::vector<Tree> trees_;
 };
 
 }  // namespace assay
