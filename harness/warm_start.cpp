@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,6 +39,7 @@ constexpr std::size_t kNumTried = 60, kNumAmongAll = 30, kNumFastest = 2;
 // do those that the model proposes until the problem itself has shown so many results, and the
 // fastest few.
 constexpr std::size_t kApart = 4, kNumResults = 15;
+constexpr double kClearlySlower = 1.05;
 
 /// How far a problem is: the sum of the logarithms of the sizes' ratios. Sizes that one of the two
 /// lacks, or that are not positive, do not count.
@@ -95,10 +97,10 @@ std::vector<Measured> measured(const Store& store, const KernelSpec& kernel,
   return nearest;
 }
 
-/// Whether it may be a factor of something: no flag that is off, and no word.
-bool is_size(const Value& value) {
+/// A value that may be a factor of something, else 0: no word, and no flag that is off.
+double size_of(const Value& value) {
   const auto* number = std::get_if<std::int64_t>(&value);
-  return number != nullptr && *number > 0;
+  return number == nullptr ? 0 : std::max(static_cast<double>(*number), 0.0);
 }
 
 }  // namespace
@@ -106,6 +108,10 @@ bool is_size(const Value& value) {
 WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem& problem,
                      const DeviceInfo& device, const Space& space, const Points& points)
     : space_(space), points_(points), features_(kernel, problem, device) {
+  for (const ParamSpec& param : kernel.params) {
+    sizes_.emplace_back();
+    for (const Value& value : param.values) sizes_.back().push_back(size_of(value));
+  }
   const std::vector<Measured> known = measured(store, kernel, problem);
   const auto index_of = [&](const Config& config) {
     const std::optional<std::vector<int>> point = space.point(config);
@@ -294,29 +300,67 @@ std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& hi
   return chosen;
 }
 
-/// Where two parameters' values are exchanged. What the two multiply to, such as a tile's area,
-/// stays as it is, which no change of one of them can do.
-std::vector<std::size_t> WarmStart::exchanged(std::size_t index) const {
-  Config config = space_.config(points_[index]);
+/// Where two parameters differ and what they multiply to, such as a tile's area, does not, which no
+/// change of one of them can do. Of factors of 1 both values are exchanged, or the points are many.
+std::vector<std::size_t> WarmStart::of_same_product(std::size_t index) const {
+  std::vector<int> point(points_[index].begin(), points_[index].end());
   std::vector<std::size_t> found;
-  for (std::size_t one = 0; one < config.size(); ++one) {
-    for (std::size_t other = one + 1; other < config.size(); ++other) {
-      if (!is_size(config[one].second) || !is_size(config[other].second)) continue;
-      if (config[one].second == config[other].second) continue;
-      std::swap(config[one].second, config[other].second);
-      const std::optional<std::vector<int>> point = space_.point(config);
-      if (const auto at = point ? points_.find(*point) : std::nullopt) found.push_back(*at);
-      std::swap(config[one].second, config[other].second);
+  for (std::size_t one = 0; one < point.size(); ++one) {
+    for (std::size_t other = one + 1; other < point.size(); ++other) {
+      const int own[] = {point[one], point[other]};
+      const double a = sizes_[one][own[0]], b = sizes_[other][own[1]];
+      if (a * b == 0) continue;
+      for (int i = 0; i < points_.num_values()[one]; ++i) {
+        for (int j = 0; j < points_.num_values()[other]; ++j) {
+          const double c = sizes_[one][i], d = sizes_[other][j];
+          const bool is_exchange = c == b && d == a;
+          if (c * d != a * b || i == own[0] || (!is_exchange && std::min({a, b, c, d}) == 1)) {
+            continue;
+          }
+          point[one] = i;
+          point[other] = j;
+          if (const auto at = points_.find(point)) found.push_back(*at);
+        }
+      }
+      point[one] = own[0];
+      point[other] = own[1];
     }
   }
   return found;
 }
 
+/// By how much a change of one parameter made a point of `history` slower, where it was seen: the
+/// least ratio of two times, by parameter, value before and value after.
+WarmStart::Slowdowns WarmStart::slowdowns(const std::vector<Observation>& history) const {
+  Slowdowns least;
+  const std::vector<Observation> timed = fastest_first(history);
+  for (const Observation& before : timed) {
+    for (const Observation& after : history) {
+      if (after.is == Observation::Is::pending || after.index >= points_.size()) continue;
+      if (points_.num_different(before.index, after.index) != 1) continue;
+      const std::size_t param = first_different(before.index, after.index);
+      const double ratio = after.is == Observation::Is::failed
+                               ? std::numeric_limits<double>::infinity()
+                               : after.time_ns / before.time_ns;
+      const auto [at, is_new] = least.try_emplace(
+          {param, points_[before.index][param], points_[after.index][param]}, ratio);
+      at->second = std::min(at->second, ratio);
+    }
+  }
+  return least;
+}
+
+std::size_t WarmStart::first_different(std::size_t one, std::size_t other) const {
+  const std::span<const int> a = points_[one], b = points_[other];
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
+}
+
 /// Those that differ in one parameter from the fastest so far, without those that are `known`: of
 /// every parameter what the model takes for its best value, of the winners' values if there are
 /// any, then of every one the next. How much a parameter matters here is seen by changing it; the
-/// model, which knows that of other problems, would change the same few again and again. Exchanges
-/// are one more parameter.
+/// model, which knows that of other problems, would change the same few again and again. What made
+/// another point clearly slower comes a turn later. Those of the same product are one more
+/// parameter.
 std::vector<std::size_t> WarmStart::around_fastest(const std::vector<Observation>& history,
                                                    const std::set<std::size_t>& known,
                                                    std::size_t count) {
@@ -328,38 +372,45 @@ std::vector<std::size_t> WarmStart::around_fastest(const std::vector<Observation
     if (fastest.size() < kNumFastest && is_apart) fastest.push_back(seen.index);
   }
   const Forest forest = trained(history);
+  const Slowdowns slowdown = slowdowns(history);
   std::vector<std::tuple<std::size_t, double, std::size_t>> by_turn;  // turn, minus fraction, point
   for (std::size_t rank = 0; rank < fastest.size(); ++rank) {
-    const std::span<const int> centre = points_[fastest[rank]];
-    // By parameter: whether no winner has the value, minus its fraction, the point.
-    std::map<std::size_t, std::vector<std::tuple<bool, double, std::size_t>>> untried;
+    const std::size_t centre = fastest[rank];
+    struct Untried {
+      bool is_slower, is_new;  // than another point was; in that no winner has the value
+      double minus_fraction;
+      std::size_t index;
+      auto operator<=>(const Untried&) const = default;
+    };
+    std::map<std::size_t, std::vector<Untried>> untried;  // by parameter
     std::map<std::size_t, std::size_t> num_tried;
-    std::vector<std::size_t> nearest = points_.neighbours(fastest[rank]);
-    const std::vector<std::size_t> exchanges = exchanged(fastest[rank]);
-    nearest.insert(nearest.end(), exchanges.begin(), exchanges.end());
-    for (const std::size_t near : nearest) {
-      const std::span<const int> point = points_[near];
-      const bool is_exchange = points_.num_different(fastest[rank], near) > 1;
-      const auto param =
-          is_exchange ? centre.size()
-                      : static_cast<std::size_t>(
-                            std::mismatch(centre.begin(), centre.end(), point.begin()).first -
-                            centre.begin());
+    for (const std::size_t near : points_.neighbours(centre)) {
+      const std::size_t param = first_different(centre, near);
       if (known.contains(near)) {
         ++num_tried[param];
         continue;
       }
-      const bool is_new =
-          !is_exchange && std::none_of(winners_.begin(), winners_.end(), [&](std::size_t winner) {
-            return points_[winner][param] == point[param];
-          });
-      untried[param].emplace_back(is_new, -forest.value(row_of(near)), near);
+      const int value = points_[near][param];
+      const auto seen = slowdown.find({param, points_[centre][param], value});
+      const bool is_new = std::none_of(winners_.begin(), winners_.end(), [&](std::size_t winner) {
+        return points_[winner][param] == value;
+      });
+      untried[param].push_back({seen != slowdown.end() && seen->second > kClearlySlower, is_new,
+                                -forest.value(row_of(near)), near});
+    }
+    const std::size_t products = points_.num_values().size();
+    for (const std::size_t near : of_same_product(centre)) {
+      if (known.contains(near)) {
+        ++num_tried[products];
+      } else {
+        untried[products].push_back({false, false, -forest.value(row_of(near)), near});
+      }
     }
     for (auto& [param, values] : untried) {
       std::sort(values.begin(), values.end());
       std::size_t turn = num_tried[param] + rank;  // the fastest is a turn ahead of the others
-      for (const auto& [is_new, fraction, near] : values) {
-        by_turn.emplace_back(turn++, fraction, near);
+      for (const Untried& each : values) {
+        by_turn.emplace_back(turn++ + (each.is_slower ? 1 : 0), each.minus_fraction, each.index);
       }
     }
   }

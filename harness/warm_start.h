@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "base/device_info.h"
@@ -37,13 +39,18 @@ class WarmStart {
   bool are_apart(std::size_t one, std::size_t other) const;
   std::vector<std::size_t> among_all(const std::vector<Observation>& history,
                                      const std::set<std::size_t>& known, std::size_t count);
-  std::vector<std::size_t> exchanged(std::size_t index) const;
+  /// By parameter, value before and value after.
+  using Slowdowns = std::map<std::tuple<std::size_t, int, int>, double>;
+  Slowdowns slowdowns(const std::vector<Observation>& history) const;
+  std::size_t first_different(std::size_t one, std::size_t other) const;
+  std::vector<std::size_t> of_same_product(std::size_t index) const;
   std::vector<std::size_t> around_fastest(const std::vector<Observation>& history,
                                           const std::set<std::size_t>& known, std::size_t count);
 
   const Space& space_;
   const Points& points_;
   Features features_;
+  std::vector<std::vector<double>> sizes_;  // by parameter and value; 0: not a size
   std::vector<std::size_t> winners_;
   std::set<std::size_t> familiar_;       // points that were measured for any problem
   std::vector<float> rows_, fractions_;  // what is known of other problems, as features

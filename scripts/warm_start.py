@@ -5,9 +5,9 @@ usage: scripts/warm_start.py [--device 0|0,1] [--configs COUNT] EXPERT.yaml OPEN
 
 EXPERT.yaml has the constraints that an expert wrote, OPEN.yaml has none, and the RECORDINGs are of
 EXPERT.yaml. For each of their problems, OPEN.yaml is searched knowing the recordings of all the
-other problems. Then EXPERT.yaml is swept, and the first four of both are timed in turn by a sweep of
-their own. Printed is the time of what was found, as a ratio to that of the expert's best. Several
-GPUs share the problems. As in
+other problems. Then EXPERT.yaml is swept, and the first four of both are timed in turn by a sweep
+of their own. Printed is the time of what was found, as a ratio to that of the expert's best.
+Several GPUs share the problems. As in
   scripts/warm_start.py sweeps/gemm_h200.yaml sweeps/gemm_open.yaml \\
       results/recorded/nvidia_h100_80gb_hbm3/gemm_h200_gpu*.jsonl
 """
@@ -26,9 +26,10 @@ NUM_FIRST = 4  # of each sweep's verdict
 
 
 def assay(*arguments):
-    run = subprocess.run([ROOT / "build/assay", *map(str, arguments)], capture_output=True, text=True)
+    command = [str(ROOT / "build/assay"), *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, run.args))} failed:\n{run.stderr}")
+        raise RuntimeError(f"{' '.join(command)} failed:\n{run.stderr}")
 
 
 def read(path):
@@ -75,7 +76,8 @@ def ratio_for(problem, device, options, recordings):
             write_without(problem, recording, folder / "others.jsonl")
             assay("import", folder / "others.jsonl", "--db", db)
         first = {}
-        for sweep, budget in (options.open, ["--budget-configs", options.configs]), (options.expert, []):
+        for sweep in options.open, options.expert:
+            budget = ["--budget-configs", options.configs] if sweep == options.open else []
             assay("sweep", sweep, "--problem", text, "--device", device, "--db", db, *budget)
             times = verdict(folder, db, sweep.stem, problem)
             first[sweep] = sorted(times, key=times.get)[:NUM_FIRST]
@@ -109,13 +111,15 @@ def main():
         for problem in untried:
             ratio = ratio_for(problem, device, options, recordings)
             ratios.append(ratio)
-            print(f"{'x'.join(map(str, problem.values())):20} {ratio:.4f}  GPU {device}", flush=True)
+            sizes = "x".join(map(str, problem.values()))
+            print(f"{sizes:20} {ratio:.4f}  GPU {device}", flush=True)
 
     with concurrent.futures.ThreadPoolExecutor() as pool:
         for done in [pool.submit(try_on, device) for device in options.device.split(",")]:
             done.result()
     geomean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"within 1 %: {sum(r <= 1.01 for r in ratios)} of {len(ratios)}, worst {max(ratios):.4f}, "
+    num_within = sum(ratio <= 1.01 for ratio in ratios)
+    print(f"within 1 %: {num_within} of {len(ratios)}, worst {max(ratios):.4f}, "
           f"geometric mean {geomean:.4f}")
 
 
