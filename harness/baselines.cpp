@@ -112,7 +112,8 @@ std::vector<BaselineTiming> Baselines::time(const TrialRequest& request, const s
   for (const BaselineTiming& timing : timings) {
     run_.store.add_baseline(
         run_.id, {op, request.plan.problem, key.protocol, key.toolchain, timing.name, timing.detail,
-                  timing.timing, now_utc(), cublas_version(), hash_of(*kernel, *spec, identity)});
+                  timing.timing, recorded_or_now(timing.recorded_at), cublas_version(),
+                  hash_of(*kernel, *spec, identity)});
   }
   return timings;
 }

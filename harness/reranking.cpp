@@ -152,7 +152,7 @@ RankRecord Reranking::time_in_turn(RankRecord asked, const Problem& problem,
       });
   // Such as when the GPU's memory was full for a moment: it says nothing of the configuration.
   if (machine_failed && run_.options.provenance.empty()) result = rerank();
-  asked.finished_at = now_utc();
+  asked.finished_at = recorded_or_now(result.recorded_at);
   return verdict_of(std::move(asked), result, correct, requests);
 }
 

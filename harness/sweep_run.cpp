@@ -180,7 +180,7 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
     }
   }
   count_for_objective(kernel, record, &compiled);
-  record.finished_at = now_utc();
+  record.finished_at = recorded_or_now(record.outcome.recorded_at);
   return record;
 }
 
@@ -191,6 +191,10 @@ std::string now_utc() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text;
+}
+
+std::string recorded_or_now(const std::string& recorded_at) {
+  return recorded_at.empty() ? now_utc() : recorded_at;
 }
 
 }  // namespace assay

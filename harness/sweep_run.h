@@ -78,5 +78,7 @@ struct SweepRun {
 
 /// UTC, as results are stamped: "2026-11-21T10:00:00Z".
 std::string now_utc();
+/// When it was measured: as a replay says, else now.
+std::string recorded_or_now(const std::string& recorded_at);
 
 }  // namespace assay

@@ -103,6 +103,7 @@ struct Outcome {
   /// The text of the configuration of the same kernel that was run in place of this one: it has the
   /// same machine code and launches. Check and samples are that trial's. Empty: this one was run.
   std::string same_as = {};
+  std::string recorded_at = {};  // by a device that replays: UTC
 };
 
 }  // namespace assay

@@ -137,7 +137,10 @@ std::string ReplayDevice::cublas_version() {
 
 Outcome ReplayDevice::run(const TrialRequest& request) {
   const TrialRecord* trial = impl_->find_trial(request);
-  return trial == nullptr ? not_recorded(request, impl_->provenance) : trial->outcome;
+  if (trial == nullptr) return not_recorded(request, impl_->provenance);
+  Outcome outcome = trial->outcome;
+  outcome.recorded_at = trial->finished_at;
+  return outcome;
 }
 
 std::vector<Measurement> ReplayDevice::count(const TrialRequest& request,
@@ -181,7 +184,7 @@ std::vector<BaselineTiming> ReplayDevice::run_baselines(const TrialRequest& requ
   }
   std::vector<BaselineTiming> timings;
   for (const auto& [name, baseline] : newest) {
-    timings.push_back({name, baseline->detail, baseline->timing});
+    timings.push_back({name, baseline->detail, baseline->timing, {}, baseline->finished_at});
   }
   return timings;
 }
@@ -196,6 +199,7 @@ RerankResult ReplayDevice::rerank(const std::vector<TrialRequest>& candidates,
         config, rank == nullptr ? nullptr : find_entry(*rank, candidate.plan.kernel, config)));
   }
   if (rank == nullptr) return result;
+  result.recorded_at = rank->finished_at;
   if (const auto& noise = rank->noise) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (candidates[i].plan.kernel != noise->kernel ||

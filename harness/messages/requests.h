@@ -62,6 +62,7 @@ struct BaselineTiming {
   std::string detail;  // "algorithm 2 of 8, workspace 32 MiB", or its steps, each timed alone
   Timing timing;
   std::string failure = {};  // why it does not count: it is wrong, or cannot run; it has no time
+  std::string recorded_at = {};  // by a device that replays: UTC
 };
 
 /// The times of one entry of a re-rank: one for each round that it took part in.
@@ -86,6 +87,7 @@ struct RerankResult {
   std::vector<RerankEntry> baselines;
   std::optional<RerankEntry> duplicate = {};  // the A/A duplicate of one candidate
   std::size_t duplicate_of = 0;               // which one
+  std::string recorded_at = {};               // by a device that replays: UTC
 };
 
 /// Figures that tell whether this GPU can be trusted to measure. report/doctor_view.h judges them.

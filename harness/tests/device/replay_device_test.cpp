@@ -111,6 +111,18 @@ TEST(ReplayDevice, AnswersWithTheTrialOfTheKernelProblemAndConfiguration) {
   EXPECT_EQ(median(request_of("vector_add2", 1000, 128)), 40);
 }
 
+// Results of a replay were dated by when it was replayed, and tables called that "measured_at".
+TEST(ReplayDevice, SaysWhenEachWasMeasured) {
+  Recording recording = make_recording();
+  recording.trials[1].finished_at = "2026-11-19T08:00:00Z";
+  ReplayDevice device(recording);
+  const TrialRequest request = request_of("vector_add", 1000, 256);
+  EXPECT_EQ(device.run(request).recorded_at, "2026-11-19T08:00:00Z");
+  EXPECT_EQ(device.run_baselines(request, {}).at(0).recorded_at, "2026-11-20");
+  EXPECT_EQ(device.rerank({request}, {}, {}).recorded_at, "2026-11-21T10:00:00Z");
+  EXPECT_EQ(device.run(request_of("vector_add", 5, 128)).recorded_at, "");  // not recorded
+}
+
 TEST(ReplayDevice, AFailedTrialFailsAgainWithItsMessage) {
   ReplayDevice device(make_recording());
   const Outcome outcome = device.run(request_of("vector_add", 1000, 512));

@@ -314,5 +314,36 @@ TEST_P(LostDevice, EndsTheSweepAndKeepsWhatIsStored) {
   EXPECT_THAT(sweep_states(), ElementsAre("failed", "done"));
 }
 
+TEST_F(TunerTest, WhatADeviceReplaysKeepsTheTimeAtWhichItWasMeasured) {
+  device_.on_run = [](const TrialRequest& request) {
+    Outcome outcome = timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+    outcome.recorded_at = "2026-01-01T00:00:00Z";
+    return outcome;
+  };
+  device_.on_baselines = [](const TrialRequest&, const std::vector<std::string>& names) {
+    std::vector<BaselineTiming> timings;
+    for (const std::string& name : names) {
+      timings.push_back({name, "", *timed(1e9).timing, "", "2026-01-02T00:00:00Z"});
+    }
+    return timings;
+  };
+  device_.on_rerank = [in_turn = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_turn(candidates);
+    result.recorded_at = "2026-01-03T00:00:00Z";
+    return result;
+  };
+  sweep_.kernels[0].baseline = {BaselineSpec{"cublaslt"}};
+  run();
+  const Store store = Store::open_readonly(db());
+  for (const TrialRow& row : store.trials({})) {
+    EXPECT_EQ(row.record.finished_at, "2026-01-01T00:00:00Z");
+  }
+  for (const BaselineRow& row : store.baselines({})) {
+    EXPECT_EQ(row.record.finished_at, "2026-01-02T00:00:00Z");
+  }
+  ASSERT_EQ(store.ranks({}).size(), 1u);
+  EXPECT_EQ(store.ranks({})[0].record.finished_at, "2026-01-03T00:00:00Z");
+}
+
 }  // namespace
 }  // namespace assay::test
