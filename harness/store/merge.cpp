@@ -34,6 +34,7 @@ struct SweepRow {
   std::optional<std::string> ended_at;
   std::int64_t pid = 0;
   std::int64_t process_start = 0;
+  std::string no_earlier_than = {};  // when it began, or one before it in its file
 };
 
 std::vector<SweepRow> read_sweeps(Source& source) {
@@ -50,6 +51,8 @@ std::vector<SweepRow> read_sweeps(Source& source) {
     row.skip();
     sweep.pid = row.integer();
     sweep.process_start = row.integer();
+    sweep.no_earlier_than =
+        rows.empty() ? sweep.started_at : std::max(sweep.started_at, rows.back().no_earlier_than);
     rows.push_back(std::move(sweep));
   }
   return rows;
@@ -233,16 +236,24 @@ void Merge::put_baselines(Source& source) {
 }
 
 void Merge::put_ranks(std::vector<Source>& sources) {
-  std::vector<std::pair<Source*, RankHead>> heads;
+  struct Head {
+    Source* source;
+    RankHead head;
+    std::string no_earlier_than;  // when it ended, or one before it in its file
+  };
+  std::vector<Head> heads;
   for (Source& source : sources) {
+    std::string latest;
     for (RankHead& head :
          read_rank_heads(source.database, source.dimensions, Matcher({}, source.dimensions), "")) {
-      heads.emplace_back(&source, std::move(head));
+      latest = std::max(latest, head.row.record.finished_at);
+      heads.push_back({&source, std::move(head), latest});
     }
   }
-  // The newest verdict holds, and that is the one with the highest number.
-  std::stable_sort(heads.begin(), heads.end(), [](const auto& a, const auto& b) {
-    return a.second.row.record.finished_at < b.second.row.record.finished_at;
+  // The newest verdict holds, and that is the one with the highest number. Within a file that is
+  // the last: its clock may have been set back.
+  std::stable_sort(heads.begin(), heads.end(), [](const Head& a, const Head& b) {
+    return a.no_earlier_than < b.no_earlier_than;
   });
   const auto put = [this](Source& source, RankHead& head) {
     read_entries(source.database, source.dimensions, head);
@@ -250,8 +261,8 @@ void Merge::put_ranks(std::vector<Source>& sources) {
     if (impl_.has_rank(device, head.row.record)) return;
     impl_.put_rank(source.sweeps.at(head.sweep), device, head.row.record);
   };
-  for (auto& [source, head] : heads) {
-    source->database.guarded([&, &head = head, source = source] { put(*source, head); });
+  for (Head& each : heads) {
+    each.source->database.guarded([&] { put(*each.source, each.head); });
   }
 }
 
@@ -285,7 +296,7 @@ Merged Store::merge(std::span<const Store> sources) {
       });
     }
     std::stable_sort(sweeps.begin(), sweeps.end(), [](const SweepRow& a, const SweepRow& b) {
-      return a.started_at < b.started_at;
+      return a.no_earlier_than < b.no_earlier_than;
     });
     Merged merged;
     Transaction transaction(database, Transaction::Mode::write);

@@ -104,6 +104,22 @@ TEST(Merge, OfAFileThatASweepWritesToIsOfOneMoment) {
   sweep.join();
 }
 
+// The first verdict of a machine whose clock was then set back held again after a merge.
+TEST(Merge, KeepsTheOrderOfAFileWhoseClockWasSetBack) {
+  Store a = store_of({record_at(1, "2026-11-21T10:00:00Z")});
+  const std::vector<std::string> times = {"2026-11-21T11:00:00Z", "2026-11-21T09:00:00Z"};
+  for (const std::string& time : times) {
+    a.add_rank(begin(a, "at " + time), verdict_of({timed_record(key_of(1))}, time));
+  }
+  Store b = store_of({record_at(2, "2026-11-21T10:30:00Z")}, "between");
+  const std::vector<Store> sources = list(std::move(a), std::move(b));
+  Store merged = Store::in_memory();
+  merged.merge(sources);
+  std::vector<std::string> order;
+  for (const RankRow& row : merged.ranks({})) order.push_back(row.record.finished_at);
+  EXPECT_EQ(order, times);
+}
+
 TEST(Merge, LosesNothingAndAddsNothingTwice) {
   Store a = store_of({record_at(1, "2026-11-21T10:00:00Z"), record_at(2, "2026-11-21T10:00:01Z")});
   const std::int64_t sweep = begin(a, "more");
