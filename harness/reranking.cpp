@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/elapsed.h"
 #include "base/error.h"
@@ -27,7 +28,7 @@ std::vector<Candidate>::iterator candidate_of(const RankEntry& entry,
 }  // namespace
 
 void Reranking::run(const std::string& op, const Problem& problem, std::vector<Candidate> correct) {
-  rank(op, problem, correct);
+  for (const TrialRecord& wrong : rank(op, problem, correct)) run_.report.refuse(wrong);
   rank_all_stored(op, problem, correct);
   count_finalists(op, problem);
 }
@@ -50,9 +51,9 @@ void Reranking::time_the_raced_again(const Problem& problem, std::vector<Candida
     const TrialRecord record =
         run_.try_config(kernel, run_.key_of(kernel, problem, candidate.config),
                         run_.compile(kernel, candidate.config), best_ns);
-    run_.store.replace(run_.id, record);
     const Outcome& outcome = record.outcome;
     if (is_machine_fault(outcome.status, outcome.kind)) continue;  // what was known still holds
+    run_.store.replace(run_.id, record);
     const std::optional<Timing>& timing = outcome.timing;
     if (outcome.status != Status::correct || !timing) {
       candidate.kernel = nullptr;  // it fails now
@@ -99,22 +100,29 @@ RankRecord Reranking::question(const std::string& op, const Problem& problem,
   return asked;
 }
 
-void Reranking::rank(const std::string& op, const Problem& problem,
-                     std::vector<Candidate> correct) {
+/// Returns what proved to be wrong, and takes it out of `correct`.
+std::vector<TrialRecord> Reranking::rank(const std::string& op, const Problem& problem,
+                                         std::vector<Candidate>& correct) {
   check_interrupt();
   const RankRecord asked = question(op, problem, correct);
-  if (run_.store.is_ranked(run_.id, asked)) return;
-  RankRecord record = time_in_turn(asked, problem, correct);
+  if (run_.store.is_ranked(run_.id, asked)) return {};
+  std::vector<Candidate> racing = correct;
   std::vector<RankEntry> refused;
-  // A recording has one verdict: it is asked once.
-  while (run_.options.provenance.empty()) {
-    const std::vector<RankEntry> now = take_refused(record, correct);
-    const bool more_take_part = correct_times(problem, record, correct);
-    if (correct.empty() || (now.empty() && !more_take_part)) break;
+  std::vector<TrialRecord> stored_wrong;
+  RankRecord record;
+  for (;;) {
+    std::vector<Wrong> wrong;
+    record = time_in_turn(asked, problem, racing, wrong);
+    if (!run_.options.provenance.empty()) break;  // a recording has one verdict: it is asked once
+    const std::vector<RankEntry> now = take_refused(record, racing);
+    for (const Wrong& each : wrong) take_wrong(each, problem, correct, racing, stored_wrong);
+    const bool more_take_part = correct_times(problem, record, racing);
+    if (racing.empty() || (now.empty() && !more_take_part)) break;
     refused.insert(refused.end(), now.begin(), now.end());
-    record = time_in_turn(asked, problem, correct);
   }
-  if (record.entries.empty()) return;  // a replay of a recording that was never re-ranked
+  // What is wrong is no longer stored as correct: the next run asks about the others.
+  if (!correct.empty()) record.identity = question(op, problem, correct).identity;
+  if (record.entries.empty()) return {};  // a replay of a recording that was never re-ranked
   record.entries.insert(record.entries.end(), refused.begin(), refused.end());
   if (record.objective != run_.sweep.rerank.objective) {
     run_.report.warn(
@@ -131,11 +139,12 @@ void Reranking::rank(const std::string& op, const Problem& problem,
                                  entry.config, entry.failure));
   }
   run_.store.add_rank(run_.id, record);
+  return stored_wrong;
 }
 
-/// The verdict on the best of `correct`.
+/// The verdict on the best of `correct`. What proved to be wrong is added to `wrong`.
 RankRecord Reranking::time_in_turn(RankRecord asked, const Problem& problem,
-                                   std::vector<Candidate> correct) {
+                                   std::vector<Candidate> correct, std::vector<Wrong>& wrong) {
   const std::vector<std::string> baselines = baselines_.runnable(asked.identity.baselines);
   keep_one_of_each_code(correct, problem, run_.device.info());
   keep_best(correct, run_.sweep.rerank.top, run_.sweep.rerank.objective);
@@ -151,9 +160,46 @@ RankRecord Reranking::time_in_turn(RankRecord asked, const Problem& problem,
         return is_machine_fault(entry.outcome.status, entry.outcome.kind);
       });
   // Such as when the GPU's memory was full for a moment: it says nothing of the configuration.
-  if (machine_failed && run_.options.provenance.empty()) result = rerank();
+  if (machine_failed && run_.options.provenance.empty()) {
+    const RerankResult first = std::exchange(result, rerank());
+    for (std::size_t i = 0; i < first.candidates.size(); ++i) {
+      const Outcome& before = first.candidates[i].outcome;
+      if (before.status == Status::correctness) result.candidates[i].outcome = before;
+    }
+  }
+  for (std::size_t i = 0; i < result.candidates.size(); ++i) {
+    const Outcome& outcome = result.candidates[i].outcome;
+    if (outcome.status == Status::correctness) wrong.push_back({correct[i], outcome});
+  }
   asked.finished_at = recorded_or_now(result.recorded_at);
   return verdict_of(std::move(asked), result, correct, requests);
+}
+
+/// Takes what is wrong out of both lists, and what is the same code under another name, and stores
+/// them as wrong: what was wrong once is not right because it passes another time.
+void Reranking::take_wrong(const Wrong& wrong, const Problem& problem,
+                           std::vector<Candidate>& correct, std::vector<Candidate>& racing,
+                           std::vector<TrialRecord>& stored_wrong) {
+  const Candidate& found = wrong.candidate;
+  const auto is_wrong = [&](const Candidate& candidate) {
+    return candidate.kernel == found.kernel &&
+           (candidate.config == found.config ||
+            is_same_code(*found.kernel, problem, run_.device.info(), candidate.config,
+                         candidate.compile.cubin_hash, found.config, found.compile.cubin_hash));
+  };
+  for (const Candidate& candidate : correct) {
+    if (!is_wrong(candidate)) continue;
+    const TrialKey key = run_.key_of(*candidate.kernel, problem, candidate.config);
+    std::optional<TrialRecord> stored = run_.store.find(run_.id, key);
+    if (!stored) continue;
+    stored->outcome = wrong.outcome;
+    if (candidate.config != found.config) stored->outcome.same_as = to_text(found.config);
+    stored->finished_at = now_utc();
+    run_.store.replace(run_.id, *stored);
+    stored_wrong.push_back(*std::move(stored));
+  }
+  std::erase_if(correct, is_wrong);
+  std::erase_if(racing, is_wrong);
 }
 
 /// Takes out of `correct` what the last check of a re-rank refused after others had been
@@ -232,7 +278,7 @@ void Reranking::rank_all_stored(const std::string& op, const Problem& problem,
   }
   if (all.size() <= correct.size()) return;
   time_the_raced_again(problem, all);
-  rank(op, problem, std::move(all));
+  rank(op, problem, all);
 }
 
 /// The sweep's own kernel, or one from the folder of kernels, if it is still of this version.

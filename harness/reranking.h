@@ -24,12 +24,23 @@ class Reranking {
 
   /// Ranks `correct`, then all that the store has for the same question if that is more, and counts
   /// what the sweep asks for of those that were re-ranked to the end. A verdict that is stored
-  /// already is not asked again. Throws Interrupted and Error.
+  /// already is not asked again. What proves to be wrong is stored as wrong. Throws Interrupted and
+  /// Error.
   void run(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
 
  private:
-  void rank(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
-  RankRecord time_in_turn(RankRecord asked, const Problem& problem, std::vector<Candidate> correct);
+  /// What a re-rank found to be wrong, and how.
+  struct Wrong {
+    Candidate candidate;
+    Outcome outcome;
+  };
+
+  std::vector<TrialRecord> rank(const std::string& op, const Problem& problem,
+                                std::vector<Candidate>& correct);
+  RankRecord time_in_turn(RankRecord asked, const Problem& problem, std::vector<Candidate> correct,
+                          std::vector<Wrong>& wrong);
+  void take_wrong(const Wrong& wrong, const Problem& problem, std::vector<Candidate>& correct,
+                  std::vector<Candidate>& racing, std::vector<TrialRecord>& stored_wrong);
   static std::vector<RankEntry> take_refused(const RankRecord& record,
                                              std::vector<Candidate>& correct);
   bool correct_times(const Problem& problem, const RankRecord& record,

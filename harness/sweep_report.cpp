@@ -23,15 +23,25 @@ double RacingReport::saved_s() const {
   return std::max(0.0, samples * raced_medians_s - raced_sampled_s);
 }
 
-void SweepReport::add(const TrialRecord& record, bool is_kept) {
+void SweepReport::count(const TrialRecord& record) {
   const Outcome& outcome = record.outcome;
-  const bool is_correct = outcome.status == Status::correct;
   const std::pair<Status, std::string> what{outcome.status, outcome.kind};
   ++counts[what];
-  if (!is_correct) {
-    const std::string reason = outcome.message.substr(0, outcome.message.find('\n'));
-    examples.emplace(what, reason + ", of " + to_text(record.config));
-  }
+  if (outcome.status == Status::correct) return;
+  const std::string reason = outcome.message.substr(0, outcome.message.find('\n'));
+  examples.emplace(what, reason + ", of " + to_text(record.config));
+}
+
+void SweepReport::refuse(const TrialRecord& record) {
+  const auto correct = counts.find({Status::correct, ""});
+  if (correct != counts.end() && --correct->second == 0) counts.erase(correct);
+  count(record);
+}
+
+void SweepReport::add(const TrialRecord& record, bool is_kept) {
+  count(record);
+  const Outcome& outcome = record.outcome;
+  const bool is_correct = outcome.status == Status::correct;
   ++(is_kept ? kept : measured);
   if (is_kept) return;
   if (!outcome.same_as.empty()) {

@@ -60,8 +60,13 @@ struct SweepReport {
 
   /// Counts a trial: one stored before when `is_kept`, else one measured now.
   void add(const TrialRecord& record, bool is_kept);
+  /// A trial that was counted as correct proved to be wrong.
+  void refuse(const TrialRecord& record);
   /// Adds a warning, unless it is there.
   void warn(const std::string& warning);
+
+ private:
+  void count(const TrialRecord& record);
 };
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/objective.h"
@@ -9,6 +10,9 @@
 #include "base/trial_record.h"
 
 namespace assay {
+
+/// How the failure of an entry begins that says nothing of it: its verdict does not hold for good.
+inline constexpr std::string_view kMachineFailed = "the machine failed: ";
 
 /// One entry of a re-rank: a configuration of a kernel or, with an empty kernel, a baseline.
 struct RankEntry {

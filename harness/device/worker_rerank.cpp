@@ -26,10 +26,13 @@ RerankResult rerank_sound(const WorkerRerank& part, const RerankAttempt& attempt
   std::vector<RerankEntry> entries;
   WorkerRerank sound = {{}, part.baselines, part.spec, part.num_workers};
   for (const TrialRequest& candidate : part.candidates) {
-    RerankResult ignored;
-    failed = attempt({{candidate}, {}, {.rounds = 1}, part.num_workers}, ignored);
-    entries.push_back({to_text(candidate.plan.config), {}, failed.value_or(Outcome{})});
-    if (!failed) sound.candidates.push_back(candidate);
+    RerankResult alone;
+    failed = attempt({{candidate}, {}, {.rounds = 1}, part.num_workers}, alone);
+    // It may not end the worker and be wrong all the same.
+    entries.push_back({to_text(candidate.plan.config),
+                       {},
+                       failed ? *failed : std::move(alone.candidates.at(0).outcome)});
+    if (entries.back().outcome.status == Status::correct) sound.candidates.push_back(candidate);
   }
   result = {};
   std::optional<std::size_t> first_sound;

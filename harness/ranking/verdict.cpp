@@ -63,6 +63,9 @@ std::vector<TimedEntry> timed_entries(const RerankResult& result,
     entry.config = to_text(best[i].config);
     entry.figures = best[i].figures;
     if (!correct) entry.failure = timed.outcome.message;
+    if (is_machine_fault(timed.outcome.status, timed.outcome.kind)) {
+      entry.failure.insert(0, kMachineFailed);
+    }
     entry.tie_break = {compile.spill_bytes, compile.registers,
                        compile.static_smem_bytes + requests[i].plan.dynamic_smem_bytes()};
   }

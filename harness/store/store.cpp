@@ -312,9 +312,10 @@ bool Store::is_ranked(std::int64_t sweep_id, const RankRecord& asked) const {
           record.protocol != asked.protocol || !record.identity.answers(asked.identity)) {
         continue;
       }
-      if (database.query("SELECT 1 FROM rank_entry WHERE rank_id = ? AND winner", head.id).step()) {
-        return true;
-      }
+      Query holds = database.query(
+          "SELECT max(winner) AND NOT max(instr(failure, ?) = 1) FROM rank_entry WHERE rank_id = ?",
+          std::string(kMachineFailed), head.id);
+      if (holds.step() && holds.integer(0) != 0) return true;
     }
     return false;
   });

@@ -65,6 +65,7 @@ class Race {
   /// `num_workers` can satisfy them.
   void run(int num_workers);
   void measure_energy();
+  void blame_first_for_duplicate();
   /// The last checks: after many launches, on data of other kinds, and with inputs behind fences.
   void check_candidates();
 
@@ -247,9 +248,19 @@ int launches_before_check(const RunnableEntry& runnable, bool leader) {
       std::min(leader ? kLeaderLaunches : kOtherLaunches, std::max(1.0, limit / time_s)));
 }
 
+/// What was found wrong of the A/A duplicate is wrong of the first, whose code it is.
+void Race::blame_first_for_duplicate() {
+  const Outcome& found = entries_.candidates.back().entry->outcome;
+  Outcome& outcome = entries_.candidates.front().entry->outcome;
+  if (outcome.status == Status::correct && !is_machine_fault(found.status, found.kind)) {
+    outcome = found;
+  }
+}
+
 void Race::check_candidates() {
   const RunnableEntry* best = fastest(entries_.candidates);
   // The last is the A/A duplicate. Its code is that of the first, which is checked.
+  if (best == &entries_.candidates.back()) best = &entries_.candidates.front();
   for (std::size_t i = 0; i + 1 < entries_.candidates.size(); ++i) {
     RunnableEntry& runnable = entries_.candidates[i];
     // Once the context is lost, this result is of no use: the parent has the others ranked again.
@@ -307,6 +318,7 @@ RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>
             row_of(protocols(), "protocol", candidates.front().measure.protocol).id, spec, share);
   race.run(num_workers);
   if (spec.objective.reads("energy_j")) race.measure_energy();
+  race.blame_first_for_duplicate();
   race.check_candidates();
   result.baselines = runnables.baseline_entries();
   return result;

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 
 /// Workers in which every entry's one sample is the worker's number: 1, 2, 3. From
 /// `killed_worker_` on the candidate with `killer_` threads a block kills its worker, and from
-/// `slow_in_worker_` on the one with `slow_` is eliminated.
+/// `slow_in_worker_` on the one with `slow_` is eliminated. That with `wrong_` is wrong when alone.
 class WorkerRerankTest : public testing::Test {
  protected:
   static TrialRequest candidate(unsigned block) {
@@ -39,6 +39,9 @@ class WorkerRerankTest : public testing::Test {
     const RerankEntry entry = {"", {num_replaced_ + 1.0}, {}, {1000.0 + num_replaced_}};
     result = {std::vector(part.candidates.size(), entry), {entry}, entry};
     for (std::size_t i = 0; i < part.candidates.size(); ++i) {
+      if (block_of(part.candidates[i]) == wrong_ && part.candidates.size() == 1) {
+        result.candidates[i].outcome.status = Status::correctness;
+      }
       result.candidates[i].eliminated =
           block_of(part.candidates[i]) == slow_ && num_replaced_ + 1 >= slow_in_worker_;
     }
@@ -54,9 +57,20 @@ class WorkerRerankTest : public testing::Test {
 
   std::vector<WorkerRerank> asked_;
   int num_replaced_ = 0;
-  unsigned killer_ = 0, slow_ = 0;
+  unsigned killer_ = 0, slow_ = 0, wrong_ = 0;
   int killed_worker_ = 1, slow_in_worker_ = 1;
 };
+
+// What is found while each is alone, to see who ends the worker, was forgotten.
+TEST_F(WorkerRerankTest, WhatIsWrongAloneIsWrong) {
+  killer_ = 256;
+  wrong_ = 512;
+  const RerankResult result = rerank({candidate(128), candidate(256), candidate(512)});
+  EXPECT_EQ(result.candidates[0].outcome.status, Status::correct);
+  EXPECT_EQ(result.candidates[1].outcome.kind, "crash");
+  EXPECT_EQ(result.candidates[2].outcome.status, Status::correctness);
+  EXPECT_THAT(result.candidates[2].samples_ns, testing::IsEmpty());
+}
 
 TEST_F(WorkerRerankTest, LongWorkIsOneWorkers) {
   std::vector<TrialRequest> candidates = {candidate(128), candidate(256)};

@@ -37,6 +37,18 @@ sweep --device 0 --db crash.db --retry-failed || fail "--retry-failed: exit $?"
 grep -q ' 1 now, 2 kept' output || fail "--retry-failed tries something else than what failed"
 grep -q 'correct *3' output || fail "--retry-failed does not store what it found"
 
+# A few launches of the fastest are wrong, in the rounds of the re-rank. Where its A/A duplicate was
+# the one to see them, the fastest won all the same. Each time it is the one by half.
+sed 's/rounds: 6/rounds: 30/' sweep.yaml >long.yaml
+for launches in 50-59 60-69 70-79 80-89; do
+  ASSAY_FAKE_CUDA=wrong=$launches,block=512 "$assay" sweep long.yaml --kernels "$tree/kernels" \
+    --device 0 --db "wrong$launches.db" >output 2>&1 || fail "wrong launches: exit $?"
+  grep -q 'BLOCK=512.* was dropped by the re-rank' output || fail "launches $launches are not seen"
+  grep -q 'correctness/mismatch *1' output || fail "launches $launches: the summary calls it correct"
+  "$assay" best --db "wrong$launches.db" --json >output || fail "best: exit $?"
+  [ "$(json '$.best[0].config.BLOCK')" = 256 ] || fail "launches $launches: a wrong kernel wins"
+done
+
 # Several GPUs: one JSON document, and none is swept where one of them is not there.
 export ASSAY_FAKE_CUDA=gpus=2
 sed -i 's/N: 1000/N: [1000, 2000, 3000]/' sweep.yaml

@@ -78,6 +78,10 @@ Script Script::parse(const char* text) {
     if (name == "mps") script.mps = true;
     if (name == "slice") script.slice = true;
     if (name == "no_counting") script.no_counting = true;
+    if (name == "wrong") {
+      script.wrong_from = std::stoi(value);
+      script.wrong_to = std::stoi(value.substr(value.find('-') + 1));
+    }
     if (name == "throttled") {
       script.throttled_from = std::stoi(value);
       script.throttled_to = std::stoi(value.substr(value.find('-') + 1));
@@ -156,8 +160,11 @@ CUresult Machine::launch(const std::string& entry, void** arguments, unsigned gr
       return misbehave(script_.launch_fault);
     }
   }
-  double time_ns = find_kernel(entry)(arguments, grid, block);
   const bool tested = !entry.starts_with("assay_");
+  const bool may_be_wrong = tested && (script_.fault_block == 0 || script_.fault_block == block);
+  const bool is_wrong = may_be_wrong && script_.wrong_from <= num_faulty_launches_ &&
+                        num_faulty_launches_ <= script_.wrong_to;
+  double time_ns = find_kernel(is_wrong ? "wrong_value" : entry)(arguments, grid, block);
   if (tested && script_.drifting) time_ns *= 1 + 0.01 * num_tested_launches_;
   advance(time_ns);
   if (tested && script_.throttled_from <= num_tested_launches_ &&

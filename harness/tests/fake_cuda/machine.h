@@ -30,6 +30,7 @@ inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 ///   moves_after=N    the same, but all later ones lack the first GPU, and the second is the first
 ///   slow=US          waiting for the kernel under test takes so many microseconds of real time
 ///   throttled=A-B    the A-th to the B-th launch of a kernel under test run at half the clock
+///   wrong=A-B        the A-th to the B-th launch of a kernel under test write a wrong value
 ///   drifting         every launch of a kernel under test takes 1 % longer than the one before
 ///   no_capture       a stream cannot be captured in a graph
 ///   mps              programs share the GPU by CUDA's multi-process service
@@ -40,7 +41,8 @@ inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 ///                    what the kernel under test does instead of running, on every launch, or,
 ///                    with @N (crash@3), on the process's Nth only
 ///   once=PATH        with one of these: strikes only if there is no such file yet, and makes it
-///   block=B          with one of these: only launches with B threads a block count and fail
+///   block=B          with one of these, or wrong=: only launches with B threads a block count and
+///   fail
 struct Script {
   bool no_device = false;
   int num_gpus = 1;
@@ -51,6 +53,8 @@ struct Script {
   std::string once;          // a path, or empty
   int fault_at = 0;          // 0: every launch
   unsigned fault_block = 0;  // 0: whatever the size of the block
+  int wrong_from = 0;        // 0: never
+  int wrong_to = 0;
   int slow_us = 0;
   int throttled_from = 0;  // 0: never
   int throttled_to = 0;

@@ -34,7 +34,7 @@ TEST_F(TunerTest, OthersAreRankedAgainIfTheyLostToWhatTheLastCheckRefuses) {
   EXPECT_TRUE(entries.at(0).winner);
   EXPECT_EQ(entries.back().config, "BLOCK=1");
   EXPECT_EQ(entries.back().failure, "C[7] is 1");
-  EXPECT_EQ(ranks[0].record.identity.num_candidates, 10);
+  EXPECT_EQ(ranks[0].record.identity.num_candidates, 9) << "the tenth is stored as wrong";
   ScriptedDevice idle;
   run(idle, compiler_);
   EXPECT_THAT(idle.reranked, IsEmpty());
@@ -53,6 +53,93 @@ TEST_F(TunerTest, WhatTheMachineFailedInTheRerankIsRankedAgain) {
   EXPECT_THAT(run().warnings, IsEmpty());
   ASSERT_THAT(device_.reranked, SizeIs(2));
   EXPECT_EQ(Store::open_readonly(db()).ranks({}).at(0).record.entries.at(0).config, "BLOCK=1");
+}
+
+// Where it was full for longer, the same command had nothing to do.
+TEST_F(TunerTest, WhatTheMachineFailedInTwiceIsRankedByTheSameCommandAgain) {
+  const auto in_full = device_.on_rerank;
+  device_.on_rerank = [&](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    result.candidates[0].outcome = {Status::runtime, "out_of_memory", "full", {}, {}, 0};
+    return result;
+  };
+  EXPECT_THAT(
+      run().warnings,
+      ElementsAre("N=1000 add BLOCK=1 was dropped by the re-rank: the machine failed: full"));
+  const auto winner = [&] {
+    return Store::open_readonly(db()).results({}).ranks.at(0).record.entries.at(0).config;
+  };
+  EXPECT_EQ(winner(), "BLOCK=2");
+  device_.on_rerank = in_full;
+  EXPECT_THAT(run().warnings, IsEmpty());
+  EXPECT_EQ(winner(), "BLOCK=1");
+  const std::size_t num_reranked = device_.reranked.size();
+  run();
+  EXPECT_EQ(device_.reranked.size(), num_reranked);
+}
+
+/// The first re-rank that has BLOCK=1 finds it wrong. In others it passes.
+class WrongOnce : public TunerTest {
+ protected:
+  WrongOnce() {
+    device_.on_rerank = [this,
+                         in_full = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
+      RerankResult result = in_full(candidates);
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (is_found_ || block_of(candidates[i].plan.config) != 1) continue;
+        is_found_ = true;
+        result.candidates[i].outcome = wrong_;
+      }
+      return result;
+    };
+  }
+  std::string winner() const {
+    return Store::open_readonly(db()).ranks({}).back().record.entries.at(0).config;
+  }
+  const Outcome wrong_ = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
+  bool is_found_ = false;
+};
+
+TEST_F(WrongOnce, IsStoredAsWrongAndNeverRankedAgain) {
+  run();
+  EXPECT_EQ(winner(), "BLOCK=2");
+  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+    const bool is_wrong = block_of(row.record.config) == 1;
+    EXPECT_EQ(row.record.outcome.status, is_wrong ? Status::correctness : Status::correct);
+  }
+  EXPECT_THAT(Store::open_readonly(db()).check(), IsEmpty());
+  const std::size_t num_reranked = device_.reranked.size();
+  run();
+  EXPECT_EQ(device_.reranked.size(), num_reranked) << "the verdict is of what is left";
+  sweep_.rerank.rounds += 10;  // another question
+  run();
+  EXPECT_EQ(device_.reranked.size(), num_reranked + 1);
+  EXPECT_EQ(winner(), "BLOCK=2");
+}
+
+// It was refused in its own sweep's verdict, and a moment later won that of all that is stored.
+TEST_F(WrongOnce, DoesNotWinAmongAllThatIsStored) {
+  sweep_.kernels[0].params[0].values = {Value(std::int64_t{3}), Value(std::int64_t{4})};
+  run();
+  sweep_.kernels[0].params[0].values = {Value(std::int64_t{1}), Value(std::int64_t{2})};
+  sweep_.name = "another";
+  run();
+  EXPECT_TRUE(is_found_);
+  EXPECT_EQ(blocks_of(device_.reranked.back()), (Blocks{2, 3, 4}));
+  EXPECT_EQ(winner(), "BLOCK=2");
+}
+
+// The second re-rank, which it passed, took the place of the first.
+TEST_F(WrongOnce, IsWrongThoughTheMachineFailedBesideIt) {
+  device_.on_rerank = [this, once = device_.on_rerank](const std::vector<TrialRequest>& all) {
+    RerankResult result = once(all);
+    if (device_.reranked.size() == 1) {
+      result.candidates[1].outcome = {Status::runtime, "out_of_memory", "full", {}, {}, 0};
+    }
+    return result;
+  };
+  run();
+  EXPECT_EQ(winner(), "BLOCK=2");
 }
 
 TEST_F(TunerTest, WhereTheLastCheckRefusesAllNothingWins) {

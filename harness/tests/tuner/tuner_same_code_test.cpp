@@ -49,6 +49,30 @@ TEST_F(SameCode, IsRunOnceAndIsOneCandidate) {
   EXPECT_EQ(results.ranks[0].record.identity.num_candidates, 6);
 }
 
+// What the re-rank refused won in the same verdict under its other name.
+TEST_F(SameCode, IsWrongUnderEachName) {
+  device_.on_rerank = [in_full = device_.on_rerank](const std::vector<TrialRequest>& candidates) {
+    RerankResult result = in_full(candidates);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (to_text(candidates[i].plan.config) != "BLOCK=1,HINT=1") continue;
+      result.candidates[i].outcome = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
+      for (RerankEntry& other : result.candidates) {
+        other.eliminated = &other != &result.candidates[i];
+      }
+    }
+    return result;
+  };
+  run();
+  EXPECT_EQ(blocks_of(device_.reranked.back()), (Blocks{2}));
+  const Store store = Store::open_readonly(db());
+  for (const TrialRow& row : store.trials({})) {
+    const bool is_wrong = block_of(row.record.config) == 1;
+    EXPECT_EQ(row.record.outcome.status, is_wrong ? Status::correctness : Status::correct);
+  }
+  EXPECT_THAT(store.check(), IsEmpty());
+  EXPECT_EQ(store.results({}).ranks.at(0).record.entries.at(0).config, "BLOCK=2,HINT=1");
+}
+
 TEST_F(SameCode, IsCountedOnce) {
   sweep_.rerank.objective = parse_objective("minimize dram_read").value();
   run();
