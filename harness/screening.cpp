@@ -253,15 +253,7 @@ void Screening::try_claimed(InFlight item) {
   check_interrupt();
   run_.report.compile_s += compiled.report.compile_ms / 1e3;
   if (item.replaces) {
-    // Another sweep may have tried it again since this one looked.
-    const std::optional<TrialRecord> stored = run_.store.find(run_.id, item.key);
-    if (stored && answers(*stored)) {
-      count(*stored, true, item.history_index);
-      return;
-    }
-    const TrialRecord record = try_config(item.key, compiled);
-    run_.store.replace(run_.id, record);
-    count(record, false, item.history_index);
+    try_again(item.key, item.history_index, [&] { return compiled; });
     return;
   }
   switch (run_.store.claim(run_.id, item.key)) {
@@ -269,14 +261,31 @@ void Screening::try_claimed(InFlight item) {
       taken_.push_back({std::move(item.key), item.history_index, {}, false});
       return;
     case Claim::done:
-      if (const auto stored = run_.store.find(run_.id, item.key)) {
-        count(*stored, true, item.history_index);
-      }
+      try_again(item.key, item.history_index, [&] { return compiled; });
       return;
     case Claim::fresh:
       run_claimed(item.key, item.history_index, compiled);
       return;
   }
+}
+
+/// Tries what is stored and does not answer, unless another sweep has tried it again since this one
+/// looked. Returns whether it had.
+bool Screening::try_again(const TrialKey& key, std::size_t history_index,
+                          const std::function<CompileResult()>& compiled) {
+  const std::optional<TrialRecord> stored = run_.store.find(run_.id, key);
+  if (stored && answers(*stored)) {
+    count(*stored, true, history_index);
+    return true;
+  }
+  TrialRecord record = try_config(key, compiled());
+  run_.store.replace(run_.id, record,
+                     run_.options.retry_failed ? Store::IfWrong::replace : Store::IfWrong::keep);
+  // Another may have found it wrong in the same moment.
+  const std::optional<TrialRecord> now = run_.store.find(run_.id, key);
+  if (now && now->outcome.status == Status::correctness) record = *now;
+  count(std::move(record), false, history_index);
+  return false;
 }
 
 TrialRecord Screening::try_config(const TrialKey& key, const CompileResult& compiled) {
@@ -343,9 +352,10 @@ void Screening::await_taken() {
     }
     if (claim == Claim::fresh) {  // the other sweep has given it up
       run_claimed(item.key, item.history_index, run_.compile(kernel_, item.key.config));
-    } else if (const auto stored = run_.store.find(run_.id, item.key)) {
-      ++run_.report.taken;
-      count(*stored, true, item.history_index);
+    } else {
+      const bool was_taken = try_again(item.key, item.history_index,
+                                       [&] { return run_.compile(kernel_, item.key.config); });
+      run_.report.taken += was_taken ? 1 : 0;
     }
   }
   taken_.clear();

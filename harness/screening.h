@@ -51,6 +51,8 @@ class Screening {
   void report_gain_left();
   InFlight take_compiled();
   void try_claimed(InFlight item);
+  bool try_again(const TrialKey& key, std::size_t history_index,
+                 const std::function<CompileResult()>& compiled);
   TrialRecord try_config(const TrialKey& key, const CompileResult& compiled);
   std::optional<TrialRecord> trial_of_same_code(const TrialKey& key, const CompileReport& compiled);
   void run_claimed(const TrialKey& key, std::size_t history_index, const CompileResult& compiled);

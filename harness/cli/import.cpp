@@ -24,8 +24,13 @@ int run_import(const Options& options) {
   create_folder_of(db);
   Store store = Store::open(db);
   const Imported imported = store.import(portions);
-  print_out("{}: {} trials of {}, recorded on {}\n", options.db, imported.num_trials,
-            imported.sweep, imported.device_name);
+  std::string known;
+  if (imported.num_known > 0) {
+    known = fmt::format("; {} had a result already, and {} of these have a newer one now",
+                        imported.num_known, imported.num_replaced);
+  }
+  print_out("{}: {} trials of {}, recorded on {}{}\n", options.db, imported.num_trials,
+            imported.sweep, imported.device_name, known);
   return kExitDone;
 }
 

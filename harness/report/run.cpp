@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/recording.h"
+
 namespace assay {
 namespace {
 
@@ -83,7 +85,7 @@ std::vector<double> sizes_of(const Problem& problem) {
 }
 
 std::string stale_note(const std::string& kernel) {
-  return fmt::format(", stale: {} has changed since", kernel);
+  return fmt::format("{}{} has changed since", kStale, kernel);
 }
 
 std::string question_text(const RunResult& result) {

@@ -87,11 +87,26 @@ std::int64_t Store::Impl::add_sweep(const std::string& name, const std::string& 
   return row.integer(0);
 }
 
+int weight_of(const Outcome& outcome) {
+  if (is_machine_fault(outcome.status, outcome.kind)) return 0;
+  return outcome.status == Status::correctness ? 2 : 1;
+}
+
 void Store::Impl::link(std::int64_t sweep_id, std::int64_t trial_id) {
   database
       .query("INSERT OR IGNORE INTO sweep_trial(trial_id, sweep_id) VALUES(?, ?)", trial_id,
              sweep_id)
       .run();
+}
+
+bool Store::Impl::is_better(const TrialRecord& record, std::int64_t trial_id) {
+  Query row = database.query("SELECT status, kind, finished_at FROM trial WHERE id = ?", trial_id);
+  if (!row.step()) return true;
+  Outcome stored;
+  stored.status = parse_status(row.text(0)).value_or(Status::correct);
+  stored.kind = row.text(1);
+  const int weights[] = {weight_of(record.outcome), weight_of(stored)};
+  return weights[0] != weights[1] ? weights[0] > weights[1] : record.finished_at > row.text(2);
 }
 
 std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
@@ -100,7 +115,11 @@ std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, 
   const Outcome& outcome = record.outcome;
   // A fault of the machine says less than any result.
   const bool says_nothing = is_machine_fault(outcome.status, outcome.kind);
-  if (stored && stored->done() && (if_done == IfDone::keep || says_nothing)) {
+  const bool was_wrong = stored && stored->status == to_text(Status::correctness);
+  const bool passes_now = was_wrong && outcome.status == Status::correct;
+  if (stored && stored->done() &&
+      (if_done == IfDone::keep || says_nothing ||
+       (if_done == IfDone::replace_unless_wrong && passes_now))) {
     link(sweep_id, stored->id);
     if (record.verification) put_verification(stored->id, *record.verification);
     return stored->id;
@@ -214,7 +233,6 @@ void Store::Impl::forget_verification(std::int64_t trial_id) {
 }
 
 void Store::Impl::forget_figures(std::int64_t trial_id) {
-  forget_verification(trial_id);
   database.query("DELETE FROM validation WHERE trial_id = ?", trial_id).run();
   database.query("DELETE FROM measurement WHERE trial_id = ?", trial_id).run();
   std::int64_t timing_id = 0;

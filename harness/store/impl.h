@@ -11,6 +11,10 @@
 
 namespace assay {
 
+/// 0: tells least; 2: tells most. A result that was once found wrong is not right because it passed
+/// another time.
+int weight_of(const Outcome& outcome);
+
 /// What a Store holds. `path` is the file that the user named. For a recording, the rows are in
 /// memory.
 struct Store::Impl {
@@ -24,8 +28,11 @@ struct Store::Impl {
                          const std::string& state);
   /// Store::results, inside of a transaction that the caller has begun.
   Results results(const Filter& filter);
+  /// Whether it is kept before the outcome that the trial of this number has: it tells more, or
+  /// tells as much and is newer.
+  bool is_better(const TrialRecord& record, std::int64_t trial_id);
   /// What becomes of a trial that is done already when another outcome of it comes.
-  enum class IfDone { keep, replace };
+  enum class IfDone { keep, replace, replace_unless_wrong };
   /// Stores an outcome, whose trial's key has these row numbers, as one of the sweep. Returns the
   /// trial's number.
   std::int64_t put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,
@@ -47,7 +54,8 @@ struct Store::Impl {
   void put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record);
   /// Takes the place of an older one; a newer one stays.
   void put_verification(std::int64_t trial_id, const Verification& verification);
-  /// Deletes what belongs to a trial's outcome, whose next one is about to be stored.
+  /// Deletes what belongs to a trial's outcome, whose next one is about to be stored. A
+  /// verification is of the configuration, whichever outcome is kept.
   void forget_figures(std::int64_t trial_id);
   void forget_verification(std::int64_t trial_id);
   void link(std::int64_t sweep_id, std::int64_t trial_id);

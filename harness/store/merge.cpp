@@ -100,13 +100,6 @@ struct Kept {
   const Store* source;
 };
 
-/// 0: tells least; 2: tells most. A result that was once found wrong is not right because it passed
-/// another time.
-int weight_of(const Outcome& outcome) {
-  if (is_machine_fault(outcome.status, outcome.kind)) return 0;
-  return outcome.status == Status::correctness ? 2 : 1;
-}
-
 /// Whether `other` is kept before `stored`.
 bool is_better(const Kept& other, const Kept& stored) {
   const int weights[] = {weight_of(other.outcome), weight_of(stored.outcome)};
@@ -215,13 +208,7 @@ std::int64_t Merge::put(Source& source, std::int64_t sweep, const TrialRow& row)
     ++merged_.num_repeated;
   }
   if (!is_other) return impl_.put_trial(sweep, device, ids, record);
-  // A verification is of the configuration, whichever outcome is kept.
-  std::optional<Verification> verification;
-  if (impl_.database.query("SELECT 1 FROM verification WHERE trial_id = ?", known->id).step()) {
-    verification = read_verifications(impl_.database, Dimensions(impl_.database)).at(known->id);
-  }
   impl_.put_trial(sweep, device, ids, record, Store::Impl::IfDone::replace);
-  if (verification) impl_.put_verification(known->id, *verification);
   stored = other;
   return known->id;
 }

@@ -263,6 +263,13 @@ Recording Store::record(const std::string& sweep_name, const std::string& of_dev
     const StoredDevice stored = device_that_ran(database, sweep_name, of_device, path());
     device = stored.info;
     provenance = stored.provenance;
+    // Under the version that the kernel has now, a recording would not say so any more.
+    if (provenance.find(kStale) != std::string::npos) {
+      throw UsageError(fmt::format(
+          "{}: the times of the sweep '{}' are of a kernel as it was, and no recording of it as it "
+          "is: {}",
+          path().string(), sweep_name, provenance));
+    }
     results = impl_->results(filter);
     std::erase_if(results.trials, [&](const TrialRow& trial) { return !is_recorded(trial); });
     for (TrialRow& trial : results.trials) read_figures(database, trial);

@@ -277,12 +277,13 @@ std::vector<std::optional<TrialRecord>> Store::reuse(std::int64_t sweep_id,
   });
 }
 
-void Store::replace(std::int64_t sweep_id, const TrialRecord& record) {
+void Store::replace(std::int64_t sweep_id, const TrialRecord& record, IfWrong if_wrong) {
   Database& database = impl_->database;
   database.guarded([&] {
     Transaction transaction(database, Transaction::Mode::write);
-    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), KeyWriter(database).ids(record), record,
-                     Impl::IfDone::replace);
+    impl_->put_trial(
+        sweep_id, impl_->device_of(sweep_id), KeyWriter(database).ids(record), record,
+        if_wrong == IfWrong::keep ? Impl::IfDone::replace_unless_wrong : Impl::IfDone::replace);
     transaction.commit();
   });
 }
@@ -382,7 +383,7 @@ Imported Store::import(const RecordingPortions& next_portion) {
   Database& database = impl_->database;
   std::optional<Recording> portion = next_portion();
   if (!portion) return {};
-  Imported imported{portion->sweep, portion->device.name, 0};
+  Imported imported{portion->sweep, portion->device.name};
   const std::string provenance =
       fmt::format("recorded on {}, {}", portion->device.name, portion->recorded_at.substr(0, 10));
   return database.guarded([&] {
@@ -402,7 +403,14 @@ Imported Store::import(const RecordingPortions& next_portion) {
       imported.num_trials += portion->trials.size();
       for (const TrialRecord& trial : portion->trials) {
         check_interrupt();
-        impl_->put_trial(sweep, device, keys.ids(trial), trial);
+        const KeyIds ids = keys.ids(trial);
+        const auto known = ids.is_new ? std::nullopt : trial_state(database, device, ids);
+        const bool is_known = known && known->done();
+        const bool is_better = is_known && impl_->is_better(trial, known->id);
+        imported.num_known += is_known ? 1 : 0;
+        imported.num_replaced += is_better ? 1 : 0;
+        impl_->put_trial(sweep, device, ids, trial,
+                         is_better ? Impl::IfDone::replace : Impl::IfDone::keep);
       }
       std::move(portion->baselines.begin(), portion->baselines.end(),
                 std::back_inserter(baselines));

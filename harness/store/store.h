@@ -112,6 +112,8 @@ struct Imported {
   std::string sweep;
   std::string device_name;
   std::size_t num_trials = 0;
+  std::size_t num_known = 0;     // of these, that had a result already
+  std::size_t num_replaced = 0;  // of the known, whose result tells less or is older
 };
 
 /// A database that cannot be read, or not all of it. what() advises to check it.
@@ -169,7 +171,8 @@ class Store {
                                                 std::span<const TrialKey> keys);
   /// Stores an outcome in the place of the one that is stored, which does not answer what is
   /// asked now. A fault of the machine takes no other outcome's place.
-  void replace(std::int64_t sweep_id, const TrialRecord& record);
+  enum class IfWrong { keep, replace };  // what is stored as wrong and passes now
+  void replace(std::int64_t sweep_id, const TrialRecord& record, IfWrong if_wrong = IfWrong::keep);
   /// Notes that the sweep has tried all that it will of this op and problem.
   void end_screening(std::int64_t sweep_id, const std::string& op, const Problem& problem);
   /// Whether there is a verdict of this identity on the sweep's device, with a winner.
@@ -207,7 +210,8 @@ class Store {
   Results results(const Filter& filter) const;
   /// The results of the sweeps named `sweep_name` on one device: of those called `device` (name,
   /// slug or UUID; any if empty), the one that ran such a sweep last. A device measured here comes
-  /// before a replayed one. Throws UsageError when none ran it.
+  /// before a replayed one. Throws UsageError when none ran it, and where it is the replay of a
+  /// kernel that has changed since.
   Recording record(const std::string& sweep_name, const std::string& device = "") const;
   /// Adds a recording's rows as replayed results; rows already there are left alone. Either all
   /// are added or none. While one portion is stored, another thread reads the next.

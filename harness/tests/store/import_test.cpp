@@ -30,9 +30,56 @@ TEST(Import, InPortionsIsTheSame) {
   Store store = Store::in_memory();
   const Imported imported = store.import(read_portions(folder / "x.jsonl", 1));
   EXPECT_EQ(imported.num_trials, sample_recording().trials.size());
+  EXPECT_EQ(imported.num_known, 0u);
   EXPECT_EQ(imported.sweep, "gemm_h200");
   EXPECT_EQ(imported.device_name, "NVIDIA H200");
   EXPECT_EQ(describe(store.record("gemm_h200")), describe(sample_recording()));
+}
+
+// Old times, exported under the version that the kernel has now, were stale no more.
+TEST(Import, AReplayOfAKernelAsItWasIsNotRecorded) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store, "s", "recorded on NVIDIA H200, 2026-11-21");
+  store.finish(sweep, timed_record(key_of(1)));
+  EXPECT_EQ(store.record("s").trials.size(), 1u);
+  const std::int64_t old = begin(store, "old",
+                                 "recorded on NVIDIA H200, 2026-11-21, stale: gemm has changed "
+                                 "since");
+  store.finish(old, timed_record(key_of(1)));
+  EXPECT_THAT(message_of<UsageError>([&] { store.record("old"); }),
+              HasSubstr("stale: gemm has changed since"));
+}
+
+// The second of two recordings of a day was counted, and nothing of it was stored.
+TEST(Import, KeepsWhatTellsMore) {
+  Recording first = sample_recording();
+  first.ranks.clear();
+  first.trials = {timed_record(key_of(1)), timed_record(key_of(2)), timed_record(key_of(3))};
+  Recording second = first;
+  second.trials[0].outcome = {Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0};
+  second.trials[0].finished_at = "2020-01-01T00:00:00Z";  // wrong once is wrong
+  second.trials[1].outcome.timing = timing_of({77, 77, 77});
+  second.trials[1].finished_at = "2030-01-01T00:00:00Z";
+  second.trials[2].outcome.timing = timing_of({77, 77, 77});
+  second.trials[2].finished_at = "2020-01-01T00:00:00Z";
+  const double third_ns = first.trials[2].outcome.timing->median_ns;
+  Store store = Store::in_memory();
+  store.import(first);
+  const auto holds = [&] {
+    const std::vector<TrialRow> rows = store.trials({});
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[0].record.outcome.status, Status::correctness);
+    EXPECT_EQ(rows[1].record.outcome.timing->median_ns, 77);
+    EXPECT_EQ(rows[2].record.outcome.timing->median_ns, third_ns);
+  };
+  const Imported imported = store.import(second);
+  EXPECT_EQ(imported.num_known, 3u);
+  EXPECT_EQ(imported.num_replaced, 2u);
+  holds();
+  EXPECT_EQ(store.import(second).num_replaced, 0u);
+  store.import(first);
+  holds();
+  EXPECT_THAT(store.check(), IsEmpty());
 }
 
 TEST(Import, OfADamagedRecordingAddsNothing) {
