@@ -34,6 +34,7 @@ const std::map<std::string, std::string (*)(const std::vector<TunedTable>&)> kTa
 const std::map<std::string, std::string (*)(const std::vector<TrialRow>&)> kTrialFormats = {
     {"t4", export_t4}, {"kernel-tuner", export_kernel_tuner}};
 constexpr const char* kVllmMoe = "vllm-moe";
+constexpr const char* kHeader = "header";
 
 /// Whether a format's reader looks up what to launch, of one kernel.
 bool is_lookup(const std::string& format) {
@@ -49,6 +50,17 @@ struct Options {
   std::string name_space = "assay_tuned";
 };
 
+/// Whether `assay verify` found the winner wrong. Says so: a table whose reader launches what it
+/// finds there leaves it out, and a table to be read names the failure.
+bool is_refuted(const TunedTable& table, const TunedRow& entry) {
+  const VerificationCheck* failure = entry.verification ? entry.verification->failure() : nullptr;
+  if (failure == nullptr) return false;
+  print_err("warning: {} {} {} {} is left out: it fails its verification, {}: {}\n", table.op,
+            to_text(entry.problem), entry.best.kernel, to_text(entry.best.config), failure->name,
+            failure->message);
+  return true;
+}
+
 std::vector<TunedTable> load_tables(const Options& options, const Store& store) {
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);
@@ -58,7 +70,8 @@ std::vector<TunedTable> load_tables(const Options& options, const Store& store) 
   std::vector<TunedTable> tables = tuned_tables(results, Screened::hide);
   std::erase_if(tables, [&](TunedTable& table) {
     std::erase_if(table.entries, [&](const TunedRow& entry) {
-      return !kernel.empty() && entry.best.kernel != kernel;
+      return (!kernel.empty() && entry.best.kernel != kernel) ||
+             ((is_lookup(options.format) || options.format == kHeader) && is_refuted(table, entry));
     });
     return table.entries.empty() ||
            (!options.protocol.empty() && table.protocol != options.protocol) ||
@@ -180,7 +193,7 @@ int run_export(const Options& options) {
   }
   if (options.format == kVllmMoe) {
     write_named(options.output, export_vllm_moe(tables));
-  } else if (options.format == "header") {
+  } else if (options.format == kHeader) {
     write_text(options.output, export_header(tables, options.name_space));
   } else {
     write_text(options.output, kTableFormats.at(options.format)(tables));
@@ -204,7 +217,7 @@ void add_export(Command program) {
                   "t4, kernel-tuner: every trial of one kernel and problem; "
                   "recording: every trial of --sweep, to be replayed")
       .placeholder("FORMAT")
-      .one_of({"json", "csv", "markdown", "svg", "header", "wisdom", "triton", kVllmMoe,
+      .one_of({"json", "csv", "markdown", "svg", kHeader, "wisdom", "triton", kVllmMoe,
                "google-benchmark", "github-action-benchmark", "bencher", "junit", "t4",
                "kernel-tuner", "recording"})
       .required();

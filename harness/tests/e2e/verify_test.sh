@@ -121,6 +121,14 @@ says 'no: smoke data'
   fail "export: exit $?"
 "$assay" best --db forgets.jsonl >output 2>&1
 says 'no: smoke data'
+# A table whose reader launches what it finds there has no winner that is known to be wrong.
+for format in header wisdom; do
+  "$assay" export --format $format --db forgets_tail.db >output 2>&1 && fail "$format: exit 0"
+  says 'warning: .* forgets_tail .* is left out: it fails its verification, smoke data: '
+  says '^no re-ranked winner'
+done
+"$assay" export --format csv --db forgets_tail.db >output || fail "export: exit $?"
+says ',failed'
 
 # A verification that passes takes its place, and one that faults does not end the others.
 sed -i 's/N: 1003/N: 1004/' kernels/forgets_tail.yaml
