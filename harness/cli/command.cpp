@@ -124,13 +124,20 @@ CommandLine::~CommandLine() = default;
 Command CommandLine::program() { return Command(*app_, chosen_); }
 
 Verb CommandLine::parse(int argc, char** argv) {
-  // CLI11 alone would say of an unknown verb that a subcommand is required.
-  if (argc > 1 && argv[1][0] != '-') {
+  // CLI11 alone would say of an unknown verb, or verb of a verb, that a subcommand is required.
+  std::vector<Command> commands = program().commands();
+  for (int i = 1; i < argc && argv[i][0] != '-' && !commands.empty(); ++i) {
     std::vector<std::string> verbs;
-    for (const Command& verb : program().commands()) verbs.push_back(verb.name());
-    if (std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
-      throw UsageError(fmt::format("unknown verb \"{}\"{}", argv[1], suggestion(argv[1], verbs)));
+    for (const Command& verb : commands) verbs.push_back(verb.name());
+    const auto at = std::find(verbs.begin(), verbs.end(), argv[i]);
+    if (at == verbs.end()) {
+      throw UsageError(fmt::format("unknown verb \"{}\"{}", argv[i], suggestion(argv[i], verbs)));
     }
+    commands = commands[static_cast<std::size_t>(at - verbs.begin())].commands();
+    if (i + 1 < argc || commands.empty()) continue;
+    verbs.clear();
+    for (const Command& verb : commands) verbs.push_back(verb.name());
+    throw UsageError(fmt::format("{} needs one of {}", argv[i], fmt::join(verbs, ", ")));
   }
   try {
     app_->parse(argc, argv);

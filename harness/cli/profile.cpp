@@ -76,6 +76,12 @@ Subject subject_of_config(const Options& options, const NamedConfig& named) {
       throw UsageError(fmt::format("--problem: {} has no dimension or trait \"{}\"; it has {}",
                                    named.kernel, name, to_text(problem)));
     }
+    const auto& dims = kernel.dims;
+    const auto* const size = std::get_if<std::int64_t>(&value);
+    if (std::find(dims.begin(), dims.end(), name) != dims.end() && (!size || *size < 1)) {
+      throw UsageError(
+          fmt::format("--problem: {}={} is no integer of at least 1", name, to_text(value)));
+    }
     entry->second = value;
   }
   return {std::move(kernel), std::move(problem), std::move(config), "cold"};
@@ -158,8 +164,14 @@ int run_profile(const Options& options) {
   }
   std::vector<std::string> names;
   for (const CounterRow& counter : counters_of(options.set)) names.emplace_back(counter.name);
-  const std::vector<Measurement> counted =
-      gpu.count(run.request_of(subject.kernel, subject.problem, subject.config, compiled), names);
+  const TrialRequest request = [&] {
+    try {
+      return run.request_of(subject.kernel, subject.problem, subject.config, compiled);
+    } catch (const PlanError& error) {
+      throw UsageError(error.what());
+    }
+  }();
+  const std::vector<Measurement> counted = gpu.count(request, names);
   store_counted(options, subject, gpu.info(), counted);
   print_counted(options, subject, counted);
   return kExitDone;

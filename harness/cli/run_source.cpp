@@ -21,6 +21,9 @@ struct Source {
 Source parse_source(const std::string& text) {
   const std::size_t mark = text.rfind('#');
   if (mark == std::string::npos || std::filesystem::exists(text)) return {text, ""};
+  if (mark + 1 == text.size()) {
+    throw UsageError(fmt::format("expected a sweep's name or number after the # of \"{}\"", text));
+  }
   return {text.substr(0, mark), text.substr(mark + 1)};
 }
 

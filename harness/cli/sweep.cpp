@@ -387,7 +387,8 @@ void add_sweep(Command program) {
           "GPUs by index; all of them; none, to compile only; or recorded trials. Several GPUs of "
           "one model share the problems. "
           "Default: the first GPU, or without one the recording in results/recorded")
-      .placeholder("0|1,2|all|none|replay:FILE");
+      .placeholder("0|1,2|all|none|replay:FILE")
+      .check([](const std::string& text) { return text.empty() ? "it is empty" : ""; });
   add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
   verb.add_option(
           "--problem", options->problem,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "base/counters.h"
 #include "report/explain_rules.h"
@@ -106,13 +107,10 @@ Faster why_faster(const Figures& before, const Explanation& of_before, const Fig
                   is_after ? ratio.low : 1 / ratio.high, is_after ? ratio.high : 1 / ratio.low,
                   timed, format_time(a), format_time(b)),
       {}};
-  // Of each part of the time, how long it is in both. A limit that is not the largest overlaps.
+  // Of each part of the time, how long it is in both.
   const auto part_ns = [](const Figures& figures, const Explanation& of, std::string_view name) {
-    bool is_first_limit = true;
     for (const Cause& cause : of.causes) {
-      const bool counts = cause.kind == CauseKind::loss || is_first_limit;
-      if (cause.kind == CauseKind::limit) is_first_limit = false;
-      if (counts && cause.name == name) return cause.share * figures.time_ns.value;
+      if (cause.name == name) return cause.share * figures.time_ns.value;
     }
     return 0.0;
   };
@@ -129,7 +127,9 @@ Faster why_faster(const Figures& before, const Explanation& of_before, const Fig
   };
   std::vector<std::string_view> names;
   for (const Explanation* of : {&of_before, &of_after}) {
+    bool has_limit = false;  // the others are less and overlap with it
     for (const Cause& cause : of->causes) {
+      if (cause.kind == CauseKind::limit && std::exchange(has_limit, true)) continue;
       if (std::find(names.begin(), names.end(), cause.name) == names.end()) {
         names.push_back(cause.name);
       }

@@ -180,7 +180,7 @@ std::vector<Value> read_values(const YamlNode& node) {
   for (const YamlPtr& item : node.list("a list of values")) {
     Value value;
     if (item->looks_integer()) {
-      value = item->integer("an integer that fits in 64 bits");
+      value = item->integer("an integer");
     } else if (const std::string& word = item->text("a decimal integer or a word");
                std::find(std::begin(kTypes), std::end(kTypes), word) != std::end(kTypes)) {
       value = word;

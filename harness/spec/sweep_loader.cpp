@@ -200,7 +200,9 @@ SearchSpec read_search(const YamlNode& node) {
       search.budget_seconds = seconds->positive_number("a positive number of seconds");
     }
     if (const YamlNode* until = budget.find("until")) {
-      search.budget_until_ratio = until->positive_number("a gain such as 0.02 or 2%");
+      constexpr std::string_view kWhat = "a gain below 1 such as 0.02 or 2%";
+      search.budget_until_ratio = until->positive_number(kWhat);
+      if (*search.budget_until_ratio >= 1) until->fail_expected(kWhat);
     }
   }
   return search;

@@ -125,10 +125,13 @@ std::int64_t YamlNode::integer(std::string_view what, std::int64_t low, std::int
                             : high == INT64_MAX ? fmt::format(" of at least {}", low)
                                                 : fmt::format(" from {} to {}", low, high);
   std::int64_t value = 0;
-  const bool fits =
-      looks_integer() &&
-      std::from_chars(text_.data(), text_.data() + text_.size(), value).ec == std::errc();
-  if (!fits || value < low || value > high) fail_expected(fmt::format("{}{}", what, range));
+  const auto read = std::from_chars(text_.data(), text_.data() + text_.size(), value).ec;
+  if (looks_integer() && read == std::errc::result_out_of_range) {
+    fail_expected(fmt::format("{}{} that fits in 64 bits", what, range));
+  }
+  if (!looks_integer() || read != std::errc() || value < low || value > high) {
+    fail_expected(fmt::format("{}{}", what, range));
+  }
   return value;
 }
 

@@ -16,6 +16,10 @@ expect 0 'sweep' "$assay" --help
 expect 0 'assay [0-9]+\.' "$assay" --version
 for verb in new list sweep best verify show inspect profile compare gate history report export bench doctor db completion; do expect 0 'example' "$assay" $verb --help; done
 expect 2 '"swep"; did you mean "sweep"' "$assay" swep
+expect 2 '"chek"; did you mean "check"' "$assay" db chek
+expect 2 'db needs one of check, ' "$assay" db
+expect 2 'device: it is empty' "$assay" sweep "$vector_add" --device ''
+expect 2 'name or number after the # of "old.db#"' "$assay" compare old.db# new.db
 expect 2 'no-such-option' "$assay" sweep "$vector_add" --no-such-option
 expect 2 'FILE' "$assay" sweep
 expect 2 'objective.*time.*energy.*edp' "$assay" sweep "$vector_add" --objective beauty

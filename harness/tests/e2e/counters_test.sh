@@ -59,6 +59,10 @@ has 'not stored: a configuration is no trial' 'that it is not stored'
 "$assay" profile vector_add:BLOCK=128,VECTOR=1,ITEMS=1 --problem X=1 --kernels kernels >output 2>&1
 [ $? -eq 2 ] || fail 'a size that the kernel lacks'
 has 'vector_add has no dimension or trait "X"; it has N=' 'what it has'
+for size in 0 99999999999; do
+  "$assay" profile vector_add:BLOCK=128,VECTOR=1,ITEMS=1 --problem N=$size --kernels kernels >output 2>&1
+  [ $? -eq 2 ] || fail "N=$size"
+done
 "$assay" profile "$id" --problem N=1 --db plain.db --kernels kernels >output 2>&1
 [ $? -eq 2 ] || fail 'another problem of a trial'
 "$assay" profile vector_add --kernels kernels >output 2>&1

@@ -135,6 +135,17 @@ TEST(Explain, PlacesARooflineOfWhichOnlyTheTimeIsKnown) {
   EXPECT_EQ(figures.memory_ns, 7243);
 }
 
+// What is the same for both was "210.5 us | none" where another limit is the second's largest.
+TEST(WhyFaster, ALimitThatBothHaveIsNoDifference) {
+  const Figures before = plain(353'000), after = plain(316'000);
+  Explanation of_before, of_after;
+  of_before.causes = {{CauseKind::limit, "roofline", 210.5 / 353, "", ""}};
+  of_after.causes = {{CauseKind::limit, "tensor cores", 0.69, "", ""},
+                     {CauseKind::limit, "roofline", 210.5 / 316, "", ""}};
+  EXPECT_THAT(why_faster(before, of_before, after, of_after).because,
+              Not(Contains(HasSubstr("roofline"))));
+}
+
 TEST(WhyFaster, NamesWhatOfTheTimeDiffers) {
   Figures before = plain(25000), after = plain(13000);
   for (Figures* figures : {&before, &after}) {
