@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -97,7 +99,11 @@ Finding look_at_cache() {
       fmt::format("{} holds {}; {} free", cache.string(), format_bytes(static_cast<double>(bytes)),
                   format_bytes(static_cast<double>(available))),
       Fitness::ok, ""};
-  if (available < kLeastFreeBytes) {
+  if (::access(existing.c_str(), W_OK) != 0) {
+    finding.fitness = Fitness::missing;
+    finding.advice = fmt::format("cannot write there: {}; set XDG_CACHE_HOME to a folder elsewhere",
+                                 std::generic_category().message(errno));
+  } else if (available < kLeastFreeBytes) {
     finding.fitness = Fitness::suspicious;
     finding.advice = "free some disk, or set XDG_CACHE_HOME to a folder elsewhere";
   }
@@ -205,10 +211,11 @@ int run_doctor(const Options& options) {
     findings.push_back(judge_counters(text, geteuid() == 0));
   }
   findings.push_back(look_at_cache());
+  const bool can_compile = compiler && findings.back().fitness != Fitness::missing;
   findings.push_back(look_for_files("kernels"));
   findings.push_back(look_for_files("sweeps"));
 
-  if (num_gpus > 0 && compiler) {
+  if (num_gpus > 0 && can_compile) {
     if (only >= num_gpus) {
       throw UsageError(
           fmt::format("--device {}: this machine has GPUs 0 to {}", only, num_gpus - 1));
@@ -224,7 +231,7 @@ int run_doctor(const Options& options) {
     }
     for (Finding& finding : compare_gpus(gpus)) findings.push_back(std::move(finding));
   }
-  const Conclusion conclusion = conclude(compiler != nullptr, num_gpus > 0, findings);
+  const Conclusion conclusion = conclude(can_compile, num_gpus > 0, findings);
   print_out("{}", options.json ? doctor_json(findings, conclusion.text, conclusion.fit)
                                : doctor_text(findings, conclusion.text));
   return conclusion.fit ? kExitDone : kExitMachine;

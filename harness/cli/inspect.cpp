@@ -100,6 +100,12 @@ Subject inspect_config(const Options& options, const std::string& name, const Co
 
 Subject inspect_trial(const Options& options, std::int64_t id) {
   const TrialRow row = known_trial(options.db, id);
+  if (row.record.toolchain.arch.empty()) {
+    throw UsageError(fmt::format(
+        "trial {} is of another tuner's file, which does not say what it was compiled for; name "
+        "the configuration: assay inspect {}:{}",
+        id, row.record.kernel.name, to_text(row.record.config)));
+  }
   return inspect_config(options, row.record.kernel.name, row.record.config,
                         row.record.toolchain.arch, &row);
 }

@@ -19,6 +19,14 @@
 namespace assay {
 namespace {
 
+/// Whether what the compiler reported is known: other tuners' files do not say. Every kernel has
+/// registers.
+bool has_report(const CompileReport& compile) { return compile.registers > 0; }
+
+std::string reported_cell(const CompileReport& compile, int value) {
+  return has_report(compile) ? std::to_string(value) : "-";
+}
+
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kBarColumns = 50;
@@ -140,6 +148,9 @@ Json trial_object(const TrialRow& row) {
               {"roofline_ns", t->roofline_ns > 0 ? Json(t->roofline_ns) : Json(nullptr)},
               {"state", state_json(t->state)}};
   }
+  const auto reported = [&](int value) {
+    return has_report(trial.compile) ? Json(value) : Json(nullptr);
+  };
   Json measurements = Json::array();
   for (const Measurement& each : trial.measurements) {
     measurements.push_back({{"name", each.name}, {"value", each.value}, {"unit", each.unit}});
@@ -156,10 +167,10 @@ Json trial_object(const TrialRow& row) {
           {"compile",
            {{"compile_ms", trial.compile.compile_ms},
             {"cached", trial.compile.cached},
-            {"registers", trial.compile.registers},
-            {"spill_bytes", trial.compile.spill_bytes},
-            {"stack_bytes", trial.compile.stack_bytes},
-            {"static_smem_bytes", trial.compile.static_smem_bytes},
+            {"registers", reported(trial.compile.registers)},
+            {"spill_bytes", reported(trial.compile.spill_bytes)},
+            {"stack_bytes", reported(trial.compile.stack_bytes)},
+            {"static_smem_bytes", reported(trial.compile.static_smem_bytes)},
             {"cubin_hash", trial.compile.cubin_hash}}},
           {"validation", validation},
           {"timing", timing},
@@ -232,16 +243,22 @@ std::string trial_text(const TrialRow& row) {
   line("protocol",
        fmt::format("{}, to {:.3g} %", trial.protocol.name, trial.protocol.precision_ratio * 100));
   line("toolchain",
-       fmt::format("NVRTC {}, sm_{}, driver {}", trial.toolchain.nvrtc, trial.toolchain.arch,
-                   trial.toolchain.driver.empty() ? "-" : trial.toolchain.driver));
+       trial.toolchain.nvrtc.empty()
+           ? ""
+           : fmt::format("NVRTC {}, sm_{}, driver {}", trial.toolchain.nvrtc, trial.toolchain.arch,
+                         trial.toolchain.driver.empty() ? "-" : trial.toolchain.driver));
   line("options", trial.toolchain.options);
   const CompileReport& compile = trial.compile;
-  line("compiled",
-       fmt::format(
-           "{} registers, {} spilled, {} stack, {} static shared memory, {}", compile.registers,
-           format_bytes(compile.spill_bytes), format_bytes(compile.stack_bytes),
-           format_bytes(compile.static_smem_bytes),
-           compile.cached ? "from the cache" : fmt::format("in {:.0f} ms", compile.compile_ms)));
+  const std::string took =
+      compile.cached ? "from the cache" : fmt::format("in {:.0f} ms", compile.compile_ms);
+  if (has_report(compile)) {
+    line("compiled", fmt::format("{} registers, {} spilled, {} stack, {} static shared memory, {}",
+                                 compile.registers, format_bytes(compile.spill_bytes),
+                                 format_bytes(compile.stack_bytes),
+                                 format_bytes(compile.static_smem_bytes), took));
+  } else if (compile.compile_ms > 0) {
+    line("compiled", took);
+  }
   line("cubin", compile.cubin_hash);
   line("source", trial.kernel.source_hash);
   if (!outcome.same_as.empty()) {
@@ -380,10 +397,11 @@ std::string times_text(std::vector<TrialRow> rows, std::size_t limit) {
         std::to_string(timed[i].id), to_text(trial.problem), trial.kernel.name,
         texts.at(trial.kernel.name).line(trial.config), format_time(timing.median_ns)};
     if (has_roofline) cells.push_back(roofline_cell(timing));
-    cells.insert(cells.end(),
-                 {clock_cell(timing), std::to_string(trial.compile.registers),
-                  std::to_string(trial.compile.spill_bytes), timed_status(trial.outcome),
-                  measured_text(timed[i].provenance, trial.finished_at)});
+    cells.insert(
+        cells.end(),
+        {clock_cell(timing), reported_cell(trial.compile, trial.compile.registers),
+         reported_cell(trial.compile, trial.compile.spill_bytes), timed_status(trial.outcome),
+         measured_text(timed[i].provenance, trial.finished_at)});
     table.add_row(std::move(cells));
   }
   std::string text = table.text();

@@ -63,6 +63,9 @@ expect 0 'RuntimeFailedConfig' "$assay" show --failures --db replayed.db
 expect 0 '31.00 us' "$assay" best --db kernel_tuner.json
 expect 0 'imported.db: 2 trials of kernel_tuner' "$assay" import kernel_tuner.json --db imported.db
 expect 0 '31.00 us' "$assay" best --db imported.db
+expect 0 '"registers": null' "$assay" show --times --json --db imported.db
+expect 0 ' us +- +- +- +correct' "$assay" show --times --db imported.db
+expect 2 'does not say what it was compiled for' "$assay" inspect 1 --db imported.db
 echo '{"tables": []}' >other.json
 expect 2 'other.json: neither a Kernel Tuner cachefile' "$assay" best --db other.json
 
