@@ -174,10 +174,20 @@ int list_recordings(const Options& options) {
 }
 
 int run_list(const Options& options) {
+  if (options.recordings && !options.paths.empty()) {
+    throw UsageError(
+        fmt::format("--recordings lists results/recorded; leave out {}", options.paths.front()));
+  }
   if (options.recordings) return list_recordings(options);
   const DeviceInfo device = nominal_device(options.arch);
   bool single = false;
   const std::vector<fs::path> files = files_of(options, single);
+  if (files.empty()) {
+    print_err("no kernel or sweep (*.yaml) in {}\n",
+              options.paths.empty() ? "kernels or sweeps"
+                                    : fmt::format("{}", fmt::join(options.paths, ", ")));
+    return kExitNo;
+  }
   std::vector<KernelRow> kernels;
   std::vector<SweepRow> sweeps;
   std::vector<std::string> mistakes;

@@ -17,6 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 
 int write_draft(const fs::path& source) {
+  if (source.extension() != ".cu") {
+    throw UsageError(
+        fmt::format("{}: a contract finds its source by the name, which ends in .cu; rename it",
+                    source.string()));
+  }
   const fs::path contract = fs::path(source).replace_extension(".yaml");
   const std::string draft = draft_contract(source);
   if (fs::exists(contract)) {

@@ -18,6 +18,11 @@ for verb in new list sweep best verify show inspect profile compare gate history
 expect 2 '"swep"; did you mean "sweep"' "$assay" swep
 expect 2 '"chek"; did you mean "check"' "$assay" db chek
 expect 2 'db needs one of check, ' "$assay" db
+mkdir nothing
+expect 1 'no kernel or sweep .*in nothing' "$assay" list nothing
+expect 2 'recordings lists results/recorded; leave out nothing' "$assay" list --recordings nothing
+cp "$tree/kernels/vector_add.cu" no_ending
+expect 2 'no_ending: a contract finds its source by the name, which ends in .cu' "$assay" new no_ending
 expect 2 'device: it is empty' "$assay" sweep "$vector_add" --device ''
 expect 2 'name or number after the # of "old.db#"' "$assay" compare old.db# new.db
 expect 2 'no-such-option' "$assay" sweep "$vector_add" --no-such-option
