@@ -81,6 +81,7 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
 
 void Screening::run() {
   const AddElapsed screening(run_.report.screening_s);
+  recall_wrong();
   if (learns(run_.sweep.search, points_.size())) {
     if (!run_.options.cold_start) {
       warm_start_.emplace(run_.store, kernel_, problem_, run_.device.info(), space_, points_);
@@ -127,6 +128,21 @@ void Screening::recall() {
     }
     history_.push_back({indices[i]});
     count(*stored[i], true, history_.size() - 1);
+  }
+}
+
+/// What this kernel's trials of the problem on this GPU were found to be wrong of, by any sweep.
+void Screening::recall_wrong() {
+  if (!run_.options.provenance.empty()) return;  // a recording answers for itself
+  Filter filter;
+  filter.kernel = kernel_.name;
+  filter.problem = to_text(problem_);
+  filter.status = to_text(Status::correctness);
+  for (TrialRow& row : run_.store.trials(filter)) {
+    const bool is_of_now = row.provenance.empty() && row.device == run_.device.info() &&
+                           row.record.kernel == run_.versions.at(kernel_.name) &&
+                           row.record.problem == problem_;
+    if (is_of_now) wrong_.push_back(std::move(row.record));
   }
 }
 
@@ -290,6 +306,13 @@ bool Screening::try_again(const TrialKey& key, std::size_t history_index,
 
 TrialRecord Screening::try_config(const TrialKey& key, const CompileResult& compiled) {
   if (compiled.ok) {
+    if (const auto same = wrong_of_same_code(key, compiled.report)) {
+      TrialRecord record{key.kernel, key.toolchain,   key.protocol,  key.problem,
+                         key.config, compiled.report, same->outcome, now_utc()};
+      if (record.outcome.same_as.empty()) record.outcome.same_as = to_text(same->config);
+      record.outcome.device_ms = 0;
+      return record;
+    }
     if (const auto same = trial_of_same_code(key, compiled.report)) {
       TrialRecord record{key.kernel,    key.toolchain, key.protocol,
                          key.problem,   key.config,    compiled.report,
@@ -302,9 +325,23 @@ TrialRecord Screening::try_config(const TrialKey& key, const CompileResult& comp
   return run_.try_config(kernel_, key, compiled, best_ns());
 }
 
+/// What is known to be wrong of the same code for this problem: it would pass now and then.
+const TrialRecord* Screening::wrong_of_same_code(const TrialKey& key,
+                                                 const CompileReport& compiled) const {
+  if (run_.options.retry_failed) return nullptr;
+  for (const TrialRecord& other : wrong_) {
+    if (other.config != key.config &&
+        is_same_code(kernel_, problem_, run_.device.info(), key.config, compiled.cubin_hash,
+                     other.config, other.compile.cubin_hash)) {
+      return &other;
+    }
+  }
+  return nullptr;
+}
+
 /// The trial of the same code for this problem, if it was correct and nothing held the GPU down.
-/// What fails is run each time: not all faults are found in one run. A recording answers for
-/// itself.
+/// What fails otherwise is run each time: not all faults are found in one run. A recording answers
+/// for itself.
 std::optional<TrialRecord> Screening::trial_of_same_code(const TrialKey& key,
                                                          const CompileReport& compiled) {
   if (!run_.options.provenance.empty()) return std::nullopt;
@@ -382,6 +419,9 @@ void Screening::count(TrialRecord record, bool kept, std::size_t history_index) 
   const Outcome& outcome = record.outcome;
   std::optional<double> time_ns;
   observe(outcome, history_[history_index]);
+  if (outcome.status == Status::correctness && run_.options.provenance.empty()) {
+    wrong_.push_back(record);
+  }
   if (outcome.status == Status::correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
     correct_.push_back({&kernel_, record.config, *time_ns, outcome.timing->censored(),

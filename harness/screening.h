@@ -41,6 +41,7 @@ class Screening {
   };
 
   void recall();
+  void recall_wrong();
   std::vector<std::size_t> next_points(std::size_t count);
   std::optional<std::size_t> index_of(const Config& config) const;
   void propose_no_more();
@@ -54,6 +55,7 @@ class Screening {
   bool try_again(const TrialKey& key, std::size_t history_index,
                  const std::function<CompileResult()>& compiled);
   TrialRecord try_config(const TrialKey& key, const CompileResult& compiled);
+  const TrialRecord* wrong_of_same_code(const TrialKey& key, const CompileReport& compiled) const;
   std::optional<TrialRecord> trial_of_same_code(const TrialKey& key, const CompileReport& compiled);
   void run_claimed(const TrialKey& key, std::size_t history_index, const CompileResult& compiled);
   void await_taken();
@@ -71,6 +73,7 @@ class Screening {
   std::size_t window_size_ = 0;
   std::deque<InFlight> window_;
   std::vector<InFlight> taken_;            // by another sweep
+  std::vector<TrialRecord> wrong_;         // of this problem, by this and other sweeps
   std::vector<std::size_t> to_try_again_;  // what an earlier run has no answer for
   std::vector<Observation> history_;
   std::optional<WarmStart> warm_start_;

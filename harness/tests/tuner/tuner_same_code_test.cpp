@@ -92,10 +92,10 @@ TEST_F(SameCode, IsOneCandidateEvenIfEachWasRun) {
 }
 
 // A fault that one run in three finds is no less likely to be found.
-TEST_F(SameCode, IsRunAgainWhereOneFailedOrWasHeldDown) {
+TEST_F(SameCode, IsRunAgainWhereOneFaultedOrWasHeldDown) {
   device_.on_run = [](const TrialRequest& request) {
     if (block_of(request.plan.config) == 1) {
-      return Outcome{Status::correctness, "mismatch", "no", {}, {}, 0};
+      return Outcome{Status::runtime, "illegal_address", "no", {}, {}, 0};
     }
     Outcome outcome = timed(1000);
     outcome.timing->num_throttled = 1;
@@ -103,6 +103,33 @@ TEST_F(SameCode, IsRunAgainWhereOneFailedOrWasHeldDown) {
   };
   EXPECT_EQ(run().same_code, 0u);
   EXPECT_THAT(device_.ran, SizeIs(6));
+}
+
+// A kernel that is wrong now and then passed under another name, in this sweep or a later one.
+TEST_F(SameCode, IsNotTriedAgainWhereOneWasWrong) {
+  device_.on_run = [&](const TrialRequest& request) {
+    const bool is_first = device_.ran.size() == 1;
+    return is_first ? Outcome{Status::correctness, "mismatch", "C[7] is 1", {}, {}, 0}
+                    : timed(1e3 * static_cast<double>(block_of(request.plan.config)));
+  };
+  run();
+  EXPECT_EQ(blocks_of(device_.ran), (Blocks{1, 2}));
+  sweep_.kernels[0].params[1].values.emplace_back(std::int64_t{4});
+  run();
+  EXPECT_EQ(blocks_of(device_.ran), (Blocks{1, 2}));
+  for (const TrialRow& row : Store::open_readonly(db()).trials({})) {
+    const bool is_wrong = block_of(row.record.config) == 1;
+    EXPECT_EQ(row.record.outcome.status, is_wrong ? Status::correctness : Status::correct);
+    EXPECT_EQ(row.record.outcome.same_as.empty(),
+              std::get<std::int64_t>(row.record.config[1].second) == 1);
+  }
+  EXPECT_THAT(Store::open_readonly(db()).check(), IsEmpty());
+
+  options_.retry_failed = true;
+  run();
+  EXPECT_EQ(blocks_of(device_.ran), (Blocks{1, 1, 2}));
+  EXPECT_EQ(Store::open_readonly(db()).results({}).ranks.at(0).record.entries.at(0).config,
+            "BLOCK=1,HINT=1");
 }
 
 }  // namespace
