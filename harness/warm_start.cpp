@@ -338,7 +338,7 @@ WarmStart::Slowdowns WarmStart::slowdowns(const std::vector<Observation>& histor
     for (const Observation& after : history) {
       if (after.is == Observation::Is::pending || after.index >= points_.size()) continue;
       if (points_.num_different(before.index, after.index) != 1) continue;
-      const std::size_t param = first_different(before.index, after.index);
+      const std::size_t param = points_.first_different(before.index, after.index);
       const double ratio = after.is == Observation::Is::failed
                                ? std::numeric_limits<double>::infinity()
                                : after.time_ns / before.time_ns;
@@ -348,11 +348,6 @@ WarmStart::Slowdowns WarmStart::slowdowns(const std::vector<Observation>& histor
     }
   }
   return least;
-}
-
-std::size_t WarmStart::first_different(std::size_t one, std::size_t other) const {
-  const std::span<const int> a = points_[one], b = points_[other];
-  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
 }
 
 /// Those that differ in one parameter from the fastest so far, without those that are `known`: of
@@ -385,7 +380,7 @@ std::vector<std::size_t> WarmStart::around_fastest(const std::vector<Observation
     std::map<std::size_t, std::vector<Untried>> untried;  // by parameter
     std::map<std::size_t, std::size_t> num_tried;
     for (const std::size_t near : points_.neighbours(centre)) {
-      const std::size_t param = first_different(centre, near);
+      const std::size_t param = points_.first_different(centre, near);
       if (known.contains(near)) {
         ++num_tried[param];
         continue;

@@ -42,7 +42,6 @@ class WarmStart {
   /// By parameter, value before and value after.
   using Slowdowns = std::map<std::tuple<std::size_t, int, int>, double>;
   Slowdowns slowdowns(const std::vector<Observation>& history) const;
-  std::size_t first_different(std::size_t one, std::size_t other) const;
   std::vector<std::size_t> of_same_product(std::size_t index) const;
   std::vector<std::size_t> around_fastest(const std::vector<Observation>& history,
                                           const std::set<std::size_t>& known, std::size_t count);

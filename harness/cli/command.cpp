@@ -125,19 +125,20 @@ Command CommandLine::program() { return Command(*app_, chosen_); }
 
 Verb CommandLine::parse(int argc, char** argv) {
   // CLI11 alone would say of an unknown verb, or verb of a verb, that a subcommand is required.
-  std::vector<Command> commands = program().commands();
-  for (int i = 1; i < argc && argv[i][0] != '-' && !commands.empty(); ++i) {
+  Command command = program();
+  for (int i = 1; !command.commands().empty(); ++i) {
+    const std::vector<Command> commands = command.commands();
     std::vector<std::string> verbs;
     for (const Command& verb : commands) verbs.push_back(verb.name());
+    if (i == argc && i > 1) {
+      throw UsageError(fmt::format("{} needs one of {}", command.name(), fmt::join(verbs, ", ")));
+    }
+    if (i == argc || argv[i][0] == '-') break;
     const auto at = std::find(verbs.begin(), verbs.end(), argv[i]);
     if (at == verbs.end()) {
       throw UsageError(fmt::format("unknown verb \"{}\"{}", argv[i], suggestion(argv[i], verbs)));
     }
-    commands = commands[static_cast<std::size_t>(at - verbs.begin())].commands();
-    if (i + 1 < argc || commands.empty()) continue;
-    verbs.clear();
-    for (const Command& verb : commands) verbs.push_back(verb.name());
-    throw UsageError(fmt::format("{} needs one of {}", argv[i], fmt::join(verbs, ", ")));
+    command = commands[static_cast<std::size_t>(at - verbs.begin())];
   }
   try {
     app_->parse(argc, argv);

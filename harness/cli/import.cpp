@@ -26,7 +26,7 @@ int run_import(const Options& options) {
   const Imported imported = store.import(portions);
   std::string known;
   if (imported.num_known > 0) {
-    known = fmt::format("; {} had a result already, and {} of these have a newer one now",
+    known = fmt::format("; {} had a result already, and that of {} was replaced",
                         imported.num_known, imported.num_replaced);
   }
   print_out("{}: {} trials of {}, recorded on {}{}\n", options.db, imported.num_trials,

@@ -116,6 +116,13 @@ Config complete(const KernelSpec& kernel, const Config& given) {
   return config;
 }
 
+void check_size(const std::string& dim, const Number& value) {
+  const auto* const size = std::get_if<std::int64_t>(&value);
+  if (size && *size >= 1) return;
+  throw UsageError(
+      fmt::format("--problem: {}={} is no integer of at least 1", dim, to_text(value)));
+}
+
 bool has_disassembler() { return !find_tool("nvdisasm").empty(); }
 
 Code disassemble(const fs::path& cubin, const std::string& title) {

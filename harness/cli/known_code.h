@@ -11,7 +11,7 @@
 #include "spec/kernel_spec.h"
 #include "store/store.h"
 
-// What inspect and explain share: what an argument names, and the code behind it.
+// What verbs share: what an argument names, and the code behind it.
 
 namespace assay {
 
@@ -36,6 +36,9 @@ KernelSpec known_kernel(const std::string& folder, const std::string& name);
 
 /// The values of all parameters. Throws UsageError, which names what is missing or not allowed.
 Config complete(const KernelSpec& kernel, const Config& given);
+
+/// Throws UsageError unless --problem gives the dimension an integer of at least 1.
+void check_size(const std::string& dim, const Number& value);
 
 /// Whether the toolkit, or PATH, has nvdisasm.
 bool has_disassembler();

@@ -77,11 +77,7 @@ Subject subject_of_config(const Options& options, const NamedConfig& named) {
                                    named.kernel, name, to_text(problem)));
     }
     const auto& dims = kernel.dims;
-    const auto* const size = std::get_if<std::int64_t>(&value);
-    if (std::find(dims.begin(), dims.end(), name) != dims.end() && (!size || *size < 1)) {
-      throw UsageError(
-          fmt::format("--problem: {}={} is no integer of at least 1", name, to_text(value)));
-    }
+    if (std::find(dims.begin(), dims.end(), name) != dims.end()) check_size(name, value);
     entry->second = value;
   }
   return {std::move(kernel), std::move(problem), std::move(config), "cold"};

@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/terminal.h"
 #include "cli/include_path.h"
+#include "cli/known_code.h"
 #include "cli/sweep_summary.h"
 #include "cli/sweep_target.h"
 #include "cli/verbs.h"
@@ -112,11 +113,7 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
       throw UsageError(fmt::format("--problem: {} has no dimension or trait \"{}\"; it has {}",
                                    sweep.name, dim, to_text(pattern)));
     }
-    const auto* const size = std::get_if<std::int64_t>(&value);
-    if (is_dim(dim) && (!size || *size < 1)) {
-      throw UsageError(
-          fmt::format("--problem: {}={} is no integer of at least 1", dim, to_text(value)));
-    }
+    if (is_dim(dim)) check_size(dim, value);
   }
   std::vector<Problem> kept;
   for (const Problem& problem : sweep.problems) {

@@ -32,6 +32,11 @@ std::size_t Points::num_different(std::size_t one, std::size_t other) const {
   return count;
 }
 
+std::size_t Points::first_different(std::size_t one, std::size_t other) const {
+  const std::span<const int> a = (*this)[one], b = (*this)[other];
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
+}
+
 std::vector<std::size_t> Points::neighbours(std::size_t index) const {
   std::vector<int> point((*this)[index].begin(), (*this)[index].end());
   std::vector<std::size_t> found;

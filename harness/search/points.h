@@ -37,6 +37,8 @@ class Points {
 
   /// In how many parameters two points differ.
   std::size_t num_different(std::size_t one, std::size_t other) const;
+  /// The first parameter in which they differ.
+  std::size_t first_different(std::size_t one, std::size_t other) const;
 
   /// The valid points that differ in the value of one parameter, parameter by parameter.
   std::vector<std::size_t> neighbours(std::size_t index) const;

@@ -99,14 +99,19 @@ void Store::Impl::link(std::int64_t sweep_id, std::int64_t trial_id) {
       .run();
 }
 
+bool is_better(const Outcome& other, const std::string& finished_at, const Outcome& stored,
+               const std::string& stored_at) {
+  const int weights[] = {weight_of(other), weight_of(stored)};
+  return weights[0] != weights[1] ? weights[0] > weights[1] : finished_at > stored_at;
+}
+
 bool Store::Impl::is_better(const TrialRecord& record, std::int64_t trial_id) {
   Query row = database.query("SELECT status, kind, finished_at FROM trial WHERE id = ?", trial_id);
   if (!row.step()) return true;
   Outcome stored;
   stored.status = parse_status(row.text(0)).value_or(Status::correct);
   stored.kind = row.text(1);
-  const int weights[] = {weight_of(record.outcome), weight_of(stored)};
-  return weights[0] != weights[1] ? weights[0] > weights[1] : record.finished_at > row.text(2);
+  return assay::is_better(record.outcome, record.finished_at, stored, row.text(2));
 }
 
 std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, const KeyIds& ids,

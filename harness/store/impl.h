@@ -14,6 +14,10 @@ namespace assay {
 /// 0: tells least; 2: tells most. A result that was once found wrong is not right because it passed
 /// another time.
 int weight_of(const Outcome& outcome);
+/// Whether an outcome is kept before the one that is stored: it tells more, or tells as much and is
+/// newer.
+bool is_better(const Outcome& other, const std::string& finished_at, const Outcome& stored,
+               const std::string& stored_at);
 
 /// What a Store holds. `path` is the file that the user named. For a recording, the rows are in
 /// memory.
@@ -28,8 +32,7 @@ struct Store::Impl {
                          const std::string& state);
   /// Store::results, inside of a transaction that the caller has begun.
   Results results(const Filter& filter);
-  /// Whether it is kept before the outcome that the trial of this number has: it tells more, or
-  /// tells as much and is newer.
+  /// The same of a trial and the one of this number.
   bool is_better(const TrialRecord& record, std::int64_t trial_id);
   /// What becomes of a trial that is done already when another outcome of it comes.
   enum class IfDone { keep, replace, replace_unless_wrong };

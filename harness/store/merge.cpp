@@ -100,13 +100,6 @@ struct Kept {
   const Store* source;
 };
 
-/// Whether `other` is kept before `stored`.
-bool is_better(const Kept& other, const Kept& stored) {
-  const int weights[] = {weight_of(other.outcome), weight_of(stored.outcome)};
-  if (weights[0] != weights[1]) return weights[0] > weights[1];
-  return other.finished_at > stored.finished_at;
-}
-
 bool contradict(const Outcome& a, const Outcome& b) {
   if (weight_of(a) == 0 || weight_of(b) == 0) return false;
   if (a.status != b.status || a.kind != b.kind) return true;
@@ -196,7 +189,8 @@ std::int64_t Merge::put(Source& source, std::int64_t sweep, const TrialRow& row)
     return id;
   }
   Kept& stored = kept_.at(known->id);
-  const bool is_other = is_better(other, stored);
+  const bool is_other =
+      is_better(other.outcome, other.finished_at, stored.outcome, stored.finished_at);
   const Kept& better = is_other ? other : stored;
   const Kept& worse = is_other ? stored : other;
   if (contradict(other.outcome, stored.outcome)) {
