@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -26,11 +27,13 @@ class GaussianProcess {
 
   double mean(Point point) const;
   Guess guess(Point point) const;
+  /// No guess has a larger deviation.
+  double most_deviation() const { return std::sqrt(variance_); }
 
   /// Takes further points to be just as it guesses, so that it is surer of what is around them.
   void believe(const std::vector<Point>& points);
 
-  static constexpr std::size_t kMaxLearned = 72;
+  static constexpr std::size_t kMaxLearned = 64;
 
  private:
   /// The logarithms of what it counts that a parameter differs at all, and by its whole range.
@@ -39,18 +42,20 @@ class GaussianProcess {
   };
 
   void learn();
-  void set_likeness(std::size_t param);
-  double likeness(Point a, Point b) const;
+  void set_likeness(std::size_t param, std::size_t num_points);
+  void likenesses(Point point, std::size_t begin, std::span<float> found) const;
   double misfit(std::size_t num_points);
-  void solve();
+  void fit();
 
   std::vector<int> num_values_;
   std::vector<Point> points_;
   std::vector<double> values_;  // less their mean
   double mean_ = 0, variance_ = 1, noise_ = 0.01;
   std::vector<Weight> weights_;
-  std::vector<std::vector<float>> likeness_;  // by parameter, of each two of its values
-  // Of the first n points, K = L L^T: L by rows, L^-1 values, K^-1 values.
+  // By parameter and value: how alike each point is in this parameter. How alike a point is to all
+  // others is a product of such rows, one for each parameter.
+  std::vector<std::vector<std::vector<float>>> factors_;
+  // Of the first n points, K = L L^T: L by columns, L^-1 values, K^-1 values.
   std::vector<double> root_, half_solved_, solved_;
 };
 

@@ -19,6 +19,7 @@
 #include <iterator>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -132,10 +133,13 @@ std::vector<std::size_t> candidates_of(const Trail& trail, const std::vector<Res
       found.insert(found.end(), around.begin(), around.end());
       add_two_steps(points, results[i].second, random, found);
     }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
   }
-  std::erase_if(found, [&](std::size_t index) { return trail.is_known(index); });
+  std::vector<bool> is_seen(points.size());
+  std::erase_if(found, [&](std::size_t index) {
+    const bool is_again = is_seen[index];
+    is_seen[index] = true;
+    return is_again || trail.is_known(index);
+  });
   return found;
 }
 
@@ -162,27 +166,31 @@ std::vector<std::size_t> untried(const Trail& trail, const std::vector<Result>& 
   return found;
 }
 
-/// Proposes the first of them, leaving out what differs little from another proposal of the turn:
+/// Proposes what it is offered, leaving out what differs little from another proposal of the turn:
 /// parameters without effect have many points take the same time, and all would be proposed at
 /// once. Where that leaves too few, the others follow.
-void propose_apart(Trail& trail, const std::vector<std::size_t>& ranking) {
-  const Points& points = trail.points;
-  const std::size_t least = std::min(kMaxApart, points.num_values().size() / kParamsForOneApart);
-  std::vector<std::size_t> turn;
-  const auto is_apart = [&](std::size_t index) {
-    for (const std::size_t other : turn) {
-      if (points.num_different(index, other) < least) return false;
-    }
-    return true;
-  };
-  for (const std::size_t index : ranking) {
-    if (trail.full()) return;
-    if (!is_apart(index)) continue;
-    trail.propose(index);
-    turn.push_back(index);
+class ProposalsApart {
+ public:
+  explicit ProposalsApart(Trail& trail)
+      : trail_(trail),
+        least_(std::min(kMaxApart, trail.points.num_values().size() / kParamsForOneApart)) {}
+
+  void offer(std::size_t index) {
+    const bool is_apart = std::all_of(turn_.begin(), turn_.end(), [&](std::size_t other) {
+      return trail_.points.num_different(index, other) >= least_;
+    });
+    (is_apart ? turn_ : others_).push_back(index);
+    if (is_apart) trail_.propose(index);
   }
-  for (const std::size_t index : ranking) trail.propose(index);
-}
+  void propose_others() {
+    for (const std::size_t index : others_) trail_.propose(index);
+  }
+
+ private:
+  Trail& trail_;
+  const std::size_t least_;
+  std::vector<std::size_t> turn_, others_;
+};
 
 /// Proposes what the Gaussian process takes for fastest, and what may be fastest if it errs.
 void propose_by_process(Trail& trail, const std::vector<Result>& results,
@@ -212,23 +220,26 @@ void propose_by_process(Trail& trail, const std::vector<Result>& results,
     std::swap(close[i], close[i + below(random, close.size() - i)]);
   }
   if (close.size() > kMaxClose) close.resize(kMaxClose);
-  std::vector<GaussianProcess::Guess> guesses;
-  for (const auto& [mean, index] : close) guesses.push_back(model.guess(points[index]));
-  std::vector<std::size_t> ranking;
-  for (std::size_t turn = trail.history.size(); !close.empty(); ++turn) {
+  // A guess costs as much as a hundred means, so only those are asked for that can be the best.
+  std::vector<std::optional<GaussianProcess::Guess>> guesses(close.size());
+  ProposalsApart proposals(trail);
+  for (std::size_t turn = trail.history.size(); !close.empty() && !trail.full(); ++turn) {
     const double optimism = std::min(kOptimism[turn % std::size(kOptimism)], most_optimism);
     std::size_t best = 0;
-    const auto hope = [&](std::size_t i) {
-      return guesses[i].mean - optimism * guesses[i].deviation;
-    };
-    for (std::size_t i = 1; i < close.size(); ++i) {
-      if (hope(i) < hope(best)) best = i;
+    double best_hope = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < close.size(); ++i) {
+      if (close[i].first - optimism * model.most_deviation() >= best_hope) continue;
+      if (!guesses[i]) guesses[i] = model.guess(points[close[i].second]);
+      const double hope = guesses[i]->mean - optimism * guesses[i]->deviation;
+      if (hope >= best_hope) continue;
+      best = i;
+      best_hope = hope;
     }
-    ranking.push_back(close[best].second);
+    proposals.offer(close[best].second);
     close.erase(close.begin() + static_cast<std::ptrdiff_t>(best));
     guesses.erase(guesses.begin() + static_cast<std::ptrdiff_t>(best));
   }
-  propose_apart(trail, ranking);
+  proposals.propose_others();
 }
 
 /// Proposes what is expected to gain most: on average over what the trees may err, and where it
@@ -277,9 +288,11 @@ void propose_by_forest(Trail& trail, const std::vector<Result>& results,
     }
   }
   std::sort(by_gain.begin(), by_gain.end());
-  std::vector<std::size_t> ranking;
-  for (const auto& [gain, index] : by_gain) ranking.push_back(index);
-  propose_apart(trail, ranking);
+  ProposalsApart proposals(trail);
+  for (std::size_t i = 0; i < by_gain.size() && !trail.full(); ++i) {
+    proposals.offer(by_gain[i].second);
+  }
+  proposals.propose_others();
 }
 
 }  // namespace

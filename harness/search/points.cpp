@@ -1,27 +1,42 @@
 #include "search/points.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 namespace assay {
+
+std::size_t Points::slot_of(std::span<const int> point) const {
+  std::uint64_t hash = 0;
+  for (const int value : point) {
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9E37'79B9'7F4A'7C15;
+  }
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = (hash >> 32) & mask;
+  while (slots_[slot] != 0) {
+    const std::span<const int> other = (*this)[slots_[slot] - 1];
+    if (std::equal(point.begin(), point.end(), other.begin())) break;
+    slot = (slot + 1) & mask;
+  }
+  return slot;
+}
 
 void Points::add(std::span<const int> point) {
   values_.insert(values_.end(), point.begin(), point.end());
   ++size_;
+  if (2 * size_ > slots_.size()) {
+    slots_.assign(std::bit_ceil(4 * size_), 0);
+    for (std::size_t i = 0; i + 1 < size_; ++i) {
+      slots_[slot_of((*this)[i])] = static_cast<std::uint32_t>(i + 1);
+    }
+  }
+  slots_[slot_of(point)] = static_cast<std::uint32_t>(size_);
 }
 
 std::optional<std::size_t> Points::find(std::span<const int> point) const {
-  std::size_t low = 0;
-  for (std::size_t high = size_; low < high;) {
-    const std::size_t middle = low + (high - low) / 2;
-    const std::span<const int> other = (*this)[middle];
-    if (std::lexicographical_compare(other.begin(), other.end(), point.begin(), point.end())) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == size_ || !std::equal(point.begin(), point.end(), (*this)[low].begin())) return {};
-  return low;
+  if (size_ == 0) return {};
+  const std::uint32_t found = slots_[slot_of(point)];
+  return found == 0 ? std::nullopt : std::optional<std::size_t>(found - 1);
 }
 
 std::size_t Points::num_different(std::size_t one, std::size_t other) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -44,9 +45,15 @@ class Points {
   std::vector<std::size_t> neighbours(std::size_t index) const;
 
  private:
+  /// Where in slots_ a point is, or where it would be.
+  std::size_t slot_of(std::span<const int> point) const;
+
   std::vector<int> num_values_;
   std::vector<int> values_;  // of all points, one after another
   std::size_t size_ = 0;
+  // A hash table, because a proposal asks for thousands of points: one more than the index, or 0
+  // where a slot is free. It has a power of two of slots, of which half are free or more.
+  std::vector<std::uint32_t> slots_;
   Description description_;
 };
 
