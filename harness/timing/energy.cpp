@@ -24,7 +24,7 @@ struct Tick {
 /// Launches work until the counter moves.
 class Meter {
  public:
-  Meter(const Driver& driver, CUstream stream, const Nvml& nvml, const Work& work)
+  Meter(const Driver& driver, CUstream stream, const Nvml& nvml, const TimedWork& work)
       : driver_(&driver), stream_(stream), nvml_(&nvml), work_(&work) {
     const auto begin = Clock::now();
     run(1);
@@ -44,7 +44,10 @@ class Meter {
 
  private:
   void run(int launches) {
-    for (int i = 0; i < launches; ++i) (*work_)();
+    for (int i = 0; i < launches; ++i) {
+      if (work_->between) work_->between();
+      work_->launch();
+    }
     driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
     launches_ += launches;
   }
@@ -52,7 +55,7 @@ class Meter {
   const Driver* driver_;
   CUstream stream_;
   const Nvml* nvml_;
-  const Work* work_;
+  const TimedWork* work_;
   int chunk_ = 1;
   double launches_ = 0;
 };
@@ -60,7 +63,9 @@ class Meter {
 }  // namespace
 
 std::optional<double> joules_per_launch(const Driver& driver, CUstream stream, const Nvml& nvml,
-                                        const Work& work, double seconds) {
+                                        const TimedWork& work, double seconds) {
+  if (work.before) work.before();
+  if (work.before_load) work.before_load(true);
   Meter meter(driver, stream, nvml, work);
   // Measure from one step of the counter to another, so that its steps do not blur the result.
   const std::optional<Tick> first = meter.next_tick();
@@ -70,6 +75,7 @@ std::optional<double> joules_per_launch(const Driver& driver, CUstream stream, c
     last = meter.next_tick();
     if (!last) return std::nullopt;
   }
+  if (work.after_load) work.after_load();
   return (last->energy_j - first->energy_j) / (last->launches - first->launches);
 }
 

@@ -12,8 +12,9 @@ namespace assay {
 /// The energy that the whole board takes in that time is divided by their number. Each launch finds
 /// in L2 what the one before left there.
 ///
-/// Nothing when the counter does not move. Waits. Throws CudaError.
+/// Nothing when the counter does not move. Waits. Throws CudaError, and what `work.after_load`
+/// throws.
 std::optional<double> joules_per_launch(const Driver& driver, CUstream stream, const Nvml& nvml,
-                                        const Work& work, double seconds);
+                                        const TimedWork& work, double seconds);
 
 }  // namespace assay

@@ -127,23 +127,29 @@ void Timer::flush_by_memset() const {
                  "cuMemsetD8Async");
 }
 
-/// Keeps the GPU busy with the work for so long. Returns while the last launches still run.
-void Timer::load(const Work& work, double seconds) const {
+/// Keeps the GPU busy with the work for so long. May return while the last launches still run.
+void Timer::load(const TimedWork& work, double seconds) const {
+  if (work.before_load) work.before_load(false);
+  const auto launch = [&] {
+    if (work.between) work.between();
+    work.launch();
+  };
   const auto begin = Clock::now();
-  work();
+  launch();
   synchronise();
   const double launch_s = seconds_since(begin);
   for (;;) {
     const double launches = (seconds - seconds_since(begin)) / launch_s;
-    for (int i = 0; i < std::clamp(launches, 1.0, kMostLaunchesPerWait); ++i) work();
-    if (launches <= kMostLaunchesPerWait) return;
+    for (int i = 0; i < std::clamp(launches, 1.0, kMostLaunchesPerWait); ++i) launch();
+    if (launches <= kMostLaunchesPerWait) break;
     synchronise();
   }
+  if (work.after_load) work.after_load();
 }
 
 void Timer::prepare(const TimedWork& work, Preparation preparation) const {
   if (preparation == Preparation::hot) work.launch();
-  if (preparation == Preparation::sustained) load(work.launch, kLoadSeconds);
+  if (preparation == Preparation::sustained) load(work, kLoadSeconds);
   if (work.before) work.before();
   if (preparation == Preparation::hot) return;
   flush();
@@ -253,12 +259,12 @@ bool Timer::settle(const TimedWork& work, Preparation preparation) {
   sample(work, preparation);
   if (preparation != Preparation::sustained) return true;
   if (seconds_since(settled_at_) < kStaysSettledSeconds) {
-    load(work.launch, kSettleAgainSeconds);
+    load(work, kSettleAgainSeconds);
     return true;
   }
   double older_ns = 0;
   for (const auto begin = Clock::now(); seconds_since(begin) < kLongestSettleSeconds;) {
-    load(work.launch, kSettleLoadSeconds);
+    load(work, kSettleLoadSeconds);
     std::vector<double> times_ns;
     for (int i = 0; i < kSettledSamples; ++i) {
       times_ns.push_back(sample(work, preparation).time_ns);
@@ -282,7 +288,7 @@ void Timer::rest(double time_ns, double share) {
 
 double Timer::boost_clock_mhz() {
   const TimedWork read = {[this] { flush(); }};
-  load(read.launch, kWakeSeconds);
+  load(read, kWakeSeconds);
   synchronise();
   std::vector<double> clocks_mhz;
   for (int i = 0; i < kSettledSamples; ++i) {

@@ -13,11 +13,16 @@ namespace assay {
 /// Enqueues work on the timer's stream without waiting for it.
 using Work = std::function<void()>;
 
-/// What a sample times, and what belongs to it outside of the timed region. Either may be empty.
+/// What a sample times, and what belongs to it outside of the timed region. All but the launch may
+/// be empty.
 struct TimedWork {
   Work launch;
   Work before = {};  // enqueued ahead of it: under all protocols but `hot`, ahead of the flush, too
   Work after = {};   // run when the sample has been taken; may throw a Failure
+  // Launches back to back are not timed one by one. They are to draw the power of the work.
+  std::function<void(bool surely_checked)> before_load = {};  // enqueued ahead of the first
+  Work between = {};                                          // enqueued ahead of each
+  Work after_load = {};  // run behind the last; may throw a Failure
 };
 
 /// One timed run of the work.
@@ -68,7 +73,7 @@ class Timer {
 
   Mailbox& mailbox() const;
   CUdeviceptr in_mailbox(std::size_t offset) const;
-  void load(const Work& work, double seconds) const;
+  void load(const TimedWork& work, double seconds) const;
   void prepare(const TimedWork& work, Preparation preparation) const;
   void enqueue_timed(const Work& work, unsigned event_flags) const;
   void run_held(const Work& work);

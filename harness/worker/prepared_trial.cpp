@@ -19,6 +19,9 @@ constexpr std::uint64_t kSamplesPerCheck = 4;
 // so long a sample.
 constexpr double kCheckSecondsPerSample = 0.5e-3;
 constexpr std::uint64_t kMostSamplesPerCheck = 64;
+// One load is checked for so many samples that are: the GPU cools while it is. A trial has a
+// hundred loads or more.
+constexpr std::uint64_t kLoadsPerCheck = 4;
 
 const GuardedBuffer* find_placed(const std::vector<GuardedBuffer>& placed,
                                  const std::string& name) {
@@ -282,24 +285,49 @@ void PreparedTrial::seal_inputs() {
 }
 
 TimedWork PreparedTrial::timed() {
-  return {[this] { enqueue(); }, [this] { prepare(); },
-          [this] {
-            if (!judged_) return;
-            try {
-              judge();
-            } catch (const Failure& failure) {
-              Outcome outcome = failure.outcome();
-              outcome.message += "; this was a timed launch";
-              throw Failure(std::move(outcome));
-            }
-          }};
+  return {[this] { enqueue(); },
+          [this] { prepare(); },
+          [this] { judge_if_due("this was a timed launch"); },
+          [this](bool surely_checked) { prepare_load(surely_checked); },
+          [this] { redraw_->spoil(); },
+          [this] { judge_if_due("it followed others like it and was not timed"); }};
+}
+
+void PreparedTrial::judge_if_due(const char* what) {
+  if (!judged_) return;
+  try {
+    judge();
+  } catch (const Failure& failure) {
+    Outcome outcome = failure.outcome();
+    outcome.message += fmt::format("; {}", what);
+    throw Failure(std::move(outcome));
+  }
+}
+
+/// Draws whether a launch is judged: one in so many.
+bool PreparedTrial::draw_judged() const {
+  const double samples = std::ceil(reference_->cost_s / kCheckSecondsPerSample);
+  return worker_->secret() % std::clamp(static_cast<std::uint64_t>(samples), kSamplesPerCheck,
+                                        kMostSamplesPerCheck) ==
+         0;
+}
+
+/// The inputs stay as they are, and what was prepared, and the guard zones, may be another's. Where
+/// an input is an output, too, each launch finds another, and nothing says what is right.
+void PreparedTrial::prepare_load(bool surely_checked) {
+  judged_ = false;
+  if (redraw_->updates()) return;
+  redraw_->poison_guards();
+  judged_ = surely_checked || (draw_judged() && worker_->secret() % kLoadsPerCheck == 0);
+  if (!judged_) return;
+  launcher_.write_symbols(worker_->stream);
+  seal_inputs();
+  launcher_.prepare(worker_->stream);
+  prepared_.seal();
 }
 
 void PreparedTrial::prepare() {
-  const double samples = std::ceil(reference_->cost_s / kCheckSecondsPerSample);
-  judged_ = worker_->secret() % std::clamp(static_cast<std::uint64_t>(samples), kSamplesPerCheck,
-                                           kMostSamplesPerCheck) ==
-            0;
+  judged_ = draw_judged();
   (*redraw_)();
   launcher_.write_symbols(worker_->stream);
   if (judged_) seal_inputs();

@@ -38,7 +38,7 @@ class PreparedTrial {
   /// earlier one found. Ahead of each, inputs of random numbers are drawn anew, and so is what
   /// outputs and scratch hold: poison, or numbers like the right ones. Now and then, which no
   /// kernel can foresee, what the timed launch left is checked; only then is its reference
-  /// computed. Valid as long as this.
+  /// computed. So is what a load of launches left. Valid as long as this.
   TimedWork timed();
 
   /// Poisons outputs and scratch, launches once, and checks everything the launch did. If the
@@ -67,6 +67,10 @@ class PreparedTrial {
   void make_ready();
   void seal_inputs();
   void prepare();
+  void prepare_load(bool surely_checked);
+  /// Judges the last launch if it is to be.
+  void judge_if_due(const char* what);
+  bool draw_judged() const;
   /// Lets the outputs be compared with the reference of what is in the inputs.
   void refer();
   /// What the last launch left. Its inputs were sealed.
@@ -79,7 +83,7 @@ class PreparedTrial {
   std::vector<GuardedBuffer> placed_;  // outputs and scratch, and what is prepared
   std::uint64_t seed_;
   std::shared_ptr<const Reference> reference_;
-  bool judged_ = false;  // the timed launch under way will be
+  bool judged_ = false;  // the launch under way will be
   std::string reference_note_;
   InputMap inputs_;
   std::optional<Redraw> redraw_;

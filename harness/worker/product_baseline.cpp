@@ -37,7 +37,9 @@ ProductBaseline::ProductBaseline(WorkerState& worker, const TrialRequest& reques
 }
 
 TimedWork ProductBaseline::timed(int algorithm) const {
-  return {[this, algorithm] { enqueue(algorithm); }, [this] { (*redraw)(); }};
+  return {.launch = [this, algorithm] { enqueue(algorithm); },
+          .before = [this] { (*redraw)(); },
+          .between = [this] { redraw->spoil(); }};
 }
 
 const std::vector<int>& ProductBaseline::best_algorithms(WorkerState& worker) {

@@ -32,6 +32,13 @@ class Redraw {
   void poison() const;
   /// Enqueues numbers like the right ones for outputs and scratch.
   void draw_numbers() const;
+  /// Enqueues the poison of the guard zones alone, where another plan's buffers may have been.
+  void poison_guards() const;
+  /// Now and then, numbers for a stretch of an output or of scratch, for a launch that follows
+  /// another and is not timed. What it finds looks done but may not be.
+  void spoil() const;
+  /// Whether an argument is an input and an output.
+  bool updates() const { return !updated_.empty(); }
   /// All of it, for a launch that is timed: numbers mostly, and sometimes poison.
   void operator()() const;
 
@@ -43,6 +50,7 @@ class Redraw {
     double rms = 1;
   };
 
+  void draw_numbers(const Buffer& buffer, std::int64_t begin, std::int64_t elements) const;
   bool add_input(const std::shared_ptr<Input>& input, const std::set<const Input*>& fixed,
                  std::set<const Input*>& seen);
 
@@ -51,6 +59,7 @@ class Redraw {
   CUdeviceptr arena_begin_;
   std::size_t arena_bytes_;
   std::vector<Buffer> buffers_;
+  std::vector<GuardedBuffer> placed_;
   std::vector<std::pair<GuardedBuffer, std::shared_ptr<Input>>> updated_;
 };
 

@@ -231,7 +231,7 @@ void Race::measure_energy() {
       if (!runnable.timed() || worker_.context_lost) continue;
       runnable.entry->outcome = entry_outcome(worker_, [&] {
         const auto energy_j = joules_per_launch(worker_.driver, worker_.stream, *worker_.nvml,
-                                                runnable.works.front().launch, kEnergySeconds);
+                                                runnable.works.front(), kEnergySeconds);
         if (energy_j) joules[i].push_back(*energy_j);
       });
     }

@@ -249,7 +249,9 @@ TimedWork SequenceBaseline::timed(int way) const {
                             "cuGraphLaunch");
     };
   }
-  return {std::move(launch), [this] { (*redraw_)(); }};
+  return {.launch = std::move(launch),
+          .before = [this] { (*redraw_)(); },
+          .between = [this] { redraw_->spoil(); }};
 }
 
 std::string SequenceBaseline::time_parts() const {

@@ -19,17 +19,20 @@ namespace fs = std::filesystem;
 struct Expected {
   Status status = Status::correct;
   std::string kind;
+  std::string protocol = "cold";
 };
 
-/// From the first comment of x.cu: "// Must end as correctness/unwritten: why".
+/// From the first comment of x.cu: "// Must end as correctness/unwritten: why", or "... under
+/// sustained: why".
 Expected expected_of(const fs::path& source) {
   std::ifstream file(source);
   std::string line;
   std::getline(file, line);
   std::smatch found;
-  const std::regex form("// Must end as ([a-z]+)(?:/([a-z_]+))?.*");
+  const std::regex form("// Must end as ([a-z]+)(?:/([a-z_]+))?(?: under ([a-z]+))?.*");
   if (!std::regex_match(line, found, form)) return {};
-  return {parse_status(found[1].str()).value(), found[2].str()};
+  const std::string protocol = found[3].matched ? found[3].str() : Expected{}.protocol;
+  return {parse_status(found[1].str()).value(), found[2].str(), protocol};
 }
 
 std::vector<std::string> broken_names() {
@@ -64,7 +67,9 @@ TEST_P(BrokenKernels, EndAsTheyMustAndHarmNobody) {
   const KernelSpec kernel = broken_kernel(GetParam());
   const Expected expected = expected_of(kernel.source_path);
   for (int i = 0; i < repetitions(); ++i) {
-    const Outcome outcome = gpu.run(request_of(kernel, gpu.info()));
+    TrialRequest request = request_of(kernel, gpu.info());
+    request.measure.protocol = expected.protocol;
+    const Outcome outcome = gpu.run(request);
     EXPECT_EQ(to_text(outcome.status), to_text(expected.status)) << outcome.message;
     if (!expected.kind.empty()) {
       EXPECT_EQ(outcome.kind, expected.kind) << outcome.message;

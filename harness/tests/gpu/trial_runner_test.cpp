@@ -125,6 +125,21 @@ TEST_F(TrialRunnerTest, EnergyIsMeasuredWhereItIsAskedFor) {
               0.1 * result.candidates[0].energy_j);
 }
 
+// Launches whose energy is measured follow each other, and were not checked: a kernel that does
+// nothing where its output is right took the energy of nothing.
+TEST_F(TrialRunnerTest, AKernelThatRestsHasNoEnergy) {
+  const TrialRequest request = request_of(broken_kernel("rests_where_done"), runner_->info());
+  EXPECT_EQ(runner_->rerank({request}, {}, {.rounds = 6}).candidates[0].outcome.status,
+            Status::correct);
+  const RerankEntry resting =
+      runner_->rerank({request}, {}, {.rounds = 6, .objective = Objective::energy}).candidates[0];
+  if (resting.outcome.status == Status::correct && resting.energy_j == 0) {
+    GTEST_SKIP() << "NVML does not tell the energy";
+  }
+  EXPECT_EQ(resting.outcome.status, Status::correctness);
+  EXPECT_THAT(resting.outcome.message, testing::HasSubstr("was not timed"));
+}
+
 TEST_F(TrialRunnerTest, ReadsAKnownDurationUnderEveryProtocol) {
   for (const ProtocolRow& protocol : protocols()) {
     TrialRequest request =
