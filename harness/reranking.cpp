@@ -100,13 +100,74 @@ RankRecord Reranking::question(const std::string& op, const Problem& problem,
   return asked;
 }
 
+/// Those that failed their verification, and what is the same code under another name: they are
+/// right where they were checked, and known to be wrong elsewhere.
+std::vector<Candidate> Reranking::failed_verifications(const std::string& op,
+                                                       const Problem& problem,
+                                                       const std::vector<Candidate>& correct) {
+  std::vector<Candidate> failed;
+  if (!run_.options.provenance.empty()) return failed;  // its verdict is as it was recorded
+  Filter filter;
+  filter.op = op;
+  filter.problem = to_text(problem);
+  filter.status = to_text(Status::correct);
+  for (const TrialRow& row : run_.store.results(filter).trials) {
+    const TrialRecord& trial = row.record;
+    const VerificationCheck* failure = trial.verification ? trial.verification->failure() : nullptr;
+    if (failure == nullptr || row.device != run_.device.info() || !row.provenance.empty()) continue;
+    for (const Candidate& candidate : correct) {
+      if (run_.versions.at(candidate.kernel->name) != trial.kernel) continue;
+      if (candidate.config != trial.config &&
+          !is_same_code(*candidate.kernel, problem, run_.device.info(), candidate.config,
+                        candidate.compile.cubin_hash, trial.config, trial.compile.cubin_hash)) {
+        continue;
+      }
+      failed.push_back(candidate);
+      run_.report.warn(fmt::format("{} {} {} cannot win: {} failed its verification, {}",
+                                   to_text(problem), trial.kernel.name, to_text(candidate.config),
+                                   candidate.config == trial.config ? "it" : "its code",
+                                   failure->name));
+    }
+  }
+  return failed;
+}
+
+/// Whether there is a verdict on what is asked whose winner has not `failed` since.
+bool Reranking::is_ranked(const RankRecord& asked, std::vector<Candidate>& failed) const {
+  if (!run_.store.is_ranked(run_.id, asked)) return false;
+  if (failed.empty()) return true;
+  Filter filter;
+  filter.op = asked.op;
+  filter.problem = to_text(asked.problem);
+  bool has_won = false;
+  for (const RankRow& row : run_.store.ranks(filter)) {  // the newest holds
+    const RankRecord& rank = row.record;
+    if (row.device != run_.device.info() || rank.protocol.name != asked.protocol.name ||
+        rank.objective != asked.objective ||
+        rank.identity.candidates != asked.identity.candidates) {
+      continue;
+    }
+    has_won = std::any_of(rank.entries.begin(), rank.entries.end(), [&](const RankEntry& entry) {
+      return entry.winner && candidate_of(entry, failed) != failed.end();
+    });
+  }
+  return !has_won;
+}
+
 /// Returns what proved to be wrong, and takes it out of `correct`.
 std::vector<TrialRecord> Reranking::rank(const std::string& op, const Problem& problem,
                                          std::vector<Candidate>& correct) {
   check_interrupt();
   const RankRecord asked = question(op, problem, correct);
-  if (run_.store.is_ranked(run_.id, asked)) return {};
+  std::vector<Candidate> failed = failed_verifications(op, problem, correct);
+  if (is_ranked(asked, failed)) return {};
   std::vector<Candidate> racing = correct;
+  std::erase_if(racing, [&](const Candidate& candidate) {
+    return std::any_of(failed.begin(), failed.end(), [&](const Candidate& each) {
+      return each.kernel == candidate.kernel && each.config == candidate.config;
+    });
+  });
+  if (racing.empty()) return {};
   std::vector<RankEntry> refused;
   std::vector<TrialRecord> stored_wrong;
   RankRecord record;

@@ -24,8 +24,8 @@ class Reranking {
 
   /// Ranks `correct`, then all that the store has for the same question if that is more, and counts
   /// what the sweep asks for of those that were re-ranked to the end. A verdict that is stored
-  /// already is not asked again. What proves to be wrong is stored as wrong. Throws Interrupted and
-  /// Error.
+  /// already is not asked again. What proves to be wrong is stored as wrong. What failed its
+  /// verification does not take part. Throws Interrupted and Error.
   void run(const std::string& op, const Problem& problem, std::vector<Candidate> correct);
 
  private:
@@ -37,6 +37,9 @@ class Reranking {
 
   std::vector<TrialRecord> rank(const std::string& op, const Problem& problem,
                                 std::vector<Candidate>& correct);
+  std::vector<Candidate> failed_verifications(const std::string& op, const Problem& problem,
+                                              const std::vector<Candidate>& correct);
+  bool is_ranked(const RankRecord& asked, std::vector<Candidate>& failed) const;
   RankRecord time_in_turn(RankRecord asked, const Problem& problem, std::vector<Candidate> correct,
                           std::vector<Wrong>& wrong);
   void take_wrong(const Wrong& wrong, const Problem& problem, std::vector<Candidate>& correct,

@@ -130,6 +130,24 @@ done
 "$assay" export --format csv --db forgets_tail.db >output || fail "export: exit $?"
 says ',failed'
 
+# Nor can it win again: the next best takes its place, until that has failed, too.
+winner() { "$assay" best --json --db again.db | sed -nE 's/.*"BLOCK": ([0-9]+).*/BLOCK=\1/p' | head -1; }
+cp forgets_tail.db again.db
+first=$(winner)
+again() {
+  "$assay" sweep forgets_tail.yaml --kernels kernels --db again.db --device 0 "$@" >output 2>&1 ||
+    fail "sweep again $*: exit $?"
+}
+again
+says "warning: N=1000 forgets_tail $first,.* cannot win: it failed its verification, smoke data"
+second=$(winner)
+[[ -n $second && $second != "$first" ]] || fail "what failed its verification won again: $second"
+verify 1 again.db
+again
+says "warning: N=1000 forgets_tail $second,.* cannot win"
+"$assay" best --db again.db >output 2>&1
+says 'no: smoke data'
+
 # A verification that passes takes its place, and one that faults does not end the others.
 sed -i 's/N: 1003/N: 1004/' kernels/forgets_tail.yaml
 verify 0 forgets_tail.db
