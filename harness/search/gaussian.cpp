@@ -37,6 +37,18 @@ void subtract_rows(double* to, const double* factors, const double* rows, std::s
   }
 }
 
+/// sum(a[i] * b[i]), with sums of their own for neighbours: one after the other, each addition
+/// waits for the one before.
+double dot(const double* a, const float* b, std::size_t size) {
+  double sums[kRows] = {};
+  std::size_t i = 0;
+  for (; i + kRows <= size; i += kRows) {
+    for (std::size_t k = 0; k < kRows; ++k) sums[k] += a[i + k] * b[i + k];
+  }
+  for (; i < size; ++i) sums[0] += a[i] * b[i];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
 }  // namespace
 
 GaussianProcess::GaussianProcess(std::vector<int> num_values, std::vector<Point> points,
@@ -182,9 +194,7 @@ void GaussianProcess::fit() {
 double GaussianProcess::mean(Point point) const {
   std::vector<float> alike(solved_.size());
   likenesses(point, 0, alike);
-  double sum = mean_;
-  for (std::size_t i = 0; i < solved_.size(); ++i) sum += solved_[i] * alike[i];
-  return sum;
+  return mean_ + dot(solved_.data(), alike.data(), alike.size());
 }
 
 GaussianProcess::Guess GaussianProcess::guess(Point point) const {
@@ -192,8 +202,7 @@ GaussianProcess::Guess GaussianProcess::guess(Point point) const {
   std::vector<float> alike(n);
   likenesses(point, 0, alike);
   std::vector<double> rest(alike.begin(), alike.end());
-  double sum = mean_, known = 0;
-  for (std::size_t k = 0; k < n; ++k) sum += solved_[k] * alike[k];
+  double known = 0;
   for (std::size_t begin = 0; begin < n; begin += kRows) {
     const std::size_t end = std::min(begin + kRows, n);
     for (std::size_t k = begin; k < end; ++k) {
@@ -204,7 +213,8 @@ GaussianProcess::Guess GaussianProcess::guess(Point point) const {
     }
     if (end < n) subtract_rows(&rest[end], &rest[begin], &root_[begin * n + end], n, n - end);
   }
-  return {sum, std::sqrt(std::max(1 - known, 1e-6) * variance_)};
+  return {mean_ + dot(solved_.data(), alike.data(), n),
+          std::sqrt(std::max(1 - known, 1e-6) * variance_)};
 }
 
 void GaussianProcess::believe(const std::vector<Point>& points) {

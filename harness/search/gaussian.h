@@ -33,7 +33,7 @@ class GaussianProcess {
   /// Takes further points to be just as it guesses, so that it is surer of what is around them.
   void believe(const std::vector<Point>& points);
 
-  static constexpr std::size_t kMaxLearned = 64;
+  static constexpr std::size_t kMaxLearned = 48;
 
  private:
   /// The logarithms of what it counts that a parameter differs at all, and by its whole range.
