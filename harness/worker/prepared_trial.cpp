@@ -312,10 +312,12 @@ bool PreparedTrial::draw_judged() const {
          0;
 }
 
-/// The inputs stay as they are, and what was prepared, and the guard zones, may be another's. Where
-/// an input is an output, too, each launch finds another, and nothing says what is right.
+/// The inputs stay as they are, so the reference of the launch before would be right. What was
+/// prepared, and the guard zones, may be another's. Where an input is an output, too, each launch
+/// finds another, and nothing says what is right.
 void PreparedTrial::prepare_load(bool surely_checked) {
   judged_ = false;
+  worker_->references.hide(worker_->secret() | 1);
   if (redraw_->updates()) return;
   redraw_->poison_guards();
   judged_ = surely_checked || (draw_judged() && worker_->secret() % kLoadsPerCheck == 0);

@@ -53,6 +53,8 @@ Outcome WorkerState::guarded(const std::function<Outcome()>& trial) {
     inputs.clear();
     references.clear();
   }
+  // What a capture that failed was to do to the references, it did not do.
+  if (outcome.kind == "graph") references.clear();
   // Wait for what a failed trial left on the stream. It must not run into the next trial, and a
   // fault in it belongs to this one.
   const CUresult result = driver.cuCtxSynchronize();
