@@ -51,8 +51,22 @@ void read_target(Options& options) {
   const char* end = target.data() + target.size();
   if (const auto [at, error] = std::from_chars(target.data(), end, id);
       at == end && error == std::errc()) {
+    const ResultOptions& results = options.results;
+    for (const auto& [name, is_given] : {std::pair("--failures", options.failures),
+                                         {"--times", options.times},
+                                         {"--op", !results.op.empty()},
+                                         {"--kernel", !results.kernel.empty()},
+                                         {"--problem", !results.problem.empty()},
+                                         {"--device", !results.device.empty()},
+                                         {"--sweep", !results.sweep.empty()}}) {
+      if (is_given) throw UsageError(fmt::format("trial {} is one; leave {} out", id, name));
+    }
     options.id = id;
   } else if (target.find('=') != std::string::npos) {
+    if (!options.results.problem.empty()) {
+      throw UsageError(fmt::format("{} and --problem {} are two problems; leave one out", target,
+                                   options.results.problem));
+    }
     options.results.problem = target;
   } else {
     throw UsageError(fmt::format(

@@ -323,6 +323,8 @@ json_error "$assay" best --json --db missing.db
 json_error "$assay" best --json --no-such-option
 json_error "$assay" show 99999 --json --db "$gemm"
 expect 2 'found "18446744073709551617"' "$assay" show 18446744073709551617 --db "$gemm"
+expect 2 "trial 1 is one; leave --times out" "$assay" show 1 --times --db "$gemm"
+expect 2 "N=1 and --problem N=2 are two problems" "$assay" show N=1 --problem N=2 --db "$gemm"
 expect 2 '--limit: Value -1 not in range' "$assay" show --times --limit -1 --db "$gemm"
 json_error "$assay" sweep nowhere.yaml --json
 json_error "$assay" sweep "$vector_add" --device none --json --db noise.yaml
