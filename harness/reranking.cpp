@@ -28,8 +28,9 @@ std::vector<Candidate>::iterator candidate_of(const RankEntry& entry,
 }  // namespace
 
 void Reranking::run(const std::string& op, const Problem& problem, std::vector<Candidate> correct) {
-  for (const TrialRecord& wrong : rank(op, problem, correct)) run_.report.refuse(wrong);
-  rank_all_stored(op, problem, correct);
+  const std::vector<TrialRecord> failed = failed_verifications(op, problem);
+  for (const TrialRecord& wrong : rank(op, problem, correct, failed)) run_.report.refuse(wrong);
+  rank_all_stored(op, problem, correct, failed);
   count_finalists(op, problem);
 }
 
@@ -100,21 +101,31 @@ RankRecord Reranking::question(const std::string& op, const Problem& problem,
   return asked;
 }
 
-/// Those that failed their verification, and what is the same code under another name: they are
-/// right where they were checked, and known to be wrong elsewhere.
-std::vector<Candidate> Reranking::failed_verifications(const std::string& op,
-                                                       const Problem& problem,
-                                                       const std::vector<Candidate>& correct) {
-  std::vector<Candidate> failed;
+/// The trials on this device that failed their verification: they are right where a sweep checks,
+/// and known to be wrong elsewhere.
+std::vector<TrialRecord> Reranking::failed_verifications(const std::string& op,
+                                                         const Problem& problem) const {
+  std::vector<TrialRecord> failed;
   if (!run_.options.provenance.empty()) return failed;  // its verdict is as it was recorded
   Filter filter;
   filter.op = op;
   filter.problem = to_text(problem);
   filter.status = to_text(Status::correct);
-  for (const TrialRow& row : run_.store.results(filter).trials) {
-    const TrialRecord& trial = row.record;
-    const VerificationCheck* failure = trial.verification ? trial.verification->failure() : nullptr;
-    if (failure == nullptr || row.device != run_.device.info() || !row.provenance.empty()) continue;
+  for (TrialRow& row : run_.store.results(filter).trials) {
+    const std::optional<Verification>& verification = row.record.verification;
+    if (!verification || verification->failure() == nullptr) continue;
+    if (row.device != run_.device.info() || !row.provenance.empty()) continue;
+    failed.push_back(std::move(row.record));
+  }
+  return failed;
+}
+
+/// Those that failed, and what is the same code under another name.
+std::vector<Candidate> Reranking::same_as_failed(const Problem& problem,
+                                                 const std::vector<Candidate>& correct,
+                                                 const std::vector<TrialRecord>& failed_trials) {
+  std::vector<Candidate> failed;
+  for (const TrialRecord& trial : failed_trials) {
     for (const Candidate& candidate : correct) {
       if (run_.versions.at(candidate.kernel->name) != trial.kernel) continue;
       if (candidate.config != trial.config &&
@@ -126,7 +137,7 @@ std::vector<Candidate> Reranking::failed_verifications(const std::string& op,
       run_.report.warn(fmt::format("{} {} {} cannot win: {} failed its verification, {}",
                                    to_text(problem), trial.kernel.name, to_text(candidate.config),
                                    candidate.config == trial.config ? "it" : "its code",
-                                   failure->name));
+                                   trial.verification->failure()->name));
     }
   }
   return failed;
@@ -156,10 +167,11 @@ bool Reranking::is_ranked(const RankRecord& asked, std::vector<Candidate>& faile
 
 /// Returns what proved to be wrong, and takes it out of `correct`.
 std::vector<TrialRecord> Reranking::rank(const std::string& op, const Problem& problem,
-                                         std::vector<Candidate>& correct) {
+                                         std::vector<Candidate>& correct,
+                                         const std::vector<TrialRecord>& failed_trials) {
   check_interrupt();
   const RankRecord asked = question(op, problem, correct);
-  std::vector<Candidate> failed = failed_verifications(op, problem, correct);
+  std::vector<Candidate> failed = same_as_failed(problem, correct, failed_trials);
   if (is_ranked(asked, failed)) return {};
   std::vector<Candidate> racing = correct;
   std::erase_if(racing, [&](const Candidate& candidate) {
@@ -310,7 +322,8 @@ bool Reranking::correct_times(const Problem& problem, const RankRecord& record,
 /// Other sweeps may have tried more for the same question. Who asks the database without naming a
 /// sweep asks about all of it, so these are ranked together, too.
 void Reranking::rank_all_stored(const std::string& op, const Problem& problem,
-                                const std::vector<Candidate>& correct) {
+                                const std::vector<Candidate>& correct,
+                                const std::vector<TrialRecord>& failed_trials) {
   if (!run_.options.provenance.empty()) return;  // what was never timed in turn cannot be replayed
   Filter filter;
   filter.op = op;
@@ -339,7 +352,7 @@ void Reranking::rank_all_stored(const std::string& op, const Problem& problem,
   }
   if (all.size() <= correct.size()) return;
   time_the_raced_again(problem, all);
-  rank(op, problem, all);
+  rank(op, problem, all, failed_trials);
 }
 
 /// The sweep's own kernel, or one from the folder of kernels, if it is still of this version.

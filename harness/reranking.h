@@ -36,9 +36,13 @@ class Reranking {
   };
 
   std::vector<TrialRecord> rank(const std::string& op, const Problem& problem,
-                                std::vector<Candidate>& correct);
-  std::vector<Candidate> failed_verifications(const std::string& op, const Problem& problem,
-                                              const std::vector<Candidate>& correct);
+                                std::vector<Candidate>& correct,
+                                const std::vector<TrialRecord>& failed_trials);
+  std::vector<TrialRecord> failed_verifications(const std::string& op,
+                                                const Problem& problem) const;
+  std::vector<Candidate> same_as_failed(const Problem& problem,
+                                        const std::vector<Candidate>& correct,
+                                        const std::vector<TrialRecord>& failed_trials);
   bool is_ranked(const RankRecord& asked, std::vector<Candidate>& failed) const;
   RankRecord time_in_turn(RankRecord asked, const Problem& problem, std::vector<Candidate> correct,
                           std::vector<Wrong>& wrong);
@@ -49,7 +53,8 @@ class Reranking {
   bool correct_times(const Problem& problem, const RankRecord& record,
                      std::vector<Candidate>& correct);
   void rank_all_stored(const std::string& op, const Problem& problem,
-                       const std::vector<Candidate>& correct);
+                       const std::vector<Candidate>& correct,
+                       const std::vector<TrialRecord>& failed_trials);
   void count_finalists(const std::string& op, const Problem& problem);
   std::vector<TrialRequest> requests_of(const std::vector<Candidate>& best, const Problem& problem);
   RankRecord question(const std::string& op, const Problem& problem,
