@@ -91,8 +91,9 @@ std::vector<Result> results_of(const Trail& trail, Random& random) {
   return results;
 }
 
-/// Points that differ from `index` in two parameters, by chance. Often only both changes together
-/// are faster, or valid: half the height and twice the width of a tile.
+/// Points that differ from `index` in two parameters: all, or a random choice where there are more
+/// than kNumTwoSteps. Often only both changes together are faster, or valid: half the height and
+/// twice the width of a tile.
 void add_two_steps(const Points& points, std::size_t index, Random& random,
                    std::vector<std::size_t>& found) {
   std::vector<std::size_t> varied;
@@ -101,6 +102,31 @@ void add_two_steps(const Points& points, std::size_t index, Random& random,
   }
   if (varied.size() < 2) return;
   std::vector<int> point(points[index].begin(), points[index].end());
+  const auto look_up = [&] {
+    if (const auto at = points.find(point)) found.push_back(*at);
+  };
+  std::size_t num_steps = 0, num_two_steps = 0;  // of the parameters so far
+  for (const std::size_t param : varied) {
+    const auto num_others = static_cast<std::size_t>(points.num_values()[param] - 1);
+    num_two_steps += num_steps * num_others;
+    num_steps += num_others;
+  }
+  if (num_two_steps <= kNumTwoSteps) {
+    const auto for_others = [&](std::size_t param, const auto& visit) {
+      for (int value = 0; value < points.num_values()[param]; ++value) {
+        if (value == points[index][param]) continue;
+        point[param] = value;
+        visit();
+      }
+      point[param] = points[index][param];
+    };
+    for (std::size_t i = 0; i < varied.size(); ++i) {
+      for (std::size_t k = i + 1; k < varied.size(); ++k) {
+        for_others(varied[i], [&] { for_others(varied[k], look_up); });
+      }
+    }
+    return;
+  }
   const auto change = [&](std::size_t param) {
     const auto num_values = static_cast<std::size_t>(points.num_values()[param]);
     const int other = static_cast<int>(below(random, num_values - 1));
@@ -111,7 +137,7 @@ void add_two_steps(const Points& points, std::size_t index, Random& random,
     const std::size_t second = (first + 1 + below(random, varied.size() - 1)) % varied.size();
     change(varied[first]);
     change(varied[second]);
-    if (const auto at = points.find(point)) found.push_back(*at);
+    look_up();
     point[varied[first]] = points[index][varied[first]];
     point[varied[second]] = points[index][varied[second]];
   }
