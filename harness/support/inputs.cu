@@ -145,7 +145,8 @@ __device__ u32 half_bits(int dtype, float value) {
 }
 
 // Fills with random numbers, 16 bytes at a time; neighbours share their random bits. Two pairs make
-// 16 bytes of f32, four make 16 of a half type. `out` is 16-byte aligned.
+// 16 bytes of f32, four make 16 of a half type. `out` is 16-byte aligned, unless less than 16 bytes
+// are filled.
 template <float2 (*kRandomPair)(u64), int kPairs>
 __device__ void fill_pairs(int dtype, void* out, i64 n, u64 key, float first, float scale) {
   constexpr int kElements = 2 * kPairs;

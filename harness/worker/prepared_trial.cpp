@@ -289,7 +289,7 @@ TimedWork PreparedTrial::timed() {
           [this] { prepare(); },
           [this] { judge_if_due("this was a timed launch"); },
           [this](bool surely_checked) { prepare_load(surely_checked); },
-          [this] { redraw_->spoil(); },
+          [this] { redraw_->spoil_sometimes(); },
           [this] { judge_if_due("it followed others like it and was not timed"); }};
 }
 
@@ -320,6 +320,7 @@ void PreparedTrial::prepare_load(bool surely_checked) {
   worker_->references.hide(worker_->secret() | 1);
   if (redraw_->updates()) return;
   redraw_->poison_guards();
+  redraw_->spoil();  // long work may have no launch of the load but the first
   judged_ = surely_checked || (draw_judged() && worker_->secret() % kLoadsPerCheck == 0);
   if (!judged_) return;
   launcher_.write_symbols(worker_->stream);

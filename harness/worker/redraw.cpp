@@ -1,6 +1,5 @@
 #include "worker/redraw.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "support/derived.h"
@@ -10,10 +9,9 @@ namespace {
 
 // Outputs are poisoned ahead of one timed launch in so many.
 constexpr std::uint64_t kDrawsPerPoison = 4;
-// One launch in so many finds a stretch spoiled. A fill takes a tenth of the time of a 2048^3
+// One launch in so many finds an element spoiled. A fill takes a tenth of the time of a 2048^3
 // product, so the GPU would be cooler if there were one ahead of each.
 constexpr std::uint64_t kLaunchesPerSpoil = 8;
-constexpr std::int64_t kMostSpoiled = 1024, kSpoiledBegin = 16;  // elements; fill() wants 16 bytes
 
 bool is_generated(const BufferPlan& input) {
   return input.made_of.empty() && input.file.empty() && input.generator != kFillKernel;
@@ -135,12 +133,15 @@ void Redraw::poison_guards() const {
 }
 
 void Redraw::spoil() const {
-  if (buffers_.empty() || worker_->secret() % kLaunchesPerSpoil != 0) return;
+  if (buffers_.empty()) return;
   const Buffer& buffer = buffers_[worker_->secret() % buffers_.size()];
-  const std::int64_t elements = std::min(buffer.elements, kMostSpoiled);
-  const auto places = static_cast<std::uint64_t>((buffer.elements - elements) / kSpoiledBegin + 1);
-  draw_numbers(buffer, static_cast<std::int64_t>(worker_->secret() % places) * kSpoiledBegin,
-               elements);
+  if (buffer.elements == 0) return;
+  const std::uint64_t place = worker_->secret() % static_cast<std::uint64_t>(buffer.elements);
+  draw_numbers(buffer, static_cast<std::int64_t>(place), 1);
+}
+
+void Redraw::spoil_sometimes() const {
+  if (worker_->secret() % kLaunchesPerSpoil == 0) spoil();
 }
 
 void Redraw::operator()() const {

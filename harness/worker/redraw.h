@@ -34,9 +34,12 @@ class Redraw {
   void draw_numbers() const;
   /// Enqueues the poison of the guard zones alone, where another plan's buffers may have been.
   void poison_guards() const;
-  /// Now and then, numbers for a stretch of an output or of scratch, for a launch that follows
-  /// another and is not timed. What it finds looks done but may not be.
+  /// Enqueues a number for one element of an output or of scratch, for a launch that follows
+  /// another and is not timed. What it finds looks done and is not. A stretch of neighbours would
+  /// be seen by who looks at one element in sixteen.
   void spoil() const;
+  /// The same, now and then.
+  void spoil_sometimes() const;
   /// Whether an argument is an input and an output.
   bool updates() const { return !updated_.empty(); }
   /// All of it, for a launch that is timed: numbers mostly, and sometimes poison.
