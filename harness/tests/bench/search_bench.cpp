@@ -129,23 +129,23 @@ std::vector<RecordedSpace> read_spaces(const std::string& path, std::size_t min_
   return spaces;
 }
 
-/// One search: after each evaluation, the seconds that it took so far and the best found.
+/// One search: after each evaluation, the seconds that it took so far, those that went into
+/// proposals, and the best found.
 struct Run {
   std::vector<double> seconds;
+  std::vector<double> proposing_s;
   std::vector<double> fraction;
-  double proposing_s = 0;
 };
 
 Run replay(const RecordedSpace& space, SearchSpec search, std::size_t evaluations,
            std::size_t batch) {
   Run run;
   std::vector<Observation> history;
-  double seconds = 0, fraction = 0;
+  double seconds = 0, proposing_s = 0, fraction = 0;
   while (history.size() < evaluations) {
     const auto start = std::chrono::steady_clock::now();
     const std::vector<std::size_t> proposed = propose(search, space.points, history, batch);
-    run.proposing_s +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    proposing_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (proposed.empty()) break;
     for (const std::size_t index : proposed) {
       const Observation& result = space.results[index];
@@ -155,6 +155,7 @@ Run replay(const RecordedSpace& space, SearchSpec search, std::size_t evaluation
         fraction = std::max(fraction, fraction_of(space, result.time_ns));
       }
       run.seconds.push_back(seconds);
+      run.proposing_s.push_back(proposing_s);
       run.fraction.push_back(fraction);
     }
   }
@@ -195,10 +196,11 @@ void print_costs(const Options& options) {
     SearchSpec search;
     search.strategy = kStrategies.at(name);
     search.budget_seconds = 1e9;
-    const double until_200 = replay(space, search, 200, options.batch).proposing_s;
-    const double until_300 = replay(space, search, 300, options.batch).proposing_s;
+    // Of one run: the difference of two is at the mercy of what else the machine does.
+    const std::vector<double> proposing_s = replay(space, search, 300, options.batch).proposing_s;
     fmt::print("{}: {:.2f} ms a proposal at {} points, from the 200th to the 300th, {} at a time\n",
-               name, 1e3 * (until_300 - until_200) / 100, space.points.size(), options.batch);
+               name, 1e3 * (proposing_s[299] - proposing_s[199]) / 100, space.points.size(),
+               options.batch);
   }
 }
 
@@ -264,7 +266,7 @@ void bench(const RecordedSpace& space, const Options& options) {
       search.seed = static_cast<std::uint64_t>(seed);
       search.budget_seconds = 1e9;
       const Run run = replay(space, search, kEvaluations[3] * 5 / 4, options.batch);
-      proposing_s += run.proposing_s;
+      proposing_s += run.proposing_s.back();
       proposals += static_cast<double>(run.fraction.size());
       for (std::size_t i = 0; i < 4; ++i) {
         const std::size_t last = std::min(kEvaluations[i], run.fraction.size()) - 1;
