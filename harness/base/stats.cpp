@@ -11,11 +11,14 @@
 #include "base/stats.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numbers>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -83,6 +86,61 @@ std::size_t signed_rank(std::size_t n) {
   }
 }
 
+/// The Walsh averages of some values: the means of all pairs, each value with itself, too. They are
+/// not kept: of a thousand values there are half a million.
+class WalshAverages {
+ public:
+  explicit WalshAverages(std::vector<double> values) : sorted_(std::move(values)) {
+    std::sort(sorted_.begin(), sorted_.end());
+  }
+
+  std::size_t size() const { return sorted_.size() * (sorted_.size() + 1) / 2; }
+
+  /// The k-th smallest, counting from 1: the least double that k of them do not exceed, found by
+  /// halving the doubles in between.
+  double kth_smallest(std::size_t k) const {
+    std::int64_t low = place_of(sorted_.front()), high = place_of(sorted_.back());
+    while (low < high) {
+      const std::int64_t middle = std::midpoint(low, high);  // rounds towards low
+      if (num_up_to(double_at(middle)) >= k) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return double_at(low);
+  }
+
+  double median() const {
+    const double upper = kth_smallest(size() / 2 + 1);
+    return size() % 2 == 1 ? upper : std::midpoint(kth_smallest(size() / 2), upper);
+  }
+
+ private:
+  /// A double's place in the order of all doubles, and back.
+  static std::int64_t place_of(double value) {
+    const auto bits = std::bit_cast<std::int64_t>(value);
+    return bits < 0 ? std::numeric_limits<std::int64_t>::min() - bits : bits;
+  }
+  static double double_at(std::int64_t place) {
+    return std::bit_cast<double>(place < 0 ? std::numeric_limits<std::int64_t>::min() - place
+                                           : place);
+  }
+
+  /// In a row of averages with one value they ascend, and each row ends no later than the one
+  /// before.
+  std::size_t num_up_to(double limit) const {
+    std::size_t count = 0, end = sorted_.size();
+    for (std::size_t i = 0; i < end; ++i) {
+      while (end > i && 0.5 * (sorted_[i] + sorted_[end - 1]) > limit) --end;
+      count += end - i;
+    }
+    return count;
+  }
+
+  std::vector<double> sorted_;
+};
+
 }  // namespace
 
 double median(std::span<const double> values) {
@@ -124,16 +182,12 @@ Interval paired_ratio(std::span<const double> numerator, std::span<const double>
   for (std::size_t i = 0; i < n; ++i) {
     difference[i] = std::log(numerator[i]) - std::log(denominator[i]);
   }
-  std::vector<double> walsh;
-  walsh.reserve(n * (n + 1) / 2);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = i; j < n; ++j) walsh.push_back(0.5 * (difference[i] + difference[j]));
-  }
-  const double centre = std::exp(median_in_place(walsh));
+  const WalshAverages averages(std::move(difference));
+  const double centre = std::exp(averages.median());
   if (n < kFewestValues) return {centre, 0, std::numeric_limits<double>::infinity()};
   const std::size_t k = signed_rank(n);
-  return {centre, std::exp(kth_smallest(walsh, k)),
-          std::exp(kth_smallest(walsh, walsh.size() + 1 - k))};
+  return {centre, std::exp(averages.kth_smallest(k)),
+          std::exp(averages.kth_smallest(averages.size() + 1 - k))};
 }
 
 }  // namespace assay

@@ -163,6 +163,35 @@ TEST(PairedRatio, TakesTheTabulatedRanks) {
   }
 }
 
+// A clock's ticks make many ratios equal, and many exactly one.
+TEST(PairedRatio, IsOfTheWalshAveragesWithoutKeepingThem) {
+  std::mt19937_64 random(7);
+  for (std::size_t n = 1; n <= 60; ++n) {
+    std::vector<double> a(n), b(n), walsh;
+    const int num_ticks = 1 + static_cast<int>(n % 7);
+    for (double& time : a) time = 6 + 0.032 * std::uniform_int_distribution(0, num_ticks)(random);
+    for (double& time : b) time = 6 + 0.032 * std::uniform_int_distribution(0, num_ticks)(random);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = i; j < n; ++j) {
+        walsh.push_back(0.5 *
+                        ((std::log(a[i]) - std::log(b[i])) + (std::log(a[j]) - std::log(b[j]))));
+      }
+    }
+    std::sort(walsh.begin(), walsh.end());
+    const std::size_t middle = walsh.size() / 2;
+    const double centre =
+        walsh.size() % 2 == 1 ? walsh[middle] : std::midpoint(walsh[middle - 1], walsh[middle]);
+    const Interval ratio = paired_ratio(a, b);
+    EXPECT_EQ(ratio.value, std::exp(centre)) << n;
+    if (n < 6) continue;
+    const auto is_one = [&](double end) {
+      return std::any_of(walsh.begin(), walsh.end(),
+                         [&](double average) { return std::exp(average) == end; });
+    };
+    EXPECT_TRUE(is_one(ratio.low) && is_one(ratio.high)) << n;
+  }
+}
+
 TEST(PairedRatio, OfATimeSeriesWithItselfIsExactlyOne) {
   const std::vector<double> times = {170.3, 171.9, 169.7, 180.1, 170.2, 170.5};
   const Interval ratio = paired_ratio(times, times);
