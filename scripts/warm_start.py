@@ -9,7 +9,7 @@ other problems. Then EXPERT.yaml is swept, and the first four of both are timed 
 of their own. Printed is the time of what was found, as a ratio to that of the expert's best.
 Several GPUs share the problems. As in
   scripts/warm_start.py sweeps/gemm_h200.yaml sweeps/gemm_open.yaml \\
-      results/recorded/nvidia_h100_80gb_hbm3/gemm_h200_gpu*.jsonl
+      results/recorded/nvidia_h100_80gb_hbm3/gemm_h200.jsonl
 """
 
 import argparse

@@ -78,111 +78,111 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.19x cublaslt_best; 1 tied
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.21x cublaslt_best
     {{.M = 1, .N = 4096, .K = 4096},
      Kernel::gemv_bf16,
      {.MAX_M = 1, .ROWS = 2, .UNROLL = 1, .WARPS = 16, .WARPS_K = 16},
-     16320},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.08x cublaslt_best; 6 tied
+     14592},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.09x cublaslt_best; 5 tied
     {{.M = 16, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     16960},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.04x cublaslt_best; 5 tied
+     15360},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_best; 4 tied
     {{.M = 16, .N = 28672, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     161136},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.07x cublaslt_best; 3 tied
+     159296},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.08x cublaslt_best; 2 tied
     {{.M = 64, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 32, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     17376},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.03x cublaslt_best; 2 tied
+     15712},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.03x cublaslt_best; 3 tied
     {{.M = 64, .N = 28672, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     163680},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.00x cublaslt_best
+     162272},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_best
     {{.M = 128, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 128, .BLOCK_N = 32, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     18624},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.01x cublaslt_best; 3 tied
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     16192},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 3 tied
     {{.M = 256, .N = 256, .K = 32768},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 128, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 16, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     20672},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.05x cublaslt_best
+     18976},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_best
     {{.M = 256, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     19968},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.02x cublaslt_best
+     18272},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x cublaslt_best; 1 tied
     {{.M = 512, .N = 512, .K = 16384},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 4, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     22304},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.05x cublaslt_best; 1 tied
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 4, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     20736},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x cublaslt_best
     {{.M = 512, .N = 4096, .K = 1024},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 256, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     12544},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.00x cublaslt_best; 1 tied
+     10816},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 1 tied
     {{.M = 512, .N = 4096, .K = 14336},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     78832},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.08x cublaslt_best
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
+     77424},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.10x cublaslt_best
     {{.M = 1024, .N = 1024, .K = 1024},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     9472},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.03x cublaslt_best; 1 tied
+     7808},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x cublaslt_best; 1 tied
     {{.M = 1024, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     292656},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 0.99x cublaslt_best; 4 tied
+     291376},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 0.99x cublaslt_best; 3 tied
     {{.M = 2048, .N = 2048, .K = 2048},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "hilbert", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     28480},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.04x cublaslt_best
+     26496},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.04x cublaslt_best
     {{.M = 2048, .N = 11008, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 168, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "hilbert", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     227152},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.01x cublaslt_best; 7 tied
+     225440},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 7 tied
     {{.M = 4096, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     174944},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.00x cublaslt_best; 7 tied
+     173856},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 9 tied
     {{.M = 4096, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     1171008},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.02x cublaslt_best; 8 tied
+     1167312.05},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x cublaslt_best; 3 tied
     {{.M = 4096, .N = 57344, .K = 8192},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 240, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     4706464.050000001},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.00x cublaslt_best; 4 tied
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 1, .OVERLAP = 0, .STORE = "tma"},
+     4613424.050000001},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 3 tied
     {{.M = 8192, .N = 8192, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 184, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     1359040},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 0.98x cublaslt_best; 6 tied
+     1335503.95},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 0.99x cublaslt_best; 6 tied
     {{.M = 8192, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 1, .OVERLAP = 0, .STORE = "tma"},
-     2382335.9},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-25; 1.02x cublaslt_best; 1 tied
+     2340320.1},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x cublaslt_best; 1 tied
     {{.M = 8192, .N = 57344, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 240, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     9351215.85},
+     9285327.95},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
