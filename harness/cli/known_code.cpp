@@ -148,7 +148,7 @@ Code disassemble(const fs::path& cubin, const std::string& title) {
   return read_sass(run.output, title, counting.succeeded() ? counting.output : "");
 }
 
-CompilerOptions reading_options() { return {cache_directory(), 1, 60, false}; }
+CompilerOptions reading_options() { return {cache_directory(), 1}; }
 
 Inspected read_compiled(Compiler& compiler, CompileJob job, std::string title, bool sass) {
   job.for_reading = true;

@@ -30,8 +30,8 @@ struct CompileJob {
   /// that is not there is an error.
   std::vector<std::string> entries = {};
   CompileSettings settings = {};
-  /// For a reader of the code: the result has PTX and machine code that name their source lines,
-  /// and the cache is left alone.
+  /// For a reader of the code: the result has PTX and machine code that name their source lines. A
+  /// cache that cannot be written is no hindrance.
   bool for_reading = false;
 };
 

@@ -18,10 +18,13 @@ using nlohmann::json;
 
 json to_json(const std::string& cubin, const CompileResult& result) {
   const CompileReport& report = result.report;
-  return {{"cubin_bytes", cubin.size()},       {"cubin_hash", report.cubin_hash},
-          {"registers", report.registers},     {"spill_bytes", report.spill_bytes},
-          {"stack_bytes", report.stack_bytes}, {"static_smem_bytes", report.static_smem_bytes},
-          {"symbols", result.symbols},         {"log", result.log}};
+  json entry = {
+      {"cubin_bytes", cubin.size()},       {"cubin_hash", report.cubin_hash},
+      {"registers", report.registers},     {"spill_bytes", report.spill_bytes},
+      {"stack_bytes", report.stack_bytes}, {"static_smem_bytes", report.static_smem_bytes},
+      {"symbols", result.symbols},         {"log", result.log}};
+  if (!result.ptx.empty()) entry["ptx_hash"] = hash_hex(result.ptx);
+  return entry;
 }
 
 std::string dump(const json& entry) {
@@ -45,7 +48,7 @@ std::optional<CompileResult> CubinCache::find(const std::string& key) const {
     const auto hash = entry.at("hash").get<std::string>();
     entry.erase("hash");
     if (hash != hash_hex(dump(entry))) return std::nullopt;
-    const std::string cubin = read_file(result.cubin_path);
+    std::string cubin = read_file(result.cubin_path);
     entry.at("cubin_hash").get_to(result.report.cubin_hash);
     if (entry.at("cubin_bytes").get<std::size_t>() != cubin.size()) return std::nullopt;
     if (result.report.cubin_hash != hash_hex(cubin)) return std::nullopt;
@@ -55,6 +58,11 @@ std::optional<CompileResult> CubinCache::find(const std::string& key) const {
     entry.at("static_smem_bytes").get_to(result.report.static_smem_bytes);
     entry.at("symbols").get_to(result.symbols);
     entry.at("log").get_to(result.log);
+    if (entry.contains("ptx_hash")) {
+      result.ptx = read_file(path(key, ".ptx"));
+      if (entry.at("ptx_hash").get<std::string>() != hash_hex(result.ptx)) return std::nullopt;
+      result.cubin = std::move(cubin);
+    }
   } catch (const UsageError&) {
     return std::nullopt;  // absent
   } catch (const json::exception&) {
@@ -74,6 +82,7 @@ void CubinCache::store(const std::string& key, const std::string& cubin,
   fs::create_directories(folder, error);
   if (error) throw Error(fmt::format("cannot create {}: {}", folder.string(), error.message()));
   write_file_atomic(result.cubin_path, cubin);
+  if (!result.ptx.empty()) write_file_atomic(path(key, ".ptx"), result.ptx);
   json entry = to_json(cubin, result);
   entry["hash"] = hash_hex(dump(entry));
   write_file_atomic(path(key, ".json"), dump(entry));

@@ -10,7 +10,7 @@ namespace assay {
 
 /// Cubins on disk by key. `cubin/<2 digits>/<key>.cubin` is what the worker loads. Beside it
 /// `<key>.json` holds the report, the symbols, the log, the size and hash of the cubin, and a hash
-/// of all these.
+/// of all these. What was compiled for a reader has a `<key>.ptx`, too, and its hash.
 ///
 /// Each file is published by rename, the JSON last, and an entry counts only if the hashes agree.
 /// So neither a crash nor another process nor a damaged disk can make a wrong entry.

@@ -248,7 +248,7 @@ CompileResult Pool::run(const CompileJob& job, Task& task, std::optional<Compile
   try {
     const Work work = prepare(job, nvrtc_);
     if (join_same(task, work.key)) return {};
-    if (options_.use_cache && !work.for_reading) {
+    if (options_.use_cache) {
       if (auto cached = cache_.find(work.key)) return *std::move(cached);
     }
     return compile(work, task, process);
@@ -355,11 +355,14 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
   if (!result.ok) return result;
   if (work.for_reading) {
     result.ptx = std::move(compiled.output.ptx);
-    result.cubin = std::move(compiled.output.cubin);
     remove_all(result.ptx, SourceTree::kPrefix);
-  } else {
-    cache_.store(work.key, compiled.output.cubin, result);
   }
+  try {
+    cache_.store(work.key, compiled.output.cubin, result);
+  } catch (const Error&) {
+    if (!work.for_reading) throw;  // a reader has it all in memory
+  }
+  if (work.for_reading) result.cubin = std::move(compiled.output.cubin);
   return result;
 }
 

@@ -99,6 +99,20 @@ TEST_F(CubinCacheTest, HalfAnEntryIsNoEntry) {
   EXPECT_FALSE(cache_.find(kKey));
 }
 
+TEST_F(CubinCacheTest, WhatAReaderGetsComesBackWholeOrNotAtAll) {
+  EXPECT_TRUE(cache_.find(kKey)->ptx.empty());
+  EXPECT_TRUE(cache_.find(kKey)->cubin.empty());
+  result_.ptx = ".version 9.0";
+  cache_.store(kKey, cubin_, result_);
+  EXPECT_EQ(cache_.find(kKey)->ptx, result_.ptx);
+  EXPECT_EQ(cache_.find(kKey)->cubin, cubin_);
+  const fs::path ptx = fs::path(result_.cubin_path).replace_extension(".ptx");
+  write_file_atomic(ptx, ".version 9.1");
+  EXPECT_FALSE(cache_.find(kKey));
+  fs::remove(ptx);
+  EXPECT_FALSE(cache_.find(kKey));
+}
+
 TEST_F(CubinCacheTest, ALogInAnyEncodingIsKept) {
   result_.log = "caf\xe9 \xff";
   cache_.store(kKey, cubin_, result_);
