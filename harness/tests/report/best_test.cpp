@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// One of each: measured here, recorded elsewhere, tied, screened only.
-std::vector<TunedTable> example_tables() {
+std::vector<TunedTable> winners() {
   RankRow recorded = example::rank(problem(4096, 4096), "gemm_wgmma",
                                    "BLOCK_M=128,STAGES=4,SCHEDULE=grouped", 176'100, 171'000);
   recorded.provenance = "recorded on NVIDIA H200, 2026-11-20";
@@ -31,10 +31,10 @@ std::vector<TunedTable> example_tables() {
       Screened::show);
 }
 
-TEST(BestText, MatchesGolden) { expect_golden("best.txt", best_text(example_tables(), {})); }
+TEST(BestText, MatchesGolden) { expect_golden("best.txt", best_text(winners(), {})); }
 
 TEST(BestText, MatchesGoldenWithTiesAndWholeNames) {
-  expect_golden("best_wide.txt", best_text(example_tables(), {.wide = true, .ties = true}));
+  expect_golden("best_wide.txt", best_text(winners(), {.wide = true, .ties = true}));
 }
 
 TEST(BestText, ShowsTheNoiseFloorOfARerankThatHasOne) {
@@ -44,8 +44,8 @@ TEST(BestText, ShowsTheNoiseFloorOfARerankThatHasOne) {
   EXPECT_THAT(best_text(tables, {}), HasSubstr("0.25 %"));
   const auto json = nlohmann::json::parse(best_json(tables));
   EXPECT_NEAR(json["best"][0]["noise_ratio"].get<double>(), 0.0025, 1e-9);
-  EXPECT_THAT(best_text(example_tables(), {}), Not(HasSubstr("noise")));
-  EXPECT_THAT(best_text(example_tables(), {}), Not(HasSubstr("roofline")));
+  EXPECT_THAT(best_text(winners(), {}), Not(HasSubstr("noise")));
+  EXPECT_THAT(best_text(winners(), {}), Not(HasSubstr("roofline")));
 }
 
 TEST(BestText, SaysWhenAWinnerWasVerifiedOrWhatFailed) {
@@ -149,7 +149,7 @@ TEST(BestJson, TellsTheObjectivesApart) {
 }
 
 TEST(BestText, EveryLineWithATimeSaysWhereItWasMeasured) {
-  std::istringstream lines(best_text(example_tables(), {}));
+  std::istringstream lines(best_text(winners(), {}));
   int times = 0;
   for (std::string line; std::getline(lines, line);) {
     if (line.find(" us ") == std::string::npos) continue;
@@ -160,7 +160,7 @@ TEST(BestText, EveryLineWithATimeSaysWhereItWasMeasured) {
 }
 
 TEST(BestText, FitsIn160Columns) {
-  std::istringstream lines(best_text(example_tables(), {}));
+  std::istringstream lines(best_text(winners(), {}));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 160U) << line;
 }
 
@@ -182,7 +182,7 @@ TEST(BestText, AnOpenIntervalIsADash) {
 }
 
 TEST(BestJson, HoldsOneObjectAnEntry) {
-  const auto json = nlohmann::json::parse(best_json(example_tables()));
+  const auto json = nlohmann::json::parse(best_json(winners()));
   ASSERT_EQ(json["best"].size(), 3U);
   const auto& entry = json["best"][0];
   EXPECT_EQ(entry["op"], "gemm_bf16");

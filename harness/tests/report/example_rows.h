@@ -20,6 +20,8 @@ inline std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
 // Rows as a store's queries would return them, for the tests of the reports.
 namespace assay::example {
 
+inline constexpr const char* kBest = "BLOCK_M=64,STAGES=3";
+
 inline DeviceInfo h200() {
   DeviceInfo device;
   device.name = "NVIDIA H200";

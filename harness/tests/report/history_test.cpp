@@ -18,15 +18,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr const char* kBest = "BLOCK_M=64,STAGES=3";
-
 /// What the run of one day found for a problem, with a spread of 0.5 %.
 Results results_of(int day, double best_ns, const std::string& driver = "580.1",
                    double baseline_ns = 1200) {
   std::mt19937_64 random(static_cast<std::uint64_t>(day));
   Results results;
   const Problem problem = example::problem(16, 64);
-  RankRow row = example::rank(problem, "gemm_mma", kBest, best_ns, baseline_ns);
+  RankRow row = example::rank(problem, "gemm_mma", example::kBest, best_ns, baseline_ns);
   for (RankEntry& entry : row.record.entries) {
     for (double& ns : entry.samples_ns) {
       ns = entry.median_ns * (1 + std::normal_distribution<>(0, 0.005)(random));
@@ -36,7 +34,7 @@ Results results_of(int day, double best_ns, const std::string& driver = "580.1",
   row.record.toolchain.driver = driver;
   row.record.identity.cublas = "13.1";
   results.ranks = {row};
-  TrialRow trial = example::trial(problem, "gemm_mma", kBest, best_ns);
+  TrialRow trial = example::trial(problem, "gemm_mma", example::kBest, best_ns);
   trial.record.compile.cubin_hash = "code";
   results.trials = {trial};
   return results;

@@ -13,8 +13,6 @@ namespace {
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kBest = "BLOCK_M=64,STAGES=3";
-
 Problem problem() { return example::problem(16, 64); }
 
 std::optional<Work> no_work(const DeviceInfo&, const TunedRow&) { return std::nullopt; }
@@ -22,9 +20,9 @@ Roofs no_roofs(const DeviceInfo&) { return {}; }
 
 Results results_of(double best_ns, const std::string& finished_at) {
   Results results;
-  results.trials = {example::trial(problem(), "gemm_mma", kBest, best_ns),
+  results.trials = {example::trial(problem(), "gemm_mma", example::kBest, best_ns),
                     example::trial(problem(), "gemm_mma", "BLOCK_M=32,STAGES=9", best_ns * 1.05)};
-  results.ranks = {example::rank(problem(), "gemm_mma", kBest, best_ns, 1200)};
+  results.ranks = {example::rank(problem(), "gemm_mma", example::kBest, best_ns, 1200)};
   results.ranks.front().record.finished_at = finished_at;
   return results;
 }
@@ -91,7 +89,7 @@ TEST(PageTrials, WriteEachValueOfAParameterOnce) {
 }
 
 TEST(PageTrials, LeaveOutAColumnThatSaysNothing) {
-  const TrialRow row = example::trial(problem(), "gemm_mma", kBest, 1000);
+  const TrialRow row = example::trial(problem(), "gemm_mma", example::kBest, 1000);
   EXPECT_FALSE(page_trials_json({&row})["params"][0].contains("at"));
 }
 
@@ -182,7 +180,8 @@ TEST(PageData, SaysWhyTheWinnerIsFaster) {
 
 TEST(PageData, HasTheQuestionsWithNothingCorrect) {
   Results results;
-  results.trials = {example::failure(problem(), kBest, Status::runtime, "launch", "<b>refused")};
+  results.trials = {
+      example::failure(problem(), example::kBest, Status::runtime, "launch", "<b>refused")};
   const Json page = page_of({results});
   ASSERT_EQ(page["questions"].size(), 1U);
   EXPECT_TRUE(page["questions"][0]["entry"].is_null());

@@ -21,7 +21,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kBest = "BLOCK_M=64,STAGES=3";
 constexpr const char* kOther = "BLOCK_M=32,STAGES=9";
 
 /// What a run found for some problems, with a spread of 0.5 %.
@@ -30,7 +29,7 @@ class RunOf {
   explicit RunOf(std::uint64_t seed) : random_(seed) {}
 
   /// The best, a runner-up 5 % behind and a baseline of 1200 ns.
-  RunOf& add(const Problem& problem, double best_ns, const std::string& best = kBest,
+  RunOf& add(const Problem& problem, double best_ns, const std::string& best = example::kBest,
              const std::string& runner_up = kOther) {
     RankRow row = example::rank(problem, "gemm_mma", best, best_ns, 1200);
     row.record.entries[1].config = runner_up;
@@ -109,18 +108,19 @@ TEST(CompareRuns, FollowsTheOldBest) {
   const auto result = [&](const RunOf& after) { return compare(before, after).results.at(0); };
   EXPECT_FALSE(result(RunOf(2).add(kSmall, 1000)).winner_changed);
 
-  const ComparedResult behind = result(RunOf(2).add(kSmall, 1000, kOther, kBest));
+  const ComparedResult behind = result(RunOf(2).add(kSmall, 1000, kOther, example::kBest));
   EXPECT_TRUE(behind.winner_changed);
   EXPECT_EQ(behind.old_best, "5.0 % behind");
 
-  RunOf tied = RunOf(2).add(kSmall, 1000, kOther, kBest);
+  RunOf tied = RunOf(2).add(kSmall, 1000, kOther, example::kBest);
   tied.results().ranks[0].record.entries[1].tied = true;
   EXPECT_FALSE(result(tied).winner_changed);
 
   EXPECT_EQ(result(RunOf(2).add(kSmall, 1000, kOther, "BLOCK_M=128,STAGES=2")).old_best,
             "not tried");
   RunOf failed = RunOf(2).add(kSmall, 1000, kOther, "BLOCK_M=128,STAGES=2");
-  failed.results().trials.push_back(failure(kSmall, kBest, Status::compile, "error", "no"));
+  failed.results().trials.push_back(
+      failure(kSmall, example::kBest, Status::compile, "error", "no"));
   EXPECT_EQ(result(failed).old_best, "failed: compile");
 }
 
@@ -205,7 +205,7 @@ TEST(CompareRuns, ComparesAnotherGpuOfTheModelByTheBaseline) {
 
 TEST(CompareRuns, SaysWhenNothingIsCorrectAnyMore) {
   RunOf after(2);
-  after.results().trials = {failure(kSmall, kBest, Status::compile, "error", "no"),
+  after.results().trials = {failure(kSmall, example::kBest, Status::compile, "error", "no"),
                             failure(kSmall, kOther, Status::correctness, "mismatch", "no")};
   const RunComparison comparison = compare(RunOf(1).add(kSmall, 1000), after);
   EXPECT_THAT(fates(comparison), ElementsAre(Fate::failed));
