@@ -11,6 +11,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -149,6 +150,7 @@ class Pool {
                                       std::optional<CompileProcess>& process);
   CompileResult to_result(CompileProcess::Result compiled, const Work& work) const;
   bool join_same(Task& task, const std::string& key);
+  bool has_compiled(const std::string& key);
 
   const CompilerOptions options_;
   const CompileProcess::Limits limits_;
@@ -158,6 +160,7 @@ class Pool {
   std::condition_variable queue_changed_;
   std::deque<Queued> queue_;
   std::list<Task> tasks_;
+  std::set<std::string> compiled_;  // keys of what is in the cache since
   bool closing_ = false;
   std::vector<std::thread> threads_;
 };
@@ -248,7 +251,7 @@ CompileResult Pool::run(const CompileJob& job, Task& task, std::optional<Compile
   try {
     const Work work = prepare(job, nvrtc_);
     if (join_same(task, work.key)) return {};
-    if (options_.use_cache) {
+    if (options_.use_cache || has_compiled(work.key)) {
       if (auto cached = cache_.find(work.key)) return *std::move(cached);
     }
     return compile(work, task, process);
@@ -284,7 +287,16 @@ CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileP
 
   CompileResult result = to_result(std::move(compiled), work);
   result.report.compile_ms = time.count();
+  if (result.ok) {
+    const Lock lock(mutex_);
+    compiled_.insert(work.key);
+  }
   return result;
+}
+
+bool Pool::has_compiled(const std::string& key) {
+  const Lock lock(mutex_);
+  return compiled_.contains(key);
 }
 
 /// Afterwards there is a process only if it is fit for the next job.

@@ -12,7 +12,7 @@ struct CompilerOptions {
   std::filesystem::path cache_directory;  // cubins live in its `cubin` folder
   int num_threads = 0;                    // 0: one per core
   double timeout_s = 60;                  // of running time, see CompileProcess::Limits
-  bool use_cache = true;                  // false: compile always (for measuring compile times)
+  bool use_cache = true;                  // false: compile anew what others left in it
   std::uint64_t memory_bytes = 0;         // of one compile; 0: its share of the machine's
 };
 

@@ -86,6 +86,15 @@ TEST_F(NvrtcCompilerTest, WithoutTheCacheItCompilesAgainToTheSameMachineCode) {
   EXPECT_EQ(second.report.cubin_hash, first.report.cubin_hash);
 }
 
+// What was re-ranked was compiled a second time.
+TEST_F(NvrtcCompilerTest, WithoutTheCacheItCompilesAConfigurationOnce) {
+  CompilerOptions without = options();
+  without.use_cache = false;
+  NvrtcCompiler compiler(without);
+  EXPECT_FALSE(compiler.submit(job(kGood)).get().report.cached);
+  EXPECT_TRUE(compiler.submit(job(kGood)).get().report.cached);
+}
+
 TEST_F(NvrtcCompilerTest, AnErrorNamesFileAndLine) {
   const CompileResult result =
       compile(job("\nextern \"C\" __global__ void bad() { nothing(); }\n"));
