@@ -177,7 +177,8 @@ void add_report(Command program) {
   add_run_filter(verb, options->filter);
   verb.add_option("--kernels", options->kernels,
                   "where the contracts are that say how much a launch has to do; default: kernels")
-      .placeholder("FOLDER");
+      .placeholder("FOLDER")
+      .existing_folder();
   verb.footer(
       "exit codes: 0 done; 1 there is no trial to show; 2 a mistake; 3 the machine\n"
       "example: assay report --html report.html\n"

@@ -50,6 +50,8 @@ recorded=$tree/results/recorded/nvidia_h200/examples_1d.jsonl
 expect 2 '--html is required' "$assay" report "$recorded"
 expect 2 'no results yet: results/assay.db' "$assay" report --html page.html
 expect 2 'there is no database nowhere.db' "$assay" report nowhere.db --html page.html
+expect 2 'kernels: .*not exist: /nowhere' "$assay" report --kernels /nowhere --html page.html
+expect 2 'kernels: .*not exist: /nowhere' "$assay" sweep "$vector_add" --kernels /nowhere
 expect 3 'noise.yaml is not an assay database' "$assay" report noise.yaml --html page.html
 expect 1 'no finished trial' "$assay" report "$recorded" --op no_such_op --html page.html
 expect 2 '--html .* is a folder' "$assay" report "$recorded" --html "$work"
