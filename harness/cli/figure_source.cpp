@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/ceilings_cache.h"
 #include "cli/include_path.h"
 #include "compile_job.h"
@@ -93,9 +96,13 @@ const FigureSource::Known& FigureSource::known(const std::string& name) {
   return known_.emplace(name, Known{std::move(kernel), std::move(version)}).first->second;
 }
 
+NvrtcCompiler& FigureSource::compiler() {
+  if (!compiler_) compiler_.emplace(CompilerOptions{cache_directory()});
+  return *compiler_;
+}
+
 Inspected FigureSource::read(const CompileJob& job, const std::string& title, bool sass) {
-  if (!compiler_) compiler_.emplace(reading_options());
-  return read_compiled(*compiler_, job, title, sass);
+  return read_compiled(compiler(), job, title, sass);
 }
 
 /// What the compiler makes of it; without one, the reason.
@@ -109,19 +116,13 @@ void FigureSource::add_code(Figures& figures, const CompileJob& job) {
   }
 }
 
-void FigureSource::count(CodeCounts& counts, const TrialRow& row, const std::string& baseline) {
+/// What is compiled for a code. Throws UsageError that says why there is nothing.
+std::vector<CompileJob> FigureSource::jobs_of(const TrialRow& row, const std::string& baseline) {
   const TrialRecord& trial = row.record;
   const auto& [kernel, version] = known(trial.kernel.name);
-  const auto add = [&](const CompileJob& job) {
-    add_counts(counts, read(job, trial.kernel.name, has_disassembler()));
-  };
-  if (version != trial.kernel) {
-    counts.none = trial.kernel.name + " has changed since";
-    return;
-  }
+  if (version != trial.kernel) throw UsageError(trial.kernel.name + " has changed since");
   if (baseline.empty()) {
-    add(compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_));
-    return;
+    return {compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_)};
   }
   const auto spec = std::find_if(kernel.baseline.begin(), kernel.baseline.end(),
                                  [&](const BaselineSpec& each) { return each.name == baseline; });
@@ -129,37 +130,52 @@ void FigureSource::count(CodeCounts& counts, const TrialRow& row, const std::str
       spec != kernel.baseline.end() && !spec->steps.empty() &&
       std::all_of(spec->steps.begin(), spec->steps.end(),
                   [](const ReferenceSpec& step) { return step.kernel.has_value(); });
-  if (!is_ours) {
-    counts.none = "it is a library's, which does not show it";
-    return;
-  }
+  if (!is_ours) throw UsageError("it is a library's, which does not show it");
+  std::vector<CompileJob> jobs;
   for (const ReferenceSpec& step : spec->steps) {
-    add(own_compile_job(kernel, *step.kernel, trial.problem, trial.toolchain.arch, include_,
-                        kernel.compile.fast_math));
+    jobs.push_back(own_compile_job(kernel, *step.kernel, trial.problem, trial.toolchain.arch,
+                                   include_, kernel.compile.fast_math));
   }
+  return jobs;
+}
+
+FigureSource::CodeKey FigureSource::key_of(const TrialRow& row, const std::string& baseline) {
+  const TrialRecord& trial = row.record;
+  return {trial.kernel.name + trial.kernel.source_hash + trial.kernel.contract_hash,
+          trial.toolchain.arch,
+          baseline.empty() ? to_text(trial.config) : baseline + " " + to_text(trial.problem)};
 }
 
 CodeCounts FigureSource::code_of(const TrialRow& row, const std::string& baseline) {
-  const TrialRecord& trial = row.record;
   // One configuration wins many problems, and a folder has the recordings of many nights.
-  const auto [found, is_new] = counts_.try_emplace(
-      {trial.kernel.name + trial.kernel.source_hash + trial.kernel.contract_hash,
-       trial.toolchain.arch,
-       baseline.empty() ? to_text(trial.config) : baseline + " " + to_text(trial.problem)});
+  const auto [found, is_new] = counts_.try_emplace(key_of(row, baseline));
   CodeCounts& counts = found->second;
+  if (!is_new) return counts;
   const auto say_why_not = [&](std::string_view why) {
     counts.none = why.substr(0, why.find('\n'));
   };
-  if (is_new) {
-    try {
-      count(counts, row, baseline);
-    } catch (const UsageError& error) {
-      say_why_not(error.what());
-    } catch (const Error& error) {
-      say_why_not(error.what());
+  try {
+    for (const CompileJob& job : jobs_of(row, baseline)) {
+      add_counts(counts, read(job, row.record.kernel.name, has_disassembler()));
     }
+  } catch (const UsageError& error) {
+    say_why_not(error.what());
+  } catch (const Error& error) {
+    say_why_not(error.what());
   }
   return counts;
+}
+
+void FigureSource::compile_ahead(const TrialRow& row, const std::string& baseline) {
+  if (!begun_.insert(key_of(row, baseline)).second) return;
+  try {
+    for (CompileJob& job : jobs_of(row, baseline)) {
+      job.for_reading = true;
+      compiler().submit(std::move(job));
+    }
+  } catch (const UsageError&) {  // code_of() says why
+  } catch (const Error&) {
+  }
 }
 
 Figures FigureSource::of_config(const NamedConfig& named, const std::string& arch) {

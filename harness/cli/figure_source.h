@@ -1,6 +1,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -30,6 +32,8 @@ class FigureSource {
   /// The instructions of a trial's configuration or, with a name, of that baseline of its kernel:
   /// of the machine code where the toolkit has nvdisasm, else of the PTX. Takes a second.
   CodeCounts code_of(const TrialRow& row, const std::string& baseline);
+  /// Begins to compile on all cores what code_of() will be asked for.
+  void compile_ahead(const TrialRow& row, const std::string& baseline);
 
  private:
   struct Known {
@@ -37,15 +41,20 @@ class FigureSource {
     KernelVersion version;
   };
   const Known& known(const std::string& name);
+  NvrtcCompiler& compiler();
   Inspected read(const CompileJob& job, const std::string& title, bool sass);
   void add_code(Figures& figures, const CompileJob& job);
-  void count(CodeCounts& counts, const TrialRow& row, const std::string& baseline);
+  std::vector<CompileJob> jobs_of(const TrialRow& row, const std::string& baseline);
+
+  /// A version of a kernel, an architecture, and a configuration or a baseline with its problem.
+  using CodeKey = std::tuple<std::string, std::string, std::string>;
+  static CodeKey key_of(const TrialRow& row, const std::string& baseline);
 
   std::string kernels_;
   std::vector<std::filesystem::path> include_;
   std::map<std::string, Known> known_;
-  /// Of a version of a kernel, an architecture, and a configuration or a baseline with its problem.
-  std::map<std::tuple<std::string, std::string, std::string>, CodeCounts> counts_;
+  std::map<CodeKey, CodeCounts> counts_;
+  std::set<CodeKey> begun_;
   std::optional<NvrtcCompiler> compiler_;  // once it was needed
 };
 

@@ -112,7 +112,7 @@ int run_report(const Options& options) {
   if (paths.empty()) paths = {open_results({}).path().string()};
   auto contracts = std::make_shared<Contracts>(options.kernels);
   auto figures = std::make_shared<FigureSource>(options.kernels, std::vector<std::string>());
-  // Codes are compiled to be read, about half a second each: with many winners that takes minutes.
+  // Codes are compiled to be read, about half a second each: with many winners that takes a while.
   const std::vector<std::string> files = run_files(paths);
   ProgressScreen screen(ProgressScreen::detect());
   const std::size_t line = screen.add_line("");
@@ -130,6 +130,9 @@ int run_report(const Options& options) {
                                 to_text(row.record.problem)),
                     false);
         return figures->code_of(row, baseline);
+      },
+      [figures](const TrialRow& row, const std::string& baseline) {
+        figures->compile_ahead(row, baseline);
       });
   HistoryBuilder history;
   Comparer comparer(options);

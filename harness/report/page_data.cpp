@@ -203,11 +203,13 @@ struct PageData::Question {
   }
 };
 
-PageData::PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of)
+PageData::PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of,
+                   CodeAhead code_ahead)
     : work_of_(std::move(work_of)),
       roofs_of_(std::move(roofs_of)),
       figures_of_(std::move(figures_of)),
-      code_of_(std::move(code_of)) {}
+      code_of_(std::move(code_of)),
+      code_ahead_(std::move(code_ahead)) {}
 PageData::~PageData() = default;
 
 void PageData::keep(const Key& key, Question question) {
@@ -239,11 +241,26 @@ void PageData::add(const std::string& source, const Results& results, const RunC
     return Key(table.op, table.device.slug(), table.protocol, sizes_of(problem), to_text(problem),
                table.objective);
   };
-  std::set<std::string> answered;
-  for (const TunedTable& table : tuned_tables(results, Screened::show)) {
+  const std::vector<TunedTable> tables = tuned_tables(results, Screened::show);
+  const auto name_of = [](const TunedTable& table, const TunedRow& row) {
+    return question_text(table.op, table.device, table.protocol, row.problem, row.provenance);
+  };
+  const auto verdict_on = [&](const TunedTable& table, const TunedRow& row) {
+    return row.reranked ? rank_of(results, table, row) : nullptr;
+  };
+  for (const TunedTable& table : tables) {
     for (const TunedRow& row : table.entries) {
-      const std::string name =
-          question_text(table.op, table.device, table.protocol, row.problem, row.provenance);
+      const RankRecord* const rank = verdict_on(table, row);
+      if (rank == nullptr) continue;
+      for (const ShownCode& code : shown_codes(*rank, trials[name_of(table, row)])) {
+        code_ahead_(*code.row, code.baseline);
+      }
+    }
+  }
+  std::set<std::string> answered;
+  for (const TunedTable& table : tables) {
+    for (const TunedRow& row : table.entries) {
+      const std::string name = name_of(table, row);
       answered.insert(name);
       Question question{source,         table,         row.problem,        row.finished_at,
                         Json::object(), columns[name], trials[name].size()};
@@ -256,7 +273,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
           work ? Json{{"contract", work->contract}, {"flops", work->flops}, {"bytes", work->bytes}}
                : Json(nullptr);
       json["roofline_ns"] = row.roofline_ns > 0 ? five_digits(row.roofline_ns) : Json(nullptr);
-      const RankRecord* const rank = row.reranked ? rank_of(results, table, row) : nullptr;
+      const RankRecord* const rank = verdict_on(table, row);
       json["rank"] = rank != nullptr ? rank_json(*rank) : Json(nullptr);
       json["why"] =
           rank != nullptr ? why_json(*rank, trials[name], figures_of_, code_of_) : Json(nullptr);

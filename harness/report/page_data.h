@@ -40,12 +40,15 @@ using FiguresOf = std::function<Figures(const TrialRow&)>;
 
 /// The instructions of a trial's configuration or, with a name, of that baseline of its kernel.
 using CodeOf = std::function<CodeCounts(const TrialRow&, const std::string& baseline)>;
+/// Told ahead what a CodeOf will be asked for, so that it can compile on all cores.
+using CodeAhead = std::function<void(const TrialRow&, const std::string& baseline)>;
 
 /// What the page draws, as one JSON document. Trials are columns, with each value of a parameter,
 /// each message and each kind of failure written once: 50,000 of them have to fit on a page.
 class PageData {
  public:
-  PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of);
+  PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of,
+           CodeAhead code_ahead);
   ~PageData();
 
   /// Adds what a database or a recording holds. Of a question that several hold, the re-ranked
@@ -71,6 +74,7 @@ class PageData {
   RoofsOf roofs_of_;
   FiguresOf figures_of_;
   CodeOf code_of_;
+  CodeAhead code_ahead_;
   std::vector<std::string> sources_;
   std::vector<std::string> comparisons_;  // a sentence for each source that was compared
   std::map<Key, Question> questions_;

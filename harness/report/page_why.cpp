@@ -83,25 +83,49 @@ Figures baseline_figures(const Figures& winner, const RankRecord& rank, const Ra
   return figures;
 }
 
-}  // namespace
-
-Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials,
-              const FiguresOf& figures_of, const CodeOf& code_of) {
+/// The winner and what is compared with it; null where it is not there.
+struct Rivals {
   const RankEntry *winner = nullptr, *next = nullptr, *baseline = nullptr;
+  const TrialRow *winner_row = nullptr, *next_row = nullptr;  // their trials
+};
+
+Rivals rivals_of(const RankRecord& rank, const std::vector<const TrialRow*>& trials) {
+  Rivals rivals;
   for (const RankEntry& entry : rank.entries) {
     if (entry.samples_ns.size() < kLeastSamples || !entry.failure.empty()) continue;
     if (entry.winner) {
-      winner = &entry;
+      rivals.winner = &entry;
       continue;
     }
-    const RankEntry*& best = entry.kernel.empty() ? baseline : next;
+    const RankEntry*& best = entry.kernel.empty() ? rivals.baseline : rivals.next;
     if (best == nullptr || entry.median_ns < best->median_ns) best = &entry;
   }
-  const TrialRow* const row = winner != nullptr ? trial_of(*winner, trials) : nullptr;
+  if (rivals.winner != nullptr) rivals.winner_row = trial_of(*rivals.winner, trials);
+  if (rivals.next != nullptr) rivals.next_row = trial_of(*rivals.next, trials);
+  return rivals;
+}
+
+}  // namespace
+
+std::vector<ShownCode> shown_codes(const RankRecord& rank,
+                                   const std::vector<const TrialRow*>& trials) {
+  const Rivals rivals = rivals_of(rank, trials);
+  std::vector<ShownCode> codes;
+  if (rivals.winner_row == nullptr) return codes;
+  codes.push_back({"winner", rivals.winner_row, ""});
+  if (rivals.next_row != nullptr) codes.push_back({"runner-up", rivals.next_row, ""});
+  if (rivals.baseline != nullptr) {
+    codes.push_back({"baseline", rivals.winner_row, rivals.baseline->config});
+  }
+  return codes;
+}
+
+Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials,
+              const FiguresOf& figures_of, const CodeOf& code_of) {
+  const auto [winner, next, baseline, row, next_row] = rivals_of(rank, trials);
   if (row == nullptr) return nullptr;
   const Figures figures = entry_figures(rank, *winner, *row, figures_of);
   const Explanation explanation = explain(figures);
-  std::vector<std::pair<const char*, CodeCounts>> codes = {{"winner", code_of(*row, "")}};
   Json json{{"headline", explanation.headline},
             {"causes", explain_json(figures, explanation).at("causes")},
             {"against", Json::array()}};
@@ -119,14 +143,15 @@ Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials
                                {"because", faster.at("because")},
                                {"figures", both}});
   };
-  const TrialRow* const next_row = next != nullptr ? trial_of(*next, trials) : nullptr;
   if (next_row != nullptr) {
     compare("runner-up", *next, entry_figures(rank, *next, *next_row, figures_of));
-    codes.emplace_back("runner-up", code_of(*next_row, ""));
   }
   if (baseline != nullptr) {
     compare("baseline", *baseline, baseline_figures(figures, rank, *baseline));
-    codes.emplace_back("baseline", code_of(*row, baseline->config));
+  }
+  std::vector<std::pair<const char*, CodeCounts>> codes;
+  for (const ShownCode& code : shown_codes(rank, trials)) {
+    codes.emplace_back(code.role, code_of(*code.row, code.baseline));
   }
   json["code"] = code_json(codes);
   return json;

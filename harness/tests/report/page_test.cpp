@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "report/example_rows.h"
 #include "report/page_data.h"
@@ -57,7 +58,14 @@ CodeCounts code_of(const TrialRow& row, const std::string& baseline) {
 }
 
 Json page_of(const std::vector<Results>& files, WorkOf work_of = no_work) {
-  PageData page(std::move(work_of), no_roofs, figures_of, code_of);
+  std::set<std::pair<const TrialRow*, std::string>> told;
+  PageData page(
+      std::move(work_of), no_roofs, figures_of,
+      [&](const TrialRow& row, const std::string& baseline) {
+        EXPECT_TRUE(told.contains({&row, baseline})) << "not told ahead";
+        return code_of(row, baseline);
+      },
+      [&](const TrialRow& row, const std::string& baseline) { told.emplace(&row, baseline); });
   for (const Results& results : files) page.add("file", results);
   return Json::parse(page.json({}));
 }
