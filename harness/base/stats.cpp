@@ -177,9 +177,13 @@ Interval paired_ratio(std::span<const double> numerator, std::span<const double>
     throw std::invalid_argument("paired ratio needs one value of each per round");
   }
   // A difference of logarithms, not the logarithm of a quotient: swapping the two changes only the
-  // sign, exactly, and equal values give exactly 0.
+  // sign, exactly, and equal values give exactly 0, also two that are 0.
   std::vector<double> difference(n);
   for (std::size_t i = 0; i < n; ++i) {
+    if (!(numerator[i] >= 0 && denominator[i] >= 0)) {
+      throw std::invalid_argument("paired ratio of what is no time");  // NaN cannot be sorted
+    }
+    if (numerator[i] == denominator[i]) continue;
     difference[i] = std::log(numerator[i]) - std::log(denominator[i]);
   }
   const WalshAverages averages(std::move(difference));

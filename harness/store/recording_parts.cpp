@@ -105,7 +105,7 @@ std::vector<double> read_runtimes(const Json& object) {
   samples_ns.reserve(list.Size());
   for (const Json& ms : list) {
     samples_ns.push_back(nanoseconds(number(ms, "runtimes")));
-    if (!std::isfinite(samples_ns.back())) {
+    if (!std::isfinite(samples_ns.back()) || samples_ns.back() < 0) {
       throw Damage(fmt::format("'runtimes' has {}, which is no time", written(ms)));
     }
   }

@@ -200,6 +200,14 @@ TEST(PairedRatio, OfATimeSeriesWithItselfIsExactlyOne) {
   EXPECT_EQ(ratio.high, 1);
 }
 
+TEST(PairedRatio, OfNoTimeAtAllIsOneOrWithoutBound) {
+  const std::vector<double> none(7, 0.0), some(7, 2.0), negative(7, -1.0);
+  EXPECT_EQ(paired_ratio(none, none).value, 1);
+  EXPECT_EQ(paired_ratio(none, some).value, 0);
+  EXPECT_EQ(paired_ratio(some, none).value, kInfinity);
+  EXPECT_THROW(paired_ratio(negative, some), std::invalid_argument);
+}
+
 TEST(PairedRatio, InvertsWhenSwapped) {
   std::mt19937_64 random(6);
   std::vector<double> a(17), b(17);

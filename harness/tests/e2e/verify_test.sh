@@ -166,6 +166,9 @@ verify 1 vector_add.db --problem N=7
 says 'no verdict on problem N=7 in vector_add.db'
 verify 2 forgets.jsonl
 says 'expected the name of a database'
+verify 2 vector_add.db --kernels elsewhere
+says 'kernels: .*not exist: elsewhere'
+mkdir elsewhere
 verify 1 vector_add.db --kernels elsewhere
 says 'there is no kernel vector_add in elsewhere'
 cp vector_add.db other.db
