@@ -86,8 +86,8 @@ std::size_t signed_rank(std::size_t n) {
   }
 }
 
-/// The Walsh averages of some values: the means of all pairs, each value with itself, too. They are
-/// not kept: of a thousand values there are half a million.
+/// The Walsh averages of some values, none of them NaN: the means of all pairs, each value with
+/// itself, too. They are not kept: of a thousand values there are half a million.
 class WalshAverages {
  public:
   explicit WalshAverages(std::vector<double> values) : sorted_(std::move(values)) {
@@ -127,8 +127,8 @@ class WalshAverages {
                                            : place);
   }
 
-  /// In a row of averages with one value they ascend, and each row ends no later than the one
-  /// before.
+  /// How many averages are no larger. The means of one value with it and all larger ones ascend, so
+  /// those that count are the first few; of the next value, no more of the larger ones count.
   std::size_t num_up_to(double limit) const {
     std::size_t count = 0, end = sorted_.size();
     for (std::size_t i = 0; i < end; ++i) {
@@ -176,14 +176,16 @@ Interval paired_ratio(std::span<const double> numerator, std::span<const double>
   if (n == 0 || n != denominator.size()) {
     throw std::invalid_argument("paired ratio needs one value of each per round");
   }
+  const auto is_time = [](double value) { return value > 0 && std::isfinite(value); };
+  if (!std::all_of(numerator.begin(), numerator.end(), is_time) ||
+      !std::all_of(denominator.begin(), denominator.end(), is_time)) {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    return {kNone, kNone, kNone};
+  }
   // A difference of logarithms, not the logarithm of a quotient: swapping the two changes only the
-  // sign, exactly, and equal values give exactly 0, also two that are 0.
+  // sign, exactly, and equal values give exactly 0.
   std::vector<double> difference(n);
   for (std::size_t i = 0; i < n; ++i) {
-    if (!(numerator[i] >= 0 && denominator[i] >= 0)) {
-      throw std::invalid_argument("paired ratio of what is no time");  // NaN cannot be sorted
-    }
-    if (numerator[i] == denominator[i]) continue;
     difference[i] = std::log(numerator[i]) - std::log(denominator[i]);
   }
   const WalshAverages averages(std::move(difference));

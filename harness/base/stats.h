@@ -26,7 +26,8 @@ Interval median_interval(std::span<const double> values);
 
 /// Hodges-Lehmann estimate of the centre of paired log-ratios, with the Wilcoxon signed-rank 95 %
 /// interval, as ratios: exp(median of Walsh averages of ln(numerator/denominator)). Both spans hold
-/// one value per round, none below 0. With fewer than 6 rounds low/high are 0/+inf.
+/// one value per round. With fewer than 6 rounds low/high are 0/+inf. All three are NaN unless
+/// every value is positive and finite.
 Interval paired_ratio(std::span<const double> numerator, std::span<const double> denominator);
 
 }  // namespace assay

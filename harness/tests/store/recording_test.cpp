@@ -258,6 +258,8 @@ TEST(Recording, DamageNamesTheLine) {
   EXPECT_THAT(changed(R"("SCHEDULE":"row")", R"("SCHEDULE":"12")"),
               HasSubstr("'configuration' has a name"));
   EXPECT_EQ(changed("[0.0010001", "[\"fast\""), ":2: 'runtimes' is not a number");
+  EXPECT_EQ(changed("[0.0010001", "[0"), ":2: 'runtimes' has 0 ns, which is no time");
+  EXPECT_EQ(changed("[0.0010001", "[-1"), ":2: 'runtimes' has -1000000 ns, which is no time");
   EXPECT_EQ(changed(R"("num_throttled":2)", R"("num_throttled":true)"),
             ":2: 'num_throttled' is not an integer");
   std::string cheap = good;
