@@ -96,19 +96,15 @@ const FigureSource::Known& FigureSource::known(const std::string& name) {
   return known_.emplace(name, Known{std::move(kernel), std::move(version)}).first->second;
 }
 
-NvrtcCompiler& FigureSource::compiler() {
+std::future<CompileResult> FigureSource::begin(CompileJob job) {
   if (!compiler_) compiler_.emplace(CompilerOptions{cache_directory()});
-  return *compiler_;
-}
-
-Inspected FigureSource::read(const CompileJob& job, const std::string& title, bool sass) {
-  return read_compiled(compiler(), job, title, sass);
+  return begin_reading(*compiler_, std::move(job));
 }
 
 /// What the compiler makes of it; without one, the reason.
 void FigureSource::add_code(Figures& figures, const CompileJob& job) {
   try {
-    const Inspected inspected = read(job, figures.title, false);
+    const Inspected inspected = read_compiled(begin(job), figures.title, false);
     figures.findings = findings_of(inspected.code);
     if (!figures.report) figures.report = inspected.report;
   } catch (const Error& error) {
@@ -116,13 +112,17 @@ void FigureSource::add_code(Figures& figures, const CompileJob& job) {
   }
 }
 
-/// What is compiled for a code. Throws UsageError that says why there is nothing.
-std::vector<CompileJob> FigureSource::jobs_of(const TrialRow& row, const std::string& baseline) {
+/// Begins to compile a code. Throws UsageError that says why there is none.
+std::vector<std::future<CompileResult>> FigureSource::begin_code(const TrialRow& row,
+                                                                 const std::string& baseline) {
   const TrialRecord& trial = row.record;
   const auto& [kernel, version] = known(trial.kernel.name);
   if (version != trial.kernel) throw UsageError(trial.kernel.name + " has changed since");
+  std::vector<std::future<CompileResult>> begun;
   if (baseline.empty()) {
-    return {compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_)};
+    begun.push_back(
+        begin(compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_)));
+    return begun;
   }
   const auto spec = std::find_if(kernel.baseline.begin(), kernel.baseline.end(),
                                  [&](const BaselineSpec& each) { return each.name == baseline; });
@@ -131,12 +131,11 @@ std::vector<CompileJob> FigureSource::jobs_of(const TrialRow& row, const std::st
       std::all_of(spec->steps.begin(), spec->steps.end(),
                   [](const ReferenceSpec& step) { return step.kernel.has_value(); });
   if (!is_ours) throw UsageError("it is a library's, which does not show it");
-  std::vector<CompileJob> jobs;
   for (const ReferenceSpec& step : spec->steps) {
-    jobs.push_back(own_compile_job(kernel, *step.kernel, trial.problem, trial.toolchain.arch,
-                                   include_, kernel.compile.fast_math));
+    begun.push_back(begin(own_compile_job(kernel, *step.kernel, trial.problem, trial.toolchain.arch,
+                                          include_, kernel.compile.fast_math)));
   }
-  return jobs;
+  return begun;
 }
 
 FigureSource::CodeKey FigureSource::key_of(const TrialRow& row, const std::string& baseline) {
@@ -148,15 +147,19 @@ FigureSource::CodeKey FigureSource::key_of(const TrialRow& row, const std::strin
 
 CodeCounts FigureSource::code_of(const TrialRow& row, const std::string& baseline) {
   // One configuration wins many problems, and a folder has the recordings of many nights.
-  const auto [found, is_new] = counts_.try_emplace(key_of(row, baseline));
+  const CodeKey key = key_of(row, baseline);
+  const auto [found, is_new] = counts_.try_emplace(key);
   CodeCounts& counts = found->second;
   if (!is_new) return counts;
   const auto say_why_not = [&](std::string_view why) {
     counts.none = why.substr(0, why.find('\n'));
   };
   try {
-    for (const CompileJob& job : jobs_of(row, baseline)) {
-      add_counts(counts, read(job, row.record.kernel.name, has_disassembler()));
+    auto ahead = begun_.extract(key);
+    auto begun = ahead.empty() ? begin_code(row, baseline) : std::move(ahead.mapped());
+    for (std::future<CompileResult>& each : begun) {
+      add_counts(counts,
+                 read_compiled(std::move(each), row.record.kernel.name, has_disassembler()));
     }
   } catch (const UsageError& error) {
     say_why_not(error.what());
@@ -167,12 +170,10 @@ CodeCounts FigureSource::code_of(const TrialRow& row, const std::string& baselin
 }
 
 void FigureSource::compile_ahead(const TrialRow& row, const std::string& baseline) {
-  if (!begun_.insert(key_of(row, baseline)).second) return;
+  const CodeKey key = key_of(row, baseline);
+  if (counts_.contains(key) || begun_.contains(key)) return;
   try {
-    for (CompileJob& job : jobs_of(row, baseline)) {
-      job.for_reading = true;
-      compiler().submit(std::move(job));
-    }
+    begun_.emplace(key, begin_code(row, baseline));
   } catch (const UsageError&) {  // code_of() says why
   } catch (const Error&) {
   }

@@ -1,14 +1,15 @@
 #pragma once
 
+#include <future>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "cli/known_code.h"
+#include "compile/nvrtc_compiler.h"
 #include "report/explain.h"
 #include "spec/kernel_spec.h"
 #include "store/store.h"
@@ -41,10 +42,10 @@ class FigureSource {
     KernelVersion version;
   };
   const Known& known(const std::string& name);
-  NvrtcCompiler& compiler();
-  Inspected read(const CompileJob& job, const std::string& title, bool sass);
+  std::future<CompileResult> begin(CompileJob job);
   void add_code(Figures& figures, const CompileJob& job);
-  std::vector<CompileJob> jobs_of(const TrialRow& row, const std::string& baseline);
+  std::vector<std::future<CompileResult>> begin_code(const TrialRow& row,
+                                                     const std::string& baseline);
 
   /// A version of a kernel, an architecture, and a configuration or a baseline with its problem.
   using CodeKey = std::tuple<std::string, std::string, std::string>;
@@ -54,8 +55,8 @@ class FigureSource {
   std::vector<std::filesystem::path> include_;
   std::map<std::string, Known> known_;
   std::map<CodeKey, CodeCounts> counts_;
-  std::set<CodeKey> begun_;
-  std::optional<NvrtcCompiler> compiler_;  // once it was needed
+  std::optional<NvrtcCompiler> compiler_;                             // once it was needed
+  std::map<CodeKey, std::vector<std::future<CompileResult>>> begun_;  // and not counted yet
 };
 
 }  // namespace assay

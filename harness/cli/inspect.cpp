@@ -18,6 +18,7 @@
 #include "cli/include_path.h"
 #include "cli/known_code.h"
 #include "cli/verbs.h"
+#include "compile/nvrtc_compiler.h"
 #include "compile_job.h"
 #include "kernel_version.h"
 #include "report/entry_json.h"
@@ -75,11 +76,12 @@ Subject inspect_config(const Options& options, const std::string& name, const Co
   }
   const Config config = complete(kernel, given);
   const DeviceInfo info = nominal_device(arch);
-  NvrtcCompiler compiler(reading_options());
+  NvrtcCompiler compiler({cache_directory(), 1});
   const auto read = [&] {
     try {
-      return read_compiled(compiler, compile_job(kernel, config, info, arch, folders),
-                           fmt::format("{} {}", name, to_text(config)), options.sass);
+      return read_compiled(
+          begin_reading(compiler, compile_job(kernel, config, info, arch, folders)),
+          fmt::format("{} {}", name, to_text(config)), options.sass);
     } catch (const UsageError& error) {
       const std::vector<std::string>& archs = kernel.arch;
       if (std::find(archs.begin(), archs.end(), arch) != archs.end()) throw;
@@ -114,10 +116,10 @@ Subject inspect_file(const Options& options, const fs::path& path) {
   const std::string extension = path.extension().string(), title = path.string();
   const std::string content = read_file(path);  // what is wrong with it is said as for every file
   if (extension == ".cu") {
-    NvrtcCompiler compiler(reading_options());
-    return {read_compiled(compiler,
-                          {path, include_path(options.kernels, options.include), {}, options.arch},
-                          title, options.sass),
+    NvrtcCompiler compiler({cache_directory(), 1});
+    const std::vector<fs::path> folders = include_path(options.kernels, options.include);
+    return {read_compiled(begin_reading(compiler, {path, folders, {}, options.arch}), title,
+                          options.sass),
             {},
             {}};
   }

@@ -148,15 +148,16 @@ Code disassemble(const fs::path& cubin, const std::string& title) {
   return read_sass(run.output, title, counting.succeeded() ? counting.output : "");
 }
 
-CompilerOptions reading_options() { return {cache_directory(), 1}; }
-
-Inspected read_compiled(Compiler& compiler, CompileJob job, std::string title, bool sass) {
+std::future<CompileResult> begin_reading(Compiler& compiler, CompileJob job) {
   job.for_reading = true;
-  std::future<CompileResult> future = compiler.submit(std::move(job));
-  while (future.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
+  return compiler.submit(std::move(job));
+}
+
+Inspected read_compiled(std::future<CompileResult> begun, std::string title, bool sass) {
+  while (begun.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
     check_interrupt();
   }
-  CompileResult result = future.get();
+  CompileResult result = begun.get();
   if (!result.ok) {
     if (result.log.find("--gpu-architecture") != std::string::npos) {
       result.log += "\nthis NVRTC knows no such architecture; name another with --arch";

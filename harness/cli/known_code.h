@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "compile/nvrtc_compiler.h"
+#include "compile/compiler.h"
 #include "report/inspect_view.h"
 #include "spec/kernel_spec.h"
 #include "store/store.h"
@@ -47,11 +48,11 @@ bool has_disassembler();
 /// where it cannot read the file.
 Code disassemble(const std::filesystem::path& cubin, const std::string& title);
 
-/// One thread: what is compiled for reading is asked for one after the other.
-CompilerOptions reading_options();
+/// Begins to compile for reading.
+std::future<CompileResult> begin_reading(Compiler& compiler, CompileJob job);
 
-/// Compiles for reading: the PTX, or with `sass` the machine code. Throws UsageError with the
-/// compiler's log, and Error where there is no compiler.
-Inspected read_compiled(Compiler& compiler, CompileJob job, std::string title, bool sass);
+/// What that made: the PTX, or with `sass` the machine code. Throws UsageError with the compiler's
+/// log, and Error where there is no compiler.
+Inspected read_compiled(std::future<CompileResult> begun, std::string title, bool sass);
 
 }  // namespace assay

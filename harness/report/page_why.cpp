@@ -105,11 +105,7 @@ Rivals rivals_of(const RankRecord& rank, const std::vector<const TrialRow*>& tri
   return rivals;
 }
 
-}  // namespace
-
-std::vector<ShownCode> shown_codes(const RankRecord& rank,
-                                   const std::vector<const TrialRow*>& trials) {
-  const Rivals rivals = rivals_of(rank, trials);
+std::vector<ShownCode> codes_of(const Rivals& rivals) {
   std::vector<ShownCode> codes;
   if (rivals.winner_row == nullptr) return codes;
   codes.push_back({"winner", rivals.winner_row, ""});
@@ -120,9 +116,17 @@ std::vector<ShownCode> shown_codes(const RankRecord& rank,
   return codes;
 }
 
+}  // namespace
+
+std::vector<ShownCode> shown_codes(const RankRecord& rank,
+                                   const std::vector<const TrialRow*>& trials) {
+  return codes_of(rivals_of(rank, trials));
+}
+
 Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials,
               const FiguresOf& figures_of, const CodeOf& code_of) {
-  const auto [winner, next, baseline, row, next_row] = rivals_of(rank, trials);
+  const Rivals rivals = rivals_of(rank, trials);
+  const auto [winner, next, baseline, row, next_row] = rivals;
   if (row == nullptr) return nullptr;
   const Figures figures = entry_figures(rank, *winner, *row, figures_of);
   const Explanation explanation = explain(figures);
@@ -150,7 +154,7 @@ Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials
     compare("baseline", *baseline, baseline_figures(figures, rank, *baseline));
   }
   std::vector<std::pair<const char*, CodeCounts>> codes;
-  for (const ShownCode& code : shown_codes(rank, trials)) {
+  for (const ShownCode& code : codes_of(rivals)) {
     codes.emplace_back(code.role, code_of(*code.row, code.baseline));
   }
   json["code"] = code_json(codes);
