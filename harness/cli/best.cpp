@@ -14,13 +14,13 @@
 namespace assay {
 namespace {
 
-struct Options {
+struct BestOptions {
   ResultOptions results;
-  BestOptions text;
+  BestLayout layout;
   bool json = false;
 };
 
-int run_best(const Options& options) {
+int run_best(const BestOptions& options) {
   const Store store = open_results(options.results);
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);
@@ -31,19 +31,19 @@ int run_best(const Options& options) {
               asked_for(options.results), store.path().string());
     return kExitNo;
   }
-  if (!options.json) print_out("{}", best_text(tables, options.text));
+  if (!options.json) print_out("{}", best_text(tables, options.layout));
   return kExitDone;
 }
 
 }  // namespace
 
 void add_best(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BestOptions>();
   Command verb = program.add_command(
       "best", "the best configuration of each problem, its ties and its margin over the baseline");
   add_result_options(verb, options->results);
-  verb.add_flag("--ties", options->text.ties, "list the ties under each table");
-  verb.add_flag("--wide", options->text.wide, "whole parameter names, nothing left out");
+  verb.add_flag("--ties", options->layout.ties, "list the ties under each table");
+  verb.add_flag("--wide", options->layout.wide, "whole parameter names, nothing left out");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer("example: assay best --op gemm_bf16 --problem M=16");
   verb.runs([options] { return run_best(*options); });

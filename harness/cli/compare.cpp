@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::string before;
   std::string after;
   RunFilter filter;
@@ -20,7 +20,7 @@ struct Options {
   bool json = false;
 };
 
-int run_compare(const Options& options) {
+int run_compare(const CompareOptions& options) {
   const double margin_ratio = parse_margin(options.margin);
   const Run before = load_run(options.before, options.filter);
   const Run after = load_run(options.after, options.filter);
@@ -34,7 +34,7 @@ int run_compare(const Options& options) {
 }  // namespace
 
 void add_compare(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   Command verb = program.add_command(
       "compare", "what became faster or slower from one run to another, result by result");
   verb.add_option("A", options->before, kRunHelp).placeholder("PATH[#SWEEP]").required();

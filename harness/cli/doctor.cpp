@@ -37,7 +37,7 @@ constexpr std::uintmax_t kLeastFreeBytes = std::uintmax_t{1} << 30;
 /// How much the worker's self-test reads, cold and hot.
 constexpr std::int64_t kSelfTestReadBytes = std::int64_t{32} << 20;
 
-struct Options {
+struct DoctorOptions {
   std::string device = "all";
   bool json = false;
 };
@@ -173,7 +173,7 @@ Conclusion conclude(bool can_compile, bool has_gpu, const std::vector<Finding>& 
   return {"fit to measure", true};
 }
 
-int run_doctor(const Options& options) {
+int run_doctor(const DoctorOptions& options) {
   int only = -1;  // the one that is looked at; -1: all
   const char* end = options.device.data() + options.device.size();
   if (options.device != "all" &&
@@ -240,7 +240,7 @@ int run_doctor(const Options& options) {
 }  // namespace
 
 void add_doctor(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   Command verb = program.add_command(
       "doctor", "what this machine has, and whether its clock, flush and noise can be trusted");
   verb.add_option("--device", options->device,

@@ -19,7 +19,7 @@
 namespace assay {
 namespace {
 
-struct Options {
+struct ExplainOptions {
   std::string target;
   std::string other;
   std::string db;
@@ -30,7 +30,7 @@ struct Options {
 };
 
 /// Its rounds in the verdict on its question, if it was re-ranked there.
-void add_rounds(Figures& figures, const Options& options, const TrialRow& row) {
+void add_rounds(Figures& figures, const ExplainOptions& options, const TrialRow& row) {
   ResultOptions results;
   if (!options.db.empty()) results.db = options.db;
   results.op = row.record.kernel.op;
@@ -50,7 +50,7 @@ void add_rounds(Figures& figures, const Options& options, const TrialRow& row) {
   }
 }
 
-Figures figures_of_trial(FigureSource& source, const Options& options, std::int64_t id) {
+Figures figures_of_trial(FigureSource& source, const ExplainOptions& options, std::int64_t id) {
   const TrialRow row = known_trial(options.db, id);
   if (!row.record.outcome.timing) {
     throw UsageError(
@@ -63,7 +63,7 @@ Figures figures_of_trial(FigureSource& source, const Options& options, std::int6
   return figures;
 }
 
-Figures figures_of(FigureSource& source, const Options& options, const std::string& target) {
+Figures figures_of(FigureSource& source, const ExplainOptions& options, const std::string& target) {
   if (const auto id = trial_number(target)) return figures_of_trial(source, options, *id);
   if (const auto named = named_config(target)) return source.of_config(*named, options.arch);
   throw UsageError(fmt::format(
@@ -71,7 +71,7 @@ Figures figures_of(FigureSource& source, const Options& options, const std::stri
       target));
 }
 
-int run_explain(const Options& options) {
+int run_explain(const ExplainOptions& options) {
   FigureSource source(options.kernels, options.include);
   const Figures figures = figures_of(source, options, options.target);
   if (options.other.empty()) {
@@ -88,7 +88,7 @@ int run_explain(const Options& options) {
 }  // namespace
 
 void add_explain(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   Command verb = program.add_command(
       "explain", "what the time of a trial is made of, or why one of two is faster");
   verb.add_option("TRIAL|CONFIG", options->target,

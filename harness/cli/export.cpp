@@ -41,7 +41,7 @@ bool is_lookup(const std::string& format) {
   return format == "wisdom" || format == "triton" || format == kVllmMoe;
 }
 
-struct Options {
+struct ExportOptions {
   ResultOptions results;
   std::string format;
   std::string protocol;
@@ -61,7 +61,7 @@ bool is_refuted(const TunedTable& table, const TunedRow& entry) {
   return true;
 }
 
-std::vector<TunedTable> load_tables(const Options& options, const Store& store) {
+std::vector<TunedTable> load_tables(const ExportOptions& options, const Store& store) {
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);
   // Winners of one kernel are chosen below: a verdict is of all kernels that competed.
@@ -82,7 +82,7 @@ std::vector<TunedTable> load_tables(const Options& options, const Store& store) 
 }
 
 /// In full, failed ones too; measured here first.
-std::vector<TrialRow> load_trials(const Options& options, const Store& store) {
+std::vector<TrialRow> load_trials(const ExportOptions& options, const Store& store) {
   std::vector<TrialRow> trials;
   for (const TrialRow& row : store.results(options.results.filter()).trials) {
     if (!options.protocol.empty() && row.record.protocol.name != options.protocol) continue;
@@ -108,7 +108,7 @@ std::filesystem::path default_output(const Recording& recording) {
 }
 
 /// Every trial of a sweep, failed ones too, in the text format that `--device replay:` reads.
-int export_recording(const Options& options, const Store& store) {
+int export_recording(const ExportOptions& options, const Store& store) {
   if (options.results.sweep.empty()) {
     throw UsageError("--format recording needs --sweep NAME: a recording is one sweep's");
   }
@@ -145,7 +145,7 @@ int export_recording(const Options& options, const Store& store) {
   return kExitDone;
 }
 
-int say_nothing_found(const Options& options, const Store& store, const char* what) {
+int say_nothing_found(const ExportOptions& options, const Store& store, const char* what) {
   const std::string asked = asked_for(
       options.results, {{"protocol", options.protocol}, {"objective", options.objective}});
   print_err("no {} of {} in {}\n", what, asked, store.path().string());
@@ -175,7 +175,7 @@ void write_named(const std::filesystem::path& folder, const std::vector<NamedTex
   }
 }
 
-int run_export(const Options& options) {
+int run_export(const ExportOptions& options) {
   if (options.format != kVllmMoe && std::filesystem::is_directory(options.output)) {
     throw UsageError(fmt::format("--output {} is a folder; name a file", options.output));
   }
@@ -204,7 +204,7 @@ int run_export(const Options& options) {
 }  // namespace
 
 void add_export(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   Command verb = program.add_command("export", "write tuned tables for other software");
   verb.add_option("--format", options->format,
                   "json, csv, markdown: all tables; "

@@ -21,7 +21,7 @@ namespace {
 // "undecided" has the number of the machine's failures, since neither tells of the change.
 constexpr int kExitUndecided = kExitMachine;
 
-struct Options {
+struct GateOptions {
   std::string run;
   std::string baseline;
   RunFilter filter;
@@ -37,8 +37,8 @@ struct Options {
 
 /// Measures what would hold the gate up once more. Returns whether anything was. Without a GPU it
 /// says so, and what is stored decides.
-bool measure_again(const Options& options, const RunComparison& comparison, const Allowed& allowed,
-                   Run& after) {
+bool measure_again(const GateOptions& options, const RunComparison& comparison,
+                   const Allowed& allowed, Run& after) {
   std::vector<const ComparedResult*> suspicious;
   for (const ComparedResult& result : comparison.results) {
     if (gate_of(result, allowed) == Gate::passed) continue;
@@ -92,7 +92,7 @@ int exit_code(Gate gate) {
   return kExitUndecided;
 }
 
-int run_gate(const Options& options) {
+int run_gate(const GateOptions& options) {
   const double margin_ratio = parse_margin(options.margin);
   Allowed allowed;
   for (const Fate fate : {Fate::unsure, Fate::gone, Fate::not_comparable}) {
@@ -123,7 +123,7 @@ int run_gate(const Options& options) {
 }  // namespace
 
 void add_gate(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GateOptions>();
   Command verb =
       program.add_command("gate", "fail where a run is slower than another; for CI and git bisect");
   verb.add_option("RUN", options->run, kRunHelp).placeholder("PATH[#SWEEP]").required();

@@ -14,14 +14,14 @@
 namespace assay {
 namespace {
 
-struct Options {
+struct HistoryOptions {
   std::vector<std::string> paths;
   RunFilter filter;
   std::string margin = "1%";
   bool json = false;
 };
 
-int run_history(const Options& options) {
+int run_history(const HistoryOptions& options) {
   const double least_ratio = parse_margin(options.margin);
   HistoryBuilder builder;
   for (const std::string& path : run_files(options.paths)) {
@@ -39,7 +39,7 @@ int run_history(const Options& options) {
 }  // namespace
 
 void add_history(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HistoryOptions>();
   Command verb = program.add_command(
       "history", "how each result went over many runs: where it changed, and what else did");
   verb.add_option("PATH", options->paths,

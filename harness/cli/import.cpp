@@ -13,12 +13,12 @@
 namespace assay {
 namespace {
 
-struct Options {
+struct ImportOptions {
   std::string file;
   std::string db = "results/assay.db";
 };
 
-int run_import(const Options& options) {
+int run_import(const ImportOptions& options) {
   const RecordingPortions portions = read_portions(options.file);
   const std::filesystem::path db(options.db);
   create_folder_of(db);
@@ -37,7 +37,7 @@ int run_import(const Options& options) {
 }  // namespace
 
 void add_import(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   Command verb = program.add_command("import", "put recorded trials into a database");
   verb.add_option(
           "FILE", options->file,

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct InspectOptions {
   std::string target;
   std::string other;
   std::string db;
@@ -66,7 +66,7 @@ std::vector<LaunchOccupancy> launches_of(const KernelSpec& kernel, const Problem
 }
 
 /// Without a problem the launches are those of the contract's smoke problem.
-Subject inspect_config(const Options& options, const std::string& name, const Config& given,
+Subject inspect_config(const InspectOptions& options, const std::string& name, const Config& given,
                        const std::string& arch, const TrialRow* trial) {
   const KernelSpec kernel = known_kernel(options.kernels, name);
   const std::vector<fs::path> folders = include_path(options.kernels, options.include);
@@ -100,7 +100,7 @@ Subject inspect_config(const Options& options, const std::string& name, const Co
   return subject;
 }
 
-Subject inspect_trial(const Options& options, std::int64_t id) {
+Subject inspect_trial(const InspectOptions& options, std::int64_t id) {
   const TrialRow row = known_trial(options.db, id);
   if (row.record.toolchain.arch.empty()) {
     throw UsageError(fmt::format(
@@ -112,7 +112,7 @@ Subject inspect_trial(const Options& options, std::int64_t id) {
                         row.record.toolchain.arch, &row);
 }
 
-Subject inspect_file(const Options& options, const fs::path& path) {
+Subject inspect_file(const InspectOptions& options, const fs::path& path) {
   const std::string extension = path.extension().string(), title = path.string();
   const std::string content = read_file(path);  // what is wrong with it is said as for every file
   if (extension == ".cu") {
@@ -134,7 +134,7 @@ Subject inspect_file(const Options& options, const fs::path& path) {
   return {{title, read_sass(content, title)}, {}, {}};
 }
 
-Subject find_subject(const Options& options, const std::string& target) {
+Subject find_subject(const InspectOptions& options, const std::string& target) {
   constexpr std::array<std::string_view, 4> kExtensions{".cu", ".ptx", ".cubin", ".sass"};
   if (const auto id = trial_number(target)) return inspect_trial(options, *id);
   const std::string extension = fs::path(target).extension().string();
@@ -150,7 +150,7 @@ Subject find_subject(const Options& options, const std::string& target) {
       target));
 }
 
-Subject inspect_one(const Options& options, const std::string& target) {
+Subject inspect_one(const InspectOptions& options, const std::string& target) {
   Subject subject = find_subject(options, target);
   if (subject.inspected.code.functions.empty()) {
     throw UsageError(fmt::format("{}: no code; a kernel begins with extern \"C\" __global__ void",
@@ -173,7 +173,7 @@ std::string parameters_text(const Subject& before, const Subject& after) {
   return differs ? table.text() + "\n" : "";
 }
 
-int run_inspect(const Options& options) {
+int run_inspect(const InspectOptions& options) {
   const Subject subject = inspect_one(options, options.target);
   if (options.other.empty()) {
     write_out(options.json      ? dump(inspect_json(subject.inspected))
@@ -194,7 +194,7 @@ int run_inspect(const Options& options) {
 }  // namespace
 
 void add_inspect(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectOptions>();
   Command verb = program.add_command(
       "inspect", "what the compiler made of a kernel, or what tells two codes apart");
   verb.add_option("TRIAL|CONFIG|FILE", options->target,

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ListOptions {
   std::vector<std::string> paths;
   std::string arch = "90a";
   std::string kernels;
@@ -51,7 +51,7 @@ std::vector<fs::path> yaml_files(const fs::path& folder) {
 }
 
 /// The files to list. `single` says that the user named only files; these are then shown in detail.
-std::vector<fs::path> files_of(const Options& options, bool& single) {
+std::vector<fs::path> files_of(const ListOptions& options, bool& single) {
   std::vector<fs::path> paths(options.paths.begin(), options.paths.end());
   if (paths.empty()) {
     for (const char* folder : {"kernels", "sweeps"}) {
@@ -104,7 +104,7 @@ KernelRow kernel_row(const KernelSpec& kernel, const std::vector<Problem>& probl
   return row;
 }
 
-SweepRow sweep_row(const fs::path& file, const Options& options, const DeviceInfo& device,
+SweepRow sweep_row(const fs::path& file, const ListOptions& options, const DeviceInfo& device,
                    Steps steps_left) {
   const fs::path kernels = options.kernels.empty()
                                ? fs::absolute(file).parent_path().parent_path() / "kernels"
@@ -138,7 +138,7 @@ std::vector<std::string> stale_kernels(const Recording& recording, const fs::pat
 }
 
 /// The recordings of this project; exit code 1 when one is stale.
-int list_recordings(const Options& options) {
+int list_recordings(const ListOptions& options) {
   const fs::path kernels = options.kernels.empty() ? "kernels" : options.kernels;
   const std::vector<fs::path> include_directories = include_path(kernels, options.include);
   Table table({"recording", "sweep", "device", "recorded", ">trials", "state"});
@@ -173,7 +173,7 @@ int list_recordings(const Options& options) {
   return any_stale ? kExitNo : kExitDone;
 }
 
-int run_list(const Options& options) {
+int run_list(const ListOptions& options) {
   if (options.recordings && !options.paths.empty()) {
     throw UsageError(
         fmt::format("--recordings lists results/recorded; leave out {}", options.paths.front()));
@@ -224,7 +224,7 @@ int run_list(const Options& options) {
 }  // namespace
 
 void add_list(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ListOptions>();
   Command verb = program.add_command(
       "list", "kernels and sweeps: how many configurations, and what each constraint removed");
   verb.add_option("PATHS", options->paths,

@@ -27,7 +27,7 @@
 namespace assay {
 namespace {
 
-struct Options {
+struct ProfileOptions {
   std::string target;
   std::string db;
   std::string problem;
@@ -39,7 +39,7 @@ struct Options {
 };
 
 /// What is to be counted, and the trial that it is, if it is one.
-struct Subject {
+struct ProfiledSubject {
   KernelSpec kernel;
   Problem problem;
   Config config;
@@ -48,14 +48,14 @@ struct Subject {
 };
 
 /// Throws UsageError if there is no such trial, or its kernel has changed.
-Subject subject_of_trial(const Options& options, std::int64_t id) {
+ProfiledSubject subject_of_trial(const ProfileOptions& options, std::int64_t id) {
   if (!options.problem.empty()) {
     throw UsageError("--problem is of a configuration; a trial has its own problem");
   }
   TrialRow row = known_trial(options.db, id);
   const TrialRecord& record = row.record;
-  Subject subject{known_kernel(options.kernels, record.kernel.name), record.problem, record.config,
-                  record.protocol.name};
+  ProfiledSubject subject{known_kernel(options.kernels, record.kernel.name), record.problem,
+                          record.config, record.protocol.name};
   if (version_of(subject.kernel, include_path(options.kernels, options.include)) != record.kernel) {
     throw UsageError(fmt::format("{} has changed since trial {}; sweep it again",
                                  subject.kernel.yaml_path.string(), id));
@@ -65,7 +65,7 @@ Subject subject_of_trial(const Options& options, std::int64_t id) {
 }
 
 /// Of what --problem does not say, the sizes are those of the kernel's smoke test.
-Subject subject_of_config(const Options& options, const NamedConfig& named) {
+ProfiledSubject subject_of_config(const ProfileOptions& options, const NamedConfig& named) {
   KernelSpec kernel = known_kernel(options.kernels, named.kernel);
   Config config = complete(kernel, named.config);
   Problem problem = kernel.smoke;
@@ -83,7 +83,7 @@ Subject subject_of_config(const Options& options, const NamedConfig& named) {
   return {std::move(kernel), std::move(problem), std::move(config), "cold"};
 }
 
-Subject find_subject(const Options& options) {
+ProfiledSubject find_subject(const ProfileOptions& options) {
   if (const auto id = trial_number(options.target)) return subject_of_trial(options, *id);
   if (const auto named = named_config(options.target)) return subject_of_config(options, *named);
   throw UsageError(fmt::format(
@@ -91,7 +91,7 @@ Subject find_subject(const Options& options) {
       options.target));
 }
 
-void print_counted(const Options& options, const Subject& subject,
+void print_counted(const ProfileOptions& options, const ProfiledSubject& subject,
                    const std::vector<Measurement>& counted) {
   if (options.json) {
     nlohmann::ordered_json values;
@@ -117,8 +117,8 @@ void print_counted(const Options& options, const Subject& subject,
 }
 
 /// Where it was timed, and nowhere else: a GPU of another kind reads other bytes.
-void store_counted(const Options& options, const Subject& subject, const DeviceInfo& gpu,
-                   const std::vector<Measurement>& counted) {
+void store_counted(const ProfileOptions& options, const ProfiledSubject& subject,
+                   const DeviceInfo& gpu, const std::vector<Measurement>& counted) {
   if (!subject.trial) {
     print_err("not stored: a configuration is no trial; assay sweep makes trials\n");
     return;
@@ -136,8 +136,8 @@ void store_counted(const Options& options, const Subject& subject, const DeviceI
   }
 }
 
-int run_profile(const Options& options) {
-  const Subject subject = find_subject(options);
+int run_profile(const ProfileOptions& options) {
+  const ProfiledSubject subject = find_subject(options);
   NvrtcCompiler compiler({cache_directory(), 0, 60, true});
   GpuOptions gpu_options;
   gpu_options.index = options.gpu;
@@ -176,7 +176,7 @@ int run_profile(const Options& options) {
 }  // namespace
 
 void add_profile(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   Command verb = program.add_command(
       "profile", "what the GPU's counters say of a trial: memory, L2, tensor cores, stalls");
   verb.add_option("TRIAL|CONFIG", options->target,

@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kLeastChangeRatio = 0.01;  // of a history, as of `assay history`
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> paths;
   RunFilter filter;
   std::string html;
@@ -71,7 +71,7 @@ Roofs roofs_of(const DeviceInfo& device) {
 /// What became of the results since the run that --baseline names.
 class Comparer {
  public:
-  explicit Comparer(const Options& options) : margin_ratio_(parse_margin(options.margin)) {
+  explicit Comparer(const ReportOptions& options) : margin_ratio_(parse_margin(options.margin)) {
     if (!options.baseline.empty()) before_ = load_run(options.baseline, options.filter);
   }
 
@@ -100,7 +100,7 @@ class Comparer {
   std::string why_none_;
 };
 
-int run_report(const Options& options) {
+int run_report(const ReportOptions& options) {
   if (std::filesystem::is_directory(options.html)) {
     throw UsageError(fmt::format("--html {} is a folder; name a file", options.html));
   }
@@ -165,7 +165,7 @@ int run_report(const Options& options) {
 }  // namespace
 
 void add_report(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   Command verb = program.add_command(
       "report", "one HTML file that opens offline: winners, every trial, history, GPUs");
   verb.add_option("PATH", options->paths,

@@ -19,7 +19,7 @@
 namespace assay {
 namespace {
 
-struct Options {
+struct ShowOptions {
   ResultOptions results;
   std::string target;              // an id or a problem
   std::optional<std::int64_t> id;  // read from it
@@ -29,7 +29,7 @@ struct Options {
   bool json = false;
 };
 
-int show_one(const Options& options, const Store& store) {
+int show_one(const ShowOptions& options, const Store& store) {
   const std::optional<TrialRow> row = store.trial(*options.id);
   if (!row) {
     const std::string none =
@@ -44,7 +44,7 @@ int show_one(const Options& options, const Store& store) {
 }
 
 /// Reads what the one argument is.
-void read_target(Options& options) {
+void read_target(ShowOptions& options) {
   const std::string& target = options.target;
   if (target.empty()) return;
   std::int64_t id = 0;
@@ -74,7 +74,7 @@ void read_target(Options& options) {
   }
 }
 
-int show_problem(const Options& options, const Store& store) {
+int show_problem(const ShowOptions& options, const Store& store) {
   const Results results = store.results(options.results.filter());
   if (options.json) {
     write_out(problem_view_json(results));
@@ -88,7 +88,7 @@ int show_problem(const Options& options, const Store& store) {
   return kExitDone;
 }
 
-int run_show(Options options) {
+int run_show(ShowOptions options) {
   read_target(options);
   const Store store = open_results(options.results);
   if (options.id) return show_one(options, store);
@@ -124,7 +124,7 @@ int run_show(Options options) {
 }  // namespace
 
 void add_show(Command program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowOptions>();
   Command verb = program.add_command(
       "show", "one trial in full, or a problem; else how many trials ended how");
   verb.add_option("ID|PROBLEM", options->target,

@@ -87,8 +87,7 @@ std::string front_text(const TunedRow& entry, const std::map<std::string, Config
 }
 
 /// How each kernel of the table writes its configurations.
-std::map<std::string, ConfigText> config_texts(const TunedTable& table,
-                                               const BestOptions& options) {
+std::map<std::string, ConfigText> config_texts(const TunedTable& table, const BestLayout& options) {
   std::map<std::string, std::vector<Config>> configs;
   for (const TunedRow& entry : table.entries) {
     configs[entry.best.kernel].push_back(entry.best.config);
@@ -114,7 +113,7 @@ std::string common_baseline(const TunedTable& table) {
   return name;
 }
 
-std::string table_text(const TunedTable& table, const BestOptions& options) {
+std::string table_text(const TunedTable& table, const BestLayout& options) {
   const auto texts = config_texts(table, options);
   const std::string baseline = common_baseline(table);
   const bool has_baseline = std::any_of(table.entries.begin(), table.entries.end(),
@@ -194,7 +193,7 @@ std::string table_text(const TunedTable& table, const BestOptions& options) {
 
 }  // namespace
 
-std::string best_text(const std::vector<TunedTable>& tables, const BestOptions& options) {
+std::string best_text(const std::vector<TunedTable>& tables, const BestLayout& options) {
   std::string text;
   for (const TunedTable& table : tables) {
     if (!text.empty()) text += '\n';

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-struct Case {
+struct ContractCase {
   std::string name;
   std::string contract;                                   // from args to reference
   std::string source;                                     // of the kernel
@@ -20,7 +20,9 @@ struct Case {
   std::string wrong = "mismatch";                         // what the mistake is
 };
 
-std::ostream& operator<<(std::ostream& stream, const Case& each) { return stream << each.name; }
+std::ostream& operator<<(std::ostream& stream, const ContractCase& each) {
+  return stream << each.name;
+}
 
 const std::string kX = "  - {name: x, dtype: f32, shape: [N], role: in}\n";
 const std::string kOut = "  - {name: out, dtype: f32, shape: [N], role: out}\n";
@@ -60,7 +62,7 @@ const std::string kPrepared =
     "prepare: [{entry: lay_out, " + kBlocks + ", args: [x, p, n]}]\n" + "launches: [{" + kBlocks +
     ", args: [p, out, n]}]\n" + kReference;
 
-std::vector<Case> cases() {
+std::vector<ContractCase> contract_cases() {
   return {
       {"launch_args",
        "args:\n" + kX + kScratch + kOut + "launches:\n  - {entry: twice, " + kBlocks +
@@ -271,13 +273,13 @@ std::vector<Case> cases() {
   };
 }
 
-class Contract : public test::RunnerTest, public testing::WithParamInterface<Case> {
+class Contract : public test::RunnerTest, public testing::WithParamInterface<ContractCase> {
  protected:
-  Outcome run(const Case& each, bool mistake) {
+  Outcome run(const ContractCase& each, bool mistake) {
     return runner_->run(request_for(each, mistake, runner_->info()));
   }
 
-  TrialRequest request_for(const Case& each, bool mistake, const DeviceInfo& info) {
+  TrialRequest request_for(const ContractCase& each, bool mistake, const DeviceInfo& info) {
     folder_.write("word.cu", each.source);
     folder_.write("ref.cu", kEntry + "ref(" + each.parameters +
                                 ") {\n"
@@ -323,10 +325,12 @@ TEST_P(ContractSources, Compile) {
   }
 }
 
-std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+std::string name_of_case(const testing::TestParamInfo<ContractCase>& info) {
+  return info.param.name;
+}
 
-INSTANTIATE_TEST_SUITE_P(, Contract, testing::ValuesIn(cases()), name_of_case);
-INSTANTIATE_TEST_SUITE_P(, ContractSources, testing::ValuesIn(cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(, Contract, testing::ValuesIn(contract_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(, ContractSources, testing::ValuesIn(contract_cases()), name_of_case);
 
 }  // namespace
 }  // namespace assay

@@ -19,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-struct Case {
+struct BottleneckCase {
   std::string name;
   testing::Matcher<std::string> sentence;  // explain's first
   // Of the contract. GRID and BLOCK are the launch's.
@@ -32,7 +32,9 @@ struct Case {
   std::string reference = {};  // the body of a kernel; empty: the kernel itself
 };
 
-std::ostream& operator<<(std::ostream& stream, const Case& each) { return stream << each.name; }
+std::ostream& operator<<(std::ostream& stream, const BottleneckCase& each) {
+  return stream << each.name;
+}
 
 /// Of as many elements, each between 0.25 and 0.5.
 std::string floats(const std::string& count, const std::string& dtype = "f32") {
@@ -61,8 +63,8 @@ std::string multiply_adds(int chains, int turns) {
 const std::string kWorkOfMultiplyAdds =
     "{flops: GRID * BLOCK * 8 * 8192 * 2, bytes: 8 * GRID * BLOCK}";
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<BottleneckCase> bottlenecks() {
+  std::vector<BottleneckCase> all;
   all.push_back({"stream", StartsWith("memory-bound: "), floats("67108864"), "65536", "256", R"(
     float4 v = ((const float4*)x)[i];
     v.x *= 2; v.y *= 2; v.z *= 2; v.w *= 2;
@@ -217,7 +219,7 @@ std::vector<Case> cases() {
 }
 
 /// Puts the launch's size where a text of the contract names it.
-std::string filled(std::string text, const Case& each) {
+std::string filled(std::string text, const BottleneckCase& each) {
   for (const auto& [word, value] :
        {std::pair{std::string("GRID"), each.grid}, std::pair{std::string("BLOCK"), each.block}}) {
     for (std::size_t at; (at = text.find(word)) != std::string::npos;) {
@@ -232,7 +234,7 @@ void write_kernels(const TempFolder& folder) {
   std::string sweep =
       "sweep: bottlenecks\nproblems: [{N: 1}]\nmeasure: {max_seconds_per_config: 0.5}\n"
       "rerank: {top: 1, rounds: 6}\nkernels:\n";
-  for (const Case& each : cases()) {
+  for (const BottleneckCase& each : bottlenecks()) {
     const bool is_float = each.input.find("i32") == std::string::npos;
     const bool is_half = each.input.find("bf16") != std::string::npos;
     const auto source = [&](const std::string& body, const std::string& bounds) {
@@ -265,7 +267,7 @@ void write_kernels(const TempFolder& folder) {
   folder.write("sweeps/bottlenecks.yaml", sweep);
 }
 
-class Bottlenecks : public test::GpuTest, public testing::WithParamInterface<Case> {
+class Bottlenecks : public test::GpuTest, public testing::WithParamInterface<BottleneckCase> {
  protected:
   void SetUp() override {
     GpuTest::SetUp();
@@ -282,7 +284,7 @@ class Bottlenecks : public test::GpuTest, public testing::WithParamInterface<Cas
     for (const auto& trial : trials.at("trials")) {
       ids_[trial.at("kernel")] = std::to_string(trial.at("id").get<int>());
     }
-    if (ids_.size() < cases().size()) {
+    if (ids_.size() < bottlenecks().size()) {
       printf("%s%s%s\n", output.c_str(), assay("show --failures --db x.db").c_str(),
              read_file(*folder_ / "errors").c_str());
     }
@@ -312,7 +314,7 @@ TEST_P(Bottlenecks, AreNamed) {
   EXPECT_THAT(json.at("headline").get<std::string>(), GetParam().sentence);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Bottlenecks, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Of, Bottlenecks, testing::ValuesIn(bottlenecks()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace

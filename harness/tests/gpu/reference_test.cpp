@@ -27,13 +27,13 @@ struct Word {
 
 std::ostream& operator<<(std::ostream& stream, const Word& word) { return stream << word.name; }
 
-const std::string kX = "{name: x, dtype: f32, shape: [M, N], role: in}";
+const std::string kMatrixX = "{name: x, dtype: f32, shape: [M, N], role: in}";
 const std::string kY = "{name: y, dtype: f32, shape: [M, N], role: in}";
-const std::string kOut = "{name: out, dtype: f32, shape: [M, N], role: out}";
+const std::string kMatrixOut = "{name: out, dtype: f32, shape: [M, N], role: out}";
 const std::string kXOut = "const float* x, float* out";
 const std::string kXYOut = "const float* x, const float* y, float* out";
 const std::string kSigmoid = "auto sigmoid = [](float v) { return 1 / (1 + __expf(-v)); };\n";
-const std::string kIndex =
+const std::string kMatrixIndex =
     "{name: index, dtype: i32, shape: [M], role: in, fill: {name: uniform, low: 0, high: M}}";
 const std::string kWeight =
     "{name: weight, dtype: f32, shape: [N], role: in, fill: {name: uniform, low: 1, high: 3}}";
@@ -42,64 +42,64 @@ std::vector<Word> words() {
   const std::string row_loop = "float s = 0; for (int k = 0; k < N; ++k) ";
   return {
       {"mul",
-       {kX, kY, kOut},
+       {kMatrixX, kY, kMatrixOut},
        "[{mul: {a: x, b: y, out: out}}]",
        kXYOut,
        "out[i] = x[i] * (MISTAKE ? 1 : y[i]);"},
       {"relu",
-       {kX, kOut},
+       {kMatrixX, kMatrixOut},
        "[{relu: {x: x, out: out}}]",
        kXOut,
        "out[i] = MISTAKE ? fabsf(x[i]) : fmaxf(x[i], 0);"},
       {"silu",
-       {kX, kOut},
+       {kMatrixX, kMatrixOut},
        "[{silu: {x: x, out: out}}]",
        kXOut,
        kSigmoid + "out[i] = x[i] * (MISTAKE ? 1 : sigmoid(x[i]));"},
       // The two forms differ by 5e-4 at most.
       {"gelu",
-       {kX, kOut},
+       {kMatrixX, kMatrixOut},
        "[{gelu: {x: x, out: out}}]",
        kXOut,
        "out[i] = MISTAKE ? 0.5f * x[i] * (1 + tanhf(0.7978845608f * (x[i] + 0.044715f * x[i] * "
        "x[i] * x[i]))) : x[i] * normcdff(x[i]);"},
       {"gelu_tanh",
-       {kX, kOut},
+       {kMatrixX, kMatrixOut},
        "[{gelu: {x: x, tanh: true, out: out}}]",
        kXOut,
        kSigmoid + "out[i] = MISTAKE ? x[i] * normcdff(x[i]) : x[i] * sigmoid(1.5957691216f * (x[i] "
                   "+ 0.044715f * x[i] * x[i] * x[i]));"},
       {"bias",
-       {kX, kWeight, kOut},
+       {kMatrixX, kWeight, kMatrixOut},
        "[{bias: {x: x, bias: weight, out: out}}]",
        kXYOut,
        "out[i] = x[i] + y[MISTAKE ? r : c];"},
       {"swiglu",
-       {kX, kY, kOut},
+       {kMatrixX, kY, kMatrixOut},
        "[{swiglu: {a: x, b: y, out: out}}]",
        kXYOut,
        kSigmoid + "out[i] = MISTAKE ? x[i] * y[i] * sigmoid(y[i]) : x[i] * sigmoid(x[i]) * y[i];"},
       {"swiglu_halves",
-       {"{name: x, dtype: f32, shape: [M, 2 * N], role: in}", kOut},
+       {"{name: x, dtype: f32, shape: [M, 2 * N], role: in}", kMatrixOut},
        "[{swiglu: {a: x, out: out}}]",
        kXOut,
        kSigmoid + "const float g = x[r * 2 * N + c], u = x[r * 2 * N + N + c];\n"
                   "out[i] = MISTAKE ? u * sigmoid(u) * g : g * sigmoid(g) * u;"},
       {"swiglu_interleaved",
-       {"{name: x, dtype: f32, shape: [M, 2 * N], role: in}", kOut},
+       {"{name: x, dtype: f32, shape: [M, 2 * N], role: in}", kMatrixOut},
        "[{swiglu: {a: x, interleaved: true, out: out}}]",
        kXOut,
        kSigmoid + "const float g = x[r * 2 * N + 2 * c], u = x[r * 2 * N + 2 * c + 1];\n"
                   "out[i] = MISTAKE ? u * sigmoid(u) * g : g * sigmoid(g) * u;"},
       {"rms_norm",
-       {kX, kWeight, kOut},
+       {kMatrixX, kWeight, kMatrixOut},
        "[{rms_norm: {x: x, weight: weight, out: out}}]",
        kXYOut,
        row_loop + "s += x[r * N + k] * x[r * N + k];\n"
                   "out[i] = x[i] * rsqrtf(s / N + (MISTAKE ? 0.01f : 1e-5f)) * y[c];"},
       {"layer_norm",
        {"{name: x, dtype: f32, shape: [M, N], role: in, fill: {name: uniform, low: 1, high: 3}}",
-        kWeight, kOut},
+        kWeight, kMatrixOut},
        "[{layer_norm: {x: x, weight: weight, bias: weight, out: out}}]",
        kXYOut,
        row_loop +
@@ -107,23 +107,23 @@ std::vector<Word> words() {
            "for (int k = 0; k < N; ++k) q += (x[r * N + k] - mean) * (x[r * N + k] - mean);\n"
            "out[i] = (x[i] - mean) * rsqrtf(q / (MISTAKE ? N - 1 : N) + 1e-5f) * y[c] + y[c];"},
       {"softmax",
-       {kX, kOut},
+       {kMatrixX, kMatrixOut},
        "[{softmax: {x: x, out: out}}]",
        kXOut,
        row_loop + "s += __expf(x[r * N + k]);\n"
                   "out[i] = __expf(x[i]) / (s - (MISTAKE ? __expf(x[r * N + N - 1]) : 0));"},
       {"sum",
-       {kX, "{name: out, dtype: f32, shape: [M], role: out}"},
+       {kMatrixX, "{name: out, dtype: f32, shape: [M], role: out}"},
        "[{sum: {x: x, out: out}}]",
        kXOut,
        row_loop + "s += x[r * N + k];\nif (c == 0) out[r] = s - (MISTAKE ? x[i] : 0);"},
       {"sum_all",
-       {kX, "{name: out, dtype: f32, shape: [1], role: out}"},
+       {kMatrixX, "{name: out, dtype: f32, shape: [1], role: out}"},
        "[{sum: {x: x, all: true, out: out}}]",
        kXOut,
        "if (i == 0) { float s = 0; for (int k = MISTAKE; k < M * N; ++k) s += x[k]; out[0] = s; }"},
       {"transpose",
-       {kX, "{name: out, dtype: f32, shape: [N, M], role: out}"},
+       {kMatrixX, "{name: out, dtype: f32, shape: [N, M], role: out}"},
        "[{transpose: {x: x, out: out}}]",
        kXOut,
        "out[MISTAKE ? i : c * M + r] = x[i];"},
@@ -135,19 +135,19 @@ std::vector<Word> words() {
        "const signed char* x, signed char* out",
        "out[c * M + r] = x[i] + (MISTAKE && i == 77);"},
       {"gather_rows",
-       {kX, kIndex, kOut},
+       {kMatrixX, kMatrixIndex, kMatrixOut},
        "[{gather_rows: {x: x, index: index, out: out}}]",
        "const float* x, const int* index, float* out",
        "out[i] = x[(MISTAKE ? r : index[r]) * N + c];"},
       {"scatter_add",
-       {kX, kIndex, kOut},
+       {kMatrixX, kMatrixIndex, kMatrixOut},
        "[{scatter_add: {x: x, index: index, out: out}}]",
        "const float* x, const int* index, float* out",
        "float s = 0; for (int k = MISTAKE; k < M; ++k) if (index[k] == r) s += x[k * N + c];\n"
        "out[i] = s;"},
       {"topk_sum",
        {"{name: x, dtype: f32, shape: [2 * M, N], role: in}",
-        "{name: weight, dtype: f32, shape: [M, 2], role: in}", kOut},
+        "{name: weight, dtype: f32, shape: [M, 2], role: in}", kMatrixOut},
        "[{topk_sum: {x: x, weight: weight, out: out}}]",
        kXYOut,
        "out[i] = y[2 * r] * x[2 * r * N + c] + (MISTAKE ? 1 : y[2 * r + 1]) * x[(2 * r + 1) * N + "
@@ -155,7 +155,7 @@ std::vector<Word> words() {
       {"grouped_gemm",
        {"{name: a, dtype: f32, shape: [M, 16], role: in}",
         "{name: b, dtype: f32, shape: [4, N, 16], role: in}",
-        "{name: starts, dtype: i32, shape: [5], role: in, fill: iota}", kOut},
+        "{name: starts, dtype: i32, shape: [5], role: in, fill: iota}", kMatrixOut},
        "[{grouped_gemm: {a: a, b: b, starts: starts, transpose_b: true, out: out}}]",
        "const float* a, const float* b, const int* starts, float* out",
        "float s = 0; const int e = MISTAKE ? 0 : r;\n"
@@ -174,7 +174,7 @@ std::vector<Word> words() {
        "for (int k = starts[r] + MISTAKE; k < starts[r + 1]; ++k) s += values[k] * x[columns[k]];\n"
        "out[r] = s;"},
       {"chain_rounded",
-       {kX, kY, "{name: out, dtype: bf16, shape: [M, N], role: out}"},
+       {kMatrixX, kY, "{name: out, dtype: bf16, shape: [M, N], role: out}"},
        "[{mul: {a: x, b: y, out: product, round: bf16}}, {silu: {x: product, out: out}}]",
        "const float* x, const float* y, unsigned short* out",
        "auto bf16 = [](float v) { unsigned b = __float_as_uint(v); return (b + 0x7FFF + (b >> 16 & "
@@ -184,7 +184,7 @@ std::vector<Word> words() {
       // A product was written in f32 over memory of half the size.
       {"product_rounded",
        {"{name: a, dtype: bf16, shape: [M, 16], role: in}",
-        "{name: b, dtype: bf16, shape: [N, 16], role: in}", kOut},
+        "{name: b, dtype: bf16, shape: [N, 16], role: in}", kMatrixOut},
        "[{gemm: {a: a, b: b, transpose_b: true, out: product, round: bf16}}, {add: {a: product, b: "
        "product, out: out}}]",
        "const unsigned short* a, const unsigned short* b, float* out",
@@ -198,14 +198,14 @@ std::vector<Word> words() {
        "const double* x, double* out",
        "out[i] = MISTAKE ? (float)x[i] * (float)x[i] : x[i] * x[i];"},
       {"real_scalar",
-       {kX, "{name: factor, dtype: f32, value: 7 / 4}", kOut},
+       {kMatrixX, "{name: factor, dtype: f32, value: 7 / 4}", kMatrixOut},
        "[{kernel: {source: ref.cu, entry: ref, args: [x, factor, out], grid: [1], block: [32]}}]",
        "const float* x, float factor, float* out",
        "out[i] = x[i] * (MISTAKE ? 1 : factor);",
        "extern \"C\" __global__ void ref(const float* x, float factor, float* out) {\n"
        "for (int i = threadIdx.x; i < M * N; i += 32) out[i] = x[i] * (1.75f + 0 * factor); }"},
       {"own_kernel",
-       {kX, kOut},
+       {kMatrixX, kMatrixOut},
        "[{kernel: {source: ref.cu, entry: ref, args: [x, {name: twice, shape: [M, N]}], grid: [M], "
        "block: [N]}}, {add: {a: x, b: twice, out: out}}]",
        kXOut,
@@ -267,7 +267,7 @@ INSTANTIATE_TEST_SUITE_P(, Words, testing::ValuesIn(words()),
 /// x doubled, by a reference with this body, and a kernel that does it.
 Word doubled(const std::string& body) {
   return {"doubled",
-          {kX, kOut},
+          {kMatrixX, kMatrixOut},
           "[{kernel: {source: ref.cu, entry: ref, args: [x, out], grid: [M], block: [N]}}]",
           kXOut,
           "out[i] = 2 * x[i];",
@@ -306,7 +306,7 @@ TEST_F(ReferenceTest, AReferenceThatCannotBeTrustedIsRefused) {
 // Sums by atomics come in any order.
 TEST_F(ReferenceTest, AReferenceMayDifferWithinTheTolerance) {
   Word word = doubled("");
-  word.args = {kX, "{name: out, dtype: f32, shape: [1], role: out, init: zero}"};
+  word.args = {kMatrixX, "{name: out, dtype: f32, shape: [1], role: out, init: zero}"};
   word.reference =
       "[{kernel: {source: ref.cu, entry: ref, args: [x, out], grid: [M], block: [N], sum_length: "
       "M * N}}]";

@@ -26,22 +26,22 @@ namespace {
 
 constexpr std::size_t kDrawn = 12;
 
-struct Case {
+struct ShippedCase {
   std::string kernel;
   Problem problem;
 };
 
-std::string name_of(const Case& one) {
+std::string name_of(const ShippedCase& one) {
   std::string name = one.kernel;
   for (const auto& [dim, size] : one.problem) name += "_" + dim + to_text(size);
   std::replace(name.begin(), name.end(), '.', '_');  // of a trait, which a test's name cannot have
   return name;
 }
 
-void PrintTo(const Case& one, std::ostream* out) { *out << name_of(one); }
+void PrintTo(const ShippedCase& one, std::ostream* out) { *out << name_of(one); }
 
-std::vector<Case> cases() {
-  std::vector<Case> cases;
+std::vector<ShippedCase> shipped_cases() {
+  std::vector<ShippedCase> cases;
   const Problem ragged[] = {{{"M", 1000}, {"N", 1096}, {"K", 328}},
                             {{"M", 600}, {"N", 1001}, {"K", 776}},
                             {{"M", 50}, {"N", 2100}, {"K", 1304}}};
@@ -174,14 +174,15 @@ void RandomConfigurations::expect_right(const KernelSpec& kernel, const Problem&
   }
 }
 
-class ShippedKernels : public RandomConfigurations, public testing::WithParamInterface<Case> {};
+class ShippedKernels : public RandomConfigurations,
+                       public testing::WithParamInterface<ShippedCase> {};
 
 TEST_P(ShippedKernels, AreRightOnRaggedSizes) {
   const auto kernel = find_kernel(test::source_folder() / "kernels", GetParam().kernel);
   expect_right(kernel.value(), GetParam().problem);
 }
 
-INSTANTIATE_TEST_SUITE_P(, ShippedKernels, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(, ShippedKernels, testing::ValuesIn(shipped_cases()),
                          [](const auto& instance) { return name_of(instance.param); });
 
 /// Rows that are hard to normalise, by the element of a row that `normal` and the macros make.
