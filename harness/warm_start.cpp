@@ -33,13 +33,10 @@ constexpr std::size_t kNumLookedAt = 8000, kNumClimbs = 3, kNumClimbers = 8;
 // So many random points less for each that was measured before.
 constexpr std::size_t kTrusted = 40;
 // So many configurations are tried before the search goes on alone. The model chooses the first
-// among all, and then among the neighbours of the fastest few.
-constexpr std::size_t kNumTried = 60, kNumAmongAll = 30, kNumFastest = 2;
-// What differs in a quarter of the parameters is no longer one configuration in another dress. So
-// do those that the model proposes until the problem itself has shown so many results, and the
-// fastest few.
-constexpr std::size_t kApart = 4, kNumResults = 15;
-constexpr double kClearlySlower = 1.05;
+// among all; then the fastest few are refined.
+constexpr std::size_t kNumTried = 60, kNumAmongAll = 30;
+// Those that the model proposes until the problem itself has shown so many results are apart.
+constexpr std::size_t kNumResults = 15;
 
 /// How far a problem is: the sum of the logarithms of the sizes' ratios. Sizes that one of the two
 /// lacks, or that are not positive, do not count.
@@ -178,9 +175,12 @@ std::vector<std::size_t> WarmStart::next(const std::vector<Observation>& history
   }
   if (next.size() == count || !of_others_) return next;
   const std::size_t room = count - next.size();
+  const Forest forest = trained(history);
+  const Hints hints{[&](std::size_t index) { return forest.value(row_of(index)); }, winners_,
+                    sizes_};
   const std::vector<std::size_t> also = history.size() < kNumAmongAll
-                                            ? among_all(history, known, room)
-                                            : around_fastest(history, known, room);
+                                            ? among_all(history, hints, known, room)
+                                            : refine(points_, history, hints, known, room);
   next.insert(next.end(), also.begin(), also.end());
   return next;
 }
@@ -188,7 +188,7 @@ std::vector<std::size_t> WarmStart::next(const std::vector<Observation>& history
 /// What is known of other problems, and what `history` shows of this one.
 Forest WarmStart::trained(const std::vector<Observation>& history) {
   std::vector<float> rows = rows_, fractions = fractions_;
-  const std::vector<Observation> timed = fastest_first(history);
+  const std::vector<Observation> timed = fastest_first(points_, history);
   const double best_ns = timed.empty() ? 0 : timed.front().time_ns;
   // The fastest so far need not be fast: what others tell of those that were tried says how near it
   // is to the best.
@@ -217,31 +217,15 @@ std::vector<float> WarmStart::row_of(std::size_t index) {
   return row;
 }
 
-/// Those that were timed.
-std::vector<Observation> WarmStart::fastest_first(const std::vector<Observation>& history) const {
-  std::vector<Observation> timed;
-  for (const Observation& seen : history) {
-    if (seen.is == Observation::Is::timed && seen.index < points_.size()) timed.push_back(seen);
-  }
-  std::stable_sort(timed.begin(), timed.end(), [](const Observation& a, const Observation& b) {
-    return a.time_ns < b.time_ns;
-  });
-  return timed;
-}
-
-bool WarmStart::are_apart(std::size_t one, std::size_t other) const {
-  return points_.num_different(one, other) >= points_.num_values().size() / kApart;
-}
-
 /// Those that the model takes for fastest among all, without those that are `known`.
 std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& history,
+                                              const Hints& hints,
                                               const std::set<std::size_t>& known,
                                               std::size_t count) {
-  const Forest forest = trained(history);
   std::map<std::size_t, double> looked_at;
   const auto look_at = [&](std::size_t index) {
     const auto [at, is_new] = looked_at.try_emplace(index);
-    if (is_new) at->second = forest.value(row_of(index));
+    if (is_new) at->second = hints.expected(index);
   };
   std::vector<std::pair<double, std::size_t>> best;
   const auto sort = [&] {
@@ -280,7 +264,7 @@ std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& hi
   const auto is_apart = [&](std::size_t index) {
     return history.size() - num_pending >= kNumResults ||
            std::all_of(proposed.begin(), proposed.end(),
-                       [&](std::size_t other) { return are_apart(index, other); });
+                       [&](std::size_t other) { return are_apart(points_, index, other); });
   };
   std::vector<std::size_t> chosen, like_others;
   for (const auto& [fraction, index] : best) {
@@ -296,124 +280,6 @@ std::vector<std::size_t> WarmStart::among_all(const std::vector<Observation>& hi
   // Where too few are apart, the others follow.
   for (std::size_t i = 0; i < like_others.size() && chosen.size() < count; ++i) {
     chosen.push_back(like_others[i]);
-  }
-  return chosen;
-}
-
-/// Where two parameters differ and what they multiply to, such as a tile's area, does not, which no
-/// change of one of them can do. Of factors of 1 both values are exchanged, or the points are many.
-std::vector<std::size_t> WarmStart::of_same_product(std::size_t index) const {
-  std::vector<int> point(points_[index].begin(), points_[index].end());
-  std::vector<std::size_t> found;
-  for (std::size_t one = 0; one < point.size(); ++one) {
-    for (std::size_t other = one + 1; other < point.size(); ++other) {
-      const int own[] = {point[one], point[other]};
-      const double a = sizes_[one][own[0]], b = sizes_[other][own[1]];
-      if (a * b == 0) continue;
-      for (int i = 0; i < points_.num_values()[one]; ++i) {
-        for (int j = 0; j < points_.num_values()[other]; ++j) {
-          const double c = sizes_[one][i], d = sizes_[other][j];
-          const bool is_exchange = c == b && d == a;
-          if (c * d != a * b || i == own[0] || (!is_exchange && std::min({a, b, c, d}) == 1)) {
-            continue;
-          }
-          point[one] = i;
-          point[other] = j;
-          if (const auto at = points_.find(point)) found.push_back(*at);
-        }
-      }
-      point[one] = own[0];
-      point[other] = own[1];
-    }
-  }
-  return found;
-}
-
-/// By how much a change of one parameter made a point of `history` slower, where it was seen: the
-/// least ratio of two times, by parameter, value before and value after.
-WarmStart::Slowdowns WarmStart::slowdowns(const std::vector<Observation>& history) const {
-  Slowdowns least;
-  const std::vector<Observation> timed = fastest_first(history);
-  for (const Observation& before : timed) {
-    for (const Observation& after : history) {
-      if (after.is == Observation::Is::pending || after.index >= points_.size()) continue;
-      if (points_.num_different(before.index, after.index) != 1) continue;
-      const std::size_t param = points_.first_different(before.index, after.index);
-      const double ratio = after.is == Observation::Is::failed
-                               ? std::numeric_limits<double>::infinity()
-                               : after.time_ns / before.time_ns;
-      const auto [at, is_new] = least.try_emplace(
-          {param, points_[before.index][param], points_[after.index][param]}, ratio);
-      at->second = std::min(at->second, ratio);
-    }
-  }
-  return least;
-}
-
-/// Those that differ in one parameter from the fastest so far, without those that are `known`: of
-/// every parameter what the model takes for its best value, of the winners' values if there are
-/// any, then of every one the next. How much a parameter matters here is seen by changing it; the
-/// model, which knows that of other problems, would change the same few again and again. What made
-/// another point clearly slower comes a turn later. Those of the same product are one more
-/// parameter.
-std::vector<std::size_t> WarmStart::around_fastest(const std::vector<Observation>& history,
-                                                   const std::set<std::size_t>& known,
-                                                   std::size_t count) {
-  std::vector<std::size_t> fastest;
-  for (const Observation& seen : fastest_first(history)) {
-    const bool is_apart = std::all_of(fastest.begin(), fastest.end(), [&](std::size_t faster) {
-      return are_apart(seen.index, faster);
-    });
-    if (fastest.size() < kNumFastest && is_apart) fastest.push_back(seen.index);
-  }
-  const Forest forest = trained(history);
-  const Slowdowns slowdown = slowdowns(history);
-  std::vector<std::tuple<std::size_t, double, std::size_t>> by_turn;  // turn, minus fraction, point
-  for (std::size_t rank = 0; rank < fastest.size(); ++rank) {
-    const std::size_t centre = fastest[rank];
-    struct Untried {
-      bool is_slower, is_new;  // than another point was; in that no winner has the value
-      double minus_fraction;
-      std::size_t index;
-      auto operator<=>(const Untried&) const = default;
-    };
-    std::map<std::size_t, std::vector<Untried>> untried;  // by parameter
-    std::map<std::size_t, std::size_t> num_tried;
-    for (const std::size_t near : points_.neighbours(centre)) {
-      const std::size_t param = points_.first_different(centre, near);
-      if (known.contains(near)) {
-        ++num_tried[param];
-        continue;
-      }
-      const int value = points_[near][param];
-      const auto seen = slowdown.find({param, points_[centre][param], value});
-      const bool is_new = std::none_of(winners_.begin(), winners_.end(), [&](std::size_t winner) {
-        return points_[winner][param] == value;
-      });
-      untried[param].push_back({seen != slowdown.end() && seen->second > kClearlySlower, is_new,
-                                -forest.value(row_of(near)), near});
-    }
-    const std::size_t products = points_.num_values().size();
-    for (const std::size_t near : of_same_product(centre)) {
-      if (known.contains(near)) {
-        ++num_tried[products];
-      } else {
-        untried[products].push_back({false, false, -forest.value(row_of(near)), near});
-      }
-    }
-    for (auto& [param, values] : untried) {
-      std::sort(values.begin(), values.end());
-      std::size_t turn = num_tried[param] + rank;  // the fastest is a turn ahead of the others
-      for (const Untried& each : values) {
-        by_turn.emplace_back(turn++ + (each.is_slower ? 1 : 0), each.minus_fraction, each.index);
-      }
-    }
-  }
-  std::sort(by_turn.begin(), by_turn.end());
-  std::vector<std::size_t> chosen;
-  for (const auto& [turn, fraction, near] : by_turn) {
-    const bool is_chosen = std::find(chosen.begin(), chosen.end(), near) != chosen.end();
-    if (chosen.size() < count && !is_chosen) chosen.push_back(near);
   }
   return chosen;
 }

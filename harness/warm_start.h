@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <vector>
 
 #include "base/device_info.h"
 #include "search/forest.h"
+#include "search/refine.h"
 #include "search/search.h"
 #include "space/features.h"
 #include "space/space.h"
@@ -35,16 +34,8 @@ class WarmStart {
   void keep_some();
   Forest trained(const std::vector<Observation>& history);
   std::vector<float> row_of(std::size_t index);
-  std::vector<Observation> fastest_first(const std::vector<Observation>& history) const;
-  bool are_apart(std::size_t one, std::size_t other) const;
-  std::vector<std::size_t> among_all(const std::vector<Observation>& history,
+  std::vector<std::size_t> among_all(const std::vector<Observation>& history, const Hints& hints,
                                      const std::set<std::size_t>& known, std::size_t count);
-  /// By parameter, value before and value after.
-  using Slowdowns = std::map<std::tuple<std::size_t, int, int>, double>;
-  Slowdowns slowdowns(const std::vector<Observation>& history) const;
-  std::vector<std::size_t> of_same_product(std::size_t index) const;
-  std::vector<std::size_t> around_fastest(const std::vector<Observation>& history,
-                                          const std::set<std::size_t>& known, std::size_t count);
 
   const Space& space_;
   const Points& points_;

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "search/points.h"
+#include "search/search.h"
+
+namespace assay {
+
+/// What is known of points beside the times of some.
+struct Hints {
+  /// The fraction of the best speed that a model expects of a point.
+  std::function<double(std::size_t index)> expected;
+  /// The fastest of similar problems.
+  const std::vector<std::size_t>& winners;
+  /// By parameter and value: what it is as a factor, of a tile's area for example; 0: of nothing.
+  const std::vector<std::vector<double>>& sizes;
+};
+
+/// Whether two points differ in a quarter of the parameters or more. Else they are one in another
+/// dress.
+bool are_apart(const Points& points, std::size_t one, std::size_t other);
+
+/// Those of `history` that were timed, fastest first.
+std::vector<Observation> fastest_first(const Points& points,
+                                       const std::vector<Observation>& history);
+
+/// Points near the fastest of `history`, at most `count` and none of `known`; the most hopeful
+/// first. Nothing where nothing was timed.
+std::vector<std::size_t> refine(const Points& points, const std::vector<Observation>& history,
+                                const Hints& hints, const std::set<std::size_t>& known,
+                                std::size_t count);
+
+}  // namespace assay
