@@ -83,47 +83,47 @@ inline constexpr Entry kEntries[] = {
      Kernel::gemv_bf16,
      {.MAX_M = 1, .ROWS = 2, .UNROLL = 1, .WARPS = 16, .WARPS_K = 16},
      14592},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.09x cublaslt_best; 5 tied
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.08x cublaslt_best; 4 tied
     {{.M = 16, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     15360},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_best; 4 tied
+     15392},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.07x cublaslt_best; 2 tied
     {{.M = 16, .N = 28672, .K = 8192},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     159296},
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 3, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     156800},
     // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.08x cublaslt_best; 2 tied
     {{.M = 64, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 32, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     15712},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.03x cublaslt_best; 3 tied
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 32, .BLOCK_K = 128, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     15648},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.03x cublaslt_best; 2 tied
     {{.M = 64, .N = 28672, .K = 8192},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     162272},
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     162016},
     // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_best
     {{.M = 128, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     16192},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 3 tied
+     16224},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 2 tied
     {{.M = 256, .N = 256, .K = 32768},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 128, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 16, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     18976},
+     19040},
     // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_best
     {{.M = 256, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     18272},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x cublaslt_best; 1 tied
+     18240},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.03x cublaslt_best
     {{.M = 512, .N = 512, .K = 16384},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 4, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     20736},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x cublaslt_best
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 4, .PERSISTENT = 0, .SCHEDULE = "grouped", .GROUP_M = 4, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     20448},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x cublaslt_best; 1 tied
     {{.M = 512, .N = 4096, .K = 1024},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 256, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
@@ -132,57 +132,57 @@ inline constexpr Entry kEntries[] = {
     {{.M = 512, .N = 4096, .K = 14336},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     77424},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.10x cublaslt_best
+     77280},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.11x cublaslt_best; 1 tied
     {{.M = 1024, .N = 1024, .K = 1024},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     7808},
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "grouped", .GROUP_M = 4, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     7776},
     // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x cublaslt_best; 1 tied
     {{.M = 1024, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     291376},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 0.99x cublaslt_best; 3 tied
+     292672},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 1 tied
     {{.M = 2048, .N = 2048, .K = 2048},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "hilbert", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     26496},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.04x cublaslt_best
+     {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 4, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     26080},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.03x cublaslt_best; 1 tied
     {{.M = 2048, .N = 11008, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 168, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "hilbert", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     225440},
+     227072},
     // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 7 tied
     {{.M = 4096, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     173856},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 9 tied
+     174704},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 7 tied
     {{.M = 4096, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     1167312.05},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x cublaslt_best; 3 tied
+     1179424},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.01x cublaslt_best; 10 tied
     {{.M = 4096, .N = 57344, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 1, .OVERLAP = 0, .STORE = "tma"},
-     4613424.050000001},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 3 tied
+     4734191.9},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.00x cublaslt_best; 4 tied
     {{.M = 8192, .N = 8192, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 184, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     1335503.95},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 0.99x cublaslt_best; 6 tied
+     1349248},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 0.99x cublaslt_best; 5 tied
     {{.M = 8192, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 1, .OVERLAP = 0, .STORE = "tma"},
-     2340320.1},
+     2374784},
     // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x cublaslt_best; 1 tied
     {{.M = 8192, .N = 57344, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 240, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     9285327.95},
+     9532288.1},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;

@@ -71,66 +71,66 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 1.08x cublaslt_swiglu_graph
+    // recorded on NVIDIA H200, 2026-11-26; 1.08x cublaslt_swiglu_graph
     {{.M = 16, .N = 14336, .K = 4096},
      Kernel::gated_up,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     58944},
-    // recorded on NVIDIA H200, 2026-11-23; 1.03x cublaslt_swiglu_graph; 1 tied
+     59200},
+    // recorded on NVIDIA H200, 2026-11-26; 1.03x cublaslt_swiglu_graph; 2 tied
     {{.M = 16, .N = 28672, .K = 8192},
      Kernel::gated_up,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 3, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     214400},
-    // recorded on NVIDIA H200, 2026-11-23; 1.02x cublaslt_swiglu_graph; 5 tied
+     211488},
+    // recorded on NVIDIA H200, 2026-11-26; 1.02x cublaslt_swiglu; 7 tied
     {{.M = 16, .N = 53248, .K = 16384},
      Kernel::gated_up,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     778320},
-    // recorded on NVIDIA H200, 2026-11-23; 1.03x cublaslt_swiglu_graph
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     762592},
+    // recorded on NVIDIA H200, 2026-11-26; 1.07x cublaslt_swiglu_graph
     {{.M = 64, .N = 14336, .K = 4096},
      Kernel::gated_up,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     61888},
-    // recorded on NVIDIA H200, 2026-11-23; 1.02x cublaslt_swiglu_graph
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 112, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     61248},
+    // recorded on NVIDIA H200, 2026-11-26; 1.04x cublaslt_swiglu; 3 tied
     {{.M = 64, .N = 28672, .K = 8192},
      Kernel::gated_up,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 4, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     223904},
-    // recorded on NVIDIA H200, 2026-11-23; 1.08x cublaslt_swiglu_graph; 1 tied
+     220576},
+    // recorded on NVIDIA H200, 2026-11-26; 1.09x cublaslt_swiglu_graph; 1 tied
     {{.M = 512, .N = 14336, .K = 4096},
      Kernel::gated_up,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     151760},
-    // recorded on NVIDIA H200, 2026-11-23; 1.06x cublaslt_swiglu_graph; 4 tied
+     151424},
+    // recorded on NVIDIA H200, 2026-11-26; 1.05x cublaslt_swiglu_graph; 4 tied
     {{.M = 512, .N = 28672, .K = 8192},
      Kernel::gated_up,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     600512},
-    // recorded on NVIDIA H200, 2026-11-23; 1.08x cublaslt_swiglu_graph; 2 tied
+     584960},
+    // recorded on NVIDIA H200, 2026-11-26; 1.08x cublaslt_swiglu_graph; 1 tied
     {{.M = 1024, .N = 14336, .K = 4096},
      Kernel::gated_up,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     293616},
-    // recorded on NVIDIA H200, 2026-11-23; 1.05x cublaslt_swiglu_graph; 7 tied
+     290576},
+    // recorded on NVIDIA H200, 2026-11-26; 1.06x cublaslt_swiglu_graph; 7 tied
     {{.M = 1024, .N = 28672, .K = 8192},
      Kernel::gated_up,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     1174848},
-    // recorded on NVIDIA H200, 2026-11-23; 1.04x cublaslt_swiglu; 1 tied
+     1146208},
+    // recorded on NVIDIA H200, 2026-11-26; 1.04x cublaslt_swiglu; 1 tied
     {{.M = 1024, .N = 53248, .K = 16384},
      Kernel::gated_up,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     4304224},
-    // recorded on NVIDIA H200, 2026-11-23; 1.06x cublaslt_swiglu_graph; 7 tied
+     4177760.1500000004},
+    // recorded on NVIDIA H200, 2026-11-26; 1.06x cublaslt_swiglu_graph; 4 tied
     {{.M = 4096, .N = 14336, .K = 4096},
      Kernel::gated_up,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     1179872},
-    // recorded on NVIDIA H200, 2026-11-23; 1.04x cublaslt_swiglu; 9 tied
+     {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 16, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
+     1149952.1},
+    // recorded on NVIDIA H200, 2026-11-26; 1.05x cublaslt_swiglu_graph; 7 tied
     {{.M = 4096, .N = 28672, .K = 8192},
      Kernel::gated_up,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     4687088},
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 1, .OVERLAP = 1, .STORE = "tma"},
+     4553600.050000001},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;

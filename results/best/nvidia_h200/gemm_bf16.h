@@ -78,111 +78,111 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-24; 1.25x cublaslt_best; 5 tied
+    // recorded on NVIDIA H200, 2026-11-26; 1.21x cublaslt_best; 5 tied
     {{.M = 1, .N = 4096, .K = 4096},
      Kernel::gemv_bf16,
      {.MAX_M = 1, .ROWS = 2, .UNROLL = 1, .WARPS = 16, .WARPS_K = 16},
-     11936},
-    // recorded on NVIDIA H200, 2026-11-24; 1.25x cublaslt_best; 4 tied
+     13568},
+    // recorded on NVIDIA H200, 2026-11-26; 1.21x cublaslt_best; 5 tied
     {{.M = 16, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     12000},
-    // recorded on NVIDIA H200, 2026-11-24; 1.05x cublaslt_best; 1 tied
+     13632},
+    // recorded on NVIDIA H200, 2026-11-26; 1.03x cublaslt_best; 1 tied
     {{.M = 16, .N = 28672, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     108048},
-    // recorded on NVIDIA H200, 2026-11-24; 1.11x cublaslt_best
+     109504},
+    // recorded on NVIDIA H200, 2026-11-26; 1.10x cublaslt_best; 2 tied
     {{.M = 64, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 32, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     12736},
-    // recorded on NVIDIA H200, 2026-11-24; 1.00x cublaslt_best; 4 tied
+     14368},
+    // recorded on NVIDIA H200, 2026-11-26; 1.01x cublaslt_best; 6 tied
     {{.M = 64, .N = 28672, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 4, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     111584},
-    // recorded on NVIDIA H200, 2026-11-24; 1.06x cublaslt_best; 2 tied
+     113056},
+    // recorded on NVIDIA H200, 2026-11-26; 1.10x cublaslt_best
     {{.M = 128, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     14400},
-    // recorded on NVIDIA H200, 2026-11-24; 1.05x cublaslt_best; 2 tied
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     15264},
+    // recorded on NVIDIA H200, 2026-11-26; 1.05x cublaslt_best; 1 tied
     {{.M = 256, .N = 256, .K = 32768},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 128, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 16, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     15680},
-    // recorded on NVIDIA H200, 2026-11-24; 1.13x cublaslt_best
+     17248},
+    // recorded on NVIDIA H200, 2026-11-26; 1.13x cublaslt_best
     {{.M = 256, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     16320},
-    // recorded on NVIDIA H200, 2026-11-24; 1.05x cublaslt_best
+     17888},
+    // recorded on NVIDIA H200, 2026-11-26; 1.06x cublaslt_best
     {{.M = 512, .N = 512, .K = 16384},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 4, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     19168},
-    // recorded on NVIDIA H200, 2026-11-24; 1.07x cublaslt_best; 3 tied
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 9, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 4, .PERSISTENT = 0, .SCHEDULE = "grouped", .GROUP_M = 4, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     20576},
+    // recorded on NVIDIA H200, 2026-11-26; 1.06x cublaslt_best
     {{.M = 512, .N = 4096, .K = 1024},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     10784},
-    // recorded on NVIDIA H200, 2026-11-24; 1.00x cublaslt_best; 4 tied
+     12352},
+    // recorded on NVIDIA H200, 2026-11-26; 1.01x cublaslt_best; 3 tied
     {{.M = 512, .N = 4096, .K = 14336},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     77792},
-    // recorded on NVIDIA H200, 2026-11-24; 1.11x cublaslt_best
+     79104},
+    // recorded on NVIDIA H200, 2026-11-26; 1.10x cublaslt_best
     {{.M = 1024, .N = 1024, .K = 1024},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 8, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     7840},
-    // recorded on NVIDIA H200, 2026-11-24; 1.01x cublaslt_best; 7 tied
+     9376},
+    // recorded on NVIDIA H200, 2026-11-26; 1.01x cublaslt_best; 5 tied
     {{.M = 1024, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     295120},
-    // recorded on NVIDIA H200, 2026-11-24; 0.99x cublaslt_best; 4 tied
+     {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
+     293392},
+    // recorded on NVIDIA H200, 2026-11-26; 1.00x cublaslt_best; 1 tied
     {{.M = 2048, .N = 2048, .K = 2048},
      Kernel::gemm_wgmma,
-     {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     26464},
-    // recorded on NVIDIA H200, 2026-11-24; 1.00x cublaslt_best; 2 tied
+     {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 4, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     27872},
+    // recorded on NVIDIA H200, 2026-11-26; 1.01x cublaslt_best; 2 tied
     {{.M = 2048, .N = 11008, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 168, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "hilbert", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     227680},
-    // recorded on NVIDIA H200, 2026-11-24; 1.00x cublaslt_best; 7 tied
+     226992},
+    // recorded on NVIDIA H200, 2026-11-26; 1.01x cublaslt_best; 7 tied
     {{.M = 4096, .N = 4096, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     174976},
-    // recorded on NVIDIA H200, 2026-11-24; 0.99x cublaslt_best; 7 tied
+     175040},
+    // recorded on NVIDIA H200, 2026-11-26; 0.99x cublaslt_best; 7 tied
     {{.M = 4096, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     1176576},
-    // recorded on NVIDIA H200, 2026-11-24; 1.01x cublaslt_best; 7 tied
+     1165184},
+    // recorded on NVIDIA H200, 2026-11-26; 1.01x cublaslt_best; 9 tied
     {{.M = 4096, .N = 57344, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 1, .OVERLAP = 0, .STORE = "tma"},
-     4674864.05},
-    // recorded on NVIDIA H200, 2026-11-24; 1.00x cublaslt_best; 5 tied
+     4622960.1},
+    // recorded on NVIDIA H200, 2026-11-26; 1.00x cublaslt_best; 5 tied
     {{.M = 8192, .N = 8192, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 184, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 1, .STORE = "lanes"},
-     1349888},
-    // recorded on NVIDIA H200, 2026-11-24; 0.98x cublaslt_best; 6 tied
+     1336576},
+    // recorded on NVIDIA H200, 2026-11-26; 0.98x cublaslt_best; 8 tied
     {{.M = 8192, .N = 28672, .K = 4096},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 1, .OVERLAP = 0, .STORE = "tma"},
-     2361920.1},
-    // recorded on NVIDIA H200, 2026-11-24; 1.01x cublaslt_best; 4 tied
+     2337952},
+    // recorded on NVIDIA H200, 2026-11-26; 1.00x cublaslt_best; 2 tied
     {{.M = 8192, .N = 57344, .K = 8192},
      Kernel::gemm_wgmma,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 128, .BLOCK_N = 240, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     9424528.149999999},
+     9291999.8},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;

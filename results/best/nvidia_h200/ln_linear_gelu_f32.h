@@ -83,41 +83,41 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H200, 2026-11-23; 0.90x norm_cublaslt_gelu_graph; 1 tied
+    // recorded on NVIDIA H200, 2026-11-26; 0.91x norm_cublaslt_gelu_graph; 1 tied
     {{.M = 1, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu_f32,
      {.PRODUCTS = 3, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
-     16416, 14528, 33554432},
-    // recorded on NVIDIA H200, 2026-11-23; 1.64x norm_cublaslt_gelu_graph
+     18128, 16224, 33554432},
+    // recorded on NVIDIA H200, 2026-11-26; 1.59x norm_cublaslt_gelu_graph
     {{.M = 16, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu_f32,
      {.PRODUCTS = 3, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
-     16256, 14688, 33554432},
-    // recorded on NVIDIA H200, 2026-11-23; 1.64x norm_cublaslt_gelu_graph
+     17792, 16288, 33554432},
+    // recorded on NVIDIA H200, 2026-11-26; 1.61x norm_cublaslt_gelu_graph
     {{.M = 128, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu_f32,
      {.PRODUCTS = 3, .SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 64, .BLOCK_K = 32, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
-     26432, 14688, 33554432},
-    // recorded on NVIDIA H200, 2026-11-23; 2.42x norm_cublaslt_gelu_graph
+     28096, 16416, 33554432},
+    // recorded on NVIDIA H200, 2026-11-26; 2.38x norm_cublaslt_gelu_graph
     {{.M = 512, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu_f32,
      {.PRODUCTS = 3, .SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 64, .BLOCK_K = 32, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1},
-     44992, 14624, 33554432},
-    // recorded on NVIDIA H200, 2026-11-23; 2.59x norm_cublaslt_gelu_graph; 4 tied
+     46432, 16096, 33554432},
+    // recorded on NVIDIA H200, 2026-11-26; 2.62x norm_cublaslt_gelu_graph; 1 tied
     {{.M = 4096, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu_f32,
-     {.PRODUCTS = 3, .SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 128, .BLOCK_K = 32, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8},
-     291760, 14560, 33554432},
-    // recorded on NVIDIA H200, 2026-11-23; 2.79x norm_cublaslt_gelu_graph
+     {.PRODUCTS = 3, .SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 160, .BLOCK_K = 32, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 16},
+     289344, 16352, 33554432},
+    // recorded on NVIDIA H200, 2026-11-26; 2.85x norm_cublaslt_gelu
     {{.M = 4096, .N = 16384, .K = 4096},
      Kernel::ln_linear_gelu_f32,
      {.PRODUCTS = 3, .SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 192, .BLOCK_K = 32, .STAGES = 5, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8},
-     3967888, 204800, 536870912},
-    // recorded on NVIDIA H200, 2026-11-23; 2.79x norm_cublaslt_gelu_graph; 3 tied
+     3857200.05, 211232, 536870912},
+    // recorded on NVIDIA H200, 2026-11-26; 2.81x norm_cublaslt_gelu_graph; 2 tied
     {{.M = 16384, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu_f32,
-     {.PRODUCTS = 3, .SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 256, .BLOCK_N = 96, .BLOCK_K = 32, .STAGES = 5, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 4},
-     1053104, 14656, 33554432},
+     {.PRODUCTS = 3, .SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 192, .BLOCK_K = 32, .STAGES = 5, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8},
+     1049664, 16384, 33554432},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
