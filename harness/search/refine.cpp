@@ -18,8 +18,11 @@ constexpr std::size_t kApart = 4;
 // A change comes a turn later when it made others so much slower, or is expected to: two turns when
 // three times as much.
 constexpr double kTurnOfSeen = 0.02, kTurnOfExpected = 0.1;
-// What was seen elsewhere promises to be faster than all: so much of a turn before the first.
-constexpr double kAhead = 1;
+// What promises to be faster than all comes before the first turn.
+constexpr double kAhead = -1;
+// Where two changes have to go together, no more are looked up than these, and looked at by the
+// model: parameters of a thousand values have millions.
+constexpr int kMaxLookedUp = 100'000, kMaxLookedAt = 2000;
 
 double turns_later(double slowdown, double of_one_turn) {
   return std::log2(1 + std::max(0.0, slowdown - 1) / of_one_turn);
@@ -44,8 +47,9 @@ class Refinement {
  private:
   /// A parameter, its value before and after.
   using Change = std::tuple<std::size_t, int, int>;
-  struct Effect {                                            // the times' ratios
-    double least = std::numeric_limits<double>::infinity();  // where that before is known
+  /// Ratios of the time after a change to that before.
+  struct Effect {
+    double least = std::numeric_limits<double>::infinity();  // of those from points that were timed
     double sum_log = 0;
     int count = 0;
     double mean() const { return std::exp(sum_log / count); }
@@ -78,12 +82,13 @@ class Refinement {
 };
 
 /// By how much a change of one parameter made points slower, where it was seen. A point that was
-/// given up is taken to be as slow as its bound.
+/// given up is taken to be as slow as its bound. By another objective a point may cost nothing, of
+/// which there is no ratio.
 void Refinement::learn_effects(const std::vector<Observation>& history) {
   std::vector<Observation> ran;
   for (const Observation& seen : history) {
     const bool has_time = seen.is == Observation::Is::timed || seen.is == Observation::Is::bound;
-    if (has_time && seen.index < points_.size()) ran.push_back(seen);
+    if (has_time && seen.time_ns > 0 && seen.index < points_.size()) ran.push_back(seen);
   }
   for (const Observation& before : ran) {
     for (const Observation& after : ran) {
@@ -156,8 +161,10 @@ void Refinement::add_changes(std::size_t rank) {
 /// which asks for a size of the groups, too.
 void Refinement::add_linked(ByParam& untried, std::map<std::size_t, std::size_t>& num_tried) const {
   std::vector<int> point(points_[centre_].begin(), points_[centre_].end());
+  int num_looked_up = 0, num_looked_at = 0;
   for (std::size_t param = 0; param < point.size(); ++param) {
     for (int value = 0; value < points_.num_values()[param]; ++value) {
+      if (num_looked_up > kMaxLookedUp || num_looked_at > kMaxLookedAt) return;
       point[param] = value;
       if (points_.find(point)) continue;
       std::optional<Candidate> best;
@@ -166,7 +173,9 @@ void Refinement::add_linked(ByParam& untried, std::map<std::size_t, std::size_t>
         if (other == param) continue;
         for (point[other] = 0; point[other] < points_.num_values()[other]; ++point[other]) {
           const auto at = points_.find(point);
+          ++num_looked_up;
           if (!at) continue;
+          ++num_looked_at;
           is_tried = is_tried || known_.contains(*at);
           const Candidate linked = candidate(param, *at);
           if (!best || linked.minus_expected < best->minus_expected) best = linked;
@@ -217,6 +226,7 @@ std::vector<std::size_t> Refinement::of_same_product() const {
 /// by a fifth. In another, which was 5 % slower than the best and had only been tried with 168,
 /// they won.
 void Refinement::add_transfers(std::size_t most) {
+  if (timed_.empty() || timed_.front().time_ns <= 0) return;
   std::map<std::size_t, double> ratios;  // to the fastest; the least hopeful of several
   for (const Observation& seen : timed_) {
     std::vector<int> point(points_[seen.index].begin(), points_[seen.index].end());
@@ -236,12 +246,12 @@ void Refinement::add_transfers(std::size_t most) {
   for (const auto& [index, ratio] : ratios) best.emplace_back(ratio, index);
   std::sort(best.begin(), best.end());
   best.resize(std::min(best.size(), most));
-  for (const auto& [ratio, index] : best) by_turn_.emplace_back(-kAhead, ratio, index);
+  for (const auto& [ratio, index] : best) by_turn_.emplace_back(kAhead, ratio, index);
 }
 
 std::vector<std::size_t> Refinement::next(std::size_t count) {
   for (std::size_t rank = 0; rank < fastest_.size(); ++rank) add_changes(rank);
-  if (!timed_.empty()) add_transfers((count + 1) / 2);  // they may hope in vain
+  add_transfers((count + 1) / 2);  // they may hope in vain
   std::sort(by_turn_.begin(), by_turn_.end());
   std::vector<std::size_t> chosen;
   for (const auto& [turn, fraction, near] : by_turn_) {

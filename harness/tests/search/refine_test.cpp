@@ -161,5 +161,17 @@ TEST_F(RefineTest, APointThatWasGivenUpTellsOfWhatIsFasterThanItsBound) {
   EXPECT_THAT(next(1), ElementsAre(Point{1, 1, 1, 1, 1}));
 }
 
+// With another objective than time, the best may cost nothing, or less.
+TEST_F(RefineTest, WhatCostsNothingIsRefinedToo) {
+  fill({3, 3, 3, 3}, all_are_valid);
+  saw({0, 0, 0, 0}, 0);
+  saw({0, 1, 0, 0}, 0);
+  saw({1, 0, 0, 0}, 10);
+  saw({1, 1, 0, 0}, -10);
+  const std::vector<Point> proposed = next(100);
+  EXPECT_EQ(std::set<Point>(proposed.begin(), proposed.end()).size(), proposed.size());
+  EXPECT_THAT(proposed, Contains(Point{1, 1, 0, 1}));
+}
+
 }  // namespace
 }  // namespace assay::test
