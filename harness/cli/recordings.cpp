@@ -1,6 +1,9 @@
 #include "cli/recordings.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <iterator>
 
 #include "kernel_version.h"
 
@@ -21,11 +24,19 @@ std::vector<fs::path> find_recordings(const fs::path& project) {
 }
 
 std::optional<fs::path> find_recording(const fs::path& project, const std::string& sweep_name) {
+  std::optional<fs::path> fullest;
+  std::ptrdiff_t most_lines = -1;
   for (const fs::path& file : find_recordings(project)) {
     const std::string name = file.filename().string();
-    if (name == sweep_name + ".jsonl" || name == sweep_name + ".jsonl.gz") return file;
+    if (name != sweep_name + ".jsonl" && name != sweep_name + ".jsonl.gz") continue;
+    std::ifstream text(file);
+    const std::ptrdiff_t num_lines =
+        std::count(std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>(), '\n');
+    if (num_lines <= most_lines) continue;
+    fullest = file;
+    most_lines = num_lines;
   }
-  return std::nullopt;
+  return fullest;
 }
 
 bool has_changed(const KernelSpec& kernel, const Recording& recording,

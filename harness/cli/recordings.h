@@ -13,7 +13,8 @@ namespace assay {
 /// Every recording in PROJECT/results/recorded/GPU/, sorted by path.
 std::vector<std::filesystem::path> find_recordings(const std::filesystem::path& project);
 
-/// The first recording of the sweep.
+/// The recording of the sweep that has the most lines, one for each trial; of several the first. A
+/// sweep that has got more configurations leaves the recordings of other GPUs behind.
 std::optional<std::filesystem::path> find_recording(const std::filesystem::path& project,
                                                     const std::string& sweep_name);
 

@@ -30,6 +30,16 @@ build/assay sweep sweeps/small.yaml --device "replay:$recording" --db replay.db 
   fail "the recording cannot be replayed: exit $?"
 grep -q 'recorded on Fake GPU' output || fail "a replayed time does not say whose it is"
 
+# Of two GPUs' recordings the fuller answers: a sweep was widened and measured on one of them, and
+# the other, the first by name, called what it lacks a failure.
+mkdir results/recorded/a_gpu
+sed '0,/"configuration"/{/"configuration"/d}' "$recording" >results/recorded/a_gpu/small.jsonl
+env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db both.db >output 2>&1 ||
+  fail "without a GPU no recording answers: exit $?"
+grep -q 'none was measured here' output || fail "it is not said that nothing was measured"
+grep -q 'not_recorded' output && fail "a recording that lacks a trial answers"
+rm -r results/recorded/a_gpu
+
 scripts/examples_table.sh "$recording" >output 2>&1 || fail "no table of it: exit $?"
 grep -qE '^\| vector_add \| N=1000 \| [0-9.]+ \| - \| - \| - \|' output || fail "its row is wrong"
 scripts/variants_table.sh "$recording" BLOCK >output 2>&1 || fail "no table of BLOCK: exit $?"
