@@ -24,7 +24,7 @@ constexpr std::size_t kPartsOfBudget = 12;
 // How often a trial that another sweep runs is looked at.
 constexpr auto kTakenPeriod = std::chrono::milliseconds(20);
 // What recordings and databases that do not say were measured with: MeasureSpec's default.
-constexpr double kUnsaidTimeLimit = 2;
+constexpr double kUnsaidTimeLimit = MeasureSpec{}.max_seconds_per_config;
 
 std::vector<int> num_values_of(const KernelSpec& kernel) {
   std::vector<int> num_values;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "spec/sweep_spec.h"
 #include "store/gzip.h"
 #include "store/store.h"
 
@@ -149,7 +150,10 @@ void put_summary(OrderedJson& line, const Timing& timing) {
                          {"temperature_c", significant(state->temperature_c)}};
   }
   put_unless_empty(line, "num_throttled", timing.num_throttled);
-  if (timing.time_limit_s != 0) line["time_limit_s"] = significant(timing.time_limit_s);
+  // A recording that does not say is taken to have had the default.
+  if (timing.time_limit_s != 0 && timing.time_limit_s != MeasureSpec{}.max_seconds_per_config) {
+    line["time_limit_s"] = significant(timing.time_limit_s);
+  }
   put_roofline(line, timing.roofline_ns);
 }
 
