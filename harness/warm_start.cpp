@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "base/error.h"

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 
 #include "kernel_version.h"
+#include "store/gzip.h"
 
 namespace assay {
 
@@ -29,9 +28,8 @@ std::optional<fs::path> find_recording(const fs::path& project, const std::strin
   for (const fs::path& file : find_recordings(project)) {
     const std::string name = file.filename().string();
     if (name != sweep_name + ".jsonl" && name != sweep_name + ".jsonl.gz") continue;
-    std::ifstream text(file);
-    const std::ptrdiff_t num_lines =
-        std::count(std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>(), '\n');
+    const std::string text = read_maybe_gzip(file);
+    const std::ptrdiff_t num_lines = std::count(text.begin(), text.end(), '\n');
     if (num_lines <= most_lines) continue;
     fullest = file;
     most_lines = num_lines;

@@ -14,7 +14,8 @@ namespace assay {
 std::vector<std::filesystem::path> find_recordings(const std::filesystem::path& project);
 
 /// The recording of the sweep that has the most lines, one for each trial; of several the first. A
-/// sweep that has got more configurations leaves the recordings of other GPUs behind.
+/// sweep that has got more configurations leaves the recordings of other GPUs behind. Throws
+/// UsageError naming a recording that cannot be read.
 std::optional<std::filesystem::path> find_recording(const std::filesystem::path& project,
                                                     const std::string& sweep_name);
 
