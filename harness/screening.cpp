@@ -23,8 +23,6 @@ constexpr auto kPollPeriod = std::chrono::microseconds(200);
 constexpr std::size_t kPartsOfBudget = 12;
 // How often a trial that another sweep runs is looked at.
 constexpr auto kTakenPeriod = std::chrono::milliseconds(20);
-// What recordings and databases that do not say were measured with: MeasureSpec's default.
-constexpr double kUnsaidTimeLimit = MeasureSpec{}.max_seconds_per_config;
 
 std::vector<int> num_values_of(const KernelSpec& kernel) {
   std::vector<int> num_values;
@@ -216,7 +214,9 @@ bool Screening::answers(const TrialRecord& stored) const {
   if (is_machine_fault(outcome.status, outcome.kind)) return !run_.options.provenance.empty();
   const std::optional<Timing>& timing = outcome.timing;
   if (!timing || timing->stop != StopReason::time_limit) return true;
-  const double limit_s = timing->time_limit_s > 0 ? timing->time_limit_s : kUnsaidTimeLimit;
+  // Recordings and databases that do not say were measured with the default.
+  const double limit_s =
+      timing->time_limit_s > 0 ? timing->time_limit_s : MeasureSpec{}.max_seconds_per_config;
   return limit_s >= run_.sweep.measure.max_seconds_per_config;
 }
 
