@@ -71,66 +71,66 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_swiglu_graph; 2 tied
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_swiglu_graph; 5 tied
     {{.M = 16, .N = 14336, .K = 4096},
      Kernel::gated_up,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     82624},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.04x cublaslt_swiglu_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     82720},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.04x cublaslt_swiglu_graph; 4 tied
     {{.M = 16, .N = 28672, .K = 8192},
      Kernel::gated_up,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 4, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     308672},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.03x cublaslt_swiglu_graph; 7 tied
+     308464},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x cublaslt_swiglu_graph; 12 tied
     {{.M = 16, .N = 53248, .K = 16384},
      Kernel::gated_up,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 3, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     1134720},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.07x cublaslt_swiglu_graph; 1 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 4, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     1133600},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.09x cublaslt_swiglu_graph
     {{.M = 64, .N = 14336, .K = 4096},
      Kernel::gated_up,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 4, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     84864},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.04x cublaslt_swiglu_graph; 3 tied
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 112, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     83552},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_swiglu_graph; 3 tied
     {{.M = 64, .N = 28672, .K = 8192},
      Kernel::gated_up,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 4, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     318528},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.10x cublaslt_swiglu_graph; 1 tied
+     {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 144, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     316608},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.11x cublaslt_swiglu_graph; 1 tied
     {{.M = 512, .N = 14336, .K = 4096},
      Kernel::gated_up,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     155264},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x cublaslt_swiglu_graph; 6 tied
+     152544},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x cublaslt_swiglu_graph; 7 tied
     {{.M = 512, .N = 28672, .K = 8192},
      Kernel::gated_up,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     616816},
+     601600},
     // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.11x cublaslt_swiglu_graph; 1 tied
     {{.M = 1024, .N = 14336, .K = 4096},
      Kernel::gated_up,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     299840},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x cublaslt_swiglu_graph; 12 tied
+     292896},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.07x cublaslt_swiglu_graph; 7 tied
     {{.M = 1024, .N = 28672, .K = 8192},
      Kernel::gated_up,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     1213920},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_swiglu; 2 tied
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
+     1178720},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x cublaslt_swiglu_graph; 7 tied
     {{.M = 1024, .N = 53248, .K = 16384},
      Kernel::gated_up,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     4482879.85},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.09x cublaslt_swiglu_graph; 4 tied
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
+     4338943.95},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.10x cublaslt_swiglu_graph; 5 tied
     {{.M = 4096, .N = 14336, .K = 4096},
      Kernel::gated_up,
      {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 176, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     1214336},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x cublaslt_swiglu_graph; 2 tied
+     1179168},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.07x cublaslt_swiglu; 6 tied
     {{.M = 4096, .N = 28672, .K = 8192},
      Kernel::gated_up,
-     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     4883520.1},
+     {.SWAP_AB = 0, .MODE = "cooperative", .BLOCK_M = 256, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 1, .OVERLAP = 0, .STORE = "tma"},
+     4669552.050000001},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;

@@ -73,36 +73,36 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.07x gather_cublaslt_swiglu_graph
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.08x gather_cublaslt_swiglu_graph; 3 tied
     {{.M = 1, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 2, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 256, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     161904},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x gather_cublas_grouped_swiglu; 3 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 4, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     159008},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.07x gather_cublas_grouped_swiglu; 5 tied
     {{.M = 16, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
-     622464},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x gather_cublas_grouped_swiglu; 1 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .HEIGHTS = 1, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .GATHER = "boxes"},
+     610944},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.07x gather_cublas_grouped_swiglu; 2 tied
     {{.M = 128, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     643584},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.07x gather_cublaslt_swiglu_graph; 2 tied
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 64, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     634080},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.11x gather_cublaslt_swiglu_graph; 3 tied
     {{.M = 256, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 48, .HEIGHTS = 1, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     671248},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.13x gather_cublaslt_swiglu_graph
+     {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 96, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     643072},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.12x gather_cublaslt_swiglu_graph; 1 tied
     {{.M = 512, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
      {.SWAP_AB = 1, .MODE = "pingpong", .BLOCK_M = 160, .HEIGHTS = 5, .BLOCK_N = 128, .BLOCK_K = 128, .STAGES = 3, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     669184},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x gather_cublaslt_swiglu_graph; 1 tied
+     662912},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.09x gather_cublaslt_swiglu_graph; 1 tied
     {{.M = 4096, .N = 14336, .K = 4096, .E = 8, .TOP = 2, .HIT = 8, .skew = 0},
      Kernel::moe_up_swiglu,
-     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 152, .HEIGHTS = 5, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
-     2686944},
+     {.SWAP_AB = 1, .MODE = "cooperative", .BLOCK_M = 192, .HEIGHTS = 7, .BLOCK_N = 256, .BLOCK_K = 64, .STAGES = 3, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .GATHER = "ahead"},
+     2537056},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
