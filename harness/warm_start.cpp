@@ -11,13 +11,16 @@
 #include <utility>
 
 #include "base/error.h"
+#include "search/adapt.h"
 #include "search/draw.h"
 #include "search/forest.h"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t kNumProblems = 5, kNumWinners = 2;
+// Of so many problems the fastest is tried, of the nearest two the second, too.
+constexpr std::size_t kNumProblems = 5, kNumNearest = 2;
+constexpr float kLeastFill = 1e-3F;
 // What a model knows of fewer trials, the winners tell too.
 constexpr std::size_t kMinKnown = 100;
 // A random choice of more stands for all: training takes a fifth of a second.
@@ -98,6 +101,16 @@ double size_of(const Value& value) {
   return number == nullptr ? 0 : std::max(static_cast<double>(*number), 0.0);
 }
 
+/// How differently two launches fill a device: the sum of the logarithms of their ratios.
+double unlike_fills(std::span<const float> one, std::span<const float> other) {
+  double sum = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    if (one[i] == other[i]) continue;  // both may have no answer
+    sum += std::abs(std::log(std::max(one[i], kLeastFill) / std::max(other[i], kLeastFill)));
+  }
+  return sum;
+}
+
 }  // namespace
 
 WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem& problem,
@@ -112,11 +125,19 @@ WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem
     const std::optional<std::vector<int>> point = space.point(config);
     return point ? points.find(*point) : std::nullopt;
   };
-  for (std::size_t place = 0; place < kNumWinners; ++place) {
-    for (std::size_t i = 0; i < std::min(kNumProblems, known.size()); ++i) {
-      if (place >= known[i].timed.size()) continue;
-      if (const auto index = index_of(known[i].timed[place].second)) winners_.push_back(*index);
+  const auto nearest = [&](std::size_t count) {
+    return std::span(known).first(std::min(count, known.size()));
+  };
+  const auto add_winners = [&](std::size_t num_problems, std::size_t place) {
+    for (const Measured& all : nearest(num_problems)) {
+      if (place >= all.timed.size()) continue;
+      if (const auto index = index_of(all.timed[place].second)) winners_.push_back(*index);
     }
+  };
+  add_winners(kNumProblems, 0);
+  add_winners(kNumNearest, 1);
+  for (const Measured& all : nearest(kNumProblems)) {
+    adapt(kernel, all.problem, all.device, all.timed.front().second);
   }
   for (const Measured& all : known) {
     for (const auto* some : {&all.timed, &all.slower}) {
@@ -139,6 +160,23 @@ WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem
   }
   keep_some();
   if (fractions_.size() >= kMinKnown) of_others_.emplace(features_.count(), rows_, fractions_, 1);
+}
+
+/// A product of 512x512x16384 splits K by 4 where one of 256x256x32768 splits it by 16: then its
+/// blocks fill the device as the other's do.
+void WarmStart::adapt(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device,
+                      const Config& winner) {
+  const std::optional<std::vector<int>> point = space_.point(winner);
+  if (!point) return;
+  try {
+    std::vector<float> own;
+    if (!Features(kernel, problem, device).append(winner, own)) return;
+    const auto unlike = [&](std::size_t index) {
+      return unlike_fills(Features::fill(own), Features::fill(row_of(index)));
+    };
+    if (const auto index = adapted(points_, *point, unlike)) winners_.push_back(*index);
+  } catch (const UsageError&) {  // a problem of another version, with other dims
+  }
 }
 
 /// Learned is the fraction of its problem's best speed that a configuration reaches: fractions of

@@ -30,6 +30,8 @@ class WarmStart {
   std::vector<std::size_t> next(const std::vector<Observation>& history, std::size_t count);
 
  private:
+  void adapt(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device,
+             const Config& winner);
   void learn(Features& features, const Config& config, double fraction);
   void keep_some();
   Forest trained(const std::vector<Observation>& history);

@@ -12,7 +12,6 @@ constexpr float kNoAnswer = std::numeric_limits<float>::lowest();
 // What an SM holds: blocks, threads, and the shared memory that one block may ask for with what is
 // reserved for each block.
 constexpr std::int64_t kBlocksOfSm = 32, kThreadsOfSm = 2048, kReservedBytes = 1024;
-constexpr std::size_t kNumOfLaunch = 4;
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/device_info.h"
@@ -26,7 +27,14 @@ class Features {
   /// other parameters than the kernel's.
   bool append(const Config& config, std::vector<float>& to);
 
+  /// What of the numbers of one configuration says how its first launch fills the device.
+  static std::span<const float> fill(std::span<const float> numbers) {
+    return numbers.last(kNumOfLaunch);
+  }
+
  private:
+  static constexpr std::size_t kNumOfLaunch = 4;
+
   void append_launch(std::vector<float>& to) const;
 
   const KernelSpec& kernel_;

@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "search/some_points.h"
+
 namespace assay::test {
 namespace {
 
@@ -15,22 +17,13 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-using Point = std::vector<int>;
-
 /// Points with so many values per parameter, of which some are valid, and what is known of them.
 class RefineTest : public testing::Test {
  protected:
   void fill(const Point& num_values, const std::function<bool(const Point&)>& is_valid) {
-    points_ = Points(num_values);
+    points_ = some_points(num_values, is_valid);
     sizes_.clear();
     for (const int count : num_values) sizes_.emplace_back(count, 0.0);
-    Point point(num_values.size(), 0);
-    for (;;) {
-      if (is_valid(point)) points_.add(point);
-      std::size_t i = point.size();
-      while (i > 0 && ++point[i - 1] == num_values[i - 1]) point[--i] = 0;
-      if (i == 0) break;
-    }
   }
   void saw(const Point& point, double time_ns, Observation::Is is = Observation::Is::timed) {
     history_.push_back({*points_.find(point), is, time_ns});

@@ -117,12 +117,40 @@ TEST_F(WarmStartTest, ASearchThatLearnsCarriesOverWhatLetCounts) {
   sweep_.search.budget_configs = 30;
   const SweepReport report = run();
   ASSERT_THAT(device_.ran, SizeIs(30));
-  // The four winners are slow. What follows them was chosen with nothing measured.
+  // The two winners are slow. What follows them was chosen with nothing measured.
   const auto num_fast = std::count_if(
       device_.ran.begin(), device_.ran.begin() + 24,
       [&](const TrialRequest& request) { return std::abs(blocks(request) - 16) <= 3; });
   EXPECT_GE(num_fast, 15);
   EXPECT_GE(report.carried_over, 24u);
+}
+
+// A product of 512x512x16384 was 10 % slower than it could be. What had won for 256x256x32768 split
+// K by 16, which made four times the blocks that run at once. A split by 4 was never tried.
+TEST_F(WarmStartTest, ItTriesWhatFillsTheDeviceAsAWinnerDidForItsProblem) {
+  std::string yaml = kAddYaml;
+  yaml.replace(yaml.find("params:"), yaml.find("args:") - yaml.find("params:"),
+               "params: {BLOCK: [1, 2, 4, 8, 16, 32], HIGH: [1, 2, 4, 8, 16]}\n");
+  yaml.replace(yaml.find("cdiv(N, BLOCK)"), 14, "cdiv(N, BLOCK * HIGH)");
+  folder_.write("kernels/add.yaml", yaml);
+  sweep_ = load_sweep(folder_ / "test.yaml", folder_ / "kernels");
+  const auto high_of = [](const TrialRequest& request) {
+    return std::get<std::int64_t>(request.plan.config[1].second);
+  };
+  device_.on_run = [&](const TrialRequest& request) {
+    const bool is_best = block_of(request.plan.config) == 8 && high_of(request) == 2;
+    return timed(is_best ? 1000 : 2000);
+  };
+  sweep_.problems = {{{"N", 1600}}};  // 100 blocks of 132 SMs
+  run();
+  device_.ran.clear();
+  sweep_.problems = {{{"N", 6400}}};
+  sweep_.search.strategy = Strategy::model;
+  sweep_.search.budget_configs = 3;  // the fastest two, and what the fastest becomes
+  run();
+  ASSERT_THAT(device_.ran, SizeIs(3));
+  EXPECT_EQ(block_of(device_.ran[0].plan.config) * high_of(device_.ran[0]), 16);
+  EXPECT_EQ(block_of(device_.ran[2].plan.config) * high_of(device_.ran[2]), 64);
 }
 
 // A product of 256x4096x4096 got 20 configurations that agreed in the size of their tiles, and was
