@@ -116,7 +116,7 @@ class Report {
     print_out("  {:<16} {:<8} {}\n", check.name, to_text(check.result), message);
   }
   void add(const Winner& winner, const Verification& verification) {
-    is_good_ = is_good_ && verification.failure() == nullptr;
+    any_failed_ = any_failed_ || verification.failure() != nullptr;
     TunedRow row = winner.row;
     row.verification = verification;
     Json object{{"op", winner.op}, {"device", winner.device.name}};
@@ -124,7 +124,6 @@ class Report {
     winners_.push_back(std::move(object));
   }
   void skip(const Winner& winner, const std::string& why) {
-    is_good_ = false;
     print_err("{} is not verified: {}\n", name_of(winner.row), why);
     skipped_.push_back({{"op", winner.op},
                         {"problem", problem_json(winner.row.problem)},
@@ -133,12 +132,16 @@ class Report {
                         {"reason", why}});
   }
   VerifyReport finish() const {
-    return {{{"winners", winners_}, {"skipped", skipped_}}, is_good_ ? kExitDone : kExitNo};
+    if (any_failed_) {
+      print_err("what failed does not win again; the same sweep, run once more, ranks the others\n");
+    }
+    const bool is_good = !any_failed_ && skipped_.empty();
+    return {{{"winners", winners_}, {"skipped", skipped_}}, is_good ? kExitDone : kExitNo};
   }
 
  private:
   bool json_;
-  bool is_good_ = true;
+  bool any_failed_ = false;
   Json winners_ = Json::array(), skipped_ = Json::array();
 };
 

@@ -84,6 +84,7 @@ says '^N=1000 vector_add BLOCK=256,VECTOR=1,ITEMS=1$'
 says '^  data +passed +2 seeds$'
 says '^  launches +passed +20 launches$'
 says '^  streams +passed +20 pairs of launches$'
+grep -q 'run once more' errors && fail "nothing failed, and a sweep is asked for"
 says '^  smoke data +passed +2 seeds$'
 says '^  synccheck +passed'
 [[ $(tr '\n' ' ' <tools) == 'memcheck racecheck initcheck synccheck ' ]] || fail "not all tools ran"
@@ -115,6 +116,7 @@ sweep forgets_tail
 verify 1 forgets_tail.db
 says '^  data +passed'
 says '^  smoke data +failed +correctness/unwritten: '
+says 'what failed does not win again; the same sweep, run once more, ranks the others'
 "$assay" best --db forgets_tail.db >output 2>&1
 says 'no: smoke data'
 "$assay" export --format recording --sweep forgets_tail --db forgets_tail.db --output forgets.jsonl >output ||
