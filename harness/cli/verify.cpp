@@ -133,7 +133,8 @@ class Report {
   }
   VerifyReport finish() const {
     if (any_failed_) {
-      print_err("what failed does not win again; the same sweep, run once more, ranks the others\n");
+      print_err(
+          "what failed does not win again; the same sweep, run once more, ranks the others\n");
     }
     const bool is_good = !any_failed_ && skipped_.empty();
     return {{{"winners", winners_}, {"skipped", skipped_}}, is_good ? kExitDone : kExitNo};
