@@ -18,8 +18,9 @@
 namespace assay {
 namespace {
 
-// Of so many problems the fastest is tried, of the nearest two the second, too.
-constexpr std::size_t kNumProblems = 5, kNumNearest = 2;
+// Of so many problems the fastest is tried, and of so many the second, too.
+constexpr std::size_t kNumProblems = 5, kNumWithSecond = 2;
+// Where a launch cannot be said to fill a device, it counts as filling so much.
 constexpr float kLeastFill = 1e-3F;
 // What a model knows of fewer trials, the winners tell too.
 constexpr std::size_t kMinKnown = 100;
@@ -135,7 +136,7 @@ WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem
     }
   };
   add_winners(kNumProblems, 0);
-  add_winners(kNumNearest, 1);
+  add_winners(kNumWithSecond, 1);
   for (const Measured& all : nearest(kNumProblems)) {
     adapt(kernel, all.problem, all.device, all.timed.front().second);
   }

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <vector>
@@ -54,8 +53,8 @@ TEST_F(AdaptTest, OfSeveralAsAlikeTheSmallestStepIsMade) {
 }
 
 // What won for 4096x4096x4096 is not valid for 2048x2048x2048: tiles in groups as high as all of it
-// are refused, and so are its large tiles, of which there are too few for blocks that stay. So
-// nobody tried small tiles in its mode, which were the best by 4 %.
+// are refused, and so are its large tiles, of which there are too few for blocks that stay. It was
+// dropped, and nothing like it was tried.
 TEST_F(AdaptTest, AWinnerThatIsNotValidIsChangedUntilItIs) {
   points_ = some_points({3, 3, 3}, [](const Point& p) { return p[0] != 2 && p[1] != 2; });
   const auto steps = [](const Point& p) { return static_cast<double>(2 - p[0] + 2 - p[1]); };
