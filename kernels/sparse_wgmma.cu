@@ -43,7 +43,7 @@ using Down = Geometry<DownTunables>;
 extern "C" __global__ void __launch_bounds__(GatherBlock<Up>::kThreads, GatherBlock<Up>::kBlocks)
     sparse_wgmma(const __grid_constant__ TensorMap x, const Element* w1, const Element* b1,
                  const int* index, Element* h, int m, int k, int active, int padded, int block) {
-  grid_release();
+  let_down_begin<DownBegins::at_once>();
   gathered_block<Up, Weights::columns_as_rows>(
       {m, active, k}, x, ActiveNeurons(index, active, block), w1, k, b1,
       [&](const Corner& corner, const float* biases, bool live) {

@@ -41,8 +41,11 @@ def verdicts(gpu, names):
 
 
 def wins_too(there, here):
+    """None: the kernel has got other parameters since the winner `there` was measured."""
     if there is None:
         return False
+    if there["kernel"] == here["kernel"] and there["config"].keys() != here["config"].keys():
+        return None
     best = [(one["kernel"], one["config"]) for one in [here, *here["ties"]]]
     return (there["kernel"], there["config"]) in best
 
@@ -72,14 +75,16 @@ def main():
             base = one["baseline"]
             ratio = "{speedup:.2f} [{speedup_low:.2f}, {speedup_high:.2f}]".format(**base) if base else ""
             base_us = f"{base['time_ns'] / 1e3:.4g}" if base else ""
-            too = "yes" if wins_too(there.get(sys.argv[3], {}).get(problem), one) else "no"
+            too = {True: "yes", False: "no", None: ""}[
+                wins_too(there.get(sys.argv[3], {}).get(problem), one)]
             print(f"| {sizes} | {one['time_ns'] / 1e3:.4g} | {base_us} | {ratio} | {too} |")
         return
     print("| operation | problems | speed-up, geometric mean | on the other | worst "
           "| the other's winner |\n|---|---|---|---|---|---|")
     for op, entries in here.items():
         others = there.get(op, {})
-        num_too = sum(wins_too(others.get(problem), one) for problem, one in entries.items())
+        too = [wins_too(others.get(problem), one) for problem, one in entries.items()]
+        num_too = "" if None in too else sum(too)
         ratios = speedups(entries)
         worst = f"{min(ratios):.2f}" if ratios else ""
         print(f"| `{op}` | {len(entries)} | {geomean(ratios)} | {geomean(speedups(others))} "

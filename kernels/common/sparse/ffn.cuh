@@ -5,9 +5,8 @@
 //   up    H[M,Q] = act(X W1'^T): a block has some tokens and some active neurons, and with a
 //         cluster a part of K. The rows of W1 are found by the list of neurons.
 //   down  Y[M,K] = H W2': a block has some tokens and some columns, and goes down the active rows
-//   of
-//         W2. It begins with `up` and waits for it only when its ring is full of weights, so that
-//         memory is asked for both weights at once.
+//         of W2. It begins before `up` has ended and waits for it only when its ring is full of
+//         weights, so that memory always has something to bring.
 //
 // The lists hold numbers of different neurons. K is a multiple of 8; H's rows are padded to such.
 
@@ -15,6 +14,7 @@
 #include "common/ptx/grid_dependency.cuh"
 #include "common/schedule.cuh"
 #include "common/sparse/add_up.cuh"
+#include "common/sparse/begin.cuh"
 #include "common/sparse/multiply.cuh"
 #include "common/sparse/rows.cuh"
 
@@ -130,7 +130,7 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
                                          Element* h, int m, int f, int k) {
   using Shape = TileShape<UpTunables<Activation::kProducts>>;
   extern __shared__ __align__(128) unsigned char smem[];
-  if constexpr (kList == List::given) grid_release();
+  if constexpr (kList == List::given) let_down_begin<DownBegins::at_once>();
 
   const BlockPlace<Shape> place(m);
   constexpr int kBarrierAt = Shape::kFrontBytes + Shape::kReceivedBytes;
@@ -156,7 +156,7 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
   const unsigned ring = shared_address(smem);
   if constexpr (kList == List::made) {
     grid_wait();
-    grid_release();  // not earlier: the launch behind reads the list, too
+    let_down_begin<DownBegins::at_once>();  // not earlier: it reads the list, too
     look_up();
   }
   const Rows rows(weights, k, k, numbers);
@@ -168,6 +168,7 @@ __device__ __forceinline__ void up_block(const Element* x, const Element* weight
     }
     cp_async_commit();
   }
+  let_down_begin<DownBegins::when_asked>();
   // Asked for here, and looked at only when the product is there.
   Element own_bias = {};
   if (neuron_of_bias >= 0) own_bias = bias[neuron_of_bias];
@@ -229,26 +230,20 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
   for (int s = 0; s < Shape::kStages; ++s) rows.look_up(numbers[s], slices.first + s);
   const auto tokens =
       rows_of_tokens<Shape>(h, hidden_pitch(neurons.count), neurons.count, place, m);
-  typename Rows::Numbers& next = numbers[0];
-  const auto ask = [&] {
 #pragma unroll
-    for (int s = 0; s < Shape::kStages; ++s) {
-      if (s < slices.count) {
-        rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, numbers[s], slices.first + s);
-      }
+  for (int s = 0; s < Shape::kStages; ++s) {
+    if (s < slices.count) {
+      rows.copy(ring + s * Shape::kStageBytes + Shape::kTokenBytes, numbers[s], slices.first + s);
     }
-    adder.set_up();
-    rows.look_up(next, slices.first + Shape::kStages);
-  };
-  // Garbage, while the list is on its way: before the copies, so that nothing is written meanwhile.
-  constexpr bool kMultiplyFirst = REHEARSE == 2;
-  if constexpr (!kMultiplyFirst) ask();
+  }
+  adder.set_up();
+  typename Rows::Numbers& next = numbers[0];
+  rows.look_up(next, slices.first + Shape::kStages);
 
   const WarpShare<Shape> warp(static_cast<int>(threadIdx.x));
   const int columns = smaller(place.first_column + Shape::kColumns, k);
   rehearse_and_do([&](bool live) {
     if (live) {
-      if constexpr (kMultiplyFirst) ask();
       grid_wait();
 #pragma unroll
       for (int s = 0; s < Shape::kStages; ++s) {
@@ -258,7 +253,7 @@ __device__ __forceinline__ void down_block(const Element* h, const Element* weig
     }
     TileSums<Shape> sums = {};
     add_slices<Shape, Weights::sums_as_rows, Element>(
-        sums, warp, ring, live ? slices.count : kMultiplyFirst, [&](unsigned stage, int slice) {
+        sums, warp, ring, live ? slices.count : 0, [&](unsigned stage, int slice) {
           tokens.copy(stage, slices.first + slice);
           rows.copy(stage + Shape::kTokenBytes, next, slices.first + slice);
           rows.look_up(next, slices.first + slice + 1);

@@ -8,6 +8,7 @@
 #include "common/ptx/cp_async_mbarrier.cuh"
 #include "common/ptx/wgmma_odd.cuh"
 #include "common/ptx/wgmma_transposed.cuh"
+#include "common/sparse/begin.cuh"
 #include "common/sparse/panels.cuh"
 #include "common/wgmma/block.cuh"
 
@@ -109,9 +110,13 @@ __device__ __forceinline__ void fill_stages(GatheredPanels<G, kLayout>& rows,
     rows.copy(to, kAlong ? along : first_column);
     mbarrier_arrive_with_copies(tokens.ring.full(place.stage));
     if (has_tokens) {
-      if (!kAlong && slice == tokens.at_first() - 1) {
-        grid_wait();
-        tokens.copy_first();
+      if (slice == tokens.at_first() - 1) {
+        if constexpr (kAlong) {
+          let_down_begin<DownBegins::when_asked>();
+        } else {
+          grid_wait();
+          tokens.copy_first();
+        }
       }
       if (slice >= G::kStages) tokens.copy(place.stage, slice);
     }

@@ -59,6 +59,7 @@ struct Config {
   int DOWN_Q = 0;
   int DOWN_STAGES = 0;
   int DOWN_CLUSTER = 0;
+  std::string_view DOWN_BEGINS{};
   int REHEARSE = 0;
   int UP_CLUSTER_K = 0;
   int DOWN_CLUSTER_Q = 0;
@@ -73,156 +74,156 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.80x copied_rows_graph
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.84x copied_rows_graph; 1 tied
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 1, .REHEARSE = 0},
-     7712},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.81x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 1, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     7552},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.82x copied_rows_graph; 2 tied
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     8416},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.91x copied_rows_graph; 1 tied
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     8320},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.90x copied_rows_graph; 3 tied
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .REHEARSE = 0},
+     {.WARPS = 8, .UP_M = 1, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
      9696},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.68x dense_graph
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.71x dense_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     14368},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.10x dense_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     14016},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.15x dense_graph
     {{.M = 1, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     21920},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.92x copied_rows_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     20960},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.95x copied_rows_graph; 2 tied
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .REHEARSE = 0},
-     10176},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 2.06x copied_rows_graph; 1 tied
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 256, .UP_STAGES = 6, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     9952},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 2.07x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 0},
-     12704},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 2.18x copied_rows_graph
+     {.WARPS = 8, .UP_M = 1, .UP_N = 8, .UP_K = 512, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 32, .DOWN_Q = 256, .DOWN_STAGES = 5, .DOWN_CLUSTER = 1, .DOWN_BEGINS = "at_once", .REHEARSE = 0},
+     12672},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 2.24x copied_rows_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 3, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     21120},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.87x dense_graph; 2 tied
+     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     20480},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.89x dense_graph
     {{.M = 1, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     38128},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x dense_graph; 3 tied
+     {.WARPS = 4, .UP_M = 1, .UP_N = 32, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     37440},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x dense_graph; 2 tied
     {{.M = 1, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 1, .UP_N = 32, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     67968},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.70x copied_rows_graph
+     {.WARPS = 4, .UP_M = 1, .UP_N = 32, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 1, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 8, .DOWN_BEGINS = "at_once", .REHEARSE = 0},
+     67712},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.80x copied_rows_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 2, .DOWN_CLUSTER = 1, .REHEARSE = 0},
-     8224},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.73x copied_rows_graph; 1 tied
+     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     7776},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.76x copied_rows_graph; 3 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 16, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 0},
-     8896},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.85x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 4, .DOWN_BEGINS = "at_once", .REHEARSE = 0},
+     8672},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.89x copied_rows_graph; 2 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .REHEARSE = 0},
-     9984},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.62x dense_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     9888},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.70x dense_graph
     {{.M = 16, .F = 6400, .K = 1600, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 32, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     15008},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.08x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     14304},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.11x dense_graph; 1 tied
     {{.M = 16, .F = 6400, .K = 1600, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 32, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     22304},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.94x copied_rows_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 3, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 32, .DOWN_Q = 128, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     21696},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.94x copied_rows_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 0},
-     10400},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.95x copied_rows_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 8, .DOWN_M = 16, .DOWN_N = 128, .DOWN_Q = 32, .DOWN_STAGES = 3, .DOWN_CLUSTER = 8, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     10416},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.93x copied_rows_graph; 3 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.05, .block = 32},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 8, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .REHEARSE = 0},
-     10080},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.99x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 256, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 1, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     10176},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.97x copied_rows_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .REHEARSE = 0},
-     13568},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 2.27x copied_rows_graph
+     {.WARPS = 8, .UP_M = 16, .UP_N = 16, .UP_K = 512, .UP_STAGES = 2, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 256, .DOWN_STAGES = 3, .DOWN_CLUSTER = 2, .DOWN_BEGINS = "at_once", .REHEARSE = 0},
+     13664},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 2.39x copied_rows_graph; 2 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 3, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     20448},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.89x dense_graph
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 4, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 3, .DOWN_CLUSTER = 4, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     19392},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.90x dense_graph; 1 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     37632},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x dense_graph; 2 tied
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 2, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_CLUSTER = 8, .DOWN_BEGINS = "at_once", .REHEARSE = 0},
+     37600},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.04x dense_graph; 3 tied
     {{.M = 16, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_ffn,
-     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 4, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 8, .REHEARSE = 0},
-     68096},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.62x copied_rows_graph; 1 tied
+     {.WARPS = 4, .UP_M = 16, .UP_N = 16, .UP_K = 128, .UP_STAGES = 3, .UP_CLUSTER = 1, .DOWN_M = 16, .DOWN_N = 64, .DOWN_Q = 128, .DOWN_STAGES = 2, .DOWN_CLUSTER = 8, .DOWN_BEGINS = "when_asked", .REHEARSE = 0},
+     68608},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.68x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_M = 64, .UP_N = 48, .UP_K = 64, .UP_STAGES = 7, .DOWN_M = 64, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 1},
-     13600},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.63x copied_rows_graph
+     {.UP_M = 64, .UP_N = 48, .UP_K = 64, .UP_STAGES = 7, .DOWN_M = 64, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_BEGINS = "when_asked", .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 1},
+     13056},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.65x copied_rows_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.1, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_M = 128, .UP_N = 40, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 64, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 8, .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 1},
-     18352},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.99x copied_rows_graph; 1 tied
+     {.UP_M = 128, .UP_N = 40, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 8, .DOWN_BEGINS = "when_asked", .UP_CLUSTER_K = 4, .DOWN_CLUSTER_Q = 2},
+     18240},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 2.00x copied_rows_graph; 1 tied
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_M = 128, .UP_N = 40, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 8, .UP_CLUSTER_K = 2, .DOWN_CLUSTER_Q = 2},
-     25056},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.78x dense_graph
+     {.UP_M = 128, .UP_N = 40, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 8, .DOWN_BEGINS = "at_once", .UP_CLUSTER_K = 2, .DOWN_CLUSTER_Q = 2},
+     25088},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.73x dense_graph
     {{.M = 128, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_M = 128, .UP_N = 48, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 8, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 2},
-     43264},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.02x dense_graph; 1 tied
+     {.UP_M = 128, .UP_N = 48, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 8, .DOWN_BEGINS = "at_once", .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 2},
+     43296},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 0.99x dense_graph; 1 tied
     {{.M = 128, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_M = 128, .UP_N = 88, .UP_K = 64, .UP_STAGES = 7, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 8, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 2},
-     74912},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.25x copied_rows_graph; 1 tied
+     {.UP_M = 128, .UP_N = 88, .UP_K = 64, .UP_STAGES = 7, .DOWN_M = 128, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 8, .DOWN_BEGINS = "at_once", .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 2},
+     75200},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.24x copied_rows_graph; 2 tied
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.05, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_M = 128, .UP_N = 48, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 128, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 6, .UP_CLUSTER_K = 2, .DOWN_CLUSTER_Q = 1},
-     21120},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.40x copied_rows_graph; 3 tied
+     {.UP_M = 128, .UP_N = 48, .UP_K = 64, .UP_STAGES = 8, .DOWN_M = 128, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_BEGINS = "when_asked", .UP_CLUSTER_K = 2, .DOWN_CLUSTER_Q = 1},
+     21056},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.38x copied_rows_graph; 3 tied
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.2, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_M = 128, .UP_N = 80, .UP_K = 64, .UP_STAGES = 6, .DOWN_M = 128, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 6, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
-     43024},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.48x dense_graph; 2 tied
+     {.UP_M = 128, .UP_N = 72, .UP_K = 64, .UP_STAGES = 6, .DOWN_M = 128, .DOWN_N = 128, .DOWN_Q = 64, .DOWN_STAGES = 6, .DOWN_BEGINS = "at_once", .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
+     43136},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.47x dense_graph; 2 tied
     {{.M = 512, .F = 11008, .K = 4096, .density = 0.5, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_M = 256, .UP_N = 88, .UP_K = 64, .UP_STAGES = 4, .DOWN_M = 256, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
-     84640},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 0.77x dense_graph; 3 tied
+     {.UP_M = 256, .UP_N = 88, .UP_K = 64, .UP_STAGES = 4, .DOWN_M = 256, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_BEGINS = "at_once", .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
+     84912},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 0.78x dense_graph; 2 tied
     {{.M = 512, .F = 11008, .K = 4096, .density = 1, .block = 1},
      Kernel::sparse_wgmma,
-     {.UP_M = 256, .UP_N = 88, .UP_K = 64, .UP_STAGES = 4, .DOWN_M = 256, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
-     164096},
+     {.UP_M = 256, .UP_N = 88, .UP_K = 64, .UP_STAGES = 4, .DOWN_M = 256, .DOWN_N = 64, .DOWN_Q = 64, .DOWN_STAGES = 4, .DOWN_BEGINS = "at_once", .UP_CLUSTER_K = 1, .DOWN_CLUSTER_Q = 1},
+     162064},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
