@@ -5,7 +5,8 @@ usage: scripts/gpus_table.py GPU OTHER [OP]
 
 GPU and OTHER are folders of results/recorded. Compared are the recordings that both have: of each
 operation the speed-ups over the baselines, and for how many problems the winner on the OTHER wins
-or ties on the GPU. With OP, each of its problems. As in
+or ties on the GPU. That is left empty where a kernel has got other parameters since. With OP, each
+of its problems. As in
   scripts/gpus_table.py nvidia_h100_80gb_hbm3 nvidia_h200
 """
 
