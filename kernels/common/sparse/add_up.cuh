@@ -23,9 +23,9 @@ struct TileAdder {
       if (threadIdx.x == 0) {
         mbarrier_init(barrier, 1);
         fence_mbarrier_init();
-        mbarrier_arrive_expect_bytes(barrier, Shape::kReceivedBytes);
       }
       __syncthreads();
+      if (threadIdx.x == 0) mbarrier_arrive_expect_bytes(barrier, Shape::kReceivedBytes);
       cluster_arrive_relaxed();
     }
   }
@@ -103,7 +103,6 @@ struct TileAdder {
     } else {
       __syncthreads();
     }
-    const bool there = kShared || live;  // else copies are on their way into the ring
 #pragma unroll 1
     for (int at = static_cast<int>(threadIdx.x); at < Shape::kShare; at += Shape::kThreads) {
       Quad sums[Shape::kProducts] = {};
@@ -111,8 +110,10 @@ struct TileAdder {
       for (int slot = 0; slot < Shape::kSlots; ++slot) {
 #pragma unroll
         for (int product = 0; product < Shape::kProducts; ++product) {
-          const int from = there ? offset(slot, product, at) : Shape::kFrontBytes;
-          const Quad term = *reinterpret_cast<const Quad*>(received() + from);
+          Quad term = {};  // a rehearsal reads nothing: copies are on their way, or others' sums
+          if (live) {
+            term = *reinterpret_cast<const Quad*>(received() + offset(slot, product, at));
+          }
 #pragma unroll
           for (int e = 0; e < 4; ++e) sums[product].lane[e] += term.lane[e];
         }
