@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "kernel_version.h"
 #include "store/gzip.h"
@@ -22,19 +23,19 @@ std::vector<fs::path> find_recordings(const fs::path& project) {
   return found;
 }
 
-std::optional<fs::path> find_recording(const fs::path& project, const std::string& sweep_name) {
-  std::optional<fs::path> fullest;
-  std::ptrdiff_t most_lines = -1;
+std::vector<fs::path> recordings_of(const fs::path& project, const std::string& sweep_name) {
+  std::vector<std::pair<std::ptrdiff_t, fs::path>> found;
   for (const fs::path& file : find_recordings(project)) {
     const std::string name = file.filename().string();
     if (name != sweep_name + ".jsonl" && name != sweep_name + ".jsonl.gz") continue;
     const std::string text = read_maybe_gzip(file);
-    const std::ptrdiff_t num_lines = std::count(text.begin(), text.end(), '\n');
-    if (num_lines <= most_lines) continue;
-    fullest = file;
-    most_lines = num_lines;
+    found.emplace_back(std::count(text.begin(), text.end(), '\n'), file);
   }
-  return fullest;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<fs::path> files;
+  for (auto& [num_lines, file] : found) files.push_back(std::move(file));
+  return files;
 }
 
 bool has_changed(const KernelSpec& kernel, const Recording& recording,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +12,11 @@ namespace assay {
 /// Every recording in PROJECT/results/recorded/GPU/, sorted by path.
 std::vector<std::filesystem::path> find_recordings(const std::filesystem::path& project);
 
-/// The recording of the sweep that has the most lines, one for each trial; of several the first. A
+/// The recordings of the sweep, that with the most lines first: there is one for each trial, and a
 /// sweep that has got more configurations leaves the recordings of other GPUs behind. Throws
 /// UsageError naming a recording that cannot be read.
-std::optional<std::filesystem::path> find_recording(const std::filesystem::path& project,
-                                                    const std::string& sweep_name);
+std::vector<std::filesystem::path> recordings_of(const std::filesystem::path& project,
+                                                 const std::string& sweep_name);
 
 /// Whether the kernel's source, one of its headers or its contract has changed since the recording.
 /// Then the recorded times are those of another program, and the recording is called stale.

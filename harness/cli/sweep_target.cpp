@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -39,21 +40,43 @@ Recording foreign_recording(const fs::path& file, const std::string& arch) {
   return recording;
 }
 
-Target replay_target(const fs::path& file, const SweepSpec& sweep,
-                     const std::vector<fs::path>& include_directories,
-                     const std::string& arch_given) {
+struct Replayed {
+  fs::path file;
+  Recording recording;
+  std::vector<std::string> changed;  // kernels of which the recording is stale
+};
+
+Replayed read_replayed(const fs::path& file, const SweepSpec& sweep,
+                       const std::vector<fs::path>& include_directories,
+                       const std::string& arch_given) {
   Recording recording = is_tuner_file(file) ? foreign_recording(file, arch_given)
                                             : Store::open_readonly(file).record(sweep.name);
   if (recording.trials.empty()) {
     throw UsageError(fmt::format("{}: no trials recorded", file.string()));
   }
-  auto device = std::make_unique<ReplayDevice>(std::move(recording));
-  std::string provenance = device->provenance();
+  std::vector<std::string> changed;
   for (const KernelSpec& kernel : sweep.kernels) {
-    if (has_changed(kernel, device->recording(), include_directories)) {
-      provenance += stale_note(kernel.name);
-    }
+    if (has_changed(kernel, recording, include_directories)) changed.push_back(kernel.name);
   }
+  return {file, std::move(recording), std::move(changed)};
+}
+
+/// The project's fullest recording of the sweep; a stale one only where no other is there.
+std::optional<Replayed> own_recording(const fs::path& project, const SweepSpec& sweep,
+                                      const std::vector<fs::path>& include_directories) {
+  std::optional<Replayed> stale;
+  for (const fs::path& file : recordings_of(project, sweep.name)) {
+    Replayed replayed = read_replayed(file, sweep, include_directories, "");
+    if (replayed.changed.empty()) return replayed;
+    if (!stale) stale = std::move(replayed);
+  }
+  return stale;
+}
+
+Target replay_target(Replayed replayed) {
+  auto device = std::make_unique<ReplayDevice>(std::move(replayed.recording));
+  std::string provenance = device->provenance();
+  for (const std::string& kernel : replayed.changed) provenance += stale_note(kernel);
   const std::string arch = native_arch(device->info().cc);
   return {std::move(device), provenance, arch, false};
 }
@@ -131,18 +154,20 @@ Target target_without_gpu(const std::string& device, const std::string& arch_giv
     return {std::make_unique<CompileOnlyDevice>(nominal_device(arch)), "", arch, true};
   }
   if (!device.empty()) {
-    return replay_target(replayed_file(device), sweep, include_directories, arch_given);
+    return replay_target(
+        read_replayed(replayed_file(device), sweep, include_directories, arch_given));
   }
-  const auto file = find_recording(project, sweep.name);
-  if (!file) {
+  std::optional<Replayed> replayed = own_recording(project, sweep, include_directories);
+  if (!replayed) {
     throw Error(
         fmt::format("{}, and results/recorded has no recording of {}; run with --device "
                     "none to compile only, or --device replay:FILE",
                     no_gpu_reason, sweep.name));
   }
-  Target target = replay_target(*file, sweep, include_directories, "");
+  const fs::path file = replayed->file;
+  Target target = replay_target(std::move(*replayed));
   print_err("{}: times are not measured but answered from {}, {}\n", no_gpu_reason,
-            fs::proximate(*file).string(), target.provenance);
+            fs::proximate(file).string(), target.provenance);
   return target;
 }
 

@@ -58,8 +58,11 @@ KernelSpec load_named(const YamlNode& node, const std::string& name,
       if (kernel.name == std::filesystem::path(name).filename()) return std::move(kernel);
     }
   }
+  const std::string advice = std::filesystem::is_directory(directory)
+                                 ? suggestion(name, kernel_names(directory))
+                                 : "; there is no such folder: --kernels names another";
   node.fail(fmt::format("expected a kernel in {}, found \"{}\"{}", directory.generic_string(), name,
-                        suggestion(name, kernel_names(directory))));
+                        advice));
 }
 
 std::vector<KernelSpec> load_kernels(const YamlNode& node, const std::filesystem::path& directory) {
