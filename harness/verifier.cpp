@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "device/sanitizer.h"
+#include "space/small_problem.h"
 #include "space/space.h"
 
 namespace assay {
@@ -26,15 +27,19 @@ VerificationCheck check_of(std::string name, const Outcome& outcome) {
           fmt::format("{}/{}: {}", to_text(outcome.status), outcome.kind, outcome.message)};
 }
 
-/// Why a configuration cannot run on a problem; empty if it can.
-std::string obstacle(KernelSpec kernel, const Problem& problem, const Config& config,
-                     const DeviceInfo& device) try {
-  // A sweep may have given a parameter values that the kernel does not list.
+/// A sweep may have given a parameter values that the kernel does not list.
+KernelSpec with_values_of(const Config& config, KernelSpec kernel) {
   for (ParamSpec& param : kernel.params) {
     for (const auto& [name, value] : config) {
       if (name == param.name) param.values = {value};
     }
   }
+  return kernel;
+}
+
+/// Why a configuration cannot run on a problem; empty if it can.
+std::string obstacle(const KernelSpec& kernel, const Problem& problem, const Config& config,
+                     const DeviceInfo& device) try {
   const auto broken = Space(kernel, problem, device).broken_constraint(config);
   return broken ? fmt::format("{} breaks {}", to_text(problem), *broken) : "";
 } catch (const UsageError& error) {
@@ -46,11 +51,15 @@ constexpr std::array kTools = {"memcheck", "racecheck", "initcheck", "synccheck"
 
 }  // namespace
 
-void Verifier::sanitize(const KernelSpec& kernel, const Config& config,
-                        const CompileResult& compiled,
-                        const std::function<void(VerificationCheck)>& add) {
+VerificationCheck Verifier::Target::noted(VerificationCheck check) const {
+  if (note.empty() || check.result == CheckResult::skipped) return check;
+  check.message += check.message.empty() ? note : "; " + note;
+  return check;
+}
+
+void Verifier::sanitize(const Target& target, const CompileResult& compiled, const Add& add) {
   const std::filesystem::path sanitizer = find_sanitizer();
-  std::string why_not = obstacle(kernel, kernel.smoke, config, run_.device.info());
+  std::string why_not = target.why_not;
   if (sanitizer.empty()) {
     why_not =
         "there is no compute-sanitizer in the CUDA toolkit or in PATH; install it, or set "
@@ -61,7 +70,24 @@ void Verifier::sanitize(const KernelSpec& kernel, const Config& config,
       add({tool, CheckResult::skipped, why_not});
       continue;
     }
-    add(gpu_.sanitize(sanitizer, tool, run_.request_of(kernel, kernel.smoke, config, compiled)));
+    const TrialRequest request =
+        run_.request_of(target.kernel, target.problem, target.config, compiled);
+    add(target.noted(gpu_.sanitize(sanitizer, tool, request)));
+  }
+}
+
+void Verifier::check(const Target& target, const CompileResult& compiled, const Add& add) {
+  for (const auto& [check, count] : {std::pair("data", counts_.seeds),
+                                     {"launches", counts_.launches},
+                                     {"streams", counts_.launches}}) {
+    const std::string name = target.prefix + check;
+    if (!target.why_not.empty()) {
+      add({name, CheckResult::skipped, target.why_not});
+      continue;
+    }
+    const TrialRequest request =
+        run_.request_of(target.kernel, target.problem, target.config, compiled);
+    add(target.noted(check_of(name, gpu_.verify(request, {check, count, kMostSeconds}))));
   }
 }
 
@@ -74,25 +100,23 @@ Verification Verifier::verify(const KernelSpec& kernel, const Problem& problem,
     verification.checks.push_back(std::move(check));
   };
   const CompileResult compiled = run_.compile(kernel, config);
-  if (!compiled.ok) add({"compile", CheckResult::failed, compiled.log});
-
-  std::vector<std::pair<std::string, const Problem*>> problems = {{"", &problem}};
-  if (kernel.smoke != problem) problems.emplace_back("smoke ", &kernel.smoke);
-  for (const auto& [prefix, sizes] : problems) {
-    if (!compiled.ok) break;
-    const std::string why_not = obstacle(kernel, *sizes, config, run_.device.info());
-    for (const auto& [name, count] : {std::pair("data", counts_.seeds),
-                                      {"launches", counts_.launches},
-                                      {"streams", counts_.launches}}) {
-      if (!why_not.empty()) {
-        add({prefix + name, CheckResult::skipped, why_not});
-        continue;
-      }
-      const TrialRequest request = run_.request_of(kernel, *sizes, config, compiled);
-      add(check_of(prefix + name, gpu_.verify(request, {name, count, kMostSeconds})));
+  if (compiled.ok) {
+    const DeviceInfo& device = run_.device.info();
+    const KernelSpec widened = with_values_of(config, kernel);
+    check({kernel, config, problem, "", obstacle(widened, problem, config, device), ""}, compiled,
+          add);
+    Target small = {kernel, config, kernel.smoke, "smoke ", "", ""};
+    if (const auto found = small_problem(widened, problem, config, device)) {
+      small.problem = *found;
+      if (*found != kernel.smoke) small.note = "on " + to_text(*found);
+    } else {
+      small.why_not = obstacle(widened, kernel.smoke, config, device);
     }
+    if (small.problem != problem) check(small, compiled, add);
+    sanitize(small, compiled, add);
+  } else {
+    add({"compile", CheckResult::failed, compiled.log});
   }
-  if (compiled.ok) sanitize(kernel, config, compiled, add);
   verification.finished_at = now_utc();
   return verification;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "device/gpu_device.h"
 #include "sweep_run.h"
@@ -8,8 +9,8 @@
 namespace assay {
 
 /// Checks configurations once more and harder than a sweep does: see worker/verify.h. All is done
-/// on the problem, and on the kernel's smoke problem, whose sizes are odd. There
-/// compute-sanitizer's tools look on, too, where the CUDA toolkit has them.
+/// on the problem, and on a small one of odd sizes: see small_problem. There compute-sanitizer's
+/// tools look on, too, where the CUDA toolkit has them.
 class Verifier {
  public:
   struct Counts {
@@ -27,8 +28,21 @@ class Verifier {
                       const Tell& tell);
 
  private:
-  void sanitize(const KernelSpec& kernel, const Config& config, const CompileResult& compiled,
-                const std::function<void(VerificationCheck)>& add);
+  /// What is checked, and on which sizes.
+  struct Target {
+    const KernelSpec& kernel;
+    const Config& config;
+    Problem problem;
+    std::string prefix;   // of the checks' names
+    std::string why_not;  // it cannot run, if so
+    std::string note;     // that each check ends with
+
+    VerificationCheck noted(VerificationCheck check) const;
+  };
+  using Add = std::function<void(VerificationCheck)>;
+
+  void check(const Target& target, const CompileResult& compiled, const Add& add);
+  void sanitize(const Target& target, const CompileResult& compiled, const Add& add);
 
   SweepRun& run_;
   GpuDevice& gpu_;

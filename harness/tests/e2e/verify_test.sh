@@ -111,6 +111,27 @@ if [[ ! -x /usr/local/cuda/bin/compute-sanitizer ]] && ! command -v compute-sani
 fi
 verify 0 vector_add.db
 
+# A winner that cannot run on its kernel's smoke problem is checked on one that is a little larger.
+# Once, seven of its ten checks were skipped.
+cp kernels/vector_add.cu kernels/needs_many.cu
+sed -e 's/vector_add/needs_many/' -e 's/{grid/{entry: vector_add, grid/' \
+  -e 's/^args:/constraints: [N >= 2000]\n&/' kernels/vector_add.yaml >kernels/needs_many.yaml
+sed 's/vector_add/needs_many/g; s/N: 1000/N: 4000/' vector_add.yaml >needs_many.yaml
+sweep needs_many
+verify 0 needs_many.db
+says '^  data +passed +2 seeds$'
+says '^  smoke data +passed +2 seeds; on N=2006$'
+says '^  racecheck +passed +on N=2006$'
+FINDS=memcheck verify 1 needs_many.db
+says '^  memcheck +failed +Invalid .*; on N=2006$'
+sed -i 's/N >= 2000/N >= 3000/; s/N: 1003/N: 1500/' kernels/needs_many.yaml
+verify 0 needs_many.db
+says '^  smoke data +passed +2 seeds; on N=3000$'
+sed -i 's/N >= 3000/N > 3000/' kernels/needs_many.yaml
+verify 0 needs_many.db
+says '^  smoke data +skipped +N=1500 breaks N > 3000$'
+says '^  synccheck +skipped +N=1500 breaks N > 3000$'
+
 # What a sweep on even sizes does not see.
 sweep forgets_tail
 verify 1 forgets_tail.db

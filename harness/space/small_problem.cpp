@@ -1,0 +1,97 @@
+#include "space/small_problem.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "space/space.h"
+
+namespace assay {
+namespace {
+
+constexpr int kMostTries = 4096;  // 20 us each for the largest of the shipped kernels
+
+/// What a size or trait may be, from the smoke problem's to the problem's.
+std::vector<Number> values_between(const Number& smoke, const Number& last) {
+  std::vector<Number> values = {smoke};
+  const auto* first = std::get_if<std::int64_t>(&smoke);
+  const auto* end = std::get_if<std::int64_t>(&last);
+  if (first != nullptr && end != nullptr && *first > 0) {
+    for (std::int64_t value = *first; value < *end - value; value *= 2) {
+      values.emplace_back(2 * value);
+    }
+  }
+  if (last != smoke) values.push_back(last);
+  return values;
+}
+
+/// Tries problems, those with the fewest steps from value to value first.
+class SmallProblems {
+ public:
+  SmallProblems(const KernelSpec& kernel, const Problem& problem, const Config& config,
+                const DeviceInfo& device)
+      : kernel_(kernel), problem_(problem), config_(config), device_(device), tried_(problem) {
+    for (std::size_t i = 0; i < problem.size(); ++i) {
+      values_.push_back(values_between(kernel.smoke[i].second, problem[i].second));
+    }
+    most_steps_.assign(values_.size() + 1, 0);
+    for (std::size_t i = values_.size(); i-- > 0;) {
+      most_steps_[i] = most_steps_[i + 1] + values_[i].size() - 1;
+    }
+  }
+
+  std::optional<Problem> first_that_runs() {
+    for (std::size_t steps = 0; steps <= most_steps_[0]; ++steps) {
+      if (found(0, steps)) return tried_;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Of those that take `steps` steps from the name `at` on.
+  bool found(std::size_t at, std::size_t steps) {
+    if (steps > most_steps_[at] || num_tries_ == kMostTries) return false;
+    if (at == values_.size()) return can_run();
+    for (std::size_t i = 0; i < values_[at].size() && i <= steps; ++i) {
+      tried_[at].second = values_[at][i];
+      if (found(at + 1, steps - i)) return true;
+    }
+    return false;
+  }
+
+  bool can_run() {
+    ++num_tries_;
+    if (tried_ == problem_ && problem_ != kernel_.smoke) return false;
+    try {
+      return !Space(kernel_, tried_, device_).broken_constraint(config_);
+    } catch (const UsageError&) {  // sizes that go with no others
+      return false;
+    }
+  }
+
+  const KernelSpec& kernel_;
+  const Problem& problem_;
+  const Config& config_;
+  const DeviceInfo& device_;
+  std::vector<std::vector<Number>> values_;  // of each name
+  std::vector<std::size_t> most_steps_;      // from each name on
+  Problem tried_;
+  int num_tries_ = 0;
+};
+
+}  // namespace
+
+std::optional<Problem> small_problem(const KernelSpec& kernel, const Problem& problem,
+                                     const Config& config, const DeviceInfo& device) {
+  const auto same_name = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (!std::equal(problem.begin(), problem.end(), kernel.smoke.begin(), kernel.smoke.end(),
+                  same_name)) {
+    return std::nullopt;
+  }
+  return SmallProblems(kernel, problem, config, device).first_that_runs();
+}
+
+}  // namespace assay

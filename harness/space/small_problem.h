@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+
+#include "base/device_info.h"
+#include "base/value.h"
+#include "spec/kernel_spec.h"
+
+namespace assay {
+
+/// A small problem that `config` can run, of sizes that tiles do not divide: the kernel's smoke
+/// problem. Where a constraint rules that out, a size may be doubled as long as it is below that of
+/// `problem`, or be that of `problem`. Of those that can run, the one with the fewest doublings in
+/// all. Nothing where only `problem` itself can run, or where it is not of this kernel.
+std::optional<Problem> small_problem(const KernelSpec& kernel, const Problem& problem,
+                                     const Config& config, const DeviceInfo& device);
+
+}  // namespace assay
