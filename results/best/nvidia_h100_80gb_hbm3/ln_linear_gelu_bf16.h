@@ -86,41 +86,41 @@ struct Entry {
 };
 
 inline constexpr Entry kEntries[] = {
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.35x norm_cublaslt_gelu_graph; 6 tied
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.37x norm_cublaslt_gelu_graph; 6 tied
     {{.M = 1, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu,
      {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 8, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 4, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     8864, 11040, 8429568},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.33x norm_cublaslt_gelu_graph; 5 tied
+     8704, 10752, 8429568},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.35x norm_cublaslt_gelu_graph; 5 tied
     {{.M = 16, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu,
-     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 7, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 3, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     9120, 10912, 8429568},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.41x norm_cublaslt_gelu_graph
+     {.SWAP_AB = 1, .MODE = "single", .BLOCK_M = 16, .BLOCK_N = 64, .BLOCK_K = 128, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 2, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
+     9024, 10752, 8429568},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.39x norm_cublaslt_gelu_graph
     {{.M = 128, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu,
      {.SWAP_AB = 0, .MODE = "single", .BLOCK_M = 64, .BLOCK_N = 64, .BLOCK_K = 64, .STAGES = 12, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 0, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     9120, 10592, 8429568},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.19x norm_cublaslt_gelu_graph
+     8960, 11008, 8429568},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.21x norm_cublaslt_gelu_graph; 1 tied
     {{.M = 512, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 64, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 6, .CLUSTER_M = 1, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "lanes"},
-     14624, 10976, 8429568},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x norm_cublaslt_gelu; 1 tied
+     14368, 10752, 8429568},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.06x norm_cublaslt_gelu_graph; 1 tied
     {{.M = 4096, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 128, .BLOCK_K = 64, .STAGES = 5, .CLUSTER_M = 1, .CLUSTER_N = 2, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "column", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     57632, 10880, 8429568},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x norm_cublaslt_gelu_graph; 1 tied
+     57184, 10944, 8429568},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.05x norm_cublaslt_gelu; 2 tied
     {{.M = 4096, .N = 16384, .K = 4096},
      Kernel::ln_linear_gelu,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "grouped", .GROUP_M = 8, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     725984, 114304, 134356992},
-    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.18x norm_cublaslt_gelu
+     709280, 114304, 134356992},
+    // recorded on NVIDIA H100 80GB HBM3, 2026-11-26; 1.19x norm_cublaslt_gelu
     {{.M = 16384, .N = 4096, .K = 1024},
      Kernel::ln_linear_gelu,
      {.SWAP_AB = 0, .MODE = "pingpong", .BLOCK_M = 128, .BLOCK_N = 192, .BLOCK_K = 64, .STAGES = 4, .CLUSTER_M = 2, .CLUSTER_N = 1, .CLUSTER_K = 1, .SPLIT_K = 1, .PERSISTENT = 1, .SCHEDULE = "row", .GROUP_M = 1, .STREAM_K = 0, .OVERLAP = 0, .STORE = "tma"},
-     199392, 10880, 8429568},
+     196256, 10944, 8429568},
 };
 inline constexpr std::size_t kFallback = 0;
 inline constexpr double kMaxFactor = 16;
