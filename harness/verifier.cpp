@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "device/sanitizer.h"
 #include "space/small_problem.h"
-#include "space/space.h"
 
 namespace assay {
 namespace {
@@ -35,15 +34,6 @@ KernelSpec with_values_of(const Config& config, KernelSpec kernel) {
     }
   }
   return kernel;
-}
-
-/// Why a configuration cannot run on a problem; empty if it can.
-std::string obstacle(const KernelSpec& kernel, const Problem& problem, const Config& config,
-                     const DeviceInfo& device) try {
-  const auto broken = Space(kernel, problem, device).broken_constraint(config);
-  return broken ? fmt::format("{} breaks {}", to_text(problem), *broken) : "";
-} catch (const UsageError& error) {
-  return error.what();
 }
 
 // Of compute-sanitizer.

@@ -1,5 +1,7 @@
 #include "space/small_problem.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "space/plan.h"
 #include "space/space.h"
 
 namespace assay {
@@ -65,11 +68,7 @@ class SmallProblems {
   bool can_run() {
     ++num_tries_;
     if (tried_ == problem_ && problem_ != kernel_.smoke) return false;
-    try {
-      return !Space(kernel_, tried_, device_).broken_constraint(config_);
-    } catch (const UsageError&) {  // sizes that go with no others
-      return false;
-    }
+    return obstacle(kernel_, tried_, config_, device_).empty();
   }
 
   const KernelSpec& kernel_;
@@ -83,6 +82,18 @@ class SmallProblems {
 };
 
 }  // namespace
+
+std::string obstacle(const KernelSpec& kernel, const Problem& problem, const Config& config,
+                     const DeviceInfo& device) try {
+  const auto broken = Space(kernel, problem, device).broken_constraint(config);
+  if (broken) return fmt::format("{} breaks {}", to_text(problem), *broken);
+  make_plan(kernel, problem, config, device);
+  return "";
+} catch (const UsageError& error) {
+  return error.what();
+} catch (const PlanError& error) {
+  return fmt::format("{}: {}", to_text(problem), error.what());
+}
 
 std::optional<Problem> small_problem(const KernelSpec& kernel, const Problem& problem,
                                      const Config& config, const DeviceInfo& device) {

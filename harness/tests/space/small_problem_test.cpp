@@ -1,5 +1,6 @@
 #include "space/small_problem.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -60,6 +61,21 @@ TEST(SmallProblem, OfAnotherKernelsNamesThereIsNone) {
   EXPECT_EQ(small_problem(kernel, {{"M", std::int64_t{64}}, {"N", std::int64_t{64}}},
                           {{"TILE", std::int64_t{32}}}, test_device()),
             std::nullopt);
+}
+
+// A constraint may forget what a launch cannot have.
+TEST(SmallProblem, HasALaunchThatCanBePlanned) {
+  TestKernel kernel({"N"});
+  kernel.spec.smoke = {{"N", std::int64_t{70}}};
+  LaunchSpec launch;
+  launch.grid = kernel.exprs({"N / 100"});
+  launch.block = kernel.exprs({"32"});
+  kernel.spec.launches.push_back(launch);
+  const auto found = small_problem(kernel.spec, {{"N", std::int64_t{4096}}}, {}, test_device());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(to_text(*found), "N=140");
+  EXPECT_THAT(obstacle(kernel.spec, kernel.spec.smoke, {}, test_device()),
+              testing::AllOf(testing::StartsWith("N=70: "), testing::HasSubstr("grid")));
 }
 
 // Sizes of which there are many, and none that can run: the search for one ends.
