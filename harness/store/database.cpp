@@ -240,7 +240,7 @@ void Database::fail(const std::filesystem::path& path, const SQLite::Exception& 
       throw Error(
           fmt::format("cannot write {}: another process has kept it locked for too long", name));
     case SQLITE_NOTADB:
-      throw Error(fmt::format("{} is not an assay database", name));
+      throw UsageError(fmt::format("{} is not an assay database", name));
     case SQLITE_CORRUPT:
     case SQLITE_ERROR:  // the statements are right, so a table or a column is not there
       fail_damaged(path, error.what());

@@ -192,7 +192,7 @@ class Database {
   /// The statement that adds rows to a table, with the columns that it sets.
   struct Insert {
     struct Finalize {
-      void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+      void operator()(sqlite3_stmt* raw) const { sqlite3_finalize(raw); }
     };
     std::vector<std::string> columns;
     std::unique_ptr<sqlite3_stmt, Finalize> statement;

@@ -317,8 +317,8 @@ Header read_header(Database& database) {
 
 void refuse_foreign(const Database& database, const Header& header) {
   if (header.is_ours()) return;
-  throw Error(fmt::format("{} is another program's database, not an assay database",
-                          database.path().string()));
+  throw UsageError(fmt::format("{} is another program's database, not an assay database",
+                               database.path().string()));
 }
 
 /// The schema's number is written together with the application's, and it counts from 1.
@@ -359,7 +359,7 @@ void migrate(Database& database, std::span<const char* const> steps) {
 void require_newest_schema(Database& database, std::span<const char* const> steps) {
   const Header found = read_header(database);
   if (found.is_empty()) {
-    throw Error(fmt::format("{} is empty, not an assay database", database.path().string()));
+    throw UsageError(fmt::format("{} is empty, not an assay database", database.path().string()));
   }
   refuse_foreign(database, found);
   refuse_unknown(database, found, steps.size());

@@ -11,10 +11,11 @@ namespace assay {
 std::span<const char* const> schema_steps();
 
 /// Brings a database opened for writing to the newest schema, all steps in one transaction.
-/// Throws Error when it belongs to another program or was written by a newer Assay.
+/// Throws UsageError when it belongs to another program, Error when a newer Assay wrote it.
 void migrate(Database& database, std::span<const char* const> steps = schema_steps());
 
-/// Throws Error unless the database has exactly the newest schema; changes nothing.
+/// Throws as migrate() does, and Error unless the database has exactly the newest schema; changes
+/// nothing.
 void require_newest_schema(Database& database, std::span<const char* const> steps = schema_steps());
 
 }  // namespace assay

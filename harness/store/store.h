@@ -129,14 +129,14 @@ struct DamagedDatabase : Error {
 /// file is read-only, locked for too long or damaged. What was stored before stays.
 class Store {
  public:
-  /// Opens or creates the database and migrates it. Throws Error when the file is not SQLite, is
-  /// another program's (application_id), or comes from a newer Assay (user_version); UsageError
-  /// when open_readonly would take the name for a recording's.
+  /// Opens or creates the database and migrates it. Throws UsageError when the file is not SQLite
+  /// or is another program's (application_id), and when open_readonly would take the name for a
+  /// recording's; Error when it comes from a newer Assay (user_version).
   /// `lock_timeout` is how long any method waits for another process's transaction.
   static Store open(const std::filesystem::path& path,
                     std::chrono::milliseconds lock_timeout = std::chrono::seconds(30));
   /// Opens for reading; a recording (.jsonl, .jsonl.gz) is read into memory first. Throws
-  /// UsageError when there is no such file.
+  /// UsageError when there is no such file, too.
   static Store open_readonly(const std::filesystem::path& path);
   static Store in_memory();
 

@@ -60,7 +60,7 @@ Matcher::Matcher(const Filter& filter, const Dimensions& dimensions) : filter_(f
     if (filter.device.empty() || device.info.is_called(filter.device)) devices_.insert(id);
   }
   for (const auto& [id, problem] : dimensions.problems) {
-    const auto has = [&problem = problem](const auto& dim) {
+    const auto has = [&problem](const auto& dim) {
       return std::find(problem.begin(), problem.end(), dim) != problem.end();
     };
     if (std::all_of(wanted.begin(), wanted.end(), has)) problems_.insert(id);

@@ -43,7 +43,7 @@ expect 2 'noise.yaml:[0-9]+:[0-9]+: ' "$assay" sweep noise.yaml
 expect 2 'nowhere.jsonl' "$assay" sweep "$vector_add" --device replay:nowhere.jsonl
 expect 2 "/gemm.jsonl has no sweep named 'vector_add'; it holds gemm" "$assay" sweep "$vector_add" \
   --device "replay:$tree/results/recorded/nvidia_h200/gemm.jsonl"
-expect 3 'noise.yaml is not an assay database' "$assay" best --db noise.yaml --json
+expect 2 'noise.yaml is not an assay database' "$assay" best --db noise.yaml --json
 
 # A page: what it is made of, and where to.
 recorded=$tree/results/recorded/nvidia_h200/examples_1d.jsonl
@@ -52,7 +52,7 @@ expect 2 'no results yet: results/assay.db' "$assay" report --html page.html
 expect 2 'there is no database nowhere.db' "$assay" report nowhere.db --html page.html
 expect 2 'kernels: .*not exist: /nowhere' "$assay" report --kernels /nowhere --html page.html
 expect 2 'kernels: .*not exist: /nowhere' "$assay" sweep "$vector_add" --kernels /nowhere
-expect 3 'noise.yaml is not an assay database' "$assay" report noise.yaml --html page.html
+expect 2 'noise.yaml is not an assay database' "$assay" report noise.yaml --html page.html
 expect 1 'no finished trial' "$assay" report "$recorded" --op no_such_op --html page.html
 expect 2 '--html .* is a folder' "$assay" report "$recorded" --html "$work"
 expect '[23]' 'page.html|without the page' "$assay" report "$recorded" --html /proc/page.html

@@ -41,6 +41,11 @@ std::string refusal(const std::filesystem::path& path) {
   return message_of<Error>([&] { Store::open(path, kShort); });
 }
 
+/// Of a file that is none of ours.
+std::string mistake(const std::filesystem::path& path) {
+  return message_of<UsageError>([&] { Store::open(path, kShort); });
+}
+
 // `best` of 600,000 trials took no notice of Ctrl-C until it had read them all.
 TEST(Reading, EndsAtCtrlC) {
   TempFolder folder;
@@ -76,13 +81,13 @@ TEST(Wal, AnIdleReaderDoesNotKeepASweepFromEnding) {
 TEST(Refusal, SaysWhatTheFileIs) {
   TempFolder folder;
   write_text(folder / "text.db", std::string(5000, 'x'));
-  EXPECT_THAT(refusal(folder / "text.db"), EndsWith("text.db is not an assay database"));
+  EXPECT_THAT(mistake(folder / "text.db"), EndsWith("text.db is not an assay database"));
 
   run_sql(folder / "other.db", "CREATE TABLE x(y)");
-  EXPECT_THAT(refusal(folder / "other.db"),
+  EXPECT_THAT(mistake(folder / "other.db"),
               EndsWith("other.db is another program's database, not an assay database"));
   run_sql(folder / "tagged.db", "PRAGMA application_id = 5");
-  EXPECT_THAT(refusal(folder / "tagged.db"), HasSubstr("another program's"));
+  EXPECT_THAT(mistake(folder / "tagged.db"), HasSubstr("another program's"));
 
   fill(folder / "newer.db", 1);
   run_sql(folder / "newer.db", "PRAGMA user_version = 11");
@@ -118,7 +123,7 @@ TEST(Refusal, SaysWhatTheFileIs) {
   EXPECT_EQ(message_of<UsageError>([] { Store::open(":memory:"); }),
             ":memory:: expected the path of a database, found one that is not kept");
   write_text(folder / "empty.db", "");
-  EXPECT_THAT(message_of<Error>([&] { Store::open_readonly(folder / "empty.db"); }),
+  EXPECT_THAT(message_of<UsageError>([&] { Store::open_readonly(folder / "empty.db"); }),
               EndsWith("empty.db is empty, not an assay database"));
 }
 
@@ -126,7 +131,7 @@ TEST(Refusal, LeavesAnothersFileAsItWas) {
   TempFolder folder;
   run_sql(folder / "other.db", "CREATE TABLE x(y)");
   const std::string before = read_file(folder / "other.db");
-  refusal(folder / "other.db");
+  mistake(folder / "other.db");
   EXPECT_EQ(read_file(folder / "other.db"), before);
 }
 
