@@ -26,7 +26,7 @@ void ProblemQueue::reserve(std::size_t problem, std::size_t gpu) {
 }
 
 std::optional<std::size_t> ProblemQueue::take(std::size_t gpu) {
-  constexpr auto kPollPeriod = std::chrono::milliseconds(50);
+  constexpr auto kPeriod = std::chrono::milliseconds(50);
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto next = std::find_if(left_.rbegin(), left_.rend(), [&](std::size_t problem) {
@@ -41,7 +41,7 @@ std::optional<std::size_t> ProblemQueue::take(std::size_t gpu) {
     }
     if (left_.empty() && under_way_ == 0) return std::nullopt;
     check_interrupt();
-    changed_.wait_for(lock, kPollPeriod);
+    changed_.wait_for(lock, kPeriod);
   }
 }
 

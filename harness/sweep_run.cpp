@@ -150,9 +150,9 @@ CompileResult SweepRun::compile(const KernelSpec& kernel, const Config& config) 
 }
 
 CompileResult SweepRun::compile(CompileJob job) {
-  constexpr auto kPollPeriod = std::chrono::microseconds(200);
+  constexpr auto kPeriod = std::chrono::microseconds(200);
   std::future<CompileResult> future = compiler.submit(std::move(job));
-  while (future.wait_for(kPollPeriod) != std::future_status::ready) check_interrupt();
+  while (future.wait_for(kPeriod) != std::future_status::ready) check_interrupt();
   return future.get();
 }
 

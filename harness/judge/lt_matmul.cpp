@@ -184,7 +184,7 @@ std::vector<int> LtMatmul::shortlist(Timer& timer, CUdeviceptr out, std::size_t 
   }
   for (int round = 0; round < kQuickRounds; ++round) {
     for (auto& [algorithm, times_ns] : samples_ns) {
-      const Work work = [this, algorithm = algorithm, out] { enqueue(algorithm, out); };
+      const Work work = [this, algorithm, out] { enqueue(algorithm, out); };
       times_ns.push_back(timer.sample({work}, Preparation::cold).time_ns);
       Timer::rest(times_ns.back());
     }

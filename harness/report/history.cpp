@@ -68,9 +68,8 @@ std::string common_baseline(const std::vector<HistoryPoint>& points) {
     if (!are_baselines_alike(points[i - 1], points[i])) return "";
   }
   for (const auto& [name, level] : points.back().ratios) {
-    if (std::all_of(points.begin(), points.end(), [&name = name](const HistoryPoint& point) {
-          return point.ratios.contains(name);
-        })) {
+    if (std::all_of(points.begin(), points.end(),
+                    [&name](const HistoryPoint& point) { return point.ratios.contains(name); })) {
       return name;
     }
   }

@@ -104,7 +104,9 @@ TEST(ChildProcess, PollReturnsWhatIsReady) {
 TEST(ChildProcess, ItsUsageIsWhatItDoes) {
   const ChildProcess idle(sleeper());
   const pid_t pid = ::fork();
-  for (volatile int i = 0; pid == 0;) i = 1 - i;
+  if (pid == 0) {
+    for (volatile int i = 0;;) i = 1 - i;
+  }
   const ChildProcess busy(pid);
   double cpu_s = 0;
   for (int i = 0; i < 6000 && cpu_s < 0.05; ++i) {
