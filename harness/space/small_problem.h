@@ -17,7 +17,8 @@ std::string obstacle(const KernelSpec& kernel, const Problem& problem, const Con
 /// A small problem that `config` can run, of sizes that tiles do not divide: the kernel's smoke
 /// problem. Where a constraint rules that out, a size may be doubled as long as it is below that of
 /// `problem`, or be that of `problem`. Of those that can run, the one with the fewest doublings in
-/// all. Nothing where only `problem` itself can run, or where it is not of this kernel.
+/// all. Nothing where only `problem` itself can run, or where it lacks a name of the kernel's.
+/// Throws Interrupted after a signal.
 std::optional<Problem> small_problem(const KernelSpec& kernel, const Problem& problem,
                                      const Config& config, const DeviceInfo& device);
 

@@ -67,6 +67,15 @@ struct Level {
 
 }  // namespace
 
+KernelSpec with_values_of(const Config& config, KernelSpec kernel) {
+  for (ParamSpec& param : kernel.params) {
+    for (const auto& [name, value] : config) {
+      if (name == param.name) param.values = {value};
+    }
+  }
+  return kernel;
+}
+
 struct Space::Impl {
   KernelSpec kernel;
   Problem problem;

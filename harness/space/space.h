@@ -21,6 +21,10 @@ struct Removal {
   std::uint64_t points = 0;
 };
 
+/// The kernel with `config` as all that its parameters may be. A sweep may have given a parameter
+/// values that the kernel does not list.
+KernelSpec with_values_of(const Config& config, KernelSpec kernel);
+
 /// The valid configurations of one kernel for one problem on one device.
 ///
 /// Enumeration binds one parameter after another. It tests each constraint as soon as all its names

@@ -63,6 +63,17 @@ TEST(SmallProblem, OfAnotherKernelsNamesThereIsNone) {
             std::nullopt);
 }
 
+// A sweep of several kernels gives each of them the sizes of all. Such a kernel had only its smoke
+// problem.
+TEST(SmallProblem, LeavesOutTheNamesOfOtherKernels) {
+  const Problem shared = {
+      {"K", std::int64_t{64}}, {"N", std::int64_t{4096}}, {"M", std::int64_t{4096}}};
+  const auto found =
+      small_problem(kernel_for("M >= TILE"), shared, {{"TILE", std::int64_t{64}}}, test_device());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(to_text(*found), "M=76,N=70");
+}
+
 // A constraint may forget what a launch cannot have.
 TEST(SmallProblem, HasALaunchThatCanBePlanned) {
   TestKernel kernel({"N"});
