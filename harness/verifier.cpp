@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "device/sanitizer.h"
 #include "space/small_problem.h"
+#include "space/space.h"
 
 namespace assay {
 namespace {
@@ -26,30 +27,20 @@ VerificationCheck check_of(std::string name, const Outcome& outcome) {
           fmt::format("{}/{}: {}", to_text(outcome.status), outcome.kind, outcome.message)};
 }
 
-/// A sweep may have given a parameter values that the kernel does not list.
-KernelSpec with_values_of(const Config& config, KernelSpec kernel) {
-  for (ParamSpec& param : kernel.params) {
-    for (const auto& [name, value] : config) {
-      if (name == param.name) param.values = {value};
-    }
-  }
-  return kernel;
-}
-
 // Of compute-sanitizer.
 constexpr std::array kTools = {"memcheck", "racecheck", "initcheck", "synccheck"};
 
 }  // namespace
 
-VerificationCheck Verifier::Target::noted(VerificationCheck check) const {
-  if (note.empty() || check.result == CheckResult::skipped) return check;
+VerificationCheck Verifier::Subject::noted(VerificationCheck check) const {
+  if (note.empty()) return check;
   check.message += check.message.empty() ? note : "; " + note;
   return check;
 }
 
-void Verifier::sanitize(const Target& target, const CompileResult& compiled, const Add& add) {
+void Verifier::sanitize(const Subject& subject, const CompileResult& compiled, const Add& add) {
   const std::filesystem::path sanitizer = find_sanitizer();
-  std::string why_not = target.why_not;
+  std::string why_not = subject.why_not;
   if (sanitizer.empty()) {
     why_not =
         "there is no compute-sanitizer in the CUDA toolkit or in PATH; install it, or set "
@@ -61,23 +52,23 @@ void Verifier::sanitize(const Target& target, const CompileResult& compiled, con
       continue;
     }
     const TrialRequest request =
-        run_.request_of(target.kernel, target.problem, target.config, compiled);
-    add(target.noted(gpu_.sanitize(sanitizer, tool, request)));
+        run_.request_of(subject.kernel, subject.problem, subject.config, compiled);
+    add(subject.noted(gpu_.sanitize(sanitizer, tool, request)));
   }
 }
 
-void Verifier::check(const Target& target, const CompileResult& compiled, const Add& add) {
+void Verifier::check(const Subject& subject, const CompileResult& compiled, const Add& add) {
   for (const auto& [check, count] : {std::pair("data", counts_.seeds),
                                      {"launches", counts_.launches},
                                      {"streams", counts_.launches}}) {
-    const std::string name = target.prefix + check;
-    if (!target.why_not.empty()) {
-      add({name, CheckResult::skipped, target.why_not});
+    const std::string name = subject.prefix + check;
+    if (!subject.why_not.empty()) {
+      add({name, CheckResult::skipped, subject.why_not});
       continue;
     }
     const TrialRequest request =
-        run_.request_of(target.kernel, target.problem, target.config, compiled);
-    add(target.noted(check_of(name, gpu_.verify(request, {check, count, kMostSeconds}))));
+        run_.request_of(subject.kernel, subject.problem, subject.config, compiled);
+    add(subject.noted(check_of(name, gpu_.verify(request, {check, count, kMostSeconds}))));
   }
 }
 
@@ -95,7 +86,7 @@ Verification Verifier::verify(const KernelSpec& kernel, const Problem& problem,
     const KernelSpec widened = with_values_of(config, kernel);
     check({kernel, config, problem, "", obstacle(widened, problem, config, device), ""}, compiled,
           add);
-    Target small = {kernel, config, kernel.smoke, "smoke ", "", ""};
+    Subject small = {kernel, config, kernel.smoke, "smoke ", "", ""};
     if (const auto found = small_problem(widened, problem, config, device)) {
       small.problem = *found;
       if (*found != kernel.smoke) small.note = "on " + to_text(*found);

@@ -29,7 +29,7 @@ class Verifier {
 
  private:
   /// What is checked, and on which sizes.
-  struct Target {
+  struct Subject {
     const KernelSpec& kernel;
     const Config& config;
     Problem problem;
@@ -41,8 +41,8 @@ class Verifier {
   };
   using Add = std::function<void(VerificationCheck)>;
 
-  void check(const Target& target, const CompileResult& compiled, const Add& add);
-  void sanitize(const Target& target, const CompileResult& compiled, const Add& add);
+  void check(const Subject& subject, const CompileResult& compiled, const Add& add);
+  void sanitize(const Subject& subject, const CompileResult& compiled, const Add& add);
 
   SweepRun& run_;
   GpuDevice& gpu_;

@@ -47,13 +47,7 @@ const KernelSpec& Remeasurer::kernel_of(const RunResult& result) {
 }
 
 RunResult Remeasurer::measure(const RunResult& result) {
-  KernelSpec kernel = kernel_of(result);
-  const Config config = parse_config(result.winner().config);
-  for (ParamSpec& param : kernel.params) {
-    for (const auto& [name, value] : config) {
-      if (name == param.name) param.values = {value};
-    }
-  }
+  KernelSpec kernel = with_values_of(parse_config(result.winner().config), kernel_of(result));
   SweepSpec sweep;
   sweep.name = "again";
   sweep.yaml_path = kernel.yaml_path;

@@ -177,8 +177,8 @@ class Draft {
         "The arguments, in the order of the entry point's parameters. Of a buffer, write the "
         "shape,");
     line(
-        "# row-major, the role (in, out, inout where what is there is read, too, or scratch), and");
-    line("# of what is read its fill.");
+        "# row-major, the role (in, out, scratch, or inout for what is updated in place), and for");
+    line("# what is read its fill.");
     line("args:");
     const bool writes = std::any_of(args_.begin(), args_.end(), [](const Arg& arg) {
       return arg.param->is_pointer && !arg.param->is_const;
