@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "kernel_version.h"
 #include "ranking/candidate_set.h"
+#include "ranking/ranking.h"
 #include "same_code.h"
 #include "spec/twins.h"
 
@@ -204,6 +205,13 @@ std::vector<TrialRecord> Reranking::rank(const std::string& op, const Problem& p
                           run_.device.info().name, to_text(record.objective))
             : fmt::format("energy was not {}; ranked by {}", run_.options.provenance,
                           to_text(record.objective)));
+  }
+  if (record.noise && record.noise->margin_ratio() > kMostNoise) {
+    run_.report.warn(fmt::format(
+        "{}: which is best cannot be told: two copies of the same code differ by {:.0f} %, and "
+        "{:.0f} "
+        "% is the most that a verdict bears; run the sweep again on a GPU that does nothing else",
+        to_text(problem), 100 * record.noise->margin_ratio(), 100 * kMostNoise));
   }
   for (const RankEntry& entry : record.entries) {
     if (entry.failure.empty()) continue;

@@ -99,6 +99,20 @@ void Screening::run() {
   report_gain_left();
 }
 
+void Screening::compile_ahead() {
+  // As much as the compiler makes in the few seconds that a re-rank takes.
+  constexpr std::size_t kWindows = 3;
+  std::vector<TrialKey> keys;
+  for (const std::size_t index : next_points(kWindows * window_size_)) {
+    keys.push_back(run_.key_of(kernel_, problem_, space_.config(points_[index])));
+  }
+  const std::vector<std::optional<TrialRecord>> stored = run_.store.reuse(run_.id, keys);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (stored[i]) continue;
+    static_cast<void>(run_.compiler.submit(run_.compile_job(kernel_, keys[i].config)));
+  }
+}
+
 /// What an earlier run of the sweep tried is part of this one's history, in the order in which it
 /// was tried: the search goes on from there, and its budget counts it. What failed and may be right
 /// now comes before anything new.

@@ -30,6 +30,9 @@ class Screening {
   /// left to it, and waited for at the end. Throws Interrupted, after giving back the claim at
   /// hand, and Error.
   void run();
+  /// Has the compiler make what run() would ask for first, and does not wait for it. Nothing else
+  /// is done, and run() finds the code in the compiler's cache.
+  void compile_ahead();
 
  private:
   /// A configuration on its way through the compiler.

@@ -124,7 +124,10 @@ void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
       for (const KernelSpec* kernel : kernels) {
         if (gpu) run_.report.total += num_configs_.at({kernel->name, to_text(problem)});
       }
-      for (const std::string& op : ops) run_problem(op, problem);
+      // GPUs that share the problems take whichever is next when they are done.
+      const bool is_last = *index + 1 == run_.sweep.problems.size();
+      const Problem* next = gpu || is_last ? nullptr : &run_.sweep.problems[*index + 1];
+      for (const std::string& op : ops) run_problem(op, problem, next);
     } catch (...) {
       problems.give_back(*index);
       throw;
@@ -203,7 +206,8 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem,
   }
 }
 
-void Tuner::run_problem(const std::string& op, const Problem& problem) {
+/// `next` follows, if it is known.
+void Tuner::run_problem(const std::string& op, const Problem& problem, const Problem* next) {
   std::vector<Candidate> correct;
   const std::optional<double> baseline_ns = baselines_.measure(op, problem, kernels_of(op));
   for (const KernelSpec* kernel : kernels_of(op)) {
@@ -213,7 +217,16 @@ void Tuner::run_problem(const std::string& op, const Problem& problem) {
   reranking_.time_the_raced_again(problem, correct);
   run_.store.end_screening(run_.id, op, problem);
   if (run_.options.compile_only || correct.empty()) return;
+  if (next != nullptr && run_.options.provenance.empty()) compile_ahead(op, *next);
   reranking_.run(op, problem, std::move(correct));
+}
+
+/// While the GPU re-ranks, the compiler's threads would be idle.
+void Tuner::compile_ahead(const std::string& op, const Problem& problem) {
+  std::vector<Candidate> none;
+  for (const KernelSpec* kernel : kernels_of(op)) {
+    Screening(run_, *kernel, problem, none).compile_ahead();
+  }
 }
 
 /// Those of the sweep's that run on the device.

@@ -58,7 +58,8 @@ void Verifier::sanitize(const Subject& subject, const CompileResult& compiled, c
 }
 
 void Verifier::check(const Subject& subject, const CompileResult& compiled, const Add& add) {
-  for (const auto& [check, count] : {std::pair("data", counts_.seeds),
+  for (const auto& [check, count] : {std::pair("contract", 1),
+                                     {"data", counts_.seeds},
                                      {"launches", counts_.launches},
                                      {"streams", counts_.launches}}) {
     const std::string name = subject.prefix + check;

@@ -80,20 +80,26 @@ std::vector<Section> sections_of(std::string_view cubin) {
   return sections;
 }
 
-/// Calls `visit` with each variable: its symbol, its name and the section that it lies in.
+/// Calls `visit` with each symbol and its name.
 template <typename Visit>
-void for_each_variable(const std::vector<Section>& sections, const Visit& visit) {
+void for_each_symbol(const std::vector<Section>& sections, const Visit& visit) {
   for (const Section& table : sections) {
     if (table.header.sh_type != SHT_SYMTAB || table.header.sh_link >= sections.size()) continue;
     const std::string_view names = sections[table.header.sh_link].bytes;
     for (std::uint64_t offset = 0; const auto symbol = read<Elf64_Sym>(table.bytes, offset);
          offset += sizeof(Elf64_Sym)) {
-      if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_shndx >= sections.size()) {
-        continue;
-      }
-      visit(*symbol, std::string(text_at(names, symbol->st_name)), sections[symbol->st_shndx]);
+      visit(*symbol, text_at(names, symbol->st_name));
     }
   }
+}
+
+/// Calls `visit` with each variable: its symbol, its name and the section that it lies in.
+template <typename Visit>
+void for_each_variable(const std::vector<Section>& sections, const Visit& visit) {
+  for_each_symbol(sections, [&](const Elf64_Sym& symbol, std::string_view name) {
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_shndx >= sections.size()) return;
+    visit(symbol, std::string(name), sections[symbol.st_shndx]);
+  });
 }
 
 }  // namespace
@@ -116,6 +122,14 @@ std::vector<std::string> variables_of(std::string_view cubin) {
                       variables.push_back(std::move(name));
                     });
   return variables;
+}
+
+bool uses_heap(std::string_view cubin) {
+  bool found = false;
+  for_each_symbol(sections_of(cubin), [&](const Elf64_Sym& symbol, std::string_view name) {
+    found = found || (symbol.st_shndx == SHN_UNDEF && name == "malloc");
+  });
+  return found;
 }
 
 std::map<std::string, std::int64_t> constants_of(std::string_view cubin) {

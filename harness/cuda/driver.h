@@ -25,6 +25,7 @@
   X(cuCtxSetCurrent)               \
   X(cuCtxGetDevice)                \
   X(cuCtxSynchronize)              \
+  X(cuCtxResetPersistingL2Cache)   \
   X(cuModuleLoadData)              \
   X(cuModuleUnload)                \
   X(cuModuleGetFunction)           \

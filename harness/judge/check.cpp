@@ -74,9 +74,19 @@ std::optional<Failure> comparison_failure(
   return {};
 }
 
+std::vector<GuardedBuffer> CheckedBuffers::guarded() const {
+  std::vector<GuardedBuffer> guarded;
+  for (const auto& input : inputs) guarded.push_back(input->buffer);
+  for (const CheckedOutput& output : outputs) guarded.push_back(output.buffer);
+  guarded.insert(guarded.end(), scratch.begin(), scratch.end());
+  for (const SealedBuffer& each : prepared) guarded.push_back(each.buffer);
+  return guarded;
+}
+
 /// The layout of the results of one check: two guard words a buffer, a hash for each input and
-/// output, a seal for each input, a hash for each piece of variables, a hash and a seal for each
-/// buffer that was prepared, a comparison for each output. All are 64-bit and start at zero.
+/// output, a hash for each input that was made anew, a hash for each piece of variables, a hash and
+/// a seal for each buffer that was prepared, a comparison for each output. All are 64-bit and start
+/// at zero.
 struct Checker::Slots {
   explicit Slots(const CheckedBuffers& buffers)
       : num_inputs(buffers.inputs.size()),
@@ -87,8 +97,8 @@ struct Checker::Slots {
 
   std::size_t guard(std::size_t buffer) const { return 16 * buffer; }
   std::size_t hash(std::size_t buffer) const { return 16 * num_buffers + 8 * buffer; }
-  std::size_t seal(std::size_t input) const { return hash(num_inputs + num_outputs) + 8 * input; }
-  std::size_t variables(std::size_t piece) const { return seal(num_inputs) + 8 * piece; }
+  std::size_t remade(std::size_t input) const { return hash(num_inputs + num_outputs) + 8 * input; }
+  std::size_t variables(std::size_t piece) const { return remade(num_inputs) + 8 * piece; }
   std::size_t prepared(std::size_t buffer) const { return variables(num_variables) + 16 * buffer; }
   std::size_t comparison(std::size_t output) const {
     return prepared(num_prepared) + sizeof(Comparison) * output;
@@ -114,30 +124,20 @@ void Checker::read_back(std::size_t bytes) {
   driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize after a launch");
 }
 
-CheckReport Checker::check(const CheckedBuffers& buffers) {
+CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zones,
+                           const std::function<void()>& refer) {
   const Slots slots(buffers);
-  std::vector<const GuardedBuffer*> guarded;
-  for (const auto& input : buffers.inputs) guarded.push_back(&input->buffer);
-  for (const CheckedOutput& output : buffers.outputs) guarded.push_back(&output.buffer);
-  for (const GuardedBuffer& scratch : buffers.scratch) guarded.push_back(&scratch);
-  for (const SealedBuffer& prepared : buffers.prepared) guarded.push_back(&prepared.buffer);
-
   reserve(slots.bytes());
   const CUdeviceptr results = results_.get();
   driver_->check(driver_->cuMemsetD8Async(results, 0, slots.bytes(), stream_), "cuMemsetD8Async");
-  for (std::size_t i = 0; i < guarded.size(); ++i) {
-    const GuardedBuffer& buffer = *guarded[i];
-    const CUdeviceptr end = buffer.data + buffer.bytes;
-    support_->guard(buffer.begin, buffer.data - buffer.begin, true, results + slots.guard(i));
-    support_->guard(end, buffer.end - end, false, results + slots.guard(i) + 8);
-    if (i < slots.num_inputs) support_->hash(buffer.data, buffer.bytes, results + slots.hash(i));
-  }
-  for (std::size_t i = 0; i < slots.num_inputs; ++i) {
-    driver_->check(
-        driver_->cuMemcpyDtoDAsync(results + slots.seal(i), buffers.inputs[i]->seal.get(),
-                                   sizeof(std::uint64_t), stream_),
-        "cuMemcpyDtoDAsync");
-  }
+  zones.check(results + slots.guard(0));
+  const auto hash_inputs = [&](const auto& slot) {
+    for (std::size_t i = 0; i < slots.num_inputs; ++i) {
+      const GuardedBuffer& buffer = buffers.inputs[i]->buffer;
+      support_->hash(buffer.data, buffer.bytes, results + slot(i));
+    }
+  };
+  hash_inputs([&](std::size_t i) { return slots.hash(i); });
   for (std::size_t i = 0; i < slots.num_variables; ++i) {
     const ModuleMemory& memory = buffers.variables[i].memory;
     support_->hash(memory.data, memory.bytes, results + slots.variables(i));
@@ -149,6 +149,8 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
     driver_->check(driver_->cuMemcpyDtoDAsync(hash + 8, seal, sizeof(std::uint64_t), stream_),
                    "cuMemcpyDtoDAsync");
   }
+  refer();
+  hash_inputs([&](std::size_t i) { return slots.remade(i); });
   std::vector<ComparedPair> pairs;
   for (std::size_t i = 0; i < slots.num_outputs; ++i) {
     const CheckedOutput& output = buffers.outputs[i];
@@ -177,14 +179,16 @@ CheckReport Checker::check(const CheckedBuffers& buffers) {
     if (failure && !report.failure) report.failure = std::move(failure);
   };
 
+  const std::vector<GuardedBuffer> guarded = buffers.guarded();
   for (std::size_t i = 0; i < guarded.size(); ++i) {
     std::optional<Failure> failure =
-        guard_failure(*guarded[i], word(slots.guard(i)), word(slots.guard(i) + 8));
+        guard_failure(guarded[i], word(slots.guard(i)), word(slots.guard(i) + 8));
     if (failure && i < slots.num_inputs) report.damaged_inputs.push_back(buffers.inputs[i]);
     note(std::move(failure));
   }
   for (std::size_t i = 0; i < slots.num_inputs; ++i) {
-    if (word(slots.hash(i)) == word(slots.seal(i))) continue;
+    const std::uint64_t right = buffers.inputs[i]->hash.value_or(word(slots.remade(i)));
+    if (word(slots.hash(i)) == right) continue;
     report.damaged_inputs.push_back(buffers.inputs[i]);
     note(incorrect("input_modified",
                    fmt::format("changed its input {}", buffers.inputs[i]->buffer.name)));

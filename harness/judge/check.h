@@ -14,6 +14,7 @@
 #include "judge/tolerance.h"
 #include "support/arena.h"
 #include "support/failure.h"
+#include "support/guard_zones.h"
 #include "support/inputs.h"
 #include "support/launcher.h"
 
@@ -41,13 +42,16 @@ struct SealedBuffer {
   CUdeviceptr seal = 0;
 };
 
-/// Everything that a launch may have touched. The inputs were sealed ahead of it.
+/// Everything that a launch may have touched.
 struct CheckedBuffers {
   std::vector<std::shared_ptr<Input>> inputs;
   std::vector<CheckedOutput> outputs;
   std::vector<GuardedBuffer> scratch;
   std::vector<SealedVariables> variables;
   std::vector<SealedBuffer> prepared = {};
+
+  /// All that have guard zones: inputs, outputs, scratch and what was prepared, in this order.
+  std::vector<GuardedBuffer> guarded() const;
 };
 
 /// What a check found.
@@ -65,8 +69,12 @@ class Checker {
  public:
   Checker(const Driver& driver, CUstream stream, const SupportKernels& support);
 
-  /// Waits for all work on the stream. Throws CudaError, also for a fault of an earlier launch.
-  CheckReport check(const CheckedBuffers& buffers);
+  /// Takes the traces of a launch in guard zones, of `buffers`, and in inputs. Then `refer` makes
+  /// the inputs anew, so that nothing that a kernel left there counts, and has each output know its
+  /// reference. Waits for all work on the stream. Throws CudaError, also for a fault of an earlier
+  /// launch, and what `refer` throws.
+  CheckReport check(const CheckedBuffers& buffers, const GuardZones& zones,
+                    const std::function<void()>& refer);
 
  private:
   struct Slots;

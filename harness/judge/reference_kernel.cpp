@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "judge/check.h"
 #include "judge/tolerance.h"
-#include "support/arena.h"
 #include "support/device_word.h"
+#include "support/guard_zones.h"
 
 namespace assay {
 namespace {
@@ -102,12 +102,11 @@ class Comparer {
 
   /// Nothing around a buffer may have changed. Its guard zones hold the poison word.
   void check_guards(const Written& written) const {
-    const GuardedBuffer& buffer = written.buffer;
-    const CUdeviceptr end = buffer.data + buffer.bytes;
-    DeviceWord<std::uint64_t> found(driver_, stream_);
-    support_.guard(buffer.begin, buffer.data - buffer.begin, true, found.pointer());
-    support_.guard(end, buffer.end - end, false, found.pointer());
-    if (found.read() != 0) fail(fmt::format("wrote outside of {}", buffer.name));
+    DeviceWord<std::array<std::uint64_t, 2>> found(driver_, stream_);
+    GuardZones(driver_, stream_, support_, {written.buffer}).check(found.pointer());
+    if (found.read() != std::array<std::uint64_t, 2>{}) {
+      fail(fmt::format("wrote outside of {}", written.buffer.name));
+    }
   }
 
  private:

@@ -273,7 +273,7 @@ Ranked* choose_winner(std::vector<Ranked>& all) {
 std::vector<RankEntry> rank_entries(std::vector<TimedEntry> entries, double noise_ratio,
                                     const Objective& objective) {
   std::vector<Ranked> all = line_up(std::move(entries), noise_ratio, objective);
-  const Ranked* winner = choose_winner(all);
+  const Ranked* winner = noise_ratio > kMostNoise ? nullptr : choose_winner(all);
   const Ranked* baseline = fastest_baseline(all);
   for (Ranked& ranked : all) {
     if (!ranked.passed()) continue;

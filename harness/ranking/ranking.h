@@ -27,6 +27,9 @@ struct TimedEntry : RankEntry {
 inline constexpr double kLeastTimeMargin = 0.006;
 /// The same for energy, whose counter is coarser.
 inline constexpr double kLeastEnergyMargin = 0.01;
+/// Above this noise floor nobody wins. On a GPU that is left to a sweep it is below 0.5 %. A kernel
+/// that slows one of two copies of its own code could else have all that are behind it tied.
+inline constexpr double kMostNoise = 0.05;
 
 /// Turns the times of a re-rank into a verdict.
 ///
@@ -44,7 +47,8 @@ inline constexpr double kLeastEnergyMargin = 0.01;
 /// A configuration is tied with the reference if it is not behind it beyond the noise. The winner
 /// is chosen among the tied that are behind by no more than a quarter of the margin: of those that
 /// no other of them dominates (see pareto_front) it is the first by TieBreak. So the winner will
-/// again be among the tied when everything is measured again.
+/// again be among the tied when everything is measured again. There is none where the noise is
+/// above kMostNoise: which is best cannot be told.
 ///
 /// In the result, ratios are of times, and to the winner. The baseline is the fastest of the
 /// baselines by midmean. Those that dropped out come after those that stayed, and those that failed

@@ -17,16 +17,26 @@ std::size_t aligned(std::size_t bytes) {
 
 }  // namespace
 
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
 std::size_t guarded_bytes(std::size_t bytes) { return kGuardBytes + aligned(bytes) + kGuardBytes; }
 
 GuardedBuffer place_buffer(const std::string& name, std::size_t bytes, CUdeviceptr begin) {
   return {name, begin + kGuardBytes, bytes, begin, begin + guarded_bytes(bytes)};
 }
 
+void guard_whole_page(GuardedBuffer& last, CUdeviceptr begin) {
+  last.end = begin + whole_pages(last.end - begin);
+}
+
 void Arena::reserve(std::size_t bytes) {
   if (bytes <= capacity_) return;
   release();  // first, because the old and the new memory together may not fit
-  memory_ = allocate(*driver_, bytes + kAlignment);
+  memory_ = allocate(*driver_, whole_pages(bytes));
+  if (memory_.get() % kAlignment != 0)
+    memory_ = allocate(*driver_, whole_pages(bytes) + kAlignment);
   capacity_ = bytes;
 }
 

@@ -17,11 +17,20 @@ struct GuardedBuffer {
   CUdeviceptr end = 0;
 };
 
+/// The driver maps device memory in pages of 2 MiB. What is left of a buffer's last page could be
+/// written unseen, so allocations take whole pages, and guard zones reach to their end.
+inline constexpr std::size_t kPageBytes = std::size_t{2} << 20;
+std::size_t whole_pages(std::size_t bytes);
+
 /// The memory that a buffer of `bytes` takes with its guard zones; a multiple of 1024.
 std::size_t guarded_bytes(std::size_t bytes);
 
 /// Places a buffer, with its guard zones, at `begin`, which is 1024-byte aligned.
 GuardedBuffer place_buffer(const std::string& name, std::size_t bytes, CUdeviceptr begin);
+
+/// Widens the guard zone behind the last of the buffers that begin at `begin`, where memory begins,
+/// to the end of its page.
+void guard_whole_page(GuardedBuffer& last, CUdeviceptr begin);
 
 /// Enqueues the fill of `bytes`, a multiple of 4, with the poison word. Throws CudaError.
 void poison(const Driver& driver, CUdeviceptr begin, std::size_t bytes, CUstream stream);

@@ -1,15 +1,19 @@
 #include "support/inputs.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <utility>
 
 #include "base/file.h"
 #include "spec/choices.h"
 #include "support/derived.h"
 #include "support/device_word.h"
 #include "support/failure.h"
+#include "support/guard_zones.h"
 
 namespace assay {
 namespace {
@@ -65,6 +69,11 @@ std::string content_of(const BufferPlan& plan) {
   } catch (const UsageError& error) {
     throw refused(fmt::format("input {}: {}", plan.name, error.what()));
   }
+}
+
+bool is_made_on_device(const Input& input) {
+  if (input.kernel) return input.kernel->takes_seed();
+  return input.plan.file.empty() && !is_derived_on_host(input.plan);
 }
 
 }  // namespace
@@ -154,7 +163,14 @@ std::shared_ptr<Input> Inputs::get(const Plan& plan, const BufferPlan& buffer, s
     sources.emplace(name, source);
   }
   if (const auto found = kept_.find(key); found != kept_.end()) {
-    draw(*found->second, seed);
+    Input& kept = *found->second;
+    if (std::exchange(kept.first_seed, seed) == seed) {
+      draw(kept, seed);
+    } else {
+      kept.seed = seed;
+      kept.kind = DataKind::as_drawn;
+      fill(kept);
+    }
     return found->second;
   }
 
@@ -163,10 +179,10 @@ std::shared_ptr<Input> Inputs::get(const Plan& plan, const BufferPlan& buffer, s
   arena.reserve(guarded_bytes(bytes));
   auto input = std::make_shared<Input>();
   input->buffer = place_buffer(buffer.name, bytes, arena.begin());
+  guard_whole_page(input->buffer, arena.begin());
   input->memory = arena.take();
-  input->seal = allocate(*driver_, sizeof(std::uint64_t));
   input->plan = buffer;
-  input->seed = seed;
+  input->seed = input->first_seed = seed;
   input->key = key;
   for (const auto& [name, source] : sources) input->sources.push_back(source);
   if (const ReferenceKernelPlan* const kernel = find_fill(plan, buffer.name)) {
@@ -189,19 +205,32 @@ void Inputs::draw(Input& input, std::uint64_t seed, DataKind kind) const {
 }
 
 void Inputs::fill(Input& input) const {
-  input.sealed = false;
+  write(input);
+  if (!is_made_on_device(input)) input.hash = hash_of(input.buffer);
+}
+
+void Inputs::remake(Input& input) const {
+  if (is_made_on_device(input)) write(input);
+}
+
+void Inputs::write(const Input& input) const {
   const BufferPlan& plan = input.plan;
   if (input.kernel) return input.kernel->enqueue(stream_, generator_key(input.seed, plan.name));
   if (!plan.file.empty()) return upload(input, content_of(plan));
   if (is_derived_on_host(plan)) return derive(input);
   if (!plan.made_of.empty()) return copy_column(input);
   const FillRecipe recipe = fill_recipe(plan);
+  // How many rows each expert gets decides how much work there is. So tokens only change places.
+  const bool keeps_work = recipe.generator == Generator::routing;
+  const std::uint64_t places =
+      keeps_work && input.seed != input.first_seed ? generator_key(input.seed, plan.name) : 0;
   support_->fill(recipe.generator, plan.dtype, input.buffer.data, plan.elements(),
-                 generator_key(input.seed, plan.name), recipe.first, recipe.second, recipe.third,
-                 recipe.fourth);
+                 generator_key(keeps_work ? input.first_seed : input.seed, plan.name), recipe.first,
+                 recipe.second, recipe.third, recipe.fourth, places);
   if (input.kind == DataKind::as_drawn) return;
   support_->vary(input.kind, plan.dtype, input.buffer.data, plan.elements(),
-                 plan.shape.empty() ? 1 : plan.shape.back(), input.seed);
+                 plan.shape.empty() ? 1 : plan.shape.back(), input.seed, recipe.first,
+                 recipe.second);
 }
 
 void Inputs::copy_column(const Input& input) const {
@@ -238,7 +267,6 @@ void Inputs::fill_twice(Input& input) const {
                               input.plan.name, what));
   };
   const GuardedBuffer& buffer = input.buffer;
-  const CUdeviceptr end = buffer.data + buffer.bytes;
   std::vector<std::uint64_t> hashes;
   try {
     for (const auto& source : input.sources) hashes.push_back(hash_of(source->buffer));
@@ -249,10 +277,9 @@ void Inputs::fill_twice(Input& input) const {
       fill(input);
       hashes.push_back(hash_of(buffer));
     }
-    DeviceWord<std::uint64_t> found(*driver_, stream_);
-    support_->guard(buffer.begin, buffer.data - buffer.begin, true, found.pointer());
-    support_->guard(end, buffer.end - end, false, found.pointer());
-    if (found.read() != 0) fail("writes outside of it");
+    DeviceWord<std::array<std::uint64_t, 2>> found(*driver_, stream_);
+    GuardZones(*driver_, stream_, *support_, {buffer}).check(found.pointer());
+    if (found.read() != std::array<std::uint64_t, 2>{}) fail("writes outside of it");
     if (hashes.rbegin()[0] != hashes.rbegin()[1]) {
       fail("must write every element, and the same each time");
     }
@@ -271,15 +298,6 @@ std::uint64_t Inputs::hash_of(const GuardedBuffer& buffer) const {
   DeviceWord<std::uint64_t> hash(*driver_, stream_);
   support_->hash(buffer.data, buffer.bytes, hash.pointer());
   return hash.read();
-}
-
-void Inputs::seal(Input& input) const {
-  if (input.sealed) return;
-  const CUdeviceptr word = input.seal.get();
-  driver_->check(driver_->cuMemsetD8Async(word, 0, sizeof(std::uint64_t), stream_),
-                 "cuMemsetD8Async");
-  support_->hash(input.buffer.data, input.buffer.bytes, word);
-  input.sealed = true;
 }
 
 void Inputs::restore(Input& input) const {

@@ -109,9 +109,14 @@ __device__ double row_start(i64 i, i64 n, u64 bits, double nonzeros, double skew
   return floor(nonzeros * pow((i + moved) / (n - 1), 1 + skew));
 }
 
+// Where the choice that stands at `i` comes from if all tokens change places.
+__device__ i64 other_place(u64 places, i64 i, i64 n, i64 top) {
+  return places == 0 ? i : (i64)permute(places, i / top, n / top) * top + i % top;
+}
+
 // One element. The last numbers are those of FillRecipe. Uniform numbers lie in [first, second).
 __device__ double generated(int generator, int dtype, i64 i, i64 n, u64 key, double first,
-                            double second, double third, double fourth) {
+                            double second, double third, double fourth, u64 places) {
   const u64 bits = random_bits(key, i);
   switch (generator) {
     case kNormal:
@@ -128,7 +133,8 @@ __device__ double generated(int generator, int dtype, i64 i, i64 n, u64 key, dou
     case kPermutation:
       return (double)permute(key, i, n);
     case kRouting:
-      return (double)routed(i, key, (u64)first, (u64)second, (u64)third, fourth);
+      return (double)routed(other_place(places, i, n, (i64)second), key, (u64)first, (u64)second,
+                            (u64)third, fourth);
     case kDistinct:
       return (double)permute(key, i, (u64)first);
     case kRowStarts:
@@ -180,8 +186,8 @@ __device__ void fill_pairs(int dtype, void* out, i64 n, u64 key, float first, fl
 }
 
 extern "C" __global__ void assay_fill(int generator, int dtype, void* out, i64 n, u64 key,
-                                      double first, double second, double third,
-                                      double fourth) {
+                                      double first, double second, double third, double fourth,
+                                      u64 places) {
   const bool half = dtype == kBf16 || dtype == kF16;
   if (generator == kNormal && half) {
     return fill_pairs<normal_pair, 4>(dtype, out, n, key, (float)first, (float)second);
@@ -196,7 +202,8 @@ extern "C" __global__ void assay_fill(int generator, int dtype, void* out, i64 n
     return fill_pairs<uniform_pair, 2>(dtype, out, n, key, (float)first, (float)(second - first));
   }
   for (i64 i = first_index(); i < n; i += stride()) {
-    store(dtype, out, i, generated(generator, dtype, i, n, key, first, second, third, fourth));
+    store(dtype, out, i,
+          generated(generator, dtype, i, n, key, first, second, third, fourth, places));
   }
 }
 
@@ -219,15 +226,16 @@ extern "C" __global__ void assay_hash(const void* data, u64 bytes, u64* sum) {
 }
 
 // The order of assay::DataKind.
-enum DataKind { kAsDrawn, kShifted, kScaledRows, kSparse, kConstant, kLarge };
+enum DataKind { kAsDrawn, kShifted, kScaledRows, kSparse, kConstant, kLarge, kPlanted };
 
 // Makes other data of random numbers, in place. A row has `columns` elements.
-extern "C" __global__ void assay_vary(int kind, int dtype, void* data, i64 n, i64 columns, u64 key) {
+extern "C" __global__ void assay_vary(int kind, int dtype, void* data, i64 n, i64 columns, u64 key,
+                                      double mean, double std) {
   for (i64 i = first_index(); i < n; i += stride()) {
     double value = load(dtype, data, i);
     switch (kind) {
       case kShifted:
-        value += 0.25;
+        value += 0.25 * std;
         break;
       case kScaledRows:
         value *= exp2f(-(float)(random_bits(key, i / columns) % 9));
@@ -236,12 +244,28 @@ extern "C" __global__ void assay_vary(int kind, int dtype, void* data, i64 n, i6
         if (random_bits(key, i / 32) & 1) value = 0;
         break;
       case kConstant:
-        value = 0.25;
+        value = mean + 0.25 * std;
         break;
       case kLarge:
         value *= 64;
     }
     store(dtype, data, i, value);
+  }
+}
+
+// Puts one to three values into each row, at places that nobody can foresee: each adds as much to
+// the row's sum of squares as all others together. So no part of a row stands for the row.
+extern "C" __global__ void assay_plant(int dtype, void* data, i64 rows, i64 columns, u64 key,
+                                       double std) {
+  constexpr int kMost = 3;
+  for (i64 row = first_index(); row < rows; row += stride()) {
+    const int planted = 1 + (int)(random_bits(~key, row) % kMost);
+    for (int i = 0; i < planted; ++i) {
+      const u64 bits = random_bits(key, row * kMost + i);
+      const double value = sqrt((double)columns) * std;
+      store(dtype, data, row * columns + (i64)((bits >> 1) % (u64)columns),
+            bits & 1 ? value : -value);
+    }
   }
 }
 

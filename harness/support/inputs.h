@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct Input {
   BufferPlan plan;
   std::uint64_t seed = 0;              // what is in it follows from this, its name and the index,
   DataKind kind = DataKind::as_drawn;  // and this
-  bool sealed = false;                 // `seal` holds the hash of what was drawn
-  DeviceMemory seal;                   // a 64-bit word
+  std::uint64_t first_seed = 0;        // of Inputs::get: decides what no later draw changes
+  std::optional<std::uint64_t> hash;   // of what is in it, where that is not made anew: see remake
   DeviceMemory memory;
   std::string key;  // what it is but for the seed: its name, its size, and how it is made
   std::vector<std::shared_ptr<Input>> sources = {};  // the inputs that it is made of
@@ -41,8 +42,10 @@ class Inputs {
   /// Enqueues the fill with what `seed` makes, and makes it data of `kind`, unless that is in it.
   /// What an input is made of must have been drawn so before; it is of that kind then.
   void draw(Input& input, std::uint64_t seed, DataKind kind = DataKind::as_drawn) const;
-  /// Enqueues the hash of what was drawn, so that a check can tell whether a kernel changed it.
-  void seal(Input& input) const;
+  /// Enqueues the same fill once more, whatever a kernel has left there. What it is made of must
+  /// have been made anew before. An input that comes from the host, or from a kernel of the user's
+  /// own that takes no seed, stays as it is: `hash` says what it must hold.
+  void remake(Input& input) const;
   /// Restores an input that a kernel has changed, and its guard zones.
   void restore(Input& input) const;
   /// Forgets all inputs: another problem begins, or memory is short.
@@ -50,6 +53,7 @@ class Inputs {
 
  private:
   void fill(Input& input) const;
+  void write(const Input& input) const;
   void copy_column(const Input& input) const;
   void derive(const Input& input) const;
   void upload(const Input& input, const std::string& bytes) const;

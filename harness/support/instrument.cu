@@ -38,6 +38,25 @@ extern "C" __global__ void assay_hold(const volatile u32* published, u32 ticket,
   }
 }
 
+// Each block has an SM to itself: all of the shared memory, and all registers, 64 for each of 1024
+// threads.
+extern "C" __global__ void __launch_bounds__(1024) assay_occupy(u64 time_ns, u32* sink) {
+  constexpr int kLive = 56;
+  const u64 begin = global_time_ns();
+  u32 live[kLive];
+#pragma unroll
+  for (int i = 0; i < kLive; ++i) live[i] = (u32)begin + i * threadIdx.x;
+  while (global_time_ns() - begin < time_ns) {
+#pragma unroll
+    for (int i = 0; i < kLive; ++i) live[i] = live[i] * 1664525u + live[(i + 1) % kLive];
+    __nanosleep(1000);
+  }
+  u32 sum = 0;
+#pragma unroll
+  for (int i = 0; i < kLive; ++i) sum ^= live[i];
+  if (sum == 0x5EED5EEDu) *sink = sum;
+}
+
 struct Stamp {
   u64 time_ns, cycles;
 };

@@ -228,7 +228,14 @@ Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cu
       module_(loaded ? std::move(loaded)
                      : std::make_shared<const Module>(load_module(driver, cubin))) {
   bind(driver, plan, address_of);
-  variables_ = find(variables_of(cubin));
+  if (uses_heap(cubin)) {
+    throw Failure(Status::correctness, "state",
+                  "calls malloc: what it leaves in the device's heap is there for the next launch; "
+                  "use scratch memory, which outlives no launch");
+  }
+  std::map<std::string, std::int64_t> constants = constants_of(cubin);
+  for (const BufferPlan* buffer : plan.buffers()) constants.erase(buffer->symbol);
+  variables_ = find(variables_of(cubin), constants);
   std::map<std::string, std::int64_t> most_smem_bytes;  // the attribute belongs to the entry
   for (const auto* launches : {&plan.launches, &plan.prepare}) {
     for (const LaunchPlan& launch : *launches) {
@@ -357,9 +364,11 @@ Launcher::Launch Launcher::set_up(const LaunchPlan& plan, std::int64_t most_smem
 }
 
 /// The driver places each variable by itself, on an H200 at multiples of 256 bytes, and
-/// `__constant__` ones among them. What pads two variables is taken as theirs: a kernel could keep
-/// something there.
-std::vector<ModuleMemory> Launcher::find(const std::vector<std::string>& variables) const {
+/// `__constant__` ones, which a kernel can write through an ordinary pointer, among them. What pads
+/// two variables is taken as theirs: a kernel could keep something there.
+std::vector<ModuleMemory> Launcher::find(
+    const std::vector<std::string>& variables,
+    const std::map<std::string, std::int64_t>& constants) const {
   struct Piece {
     CUdeviceptr begin, end;
     std::string name;
@@ -375,6 +384,14 @@ std::vector<ModuleMemory> Launcher::find(const std::vector<std::string>& variabl
                       "nothing could tell whether launches change it",
                       name));
     }
+    driver_->check(found, "cuModuleGetGlobal");
+    pieces.push_back({data / 8 * 8, (data + bytes + 7) / 8 * 8, name});
+  }
+  for (const auto& [name, size] : constants) {
+    CUdeviceptr data = 0;
+    std::size_t bytes = 0;
+    const CUresult found = driver_->cuModuleGetGlobal(&data, &bytes, module_->get(), name.c_str());
+    if (found == CUDA_ERROR_NOT_FOUND) continue;  // a table of the compiler's own
     driver_->check(found, "cuModuleGetGlobal");
     pieces.push_back({data / 8 * 8, (data + bytes + 7) / 8 * 8, name});
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,7 +75,8 @@ class Launcher {
   CUdeviceptr find_symbol(const BufferPlan& buffer) const;
   Launch set_up(const LaunchPlan& plan, std::int64_t most_smem_bytes, bool is_first);
   void enqueue(const std::vector<Launch>& launches, CUstream stream) const;
-  std::vector<ModuleMemory> find(const std::vector<std::string>& variables) const;
+  std::vector<ModuleMemory> find(const std::vector<std::string>& variables,
+                                 const std::map<std::string, std::int64_t>& constants) const;
 
   const Driver* driver_;
   std::shared_ptr<const Module> module_;

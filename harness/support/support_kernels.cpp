@@ -10,8 +10,7 @@ constexpr std::int64_t kThreads = 256;  // support.cu's kThreads
 // Eight blocks of 256 threads fill an SM's 2048 threads; every kernel strides over the rest.
 constexpr std::int64_t kBlocksPerSm = 8;
 
-// Bytes that one thread of assay_guard looks at.
-constexpr std::size_t kGuardBytesPerThread = 4;
+constexpr std::int64_t kBlocksPerZone = 16;  // support.cu's kBlocksPerZone
 
 }  // namespace
 
@@ -25,7 +24,8 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       fill_(function("assay_fill")),
       vary_(function("assay_vary")),
       hash_(function("assay_hash")),
-      guard_(function("assay_guard")),
+      poison_zones_(function("assay_poison_zones")),
+      guard_zones_(function("assay_guard_zones")),
       compare_(function("assay_compare")),
       sum_squares_(function("assay_sum_squares")),
       sum_(function("assay_sum")),
@@ -39,10 +39,26 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       scatter_rows_(function("assay_scatter_rows")),
       veil_(function("assay_veil")),
       poison_(function("assay_poison")),
+      plant_(function("assay_plant")),
+      fill_shared_(function("assay_fill_shared")),
+      occupy_(function("assay_occupy")),
       read_(function("assay_read")),
       hold_(function("assay_hold")),
       stamp_(function("assay_stamp")),
-      empty_(function("assay_empty")) {}
+      empty_(function("assay_empty")) {
+  CUdevice device = 0;
+  driver.check(driver.cuCtxGetDevice(&device), "cuCtxGetDevice");
+  int bytes = 0;
+  driver.check(driver.cuDeviceGetAttribute(
+                   &bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device),
+               "cuDeviceGetAttribute");
+  shared_bytes_ = static_cast<unsigned>(bytes);
+  for (const CUfunction with_shared : {fill_shared_, occupy_}) {
+    driver.check(driver.cuFuncSetAttribute(with_shared,
+                                           CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
+                 "cuFuncSetAttribute");
+  }
+}
 
 CUfunction SupportKernels::function(const char* name) const {
   CUfunction function = nullptr;
@@ -69,9 +85,9 @@ void SupportKernels::launch(CUfunction function, std::int64_t threads, Args... a
 
 void SupportKernels::fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
                           std::uint64_t key, double first, double second, double third,
-                          double fourth) const {
+                          double fourth, std::uint64_t places) const {
   launch(fill_, std::max<std::int64_t>(elements, 2), static_cast<int>(generator),
-         static_cast<int>(dtype), out, elements, key, first, second, third, fourth);
+         static_cast<int>(dtype), out, elements, key, first, second, third, fourth, places);
 }
 
 void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const {
@@ -80,10 +96,13 @@ void SupportKernels::hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) 
          static_cast<std::uint64_t>(bytes), sum);
 }
 
-void SupportKernels::guard(CUdeviceptr zone, std::size_t bytes, bool backwards,
-                           CUdeviceptr found) const {
-  launch(guard_, static_cast<std::int64_t>(bytes / kGuardBytesPerThread), zone,
-         static_cast<std::uint64_t>(bytes), static_cast<int>(backwards), found);
+void SupportKernels::poison_zones(CUdeviceptr zones, std::int64_t num_zones) const {
+  launch_blocks(poison_zones_, num_zones * kBlocksPerZone, kThreads, zones);
+}
+
+void SupportKernels::guard_zones(CUdeviceptr zones, std::int64_t num_zones,
+                                 CUdeviceptr found) const {
+  launch_blocks(guard_zones_, num_zones * kBlocksPerZone, kThreads, zones, found);
 }
 
 void SupportKernels::compare(DType dtype, CUdeviceptr out, DType reference_dtype,
@@ -158,9 +177,33 @@ void SupportKernels::scatter_rows(const Strided& x, std::int64_t x_rows, const S
 }
 
 void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,
-                          std::int64_t columns, std::uint64_t key) const {
+                          std::int64_t columns, std::uint64_t key, double mean, double std) const {
+  if (kind == DataKind::planted) {
+    const std::int64_t rows = elements / std::max<std::int64_t>(columns, 1);
+    launch(plant_, std::max<std::int64_t>(rows, 2), static_cast<int>(dtype), data, rows, columns,
+           key, std);
+    return;
+  }
   launch(vary_, elements, static_cast<int>(kind), static_cast<int>(dtype), data, elements, columns,
-         key);
+         key, mean, std);
+}
+
+void SupportKernels::fill_shared() const {
+  auto bytes = shared_bytes_;
+  void* parameters[] = {&bytes};
+  driver_->check(driver_->cuLaunchKernel(fill_shared_, static_cast<unsigned>(sm_count_), 1, 1,
+                                         static_cast<unsigned>(kThreads), 1, 1, bytes, stream_,
+                                         parameters, nullptr),
+                 "launch of assay_fill_shared");
+}
+
+void SupportKernels::occupy(CUstream stream, int sms, std::uint64_t time_ns) const {
+  constexpr unsigned kAllThreads = 1024;
+  CUdeviceptr sink = sink_.get();
+  void* parameters[] = {&time_ns, &sink};
+  driver_->check(driver_->cuLaunchKernel(occupy_, static_cast<unsigned>(sms), 1, 1, kAllThreads, 1,
+                                         1, shared_bytes_, stream, parameters, nullptr),
+                 "launch of assay_occupy");
 }
 
 void SupportKernels::veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const {

@@ -28,6 +28,13 @@ struct Stamp {
   std::uint64_t cycles = 0;
 };
 
+/// Memory beside a buffer that no kernel may write. It ends at a whole word of 4 bytes. Mirrors the
+/// struct in support.cu.
+struct GuardZone {
+  CUdeviceptr begin = 0;
+  CUdeviceptr end = 0;
+};
+
 /// An operand of an operation as its output sees it: element (row, column) of the output needs the
 /// element at first + row * row_step + column * column_step. Without data it is left out. Mirrors
 /// the struct in support.cu.
@@ -55,11 +62,12 @@ enum class Rowwise : int { sum, softmax, layer_norm, rms_norm };
 /// support.cu mirrors the order.
 enum class DataKind : int {
   as_drawn,
-  shifted,      // by 0.25, so that their mean is not zero
+  shifted,      // by a quarter of the standard deviation, so that their mean is not zero
   scaled_rows,  // each by a power of two from 2^-8 to 1
   sparse,       // half of the runs of 32 are zero
-  constant,     // 0.25
+  constant,     // the mean, and a quarter of the standard deviation
   large,        // 64 times as large
+  planted,      // with a few values in each row that are as large as the root of its length
 };
 
 /// The poison word, which fills outputs, scratch and guard zones before a checked launch. It is a
@@ -72,19 +80,23 @@ class SupportKernels {
  public:
   SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin, int sm_count);
 
-  /// The last are the generator's own numbers: see FillRecipe.
+  /// `first` to `fourth` are the generator's own numbers: see FillRecipe. With `places`, tokens of
+  /// `routing` change places as this key says; 0: they do not.
   void fill(Generator generator, DType dtype, CUdeviceptr out, std::int64_t elements,
-            std::uint64_t key, double first, double second, double third = 0,
-            double fourth = 0) const;
-  /// Makes data of `kind` of random numbers, in place. A row has `columns` elements.
+            std::uint64_t key, double first, double second, double third = 0, double fourth = 0,
+            std::uint64_t places = 0) const;
+  /// Makes data of `kind` of random numbers with this mean and this standard deviation, in place. A
+  /// row has `columns` elements.
   void vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,
-            std::int64_t columns, std::uint64_t key) const;
+            std::int64_t columns, std::uint64_t key, double mean, double std) const;
   /// Adds the hash of `bytes` at `data` (8-byte aligned) to the 64-bit word at `sum`.
   void hash(CUdeviceptr data, std::size_t bytes, CUdeviceptr sum) const;
-  /// Sets the 64-bit word at `found` (0 before) to ~distance of the changed byte that is nearest to
-  /// the guard zone's buffer. `backwards` is for the zone before the buffer.
-  void guard(CUdeviceptr zone, std::size_t bytes, bool backwards, CUdeviceptr found) const;
+  /// Poison `num_zones` GuardZones, or check them: see GuardZones. Each first of two is ahead of
+  /// its buffer.
+  void poison_zones(CUdeviceptr zones, std::int64_t num_zones) const;
+  void guard_zones(CUdeviceptr zones, std::int64_t num_zones, CUdeviceptr found) const;
   /// Compares with `!(|out - ref| <= factor * |ref| + floor)`; `result` is a zeroed Comparison.
+  /// Equal infinities are equal.
   /// Integers must be equal, and their reference has their dtype.
   void compare(DType dtype, CUdeviceptr out, DType reference_dtype, CUdeviceptr reference,
                std::int64_t elements, double factor, double floor, CUdeviceptr result) const;
@@ -96,7 +108,7 @@ class SupportKernels {
   static std::int64_t sort_places(std::int64_t elements);
   /// Copies `bytes`. The driver's copies slow down what follows, as its memsets do: see poison().
   void copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const;
-  /// Adds the sum of squares to the double at `sum`.
+  /// Adds the sum of squares of all that are no infinity to the double at `sum`.
   void sum_squares(DType dtype, CUdeviceptr data, std::int64_t elements, CUdeviceptr sum) const;
   /// out[j] = double(data[first + j * step]).
   void gather(DType dtype, CUdeviceptr data, std::int64_t first, std::int64_t step,
@@ -121,6 +133,12 @@ class SupportKernels {
   /// ahead of a sample it slows the work down, by 1 us of 18.6 where it was looked at (a split-K
   /// product on an H200), whatever else runs between the two; this does not.
   void poison(CUdeviceptr begin, std::size_t bytes) const;
+  /// Fills the shared memory of all SMs with the poison word, so that nothing of an earlier launch
+  /// is left there.
+  void fill_shared() const;
+  /// Keeps `sms` SMs busy on `stream` for so long. Other launches then have the rest, where other
+  /// blocks than usual run beside each other.
+  void occupy(CUstream stream, int sms, std::uint64_t time_ns) const;
   /// Reads all of it (a multiple of 16 bytes) and writes nothing.
   void read(CUdeviceptr data, std::size_t bytes) const;
   /// Keeps the stream busy until the word at `published` reaches `ticket`, but for a second at
@@ -141,11 +159,12 @@ class SupportKernels {
   const Driver* driver_;
   CUstream stream_;
   int sm_count_;
+  unsigned shared_bytes_ = 0;  // that a block can have
   Module module_;
   DeviceMemory sink_;
-  CUfunction fill_, vary_, hash_, guard_, compare_, sum_squares_, sum_, sort_keys_, sort_step_,
-      sort_values_, gather_, pointwise_, rowwise_, gather_rows_, scatter_rows_, veil_, poison_,
-      read_, hold_, stamp_, empty_;
+  CUfunction fill_, vary_, hash_, poison_zones_, guard_zones_, compare_, sum_squares_, sum_,
+      sort_keys_, sort_step_, sort_values_, gather_, pointwise_, rowwise_, gather_rows_,
+      scatter_rows_, veil_, poison_, plant_, fill_shared_, occupy_, read_, hold_, stamp_, empty_;
 };
 
 }  // namespace assay

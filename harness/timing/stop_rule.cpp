@@ -21,6 +21,9 @@ constexpr std::size_t kFrequentLooks = 64;
 // clock drifts (1-2 % on an H200), and only the re-rank sees through that.
 constexpr std::size_t kLeastForRace = 3;
 constexpr double kRaceMarginOfSamples = 1.25;
+// Samples of long work spread by less than a percent, and the clock drifts no more for it.
+constexpr double kQuietWorkNs = 100e3;
+constexpr double kRaceMarginOfLongSamples = 1.1;
 constexpr double kRaceMarginOfInterval = 1.05;
 
 // Four times as many samples halve the interval of ordinary noise. If the interval keeps four
@@ -44,9 +47,8 @@ bool is_stably_noisy(std::span<const double> samples_ns, const Interval& interva
 
 bool StopRule::is_raced(std::span<const double> samples_ns) const {
   if (!best_ns_ || samples_ns.size() < kLeastForRace) return false;
-  if (*std::min_element(samples_ns.begin(), samples_ns.end()) > kRaceMarginOfSamples * *best_ns_) {
-    return true;
-  }
+  const double margin = *best_ns_ < kQuietWorkNs ? kRaceMarginOfSamples : kRaceMarginOfLongSamples;
+  if (*std::min_element(samples_ns.begin(), samples_ns.end()) > margin * *best_ns_) return true;
   return samples_ns.size() >= kLeastForInterval && worth_a_look(samples_ns.size()) &&
          median_interval(samples_ns).low > kRaceMarginOfInterval * *best_ns_;
 }

@@ -19,6 +19,7 @@ struct TimedWork {
   Work launch;
   Work before = {};  // enqueued ahead of it: under all protocols but `hot`, ahead of the flush, too
   Work after = {};   // run when the sample has been taken; may throw a Failure
+  bool prepares = false;  // `before` has launches of a candidate's own
   // Launches back to back are not timed one by one. They are to draw the power of the work.
   std::function<void(bool surely_checked)> before_load = {};  // enqueued ahead of the first
   Work between = {};                                          // enqueued ahead of each
@@ -75,6 +76,7 @@ class Timer {
   CUdeviceptr in_mailbox(std::size_t offset) const;
   void load(const TimedWork& work, double seconds) const;
   void prepare(const TimedWork& work, Preparation preparation) const;
+  void forget_persisting() const;
   void enqueue_timed(const Work& work, unsigned event_flags) const;
   void run_held(const Work& work);
   void run_graph(const TimedWork& work) const;

@@ -11,14 +11,16 @@
 namespace assay {
 namespace {
 
-// One sample in so many is checked: a check takes about as long as a short sample. A kernel that
-// cheats over numbers in all timed launches gets through 64 rounds of a re-rank with a probability
-// of (1 - 3/4 * 1/4)^64, once in half a million times.
+// One sample of so many is checked: a check takes about as long as a short sample. Which one, is
+// drawn for each so many. A kernel that cheats over numbers in all timed launches gets through 64
+// rounds of a re-rank with a probability of (1/4)^16.
 constexpr std::uint64_t kSamplesPerCheck = 4;
 // Where a reference takes long, as one of the user's own may, fewer are checked, so that it takes
 // so long a sample.
 constexpr double kCheckSecondsPerSample = 0.5e-3;
-constexpr std::uint64_t kMostSamplesPerCheck = 64;
+constexpr std::uint64_t kMostSamplesPerCheck = 16;
+// The fewest samples of a trial; one of them is checked, whatever it costs.
+constexpr std::uint64_t kFirstSamples = 3;
 // One load is checked for so many samples that are: the GPU cools while it is. A trial has a
 // hundred loads or more.
 constexpr std::uint64_t kLoadsPerCheck = 4;
@@ -36,15 +38,17 @@ const char* describe(DataKind kind) {
     case DataKind::as_drawn:
       return "as the contract says";
     case DataKind::shifted:
-      return "shifted by 0.25";
+      return "shifted by a quarter of their standard deviation";
     case DataKind::scaled_rows:
       return "scaled by 2^-8 to 1, each row by its own factor";
     case DataKind::sparse:
       return "zero in half of all runs of 32";
     case DataKind::constant:
-      return "0.25 everywhere";
+      return "the same everywhere";
     case DataKind::large:
       return "64 times as large";
+    case DataKind::planted:
+      return "with a few large values in each row";
   }
   return "";
 }
@@ -120,7 +124,6 @@ InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed) 
   for (const BufferPlan* buffer : plan.buffers()) {
     if (!is_filled(buffer->role)) continue;
     inputs[buffer->name] = worker.inputs.get(plan, *buffer, seed);
-    worker.inputs.seal(*inputs[buffer->name]);
   }
   return inputs;
 }
@@ -155,9 +158,16 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
     worker.support.hash(memory.data, memory.bytes, hash.pointer());
     buffers_.variables.push_back({memory, hash.read()});
   }
+  zones_.emplace(worker.driver, worker.stream, worker.support, buffers_.guarded());
   refer();
-  redraw_.emplace(worker, plan_, inputs_, *reference_);
+  redraw_.emplace(worker, plan_, inputs_, *reference_, *zones_);
   reference_note_ = unchecked_note(*reference_);
+  if (!inputs_.empty() && !redraw_->changes_inputs()) {
+    if (!reference_note_.empty()) reference_note_ += "; ";
+    reference_note_ +=
+        "its inputs were the same in all launches, so nothing could tell whether it kept its "
+        "result";
+  }
   for (const CheckedOutput& output : buffers_.outputs) {
     refuse_zeros(plan_, output);
     refuse_copies(worker, inputs_, output);
@@ -204,10 +214,6 @@ Validation PreparedTrial::check_over_numbers(int launches) {
 }
 
 void PreparedTrial::check_on(DataKind kind, std::uint64_t seed) {
-  const bool narrow =
-      std::any_of(buffers_.outputs.begin(), buffers_.outputs.end(),
-                  [](const CheckedOutput& output) { return output.dtype == DType::f16; });
-  if (kind == DataKind::large && narrow) return;  // it may overflow in the output alone
   redraw_->draw_inputs(seed, kind);
   try {
     refer();
@@ -227,25 +233,134 @@ void PreparedTrial::check_on(DataKind kind, std::uint64_t seed) {
   }
 }
 
-void PreparedTrial::check_fenced(FencedInputs& fenced) {
+void PreparedTrial::check_fenced(FencedInputs& inputs, FencedMemory::Side side) {
   redraw_->draw_inputs(seed_);
-  seal_inputs();
-  const Launcher launcher = make_launcher(
-      worker_->driver, plan_, cubin_path_, placed_,
-      [&](const std::string& name) { return fenced.of(*inputs_.at(name)); }, launcher_.module());
-  redraw_->poison();
+  std::map<std::string, FencedMemory> fenced;  // what the launch writes
+  for (const GuardedBuffer& buffer : placed_) {
+    fenced.try_emplace(buffer.name, worker_->driver, buffer.bytes, side);
+  }
+  const Launcher launcher(
+      worker_->driver, plan_, read_cubin(cubin_path_),
+      [&](const std::string& name) {
+        const auto written = fenced.find(name);
+        return written != fenced.end() ? written->second.data() : inputs.of(*inputs_.at(name));
+      },
+      launcher_.module());
   launcher.write_symbols(worker_->stream);
   launcher.prepare(worker_->stream);
+  redraw_->poison();
+  const auto copy_written = [&](bool back) {
+    for (const GuardedBuffer& buffer : placed_) {
+      const CUdeviceptr there = fenced.at(buffer.name).data();
+      worker_->support.copy(back ? buffer.data : there, back ? there : buffer.data, buffer.bytes);
+    }
+  };
+  for (const SealedBuffer& prepared : prepared_.all()) {
+    worker_->support.copy(prepared.buffer.data, fenced.at(prepared.buffer.name).data(),
+                          prepared.buffer.bytes);
+  }
   prepared_.seal();
+  copy_written(false);
   launcher.enqueue(worker_->stream);
+  copy_written(true);
   try {
     worker_->synchronise();
   } catch (const CudaError& error) {
     Outcome outcome = runtime_outcome(error);
-    outcome.message += "; its inputs could only be read, and nothing lay beside them";
+    outcome.message +=
+        "; its inputs could only be read, and nothing lay beside them or what it writes";
     throw Failure(std::move(outcome));
   }
   judge();
+}
+
+void PreparedTrial::check_crowded(double time_ns) {
+  // So long that the launch ends on the SMs that are left, or else that it has them all at last.
+  constexpr double kLaunches = 32, kLeastNs = 0.2e6, kMostNs = 20e6;
+  const auto busy_ns =
+      static_cast<std::uint64_t>(std::clamp(kLaunches * time_ns, kLeastNs, kMostNs));
+  const Stream beside = make_stream(worker_->driver);
+  const int sms = worker_->info.sm_count;
+  for (const int busy_sms : {sms / 2, sms - sms / 16 - 1}) {
+    redraw_->draw_inputs(worker_->secret());
+    make_ready();
+    worker_->timer.flush();
+    worker_->synchronise();
+    worker_->support.occupy(beside.get(), busy_sms, busy_ns);
+    enqueue();
+    worker_->driver.check(worker_->driver.cuStreamSynchronize(beside.get()),
+                          "cuStreamSynchronize of a kernel that keeps SMs busy");
+    try {
+      judge();
+    } catch (const Failure& failure) {
+      Outcome outcome = failure.outcome();
+      outcome.message += fmt::format("; other work kept {} of {} SMs busy", busy_sms, sms);
+      throw Failure(std::move(outcome));
+    }
+  }
+}
+
+/// As a good kernel would.
+void PreparedTrial::write_right(const CheckedOutput& output) const {
+  const Operand& right = output.reference->operand;
+  if (right.dtype == output.dtype) {
+    worker_->support.copy(output.buffer.data, right.data, output.buffer.bytes);
+  } else {
+    worker_->support.pointwise(Pointwise::copy, {right.data, 0, 0, 1, right.dtype}, {},
+                               output.dtype, output.buffer.data, {1, right.elements()});
+  }
+}
+
+std::vector<std::string> PreparedTrial::wrongly_accepted() {
+  std::vector<std::string> accepted;
+  SupportKernels& support = worker_->support;
+  std::vector<DeviceMemory> of_other_inputs;
+  redraw_->draw_inputs(seed_ + 1);
+  refer();
+  for (const CheckedOutput& output : buffers_.outputs) {
+    write_right(output);
+    of_other_inputs.push_back(allocate(worker_->driver, output.buffer.bytes));
+    support.copy(of_other_inputs.back().get(), output.buffer.data, output.buffer.bytes);
+  }
+  for (std::size_t i = 0; i < buffers_.outputs.size(); ++i) {
+    const CheckedOutput& output = buffers_.outputs[i];
+    const GuardedBuffer& buffer = output.buffer;
+    const std::int64_t elements = element_count(output.shape);
+    const auto try_out = [&](const char* what, const Work& write) {
+      redraw_->draw_inputs(seed_);
+      refer();
+      make_ready();
+      refer();  // takes back what hides it
+      for (const CheckedOutput& each : buffers_.outputs) write_right(each);
+      write();
+      try {
+        judge();
+        accepted.push_back(fmt::format("{} for {}", what, buffer.name));
+      } catch (const Failure& failure) {
+        if (failure.outcome().status != Status::correctness) throw;
+      }
+    };
+    const auto fill = [&](Generator generator, double first) {
+      support.fill(generator, output.dtype, buffer.data, elements, 1, first, 0);
+    };
+    try_out("zeros", [&] { fill(Generator::zeros, 0); });
+    try_out("a constant", [&] {
+      is_floating(output.dtype) ? fill(Generator::normal, output.reference->rms)
+                                : fill(Generator::ones, 0);
+    });
+    if (redraw_->changes_inputs()) {
+      try_out("the output of other inputs",
+              [&] { support.copy(buffer.data, of_other_inputs[i].get(), buffer.bytes); });
+    }
+    if (elements < 2 || output.part.sorted || output.part.sum) continue;
+    try_out("elements out of place", [&] {
+      const auto size = static_cast<std::size_t>(size_bytes(output.dtype));
+      support.copy(of_other_inputs[i].get(), buffer.data, buffer.bytes);
+      support.copy(buffer.data, of_other_inputs[i].get() + size, buffer.bytes - size);
+      support.copy(buffer.data + buffer.bytes - size, of_other_inputs[i].get(), size);
+    });
+  }
+  return accepted;
 }
 
 Validation PreparedTrial::check_again(const Work& before) {
@@ -272,22 +387,26 @@ void PreparedTrial::ready(std::uint64_t seed) {
   make_ready();
 }
 
+/// What prepares comes first: it may have left something where the launch will find it.
 void PreparedTrial::make_ready() {
-  seal_inputs();
+  run_preparing();
   redraw_->poison();
+}
+
+void PreparedTrial::run_preparing() {
   launcher_.write_symbols(worker_->stream);
   launcher_.prepare(worker_->stream);
   prepared_.seal();
 }
 
-void PreparedTrial::seal_inputs() {
-  for (const auto& [name, input] : inputs_) worker_->inputs.seal(*input);
-}
-
 TimedWork PreparedTrial::timed() {
   return {[this] { enqueue(); },
           [this] { prepare(); },
-          [this] { judge_if_due("this was a timed launch"); },
+          [this] {
+            judge_if_due("this was a timed launch");
+            redraw_->draw_lists_sometimes();
+          },
+          !plan_.prepare.empty(),
           [this](bool surely_checked) { prepare_load(surely_checked); },
           [this] { redraw_->spoil_sometimes(); },
           [this] { judge_if_due("it followed others like it and was not timed"); }};
@@ -304,12 +423,17 @@ void PreparedTrial::judge_if_due(const char* what) {
   }
 }
 
-/// Draws whether a launch is judged: one in so many.
-bool PreparedTrial::draw_judged() const {
-  const double samples = std::ceil(reference_->cost_s / kCheckSecondsPerSample);
-  return worker_->secret() % std::clamp(static_cast<std::uint64_t>(samples), kSamplesPerCheck,
-                                        kMostSamplesPerCheck) ==
-         0;
+/// Draws whether a launch is judged: one of each so many, which nobody can foresee.
+bool PreparedTrial::draw_judged() {
+  if (launch_of_ == launches_) {
+    const double samples = std::ceil(reference_->cost_s / kCheckSecondsPerSample);
+    launch_of_ = launches_ == 0 ? kFirstSamples
+                                : std::clamp(static_cast<std::uint64_t>(samples), kSamplesPerCheck,
+                                             kMostSamplesPerCheck);
+    launches_ = 0;
+    judged_launch_ = worker_->secret() % launch_of_;
+  }
+  return launches_++ == judged_launch_;
 }
 
 /// The inputs stay as they are, so the reference of the launch before would be right. What was
@@ -319,23 +443,17 @@ void PreparedTrial::prepare_load(bool surely_checked) {
   judged_ = false;
   worker_->references.hide(worker_->secret() | 1);
   if (redraw_->updates()) return;
+  run_preparing();
   redraw_->poison_guards();
   redraw_->spoil();  // long work may have no launch of the load but the first
-  judged_ = surely_checked || (draw_judged() && worker_->secret() % kLoadsPerCheck == 0);
-  if (!judged_) return;
-  launcher_.write_symbols(worker_->stream);
-  seal_inputs();
-  launcher_.prepare(worker_->stream);
-  prepared_.seal();
+  judged_ = surely_checked || worker_->secret() % (kSamplesPerCheck * kLoadsPerCheck) == 0;
 }
 
 void PreparedTrial::prepare() {
   judged_ = draw_judged();
-  (*redraw_)();
-  launcher_.write_symbols(worker_->stream);
-  if (judged_) seal_inputs();
-  launcher_.prepare(worker_->stream);
-  if (judged_) prepared_.seal();
+  redraw_->draw_timed_inputs();
+  run_preparing();
+  redraw_->fill_rest();
 }
 
 std::optional<Prepared> PreparedTrial::time_preparation() const {
@@ -349,11 +467,13 @@ CheckReport PreparedTrial::judge() {
   // A fault here is the candidate's, and behind this it would be the reference's.
   worker_->driver.check(worker_->driver.cuStreamSynchronize(worker_->stream),
                         "cuStreamSynchronize after a launch");
-  refer();
-  CheckReport report = worker_->checker.check(buffers_);
+  CheckReport report = worker_->checker.check(buffers_, *zones_, [this] {
+    redraw_->remake_inputs();
+    refer();
+  });
   if (report.validation) report.validation->reference = reference_->text;
   for (const auto& input : report.damaged_inputs) worker_->inputs.restore(*input);
-  // The reference was computed from what the inputs held after the launch.
+  // What was not made anew was read as the launch left it.
   if (report.damaged_reference || !report.damaged_inputs.empty()) worker_->references.clear();
   if (report.failure) {
     Outcome outcome = report.failure->outcome();

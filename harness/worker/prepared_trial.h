@@ -53,27 +53,36 @@ class PreparedTrial {
   /// Checks a launch on inputs of that kind, which `seed` makes. Does nothing where the reference
   /// cannot say what is right: it overflows, or is zero everywhere.
   void check_on(DataKind kind, std::uint64_t seed);
-  /// Checks a launch that gets its inputs from `fenced`. A read or write outside of them, or a
-  /// write to one, is an illegal address. Throws like check(); the context is then lost.
-  void check_fenced(FencedInputs& fenced);
+  /// Checks a launch that gets its inputs from `inputs`, and what it writes in memory that a fence
+  /// touches at `side`. A read or write outside of them, or a write to an input, is an illegal
+  /// address. Throws like check(); the context is then lost.
+  void check_fenced(FencedInputs& inputs, FencedMemory::Side side);
+  /// Checks launches while other work keeps most SMs busy, so that other blocks than usual run
+  /// beside each other. `time_ns` is that of a launch. Throws like check().
+  void check_crowded(double time_ns);
+  /// What the contract's check lets pass for an output, though it is wrong: "zeros for C". Empty:
+  /// it refuses zeros, a constant, the right output with elements out of place, and the output of
+  /// other inputs. Throws like check().
+  std::vector<std::string> wrongly_accepted();
   /// The time and the memory of the launches that prepare; nothing where there are none.
   std::optional<Prepared> time_preparation() const;
-  /// See unchecked_note().
+  /// See unchecked_note(); also whether its inputs were the same in all launches.
   const std::string& reference_note() const { return reference_note_; }
 
  private:
   Validation check_again(const Work& before);
   CheckReport launch_and_judge(const Work& before);
+  void write_right(const CheckedOutput& output) const;
   void make_ready();
-  void seal_inputs();
+  void run_preparing();
   void prepare();
   void prepare_load(bool surely_checked);
   /// Judges the last launch if it is to be.
   void judge_if_due(const char* what);
-  bool draw_judged() const;
+  bool draw_judged();
   /// Lets the outputs be compared with the reference of what is in the inputs.
   void refer();
-  /// What the last launch left. Its inputs were sealed.
+  /// What the last launch left.
   CheckReport judge();
 
   WorkerState* worker_;
@@ -83,16 +92,20 @@ class PreparedTrial {
   std::vector<GuardedBuffer> placed_;  // outputs and scratch, and what is prepared
   std::uint64_t seed_;
   std::shared_ptr<const Reference> reference_;
-  bool judged_ = false;  // the launch under way will be
+  bool judged_ = false;         // the launch under way will be
+  std::uint64_t launches_ = 0;  // of `launch_of_`, one of which is judged
+  std::uint64_t launch_of_ = 0;
+  std::uint64_t judged_launch_ = 0;
   std::string reference_note_;
   InputMap inputs_;
   std::optional<Redraw> redraw_;
   CheckedBuffers buffers_;
+  std::optional<GuardZones> zones_;
   Launcher launcher_;
   std::optional<std::vector<std::uint64_t>> first_hashes_;
 };
 
-/// The plan's inputs by name, with what `seed` makes in them, sealed.
+/// The plan's inputs by name, with what `seed` makes in them.
 InputMap make_inputs(WorkerState& worker, const Plan& plan, std::uint64_t seed);
 
 }  // namespace assay

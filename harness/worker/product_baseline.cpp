@@ -21,7 +21,10 @@ ProductBaseline::ProductBaseline(WorkerState& worker, const TrialRequest& reques
     throw Failure(Status::runtime, "baseline", "cublaslt needs a reference that is one gemm");
   }
   const InputMap inputs = make_inputs(worker, plan, request.seed);
-  redraw.emplace(worker, plan, inputs, *worker.references.get(plan, inputs));
+  std::vector<GuardedBuffer> guarded = lay_out(plan, worker.arena.begin());
+  for (const auto& [name, input] : inputs) guarded.push_back(input->buffer);
+  zones.emplace(worker.driver, worker.stream, worker.support, guarded);
+  redraw.emplace(worker, plan, inputs, *worker.references.get(plan, inputs), *zones);
   OperationCall call = reference_call(plan, 0, inputs, {});
   const std::string& out_name = plan.reference[0].operands.at("out");
   const BufferPlan& out_buffer = *plan.find_buffer(out_name);

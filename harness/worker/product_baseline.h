@@ -27,6 +27,7 @@ struct ProductBaseline : Baseline {
   const std::vector<int>& best_algorithms(WorkerState& worker);
 
   std::string key;
+  std::optional<GuardZones> zones;
   std::optional<Redraw> redraw;
   CUdeviceptr out = 0;
   std::unique_ptr<LtMatmul> product;

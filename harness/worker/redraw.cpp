@@ -1,6 +1,8 @@
 #include "worker/redraw.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "support/derived.h"
 
@@ -13,26 +15,46 @@ constexpr std::uint64_t kDrawsPerPoison = 4;
 // product, so the GPU would be cooler if there were one ahead of each.
 constexpr std::uint64_t kLaunchesPerSpoil = 8;
 
-bool is_generated(const BufferPlan& input) {
-  return input.made_of.empty() && input.file.empty() && input.generator != kFillKernel;
+// Lists are made by the host, for some 50 ns an element. One launch in so many finds others that it
+// costs as much as the rest of a short sample.
+constexpr std::uint64_t kListElementsPerLaunch = 8192;
+// One timed launch in so many has a few large values in its inputs.
+constexpr std::uint64_t kDrawsPerPlanted = 8;
+
+/// Null for an input that no generator makes.
+const GeneratorRow* generator_of(const BufferPlan& input) {
+  if (!input.made_of.empty() || !input.file.empty() || input.generator == kFillKernel) {
+    return nullptr;
+  }
+  return &row_of(generators(), "generator", input.generator);
 }
 
-Generator generator_of(const BufferPlan& input) {
-  return row_of(generators(), "generator", input.generator).id;
-}
-
-/// Whether the numbers themselves are drawn.
+/// Whether another seed makes something else of it.
 bool is_random(const Input& input) {
-  if (!is_floating(input.plan.dtype)) return false;
   if (input.kernel) return input.kernel->takes_seed();
-  if (!is_generated(input.plan)) return false;
-  const Generator generator = generator_of(input.plan);
-  return generator == Generator::normal || generator == Generator::uniform;
+  const GeneratorRow* const row = generator_of(input.plan);
+  if (row == nullptr) return false;
+  switch (row->id) {
+    case Generator::normal:
+    case Generator::uniform:
+    case Generator::permutation:
+    case Generator::routing:
+    case Generator::distinct:
+      return true;
+    case Generator::zeros:
+    case Generator::ones:
+    case Generator::iota:
+    case Generator::row_starts:  // where rows begin decides how long they are
+      break;
+  }
+  return false;
 }
 
-/// What an input that is not drawn anew is made of must not be, either: it would no longer fit.
-bool follows_its_sources(const Input& input) {
-  return is_floating(input.plan.dtype) && !is_derived_on_host(input.plan);
+/// Adds the input behind what it is made of.
+void add_in_order(const std::shared_ptr<Input>& input, std::vector<std::shared_ptr<Input>>& all) {
+  if (std::find(all.begin(), all.end(), input) != all.end()) return;
+  for (const auto& source : input->sources) add_in_order(source, all);
+  all.push_back(input);
 }
 
 void add_sources(const Input& input, std::set<const Input*>& all) {
@@ -51,6 +73,7 @@ std::vector<GuardedBuffer> lay_out(const Plan& plan, CUdeviceptr begin) {
     placed.push_back(place_buffer(buffer->name, static_cast<std::size_t>(buffer->bytes()), begin));
     begin = placed.back().end;
   }
+  if (!placed.empty()) guard_whole_page(placed.back(), placed.front().begin);
   return placed;
 }
 
@@ -60,17 +83,13 @@ std::size_t arena_bytes(const Plan& plan) {
 }
 
 Redraw::Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs,
-               const Reference& reference)
+               const Reference& reference, const GuardZones& zones)
     : worker_(&worker),
       arena_begin_(worker.arena.begin()),
       arena_bytes_(arena_bytes(plan)),
-      placed_(lay_out(plan, arena_begin_)) {
-  std::set<const Input*> fixed, seen;
-  for (const auto& [name, input] : inputs) {
-    if (!follows_its_sources(*input)) add_sources(*input, fixed);
-  }
-  for (const auto& [name, input] : inputs) add_input(input, fixed, seen);
-  for (const GuardedBuffer& placed : placed_) {
+      zones_(&zones) {
+  sort_inputs(inputs);
+  for (const GuardedBuffer& placed : lay_out(plan, arena_begin_)) {
     const BufferPlan& buffer = *plan.find_buffer(placed.name);
     if (buffer.role == Role::inout) {
       updated_.emplace_back(placed, inputs.at(placed.name));
@@ -84,28 +103,64 @@ Redraw::Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs,
   }
 }
 
-/// Behind what it is made of. Returns whether it is drawn anew.
-bool Redraw::add_input(const std::shared_ptr<Input>& input, const std::set<const Input*>& fixed,
-                       std::set<const Input*>& seen) {
-  bool drawn = is_random(*input);
-  for (const auto& source : input->sources) drawn = add_input(source, fixed, seen) || drawn;
-  drawn = drawn && follows_its_sources(*input) && !fixed.contains(input.get());
-  if (seen.insert(input.get()).second && drawn) random_inputs_.push_back(input);
-  return drawn;
+/// Which inputs are drawn anew, and when.
+void Redraw::sort_inputs(const InputMap& inputs) {
+  for (const auto& [name, input] : inputs) add_in_order(input, all_inputs_);
+  std::set<const Input*> drawn, listed;
+  std::uint64_t list_elements = 0;
+  const auto any_source = [](const Input& input, const std::set<const Input*>& of) {
+    return std::any_of(input.sources.begin(), input.sources.end(),
+                       [&](const auto& source) { return of.contains(source.get()); });
+  };
+  for (const auto& input : all_inputs_) {
+    if (!is_random(*input) && !any_source(*input, drawn)) continue;
+    drawn.insert(input.get());
+    if (!is_derived_on_host(input->plan)) continue;
+    listed.insert(input.get());
+    add_sources(*input, listed);
+    list_elements += static_cast<std::uint64_t>(input->plan.elements());
+  }
+  launches_per_list_ = 1 + list_elements / kListElementsPerLaunch;
+  for (const auto& input : all_inputs_) {
+    if (!drawn.contains(input.get())) continue;
+    if (any_source(*input, listed)) listed.insert(input.get());
+    (listed.contains(input.get()) ? lists_ : random_inputs_).push_back(input);
+  }
+}
+
+void Redraw::draw(const std::vector<std::shared_ptr<Input>>& inputs, std::uint64_t seed,
+                  DataKind kind) const {
+  for (const auto& input : inputs) {
+    const GeneratorRow* const row = generator_of(input->plan);
+    const bool any_range = row != nullptr && row->id == Generator::normal;
+    worker_->inputs.draw(*input, seed, any_range ? kind : DataKind::as_drawn);
+  }
 }
 
 void Redraw::draw_inputs(std::uint64_t seed, DataKind kind) const {
-  for (const auto& input : random_inputs_) {
-    const bool any_range =
-        !is_generated(input->plan) ||
-        (generator_of(input->plan) == Generator::normal && input->plan.arguments.empty());
-    worker_->inputs.draw(*input, seed, any_range ? kind : DataKind::as_drawn);
-  }
+  draw(random_inputs_, seed, kind);
+  draw(lists_, seed, kind);
+}
+
+void Redraw::draw_timed_inputs() const {
+  const bool planted = worker_->secret() % kDrawsPerPlanted == 0;
+  draw(random_inputs_, worker_->secret(), planted ? DataKind::planted : DataKind::as_drawn);
+}
+
+void Redraw::draw_lists_sometimes() const {
+  if (lists_.empty() || worker_->secret() % launches_per_list_ != 0) return;
+  draw(lists_, worker_->secret(), DataKind::as_drawn);
+}
+
+void Redraw::remake_inputs() const {
+  for (const auto& input : all_inputs_) worker_->inputs.remake(*input);
 }
 
 void Redraw::poison() const {
   worker_->references.hide(worker_->secret() | 1);
   worker_->support.poison(arena_begin_, arena_bytes_);
+  zones_->poison();
+  worker_->support.fill_shared();
   for (const auto& [placed, input] : updated_) {
     worker_->support.copy(placed.data, input->buffer.data, placed.bytes);
   }
@@ -123,15 +178,6 @@ void Redraw::draw_numbers(const Buffer& buffer, std::int64_t begin, std::int64_t
                         elements, worker_->secret(), -most, most);
 }
 
-/// The last bytes of a buffer may be poisoned, too: a launch has to write them.
-void Redraw::poison_guards() const {
-  for (const GuardedBuffer& buffer : placed_) {
-    const CUdeviceptr end = (buffer.data + buffer.bytes) / sizeof kPoisonWord * sizeof kPoisonWord;
-    worker_->support.poison(buffer.begin, buffer.data - buffer.begin);
-    worker_->support.poison(end, buffer.end - end);
-  }
-}
-
 void Redraw::spoil() const {
   if (buffers_.empty()) return;
   const Buffer& buffer = buffers_[worker_->secret() % buffers_.size()];
@@ -144,10 +190,14 @@ void Redraw::spoil_sometimes() const {
   if (worker_->secret() % kLaunchesPerSpoil == 0) spoil();
 }
 
-void Redraw::operator()() const {
-  draw_inputs(worker_->secret());
+void Redraw::fill_rest() const {
   poison();
   if (worker_->secret() % kDrawsPerPoison != 0) draw_numbers();
+}
+
+void Redraw::operator()() const {
+  draw_timed_inputs();
+  fill_rest();
 }
 
 }  // namespace assay

@@ -2,12 +2,11 @@
 
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "judge/reference.h"
-#include "support/arena.h"
+#include "support/guard_zones.h"
 #include "worker/worker_state.h"
 
 namespace assay {
@@ -18,22 +17,25 @@ namespace assay {
 class Redraw {
  public:
   /// Of the plan's inputs, and of its outputs and scratch at the start of the arena. `reference` is
-  /// the plan's.
-  Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs, const Reference& reference);
+  /// the plan's. `zones` are of all of them.
+  Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs, const Reference& reference,
+         const GuardZones& zones);
 
-  /// Enqueues other numbers for inputs that hold nothing but random numbers, and what is made of
-  /// them. Others, such as indices, may decide how much work there is: they stay, and so does what
-  /// they are made of.
+  /// Enqueues other numbers for inputs that are drawn at random, and what is made of them, such
+  /// that the amount of work stays the same: of routing, tokens change places. Others stay, such as
+  /// files and the places where rows begin.
   void draw_inputs(std::uint64_t seed) const { draw_inputs(seed, DataKind::as_drawn); }
   /// The same, and makes data of `kind` of those for which the contract sets no range.
   void draw_inputs(std::uint64_t seed, DataKind kind) const;
-  /// Enqueues the poison of outputs, scratch and guard zones. In-out arguments get what their
+  /// Enqueues what makes all inputs anew that a check can have made anew: see Inputs::remake.
+  void remake_inputs() const;
+  /// Enqueues the poison of outputs, scratch and all guard zones. In-out arguments get what their
   /// inputs hold.
   void poison() const;
   /// Enqueues numbers like the right ones for outputs and scratch.
   void draw_numbers() const;
   /// Enqueues the poison of the guard zones alone, where another plan's buffers may have been.
-  void poison_guards() const;
+  void poison_guards() const { zones_->poison(); }
   /// Enqueues a number for one element of an output or of scratch, for a launch that follows
   /// another and is not timed. What it finds looks done and is not. A stretch of neighbours would
   /// be seen by who looks at one element in sixteen.
@@ -42,8 +44,18 @@ class Redraw {
   void spoil_sometimes() const;
   /// Whether an argument is an input and an output.
   bool updates() const { return !updated_.empty(); }
-  /// All of it, for a launch that is timed: numbers mostly, and sometimes poison.
+  /// Enqueues other inputs for a launch that is timed. Now and then a few large values are among
+  /// them, so that such data is no sign of a check.
+  void draw_timed_inputs() const;
+  /// Enqueues what a timed launch finds elsewhere: numbers mostly, and sometimes poison.
+  void fill_rest() const;
+  /// Both, for a launch that has nothing to prepare.
   void operator()() const;
+  /// Now and then draws those inputs anew that the host has a part in: lists, and what they are
+  /// made of. Waits for the stream then, so it comes behind a sample.
+  void draw_lists_sometimes() const;
+  /// Whether any input is another in each launch.
+  bool changes_inputs() const { return !random_inputs_.empty() || !lists_.empty(); }
 
  private:
   struct Buffer {
@@ -54,15 +66,20 @@ class Redraw {
   };
 
   void draw_numbers(const Buffer& buffer, std::int64_t begin, std::int64_t elements) const;
-  bool add_input(const std::shared_ptr<Input>& input, const std::set<const Input*>& fixed,
-                 std::set<const Input*>& seen);
+  void sort_inputs(const InputMap& inputs);
+  void draw(const std::vector<std::shared_ptr<Input>>& inputs, std::uint64_t seed,
+            DataKind kind) const;
 
   WorkerState* worker_;
-  std::vector<std::shared_ptr<Input>> random_inputs_;  // each behind what it is made of
+  // Each behind what it is made of.
+  std::vector<std::shared_ptr<Input>> all_inputs_;
+  std::vector<std::shared_ptr<Input>> random_inputs_;  // drawn anew ahead of each timed launch
+  std::vector<std::shared_ptr<Input>> lists_;          // drawn anew now and then
+  std::uint64_t launches_per_list_ = 1;
   CUdeviceptr arena_begin_;
   std::size_t arena_bytes_;
   std::vector<Buffer> buffers_;
-  std::vector<GuardedBuffer> placed_;
+  const GuardZones* zones_;
   std::vector<std::pair<GuardedBuffer, std::shared_ptr<Input>>> updated_;
 };
 

@@ -27,6 +27,8 @@ constexpr double kOtherLaunches = 300, kOtherSeconds = 0.05;
 // rounds are the fewest that have an interval: an entry must then be behind in all of them.
 constexpr int kEliminationRounds = 6;
 constexpr int kEliminations = 4;
+// Before the first of them. Most entries then drop out, and need not be prepared at the others.
+constexpr std::size_t kFirstAllocations = 8;
 constexpr double kEliminationMargin = 0.006;  // as kLeastTimeMargin in ranking/ranking.h
 
 // Rounds go on until the interval of the ratios is as narrow as asked to each side, or a limit is
@@ -36,7 +38,7 @@ constexpr double kEliminationMargin = 0.006;  // as kLeastTimeMargin in ranking/
 // precision, and less for a coarser one.
 constexpr double kWholePrecisionRatio = 0.001;
 constexpr double kLeastShare = 0.2;
-constexpr double kMostSeconds = 5;
+constexpr double kMostSeconds = 3.5;
 // Look rarely: a look sorts n^2/2 numbers, and each one is a chance to stop by luck.
 constexpr double kLookGrowth = 1.5;
 // Two looks later there are more than twice as many rounds. If the interval is not even a tenth
@@ -71,7 +73,7 @@ class Race {
 
  private:
   void run_round(int round, bool keep);
-  void check_each(const std::function<void(PreparedTrial&)>& check);
+  void check_each(const std::function<void(RunnableEntry&)>& check);
   void eliminate_all(bool last);
   void eliminate(EntryGroup& group, std::size_t top, double margin_ratio);
   double interval_ratio() const;
@@ -184,6 +186,12 @@ double Race::interval_ratio() const {
   return widest;
 }
 
+/// Every allocation is used at least twice before anything is decided.
+double least_rounds_of(const RerankSpec& spec, const RerankEntries& entries) {
+  return std::max(static_cast<double>(spec.rounds),
+                  2.0 * static_cast<double>(entries.num_allocations()));
+}
+
 void Race::run(int num_workers) {
   const RunnableEntry& leader = entries_.candidates.front();
   if (leader.alive() && !worker_.context_lost) {
@@ -194,9 +202,7 @@ void Race::run(int num_workers) {
   run_round(0, false);  // thrown away, as the first sample of a trial is
   const auto begin = std::chrono::steady_clock::now();
   const double precision_ratio = spec_.precision_ratio * std::sqrt(num_workers);
-  // Every allocation is used at least twice before anything is decided.
-  const double least_rounds = std::max(static_cast<double>(spec_.rounds),
-                                       2.0 * static_cast<double>(entries_.num_allocations()));
+  double least_rounds = least_rounds_of(spec_, entries_);
   double next_look = least_rounds;
   std::vector<double> intervals_ratio;  // at each look
   for (int round = 1; round <= RerankSpec::kMostRounds / num_workers && !worker_.context_lost;
@@ -207,6 +213,11 @@ void Race::run(int num_workers) {
     const bool look = round >= next_look || (late && round >= least_rounds);
     if (look || (elimination > 0 && elimination <= kEliminations)) {
       eliminate_all(elimination == kEliminations);
+    }
+    if (elimination == 1) {
+      entries_.add_allocations(share_, kMostAllocations);
+      least_rounds = least_rounds_of(spec_, entries_);
+      next_look = std::max(next_look, least_rounds);
     }
     if (!look) continue;
     next_look *= kLookGrowth;
@@ -273,24 +284,27 @@ void Race::check_candidates() {
     });
   }
   for (const DataKind kind : {DataKind::shifted, DataKind::scaled_rows, DataKind::sparse,
-                              DataKind::constant, DataKind::large}) {
+                              DataKind::constant, DataKind::large, DataKind::planted}) {
     const std::uint64_t seed = worker_.secret();  // for all, so that they share a reference
-    check_each([&](PreparedTrial& trial) { trial.check_on(kind, seed); });
+    check_each([&](RunnableEntry& runnable) { runnable.trials.front()->check_on(kind, seed); });
   }
+  check_each(
+      [](RunnableEntry& runnable) { runnable.trials.front()->check_crowded(runnable.time_ns()); });
   if (!has_fenced_memory(worker_.driver)) return;
   for (const auto side : {FencedMemory::Side::end, FencedMemory::Side::begin}) {
     FencedInputs inputs(worker_, side);
-    check_each([&](PreparedTrial& trial) { trial.check_fenced(inputs); });
+    check_each(
+        [&](RunnableEntry& runnable) { runnable.trials.front()->check_fenced(inputs, side); });
   }
 }
 
 /// Runs the check on each candidate that passed so far.
-void Race::check_each(const std::function<void(PreparedTrial&)>& check) {
+void Race::check_each(const std::function<void(RunnableEntry&)>& check) {
   for (std::size_t i = 0; i + 1 < entries_.candidates.size(); ++i) {
     RunnableEntry& runnable = entries_.candidates[i];
     if (!runnable.timed() || worker_.context_lost) continue;
     Outcome outcome = worker_.guarded([&] {
-      check(*runnable.trials.front());
+      check(runnable);
       return Outcome{};
     });
     if (outcome.status != Status::correct) runnable.entry->outcome = std::move(outcome);
@@ -313,7 +327,7 @@ RerankResult rerank_in_turn(WorkerState& worker, const std::vector<TrialRequest>
       spec.precision_ratio == 0
           ? 1
           : std::clamp(kWholePrecisionRatio / spec.precision_ratio, kLeastShare, 1.0);
-  runnables.add_allocations(share);
+  runnables.add_allocations(share, kFirstAllocations);
   Race race(worker, runnables,
             row_of(protocols(), "protocol", candidates.front().measure.protocol).id, spec, share);
   race.run(num_workers);

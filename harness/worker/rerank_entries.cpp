@@ -14,7 +14,6 @@ namespace {
 // its output alone (H200). So short work is timed at many allocations in turn: 32 for work of up to
 // 190 us, where an allocation is still worth 0.2 %, 4 at 1.5 ms, and one from 3 ms on.
 constexpr double kAllocationsTimesNs = 6e6;
-constexpr int kMostAllocations = 32;
 // Between allocations lie random gaps of up to this size, so that they do not follow each other in
 // memory.
 constexpr std::size_t kLargestGapBytes = std::size_t{32} << 20;
@@ -131,7 +130,7 @@ double RerankEntries::quick_time_ns() {
   return 0;
 }
 
-void RerankEntries::add_allocations(double share) {
+void RerankEntries::add_allocations(double share, std::size_t most) {
   const double time_ns = quick_time_ns();
   if (time_ns == 0 || worker_.context_lost) return;
   std::size_t free_bytes = 0, total_bytes = 0;
@@ -141,9 +140,8 @@ void RerankEntries::add_allocations(double share) {
   const auto place_bytes =
       static_cast<double>(arena_bytes_ + input_bytes_ + prepared_bytes_ + kLargestGapBytes);
   const double fitting = static_cast<double>(free_bytes) / 4 / place_bytes;
-  const auto allocations =
-      static_cast<std::size_t>(std::clamp(std::min(share * kAllocationsTimesNs / time_ns, fitting),
-                                          1.0, static_cast<double>(kMostAllocations)));
+  const auto allocations = static_cast<std::size_t>(std::clamp(
+      std::min(share * kAllocationsTimesNs / time_ns, fitting), 1.0, static_cast<double>(most)));
   std::mt19937 random(1);
   std::vector<DeviceMemory> gaps;
   for (; num_allocations_ < allocations; ++num_allocations_) {

@@ -38,6 +38,9 @@ struct BaselineGroup {
 /// The fastest entry that is still timed; null when there is none.
 const RunnableEntry* fastest(const EntryGroup& group);
 
+/// As many allocations as are ever of use.
+inline constexpr std::size_t kMostAllocations = 32;
+
 /// The entries of a re-rank, and their allocations. An *allocation* is memory for the outputs, a
 /// copy of the inputs and a copy of everyone's code. Rounds use one allocation after another.
 class RerankEntries {
@@ -47,9 +50,9 @@ class RerankEntries {
   RerankEntries(WorkerState& worker, const std::vector<TrialRequest>& requests,
                 const std::vector<std::string>& baseline_names, RerankResult& result);
 
-  /// Adds `share` of as many allocations as the leader's time asks for, where memory has room for
-  /// them, and prepares everyone there.
-  void add_allocations(double share);
+  /// Adds `share` of as many allocations as the leader's time asks for, up to `most` in all, where
+  /// memory has room for them, and prepares everyone there that is still in the race.
+  void add_allocations(double share, std::size_t most);
 
   std::size_t num_allocations() const { return num_allocations_; }
   std::vector<RunnableEntry*> all();

@@ -35,7 +35,18 @@ SequenceBaseline::SequenceBaseline(WorkerState& worker, const TrialRequest& requ
       inputs_(make_inputs(worker, plan_, request.seed)),
       placed_(lay_out(plan_, worker.arena.begin())),
       has_graph_(has_graph(baseline, request.measure)) {
-  redraw_.emplace(worker, plan_, inputs_, *worker.references.get(plan_, inputs_));
+  for (const auto& [name, input] : inputs_) buffers_.inputs.push_back(input);
+  for (const GuardedBuffer& placed : placed_) {
+    const BufferPlan& buffer = *plan_.find_buffer(placed.name);
+    if (is_output(buffer.role)) {
+      buffers_.outputs.push_back(
+          {placed, buffer.dtype, buffer.shape, nullptr, {}, part_of(buffer)});
+    } else {
+      buffers_.scratch.push_back(placed);
+    }
+  }
+  zones_.emplace(worker.driver, worker.stream, worker.support, buffers_.guarded());
+  redraw_.emplace(worker, plan_, inputs_, *worker.references.get(plan_, inputs_), *zones_);
   (*redraw_)();  // cuBLASLt's algorithms are chosen on real numbers
   for (const ReferencePlan& step : baseline.steps) {
     if (step.kernel) {
@@ -208,33 +219,31 @@ void SequenceBaseline::capture() {
 
 void SequenceBaseline::check() {
   redraw_->draw_inputs(seed_);
-  for (const auto& [name, input] : inputs_) worker_->inputs.seal(*input);
   redraw_->poison();
   enqueue();
   worker_->synchronise();
-  const auto reference = worker_->references.get(plan_, inputs_);
-  CheckedBuffers buffers;
-  for (const auto& [name, input] : inputs_) buffers.inputs.push_back(input);
-  for (const GuardedBuffer& placed : placed_) {
-    const BufferPlan& buffer = *plan_.find_buffer(placed.name);
-    if (!is_output(buffer.role)) {
-      buffers.scratch.push_back(placed);
-      continue;
-    }
-    const ReferenceOutput& expected = reference->outputs.at(buffer.name);
-    Arithmetic arithmetic = expected.arithmetic_here();
-    arithmetic.rounding += rounding_;
-    Tolerance tolerance =
-        derive_tolerance(buffer.dtype, arithmetic, expected.rms, plan_.relative_tolerance,
-                         plan_.element_tolerance, plan_.absolute_tolerance);
-    tolerance = part_tolerance(part_of(buffer), tolerance, expected.rms, buffer.elements());
-    buffers.outputs.push_back(
-        {placed, buffer.dtype, buffer.shape, &expected, tolerance, part_of(buffer)});
-  }
-  const CheckReport report = worker_->checker.check(buffers);
+  const CheckReport report = worker_->checker.check(buffers_, *zones_, [this] {
+    redraw_->remake_inputs();
+    refer();
+  });
   for (const auto& input : report.damaged_inputs) worker_->inputs.restore(*input);
   if (report.damaged_reference || !report.damaged_inputs.empty()) worker_->references.clear();
   if (report.failure) throw *report.failure;
+}
+
+void SequenceBaseline::refer() {
+  reference_ = worker_->references.get(plan_, inputs_);
+  for (CheckedOutput& output : buffers_.outputs) {
+    const ReferenceOutput& expected = reference_->outputs.at(output.buffer.name);
+    Arithmetic arithmetic = expected.arithmetic_here();
+    arithmetic.rounding += rounding_;
+    output.reference = &expected;
+    output.tolerance =
+        derive_tolerance(output.dtype, arithmetic, expected.rms, plan_.relative_tolerance,
+                         plan_.element_tolerance, plan_.absolute_tolerance);
+    output.tolerance =
+        part_tolerance(output.part, output.tolerance, expected.rms, element_count(output.shape));
+  }
 }
 
 std::vector<int> SequenceBaseline::ways(WorkerState&) {

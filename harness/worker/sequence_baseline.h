@@ -45,6 +45,7 @@ class SequenceBaseline : public Baseline {
   std::function<void()> sparse_product(const OperationCall& call, std::string& detail);
   Operand operand(const std::string& name) const;
   Operand make_result(const std::string& name, DType dtype, std::vector<std::int64_t> shape);
+  void refer();
   void capture();
   void enqueue() const;
 
@@ -53,7 +54,10 @@ class SequenceBaseline : public Baseline {
   std::uint64_t seed_;
   InputMap inputs_;
   std::vector<GuardedBuffer> placed_;
+  std::optional<GuardZones> zones_;
   std::optional<Redraw> redraw_;
+  CheckedBuffers buffers_;
+  std::shared_ptr<const Reference> reference_;
   std::map<std::string, Operand> results_;
   std::vector<DeviceMemory> memory_;  // of the results
   std::vector<Step> steps_;

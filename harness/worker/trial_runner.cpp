@@ -66,10 +66,7 @@ Outcome run_trial(WorkerState& worker, const TrialRequest& request) {
   PreparedTrial trial(worker, request);
   Outcome outcome;
   outcome.validation = trial.check();  // also loads what is loaded lazily
-  if (request.plan.deterministic) {
-    trial.check();
-    trial.check_cold();
-  }
+  if (request.plan.deterministic) trial.check_cold();
   outcome.timing = worker.measure(trial.timed(), request.measure, request.best_ns);
   outcome.prepared = trial.time_preparation();
   outcome.validation = trial.check_over_numbers(static_cast<int>(

@@ -1,6 +1,7 @@
 #include "worker/verify.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <chrono>
@@ -14,7 +15,8 @@ namespace assay {
 namespace {
 
 constexpr std::array kKinds = {DataKind::as_drawn, DataKind::shifted,  DataKind::scaled_rows,
-                               DataKind::sparse,   DataKind::constant, DataKind::large};
+                               DataKind::sparse,   DataKind::constant, DataKind::large,
+                               DataKind::planted};
 
 /// Calls `step` with 0, 1, ... until the spec's count or its seconds are reached. Returns how
 /// often, as "16 seeds".
@@ -47,16 +49,32 @@ std::string check_data(WorkerState& worker, const TrialRequest& request, const V
 
 std::string check_launches(WorkerState& worker, const TrialRequest& request,
                            const VerifySpec& spec) {
+  constexpr int kLaunchesPerCrowd = 50;
   PreparedTrial trial(worker, request);
+  trial.check();
+  const double time_ns = worker.timer.quick_median_ns(trial.timed(), 5);
   return repeat(spec, "launches", [&](int step) {
     try {
       step % 2 == 0 ? trial.check() : trial.check_cold();
+      if (step % kLaunchesPerCrowd == 0) trial.check_crowded(time_ns);
     } catch (const Failure& failure) {
       Outcome outcome = failure.outcome();
       outcome.message += fmt::format("; launch {}", step + 1);
       throw Failure(std::move(outcome));
     }
   });
+}
+
+/// A check that lets anything pass says nothing of the kernel.
+std::string check_contract(WorkerState& worker, const TrialRequest& request) {
+  PreparedTrial trial(worker, request);
+  const std::vector<std::string> accepted = trial.wrongly_accepted();
+  if (accepted.empty())
+    return "zeros, a constant, other inputs' output and shifted ones are refused";
+  throw Failure(Status::correctness, "vacuous",
+                fmt::format("the contract's check accepts {}; state a smaller tolerance, or inputs "
+                            "on which the output depends",
+                            fmt::join(accepted, ", ")));
 }
 
 std::string check_streams(WorkerState& worker, const TrialRequest& request,
@@ -117,6 +135,8 @@ Outcome run_check(WorkerState& worker, const TrialRequest& request, const Verify
     outcome.message = check_data(worker, request, spec);
   } else if (spec.name == "launches") {
     outcome.message = check_launches(worker, request, spec);
+  } else if (spec.name == "contract") {
+    outcome.message = check_contract(worker, request);
   } else if (spec.name == "streams") {
     outcome.message = check_streams(worker, request, spec);
   } else {

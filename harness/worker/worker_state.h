@@ -3,7 +3,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <random>
 #include <string>
 
 #include "base/device_info.h"
@@ -14,6 +13,7 @@
 #include "support/arena.h"
 #include "support/inputs.h"
 #include "timing/timer.h"
+#include "worker/secret.h"
 
 namespace assay {
 
@@ -55,8 +55,7 @@ struct WorkerState {
   References references;
   Checker checker;
   Arena arena;
-  /// What no kernel may foresee.
-  std::mt19937_64 secret{std::random_device{}()};
+  Secret secret;
   std::optional<Ceilings> ceilings;
   std::optional<Nvml> nvml;                                 // nothing where it is not installed
   std::map<std::string, std::vector<int>> best_algorithms;  // of cuBLASLt, by problem and reference

@@ -155,6 +155,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
 CUresult cuDevicePrimaryCtxRelease(CUdevice) { return machine().status(); }
 CUresult cuCtxSetCurrent(CUcontext) { return machine().status(); }
 CUresult cuCtxSynchronize() { return machine().synchronise(); }
+CUresult cuCtxResetPersistingL2Cache() { return machine().status(); }
 
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
   *module = reinterpret_cast<CUmodule>(&machine());

@@ -287,12 +287,34 @@ TEST_F(TrialRunnerTest, ALargeInputOfWhichLittleIsReadFitsTheMemory) {
 
 // On the data of the contract these are right, so they pass the screening.
 TEST_F(TrialRunnerTest, NoShortcutThatHoldsForOneKindOfDataWins) {
-  for (const char* name : {"assumes_unit_rows", "softmax_without_maximum"}) {
+  for (const char* name : {"assumes_unit_rows", "softmax_without_maximum",
+                           "softmax_without_maximum_f16", "norm_of_a_quarter"}) {
     const TrialRequest request = request_of(broken_kernel(name), runner_->info());
     const RerankResult result = runner_->rerank({request}, {}, {.rounds = 9});
     EXPECT_EQ(to_text(result.candidates[0].outcome.status), "correctness") << name;
     EXPECT_THAT(result.candidates[0].outcome.message, testing::HasSubstr("; its inputs were "))
         << name;
+  }
+}
+
+// All of its blocks run at once on an idle GPU, and each reads before any writes.
+TEST_F(TrialRunnerTest, NoRaceBetweenBlocksWinsThatHappenToRunAtOnce) {
+  const TrialRequest request = request_of(broken_kernel("races_in_place"), runner_->info());
+  const RerankResult result = runner_->rerank({request}, {}, {.rounds = 9});
+  EXPECT_EQ(to_text(result.candidates[0].outcome.status), "correctness");
+  EXPECT_THAT(result.candidates[0].outcome.message, testing::HasSubstr("; other work kept "));
+}
+
+// The guard zones of an input are the same for all. Who was judged behind a kernel that had written
+// there was blamed for it, in two of three runs.
+TEST_F(TrialRunnerTest, NobodyIsBlamedForWhatARivalLeftBesideAnInput) {
+  const TrialRequest honest = request_of(shipped_kernel("vector_add"), runner_->info());
+  TrialRequest rival = request_of(broken_kernel("marks_a_guard_zone"), runner_->info());
+  rival.plan.problem = honest.plan.problem;
+  const RerankResult result = runner_->rerank({rival, honest, rival, honest}, {}, {.rounds = 9});
+  for (const std::size_t good : {1u, 3u}) {
+    const Outcome& outcome = result.candidates[good].outcome;
+    EXPECT_EQ(outcome.status, Status::correct) << outcome.message;
   }
 }
 

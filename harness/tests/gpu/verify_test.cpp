@@ -28,6 +28,20 @@ TEST_F(VerifyTest, AGoodKernelPasses) {
   }
 }
 
+TEST_F(VerifyTest, AContractThatAcceptsAnythingIsFoundOut) {
+  const KernelSpec kernel = shipped_kernel("sgemm");
+  const Outcome good = verify(kernel, "contract", 1);
+  EXPECT_EQ(good.status, Status::correct) << good.message;
+  TrialRequest request = request_of(kernel, runner_->info());
+  request.plan.relative_tolerance = 10;
+  request.plan.element_tolerance = 1e9;
+  const Outcome vacuous = runner_->verify(request, {"contract", 1, 60});
+  EXPECT_EQ(vacuous.kind, "vacuous") << vacuous.message;
+  for (const char* what : {"zeros", "a constant", "the output of other inputs", "out of place"}) {
+    EXPECT_THAT(vacuous.message, testing::HasSubstr(what));
+  }
+}
+
 TEST_F(VerifyTest, TwoLaunchesThatShareACounterAreFoundOut) {
   const KernelSpec kernel = broken_kernel("shares_a_counter");
   EXPECT_EQ(verify(kernel, "launches", 200).status, Status::correct);
