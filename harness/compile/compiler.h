@@ -33,6 +33,8 @@ struct CompileJob {
   /// For a reader of the code: the result has PTX and machine code that name their source lines. A
   /// cache that cannot be written is no hindrance.
   bool for_reading = false;
+  /// Nobody waits for it yet: it is compiled when nothing else is to be.
+  bool is_ahead = false;
 };
 
 /// The result of a job: a cubin on disk, or why there is none.
@@ -55,7 +57,8 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  /// Queues a job. Jobs start in the order submitted. A mistake in the kernel is part of the
+  /// Queues a job. Jobs start in the order submitted, those ahead of
+  /// their time behind all others. A mistake in the kernel is part of the
   /// result. The future holds an exception, an Error, only when the machine fails (disk full).
   virtual std::future<CompileResult> submit(CompileJob job) = 0;
 

@@ -158,7 +158,7 @@ class Pool {
   const Nvrtc nvrtc_;
   std::mutex mutex_;
   std::condition_variable queue_changed_;
-  std::deque<Queued> queue_;
+  std::deque<Queued> queue_, ahead_;
   std::list<Task> tasks_;
   std::set<std::string> compiled_;  // keys of what is in the cache since
   bool closing_ = false;
@@ -193,7 +193,7 @@ std::future<CompileResult> Pool::submit(CompileJob job) {
   Queued queued{std::move(job), {}};
   std::future<CompileResult> future = queued.promise.get_future();
   const Lock lock(mutex_);
-  queue_.push_back(std::move(queued));
+  (queued.job.is_ahead ? ahead_ : queue_).push_back(std::move(queued));
   queue_changed_.notify_one();
   return future;
 }
@@ -205,8 +205,10 @@ void Pool::cancel() {
 
 void Pool::cancel_locked() {
   const CompileResult cancelled = failure("compile cancelled");
-  for (Queued& queued : queue_) queued.promise.set_value(cancelled);
-  queue_.clear();
+  for (std::deque<Queued>* const queue : {&queue_, &ahead_}) {
+    for (Queued& queued : *queue) queued.promise.set_value(cancelled);
+    queue->clear();
+  }
   for (Task& task : tasks_) {
     task.cancelled = true;
     task.answer(cancelled);
@@ -221,12 +223,13 @@ void Pool::run_thread() {
     std::list<Task>::iterator task;
     {
       Lock lock(mutex_);
-      queue_changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+      queue_changed_.wait(lock, [this] { return closing_ || !queue_.empty() || !ahead_.empty(); });
       if (closing_) return;
+      std::deque<Queued>& queue = queue_.empty() ? ahead_ : queue_;
       task = tasks_.emplace(tasks_.end());
-      task->waiting.push_back(std::move(queue_.front().promise));
-      job = std::move(queue_.front().job);
-      queue_.pop_front();
+      task->waiting.push_back(std::move(queue.front().promise));
+      job = std::move(queue.front().job);
+      queue.pop_front();
     }
     CompileResult result;
     std::exception_ptr error;

@@ -281,6 +281,21 @@ extern "C" __global__ void k(float* x) {
   EXPECT_EQ(compile(jobs[3]).report.registers, 24);
 }
 
+// A re-rank asks for what is in the cache. Behind what the next problem needs, it waited for
+// seconds.
+TEST_F(NvrtcCompilerTest, WhatIsAheadOfItsTimeHoldsNobodyUp) {
+  CompilerOptions one_thread = options();
+  one_thread.num_threads = 1;
+  NvrtcCompiler compiler(one_thread);
+  CompileJob ahead = job(kEndless, 128, "endless.cu");
+  ahead.is_ahead = true;
+  const CompileJob first = job(kGood), second = job(kGood, 64);
+  std::future<CompileResult> made = compiler.submit(first);
+  const std::future<CompileResult> never = compiler.submit(ahead);
+  EXPECT_TRUE(compiler.submit(second).get().ok);
+  EXPECT_TRUE(made.get().ok);
+}
+
 TEST_F(NvrtcCompilerTest, ThreadsVersionAndOptions) {
   CompilerOptions any = options();
   any.num_threads = 0;
