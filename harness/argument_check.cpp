@@ -5,39 +5,48 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/c_layout.h"
 #include "base/cubin_info.h"
 #include "base/nearest.h"
+#include "inspect/occupancy.h"
 #include "spec/entry.h"
 
 namespace assay {
 namespace {
 
-constexpr std::int64_t kPointerBytes = 8, kTensorMapBytes = 128;
+Layout layout_of(const ScalarSpec& scalar) {
+  return {size_bytes(scalar.dtype), size_bytes(scalar.dtype)};
+}
 
-/// The bytes that the argument `name` takes as a parameter. What is no argument of the contract is
-/// a result of the reference, which is a buffer.
-std::int64_t parameter_bytes(const KernelSpec& kernel, const std::string& name) {
+/// How the argument `name` lies as a parameter. What is no argument of the contract is a result of
+/// the reference, which is a buffer.
+Layout layout_of(const KernelSpec& kernel, const std::string& name) {
   for (const ArgSpec& arg : kernel.args) {
     if (arg.name != name) continue;
-    if (std::holds_alternative<TensorMapSpec>(arg.form)) return kTensorMapBytes;
-    if (const auto* scalar = std::get_if<ScalarSpec>(&arg.form)) return size_bytes(scalar->dtype);
+    if (std::holds_alternative<TensorMapSpec>(arg.form)) return kTensorMapLayout;
+    if (const auto* scalar = std::get_if<ScalarSpec>(&arg.form)) return layout_of(*scalar);
+    const auto* packed = std::get_if<StructSpec>(&arg.form);
+    if (packed == nullptr) break;
+    StructLayout layout;
+    for (const StructSpec::Member& member : packed->members) {
+      layout.add(member.name.empty() ? layout_of(member.scalar) : layout_of(kernel, member.name));
+    }
+    return layout.layout();
   }
-  return kPointerBytes;
+  return kPointerLayout;
 }
 
 std::vector<std::int64_t> sizes_of(const KernelSpec& kernel, const LaunchSpec& launch) {
   std::vector<std::int64_t> sizes;
   if (!launch.args) {
-    for (const ArgSpec& arg : kernel.args) {
-      const auto* buffer = std::get_if<BufferSpec>(&arg.form);
-      if (buffer && !buffer->symbol.empty()) continue;
-      sizes.push_back(parameter_bytes(kernel, arg.name));
+    for (const std::size_t i : passed_args(kernel)) {
+      sizes.push_back(layout_of(kernel, kernel.args[i].name).bytes);
     }
     return sizes;
   }
   for (const LaunchArgSpec& arg : *launch.args) {
     sizes.push_back(arg.names.empty() ? size_bytes(arg.scalar.dtype)
-                                      : parameter_bytes(kernel, arg.names.front()));
+                                      : layout_of(kernel, arg.names.front()).bytes);
   }
   return sizes;
 }
@@ -46,9 +55,12 @@ void check_sizes(const Location& where, const std::string& entry,
                  const std::vector<std::int64_t>& expected,
                  const std::vector<std::int64_t>& found) {
   if (expected == found) return;
-  throw SpecError(where,
-                  fmt::format("expected arguments of {} bytes, the parameters of {}, found {}",
-                              fmt::join(expected, ", "), entry, fmt::join(found, ", ")));
+  const bool may_be_struct = !expected.empty() && expected.size() < found.size();
+  throw SpecError(
+      where,
+      fmt::format("expected arguments of {} bytes, the parameters of {}, found {}{}",
+                  fmt::join(expected, ", "), entry, fmt::join(found, ", "),
+                  may_be_struct ? "; a struct takes an argument {name: .., struct: [..]}" : ""));
 }
 
 }  // namespace
@@ -69,28 +81,54 @@ void check_launch_arguments(const KernelSpec& kernel, const Config& config,
 void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
                                const std::string& symbol, const std::string& cubin) {
   std::vector<std::int64_t> sizes;
-  for (const auto& arg : reference.args) sizes.push_back(parameter_bytes(kernel, arg.name));
+  for (const auto& arg : reference.args) sizes.push_back(layout_of(kernel, arg.name).bytes);
   check_sizes(reference.args_where, reference.entry, entries_of(cubin).at(symbol), sizes);
 }
 
-void check_constants(const KernelSpec& kernel, const Plan& plan, const std::string& cubin) {
-  const auto constants = constants_of(cubin);
+void check_variables(const KernelSpec& kernel, const Plan& plan, const std::string& cubin) {
   for (const ArgSpec& arg : kernel.args) {
     const auto* buffer = std::get_if<BufferSpec>(&arg.form);
     if (!buffer || buffer->symbol.empty()) continue;
-    const auto found = constants.find(buffer->symbol);
-    if (found == constants.end()) {
+    const auto found = find_variable(cubin, buffer->symbol);
+    if (!found) {
       std::vector<std::string> names;
-      for (const auto& [name, size] : constants) names.push_back(name);
-      throw SpecError(arg.where,
-                      fmt::format("expected a __constant__ variable of the source, found \"{}\"{}",
-                                  buffer->symbol, suggestion(buffer->symbol, names)));
+      for (const Variable& variable : named_variables_of(cubin)) names.push_back(variable.name);
+      throw SpecError(
+          arg.where,
+          fmt::format(
+              "expected a __constant__ or __device__ variable of the source, found \"{}\"{}",
+              buffer->symbol, suggestion(buffer->symbol, names)));
     }
     const std::int64_t bytes = plan.find_buffer(arg.name)->bytes();
-    if (bytes > found->second) {
+    if (bytes > found->bytes) {
       throw PlanError(fmt::format("{} with {}: {} has {} bytes, but the variable {} has {}",
                                   kernel.name, to_text(plan.config), arg.name, bytes,
-                                  buffer->symbol, found->second));
+                                  buffer->symbol, found->bytes));
+    }
+  }
+}
+
+void check_cooperative(const Plan& plan, const CompileReport& compiled, const std::string& cubin,
+                       const DeviceInfo& device) {
+  // The report has the most of any entry. Of several entries it says too much for some, and the
+  // driver refuses what is left.
+  const bool is_alone = entries_of(cubin).size() == 1;
+  const int registers = is_alone ? std::max(compiled.registers, 1) : 1;
+  const int static_smem_bytes = is_alone ? compiled.static_smem_bytes : 0;
+  for (const auto* launches : {&plan.launches, &plan.prepare}) {
+    for (const LaunchPlan& launch : *launches) {
+      if (!launch.cooperative) continue;
+      const std::int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+      const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
+      const auto resident =
+          occupancy_of(device.cc, threads, registers, launch.smem_bytes + static_smem_bytes);
+      if (!resident || blocks <= std::int64_t{resident->blocks} * device.sm_count) continue;
+      throw PlanError(
+          fmt::format("the cooperative launch of {} has {} blocks, but only {} are resident at "
+                      "once, which are {} "
+                      "on each of {} SMs by their {}; with {}",
+                      launch.entry, blocks, std::int64_t{resident->blocks} * device.sm_count,
+                      resident->blocks, device.sm_count, resident->limit, to_text(plan.config)));
     }
   }
 }

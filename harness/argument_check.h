@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "base/device_info.h"
+#include "base/trial.h"
 #include "space/plan.h"
 
 namespace assay {
@@ -18,8 +20,12 @@ void check_launch_arguments(const KernelSpec& kernel, const Config& config,
 void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
                                const std::string& symbol, const std::string& cubin);
 
-/// Checks that the cubin has the `__constant__` variables that arguments are copied to. Throws
-/// SpecError at an argument whose variable is missing, PlanError for one that is too small.
-void check_constants(const KernelSpec& kernel, const Plan& plan, const std::string& cubin);
+/// Checks that the cubin has the variables that arguments are copied to. Throws SpecError at an
+/// argument whose variable is missing, PlanError for one that is too small.
+void check_variables(const KernelSpec& kernel, const Plan& plan, const std::string& cubin);
+
+/// Checks that all blocks of a cooperative launch are resident at once. Throws PlanError otherwise.
+void check_cooperative(const Plan& plan, const CompileReport& compiled, const std::string& cubin,
+                       const DeviceInfo& device);
 
 }  // namespace assay

@@ -172,7 +172,8 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
     const AddElapsed busy(report.device_s);
     try {
       TrialRequest request = request_of(kernel, key.problem, key.config, compiled);
-      if (!cubin.empty()) check_constants(kernel, request.plan, cubin);
+      if (!cubin.empty()) check_variables(kernel, request.plan, cubin);
+      check_cooperative(request.plan, compiled.report, cubin, device.info());
       request.best_ns = best_ns;
       record.outcome = device.run(request);
     } catch (const PlanError& error) {

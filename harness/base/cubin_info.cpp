@@ -5,11 +5,14 @@
 // each, and a word whose upper 14 bits are its size.
 #include "base/cubin_info.h"
 
+#include <cxxabi.h>
 #include <elf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
-#include <optional>
+#include <memory>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -104,6 +107,13 @@ void for_each_variable(const std::vector<Section>& sections, const Visit& visit)
 
 }  // namespace
 
+std::string demangled(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 ? name.get() : symbol;
+}
+
 std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cubin) {
   std::map<std::string, std::vector<std::int64_t>> entries;
   for (const auto& [header, name, bytes] : sections_of(cubin)) {
@@ -124,6 +134,15 @@ std::vector<std::string> variables_of(std::string_view cubin) {
   return variables;
 }
 
+std::vector<std::string> constants_of(std::string_view cubin) {
+  std::vector<std::string> constants;
+  for_each_variable(sections_of(cubin),
+                    [&](const Elf64_Sym&, std::string name, const Section& section) {
+                      if (section.name == kConstants) constants.push_back(std::move(name));
+                    });
+  return constants;
+}
+
 bool uses_heap(std::string_view cubin) {
   bool found = false;
   for_each_symbol(sections_of(cubin), [&](const Elf64_Sym& symbol, std::string_view name) {
@@ -132,14 +151,24 @@ bool uses_heap(std::string_view cubin) {
   return found;
 }
 
-std::map<std::string, std::int64_t> constants_of(std::string_view cubin) {
-  std::map<std::string, std::int64_t> sizes;
-  for_each_variable(sections_of(cubin),
-                    [&](const Elf64_Sym& symbol, const std::string& name, const Section& section) {
-                      if (section.name == kConstants)
-                        sizes[name] = static_cast<std::int64_t>(symbol.st_size);
-                    });
-  return sizes;
+std::vector<Variable> named_variables_of(std::string_view cubin) {
+  std::vector<Variable> variables;
+  for_each_variable(sections_of(cubin), [&](const Elf64_Sym& symbol, const std::string& name,
+                                            const Section& section) {
+    if (section.name != kConstants && section.name != kZeroed && section.name != kInitialised) {
+      return;
+    }
+    variables.push_back({name, demangled(name), static_cast<std::int64_t>(symbol.st_size)});
+  });
+  return variables;
+}
+
+std::optional<Variable> find_variable(std::string_view cubin, std::string_view name) {
+  if (name.starts_with("::")) name.remove_prefix(2);
+  for (Variable& variable : named_variables_of(cubin)) {
+    if (variable.name == name || variable.symbol == name) return std::move(variable);
+  }
+  return std::nullopt;
 }
 
 }  // namespace assay

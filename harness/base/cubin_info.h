@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +19,25 @@ std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cub
 /// `__constant__` variables are not.
 std::vector<std::string> variables_of(std::string_view cubin);
 
+/// The `__constant__` variables of a cubin, as the driver knows them.
+std::vector<std::string> constants_of(std::string_view cubin);
+
 /// Whether a cubin's kernels allocate memory from the device's heap, which outlives a launch.
 bool uses_heap(std::string_view cubin);
 
-/// The `__constant__` variables of a cubin, each with its size in bytes.
-std::map<std::string, std::int64_t> constants_of(std::string_view cubin);
+/// A symbol of a cubin as C++ writes it: `ns::scale(float*, int)`. What is no symbol of C++ stays.
+std::string demangled(const std::string& symbol);
+
+/// A variable of the source that outlives a launch.
+struct Variable {
+  std::string symbol;  // its name in the cubin
+  std::string name;    // as C++ names it: `filter`, `ns::filter`
+  std::int64_t bytes = 0;
+};
+
+/// The `__constant__` and `__device__` variables of a cubin.
+std::vector<Variable> named_variables_of(std::string_view cubin);
+/// The one that C++, or the cubin, names so.
+std::optional<Variable> find_variable(std::string_view cubin, std::string_view name);
 
 }  // namespace assay

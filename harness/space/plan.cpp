@@ -56,16 +56,11 @@ const std::string& taken(const std::vector<std::string>& names, std::int64_t pas
 }
 
 /// What a launch passes, as places in `plan.args`. A scalar of its own gets a place there.
-std::vector<std::size_t> plan_args(const LaunchSpec& spec, std::size_t num_args, std::int64_t pass,
-                                   std::int64_t passes, const Evaluator& evaluator, Plan& plan) {
+std::vector<std::size_t> plan_args(const LaunchSpec& spec, const std::vector<std::size_t>& passed,
+                                   std::int64_t pass, std::int64_t passes,
+                                   const Evaluator& evaluator, Plan& plan) {
+  if (!spec.args) return passed;
   std::vector<std::size_t> places;
-  if (!spec.args) {
-    for (std::size_t i = 0; i < num_args; ++i) {
-      const auto* buffer = std::get_if<BufferPlan>(&plan.args[i]);
-      if (buffer == nullptr || buffer->symbol.empty()) places.push_back(i);
-    }
-    return places;
-  }
   for (const LaunchArgSpec& arg : *spec.args) {
     if (arg.names.empty()) {
       plan.args.emplace_back(plan_scalar(arg.scalar, "a scalar of " + spec.entry, evaluator));
@@ -76,6 +71,23 @@ std::vector<std::size_t> plan_args(const LaunchSpec& spec, std::size_t num_args,
     }
   }
   return places;
+}
+
+/// Gives the struct at `place` its members. A scalar of its own gets a place in `plan.args`.
+void plan_members(const StructSpec& spec, std::size_t place, const Evaluator& evaluator,
+                  Plan& plan) {
+  std::vector<std::size_t> members;
+  for (const StructSpec::Member& member : spec.members) {
+    if (member.name.empty()) {
+      const std::string& name = std::get<StructPlan>(plan.args[place]).name;
+      plan.args.emplace_back(plan_scalar(member.scalar, "a scalar of " + name, evaluator));
+      members.push_back(plan.args.size() - 1);
+    } else {
+      const ArgPlan* found = plan.find_arg(member.name);
+      members.push_back(static_cast<std::size_t>(found - plan.args.data()));
+    }
+  }
+  std::get<StructPlan>(plan.args[place]).members = std::move(members);
 }
 
 LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
@@ -97,12 +109,15 @@ LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
     plan.carveout =
         static_cast<int>(evaluator.eval(*spec.carveout, entry + " carveout", {-1, 100}));
   }
+  plan.cooperative = spec.cooperative;
   return plan;
 }
 
-/// Writes out the passes of each group of launches. The first `num_args` are the kernel's.
-std::vector<LaunchPlan> plan_launches(const std::vector<LaunchSpec>& specs, std::size_t num_args,
-                                      Evaluator& evaluator, Plan& plan) {
+/// Writes out the passes of each group of launches. `passed` are the places of what a launch passes
+/// that names no arguments.
+std::vector<LaunchPlan> plan_launches(const std::vector<LaunchSpec>& specs,
+                                      const std::vector<std::size_t>& passed, Evaluator& evaluator,
+                                      Plan& plan) {
   std::vector<LaunchPlan> launches;
   for (auto begin = specs.begin(), end = begin; begin != specs.end(); begin = end) {
     end = std::find_if(begin, specs.end(),
@@ -116,7 +131,7 @@ std::vector<LaunchPlan> plan_launches(const std::vector<LaunchSpec>& specs, std:
         if (launch->when && evaluator.eval(*launch->when, when, kAnyInteger) == 0) continue;
         const std::string entry = instantiate(launch->entry, plan.config);
         launches.push_back(plan_launch(*launch, entry, evaluator));
-        launches.back().args = plan_args(*launch, num_args, pass, passes, evaluator, plan);
+        launches.back().args = plan_args(*launch, passed, pass, passes, evaluator, plan);
         if (launches.size() > kMostLaunches) {
           evaluator.fail(fmt::format("more than {} launches in all", kMostLaunches));
         }
@@ -262,10 +277,14 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
   for (const ArgSpec& arg : kernel.args) {
     plan.args.push_back(plan_arg(arg, evaluator));
   }
+  for (std::size_t i = 0; i < kernel.args.size(); ++i) {
+    const auto* packed = std::get_if<StructSpec>(&kernel.args[i].form);
+    if (packed) plan_members(*packed, i, evaluator, plan);
+  }
   check_sources(plan, evaluator);
-  const std::size_t num_args = plan.args.size();
-  plan.launches = plan_launches(kernel.launches, num_args, evaluator, plan);
-  plan.prepare = plan_launches(kernel.prepare, num_args, evaluator, plan);
+  const std::vector<std::size_t> passed = passed_args(kernel);
+  plan.launches = plan_launches(kernel.launches, passed, evaluator, plan);
+  plan.prepare = plan_launches(kernel.prepare, passed, evaluator, plan);
   const Config sizes = sizes_of(kernel, problem);
   plan.reference = plan_steps(kernel.reference, sizes, plan, evaluator);
   for (const ArgSpec& arg : kernel.args) {

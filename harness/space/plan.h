@@ -31,7 +31,7 @@ struct BufferPlan {
   std::map<std::string, double> arguments;  // of the generator
   std::int64_t zeroed = 0;                  // so many elements from the start
   std::string copy_of = {};                 // the input that is copied here within the timed region
-  std::string symbol = {};                  // the __constant__ variable that this is copied to
+  std::string symbol = {};                  // the variable that this is copied to
   std::int64_t checked = 0;                 // so many elements from the start; 0: all
   bool check_sorted = false;                // in any order
   bool check_sum = false;                   // the sum alone
@@ -60,7 +60,13 @@ struct TensorMapPlan {
   bool operator==(const TensorMapPlan&) const = default;
 };
 
-using ArgPlan = std::variant<BufferPlan, ScalarPlan, TensorMapPlan>;
+struct StructPlan {
+  std::string name;
+  std::vector<std::size_t> members;  // places in Plan::args, all ahead of its own or scalars
+  bool operator==(const StructPlan&) const = default;
+};
+
+using ArgPlan = std::variant<BufferPlan, ScalarPlan, TensorMapPlan, StructPlan>;
 
 struct LaunchPlan {
   std::string entry;  // as C++ names it, see spec/entry.h
@@ -70,6 +76,7 @@ struct LaunchPlan {
   std::int64_t smem_bytes = 0;
   bool early = false;                  // may start before the launch ahead ends; its code waits
   int carveout = -1;                   // per cent, see kernels/README.md; -1: the driver chooses
+  bool cooperative = false;            // its blocks may wait for each other
   std::vector<std::size_t> args = {};  // what it passes: places in Plan::args
   std::string symbol = {};  // of the entry in machine code, if not the same; from the compiler
   bool operator==(const LaunchPlan&) const = default;
@@ -110,7 +117,7 @@ struct Plan {
   std::string kernel;
   Problem problem;
   Config config;
-  std::vector<ArgPlan> args;         // the kernel's, then the scalars of single launches
+  std::vector<ArgPlan> args;  // the kernel's, then the scalars of structs and single launches
   std::vector<LaunchPlan> launches;  // of each pass those whose `when` holds
   std::vector<ReferencePlan> reference;
   /// Those that fill inputs, each one that it alone writes.

@@ -174,7 +174,10 @@ ArgPlan plan_arg(const ArgSpec& arg, const Evaluator& evaluator) {
   if (const auto* scalar = std::get_if<ScalarSpec>(&arg.form)) {
     return plan_scalar(*scalar, arg.name, evaluator);
   }
-  return plan_tensor_map(std::get<TensorMapSpec>(arg.form), arg.name, evaluator);
+  if (const auto* map = std::get_if<TensorMapSpec>(&arg.form)) {
+    return plan_tensor_map(*map, arg.name, evaluator);
+  }
+  return StructPlan{arg.name, {}};
 }
 
 /// Refuses a buffer that does not fit the input that it is a copy of, or made of.

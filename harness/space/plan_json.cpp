@@ -20,6 +20,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferPlan, name, dtype, shape, role, generat
                                    made_of, file, texture)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScalarPlan, name, dtype, value, is_seed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TensorMapPlan, name, of, box, swizzle_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StructPlan, name, members)
 
 inline void to_json(nlohmann::json& target, const ArgPlan& arg) {
   std::visit([&](const auto& form) { target = form; }, arg);
@@ -37,12 +38,15 @@ inline void from_json(const nlohmann::json& source, ArgPlan& arg) {
     case 2:
       arg = source.get<TensorMapPlan>();
       return;
+    case 3:
+      arg = source.get<StructPlan>();
+      return;
   }
   throw Error(fmt::format("a plan's argument has no form {}", source["form"].dump()));
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchPlan, entry, grid, block, cluster, smem_bytes, early,
-                                   carveout, args, symbol)
+                                   carveout, cooperative, args, symbol)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args, launch,
                                    sum_length)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselinePlan, name, steps)

@@ -45,6 +45,7 @@ std::string place(const Location& where);
 void check_file(const BufferPlan& buffer, const std::string& file, std::int64_t bytes,
                 const Location& where, const Evaluator& evaluator);
 
+/// A struct has no members yet: make_plan knows the places of all arguments.
 ArgPlan plan_arg(const ArgSpec& arg, const Evaluator& evaluator);
 BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name, const Evaluator& evaluator);
 ScalarPlan plan_scalar(const ScalarSpec& spec, const std::string& name, const Evaluator& evaluator);

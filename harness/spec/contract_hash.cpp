@@ -100,6 +100,14 @@ void add(Canonical& canonical, const std::string& name, const TensorMapSpec& map
   if (map.when) canonical.line("when", map.when);
 }
 
+void add(Canonical& canonical, const std::string& name, const StructSpec& packed) {
+  canonical.line("struct", name);
+  for (const StructSpec::Member& member : packed.members) {
+    canonical.line("member", member.name);
+    if (member.name.empty()) add(canonical, "", member.scalar);
+  }
+}
+
 void add(Canonical& canonical, const std::vector<ReferenceSpec>& steps) {
   for (const ReferenceSpec& step : steps) {
     canonical.line("reference", step.operation);
@@ -126,6 +134,7 @@ void add(Canonical& canonical, const std::string& what, const LaunchSpec& launch
                  launch.smem_bytes);
   if (launch.early) canonical.line("early", launch.early);
   if (launch.carveout) canonical.line("carveout", launch.carveout);
+  if (launch.cooperative) canonical.line("cooperative");
   if (launch.repeat) canonical.line("repeat", std::int64_t{launch.group}, launch.repeat);
   if (!launch.args) return;
   for (const LaunchArgSpec& arg : *launch.args) {

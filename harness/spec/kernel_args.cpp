@@ -120,7 +120,10 @@ BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
   if (const YamlNode* init = map.find("init")) read_init(*init, symbols, buffer);
   if (const YamlNode* symbol = map.find("symbol")) {
     if (buffer.role != Role::in) symbol->fail("expected symbol on inputs only");
-    buffer.symbol = symbol->identifier("the name of a __constant__ variable");
+    constexpr std::string_view kWhat =
+        "the name of a __constant__ or __device__ variable, such as filter or ns::filter";
+    buffer.symbol = symbol->text(kWhat);
+    if (!is_qualified_name(buffer.symbol)) symbol->fail_expected(kWhat);
   }
   if (const YamlNode* texture = map.find("texture")) {
     if (!buffer.symbol.empty()) texture->fail("expected one of symbol and texture");
@@ -158,6 +161,38 @@ TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
     spec.swizzle_bytes = std::stoi(bytes);
   }
   if (const YamlNode* when = map.find("when")) spec.when = read_expr(*when, symbols);
+  return spec;
+}
+
+/// `[x, N, {dtype: f32, value: 2}]`. The arguments that it names stand ahead of it, in `args`.
+StructSpec read_struct(const YamlNode& node, const Symbols& symbols,
+                       const std::vector<ArgSpec>& args) {
+  const YamlMap arg(node, "an argument with a struct", {"name", "struct"});
+  std::vector<std::string> names;
+  for (const ArgSpec& each : args) names.push_back(each.name);
+  StructSpec spec;
+  for (const YamlPtr& item : arg["struct"].list("a list of members")) {
+    if (item->kind() == YamlNode::Kind::map) {
+      spec.members.push_back(
+          {"", read_scalar(YamlMap(*item, "a scalar of a struct", {"dtype", "value"}), symbols)});
+      continue;
+    }
+    const std::string& name = item->text("the name of an argument");
+    const auto found = std::find_if(args.begin(), args.end(),
+                                    [&](const ArgSpec& each) { return each.name == name; });
+    if (found == args.end()) {
+      item->fail(fmt::format("expected the name of an argument ahead of the struct, found \"{}\"{}",
+                             name, suggestion(name, names)));
+    }
+    const auto* buffer = std::get_if<BufferSpec>(&found->form);
+    if (buffer && !buffer->symbol.empty()) {
+      item->fail(
+          fmt::format("expected an argument that is passed, found \"{}\", which is copied to "
+                      "{}",
+                      name, buffer->symbol));
+    }
+    spec.members.push_back({name});
+  }
   return spec;
 }
 
@@ -261,6 +296,8 @@ std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols) {
     }
     if (item->find("tensor_map")) {
       arg.form = read_tensor_map(*item, symbols);
+    } else if (item->find("struct")) {
+      arg.form = read_struct(*item, symbols, args);
     } else if (item->find("value")) {
       arg.form = read_scalar(YamlMap(*item, "a scalar", {"name", "dtype", "value"}), symbols);
     } else {

@@ -7,9 +7,7 @@
 #include "spec/kernel_parts.h"
 
 namespace assay {
-namespace {
 
-/// `foo`, `ns::foo` or `::foo`.
 bool is_qualified_name(std::string_view text) {
   if (text.starts_with("::")) text.remove_prefix(2);
   for (;;) {
@@ -20,6 +18,8 @@ bool is_qualified_name(std::string_view text) {
     text.remove_prefix(end + 2);
   }
 }
+
+namespace {
 
 bool is_entry(std::string_view text) {
   const std::size_t bracket = text.find('<');

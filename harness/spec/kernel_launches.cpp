@@ -26,6 +26,13 @@ bool is_symbol(const ArgSpec& arg) {
   return buffer && !buffer->symbol.empty();
 }
 
+bool holds(const ArgSpec& arg, const std::string& name) {
+  const auto* packed = std::get_if<StructSpec>(&arg.form);
+  return packed &&
+         std::any_of(packed->members.begin(), packed->members.end(),
+                     [&](const StructSpec::Member& member) { return member.name == name; });
+}
+
 /// An argument that a launch passes.
 const ArgSpec& find_passed(const YamlNode& node, const KernelSpec& spec) {
   const ArgSpec& arg = find_arg(node, spec);
@@ -35,6 +42,20 @@ const ArgSpec& find_passed(const YamlNode& node, const KernelSpec& spec) {
                     arg.name, std::get<BufferSpec>(arg.form).symbol));
   }
   return arg;
+}
+
+/// The buffers that a launch reaches by an argument: itself, what a descriptor is of, or what a
+/// struct holds.
+std::vector<const ArgSpec*> reached(const ArgSpec& arg, const KernelSpec& spec) {
+  if (std::holds_alternative<BufferSpec>(arg.form)) return {&arg};
+  std::vector<const ArgSpec*> found;
+  const auto* map = std::get_if<TensorMapSpec>(&arg.form);
+  for (const ArgSpec& each : spec.args) {
+    if (!(map && map->of == each.name) && !holds(arg, each.name)) continue;
+    const auto inner = reached(each, spec);
+    found.insert(found.end(), inner.begin(), inner.end());
+  }
+  return found;
 }
 
 /// `[x, a, b]`: buffers that passes take in turn, all of the same dtype. All but the first of three
@@ -95,6 +116,9 @@ LaunchSpec read_launch(const YamlNode& node, std::string_view what,
   }
   if (const YamlNode* smem = map.find("smem_bytes")) launch.smem_bytes = read_expr(*smem, symbols);
   if (const YamlNode* share = map.find("carveout")) launch.carveout = read_expr(*share, symbols);
+  if (const YamlNode* cooperative = map.find("cooperative")) {
+    launch.cooperative = cooperative->boolean("cooperative");
+  }
   launch.args_where = args_where;
   if (const YamlNode* args = map.find("args")) {
     launch.args.emplace();
@@ -107,6 +131,18 @@ LaunchSpec read_launch(const YamlNode& node, std::string_view what,
 }
 
 }  // namespace
+
+std::vector<std::size_t> passed_args(const KernelSpec& kernel) {
+  std::vector<std::size_t> passed;
+  for (std::size_t i = 0; i < kernel.args.size(); ++i) {
+    const ArgSpec& arg = kernel.args[i];
+    const bool is_member =
+        std::any_of(kernel.args.begin(), kernel.args.end(),
+                    [&](const ArgSpec& other) { return holds(other, arg.name); });
+    if (!is_symbol(arg) && !is_member) passed.push_back(i);
+  }
+  return passed;
+}
 
 std::vector<const LaunchSpec*> all_launches(const KernelSpec& kernel) {
   std::vector<const LaunchSpec*> all;
@@ -131,8 +167,8 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
       }
       symbols.add(kPass);
     }
-    std::vector<std::string> keys = {"entry",      "when",     "early", "cluster",
-                                     "smem_bytes", "carveout", "args"};
+    std::vector<std::string> keys = {"entry",      "when",     "early",       "cluster",
+                                     "smem_bytes", "carveout", "cooperative", "args"};
     const auto add = [&](const YamlNode& each, std::string_view what) {
       LaunchSpec& launch =
           launches.emplace_back(read_launch(each, what, keys, spec, symbols, args_where));
@@ -156,8 +192,8 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
 std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spec) {
   std::vector<LaunchSpec> launches;
   for (const YamlPtr& item : node.list("a list of launches")) {
-    const std::vector<std::string> keys = {"entry",      "when",     "cluster",
-                                           "smem_bytes", "carveout", "args"};
+    const std::vector<std::string> keys = {"entry",    "when",        "cluster", "smem_bytes",
+                                           "carveout", "cooperative", "args"};
     launches.push_back(read_launch(*item, "a launch that prepares", keys, spec, spec.symbols, {}));
     LaunchSpec& launch = launches.back();
     launch.group = static_cast<int>(launches.size());
@@ -170,17 +206,14 @@ std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spe
       const std::vector<std::string>& names = launch.args->at(i).names;
       if (names.size() > 1) at.fail_expected("one argument: what prepares makes no passes");
       if (names.empty()) continue;
-      const ArgSpec* arg = &find_arg(at, spec);
-      if (const auto* map = std::get_if<TensorMapSpec>(&arg->form)) {
-        arg = &*std::find_if(spec.args.begin(), spec.args.end(),
-                             [&](const ArgSpec& each) { return each.name == map->of; });
+      for (const ArgSpec* arg : reached(find_arg(at, spec), spec)) {
+        const Role role = std::get<BufferSpec>(arg->form).role;
+        if (role == Role::in || role == Role::prepared) continue;
+        at.fail(
+            fmt::format("expected an input, a scalar or what is prepared, found \"{}\", whose role "
+                        "is {}",
+                        arg->name, name_of(roles(), role)));
       }
-      const auto* buffer = std::get_if<BufferSpec>(&arg->form);
-      if (!buffer || buffer->role == Role::in || buffer->role == Role::prepared) continue;
-      at.fail(
-          fmt::format("expected an input, a scalar or what is prepared, found \"{}\", whose role "
-                      "is {}",
-                      arg->name, name_of(roles(), buffer->role)));
     }
   }
   return launches;
@@ -191,11 +224,16 @@ void check_prepared(const YamlNode& args, const KernelSpec& spec) {
     const auto* buffer = std::get_if<BufferSpec>(&spec.args[i].form);
     if (!buffer || buffer->role != Role::prepared) continue;
     const std::string& name = spec.args[i].name;
+    const auto is_given = [&](const LaunchArgSpec& arg) {
+      return !arg.names.empty() &&
+             (arg.names[0] == name ||
+              std::any_of(spec.args.begin(), spec.args.end(), [&](const ArgSpec& each) {
+                return each.name == arg.names[0] && holds(each, name);
+              }));
+    };
     const bool is_passed =
         std::any_of(spec.prepare.begin(), spec.prepare.end(), [&](const LaunchSpec& launch) {
-          return std::any_of(
-              launch.args->begin(), launch.args->end(),
-              [&](const LaunchArgSpec& arg) { return !arg.names.empty() && arg.names[0] == name; });
+          return std::any_of(launch.args->begin(), launch.args->end(), is_given);
         });
     if (is_passed) continue;
     args.list("a list of arguments")[i]->fail(fmt::format(

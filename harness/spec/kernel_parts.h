@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spec/kernel_spec.h"
@@ -64,6 +65,8 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
 std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spec);
 /// Each prepared argument is passed to a launch that prepares. `args` is where they stand.
 void check_prepared(const YamlNode& args, const KernelSpec& spec);
+/// Whether `text` is `foo`, `ns::foo` or `::foo`.
+bool is_qualified_name(std::string_view text);
 /// An entry, see spec/entry.h. Its template arguments may name parameters; those of a reference's
 /// kernel, which has none, may name dims.
 std::string read_entry(const YamlNode& node, const KernelSpec& spec, bool of_reference);

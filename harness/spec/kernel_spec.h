@@ -103,8 +103,10 @@ struct BufferSpec {
   bool zeroed = false;                           // `init: zero`: a memset inside the timed region
   std::optional<ExprSpec> zeroed_elements = {};  // of so many from the start; all otherwise
   std::string copy_of = {};  // `init: {copy: x}`: a copy of that input inside the timed region
-  std::string symbol = {};   // the __constant__ variable that it is copied to; it is no parameter
-  CheckSpec check = {};      // of outputs
+  /// The `__constant__` or `__device__` variable that it is copied to, as C++ names it; it is no
+  /// parameter.
+  std::string symbol = {};
+  CheckSpec check = {};                     // of outputs
   std::optional<TextureSpec> texture = {};  // it is passed as a texture object, not as a pointer
 };
 
@@ -123,9 +125,18 @@ struct TensorMapSpec {
   std::optional<ExprSpec> when = {};
 };
 
+/// A struct passed by value. Its members lie as C lays them out.
+struct StructSpec {
+  struct Member {
+    std::string name;  // of an argument ahead of it; none: a scalar of the struct's own
+    ScalarSpec scalar = {};
+  };
+  std::vector<Member> members;
+};
+
 struct ArgSpec {
   std::string name;
-  std::variant<BufferSpec, ScalarSpec, TensorMapSpec> form;
+  std::variant<BufferSpec, ScalarSpec, TensorMapSpec, StructSpec> form;
   Location where;
 };
 
@@ -148,6 +159,7 @@ struct LaunchSpec {
   std::optional<ExprSpec> smem_bytes;
   std::optional<ExprSpec> early = {};     // may it begin before the launch ahead has ended
   std::optional<ExprSpec> carveout = {};  // per cent of an SM's L1 and shared memory
+  bool cooperative = false;  // all its blocks are resident at once and may wait for each other
   std::optional<std::vector<LaunchArgSpec>> args = {};  // nothing: every argument of the kernel
   std::optional<ExprSpec> repeat = {};                  // how many passes
   int group = 0;             // the launches of a group are repeated together
@@ -242,6 +254,10 @@ struct KernelSpec {
 
 /// The launches, then those that prepare. The pointers are into `kernel`.
 std::vector<const LaunchSpec*> all_launches(const KernelSpec& kernel);
+
+/// Which arguments a launch passes that names none: all but those that are copied to a variable and
+/// those that a struct holds.
+std::vector<std::size_t> passed_args(const KernelSpec& kernel);
 
 /// Whether the kernel is written for a compute capability, such as 90: "80" runs on it and on all
 /// later ones, "90a" on 90 alone.

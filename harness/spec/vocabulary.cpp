@@ -28,11 +28,9 @@ OperationRow binary(OperationId id, std::string_view name, const std::vector<DTy
 }  // namespace
 
 const std::vector<RoleRow>& roles() {
-  static const std::vector<RoleRow> rows = {{Role::in, "in"},
-                                            {Role::out, "out"},
-                                            {Role::scratch, "scratch"},
-                                            {Role::inout, "inout"},
-                                            {Role::prepared, "prepared"}};
+  static const std::vector<RoleRow> rows = {
+      {Role::in, "in"},       {Role::out, "out"},           {Role::scratch, "scratch"},
+      {Role::inout, "inout"}, {Role::prepared, "prepared"}, {Role::consumed, "consumed"}};
   return rows;
 }
 

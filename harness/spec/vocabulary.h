@@ -21,10 +21,12 @@
 
 namespace assay {
 
-enum class Role { in, out, scratch, inout, prepared };
+enum class Role { in, out, scratch, inout, prepared, consumed };
 
 /// Whether the kernel finds what a generator made in a buffer of this role.
-inline bool is_filled(Role role) { return role == Role::in || role == Role::inout; }
+inline bool is_filled(Role role) {
+  return role == Role::in || role == Role::inout || role == Role::consumed;
+}
 /// Whether its memory is a part of what all entries of a re-rank share.
 inline bool is_shared(Role role) { return role != Role::in && role != Role::prepared; }
 /// Whether what the kernel leaves in it is checked.

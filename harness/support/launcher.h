@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,7 +35,7 @@ class Launcher {
   /// Gives the argument at that place of the plan another value.
   void set(const ScalarPlan& scalar, std::size_t place);
 
-  /// Enqueues what a trial does not time: the copies to the code's `__constant__` variables.
+  /// Enqueues what a trial does not time: the copies to variables of the code.
   void write_symbols(CUstream stream) const;
 
   /// Enqueues the launches that prepare, which a trial times apart. Throws like enqueue().
@@ -47,7 +46,7 @@ class Launcher {
   void enqueue(CUstream stream) const;
 
   std::shared_ptr<const Module> module() const { return module_; }
-  /// The code's own variables.
+  /// The code's own variables, without what is copied to them.
   const std::vector<ModuleMemory>& variables() const { return variables_; }
 
  private:
@@ -66,21 +65,25 @@ class Launcher {
     CUdeviceptr to = 0, from = 0;
     std::size_t bytes = 0;
   };
-  /// Large and aligned enough for any argument; a tensor map needs 64-byte alignment.
+  /// Aligned enough for any argument; a tensor map needs 64-byte alignment and 128 bytes.
   struct alignas(64) Slot {
     unsigned char bytes[128];
   };
+  /// Of an argument. A struct may take several slots.
+  using Slots = std::vector<Slot>;
 
-  void bind(const Driver& driver, const Plan& plan, const AddressOf& address_of);
-  CUdeviceptr find_symbol(const BufferPlan& buffer) const;
+  void bind(const Driver& driver, const Plan& plan, const std::string& cubin,
+            const AddressOf& address_of);
+  void pack(const Plan& plan, std::size_t place);
+  CUdeviceptr find_symbol(const BufferPlan& buffer, const std::string& cubin) const;
   Launch set_up(const LaunchPlan& plan, std::int64_t most_smem_bytes, bool is_first);
   void enqueue(const std::vector<Launch>& launches, CUstream stream) const;
   std::vector<ModuleMemory> find(const std::vector<std::string>& variables,
-                                 const std::map<std::string, std::int64_t>& constants) const;
+                                 const std::vector<std::string>& constants) const;
 
   const Driver* driver_;
   std::shared_ptr<const Module> module_;
-  std::vector<Slot> slots_;  // of the plan's arguments
+  std::vector<Slots> slots_;  // of the plan's arguments
   std::vector<Texture> textures_;
   std::vector<Memset> memsets_;
   std::vector<ModuleMemory> variables_;

@@ -145,7 +145,7 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
   for (const BufferPlan* buffer : plan_.buffers()) {
     if (!is_shared(buffer->role)) continue;
     const GuardedBuffer& place = *find_placed(placed_, buffer->name);
-    if (buffer->role == Role::scratch) {
+    if (!is_output(buffer->role)) {
       buffers_.scratch.push_back(place);
     } else {
       buffers_.outputs.push_back(

@@ -91,7 +91,7 @@ Redraw::Redraw(WorkerState& worker, const Plan& plan, const InputMap& inputs,
   sort_inputs(inputs);
   for (const GuardedBuffer& placed : lay_out(plan, arena_begin_)) {
     const BufferPlan& buffer = *plan.find_buffer(placed.name);
-    if (buffer.role == Role::inout) {
+    if (is_filled(buffer.role)) {
       updated_.emplace_back(placed, inputs.at(placed.name));
     } else if (buffer.role == Role::scratch) {
       buffers_.push_back(

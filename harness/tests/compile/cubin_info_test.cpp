@@ -74,12 +74,30 @@ TEST(CubinInfo, KnowsTheVariablesThatKernelsCanWrite) {
   }
 }
 
-TEST(CubinInfo, KnowsTheConstantsAndTheirSizes) {
+std::int64_t bytes_of(const std::string& cubin, std::string_view name) {
+  const auto found = find_variable(cubin, name);
+  return found ? found->bytes : 0;
+}
+
+TEST(CubinInfo, FindsVariablesByTheNamesThatCxxGivesThem) {
   const TempFolder folder;
+  constexpr char kNamed[] = R"(
+__constant__ float filter[81];
+__constant__ unsigned char unused[3];
+__device__ double table[2];
+namespace lib { __constant__ float filter[5]; namespace inner { __device__ int counts[7]; } }
+extern "C" __global__ void k(float* x) { x[0] = filter[1] + table[1] + lib::filter[2] + lib::inner::counts[3]; }
+)";
   for (const char* arch : {"80", "90a"}) {
-    EXPECT_THAT(constants_of(cubin_of(folder, arch)),
-                ElementsAre(Pair("filter", 324), Pair("unused", 3)))
-        << arch;
+    const std::string cubin = cubin_of(folder, arch, kNamed);
+    EXPECT_EQ(bytes_of(cubin, "filter"), 324) << arch;
+    EXPECT_EQ(bytes_of(cubin, "::filter"), 324) << arch;
+    EXPECT_EQ(bytes_of(cubin, "unused"), 3) << arch;
+    EXPECT_EQ(bytes_of(cubin, "table"), 16) << arch;
+    EXPECT_EQ(bytes_of(cubin, "lib::filter"), 20) << arch;
+    EXPECT_EQ(bytes_of(cubin, "lib::inner::counts"), 28) << arch;
+    EXPECT_EQ(bytes_of(cubin, "counts"), 0) << arch;
+    EXPECT_EQ(find_variable(cubin, "lib::filter")->symbol, "_ZN3lib6filterE") << arch;
   }
 }
 
@@ -100,7 +118,7 @@ TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
     damaged[i] = static_cast<char>(~damaged[i]);
     entries_of(damaged);
     variables_of(damaged);
-    constants_of(damaged);
+    named_variables_of(damaged);
   }
 }
 

@@ -23,7 +23,7 @@ inline TrialRequest request_of(const std::string& entry) {
                        BufferPlan{"C", DType::f32, shape, Role::out, "", {}, false},
                        ScalarPlan{"N", DType::i32, 1000}};
   request.plan.launches = {
-      LaunchPlan{entry, {8, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, false, -1, {0, 1, 2, 3}}};
+      LaunchPlan{entry, {8, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, false, -1, false, {0, 1, 2, 3}}};
   request.plan.reference = {ReferencePlan{"add", {{"a", "A"}, {"b", "B"}, {"out", "C"}}, {}}};
   request.plan.flops = 1000;
   request.plan.bytes = 12000;

@@ -81,7 +81,7 @@ expect_mistake "sed -i 's/block: .BLOCK./&, args: [A, B, C, {dtype: i64, value: 
 # So has an argument that is copied to a __constant__ variable.
 symbol='/name: B/a\  - {name: F, dtype: f32, shape: [N], role: in, symbol: filter}'
 expect_mistake "sed -i '$symbol' vector_add.yaml" \
-  'vector_add.yaml:9:5: expected a __constant__ variable of the source, found "filter"'
+  'vector_add.yaml:9:5: expected a __constant__ or __device__ variable of the source, found "filter"'
 cp vector_add.yaml good.yaml
 sed -i "$symbol" vector_add.yaml
 echo '__constant__ float filter[7];' >>vector_add.cu

@@ -104,6 +104,46 @@ std::vector<ContractCase> contract_cases() {
        "__constant__ float constants[5];\n" + kWord + "(const float* x, float* out, int n) {\n" +
            kIndex + "out[i] = x[i] * constants[0] + constants[MISTAKE ? 2 : 3]; }\n",
        "out[i] = x[i] * c[0] + c[3];", "const float* x, const float* c, float* out"},
+      {"symbol_in_a_namespace",
+       "args:\n" + kX +
+           "  - {name: c, dtype: f32, shape: [4], role: in, symbol: lib::constants}\n" + kOut +
+           kLength + kLaunch + reference_of("x, c, out"),
+       "namespace lib { __constant__ float constants[5]; }\n" + kWord +
+           "(const float* x, float* out, int n) {\n" + kIndex +
+           "out[i] = x[i] * lib::constants[0] + lib::constants[MISTAKE ? 2 : 3]; }\n",
+       "out[i] = x[i] * c[0] + c[3];", "const float* x, const float* c, float* out"},
+      {"symbol_of_the_device",
+       "args:\n" + kX + "  - {name: c, dtype: f32, shape: [N], role: in, symbol: table}\n" + kOut +
+           kLength + kLaunch + reference_of("x, c, out"),
+       "__device__ float table[3005];\n" + kWord + "(const float* x, float* out, int n) {\n" +
+           kIndex + "out[i] = x[i] + table[MISTAKE ? i / 2 : i]; }\n",
+       "out[i] = x[i] + c[i];", "const float* x, const float* c, float* out"},
+      {"struct_of_arguments",
+       "args:\n" + kX + kOut + kLength +
+           "  - {name: inner, struct: [n, {dtype: i16, value: 5}]}\n"
+           "  - {name: p, struct: [{dtype: i8, value: 3}, x, {dtype: f64, value: 2}, out, "
+           "inner]}\n" +
+           kLaunch + kReference,
+       "struct Inner { int n; short five; };\n"
+       "struct Params { signed char three; const float* x; double two; float* out; Inner inner; "
+       "};\n" +
+           kWord + "(const __grid_constant__ Params p) {\nconst int n = p.inner.n;\n" + kIndex +
+           "p.out[i] = float(p.two) * p.x[i] + p.inner.five + p.three + MISTAKE; }\n",
+       "out[i] = 2 * x[i] + 8;"},
+      {"cooperative",
+       "args:\n" + kX + kScratch + kOut + kLength + "launches: [{" + kBlocks +
+           ", cooperative: true}]\n" + kReference,
+       "#include <cooperative_groups.h>\n" + kWord +
+           "(const float* x, float* t, float* out, int n) {\n"
+           "const int i = blockIdx.x * 128 + threadIdx.x; if (i < n) t[i] = x[i];\n"
+           "cooperative_groups::this_grid().sync();\n"
+           "if (i < n) out[i] = t[n - 1 - i] + MISTAKE; }\n",
+       "out[i] = x[n - 1 - i];"},
+      {"equal_infinities", "args:\n" + kX + kOut + kLength + kLaunch + kReference,
+       kWord + "(const float* x, float* out, int n) {\n" + kIndex +
+           "out[i] = x[i] < -1 ? (MISTAKE && i > 9 ? 1 : -1) * __int_as_float(0x7f800000) : x[i]; "
+           "}\n",
+       "out[i] = x[i] < -1 ? -__int_as_float(0x7f800000) : x[i];"},
       {"texture",
        "args:\n  - {name: x, dtype: f32, shape: [N], role: in, texture: point}\n" + kOut + kLength +
            kLaunch + kReference,
@@ -201,6 +241,12 @@ std::vector<ContractCase> contract_cases() {
            "reference: [{add: {a: out, b: x, out: out}}]\n",
        kWord + "(const float* x, float* out, int n) {\n" + kIndex +
            "out[i] = MISTAKE ? x[i] : out[i] + x[i]; }\n"},
+      {"consumed",
+       "args:\n  - {name: x, dtype: f32, shape: [N], role: consumed}\n" + kOut + kLength + kLaunch +
+           kReference,
+       kWord + "(float* x, float* out, int n) {\n" + kIndex +
+           "const float value = x[i]; x[i] = 7; out[i] = value * (MISTAKE ? 2 : 3); }\n",
+       "out[i] = x[i] * 3;"},
       {"inout_of_ones_own", "args:\n" + kX + kState + kLength + kLaunch + kReference,
        kWord + "(const float* x, float* out, int n) {\n" + kIndex +
            "out[i] += x[i] * (MISTAKE ? 2 : 3); }\n",

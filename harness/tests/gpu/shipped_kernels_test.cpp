@@ -34,7 +34,9 @@ struct ShippedCase {
 std::string name_of(const ShippedCase& one) {
   std::string name = one.kernel;
   for (const auto& [dim, size] : one.problem) name += "_" + dim + to_text(size);
-  std::replace(name.begin(), name.end(), '.', '_');  // of a trait, which a test's name cannot have
+  for (char& c : name) {
+    if (c == '.' || c == '/') c = '_';  // of a trait or a folder; no test's name has them
+  }
   return name;
 }
 
@@ -104,6 +106,8 @@ std::vector<ShippedCase> shipped_cases() {
   for (const char* kernel : {"sparse_ffn_chosen", "sparse_ffn_chosen_f16"}) {
     cases.push_back({kernel, {{"M", 19}, {"F", 5003}, {"K", 456}, {"density", 0.131}}});
   }
+  cases.push_back({"examples/grid_norm", {{"N", 100003}}});
+  cases.push_back({"examples/affine_rows", {{"M", 77}, {"N", 1003}}});
   return cases;
 }
 

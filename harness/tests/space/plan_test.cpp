@@ -78,6 +78,23 @@ std::string plan_error(Change change, std::int64_t size) {
   return "";
 }
 
+TEST(MakePlan, AStructHoldsPlacesOfItsMembers) {
+  TestKernel kernel({"M"});
+  kernel.spec.args = {
+      {"x", BufferSpec{DType::f32, kernel.exprs({"M"}), Role::in, {}, false}, {}},
+      {"M", ScalarSpec{DType::i32, kernel.expr("M")}, {}},
+      {"p", StructSpec{{{"M", {}}, {"", {DType::i64, kernel.expr("2 * M")}}, {"x", {}}}}, {}},
+      {"y", BufferSpec{DType::f32, kernel.exprs({"M"}), Role::out, {}, false}, {}}};
+  kernel.spec.launches = {{"entry", {}, kernel.exprs({"1"}), kernel.exprs({"32"}), {}, {}}};
+  kernel.spec.launches[0].cooperative = true;
+  const Plan plan = make_plan(kernel.spec, {{"M", 100}}, {}, test_device());
+  EXPECT_THAT(std::get<StructPlan>(plan.args[2]).members, ElementsAre(1, 4, 0));
+  EXPECT_EQ(std::get<ScalarPlan>(plan.args[4]).value, Number(std::int64_t{200}));
+  EXPECT_THAT(plan.launches[0].args, ElementsAre(2, 3));  // without what the struct holds
+  EXPECT_TRUE(plan.launches[0].cooperative);
+  EXPECT_EQ(nlohmann::json(plan).get<Plan>(), plan);
+}
+
 TEST(MakePlan, EvaluatesEveryForm) {
   const Plan plan = full_plan();
   EXPECT_EQ(plan.kernel, "test_kernel");

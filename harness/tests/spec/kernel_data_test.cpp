@@ -162,6 +162,30 @@ TEST(LoadKernel, BuffersMayBeUpdatedCopiedAndCheckedInPart) {
   }
 }
 
+TEST(LoadKernel, AStructHoldsArgumentsAheadOfIt) {
+  const KernelSpec kernel =
+      with_reference("  - sum: {x: A, out: C}\n", "",
+                     "  - {name: F, dtype: f32, shape: [9], role: in, symbol: lib::filter}\n"
+                     "  - {name: n, dtype: i64, value: N}\n"
+                     "  - {name: inner, struct: [n, {dtype: f32, value: 1 / 2}]}\n"
+                     "  - {name: p, struct: [A, inner]}\n");
+  EXPECT_EQ(buffer(kernel, "F").symbol, "lib::filter");
+  const auto& inner = std::get<StructSpec>(arg(kernel, "inner").form).members;
+  ASSERT_EQ(inner.size(), 2u);
+  EXPECT_EQ(inner[0].name, "n");
+  EXPECT_EQ(inner[1].name, "");
+  EXPECT_EQ(inner[1].scalar.dtype, DType::f32);
+  EXPECT_TRUE(inner[1].scalar.value.expr.is_real());
+  EXPECT_EQ(std::get<StructSpec>(arg(kernel, "p").form).members[1].name, "inner");
+  // What a struct holds, and what is copied to a variable, is passed by no launch.
+  std::vector<std::string> passed;
+  for (const std::size_t i : passed_args(kernel)) passed.push_back(kernel.args[i].name);
+  EXPECT_THAT(passed, testing::Not(testing::Contains("A")));
+  EXPECT_THAT(passed, testing::Not(testing::Contains("F")));
+  EXPECT_THAT(passed, testing::Not(testing::Contains("inner")));
+  EXPECT_EQ(passed.back(), "p");
+}
+
 /// add_chain with an input J that is filled so, and one called ids.
 KernelSpec with_fill(const std::string& dtype, const std::string& fill) {
   return with_reference("  - sum: {x: A, out: C}\n", "",
