@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "kernel_version.h"
-#include "space/space.h"
 
 namespace assay {
 namespace {
@@ -51,14 +50,7 @@ std::vector<Baselines::KernelBaseline> Baselines::of(
 /// A request that gives inputs and shapes; nothing if the problem has no configuration.
 std::optional<TrialRequest> Baselines::first_request(const KernelSpec& kernel,
                                                      const Problem& problem) {
-  std::optional<Config> first;
-  const Space space(kernel, problem, run_.device.info());
-  space.for_each(
-      [&](const std::vector<int>& point) {
-        first = space.config(point);
-        return false;
-      },
-      kMaxSpaceSteps, run_.end_step(kernel, problem));
+  const std::optional<Config> first = run_.first_config(kernel, problem);
   if (!first) return std::nullopt;
   try {
     return run_.request_of(kernel, problem, *first, {});

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "same_code.h"
+#include "search/grow.h"
 
 namespace assay {
 namespace {
@@ -62,12 +63,11 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
       return row;
     });
   }
-  space_.for_each(
-      [&](const std::vector<int>& point) {
-        points_.add(point);
-        return true;
-      },
-      kMaxSpaceSteps, run.end_step(kernel, problem));
+  const auto* const drawn = run.drawn_points(kernel, problem);
+  is_drawn_ = drawn != nullptr;
+  const auto add = [this](const std::vector<int>& point) { return points_.add(point), true; };
+  if (is_drawn_) std::for_each(drawn->begin(), drawn->end(), add);
+  if (!is_drawn_) space_.for_each(add);
   // Enough that no compiler thread is idle while the device runs one trial. A search that learns
   // knows nothing yet of what is under way, so that is a part of its budget at most.
   const auto num_threads = static_cast<std::size_t>(run.compiler.num_threads());
@@ -174,13 +174,20 @@ std::vector<std::size_t> Screening::next_points(std::size_t count) {
     run_.report.carried_over += first.size();
     if (!first.empty()) return first;
   }
+  if (is_drawn_ && learns(run_.sweep.search, points_.size())) {
+    grow(points_, history_, grown_, [this](auto point) { return space_.is_valid(point); });
+  }
   return propose(run_.sweep.search, points_, history_, count);
 }
 
 /// Where a configuration is among the points; nothing where the space has none such.
-std::optional<std::size_t> Screening::index_of(const Config& config) const {
+std::optional<std::size_t> Screening::index_of(const Config& config) {
   const std::optional<std::vector<int>> point = space_.point(config);
-  return point ? points_.find(*point) : std::nullopt;
+  if (!point) return std::nullopt;
+  const auto known = points_.find(*point);
+  if (known || !is_drawn_ || !space_.is_valid(*point)) return known;
+  points_.add(*point);
+  return points_.size() - 1;
 }
 
 void Screening::propose_no_more() {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <future>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "ranking/verdict.h"
@@ -46,7 +47,7 @@ class Screening {
   void recall();
   void recall_wrong();
   std::vector<std::size_t> next_points(std::size_t count);
-  std::optional<std::size_t> index_of(const Config& config) const;
+  std::optional<std::size_t> index_of(const Config& config);
   void propose_no_more();
   void fill_window();
   std::size_t num_to_try() const;
@@ -73,6 +74,8 @@ class Screening {
   const Space space_;
   Features features_;
   Points points_;
+  bool is_drawn_ = false;        // the points are not all of the space
+  std::set<std::size_t> grown_;  // points whose neighbours are among the points
   std::size_t window_size_ = 0;
   std::deque<InFlight> window_;
   std::vector<InFlight> taken_;            // by another sweep

@@ -14,6 +14,7 @@
 #include "kernel_version.h"
 #include "space/figures.h"
 #include "space/launched.h"
+#include "space/space.h"
 #include "spec/entry.h"
 
 namespace assay {
@@ -59,10 +60,27 @@ CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
 
 }  // namespace
 
-std::optional<std::uint64_t> SweepRun::end_step(const KernelSpec& kernel,
-                                                const Problem& problem) const {
-  const auto found = end_steps.find({kernel.name, to_text(problem)});
-  return found == end_steps.end() ? std::nullopt : std::optional(found->second);
+const std::vector<std::vector<int>>* SweepRun::drawn_points(const KernelSpec& kernel,
+                                                            const Problem& problem) const {
+  const auto found = drawn.find({kernel.name, to_text(problem)});
+  return found == drawn.end() ? nullptr : &found->second;
+}
+
+std::optional<Config> SweepRun::first_config(const KernelSpec& kernel,
+                                             const Problem& problem) const {
+  const Space space(kernel, problem, device.info());
+  std::optional<Config> first;
+  const auto take = [&](const std::vector<int>& point) {
+    first = space.config(point);
+    return false;
+  };
+  const auto* const points = drawn_points(kernel, problem);
+  if (points == nullptr) {
+    space.for_each(take);
+  } else if (!points->empty()) {
+    take(points->front());
+  }
+  return first;
 }
 
 TrialKey SweepRun::key_of(const KernelSpec& kernel, const Problem& problem,

@@ -44,11 +44,15 @@ struct SweepRun {
   /// The compiled kernels of the user's own, by kernel name and problem: see own_kernels().
   std::map<std::pair<std::string, std::string>, std::vector<CompileResult>> references = {};
 
-  /// Where the walk over a space ends that was too large to be counted in time, by kernel name and
+  /// The points that were drawn of a space that is too large to be listed, by kernel name and
   /// problem.
-  std::map<std::pair<std::string, std::string>, std::uint64_t> end_steps = {};
+  std::map<std::pair<std::string, std::string>, std::vector<std::vector<int>>> drawn = {};
 
-  std::optional<std::uint64_t> end_step(const KernelSpec& kernel, const Problem& problem) const;
+  /// The points that were drawn, or null where the space is listed.
+  const std::vector<std::vector<int>>* drawn_points(const KernelSpec& kernel,
+                                                    const Problem& problem) const;
+  /// The first configuration of a space.
+  std::optional<Config> first_config(const KernelSpec& kernel, const Problem& problem) const;
   TrialKey key_of(const KernelSpec& kernel, const Problem& problem, const Config& config) const;
   CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;
   /// `compiled` may be empty for a request that launches no kernel of ours. Throws PlanError when

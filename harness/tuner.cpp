@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "base/elapsed.h"
 #include "base/error.h"
@@ -16,9 +17,13 @@
 namespace assay {
 namespace {
 
-// The share of a budget of seconds in which the spaces are counted. To screen them they are walked
-// once more, so that half of the budget is left for trials however large they are.
+// The share of a budget of seconds in which the spaces are counted. Then they are listed or drawn,
+// so that half of the budget is left for trials however large they are.
 constexpr double kCountingRatio = 0.25;
+
+// So many configurations are drawn of a space that is too large to be listed, or as many as the
+// budget has.
+constexpr std::int64_t kLeastDrawn = 20'000;
 
 }  // namespace
 
@@ -104,10 +109,10 @@ void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
   }
   run_.report.warnings.insert(run_.report.warnings.end(), left_out.begin(), left_out.end());
   count_spaces(kernels);
-  if (run_.report.total == 0 && !run_.end_steps.empty()) {
+  if (run_.report.total == 0 && !run_.drawn.empty()) {
     throw UsageError(
-        "nothing to run: no configuration was found in the part of the budget that looking for "
-        "them may take; declare those parameters first that constraints remove most of");
+        "nothing to run: no configuration was found in the time that looking for them may take; "
+        "declare those parameters first that constraints remove most of");
   }
   if (run_.report.total == 0) {
     throw UsageError("nothing to run: the constraints leave no configuration on " +
@@ -145,14 +150,7 @@ std::vector<double> Tuner::costs(const std::vector<const KernelSpec*>& kernels) 
   for (const Problem& problem : run_.sweep.problems) {
     double cost_s = 0;
     for (const KernelSpec* kernel : kernels) {
-      const Space space(*kernel, problem, run_.device.info());
-      std::optional<Config> first;
-      space.for_each(
-          [&](const std::vector<int>& point) {
-            first = space.config(point);
-            return false;
-          },
-          kMaxSpaceSteps, run_.end_step(*kernel, problem));
+      const std::optional<Config> first = run_.first_config(*kernel, problem);
       if (!first) continue;
       double launch_s = 0;
       try {
@@ -175,7 +173,7 @@ void Tuner::count_spaces(const std::vector<const KernelSpec*>& kernels) {
   std::size_t num_left = kernels.size() * run_.sweep.problems.size();
   for (const KernelSpec* kernel : kernels) {
     for (const Problem& problem : run_.sweep.problems) {
-      std::optional<double> max_seconds;
+      double max_seconds = std::numeric_limits<double>::infinity();
       if (budget_s) {
         const double left_s = kCountingRatio * *budget_s - seconds_since(run_.started);
         max_seconds = left_s / static_cast<double>(num_left--);
@@ -185,19 +183,36 @@ void Tuner::count_spaces(const std::vector<const KernelSpec*>& kernels) {
   }
 }
 
-void Tuner::count_space(const KernelSpec& kernel, const Problem& problem,
-                        std::optional<double> max_seconds) {
-  const Space::Size size =
-      Space(kernel, problem, run_.device.info()).size(kMaxSpaceSteps, max_seconds);
-  if (size.end_step) {
-    run_.end_steps[{kernel.name, to_text(problem)}] = *size.end_step;
+/// What is too large to be listed is drawn, if the search need not try all of it.
+void Tuner::count_space(const KernelSpec& kernel, const Problem& problem, double max_seconds) {
+  const SearchSpec& search = run_.sweep.search;
+  const Space space(kernel, problem, run_.device.info());
+  const bool tries_all =
+      !search.budget_configs && !search.budget_seconds && !search.budget_until_ratio;
+  Space::Size size = space.size(kMaxCountedSteps, max_seconds);
+  if (tries_all && !size.whole && size.valid <= kMaxConfigs) size = space.size(kMaxSpaceSteps);
+  std::size_t valid = static_cast<std::size_t>(size.valid);
+  if (!size.whole || size.valid > kMaxConfigs) {
+    if (tries_all) {
+      throw UsageError(fmt::format(
+          "kernel {}: expected at most {} configurations to try all of, found {}{} for {}; give "
+          "the "
+          "parameters fewer values, first {}, or the search a budget, such as `search: {{budget: "
+          "{{configs: 1000}}}}`",
+          kernel.name, kMaxConfigs, size.whole ? "" : "over ", size.valid, to_text(problem),
+          space.widest_param()));
+    }
+    const auto asked = static_cast<std::size_t>(
+        std::clamp<std::int64_t>(search.budget_configs.value_or(0), kLeastDrawn, kMaxConfigs));
+    auto points = space.draw(asked, search.seed, max_seconds);
+    valid = points.size();
     run_.report.warn(
-        fmt::format("{} {}: the space is too large to be walked through within the budget; only "
-                    "its first {} configurations are known",
-                    kernel.name, to_text(problem), size.valid));
+        fmt::format("{} {}: the space has {}{} configurations; the search goes through {} of them, "
+                    "which were drawn, and what is near the fastest",
+                    kernel.name, to_text(problem), size.whole ? "" : "over ", size.valid, valid));
+    run_.drawn[{kernel.name, to_text(problem)}] = std::move(points);
   }
-  const auto budget = run_.sweep.search.budget_configs;
-  const std::size_t valid = static_cast<std::size_t>(size.valid);
+  const auto& budget = search.budget_configs;
   const std::size_t asked = budget ? std::min(valid, static_cast<std::size_t>(*budget)) : valid;
   num_configs_[{kernel.name, to_text(problem)}] = asked;
   run_.report.total += asked;

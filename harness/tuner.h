@@ -37,8 +37,7 @@ class Tuner {
   void check_counters();
   std::vector<double> costs(const std::vector<const KernelSpec*>& kernels) const;
   void count_spaces(const std::vector<const KernelSpec*>& kernels);
-  void count_space(const KernelSpec& kernel, const Problem& problem,
-                   std::optional<double> max_seconds);
+  void count_space(const KernelSpec& kernel, const Problem& problem, double max_seconds);
   void run_problem(const std::string& op, const Problem& problem, const Problem* next);
   void compile_ahead(const std::string& op, const Problem& problem);
   std::vector<const KernelSpec*> kernels_of(const std::string& op) const;

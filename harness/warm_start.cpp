@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "base/draw.h"
 #include "base/error.h"
 #include "search/adapt.h"
-#include "search/draw.h"
 #include "search/forest.h"
 
 namespace assay {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -77,27 +76,23 @@ std::vector<fs::path> files_of(const ListOptions& options, bool& single) {
 /// A list of many files is to be there soon: of each, so many steps are taken to count its spaces.
 constexpr std::uint64_t kMostListedSteps = 3'000'000;
 
-using Steps = std::optional<std::uint64_t>;
-
-/// Takes what is counted off `steps_left`; nothing: all is counted. Of a kernel that the device
-/// cannot run nothing is valid.
+/// Takes what is counted off `steps_left`. Of a kernel that the device cannot run nothing is valid.
 KernelRow kernel_row(const KernelSpec& kernel, const std::vector<Problem>& problems,
-                     const DeviceInfo& device, Steps& steps_left) {
-  constexpr double kAnyTime = std::numeric_limits<double>::max();
+                     const DeviceInfo& device, std::uint64_t& steps_left) {
   KernelRow row{kernel.name, kernel.op, kernel.summary, kernel.arch, {}};
   for (const Problem& problem : problems) {
     const Space counted(kernel, problem, device);
     if (!runs_on(kernel, device.cc)) {
-      const std::uint64_t raw = counted.size(0, kAnyTime).raw;
+      const std::uint64_t raw = counted.size(0).raw;
       row.spaces.push_back(
           {problem, raw, 0, {{fmt::format("arch: [{}]", fmt::join(kernel.arch, ", ")), raw}}});
       continue;
     }
-    const Space::Size size = steps_left ? counted.size(*steps_left, kAnyTime) : counted.size();
-    if (steps_left) *steps_left -= std::min(*steps_left, size.steps);
-    SpaceRow space{problem, size.raw, size.valid, {}, !size.end_step};
+    const Space::Size size = counted.size(steps_left);
+    steps_left -= std::min(steps_left, size.steps);
+    SpaceRow space{problem, size.raw, size.valid, {}, size.whole};
     for (const Removal& removal : size.removed) {
-      space.removed.emplace_back(removal.constraint, removal.points);
+      if (size.whole) space.removed.emplace_back(removal.constraint, removal.points);
     }
     row.spaces.push_back(std::move(space));
   }
@@ -105,7 +100,7 @@ KernelRow kernel_row(const KernelSpec& kernel, const std::vector<Problem>& probl
 }
 
 SweepRow sweep_row(const fs::path& file, const ListOptions& options, const DeviceInfo& device,
-                   Steps steps_left) {
+                   std::uint64_t steps_left) {
   const fs::path kernels = options.kernels.empty()
                                ? fs::absolute(file).parent_path().parent_path() / "kernels"
                                : fs::path(options.kernels);
@@ -193,10 +188,10 @@ int run_list(const ListOptions& options) {
   std::vector<std::string> mistakes;
   for (const fs::path& file : files) {
     try {
-      const Steps most_steps = single ? std::nullopt : Steps(kMostListedSteps);
+      const std::uint64_t most_steps = single ? kMaxCountedSteps : kMostListedSteps;
       if (is_kernel_file(file)) {
         for (const KernelSpec& kernel : load_twins(file)) {
-          Steps steps_left = most_steps;
+          std::uint64_t steps_left = most_steps;
           kernels.push_back(kernel_row(kernel, {kernel.smoke}, device, steps_left));
         }
       } else {

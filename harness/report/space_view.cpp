@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "report/entry_json.h"
@@ -13,13 +15,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Counts stop at the largest number.
+std::uint64_t add(std::uint64_t a, std::uint64_t b) {
+  return std::max(a, a + b < a ? std::numeric_limits<std::uint64_t>::max() : a + b);
+}
+
 /// Sums over kernels and problems: how many trials a sweep has at most.
 SpaceRow total(const SweepRow& sweep) {
   SpaceRow sum;
   for (const KernelRow& kernel : sweep.kernels) {
     for (const SpaceRow& space : kernel.spaces) {
-      sum.raw += space.raw;
-      sum.valid += space.valid;
+      sum.raw = add(sum.raw, space.raw);
+      sum.valid = add(sum.valid, space.valid);
       sum.whole = sum.whole && space.whole;
     }
   }
@@ -85,7 +92,7 @@ std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<S
     text += (text.empty() ? "" : "\n") + table.text();
   }
   text += fmt::format("\nconfigurations, before and after the constraints, on {}\n", device);
-  if (any_partly) text += "over: not counted to the end; `assay list FILE` counts them all\n";
+  if (any_partly) text += "over: not counted to the end; `assay list FILE` counts further\n";
   return text;
 }
 
@@ -101,8 +108,11 @@ std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string
       for (const auto& [constraint, points] : space.removed) {
         table.add_row({fmt::format("-{}", points), constraint});
       }
-      table.add_row({std::to_string(space.valid), "valid"});
+      table.add_row({valid_text(space), "valid"});
       text += table.text();
+      if (!space.whole) {
+        text += "over: not counted to the end; a search with a budget draws configurations\n";
+      }
     }
   }
   return text;

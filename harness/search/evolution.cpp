@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "search/draw.h"
+#include "base/draw.h"
 #include "search/strategies.h"
 
 namespace assay {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "search/draw.h"
+#include "base/draw.h"
 
 namespace assay {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/draw.h"
+#include "base/draw.h"
 #include "search/strategies.h"
 
 namespace assay {

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/draw.h"
+#include "base/draw.h"
 #include "search/forest.h"
 #include "search/gaussian.h"
 #include "search/strategies.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "search/draw.h"
+#include "base/draw.h"
 #include "search/strategies.h"
 
 namespace assay {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,11 @@
 #include "spec/kernel_spec.h"
 
 namespace assay {
+
+class Bindings;
+
+/// How many partial configurations are looked at while a space is counted, at 20 to 100 ns each.
+inline constexpr std::uint64_t kMaxCountedSteps = 100'000'000;
 
 /// How many points of the Cartesian product one constraint removed (the first that failed).
 struct Removal {
@@ -37,10 +43,17 @@ class Space {
   /// Calls `visit` with each valid configuration (as one value index per parameter) until it
   /// returns false. Constraint arithmetic that has no answer (division by zero) counts as removed.
   /// Throws Interrupted after a signal, and UsageError after kMaxConfigs configurations or
-  /// `max_steps` partial ones. Ends after `end_step` partial ones, if that is given.
+  /// `max_steps` partial ones.
   void for_each(const std::function<bool(const std::vector<int>&)>& visit,
-                std::uint64_t max_steps = kMaxSpaceSteps,
-                std::optional<std::uint64_t> end_step = std::nullopt) const;
+                std::uint64_t max_steps = kMaxSpaceSteps) const;
+
+  /// Up to `count` different valid points, in the order of for_each. They are drawn: parameters
+  /// that constraints tie to each other one after another, so that a point may be likelier than
+  /// another where these are many. Fewer where the constraints leave little, or after
+  /// `max_seconds`. Takes some seconds at most, however large the space is. Throws Interrupted.
+  std::vector<std::vector<int>> draw(
+      std::size_t count, std::uint64_t seed,
+      double max_seconds = std::numeric_limits<double>::infinity()) const;
 
   /// The configuration of a point given by value indices.
   Config config(std::span<const int> point) const;
@@ -49,18 +62,24 @@ class Space {
   /// is not in the space.
   std::optional<std::vector<int>> point(const Config& config) const;
 
-  /// Counts valid points and what each constraint removed; walks the space once. Throws as for_each
-  /// does, but any number of configurations is counted. With `max_seconds`, the walk ends after
-  /// these or after `max_steps`, and throws for neither.
+  /// Whether a point given by value indices fulfils all constraints.
+  bool is_valid(std::span<const int> point) const;
+
+  /// Counts valid points and what each constraint removed, by groups of parameters that constraints
+  /// tie to each other. Ends after `max_steps` partial configurations, or `max_seconds`. Throws
+  /// Interrupted.
   struct Size {
     std::uint64_t raw = 0;
     std::uint64_t valid = 0;
-    std::vector<Removal> removed;           // in the order of the constraints
-    std::uint64_t steps = 0;                // of the walk: partial configurations
-    std::optional<std::uint64_t> end_step;  // where the walk ended before its end
+    std::vector<Removal> removed;  // in the order of the constraints; 0 where this is not whole
+    std::uint64_t steps = 0;       // partial configurations
+    bool whole = true;             // else so many were counted of a space that has more
   };
-  Size size(std::uint64_t max_steps = kMaxSpaceSteps,
-            std::optional<double> max_seconds = std::nullopt) const;
+  Size size(std::uint64_t max_steps = kMaxCountedSteps,
+            double max_seconds = std::numeric_limits<double>::infinity()) const;
+
+  /// The parameter with the most values: to give it fewer makes the space smaller.
+  std::string widest_param() const;
 
   /// The first constraint that `config` breaks, or nothing. Throws UsageError when a name or a
   /// value of `config` is not in the space.
@@ -69,6 +88,9 @@ class Space {
  private:
   struct Impl;
   class Walk;
+
+  const Expr* first_broken(Bindings& bindings) const;
+
   std::shared_ptr<const Impl> impl_;
 };
 

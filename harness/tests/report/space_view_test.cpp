@@ -51,7 +51,7 @@ TEST(ListText, SaysWhatWasNotCountedToTheEnd) {
   const SweepRow sweep{"open", "open.yaml", "auto", "cold", 2, {kernel("a"), partly}};
   const std::string text = list_text({}, {sweep}, "H100");
   EXPECT_THAT(text, HasSubstr("480  over 380  auto"));
-  EXPECT_THAT(text, HasSubstr("`assay list FILE` counts them all"));
+  EXPECT_THAT(text, HasSubstr("`assay list FILE` counts further"));
   EXPECT_THAT(list_text({kernel("a")}, {}, "H100"), Not(HasSubstr("over")));
   const auto json = nlohmann::json::parse(list_json({}, {sweep}, "H100", {}));
   EXPECT_EQ(json["sweeps"][0]["whole"], false);

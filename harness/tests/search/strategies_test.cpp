@@ -8,7 +8,7 @@
 #include <set>
 #include <span>
 
-#include "search/draw.h"
+#include "base/draw.h"
 #include "search/gaussian.h"
 #include "search/points.h"
 #include "search/search.h"

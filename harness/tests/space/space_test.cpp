@@ -315,51 +315,6 @@ TEST(Space, TablesDoNotChangeTheAnswer) {
   EXPECT_EQ(space.size().valid + total_removed(space.size()), raw);
 }
 
-/// 10^18 points; valid are those whose digits' sum is below `limit`, which the last digit decides.
-Space eighteen_digits(int limit) {
-  TestKernel kernel;
-  std::string sum = "0";
-  for (int i = 0; i < 18; ++i) {
-    const std::string name = "P" + std::to_string(i);
-    kernel.range(name, 0, 9);
-    sum += " + " + name;
-  }
-  kernel.constraint(sum + " < " + std::to_string(limit));
-  return space_of(kernel);
-}
-
-// The walk over points that are all removed never ended.
-TEST(Space, TooManyStepsAreRefused) {
-  const Space space = eighteen_digits(0);
-  const std::string message =
-      "kernel test_kernel: after 1000000 partial configurations the end of the space is not near";
-  EXPECT_THAT(usage_error([&] { space.size(1'000'000); }), HasSubstr(message));
-  EXPECT_THAT(usage_error([&] { space.for_each([](const auto&) { return true; }, 1'000'000); }),
-              HasSubstr(message));
-}
-
-TEST(Space, AWalkThatIsGivenATimeEndsThereAndCanBeRepeated) {
-  const Space space = eighteen_digits(2);
-  const Space::Size size = space.size(kMaxSpaceSteps, 0.05);
-  ASSERT_TRUE(size.end_step);
-  EXPECT_LT(*size.end_step, kMaxSpaceSteps);
-  EXPECT_GE(size.valid, 2u);
-  std::uint64_t num_visited = 0;
-  const auto count = [&](const std::vector<int>&) { return ++num_visited > 0; };
-  space.for_each(count, kMaxSpaceSteps, size.end_step);
-  EXPECT_EQ(num_visited, size.valid);
-  EXPECT_EQ(space.size(1000, 1e9).end_step, 1024u);  // the first step that is looked at after 1000
-  EXPECT_EQ(space.size(1000, 1e9).steps, 1024u);
-}
-
-TEST(Space, AWalkThatEndsByItselfIsNotCutByItsTime) {
-  TestKernel kernel;
-  kernel.range("A", 1, 3);
-  const Space::Size size = space_of(kernel).size(kMaxSpaceSteps, 0);
-  EXPECT_EQ(size.valid, 3u);
-  EXPECT_FALSE(size.end_step);
-}
-
 // Tracing a chain of lets took the cube of its length, and recursion.
 TEST(Space, ManyLetsAndConstraintsAreNoBurden) {
   TestKernel kernel;
