@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/identifier.h"
 #include "base/limits.h"
 #include "spec/kernel_parts.h"
 #include "spec/vocabulary.h"
@@ -143,7 +144,13 @@ ExprSpec parse_expr(const YamlNode& node, const Symbols& symbols, Parse parse) {
   try {
     return {parse(node.text("an expression"), symbols), node.where()};
   } catch (const ExprError& error) {
-    throw SpecError(node.at(error.column), error.what());
+    std::string_view word = std::string_view(node.text("an expression")).substr(error.column);
+    const auto is_part = [](char c) { return is_letter(c) || is_digit(c); };
+    word = word.substr(0, static_cast<std::size_t>(
+                              std::find_if_not(word.begin(), word.end(), is_part) - word.begin()));
+    const bool is_boolean = word.size() > 1 && is_yaml_boolean(word);  // y and n may be sizes
+    throw SpecError(node.at(error.column),
+                    fmt::format("{}{}", error.what(), is_boolean ? "; write 1 and 0" : ""));
   }
 }
 
@@ -179,6 +186,12 @@ std::vector<Value> read_values(const YamlNode& node) {
   std::set<Value> seen;
   for (const YamlPtr& item : node.list("a list of values")) {
     Value value;
+    if (item->is_yaml_boolean()) {
+      item->fail(
+          fmt::format("expected a decimal integer or a word, found {}, which YAML may read as "
+                      "a boolean; write 1 and 0",
+                      item->found()));
+    }
     if (item->looks_integer()) {
       value = item->integer("an integer");
     } else if (const std::string& word = item->text("a decimal integer or a word");

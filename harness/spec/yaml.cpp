@@ -51,6 +51,18 @@ std::size_t position_of(const Location& where) {
 
 }  // namespace
 
+bool is_yaml_boolean(std::string_view word) {
+  constexpr std::string_view kWords[] = {"y", "yes", "n", "no", "true", "false", "on", "off"};
+  std::string lower(word);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  // `yes`, `Yes` and `YES`, but not `yES`.
+  const bool is_spelled_so =
+      word == lower || word.substr(1) == std::string_view(lower).substr(1) ||
+      std::none_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  return is_spelled_so &&
+         std::find(std::begin(kWords), std::end(kWords), lower) != std::end(kWords);
+}
+
 YamlNode YamlNode::scalar(Location where, std::string text) {
   YamlNode node(Kind::scalar, std::move(where));
   node.text_ = std::move(text);
@@ -116,6 +128,15 @@ const std::string& YamlNode::identifier(std::string_view what) const {
   return name;
 }
 
+bool YamlNode::is_yaml_boolean() const {
+  return kind_ == Kind::scalar && !quoted_ && assay::is_yaml_boolean(text_);
+}
+
+void YamlNode::fail_number(std::string_view what) const {
+  fail(fmt::format("expected {}, found {}{}", what, found(),
+                   is_yaml_boolean() ? "; write 1 and 0" : ""));
+}
+
 bool YamlNode::looks_integer() const {
   return kind_ == Kind::scalar && !quoted_ && is_decimal(text_);
 }
@@ -130,7 +151,7 @@ std::int64_t YamlNode::integer(std::string_view what, std::int64_t low, std::int
     fail_expected(fmt::format("{}{} that fits in 64 bits", what, range));
   }
   if (!looks_integer() || read != std::errc() || value < low || value > high) {
-    fail_expected(fmt::format("{}{}", what, range));
+    fail_number(fmt::format("{}{}", what, range));
   }
   return value;
 }
@@ -170,7 +191,7 @@ double YamlNode::decimal(std::string_view digits, std::string_view what) const {
   double value = 0;
   if (!decimal ||
       std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc()) {
-    fail_expected(what);
+    fail_number(what);
   }
   return percent ? value / 100 : value;
 }

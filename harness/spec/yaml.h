@@ -48,6 +48,8 @@ class YamlNode {
   /// A C identifier that is no keyword, since it may become a macro, an enumerator or an entry
   /// point.
   const std::string& identifier(std::string_view what) const;
+  /// Whether YAML 1.1 reads this as a boolean: `yes`, `Off`, `n`, without quotes.
+  bool is_yaml_boolean() const;
   /// Whether this is a scalar that integer() takes for a number.
   bool looks_integer() const;
   /// A decimal integer without quotes, sign `+` or leading zeros.
@@ -78,6 +80,7 @@ class YamlNode {
   YamlNode with_word(std::string_view word, std::string_view text, bool is_name) const;
 
   double decimal(std::string_view digits, std::string_view what) const;
+  [[noreturn]] void fail_number(std::string_view what) const;
 
   Kind kind_;
   bool quoted_ = false;
@@ -89,6 +92,9 @@ class YamlNode {
   std::vector<YamlPtr> items_;
   std::vector<YamlEntry> entries_;
 };
+
+/// Whether YAML 1.1 reads the word as a boolean.
+bool is_yaml_boolean(std::string_view word);
 
 /// A map whose keys are fixed: refuses unknown and missing ones. `node` must outlive it.
 class YamlMap {

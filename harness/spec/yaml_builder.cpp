@@ -75,6 +75,24 @@ Location location_of(const std::shared_ptr<const SourceText>& source, const YAML
   return {source, mark.line + 1, mark.column + 1};
 }
 
+/// Whether a line has an expression with `?:` that is not in quotes: YAML takes the colon for that
+/// of a map.
+bool has_bare_choice(const std::string& text, int line) {
+  std::size_t begin = 0;
+  for (int i = 1; i < line; ++i) begin = text.find('\n', begin) + 1;
+  char quote = 0;
+  for (std::size_t at = begin; at < text.size() && text[at] != '\n'; ++at) {
+    const char c = text[at];
+    if (quote == 0 && c == '?') return true;
+    if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 class YamlBuilder : public YAML::EventHandler {
@@ -202,7 +220,11 @@ YamlPtr load_yaml(const std::filesystem::path& path) {
     throw SpecError(location_of(source, error.mark),
                     fmt::format("nested more than {} levels deep", error.depth()));
   } catch (const YAML::Exception& error) {
-    throw SpecError(location_of(source, error.mark), fmt::format("malformed YAML: {}", error.msg));
+    const Location where = location_of(source, error.mark);
+    throw SpecError(where, fmt::format("malformed YAML: {}{}", error.msg,
+                                       has_bare_choice(source->text, where.line)
+                                           ? "; put an expression with ?: in quotes"
+                                           : ""));
   }
 }
 
