@@ -132,11 +132,16 @@ class Reader {
         read_kernel(std::exchange(template_params, {}));
       } else if (text == "enum") {
         read_enumerators();
+      } else if (text == "typedef" || text == "using") {
+        read_alias();
       } else if (text == "extern" && next() == "__shared__") {
         found_.has_dynamic_smem = true;
       }
     }
     find_macros();
+    for (const Token& token : tokens_) {
+      if (token.is_name()) found_.names.insert(token.text);
+    }
     return std::move(found_);
   }
 
@@ -165,10 +170,54 @@ class Reader {
     return name;
   }
 
+  /// The last token of a directive, which a backslash continues.
+  std::size_t end_of_line(std::size_t at) const {
+    const std::string& text = source_->text;
+    std::size_t end = text.find('\n', tokens_[at].offset);
+    while (end != std::string::npos && end > 0 && text[end - 1] == '\\') {
+      end = text.find('\n', end + 1);
+    }
+    while (at + 1 < tokens_.size() && tokens_[at + 1].offset < end) ++at;
+    return at;
+  }
+
+  /// `#if X`, `#elif !X`, `#if X == 1`: X is 0 or 1.
+  void read_switch() {
+    std::size_t at = at_ + 2;
+    if (text(at) == "!" || text(at) == "(") ++at;
+    if (at >= tokens_.size() || !tokens_[at].is_name() || text(at) == "defined") return;
+    const std::size_t last = end_of_line(at_);
+    const bool is_alone = at == last || (at + 1 == last && text(last) == ")");
+    const bool is_compared = at + 3 == last && text(at + 1) == "=" && text(at + 2) == "=" &&
+                             (text(last) == "0" || text(last) == "1");
+    if (is_alone || is_compared) switches_.insert(text(at));
+  }
+
+  /// `typedef unsigned int uint;` or `using uint = unsigned int;`: types without brackets.
+  void read_alias() {
+    std::vector<std::string> words;
+    std::size_t at = at_ + 1;
+    for (; at < tokens_.size() && text(at) != ";"; ++at) words.push_back(text(at));
+    const bool is_using = text(at_) == "using";
+    if (words.size() < (is_using ? 3u : 2u) || (is_using && words[1] != "=")) return;
+    const std::string name = is_using ? words[0] : words.back();
+    words.erase(words.begin(), words.begin() + (is_using ? 2 : 0));
+    if (!is_using) words.pop_back();
+    std::string type;
+    for (const std::string& word : words) {
+      if (!is_letter(word[0]) && word != "::") return;
+      const bool joins = type.empty() || word == "::" || type.ends_with("::");
+      if (word != "const") type += (joins ? "" : " ") + word;
+    }
+    const auto known = aliases_.find(type);
+    aliases_[name] = known == aliases_.end() ? type : known->second;
+  }
+
   /// `#define X` is a macro of the source's own, but for `#ifndef X`, `#define X value`.
   void read_directive() {
     const std::string& name = text(at_ + 2);
     if (next() == "ifndef") unless_defined_ = name;
+    if (next() == "if" || next() == "elif") read_switch();
     if (next() == "include") {  // of <cuda/x.h>, which is not in quotes
       const std::size_t line_end = source_->text.find('\n', tokens_[at_].offset);
       while (at_ + 1 < tokens_.size() && tokens_[at_ + 1].offset < line_end) ++at_;
@@ -206,7 +255,11 @@ class Reader {
                                               "__cluster_dims__",  "__block_size__", "__maxnreg__"};
     for (std::size_t at = at_ + 1; at < tokens_.size(); ++at) {
       const Token& token = tokens_[at];
-      if (is_one_of(token.text, {"{", "}", ";", "#"})) return;
+      if (is_one_of(token.text, {"{", "}", ";"})) return;
+      if (token.text == "#") {  // `#if` ahead of `__launch_bounds__`
+        at = end_of_line(at);
+        continue;
+      }
       if (!token.is_name() || text(at + 1) != "(") continue;
       if (attributes.contains(token.text)) {
         at = skip_brackets(tokens_, at + 1) - 1;
@@ -251,6 +304,8 @@ class Reader {
       words.pop_back();
     }
     for (const std::string& word : words) param.type += (param.type.empty() ? "" : " ") + word;
+    const auto alias = aliases_.find(param.type);
+    if (alias != aliases_.end()) param.type = alias->second;
     return param;
   }
 
@@ -261,11 +316,19 @@ class Reader {
     for (const Tokens& part : parts_of(tokens_, at)) declared_.insert(part[0].text);
   }
 
-  /// A name in capitals, unless it is declared somewhere: behind a type, or as a member.
+  /// A name that looks like a macro's, unless it is declared somewhere: behind a type, or as a
+  /// member.
   void find_macros() {
     const std::set<std::string> before = {"return", "else",   "case",    "if",     "elif",  "ifdef",
                                           "ifndef", "sizeof", "defined", "unroll", "define"};
-    const auto is_macro = [](const std::string& name) {
+    const auto is_size = [](const std::string& name) {
+      return name.find("block_size") != std::string::npos ||
+             name.find("tile_size") != std::string::npos ||
+             name.find("unroll_factor") != std::string::npos;
+    };
+    const auto is_macro = [&](const std::string& name) {
+      const auto value = values_.find(name);
+      if (is_size(name) || (value != values_.end() && !value->second.empty())) return true;
       return name.size() > 1 && name[0] >= 'A' && name[0] <= 'Z' &&
              std::all_of(name.begin(), name.end(), [](char c) { return c < 'a' || c > 'z'; }) &&
              !name.ends_with("_MAX") && !name.ends_with("_MIN") && !name.starts_with("CU") &&
@@ -281,7 +344,10 @@ class Reader {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
     for (const std::string& name : names) {
-      if (!declared_.contains(name)) found_.macros.push_back({name, values_[name]});
+      if (declared_.contains(name)) continue;
+      const std::string& value = values_[name];
+      const bool is_bit = value.empty() || value == "0" || value == "1";
+      found_.macros.push_back({name, value, value == "0" || (is_bit && switches_.contains(name))});
     }
   }
 
@@ -293,12 +359,57 @@ class Reader {
   std::string pending_scope_, unless_defined_;
   std::set<std::string> declared_;             // what is no macro to set
   std::map<std::string, std::string> values_;  // of macros that the source sets unless they are set
+  std::set<std::string> switches_;             // names that `#if` asks for
+  std::map<std::string, std::string> aliases_;  // of types
 };
 
 }  // namespace
 
 CudaSource read_cuda_source(const std::filesystem::path& path) {
-  return Reader(load_source(path)).read();
+  return read_cuda_source(load_source(path));
+}
+
+CudaSource read_cuda_source(std::shared_ptr<const SourceText> source) {
+  return Reader(std::move(source)).read();
+}
+
+std::optional<DType> dtype_of(const std::string& type) {
+  static const std::map<std::string, DType> dtypes = {{"float", DType::f32},
+                                                      {"double", DType::f64},
+                                                      {"half", DType::f16},
+                                                      {"__half", DType::f16},
+                                                      {"__nv_bfloat16", DType::bf16},
+                                                      {"bool", DType::u8},
+                                                      {"char", DType::i8},
+                                                      {"signed char", DType::i8},
+                                                      {"unsigned char", DType::u8},
+                                                      {"short", DType::i16},
+                                                      {"unsigned short", DType::u16},
+                                                      {"int", DType::i32},
+                                                      {"unsigned", DType::u32},
+                                                      {"unsigned int", DType::u32},
+                                                      {"long", DType::i64},
+                                                      {"long long", DType::i64},
+                                                      {"long int", DType::i64},
+                                                      {"unsigned long", DType::u64},
+                                                      {"size_t", DType::u64},
+                                                      {"unsigned long long", DType::u64},
+                                                      {"int8_t", DType::i8},
+                                                      {"uint8_t", DType::u8},
+                                                      {"int16_t", DType::i16},
+                                                      {"uint16_t", DType::u16},
+                                                      {"int32_t", DType::i32},
+                                                      {"uint32_t", DType::u32},
+                                                      {"int64_t", DType::i64},
+                                                      {"uint64_t", DType::u64},
+                                                      {"float2", DType::f32},
+                                                      {"float4", DType::f32},
+                                                      {"half2", DType::f16},
+                                                      {"__half2", DType::f16},
+                                                      {"__nv_bfloat162", DType::bf16}};
+  const auto found = dtypes.find(type.substr(type.rfind(':') + 1));  // npos + 1 is 0
+  if (found == dtypes.end()) return std::nullopt;
+  return found->second;
 }
 
 }  // namespace assay

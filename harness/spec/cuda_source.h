@@ -1,9 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/dtype.h"
 #include "spec/source_text.h"
 
 namespace assay {
@@ -27,18 +31,25 @@ struct CudaSource {
     std::vector<Param> params;
     Location where;
   };
-  /// A name in capitals that is used and not defined, or defined only where it is not yet.
+  /// A name that is used and not defined, or defined only where it is not yet. It is in capitals,
+  /// has such a default, or is called as tuners call a size: `block_size_x`.
   struct Macro {
     std::string name;
-    std::string value;  // of the latter
+    std::string value;       // the default
+    bool is_switch = false;  // `#if NAME` asks for it
   };
 
   std::vector<Kernel> kernels;
   std::vector<Macro> macros;
   bool has_dynamic_smem = false;  // `extern __shared__`
+  std::set<std::string> names;    // all, without those in comments and in quotes
 };
 
 /// Throws UsageError when the file cannot be read, SpecError when it is not text.
 CudaSource read_cuda_source(const std::filesystem::path& path);
+CudaSource read_cuda_source(std::shared_ptr<const SourceText> source);
+
+/// What a contract calls a type of C++, which may be that of a vector's element.
+std::optional<DType> dtype_of(const std::string& type);
 
 }  // namespace assay

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "base/dtype.h"
@@ -14,46 +13,6 @@
 
 namespace assay {
 namespace {
-
-/// What a type of C++ is called in a contract.
-std::optional<DType> dtype_of(const std::string& type) {
-  static const std::map<std::string, DType> dtypes = {{"float", DType::f32},
-                                                      {"double", DType::f64},
-                                                      {"half", DType::f16},
-                                                      {"__half", DType::f16},
-                                                      {"__nv_bfloat16", DType::bf16},
-                                                      {"bool", DType::u8},
-                                                      {"char", DType::i8},
-                                                      {"signed char", DType::i8},
-                                                      {"unsigned char", DType::u8},
-                                                      {"short", DType::i16},
-                                                      {"unsigned short", DType::u16},
-                                                      {"int", DType::i32},
-                                                      {"unsigned", DType::u32},
-                                                      {"unsigned int", DType::u32},
-                                                      {"long", DType::i64},
-                                                      {"long long", DType::i64},
-                                                      {"long int", DType::i64},
-                                                      {"unsigned long", DType::u64},
-                                                      {"size_t", DType::u64},
-                                                      {"unsigned long long", DType::u64},
-                                                      {"int8_t", DType::i8},
-                                                      {"uint8_t", DType::u8},
-                                                      {"int16_t", DType::i16},
-                                                      {"uint16_t", DType::u16},
-                                                      {"int32_t", DType::i32},
-                                                      {"uint32_t", DType::u32},
-                                                      {"int64_t", DType::i64},
-                                                      {"uint64_t", DType::u64},
-                                                      {"float2", DType::f32},
-                                                      {"float4", DType::f32},
-                                                      {"half2", DType::f16},
-                                                      {"__half2", DType::f16},
-                                                      {"__nv_bfloat162", DType::bf16}};
-  const auto found = dtypes.find(type.substr(type.rfind(':') + 1));  // npos + 1 is 0
-  if (found == dtypes.end()) return std::nullopt;
-  return found->second;
-}
 
 bool contains(const std::string& name, std::string_view part) {
   return name.find(part) != std::string::npos;
@@ -79,7 +38,8 @@ class Draft {
     for (const CudaSource::Param& param : kernel.params) add_arg(param);
     if (dims_.empty()) dims_.emplace_back("N");
     for (const auto& param : kernel.template_params) add_template_param(param);
-    for (const CudaSource::Macro& macro : source.macros) add_macro(macro.name, macro.value);
+    for (const CudaSource::Macro& macro : source.macros)
+      add_macro(macro.name, macro.is_switch ? "0, 1" : macro.value);
   }
 
   std::string text() {
@@ -155,8 +115,8 @@ class Draft {
   }
 
   void add_macro(const std::string& name, const std::string& value) {
-    const bool is_size =
-        contains(name, "BLOCK") || contains(name, "THREAD") || contains(name, "Block");
+    const bool is_size = contains(name, "BLOCK") || contains(name, "THREAD") ||
+                         contains(name, "Block") || contains(name, "block_size");
     const bool is_number = value.find_first_not_of("0123456789, ") == std::string::npos;
     const bool is_word = is_identifier(value) && (!is_reserved(value) || dtype_of(value));
     const std::string guess = is_size ? "64, 128, 256" : "1, 2, 4";
@@ -219,8 +179,16 @@ class Draft {
 
   void add_launches() {
     note("The launches: blocks, and threads of a block.");
-    if (source_.kernels.size() > 1)
-      line("# The source has further kernels, which launches may name by entry.");
+    if (source_.kernels.size() > 1) {
+      std::vector<std::string> others;
+      for (const CudaSource::Kernel& other : source_.kernels) {
+        if (&other != &kernel_) others.push_back(other.name);
+      }
+      line(fmt::format(
+          "# The source has further kernels, which launches may name by entry: {}. Those",
+          fmt::join(others, ", ")));
+      line("# with other parameters need args in their launch.");
+    }
     if (source_.has_dynamic_smem) line("# smem_bytes is the dynamic shared memory.");
     line("launches:");
     std::string entry = kernel_.name;

@@ -111,6 +111,68 @@ extern "C" __global__ void saxpy(float* c, int n) { c[0] = kBlock + VECTOR * 1'0
   EXPECT_EQ(kernel.params[1].name, "VECTOR");
 }
 
+// Of 64 kernels of public tuners those with such names lost all of their parameters.
+TEST(Draft, KnowsMacrosInSmallLetters) {
+  const KernelSpec kernel =
+      Drafted(
+          "#ifndef block_size_x\n#define block_size_x 128\n#endif\n"
+          "#ifndef my_factor\n#define my_factor 3\n#endif\n"
+          "__global__ void saxpy(const float* x, float* y, int n) {\n"
+          "  for (int t = 0; t < tile_size_x; ++t) y[t * block_size_x] = my_factor * x[t];\n}\n")
+          .kernel;
+  ASSERT_EQ(kernel.params.size(), 3u);
+  EXPECT_EQ(kernel.params[0].name, "block_size_x");
+  EXPECT_EQ(kernel.params[1].name, "my_factor");
+  EXPECT_THAT(kernel.params[1].values, ElementsAre(Value(3)));
+  EXPECT_EQ(kernel.params[2].name, "tile_size_x");
+  EXPECT_EQ(kernel.launches[0].block[0].expr.text(), "block_size_x");
+}
+
+TEST(Draft, KnowsSwitches) {
+  const KernelSpec kernel =
+      Drafted(
+          "#ifndef USE_PADDING\n#define USE_PADDING 0\n#endif\n#ifndef STAGES\n#define STAGES 1\n"
+          "#endif\n#if CACHED\n#elif !READ_ONLY\n#endif\n#if MODE == 1\n#endif\n#if LEVELS > 1\n"
+          "#endif\n__global__ void saxpy(float* y) { y[0] = USE_PADDING + STAGES; }\n")
+          .kernel;
+  std::vector<std::string> switches, others;
+  for (const ParamSpec& param : kernel.params) {
+    const bool is_switch = param.values == std::vector<Value>{Value(0), Value(1)};
+    (is_switch ? switches : others).push_back(param.name);
+  }
+  EXPECT_THAT(switches, ElementsAre("USE_PADDING", "CACHED", "READ_ONLY", "MODE"));
+  EXPECT_THAT(others, ElementsAre("STAGES", "LEVELS"));
+}
+
+TEST(Draft, ADirectiveMayStandAheadOfTheName) {
+  const KernelSpec kernel =
+      Drafted(
+          "__global__\n#if BLOCKS_PER_SM > 0\n__launch_bounds__(BLOCK, BLOCKS_PER_SM)\n#endif\n"
+          "void saxpy(const float* x, float* y, int n) { y[BLOCK] = x[n]; }\n")
+          .kernel;
+  EXPECT_EQ(kernel.launches[0].entry, "saxpy");
+  EXPECT_EQ(kernel.args.size(), 3u);
+}
+
+TEST(Draft, KnowsTheTypesThatTheFileNames) {
+  const KernelSpec kernel =
+      Drafted(
+          "typedef unsigned int uint;\nusing real = double;\nusing number = real;\n"
+          "typedef struct { int x; } Own;\nusing namespace std;\n"
+          "__global__ void saxpy(const number* x, real* y, const uint n) { y[n] = x[n]; }\n")
+          .kernel;
+  EXPECT_EQ(std::get<BufferSpec>(kernel.args[0].form).dtype, DType::f64);
+  EXPECT_EQ(std::get<BufferSpec>(kernel.args[1].form).dtype, DType::f64);
+  EXPECT_EQ(std::get<ScalarSpec>(kernel.args[2].form).dtype, DType::u32);
+}
+
+TEST(Draft, NamesTheOtherEntries) {
+  EXPECT_THAT(Drafted("__global__ void saxpy(float* y) {}\n__global__ void sum(float* y) {}\n"
+                      "namespace a { __global__ void last(float* y) {} }\n")
+                  .text,
+              HasSubstr("may name by entry: sum, a::last"));
+}
+
 /// What is said of a source that has no draft.
 std::string mistake(const std::string& source, const std::string& name = "saxpy.cu") {
   const TempFolder folder;
