@@ -12,6 +12,7 @@
 #include "base/interrupt.h"
 #include "kernel_version.h"
 #include "screening.h"
+#include "source_check.h"
 #include "space/space.h"
 
 namespace assay {
@@ -34,6 +35,9 @@ Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& 
       reranking_(run_, baselines_) {
   for (const KernelSpec& kernel : sweep.kernels) {
     run_.versions[kernel.name] = version_of(kernel, run_.options.include_directories);
+    for (std::string& warning : source_warnings(kernel, run_.options.include_directories)) {
+      run_.report.warn(std::move(warning));
+    }
   }
 }
 

@@ -15,11 +15,13 @@
 #include "base/terminal.h"
 #include "cli/include_path.h"
 #include "cli/recordings.h"
+#include "cli/reference_check.h"
 #include "cli/verbs.h"
 #include "kernel_version.h"
 #include "report/entry_json.h"
 #include "report/space_view.h"
 #include "report/table.h"
+#include "source_check.h"
 #include "space/space.h"
 #include "spec/sweep_spec.h"
 #include "spec/twins.h"
@@ -95,8 +97,16 @@ KernelRow kernel_row(const KernelSpec& kernel, const std::vector<Problem>& probl
       if (size.whole) space.removed.emplace_back(removal.constraint, removal.points);
     }
     row.spaces.push_back(std::move(space));
+    check_reference_shapes(kernel, problem, device);
   }
   return row;
+}
+
+void warn_of_source(const KernelSpec& kernel, const fs::path& folder, const ListOptions& options) {
+  for (const std::string& warning :
+       source_warnings(kernel, include_path(folder, options.include))) {
+    print_err("warning: {}\n", warning);
+  }
 }
 
 SweepRow sweep_row(const fs::path& file, const ListOptions& options, const DeviceInfo& device,
@@ -113,6 +123,7 @@ SweepRow sweep_row(const fs::path& file, const ListOptions& options, const Devic
   row.num_problems = sweep.problems.size();
   for (const KernelSpec& kernel : sweep.kernels) {
     row.kernels.push_back(kernel_row(kernel, sweep.problems, device, steps_left));
+    warn_of_source(kernel, kernels, options);
   }
   return row;
 }
@@ -193,6 +204,7 @@ int run_list(const ListOptions& options) {
         for (const KernelSpec& kernel : load_twins(file)) {
           std::uint64_t steps_left = most_steps;
           kernels.push_back(kernel_row(kernel, {kernel.smoke}, device, steps_left));
+          warn_of_source(kernel, file.parent_path(), options);
         }
       } else {
         sweeps.push_back(sweep_row(file, options, device, most_steps));

@@ -21,6 +21,7 @@
 #include "base/terminal.h"
 #include "cli/include_path.h"
 #include "cli/known_code.h"
+#include "cli/reference_check.h"
 #include "cli/sweep_summary.h"
 #include "cli/sweep_target.h"
 #include "cli/verbs.h"
@@ -225,6 +226,7 @@ std::shared_ptr<ProgressScreen> screen_of(const SweepOptions& options) {
 /// Runs the sweep on one device. With `--json` its summary is added to `summaries`, else printed.
 int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, Compiler& compiler,
            const std::vector<fs::path>& include_directories, Json& summaries) {
+  check_reference_shapes(sweep, target.device->info());
   DeviceSweep device(std::move(target), options, sweep, compiler, include_directories,
                      screen_of(options), "");
   try {

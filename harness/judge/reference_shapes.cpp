@@ -1,0 +1,72 @@
+#include "judge/reference_shapes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "judge/operation.h"
+
+namespace assay {
+namespace {
+
+/// Tensors without memory.
+using Shapes = std::map<std::string, Operand>;
+
+void add_results(const Plan& plan, const ReferencePlan& step, Shapes& shapes) {
+  const OperationRow& row = row_of(operations(), "operation", step.operation);
+  OperationCall call;
+  call.options = step.options;
+  for (const OperandRow& input : row.inputs) {
+    const auto named = step.operands.find(std::string(input.name));
+    if (named == step.operands.end()) continue;
+    const auto found = shapes.find(named->second);
+    if (found != shapes.end()) call.operands[named->first] = found->second;
+  }
+  for (const OperandRow& output : row.outputs) {
+    const std::string role(output.name);
+    const BufferPlan* buffer = plan.find_buffer(step.operands.at(role));
+    if (buffer != nullptr) call.declared_shapes[role] = buffer->shape;
+  }
+  const std::vector<OutputShape> made = operation_of(row.id).outputs(call);
+  for (std::size_t i = 0; i < row.outputs.size(); ++i) {
+    const std::string role(row.outputs[i].name);
+    const std::string& name = step.operands.at(role);
+    const BufferPlan* buffer = plan.find_buffer(name);
+    if (buffer != nullptr && buffer->shape != made[i].extents) {
+      throw oracle_failure(fmt::format("{}: its {} is [{}], but {} is [{}]", step.operation, role,
+                                       fmt::join(made[i].extents, ","), name,
+                                       fmt::join(buffer->shape, ",")));
+    }
+    shapes[name] = {0, DType::f32, made[i].extents};
+  }
+}
+
+}  // namespace
+
+std::optional<ShapeMistake> find_shape_mistake(const Plan& plan) {
+  Shapes shapes;
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (is_filled(buffer->role)) shapes[buffer->name] = {0, buffer->dtype, buffer->shape};
+  }
+  for (std::size_t i = 0; i < plan.reference.size(); ++i) {
+    const ReferencePlan& step = plan.reference[i];
+    if (!step.file.empty()) continue;
+    if (step.kernel) {
+      for (const ArgPlan& arg : step.kernel->args) {
+        const auto* buffer = std::get_if<BufferPlan>(&arg);
+        if (buffer == nullptr || !is_output(buffer->role)) continue;
+        shapes[buffer->name] = {0, buffer->dtype, buffer->shape};
+      }
+      continue;
+    }
+    try {
+      add_results(plan, step, shapes);
+    } catch (const Failure& failure) {
+      return ShapeMistake{i, failure.outcome().message};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "space/plan.h"
+
+namespace assay {
+
+/// A step of a reference whose shapes do not fit.
+struct ShapeMistake {
+  std::size_t step = 0;  // its place in Plan::reference
+  std::string message;
+};
+
+/// The first step whose operands do not fit each other, or whose result is not what the buffer that
+/// takes it holds. It needs no GPU. What a kernel of the user's own reads and writes is not known.
+std::optional<ShapeMistake> find_shape_mistake(const Plan& plan);
+
+}  // namespace assay

@@ -1,0 +1,217 @@
+#include "source_check.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/identifier.h"
+#include "compile/source_tree.h"
+#include "kernel_version.h"
+#include "spec/cuda_source.h"
+#include "spec/entry.h"
+
+namespace assay {
+namespace {
+
+std::string warning(const Location& where, const std::string& message) {
+  if (!where.source) return message;
+  return fmt::format("{}:{}:{}: {}", where.source->path.generic_string(), where.line, where.column,
+                     message);
+}
+
+/// How often `name` stands in `text` as a whole word.
+std::size_t count_word(std::string_view text, std::string_view name) {
+  const auto is_part = [](char c) { return is_letter(c) || is_digit(c); };
+  std::size_t count = 0;
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    const bool is_whole =
+        (at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]));
+    count += is_whole ? 1 : 0;
+  }
+  return count;
+}
+
+/// The contract without its comments.
+std::string contract_text(const KernelSpec& kernel) {
+  std::string text;
+  if (kernel.args.empty() || !kernel.args[0].where.source) return text;
+  const std::string& source = kernel.args[0].where.source->text;
+  for (std::size_t begin = 0; begin < source.size();) {
+    const std::size_t end = std::min(source.find('\n', begin), source.size());
+    const std::string_view line = std::string_view(source).substr(begin, end - begin);
+    const std::size_t comment = line.find(" #");
+    text += line.starts_with('#') ? "" : line.substr(0, comment);
+    text += '\n';
+    begin = end + 1;
+  }
+  return text;
+}
+
+/// A parameter that no source mentions, and that in the contract only constraints read: all of its
+/// values make the same code, and the same launches.
+void find_unread(const KernelSpec& kernel, const std::set<std::string>& names,
+                 std::vector<std::string>& warnings) {
+  const std::string contract = contract_text(kernel);
+  std::vector<std::string> unread;
+  const ParamSpec* first = nullptr;
+  for (const ParamSpec& param : kernel.params) {
+    if (names.contains(param.name)) continue;
+    std::size_t in_constraints = 0;
+    for (const ExprSpec& constraint : kernel.constraints) {
+      if (constraint.where.source != kernel.args[0].where.source) continue;  // of a sweep
+      in_constraints += count_word(constraint.expr.text(), param.name);
+    }
+    if (count_word(contract, param.name) > 1 + in_constraints) continue;
+    if (first == nullptr) first = &param;
+    unread.push_back(param.name);
+  }
+  if (unread.empty()) return;
+  warnings.push_back(warning(
+      first->where, fmt::format("neither a source nor a launch reads {}: whatever the value, the "
+                                "code is the same",
+                                fmt::join(unread, ", "))));
+}
+
+void find_grid_waits(const KernelSpec& kernel, const CudaSource& source,
+                     std::vector<std::string>& warnings) {
+  const bool gets_grid = source.names.contains("this_grid") || source.names.contains("grid_group");
+  const auto launches = all_launches(kernel);
+  if (!gets_grid || !source.names.contains("sync") ||
+      std::any_of(launches.begin(), launches.end(),
+                  [](const LaunchSpec* launch) { return launch->cooperative; })) {
+    return;
+  }
+  const Location& where = kernel.launches.front().grid.front().where;
+  warnings.push_back(
+      warning(where, fmt::format("{} waits for all blocks of its grid, which needs `cooperative: "
+                                 "true` in the launch",
+                                 kernel.source_path.filename().string())));
+}
+
+/// What is passed for a parameter.
+struct Passed {
+  std::string name;  // empty for a scalar of the launch's own
+  std::optional<DType> dtype;
+  bool is_pointer = false;
+};
+
+Passed passed_of(const ArgSpec& arg) {
+  if (const auto* scalar = std::get_if<ScalarSpec>(&arg.form)) return {arg.name, scalar->dtype};
+  const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+  if (buffer == nullptr || buffer->texture) return {arg.name, std::nullopt};
+  return {arg.name, buffer->dtype, true};
+}
+
+std::vector<Passed> passed_of(const KernelSpec& kernel, const LaunchSpec& launch) {
+  std::vector<Passed> passed;
+  if (!launch.args) {
+    for (const std::size_t i : passed_args(kernel)) passed.push_back(passed_of(kernel.args[i]));
+    return passed;
+  }
+  for (const LaunchArgSpec& each : *launch.args) {
+    if (each.names.empty()) {
+      passed.push_back({"", each.scalar.dtype});
+      continue;
+    }
+    const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(),
+                                  [&](const ArgSpec& one) { return one.name == each.names[0]; });
+    passed.push_back(passed_of(*arg));
+    if (each.names.size() > 1) passed.back().name.clear();  // one of several buffers
+  }
+  return passed;
+}
+
+/// Whether elements of one type may be meant where a kernel takes another: bytes, the bits of a
+/// small float, and integers of one size.
+bool may_stand_for(DType passed, DType taken) {
+  if (passed == taken || size_bytes(taken) == 1) return true;
+  const bool same_size = size_bytes(passed) == size_bytes(taken);
+  return same_size && (!is_floating(taken) && (!is_floating(passed) || size_bytes(taken) == 2));
+}
+
+/// `float4` and the like are how elements are loaded, whatever they are.
+bool is_vector(const std::string& type) {
+  return type.size() > 1 && (type.back() == '2' || type.back() == '4') &&
+         !is_digit(type[type.size() - 2]);
+}
+
+void find_other_types(const LaunchSpec& launch, const CudaSource::Kernel& entry,
+                      const std::vector<Passed>& passed, std::vector<std::string>& warnings) {
+  for (std::size_t i = 0; i < passed.size(); ++i) {
+    const CudaSource::Param& param = entry.params[i];
+    const std::optional<DType> taken = dtype_of(param.type);
+    if (!taken || !passed[i].dtype || passed[i].is_pointer != param.is_pointer ||
+        (param.is_pointer && is_vector(param.type)) || may_stand_for(*passed[i].dtype, *taken)) {
+      continue;
+    }
+    warnings.push_back(warning(
+        launch.args_where,
+        fmt::format("{} is {}, but {} takes {}{} there",
+                    passed[i].name.empty() ? fmt::format("argument {}", i + 1) : passed[i].name,
+                    to_text(*passed[i].dtype), entry.name, param.type,
+                    param.is_pointer ? "*" : "")));
+  }
+}
+
+void find_other_order(const LaunchSpec& launch, const CudaSource::Kernel& entry,
+                      const std::vector<Passed>& passed, std::vector<std::string>& warnings) {
+  for (std::size_t i = 0; i < passed.size(); ++i) {
+    for (std::size_t k = i + 1; k < passed.size(); ++k) {
+      const CudaSource::Param &one = entry.params[i], &other = entry.params[k];
+      const bool is_swapped = !passed[i].name.empty() && one.name != other.name &&
+                              passed[i].name == other.name && passed[k].name == one.name;
+      if (!is_swapped || one.type != other.type || one.is_pointer != other.is_pointer) continue;
+      warnings.push_back(
+          warning(launch.args_where,
+                  fmt::format("{} gets {} where it takes {}, and {} where it takes {}", entry.name,
+                              passed[i].name, one.name, passed[k].name, other.name)));
+    }
+  }
+}
+
+void find_other_signatures(const KernelSpec& kernel, const CudaSource& source,
+                           std::vector<std::string>& warnings) {
+  for (const LaunchSpec* launch : all_launches(kernel)) {
+    std::string name = launch->entry.substr(0, launch->entry.find('<'));
+    if (name.starts_with("::")) name.erase(0, 2);
+    const auto entry = std::find_if(source.kernels.begin(), source.kernels.end(),
+                                    [&](const auto& each) { return each.name == name; });
+    const std::vector<Passed> passed = passed_of(kernel, *launch);
+    if (entry == source.kernels.end() || entry->params.size() != passed.size()) continue;
+    find_other_types(*launch, *entry, passed, warnings);
+    find_other_order(*launch, *entry, passed, warnings);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> source_warnings(
+    const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories) {
+  std::vector<std::string> warnings;
+  try {
+    const SourceTree tree =
+        SourceTree::read(kernel.source_path, include_path(kernel, include_directories));
+    const auto read = [](const std::string& text) {
+      return read_cuda_source(std::make_shared<const SourceText>(SourceText{"", text}));
+    };
+    const CudaSource source = read(tree.text);
+    std::set<std::string> names = source.names;
+    for (const auto& [name, text] : tree.headers) names.merge(read(text).names);
+    find_unread(kernel, names, warnings);
+    find_grid_waits(kernel, source, warnings);
+    find_other_signatures(kernel, source, warnings);
+  } catch (const UsageError&) {
+    return {};
+  }
+  std::sort(warnings.begin(), warnings.end());
+  warnings.erase(std::unique(warnings.begin(), warnings.end()), warnings.end());
+  return warnings;
+}
+
+}  // namespace assay
