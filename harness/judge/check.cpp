@@ -40,6 +40,14 @@ double relative_error(const Comparison& found) {
   return std::min(1e30, std::sqrt(found.squared_error / found.squared_reference));
 }
 
+double error_across(const Comparison& found) {
+  if (found.scaled_reference == 0) return relative_error(found);
+  const double along = found.scaled_product * (found.scaled_product / found.scaled_reference);
+  const double across = std::max(0.0, found.scaled_error - along);
+  const double reference = std::max(found.scaled_reference, static_cast<double>(found.compared));
+  return std::min(1e30, std::sqrt(across / reference));
+}
+
 std::optional<Failure> comparison_failure(
     const CheckedOutput& output, const Comparison& found,
     const std::function<std::string(std::uint64_t)>& element_text) {
@@ -71,6 +79,14 @@ std::optional<Failure> comparison_failure(
     return incorrect("mismatch",
                      fmt::format("{}: {}, with every element within its own bound", name, norms));
   }
+  const double across = error_across(found);
+  if (!(across <= output.tolerance.across_limit)) {
+    return incorrect("mismatch",
+                     fmt::format("{}: relative error {:.3g}, of which {:.3g} does not point along "
+                                 "the result as rounding towards zero does, limit {:.3g}, with "
+                                 "every element within its own bound",
+                                 name, error, across, output.tolerance.across_limit));
+  }
   return {};
 }
 
@@ -85,8 +101,8 @@ std::vector<GuardedBuffer> CheckedBuffers::guarded() const {
 
 /// The layout of the results of one check: two guard words a buffer, a hash for each input and
 /// output, a hash for each input that was made anew, a hash for each piece of variables, a hash and
-/// a seal for each buffer that was prepared, a comparison for each output. All are 64-bit and start
-/// at zero.
+/// a seal for each buffer that was prepared, a comparison and the terms' hash for each output. All
+/// are 64-bit and start at zero.
 struct Checker::Slots {
   explicit Slots(const CheckedBuffers& buffers)
       : num_inputs(buffers.inputs.size()),
@@ -103,7 +119,8 @@ struct Checker::Slots {
   std::size_t comparison(std::size_t output) const {
     return prepared(num_prepared) + sizeof(Comparison) * output;
   }
-  std::size_t bytes() const { return comparison(num_outputs); }
+  std::size_t terms(std::size_t output) const { return comparison(num_outputs) + 8 * output; }
+  std::size_t bytes() const { return terms(num_outputs); }
 
   std::size_t num_inputs, num_outputs, num_variables, num_prepared, num_buffers;
 };
@@ -156,9 +173,12 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
     const CheckedOutput& output = buffers.outputs[i];
     const ComparedPair& pair = pairs.emplace_back(pair_of(output));
     const auto& [found, expected, memory] = pair;
-    support_->compare(found.dtype, found.data, expected.dtype, expected.data, found.elements(),
-                      output.tolerance.element_factor, output.tolerance.element_floor,
-                      results + slots.comparison(i));
+    const CUdeviceptr terms = output.terms();
+    support_->compare(found.dtype, found.data, expected.dtype, expected.data, terms,
+                      found.elements(), output.tolerance.element, results + slots.comparison(i));
+    if (terms != 0) {
+      support_->hash(terms, output.reference->terms_bytes(), results + slots.terms(i));
+    }
     // The order in which a sum is made is no matter.
     if (output.part.sum) continue;
     const auto bytes = static_cast<std::size_t>(found.elements() * size_bytes(found.dtype));
@@ -212,8 +232,11 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
     std::memcpy(&found, at(slots.comparison(i)), sizeof found);
     std::optional<Failure> failure = comparison_failure(
         output, found, [&](std::uint64_t index) { return element_text(output, pairs[i], index); });
-    // A stray write may have hit the reference instead of the memory beside the output.
-    if (failure && reference_changed(output)) {
+    // A stray write may have hit the reference instead of the memory beside the output. Where it
+    // hit the sizes of the terms, it widened the bounds.
+    const bool terms_changed =
+        output.terms() != 0 && word(slots.terms(i)) != output.reference->terms_hash;
+    if (terms_changed || (failure && reference_changed(output))) {
       report.damaged_reference = true;
       failure = incorrect("out_of_bounds", fmt::format("wrote far outside its buffers: over what "
                                                        "{} was compared with",
@@ -256,8 +279,9 @@ std::string Checker::element_text(const CheckedOutput& output, const ComparedPai
   if (!is_floating(output.dtype)) {
     return fmt::format("{} is {:.20g}, expected {:.20g}", place, found, expected);
   }
-  const double bound =
-      output.tolerance.element_factor * std::abs(expected) + output.tolerance.element_floor;
+  const CUdeviceptr terms = output.terms();
+  const double bound = output.tolerance.element.at(
+      expected, terms != 0 ? read({terms, DType::f32, pair.found.shape}) : 0);
   return fmt::format("{} is {:.6g}, expected {:.6g} within {:.3g}", place, found, expected, bound);
 }
 

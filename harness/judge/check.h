@@ -28,6 +28,10 @@ struct CheckedOutput {
   const ReferenceOutput* reference = nullptr;
   Tolerance tolerance;
   OutputPart part = {};
+
+  /// The squared sizes of the terms of what is compared, or 0: those of a sorted output, or of the
+  /// sum of one, are not known.
+  CUdeviceptr terms() const { return part.sorted || part.sum ? 0 : reference->terms(); }
 };
 
 /// Variables of the kernel's own, and what they held before its first launch.
@@ -107,5 +111,9 @@ std::optional<Failure> comparison_failure(
 
 /// ||out - ref||_F / ||ref||_F; 0 for two zero outputs, and always finite.
 double relative_error(const Comparison& found);
+/// What is left of out - ref when its component along ref is taken off, in ratio to ref or to the
+/// size of the terms, whichever is larger. All elements count alike: each is in ratio to the size
+/// of its own terms.
+double error_across(const Comparison& found);
 
 }  // namespace assay

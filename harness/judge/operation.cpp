@@ -61,6 +61,18 @@ const Operand* OperationCall::find(const std::string& name) const {
   return found == operands.end() ? nullptr : &found->second;
 }
 
+CUdeviceptr OperationCall::terms_of(const std::string& name) const {
+  const auto found = terms.find(name);
+  return found == terms.end() ? 0 : found->second;
+}
+
+Strided OperationCall::terms_of(const std::string& name, const Strided& place) const {
+  Strided placed = place;
+  placed.data = terms_of(name);
+  placed.dtype = DType::f32;
+  return placed;
+}
+
 double OperationCall::number(const std::string& name) const {
   const auto found = options.find(name);
   const double* value = found == options.end() ? nullptr : std::get_if<double>(&found->second);
@@ -123,6 +135,36 @@ std::vector<double> OperationEngine::read(const Operand& operand, std::int64_t f
                  "cuMemcpyDtoHAsync");
   driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
   return values;
+}
+
+std::array<Operand, 2> OperationEngine::squares(const Operand& a, const Operand& b, DType dtype) {
+  constexpr std::size_t kAlignment = 256;
+  const auto bytes_of = [&](const Operand& operand) {
+    const auto bytes = static_cast<std::size_t>(operand.elements() * size_bytes(dtype));
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  const std::size_t bytes = bytes_of(a) + bytes_of(b);
+  if (bytes > squares_bytes_) {
+    release_squares();  // before there are both
+    squares_ = allocate(*driver_, bytes);
+    squares_bytes_ = bytes;
+  }
+  std::array<Operand, 2> made = {a, b};
+  CUdeviceptr data = squares_.get();
+  for (Operand& operand : made) {
+    const Strided from = dense(operand);
+    support_->pointwise(Pointwise::multiply, from, from, dtype, data, rows_of(operand));
+    const std::size_t taken = bytes_of(operand);
+    operand.data = data;
+    operand.dtype = dtype;
+    data += taken;
+  }
+  return made;
+}
+
+void OperationEngine::release_squares() {
+  squares_ = {};
+  squares_bytes_ = 0;
 }
 
 std::optional<ExactElement> Operation::exact(const OperationCall&, std::size_t, std::int64_t,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -50,6 +51,14 @@ struct OperationCall {
   const std::vector<std::int64_t>& declared(const std::string& output) const;
 
   std::map<std::string, std::vector<std::int64_t>> declared_shapes = {};
+  /// The squared sizes of the terms of operands that are sums, or that came from sums, in f32; and,
+  /// of outputs, where those that makes_terms() promises are to be written.
+  std::map<std::string, CUdeviceptr> terms = {};
+
+  /// 0 for an operand whose terms are not known, or an output's that are not wanted.
+  CUdeviceptr terms_of(const std::string& name) const;
+  /// The terms of an operand that was placed so.
+  Strided terms_of(const std::string& name, const Strided& place) const;
 };
 
 /// All dimensions but the last are rows.
@@ -76,6 +85,11 @@ class OperationEngine {
   /// See ReadElements.
   std::vector<double> read(const Operand& operand, std::int64_t first, std::int64_t step,
                            std::int64_t count);
+  /// Enqueues the squares of the elements of two operands, as `dtype`. They are overwritten by the
+  /// next call.
+  std::array<Operand, 2> squares(const Operand& a, const Operand& b, DType dtype);
+  /// Gives back the memory of squares().
+  void release_squares();
 
  private:
   const Driver* driver_;
@@ -85,6 +99,8 @@ class OperationEngine {
   std::unique_ptr<Cusparse> cusparse_;
   DeviceMemory staging_;
   std::int64_t staging_elements_ = 0;
+  DeviceMemory squares_;
+  std::size_t squares_bytes_ = 0;
 };
 
 /// An output that an operation makes of its inputs.
@@ -93,7 +109,7 @@ struct OutputShape {
   Arithmetic arithmetic = {};  // of a kernel that makes the same
 };
 
-/// One element computed in fp64; `scale` is the root of the sum of its squared terms.
+/// One element computed in fp64; `scale` is the size of its terms.
 struct ExactElement {
   double value = 0;
   double scale = 0;
@@ -109,6 +125,10 @@ class Operation {
   /// What it makes of these inputs and options, in the order of the row's outputs. Throws Failure
   /// `oracle` saying which shapes do not fit.
   virtual std::vector<OutputShape> outputs(const OperationCall& call) const = 0;
+  /// Whether `compute` also makes the squared sizes of the terms of its only output. The size of
+  /// the terms of a sum, the root of the sum of their squares, is what its rounding errors go with,
+  /// however much of them cancels. An operation that adds nothing passes on what it was given.
+  virtual bool makes_terms(const OperationCall&) const { return false; }
   /// Enqueues the computation in fp32 or better of every element of every output.
   virtual void compute(const OperationCall& call, OperationEngine& engine) const = 0;
   /// Computes element `index` of output number `output` in fp64 from the inputs. Nothing: the

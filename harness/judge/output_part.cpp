@@ -67,7 +67,8 @@ Tolerance part_tolerance(const OutputPart& part, const Tolerance& whole, double 
                          std::int64_t elements) {
   if (!part.sum || whole.relative_limit == 0) return whole;
   const auto terms = static_cast<double>(part.first > 0 ? part.first : elements);
-  return {kNoLimit, 0, std::max(whole.relative_limit * rms, whole.element_floor) * terms};
+  const double of_one = std::max(whole.relative_limit * rms, whole.element.at(0));
+  return {kNoLimit, kNoLimit, {.floor = of_one * terms}};
 }
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "base/elapsed.h"
@@ -67,10 +68,6 @@ std::string unchecked_note(const Reference& reference) {
                      fmt::join(reference.unchecked, ", "));
 }
 
-Arithmetic ReferenceOutput::arithmetic_here() const {
-  return with_cancellation(arithmetic, operand.elements(), rms, scale);
-}
-
 OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap& inputs,
                              const Reference& made) {
   const ReferencePlan& step = plan.reference[index];
@@ -86,6 +83,7 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
     const std::string& name = named->second;
     if (const ReferenceOutput* earlier = made.find(name)) {
       call.operands[role] = earlier->operand;
+      call.terms[role] = earlier->terms();
     } else if (const auto input = inputs.find(name); input != inputs.end()) {
       const Input& found = *input->second;
       call.operands[role] = {found.buffer.data, found.plan.dtype, found.plan.shape};
@@ -126,10 +124,18 @@ void References::hide(std::uint64_t key) {
   }
 }
 
+void References::clear() {
+  kept_.clear();
+  engine_->release_squares();
+}
+
 /// Takes back the veil that is there, or makes one of `key`.
 void References::veil(Reference& reference, std::uint64_t key) const {
   for (const auto& [name, output] : reference.outputs) {
-    support_->veil(output.operand.data, output.bytes(), key != 0 ? key : reference.veil);
+    const std::uint64_t used = key != 0 ? key : reference.veil;
+    support_->veil(output.operand.data, output.bytes(), used);
+    // A kernel that found the sizes of the terms could widen its own bounds.
+    if (output.terms() != 0) support_->veil(output.terms(), output.terms_bytes(), used);
   }
   reference.veil = key;
 }
@@ -192,23 +198,27 @@ void References::add_step(const Plan& plan, std::size_t index, const InputMap& i
       output.memory = allocate(*driver_, output.bytes());
       output.operand.data = output.memory.get();
     }
+    if (operation.makes_terms(call)) {
+      if (!output.terms_memory) output.terms_memory = allocate(*driver_, output.terms_bytes());
+      call.terms[role] = output.terms_memory.get();
+    } else {
+      output.terms_memory = {};
+    }
     call.operands[role] = output.operand;
   }
   operation.compute(call, *engine_);
   const bool known = !reference.drawn.empty();
-  std::optional<std::vector<double>> scales;
-  if (!known) {
-    scales = spot_check(
-        row, operation, call, made,
-        [this](const Operand& operand, std::int64_t first, std::int64_t step_elements,
-               std::int64_t count) { return engine_->read(operand, first, step_elements, count); });
-    if (!scales) reference.unchecked.insert(step.operation);
+  if (!known && !spot_check(row, operation, call, made,
+                            [this](const Operand& operand, std::int64_t first,
+                                   std::int64_t step_elements, std::int64_t count) {
+                              return engine_->read(operand, first, step_elements, count);
+                            })) {
+    reference.unchecked.insert(step.operation);
   }
 
   for (std::size_t i = 0; i < row.outputs.size(); ++i) {
     const std::string& name = step.operands.at(std::string(row.outputs[i].name));
     ReferenceOutput& output = reference.outputs[name];
-    if (scales) output.scale = (*scales)[i];
     describe(name, output);
     reference.made.insert(name);
   }
@@ -238,7 +248,7 @@ void References::add_file(const Plan& plan, const ReferencePlan& step, Reference
     driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
     // What made it is not known, and it was rounded to be recorded.
     output.arithmetic = of_functions();
-    output.arithmetic += sum_of_products(step.sum_length);
+    output.arithmetic += sum_of_unknown_products(step.sum_length);
     if (is_floating(buffer.dtype)) output.arithmetic.rounding += unit_roundoff(buffer.dtype);
   }
   describe(name, output);
@@ -283,7 +293,9 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
       for (const ArgPlan& arg : kernel.args) {
         const auto* buffer = std::get_if<BufferPlan>(&arg);
         if (buffer == nullptr || !is_output(buffer->role)) continue;
-        describe(buffer->name, reference.outputs.at(buffer->name));
+        ReferenceOutput& output = reference.outputs.at(buffer->name);
+        output.terms_memory = {};  // a step before may have made them
+        describe(buffer->name, output);
         reference.made.insert(buffer->name);
       }
       return;
@@ -309,16 +321,35 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
   }
 }
 
-/// Notes the size and the hash of what was made.
+/// Notes the sizes and the hashes of what was made.
 void References::describe(const std::string& name, ReferenceOutput& output) const {
+  struct Sums {
+    double squares = 0, squared_terms = 0;
+    std::uint64_t hash = 0, terms_hash = 0;
+  };
   const std::int64_t elements = output.operand.elements();
-  DeviceWord<double> squares(*driver_, stream_);
-  support_->sum_squares(output.operand.dtype, output.operand.data, elements, squares.pointer());
-  output.rms = std::sqrt(squares.read() / static_cast<double>(elements));
+  DeviceWord<Sums> word(*driver_, stream_);
+  const auto at = [&word](std::size_t offset) { return word.pointer() + offset; };
+  support_->sum_squares(output.operand.dtype, output.operand.data, elements,
+                        at(offsetof(Sums, squares)));
+  support_->hash(output.operand.data, output.bytes(), at(offsetof(Sums, hash)));
+  if (const CUdeviceptr terms = output.terms_memory.get(); terms != 0) {
+    support_->sum(DType::f32, terms, elements, at(offsetof(Sums, squared_terms)));
+    support_->hash(terms, output.terms_bytes(), at(offsetof(Sums, terms_hash)));
+  }
+  const Sums sums = word.read();
+  const auto root_of_mean = [&](double sum) {
+    return std::sqrt(sum / static_cast<double>(elements));
+  };
+  output.rms = root_of_mean(sums.squares);
   if (!std::isfinite(output.rms)) {
     throw oracle_failure(fmt::format("the reference made a NaN in {}", name));
   }
-  output.hash = hash_of(output.operand.data, output.bytes());
+  output.hash = sums.hash;
+  // Squares that fp32 cannot hold bound nothing.
+  const double terms = root_of_mean(sums.squared_terms);
+  output.terms_rms = std::isfinite(terms) ? terms : 0;
+  output.terms_hash = sums.terms_hash;
 }
 
 std::uint64_t References::hash_of(CUdeviceptr data, std::size_t bytes) const {

@@ -20,15 +20,20 @@ struct ReferenceOutput {
   Operand operand;
   Arithmetic arithmetic;  // of all the steps that lead to it
   double rms = 0;
-  double scale = 0;  // rms of the roots of its elements' squared terms; 0: not known
   std::uint64_t hash = 0;
+  DeviceMemory terms_memory;  // the squared sizes of its elements' terms, in f32
+  double terms_rms = 0;       // the root of their mean; 0: not known
+  std::uint64_t terms_hash = 0;
 
   std::size_t bytes() const {
     return static_cast<std::size_t>(operand.elements() * size_bytes(operand.dtype));
   }
-  /// `arithmetic` in ratio to the elements that are there. One sum, or a few, may by chance be far
-  /// smaller than the terms that it is made of; its error is that of the terms.
-  Arithmetic arithmetic_here() const;
+  /// 0 where they are not known.
+  CUdeviceptr terms() const { return terms_rms > 0 ? terms_memory.get() : 0; }
+  std::size_t terms_bytes() const {
+    return static_cast<std::size_t>(operand.elements()) * sizeof(float);
+  }
+  Magnitude magnitude() const { return {operand.elements(), rms, terms_rms}; }
 };
 
 /// What the steps of a plan's reference computed, by name.
@@ -73,7 +78,8 @@ class References {
   /// Enqueues what makes random bits of all outputs, so that a kernel that guesses their addresses
   /// finds nothing. `get` takes it back. `key` is secret and not 0.
   void hide(std::uint64_t key);
-  void clear() { kept_.clear(); }
+  /// Gives back all memory.
+  void clear();
 
  private:
   void veil(Reference& reference, std::uint64_t key) const;

@@ -24,7 +24,7 @@ struct Written {
 /// What the kernel computes is not known: it may call any function and be done on tensor cores.
 Arithmetic arithmetic_of(const ReferenceKernelPlan& kernel) {
   Arithmetic arithmetic = of_functions();
-  return arithmetic += sum_of_products(kernel.sum_length);
+  return arithmetic += sum_of_unknown_products(kernel.sum_length);
 }
 
 Plan plan_of(const ReferenceKernelPlan& kernel) {
@@ -81,10 +81,11 @@ class Comparer {
     support_.sum_squares(plan.dtype, first.buffer.data, plan.elements(), squares.pointer());
     const double rms = std::sqrt(squares.read() / static_cast<double>(plan.elements()));
     if (!std::isfinite(rms)) fail(fmt::format("made a NaN or an infinity in {}", plan.name));
-    const Tolerance tolerance = derive_tolerance(plan.dtype, arithmetic_of(kernel_), rms);
+    const Tolerance tolerance =
+        derive_tolerance(plan.dtype, arithmetic_of(kernel_), {plan.elements(), rms});
     DeviceWord<Comparison> result(driver_, stream_);
-    support_.compare(plan.dtype, second.buffer.data, plan.dtype, first.buffer.data, plan.elements(),
-                     tolerance.element_factor, tolerance.element_floor, result.pointer());
+    support_.compare(plan.dtype, second.buffer.data, plan.dtype, first.buffer.data, 0,
+                     plan.elements(), tolerance.element, result.pointer());
     const Comparison found = result.read();
     if (found.unwritten > 0) {
       fail(fmt::format("did not write {} of the {} elements of {}; the first is {}",

@@ -1,40 +1,64 @@
-// Where the limits come from. u is the unit roundoff of the output's dtype, K the length of the
-// sum.
+// Where the limits come from. u is the unit roundoff of the output's dtype, v = 2^-24 that of fp32,
+// K the length of a sum, R an element of the reference. S is the size of its terms: the root of the
+// sum of their squares. `build/tolerance_bench` prints how far honest kernels stay below the
+// limits.
 //
 // A correct kernel differs from the reference by the rounding of its output and by the order of an
-// fp32 sum. Rounding is at most u|ref| per element; in the norm it is near 0.4 u, since errors are
-// spread evenly over an interval. An fp32 sum in any order is off by about 0.3 * 2^-24 * sqrt(K)
-// times the rms of the sums. Tensor cores truncate instead of rounding, always towards zero, which
-// adds up: some 2^-24.5 per step of 16 products, 5e-5 of the rms at K = 32768, 2.5e-4 for the worst
-// of many elements. Hence terms linear in K: K * 2^-26 in the norm (4.9e-4 at K = 32768) and
-// K * 2^-24 of the rms per element (2e-3), which is four times the worst of either, and never less
-// than 2^-21 and 2^-19, which is what fp32 does to a sum whose parts cancel.
+// fp32 sum. Rounding is at most u|R| per element; in the norm it is near 0.4 u, since errors are
+// spread evenly over an interval.
+//
+// A sum that is made one by one rounds each of its partial sums P, by v|P| / sqrt(3) in the root
+// mean square. Partial sums walk from 0 to R, so their squares add up to K (R^2 / 3 + S^2 / 6): the
+// error is v sqrt(K) times 0.33 R and 0.24 S. Other orders make smaller partial sums. So the error
+// of an element goes with the size of its own terms, however much of them cancels and however small
+// the other rows of the output are. Where the terms have one sign, R is sqrt(K) times S.
+//   The reference has an error of the same kind, which makes it sqrt(2) times as much. Ten thousand
+// million elements are looked at: 6.5 deviations. And some walks stray farther than others: with
+// both, one sum in 10^10 is off by 5.9 v sqrt(K) S. Hence 8 v sqrt(K) S + 4 v sqrt(K) |R|.
+//   Products that are rounded before they are added are off by v S more, and 3xtf32 leaves out up
+// to 2^-22 of each: the least is 2^-19 S.
+//
+// Tensor cores truncate instead of rounding, always towards zero, which adds up: some 2^-24.5 of
+// the partial sum per step of 16 products, 5e-5 of S at K = 32768, 2.5e-4 for the worst of many
+// elements. Hence terms linear in K: K * 2^-26 in the norm (4.9e-4 at K = 32768) and K * 2^-24 of S
+// per element (2e-3), which is four times the worst of either.
 //
 // A wrong kernel is far from that. One slice of 16 missing from K = 32768 is 2.2e-2 in the norm; if
-// only one tile misses it, its elements are off by 2.2e-2 of the rms, against a bound of
-// 2e-3 rms + 2u|ref|. One missing product in K = 4096 is 1.6e-2 of the rms. Sums kept in bf16 round
-// to 2^-9 of the partial sum at every step, which the elements near zero cannot hide: their bound
-// has no 2u|ref| to speak of.
+// only one tile misses it, its elements are off by 2.2e-2 S, against a bound of 2e-3 S + 2u|R|. One
+// missing product in K = 4096 is 1.6e-2 S. Sums kept in bf16 round to 2^-9 of the partial sum at
+// every step, which the elements near zero cannot hide: their bound has no 2u|R| to speak of.
 //
 // Products of f32 numbers can be made on tensor cores from tf32 parts, three for each product. One
-// alone is off by 2.8e-4 in the norm, whatever K is. So from K = 16384 on their limit stays at
-// 2^-12, 2.4e-4, where sums of three that are truncated come at K = 65536.
+// alone is off by 2.8e-4 in the norm, and two by 2.0e-4, whatever K is. Three that are truncated
+// come to 1.2e-4 at K = 32768 and to 2.4e-4 at 65536, so the norm alone cannot tell. But what
+// truncation takes off points along the result, by 0.87 of it, and what was left out does not. So
+// the error has a second limit, of what is left when its component along the reference is taken
+// off, with each element in ratio to its own S, so that all count alike: 2^-12.6, 1.65e-4, where
+// sums of three come to 1.0e-4 and those of two to 2.5e-4 at K = 65536.
 //
 // Above K = 32768 the limits grow with the root of K, as a random walk does, and end at 2^-5 in the
 // norm. Nothing is known that is right and further off: a chain of tensor-core steps would be at
 // K = 4,000,000, where each sum has lost a hundredth of itself. So zeros, which are off by 1 in the
-// norm, are never within a derived limit.
+// norm, are never within a derived limit, unless the sums themselves have cancelled.
 //
-// Plain sums take no tensor cores. Their errors walk at random from the first term on: one by one
-// in fp32, 0.3 * 2^-24 * sqrt(K) of the rms, whether or not the terms have a mean. The limit is
-// three times that in the norm and four times as much for an element.
+// Plain sums take no tensor cores, so their limits have no terms linear in K. The norm of many
+// errors is near its mean. That of a few is not, so the limit of one sum is three times as large.
+//
+// Many sums are about as large as S. One, or a few, may cancel by chance and be far smaller, and so
+// may all where positive and negative parts are alike. Their error does not become smaller with
+// them, so the norm of sums is in ratio to S where that is larger.
 //
 // Functions: the fast exp of a GPU is off by 2 + |x| units of 2^-23; 2^-18 covers |x| <= 28.
 //
 // A result that a chain of kernels rounds to bf16 may fall to the other side of a rounding when its
 // last bit differs. That moves an element by 2u, and by no more than 1.13 times as much after any
-// activation. A kernel that fuses the chain does not round at all. Hence u in the norm and, for
-// elements of up to four times the rms, 8u of the rms.
+// activation. A kernel that fuses the chain does not round at all. Hence u in the norm. What was
+// rounded is no larger than R and what was added to it afterwards, which is among the terms, or
+// four times S: 4u|R| + 8u S.
+//
+// Where nothing says how large the terms are, they count as the root mean square of the output. The
+// rows of a product may be seven times as large, with the data that kernels are checked on; hence
+// eight times the walk for what a reference kernel or file adds up.
 #include "judge/tolerance.h"
 
 #include <algorithm>
@@ -44,13 +68,19 @@ namespace assay {
 namespace {
 
 constexpr double kLongestChain = 32768;  // of products, up to which errors add up
-const double kMostF32Sums = std::ldexp(1.0, -12);
+const double kMostF32Chain = std::ldexp(1.0, -11);
+const double kMostF32Across = std::ldexp(1.3, -13);
 const double kLeastOfSums = std::ldexp(1.0, -21);
+const double kMostOfNorm = std::ldexp(1.0, -5);
 
-/// fp32's least error of a sum whose parts cancel, for an element.
-double element_ratio(const Arithmetic& arithmetic) {
-  return std::max(std::ldexp(1.0, -19), 4 * arithmetic.sums);
+/// What sums add to the error of an element, in ratio to the size of its terms. The least is fp32's
+/// error of a sum whose parts cancel.
+double of_terms(const Arithmetic& arithmetic) {
+  return std::max(std::ldexp(1.0, -19), 8 * arithmetic.walk + 4 * arithmetic.chain);
 }
+
+/// The same in ratio to the element, which is larger where the terms have one sign.
+double of_value(const Arithmetic& arithmetic) { return 4 * arithmetic.walk + arithmetic.chain; }
 
 /// Half the distance of subnormal numbers: below the normal range rounding errors stop shrinking.
 double subnormal_rounding(DType dtype) { return dtype == DType::f16 ? std::ldexp(1.0, -25) : 0.0; }
@@ -58,7 +88,9 @@ double subnormal_rounding(DType dtype) { return dtype == DType::f16 ? std::ldexp
 }  // namespace
 
 Arithmetic& Arithmetic::operator+=(const Arithmetic& other) {
-  sums += other.sums;
+  walk += other.walk;
+  chain += other.chain;
+  across += other.across;
   functions += other.functions;
   rounding += other.rounding;
   return *this;
@@ -66,27 +98,29 @@ Arithmetic& Arithmetic::operator+=(const Arithmetic& other) {
 
 Arithmetic sum_of_products(std::int64_t length, DType factors) {
   const auto k = static_cast<double>(length);
-  const double sums = std::ldexp(std::min(k, std::sqrt(k * kLongestChain)), -26);
-  return {factors == DType::f32 ? std::min(sums, kMostF32Sums) : sums, 0, 0};
+  Arithmetic arithmetic = sum_of_terms(length);
+  arithmetic.chain = std::ldexp(std::min(k, std::sqrt(k * kLongestChain)), -26);
+  arithmetic.across = arithmetic.chain;
+  if (factors == DType::f32) {
+    arithmetic.chain = std::min(arithmetic.chain, kMostF32Chain);
+    arithmetic.across = std::min(arithmetic.across, kMostF32Across);
+  }
+  return arithmetic;
+}
+
+Arithmetic sum_of_unknown_products(std::int64_t length) {
+  Arithmetic arithmetic = sum_of_products(length);
+  arithmetic.walk *= 8;  // see above
+  return arithmetic;
 }
 
 Arithmetic sum_of_terms(std::int64_t length) {
-  return {std::ldexp(std::sqrt(static_cast<double>(length)), -24), 0, 0};
+  return {.walk = std::ldexp(std::sqrt(static_cast<double>(length)), -24)};
 }
 
-Arithmetic of_functions() { return {0, std::ldexp(1.0, -18), 0}; }
+Arithmetic of_functions() { return {.functions = std::ldexp(1.0, -18)}; }
 
-Arithmetic with_cancellation(const Arithmetic& arithmetic, std::int64_t elements, double rms,
-                             double scale) {
-  constexpr std::int64_t kMany = 64;
-  Arithmetic cancelled = arithmetic;
-  if (elements < kMany && rms > 0 && scale > rms) {
-    cancelled.sums = (arithmetic.sums + kLeastOfSums) * scale / rms;
-  }
-  return cancelled;
-}
-
-Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms,
+Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, const Magnitude& reference,
                            std::optional<double> relative, std::optional<double> element,
                            std::optional<double> absolute) {
   if (!is_floating(dtype)) return {};
@@ -96,16 +130,31 @@ Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms
   const double finer =
       dtype == DType::f64 ? unit_roundoff(DType::f64) / unit_roundoff(DType::f32) : 1;
   const double functions = finer * arithmetic.functions;
+  const double rms = reference.rms;
+  const double terms = rms > 0 ? std::max(1.0, reference.terms / rms) : 1;
+  // Of a few errors all may be large by chance.
+  const double few = 1 + 2 / std::sqrt(static_cast<double>(reference.elements));
+  const auto of_sums = [&](double chain) {
+    return std::min(kMostOfNorm, finer * (kLeastOfSums + few * std::max(chain, arithmetic.walk)));
+  };
+  const auto norm = [&](double sums) {
+    return std::min(kMostOfNorm, u + sums + functions + arithmetic.rounding);
+  };
+  const double chain = of_sums(arithmetic.chain);
+  const double across = of_sums(arithmetic.across);
   Tolerance tolerance;
-  tolerance.relative_limit =
-      relative.value_or(std::min(std::ldexp(1.0, -5), u + finer * (kLeastOfSums + arithmetic.sums) +
-                                                          functions + arithmetic.rounding));
-  tolerance.element_factor = scale * (2 * u + functions);
-  tolerance.element_floor =
-      scale * (rms * (finer * element_ratio(arithmetic) + 8 * arithmetic.rounding) +
-               subnormal_rounding(dtype));
+  tolerance.relative_limit = relative.value_or(norm(chain) + chain * (terms - 1));
+  // What 16 bits round, or a contract accepts of any element, is in no ratio to small terms.
+  const bool told = across < chain && u <= unit_roundoff(DType::f32) && !relative && !absolute;
+  tolerance.across_limit = told ? norm(across) : kNoLimit;
+  const double rounding = arithmetic.rounding;
+  tolerance.element = {
+      .of_value = scale * (2 * u + functions + finer * of_value(arithmetic) + 4 * rounding),
+      .of_terms = scale * (finer * of_terms(arithmetic) + 8 * rounding),
+      .size = reference.terms > 0 ? reference.terms : rms,
+      .floor = scale * subnormal_rounding(dtype)};
   if (absolute) {
-    tolerance.element_floor += *absolute;
+    tolerance.element.floor += *absolute;
     // An output whose every element is off by as much is off by so much in the norm.
     tolerance.relative_limit =
         std::min(kNoLimit, tolerance.relative_limit + (rms > 0 ? *absolute / rms : kNoLimit));
@@ -114,7 +163,7 @@ Tolerance derive_tolerance(DType dtype, const Arithmetic& arithmetic, double rms
 }
 
 double exactness_bound(const Arithmetic& arithmetic, double value, double scale) {
-  return element_ratio(arithmetic) * std::max(std::abs(value), scale);
+  return of_terms(arithmetic) * std::max(std::abs(value), scale);
 }
 
 }  // namespace assay

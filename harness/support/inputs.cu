@@ -244,7 +244,8 @@ extern "C" __global__ void assay_vary(int kind, int dtype, void* data, i64 n, i6
         if (random_bits(key, i / 32) & 1) value = 0;
         break;
       case kConstant:
-        value = mean + 0.25 * std;
+        // A power of two: each step of a sum of others would be rounded alike.
+        value = mean + exp2(rint(log2(0.25 * std)));
         break;
       case kLarge:
         value *= 64;

@@ -39,11 +39,35 @@ __device__ double pointwise(int function, double a, double b) {
   }
 }
 
+// The squared size of the terms of an element, from those of its operands. No activation's slope
+// is above 1.13.
+__device__ double squared_terms(int function, double a, double b, double a_terms, double b_terms) {
+  switch (function) {
+    case kCopy:
+      return a_terms;
+    case kAdd:
+      return a_terms + b_terms;
+    case kMultiply:
+      return b * b * a_terms + a * a * b_terms;
+    case kGate:
+      return 1.28 * b * b * a_terms + silu(a) * silu(a) * b_terms;
+    default:
+      return 1.28 * a_terms;
+  }
+}
+
+// If `terms` is there, it gets the squared sizes of the terms. An operand that is no sum is one
+// term.
 extern "C" __global__ void assay_pointwise(int function, Strided a, Strided b, int dtype, void* out,
-                                           i64 rows, i64 columns) {
+                                           i64 rows, i64 columns, Strided a_terms, Strided b_terms,
+                                           float* terms) {
   for (i64 i = first_index(); i < rows * columns; i += stride()) {
     const i64 row = i / columns, column = i % columns;
-    store(dtype, out, i, pointwise(function, load(a, row, column, 0), load(b, row, column, 0)));
+    const double x = load(a, row, column, 0), y = load(b, row, column, 0);
+    store(dtype, out, i, pointwise(function, x, y));
+    if (!terms) continue;
+    terms[i] = (float)squared_terms(function, x, y, load(a_terms, row, column, x * x),
+                                    load(b_terms, row, column, y * y));
   }
 }
 
@@ -77,21 +101,25 @@ __device__ double block_max(double value) {
 // The order of assay::Rowwise.
 enum Rowwise { kRowSum, kSoftmax, kLayerNorm, kRmsNorm };
 
-// A block makes a row: of as many elements, or of one for the sum.
+// A block makes a row: of as many elements, or of one for the sum. `terms`, if it is there, gets the
+// squared sizes of the sums' terms, as in the kernels below.
 extern "C" __global__ void assay_rowwise(int function, Strided x, Strided weight, Strided bias,
                                          double epsilon, int dtype, void* out, i64 rows,
-                                         i64 columns) {
+                                         i64 columns, Strided x_terms, float* terms) {
   const double infinity = __longlong_as_double(0x7FF0000000000000ll);
   for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
-    double sum = 0, largest = -infinity;
+    double sum = 0, squares = 0, largest = -infinity;
     for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
       const double value = load(x, row, i, 0);
       sum += value;
+      squares += load(x_terms, row, i, value * value);
       largest = fmax(largest, value);
     }
     sum = block_sum(sum);
     if (function == kRowSum) {
+      squares = block_sum(squares);
       if (threadIdx.x == 0) store(dtype, out, row, sum);
+      if (threadIdx.x == 0 && terms) terms[row] = (float)squares;
       continue;
     }
     largest = block_max(largest);
@@ -115,29 +143,39 @@ extern "C" __global__ void assay_rowwise(int function, Strided x, Strided weight
 // says, or they are the next ones. A row that x does not have is NaN.
 extern "C" __global__ void assay_gather_rows(Strided x, i64 x_rows, Strided index, Strided weight,
                                              i64 top, int dtype, void* out, i64 rows,
-                                             i64 columns) {
+                                             i64 columns, Strided x_terms, float* terms) {
   for (i64 i = first_index(); i < rows * columns; i += stride()) {
     const i64 row = i / columns, column = i % columns;
-    double sum = 0;
+    double sum = 0, squares = 0;
     for (i64 t = 0; t < top; ++t) {
       const i64 from = (i64)load(index, row, t, (double)(row * top + t));
-      sum += from < 0 || from >= x_rows
-                 ? __longlong_as_double(-1)
-                 : load(weight, row, t, 1) * load(x, from, column, 0);
+      if (from < 0 || from >= x_rows) {
+        sum = __longlong_as_double(-1);
+        break;
+      }
+      const double by = load(weight, row, t, 1), value = load(x, from, column, 0);
+      sum += by * value;
+      squares += by * by * load(x_terms, from, column, value * value);
     }
     store(dtype, out, i, sum);
+    if (terms) terms[i] = (float)squares;
   }
 }
 
 // Row `row` of the output is the sum of the rows of x whose index is `row`, in their order.
 extern "C" __global__ void assay_scatter_rows(Strided x, i64 x_rows, Strided index, int dtype,
-                                              void* out, i64 rows, i64 columns) {
+                                              void* out, i64 rows, i64 columns, Strided x_terms,
+                                              float* terms) {
   for (i64 i = first_index(); i < rows * columns; i += stride()) {
     const i64 row = i / columns, column = i % columns;
-    double sum = 0;
+    double sum = 0, squares = 0;
     for (i64 from = 0; from < x_rows; ++from) {
-      if ((i64)load(index, 0, from, 0) == row) sum += load(x, from, column, 0);
+      if ((i64)load(index, 0, from, 0) != row) continue;
+      const double value = load(x, from, column, 0);
+      sum += value;
+      squares += load(x_terms, from, column, value * value);
     }
     store(dtype, out, i, sum);
+    if (terms) terms[i] = (float)squares;
   }
 }

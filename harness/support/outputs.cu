@@ -66,8 +66,19 @@ struct Comparison {
   u64 not_first_bad;
   double squared_error;
   double squared_reference;
+  double scaled_error;  // the same two, and their product, in ratio to the size of the terms
+  double scaled_reference;
+  double scaled_product;
   double worst_ratio;
 };
+
+// Mirrors element_bound.h.
+struct ElementBound {
+  double of_value, of_terms, size, floor;
+};
+
+constexpr double kLeastSquares = 7.888609052210118e-31;  // 2^-100
+
 
 __device__ u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 
@@ -82,10 +93,11 @@ __device__ bool is_same_infinity(int dtype, double found, double expected, doubl
   return isinf(expected) || (dtype == kF16 && fabs(expected) + bound >= kRoundsToInfinity);
 }
 
-// Integers are compared bit by bit, with a reference of the same dtype.
+// Integers are compared bit by bit, with a reference of the same dtype. `terms` has the squared
+// sizes of the elements' terms, or is null.
 extern "C" __global__ void assay_compare(int dtype, const void* out, int reference_dtype,
-                                         const void* reference, i64 n, double factor, double floor,
-                                         Comparison* result) {
+                                         const void* reference, const float* terms, i64 n,
+                                         ElementBound bounds, Comparison* result) {
   __shared__ Comparison partial[kThreads];
   Comparison mine = {};
   const bool integer = dtype >= kI32;
@@ -100,10 +112,13 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
       continue;
     }
     const double expected = load(reference_dtype, reference, i);
-    const double bound = factor * fabs(expected) + floor;
+    const double squares = terms ? terms[i] : 0;
+    const double size = squares >= kLeastSquares ? sqrt(squares) : bounds.size;
+    const double bound = bounds.of_value * fabs(expected) + bounds.of_terms * size + bounds.floor;
     const double found = load(dtype, out, i);
     if (is_same_infinity(dtype, found, expected, bound)) continue;
-    double error = fabs(found - expected);
+    const double difference = found - expected;
+    double error = fabs(difference);
     // `!(error <= bound)` and not `error > bound`: a NaN is neither.
     if (integer ? !equal : !(error <= bound)) {
       ++mine.bad;
@@ -112,6 +127,12 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
     if (!(error <= kErrorCap)) error = kErrorCap;
     mine.squared_error += error * error;
     mine.squared_reference += expected * expected;
+    if (size > 0) {
+      const double by = 1 / (size * size);
+      mine.scaled_error += by * error * error;
+      mine.scaled_reference += by * expected * expected;
+      mine.scaled_product += by * copysign(error, difference) * expected;
+    }
     if (error > 0) {
       mine.worst_ratio =
           fmax(mine.worst_ratio, bound > 0 ? fmin(error / bound, kErrorCap) : kErrorCap);
@@ -130,6 +151,9 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
     a.not_first_bad = larger(a.not_first_bad, b.not_first_bad);
     a.squared_error += b.squared_error;
     a.squared_reference += b.squared_reference;
+    a.scaled_error += b.scaled_error;
+    a.scaled_reference += b.scaled_reference;
+    a.scaled_product += b.scaled_product;
     a.worst_ratio = fmax(a.worst_ratio, b.worst_ratio);
   }
   if (threadIdx.x != 0) return;
@@ -141,6 +165,9 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
   atomicMax(&result->not_first_bad, all.not_first_bad);
   atomicAdd(&result->squared_error, all.squared_error);
   atomicAdd(&result->squared_reference, all.squared_reference);
+  atomicAdd(&result->scaled_error, all.scaled_error);
+  atomicAdd(&result->scaled_reference, all.scaled_reference);
+  atomicAdd(&result->scaled_product, all.scaled_product);
   // The bits of doubles that are not negative are ordered like the doubles.
   atomicMax(reinterpret_cast<u64*>(&result->worst_ratio),
             (u64)__double_as_longlong(all.worst_ratio));

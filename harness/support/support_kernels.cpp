@@ -106,10 +106,10 @@ void SupportKernels::guard_zones(CUdeviceptr zones, std::int64_t num_zones,
 }
 
 void SupportKernels::compare(DType dtype, CUdeviceptr out, DType reference_dtype,
-                             CUdeviceptr reference, std::int64_t elements, double factor,
-                             double floor, CUdeviceptr result) const {
+                             CUdeviceptr reference, CUdeviceptr terms, std::int64_t elements,
+                             const ElementBound& bound, CUdeviceptr result) const {
   launch(compare_, std::max(elements, kThreads), static_cast<int>(dtype), out,
-         static_cast<int>(reference_dtype), reference, elements, factor, floor, result);
+         static_cast<int>(reference_dtype), reference, terms, elements, bound, result);
 }
 
 void SupportKernels::sum(DType dtype, CUdeviceptr data, std::int64_t elements,
@@ -151,29 +151,32 @@ void SupportKernels::gather(DType dtype, CUdeviceptr data, std::int64_t first, s
 }
 
 void SupportKernels::pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
-                               CUdeviceptr out, const Rows& size) const {
+                               CUdeviceptr out, const Rows& size, const Strided& a_terms,
+                               const Strided& b_terms, CUdeviceptr terms) const {
   launch(pointwise_, std::max(size.rows * size.columns, kThreads), static_cast<int>(function), a, b,
-         static_cast<int>(dtype), out, size.rows, size.columns);
+         static_cast<int>(dtype), out, size.rows, size.columns, a_terms, b_terms, terms);
 }
 
 void SupportKernels::rowwise(Rowwise function, const Strided& x, const Strided& weight,
                              const Strided& bias, double epsilon, DType dtype, CUdeviceptr out,
-                             const Rows& size) const {
+                             const Rows& size, const Strided& x_terms, CUdeviceptr terms) const {
   launch(rowwise_, size.rows * kThreads, static_cast<int>(function), x, weight, bias, epsilon,
-         static_cast<int>(dtype), out, size.rows, size.columns);
+         static_cast<int>(dtype), out, size.rows, size.columns, x_terms, terms);
 }
 
 void SupportKernels::gather_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
                                  const Strided& weight, std::int64_t top, DType dtype,
-                                 CUdeviceptr out, const Rows& size) const {
+                                 CUdeviceptr out, const Rows& size, const Strided& x_terms,
+                                 CUdeviceptr terms) const {
   launch(gather_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index, weight, top,
-         static_cast<int>(dtype), out, size.rows, size.columns);
+         static_cast<int>(dtype), out, size.rows, size.columns, x_terms, terms);
 }
 
 void SupportKernels::scatter_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
-                                  DType dtype, CUdeviceptr out, const Rows& size) const {
+                                  DType dtype, CUdeviceptr out, const Rows& size,
+                                  const Strided& x_terms, CUdeviceptr terms) const {
   launch(scatter_rows_, std::max(size.rows * size.columns, kThreads), x, x_rows, index,
-         static_cast<int>(dtype), out, size.rows, size.columns);
+         static_cast<int>(dtype), out, size.rows, size.columns, x_terms, terms);
 }
 
 void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int64_t elements,

@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "cuda/handles.h"
 #include "spec/vocabulary.h"
+#include "support/element_bound.h"
 
 namespace assay {
 
@@ -19,6 +20,11 @@ struct Comparison {
   std::uint64_t not_first_bad = 0;
   double squared_error = 0;
   double squared_reference = 0;
+  // The squares of each error and of its reference, and their product, in ratio to the squared size
+  // of the element's terms.
+  double scaled_error = 0;
+  double scaled_reference = 0;
+  double scaled_product = 0;
   double worst_ratio = 0;
 };
 
@@ -65,7 +71,7 @@ enum class DataKind : int {
   shifted,      // by a quarter of the standard deviation, so that their mean is not zero
   scaled_rows,  // each by a power of two from 2^-8 to 1
   sparse,       // half of the runs of 32 are zero
-  constant,     // the mean, and a quarter of the standard deviation
+  constant,     // the mean, and about a quarter of the standard deviation
   large,        // 64 times as large
   planted,      // with a few values in each row that are as large as the root of its length
 };
@@ -95,11 +101,12 @@ class SupportKernels {
   /// its buffer.
   void poison_zones(CUdeviceptr zones, std::int64_t num_zones) const;
   void guard_zones(CUdeviceptr zones, std::int64_t num_zones, CUdeviceptr found) const;
-  /// Compares with `!(|out - ref| <= factor * |ref| + floor)`; `result` is a zeroed Comparison.
-  /// Equal infinities are equal.
+  /// Compares with `!(|out - ref| <= bound.at(ref, terms))`; `result` is a zeroed Comparison. Equal
+  /// infinities are equal. `terms` has the squared sizes of the elements' terms in f32, or is 0.
   /// Integers must be equal, and their reference has their dtype.
   void compare(DType dtype, CUdeviceptr out, DType reference_dtype, CUdeviceptr reference,
-               std::int64_t elements, double factor, double floor, CUdeviceptr result) const;
+               CUdeviceptr terms, std::int64_t elements, const ElementBound& bound,
+               CUdeviceptr result) const;
   /// Adds the sum to the double at `sum`, or to the 64-bit word where the elements are integers.
   void sum(DType dtype, CUdeviceptr data, std::int64_t elements, CUdeviceptr sum) const;
   /// Sorts the elements into `sorted`, which has room for 8 bytes for each of sort_places(). They
@@ -113,20 +120,25 @@ class SupportKernels {
   /// out[j] = double(data[first + j * step]).
   void gather(DType dtype, CUdeviceptr data, std::int64_t first, std::int64_t step,
               std::int64_t count, CUdeviceptr out) const;
-  /// out[row, column] = function(a, b), in fp64 as everything below.
+  /// out[row, column] = function(a, b), in fp64 as everything below. Here and below, `terms` gets
+  /// the squared size of the terms of each element of `out`, in f32, unless it is 0. Those of an
+  /// operand that is a sum itself are in `x_terms`; an element of others is one term.
   void pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
-                 CUdeviceptr out, const Rows& size) const;
+                 CUdeviceptr out, const Rows& size, const Strided& a_terms = {},
+                 const Strided& b_terms = {}, CUdeviceptr terms = 0) const;
   /// A row of `out` from each row of `x`. Weight and bias are of the columns.
   void rowwise(Rowwise function, const Strided& x, const Strided& weight, const Strided& bias,
-               double epsilon, DType dtype, CUdeviceptr out, const Rows& size) const;
+               double epsilon, DType dtype, CUdeviceptr out, const Rows& size,
+               const Strided& x_terms = {}, CUdeviceptr terms = 0) const;
   /// out[row] = sum of weight[row, t] * x[index[row, t]] over t < top; without an index the rows of
   /// x follow each other. NaN where x has no such row.
   void gather_rows(const Strided& x, std::int64_t x_rows, const Strided& index,
                    const Strided& weight, std::int64_t top, DType dtype, CUdeviceptr out,
-                   const Rows& size) const;
+                   const Rows& size, const Strided& x_terms = {}, CUdeviceptr terms = 0) const;
   /// out[row] = sum of x[i] over the i whose index is `row`.
   void scatter_rows(const Strided& x, std::int64_t x_rows, const Strided& index, DType dtype,
-                    CUdeviceptr out, const Rows& size) const;
+                    CUdeviceptr out, const Rows& size, const Strided& x_terms = {},
+                    CUdeviceptr terms = 0) const;
   /// Makes random bits of what is there, or, with the same key, takes that back.
   void veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const;
   /// Fills `bytes`, a multiple of 4, with the poison word. A memset of the driver does so, too, but

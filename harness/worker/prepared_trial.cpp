@@ -104,11 +104,13 @@ void refuse_copies(WorkerState& worker, const InputMap& inputs, const CheckedOut
     if (!is_floating(plan.dtype) || plan.elements() != reference.elements()) continue;
     DeviceWord<Comparison> word(worker.driver, worker.stream);
     worker.support.compare(plan.dtype, input->buffer.data, reference.dtype, reference.data,
-                           plan.elements(), tolerance.element_factor, tolerance.element_floor,
-                           word.pointer());
+                           output.terms(), plan.elements(), tolerance.element, word.pointer());
     const Comparison found = word.read();
     const double error = relative_error(found);
-    if (found.bad > 0 || error > tolerance.relative_limit || error <= rounding) continue;
+    if (found.bad > 0 || error > tolerance.relative_limit || error <= rounding ||
+        error_across(found) > tolerance.across_limit) {
+      continue;
+    }
     throw Failure(
         Status::runtime, "oracle",
         fmt::format("the tolerance accepts a copy of {} for {}, which is off by {:.2g}; state one "
@@ -188,7 +190,7 @@ void PreparedTrial::refer() {
     }
     const ReferenceOutput& expected = found->second;
     output.reference = &expected;
-    output.tolerance = derive_tolerance(output.dtype, expected.arithmetic_here(), expected.rms,
+    output.tolerance = derive_tolerance(output.dtype, expected.arithmetic, expected.magnitude(),
                                         plan_.relative_tolerance, plan_.element_tolerance,
                                         plan_.absolute_tolerance);
     output.tolerance =

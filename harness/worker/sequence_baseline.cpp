@@ -235,11 +235,11 @@ void SequenceBaseline::refer() {
   reference_ = worker_->references.get(plan_, inputs_);
   for (CheckedOutput& output : buffers_.outputs) {
     const ReferenceOutput& expected = reference_->outputs.at(output.buffer.name);
-    Arithmetic arithmetic = expected.arithmetic_here();
+    Arithmetic arithmetic = expected.arithmetic;
     arithmetic.rounding += rounding_;
     output.reference = &expected;
     output.tolerance =
-        derive_tolerance(output.dtype, arithmetic, expected.rms, plan_.relative_tolerance,
+        derive_tolerance(output.dtype, arithmetic, expected.magnitude(), plan_.relative_tolerance,
                          plan_.element_tolerance, plan_.absolute_tolerance);
     output.tolerance =
         part_tolerance(output.part, output.tolerance, expected.rms, element_count(output.shape));

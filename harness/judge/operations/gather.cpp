@@ -40,13 +40,19 @@ std::vector<OutputShape> GatherOperation::outputs(const OperationCall& call) con
   return {{{rows.rows, call.operand("x").shape.at(1)}, sum_of_terms(rows.columns)}};
 }
 
+/// A row that is only moved is no sum of its own.
+bool GatherOperation::makes_terms(const OperationCall& call) const {
+  const bool adds = call.find("weight") != nullptr && is_floating(call.operand("x").dtype);
+  return adds || call.terms_of("x") != 0;
+}
+
 void GatherOperation::compute(const OperationCall& call, OperationEngine& engine) const {
   const Operand& x = call.operand("x");
   const Operand& out = call.operand("out");
   const std::int64_t top = chosen(call).columns;
   engine.support().gather_rows(dense(x), x.shape.at(0), at_rows(call.find("index"), top),
                                at_rows(call.find("weight"), top), top, out.dtype, out.data,
-                               rows_of(out));
+                               rows_of(out), call.terms_of("x", dense(x)), call.terms_of("out"));
 }
 
 std::optional<ExactElement> GatherOperation::exact(const OperationCall& call, std::size_t,

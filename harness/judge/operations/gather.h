@@ -9,6 +9,7 @@ namespace assay {
 class GatherOperation : public Operation {
  public:
   std::vector<OutputShape> outputs(const OperationCall& call) const override;
+  bool makes_terms(const OperationCall& call) const override;
   void compute(const OperationCall& call, OperationEngine& engine) const override;
   std::optional<ExactElement> exact(const OperationCall& call, std::size_t output,
                                     std::int64_t index, const ReadElements& read) const override;

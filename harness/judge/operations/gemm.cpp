@@ -19,37 +19,23 @@ class Gemm : public Operation {
     return {{{gemm.m, gemm.n}, sum_of_products(gemm.k, gemm.dtype)}};
   }
 
+  bool makes_terms(const OperationCall&) const override { return true; }
+
   void compute(const OperationCall& call, OperationEngine& engine) const override {
     const GemmShape gemm = gemm_shape(call);
-    const Cublas& cublas = engine.cublas();
-    // cuBLAS is column-major: it sees each row-major matrix transposed, so it computes
-    // out^T = b^T @ a^T, and the operands swap places.
     const Operand& a = call.operand("a");
     const Operand& b = call.operand("b");
     const Operand& out = call.operand("out");
-    const auto op_a = gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const auto op_b = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     if (out.dtype != DType::f32 && out.dtype != a.dtype) {
       throw oracle_failure(fmt::format("gemm: a product of {} cannot be rounded to {}",
                                        to_text(a.dtype), to_text(out.dtype)));
     }
-    const float alpha = 1, beta = 0;
-    const bool f32 = gemm.dtype == DType::f32;
-    cublas.check(cublas.cublasSetStream(cublas.handle(), engine.stream()), "cublasSetStream");
-    cublas.check(cublas.cublasSetMathMode(
-                     cublas.handle(),
-                     static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
-                                               CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
-                 "cublasSetMathMode");
-    cublas.check(
-        cublas.gemm_ex(
-            cublas.handle(), op_b, op_a, static_cast<int>(gemm.n), static_cast<int>(gemm.m),
-            static_cast<int>(gemm.k), &alpha, reinterpret_cast<const void*>(b.data),
-            cuda_type(b.dtype), static_cast<int>(b.shape[1]), reinterpret_cast<const void*>(a.data),
-            cuda_type(a.dtype), static_cast<int>(a.shape[1]), &beta,
-            reinterpret_cast<void*>(out.data), cuda_type(out.dtype), static_cast<int>(gemm.n),
-            f32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-        "cublasGemmEx of the reference");
+    enqueue(gemm, a, b, out, engine);
+    const CUdeviceptr terms = call.terms_of("out");
+    if (terms == 0) return;
+    // bf16 has the range of f32, and two digits are enough.
+    const auto [squared_a, squared_b] = engine.squares(a, b, DType::bf16);
+    enqueue(gemm, squared_a, squared_b, {terms, DType::f32, out.shape}, engine);
   }
 
   std::optional<ExactElement> exact(const OperationCall& call, std::size_t, std::int64_t index,
@@ -71,6 +57,33 @@ class Gemm : public Operation {
     }
     element.scale = std::sqrt(squares);
     return element;
+  }
+
+ private:
+  static void enqueue(const GemmShape& gemm, const Operand& a, const Operand& b, const Operand& out,
+                      OperationEngine& engine) {
+    const Cublas& cublas = engine.cublas();
+    // cuBLAS is column-major: it sees each row-major matrix transposed, so it computes
+    // out^T = b^T @ a^T, and the operands swap places.
+    const auto op_a = gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const auto op_b = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const float alpha = 1, beta = 0;
+    const bool f32 = a.dtype == DType::f32;
+    cublas.check(cublas.cublasSetStream(cublas.handle(), engine.stream()), "cublasSetStream");
+    cublas.check(cublas.cublasSetMathMode(
+                     cublas.handle(),
+                     static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                               CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+                 "cublasSetMathMode");
+    cublas.check(
+        cublas.gemm_ex(
+            cublas.handle(), op_b, op_a, static_cast<int>(gemm.n), static_cast<int>(gemm.m),
+            static_cast<int>(gemm.k), &alpha, reinterpret_cast<const void*>(b.data),
+            cuda_type(b.dtype), static_cast<int>(b.shape[1]), reinterpret_cast<const void*>(a.data),
+            cuda_type(a.dtype), static_cast<int>(a.shape[1]), &beta,
+            reinterpret_cast<void*>(out.data), cuda_type(out.dtype), static_cast<int>(gemm.n),
+            f32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        "cublasGemmEx of the reference");
   }
 };
 

@@ -31,6 +31,13 @@ OperationCall product(const OperationCall& call, std::int64_t group, std::int64_
   return gemm;
 }
 
+/// Makes what was a part of `from` the same part of `to`.
+void move_to(Operand& part, const Operand& from, const Operand& to) {
+  const auto first = static_cast<std::int64_t>(part.data - from.data) / size_bytes(from.dtype);
+  part.data = to.data + static_cast<CUdeviceptr>(first * size_bytes(to.dtype));
+  part.dtype = to.dtype;
+}
+
 /// Rows starts[e] to starts[e+1] of out are those of a times matrix e of b.
 class GroupedGemm : public Operation {
  public:
@@ -51,8 +58,20 @@ class GroupedGemm : public Operation {
     return {{{a.shape.at(0), n}, sum_of_products(k, a.dtype)}};
   }
 
+  bool makes_terms(const OperationCall&) const override { return true; }
+
   void compute(const OperationCall& call, OperationEngine& engine) const override {
-    for (const OperationCall& product : products_of_groups(call, engine)) {
+    const std::vector<OperationCall> products = products_of_groups(call, engine);
+    for (const OperationCall& product : products) operation::gemm().compute(product, engine);
+    const CUdeviceptr terms = call.terms_of("out");
+    if (terms == 0) return;
+    const Operand &a = call.operand("a"), &b = call.operand("b"), &out = call.operand("out");
+    const auto [squared_a, squared_b] = engine.squares(a, b, DType::bf16);
+    const Operand squared_out{terms, DType::f32, out.shape};
+    for (OperationCall product : products) {
+      move_to(product.operands.at("a"), a, squared_a);
+      move_to(product.operands.at("b"), b, squared_b);
+      move_to(product.operands.at("out"), out, squared_out);
       operation::gemm().compute(product, engine);
     }
   }

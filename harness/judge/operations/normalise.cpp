@@ -16,8 +16,9 @@ std::vector<OutputShape> NormaliseOperation::outputs(const OperationCall& call) 
                                        x.shape.back(), name, operand->elements()));
     }
   }
+  // A mean's error counts in ratio to the deviation, and the deviation's is half that of a sum.
   Arithmetic arithmetic = of_functions();
-  return {{x.shape, arithmetic += sum_of_terms(x.shape.back())}};
+  return {{x.shape, arithmetic += sum_of_terms((x.shape.back() + 3) / 4)}};
 }
 
 void NormaliseOperation::compute(const OperationCall& call, OperationEngine& engine) const {

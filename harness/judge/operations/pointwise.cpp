@@ -7,15 +7,33 @@
 #include <cmath>
 
 namespace assay {
+namespace {
+
+/// The terms of an operand of the call, where its elements are.
+Strided terms_at(const OperationCall& call, const Operand* operand, const Strided& place) {
+  for (const auto& [role, given] : call.operands) {
+    if (&given == operand) return call.terms_of(role, place);
+  }
+  return {};
+}
+
+}  // namespace
 
 std::vector<OutputShape> PointwiseOperation::outputs(const OperationCall& call) const {
   return {{layout(call).extents, arithmetic()}};
 }
 
+bool PointwiseOperation::makes_terms(const OperationCall& call) const {
+  const Layout at = layout(call);
+  return terms_at(call, at.a, at.a_at).data != 0 || terms_at(call, at.b, at.b_at).data != 0;
+}
+
 void PointwiseOperation::compute(const OperationCall& call, OperationEngine& engine) const {
   const Layout at = layout(call);
   const Operand& out = call.operand("out");
-  engine.support().pointwise(function(call), at.a_at, at.b_at, out.dtype, out.data, rows_of(out));
+  engine.support().pointwise(function(call), at.a_at, at.b_at, out.dtype, out.data, rows_of(out),
+                             terms_at(call, at.a, at.a_at), terms_at(call, at.b, at.b_at),
+                             call.terms_of("out"));
 }
 
 std::optional<ExactElement> PointwiseOperation::exact(const OperationCall& call, std::size_t,

@@ -23,12 +23,16 @@ class ScatterAdd : public Operation {
     return {{out, sum_of_terms(x.shape.at(0))}};
   }
 
+  bool makes_terms(const OperationCall& call) const override {
+    return is_floating(call.operand("x").dtype);
+  }
+
   void compute(const OperationCall& call, OperationEngine& engine) const override {
     const Operand& x = call.operand("x");
     const Operand& index = call.operand("index");
     const Operand& out = call.operand("out");
     engine.support().scatter_rows(dense(x), x.shape.at(0), per_column(&index), out.dtype, out.data,
-                                  rows_of(out));
+                                  rows_of(out), call.terms_of("x", dense(x)), call.terms_of("out"));
   }
 
   std::optional<ExactElement> exact(const OperationCall& call, std::size_t, std::int64_t index,

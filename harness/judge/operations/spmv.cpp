@@ -24,8 +24,18 @@ class Spmv : public Operation {
     return {{{rows}, sum_of_products((values + rows - 1) / rows, call.operand("values").dtype)}};
   }
 
+  bool makes_terms(const OperationCall&) const override { return true; }
+
   void compute(const OperationCall& call, OperationEngine& engine) const override {
     SparseMatvec(engine.driver(), engine, call).enqueue();
+    const CUdeviceptr terms = call.terms_of("out");
+    if (terms == 0) return;
+    OperationCall squared = call;
+    const auto [values, x] = engine.squares(call.operand("values"), call.operand("x"), DType::f32);
+    squared.operands["values"] = values;
+    squared.operands["x"] = x;
+    squared.operands["out"] = {terms, DType::f32, call.operand("out").shape};
+    SparseMatvec(engine.driver(), engine, squared).enqueue();
   }
 
   std::optional<ExactElement> exact(const OperationCall& call, std::size_t, std::int64_t index,

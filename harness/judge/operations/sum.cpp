@@ -14,12 +14,17 @@ class Sum : public Operation {
     return {{{size.rows}, sum_of_terms(size.columns)}};
   }
 
+  bool makes_terms(const OperationCall& call) const override {
+    return is_floating(call.operand("x").dtype);
+  }
+
   void compute(const OperationCall& call, OperationEngine& engine) const override {
     const Operand& x = call.operand("x");
     const Operand& out = call.operand("out");
     const Rows size = size_of(call);
-    engine.support().rowwise(Rowwise::sum, {x.data, 0, size.columns, 1, x.dtype}, {}, {}, 0,
-                             out.dtype, out.data, size);
+    const Strided rows{x.data, 0, size.columns, 1, x.dtype};
+    engine.support().rowwise(Rowwise::sum, rows, {}, {}, 0, out.dtype, out.data, size,
+                             call.terms_of("x", rows), call.terms_of("out"));
   }
 
   std::optional<ExactElement> exact(const OperationCall& call, std::size_t, std::int64_t index,

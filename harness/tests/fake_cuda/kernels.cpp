@@ -243,9 +243,9 @@ double compare(void** arguments, unsigned, unsigned) {
   const void* out = argument<const void*>(arguments, 1);
   const auto reference_dtype = argument<DType>(arguments, 2);
   const void* reference = argument<const void*>(arguments, 3);
-  const auto elements = argument<std::int64_t>(arguments, 4);
-  const auto factor = argument<double>(arguments, 5);
-  const auto floor = argument<double>(arguments, 6);
+  const auto* terms = argument<const float*>(arguments, 4);
+  const auto elements = argument<std::int64_t>(arguments, 5);
+  const auto bounds = argument<assay::ElementBound>(arguments, 6);
   auto* result = argument<Comparison*>(arguments, 7);
   const bool integer = dtype >= DType::i32;
   const std::int64_t size = size_of(dtype);
@@ -260,10 +260,12 @@ double compare(void** arguments, unsigned, unsigned) {
       continue;
     }
     const double expected = load(reference_dtype, reference, i);
-    const double bound = factor * std::fabs(expected) + floor;
+    const double squares = terms != nullptr ? terms[i] : 0;
+    const double bound = bounds.at(expected, squares);
     const double found = load(dtype, out, i);
     if (std::isinf(found) && found == expected) continue;
-    double error = std::fabs(found - expected);
+    const double difference = found - expected;
+    double error = std::fabs(difference);
     if (integer ? !equal : !(error <= bound)) {
       ++result->bad;
       result->not_first_bad = std::max(result->not_first_bad, not_index);
@@ -271,6 +273,12 @@ double compare(void** arguments, unsigned, unsigned) {
     if (!(error <= kErrorCap)) error = kErrorCap;
     result->squared_error += error * error;
     result->squared_reference += expected * expected;
+    if (const double terms_size = bounds.size_of(squares); terms_size > 0) {
+      const double by = 1 / (terms_size * terms_size);
+      result->scaled_error += by * error * error;
+      result->scaled_reference += by * expected * expected;
+      result->scaled_product += by * std::copysign(error, difference) * expected;
+    }
     if (error > 0) {
       result->worst_ratio =
           std::max(result->worst_ratio, bound > 0 ? std::min(error / bound, kErrorCap) : kErrorCap);

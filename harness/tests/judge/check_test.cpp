@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace assay {
 namespace {
 
@@ -12,7 +14,7 @@ CheckedOutput output_of(std::vector<std::int64_t> shape) {
   CheckedOutput output;
   output.buffer.name = "C";
   output.shape = std::move(shape);
-  output.tolerance.relative_limit = 0.01;
+  output.tolerance.relative_limit = output.tolerance.across_limit = 0.01;
   return output;
 }
 
@@ -79,6 +81,36 @@ TEST(Judge, TheNormAloneCanRefuse) {
   EXPECT_FALSE(comparison_failure(output_of({100}), found, element));
 }
 
+// A product of f32 that leaves half of the small parts out is within the limit of the norm where
+// sums are long, since truncation is as large. But it does not point along the result.
+TEST(Judge, WhatIsNotAlongTheResultHasALimitOfItsOwn) {
+  CheckedOutput output = output_of({100});
+  output.tolerance.across_limit = 0.005;
+  Comparison found = clean(100);
+  found.squared_error = found.scaled_error = 100 * 0.009 * 0.009;
+  found.scaled_reference = 100;
+  found.scaled_product = -100 * 0.009 * 0.87;
+  EXPECT_NEAR(error_across(found), 0.009 * std::sqrt(1 - 0.87 * 0.87), 1e-12);
+  EXPECT_FALSE(comparison_failure(output, found, element));
+  found.scaled_product = 0;
+  const auto failure = comparison_failure(output, found, element);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->outcome().kind, "mismatch");
+  EXPECT_THAT(failure->outcome().message, HasSubstr("does not point along the result"));
+}
+
+TEST(ErrorAcross, IsFiniteForEveryOutput) {
+  Comparison found = clean(4);
+  EXPECT_EQ(error_across(found), 0);
+  found.scaled_reference = 1;
+  found.scaled_error = 4e90;
+  found.scaled_product = 1e30;
+  EXPECT_LE(error_across(found), 1e30);
+  found.scaled_reference = found.squared_reference = 0;
+  found.squared_error = 1;
+  EXPECT_EQ(error_across(found), 1e30);
+}
+
 TEST(RelativeError, IsFiniteForEveryOutput) {
   Comparison found = clean(4);
   EXPECT_EQ(relative_error(found), 0);
@@ -98,15 +130,15 @@ TEST(OutputPart, HasItsElementsAndTheirNames) {
 }
 
 TEST(OutputPart, TheErrorOfASumGrowsWithItsTerms) {
-  const Tolerance whole = derive_tolerance(DType::f32, sum_of_terms(128), 2);
+  const Tolerance whole = derive_tolerance(DType::f32, sum_of_terms(128), {100, 2});
   const OutputPart sum{0, false, true};
   const Tolerance one = part_tolerance(sum, whole, 2, 1);
-  EXPECT_GE(one.element_floor, 2 * whole.relative_limit);
-  EXPECT_DOUBLE_EQ(part_tolerance(sum, whole, 2, 100).element_floor, 100 * one.element_floor);
-  EXPECT_DOUBLE_EQ(part_tolerance({50, false, true}, whole, 2, 100).element_floor,
-                   50 * one.element_floor);
-  EXPECT_EQ(part_tolerance({0, true, false}, whole, 2, 100).element_floor, whole.element_floor);
-  EXPECT_EQ(part_tolerance(sum, {}, 2, 100).element_floor, 0);  // integers are exact
+  EXPECT_GE(one.element.at(0), 2 * whole.relative_limit);
+  EXPECT_DOUBLE_EQ(part_tolerance(sum, whole, 2, 100).element.at(0), 100 * one.element.at(0));
+  EXPECT_DOUBLE_EQ(part_tolerance({50, false, true}, whole, 2, 100).element.at(0),
+                   50 * one.element.at(0));
+  EXPECT_EQ(part_tolerance({0, true, false}, whole, 2, 100).element.at(1), whole.element.at(1));
+  EXPECT_EQ(part_tolerance(sum, {}, 2, 100).element.at(0), 0);  // integers are exact
 }
 
 }  // namespace

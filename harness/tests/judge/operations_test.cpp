@@ -53,8 +53,7 @@ const OperationRow& row(const char* name) { return row_of(operations(), "operati
 
 bool checked(const char* name, const OperationCall& call, const HostTensors& tensors) {
   const Operation& operation = operation_of(row(name).id);
-  return spot_check(row(name), operation, call, operation.outputs(call), tensors.reader())
-      .has_value();
+  return spot_check(row(name), operation, call, operation.outputs(call), tensors.reader());
 }
 
 /// out[2,2] of a[2,3] and b[3,2], each stored as the flags say.
@@ -279,6 +278,26 @@ TEST(Operations, EachGroupOfRowsHasItsOwnMatrix) {
       AreNear(Values{21, 43, 1}));
 }
 
+// The bias of a product is one of its terms: kernels begin their sums with it.
+TEST(Operations, PassOnTheSizesOfTermsTheyWereGiven) {
+  HostTensors tensors;
+  OperationCall call;
+  call.operands["x"] = tensors.add({2, 2}, {1, 2, 3, 4});
+  call.operands["bias"] = tensors.add({2}, {1, 2});
+  call.operands["index"] = tensors.add({2}, {1, 0});
+  call.options = {{"tanh", false}, {"all", false}};
+  const auto makes = [&](const char* name) { return operation_of(row(name).id).makes_terms(call); };
+  EXPECT_TRUE(makes("sum"));
+  for (const char* name : {"bias", "relu", "gelu", "transpose", "gather_rows"}) {
+    EXPECT_FALSE(makes(name)) << name;
+  }
+  call.terms["x"] = 1;
+  for (const char* name : {"bias", "relu", "gelu", "transpose", "gather_rows"}) {
+    EXPECT_TRUE(makes(name)) << name;
+  }
+  EXPECT_FALSE(makes("softmax"));
+}
+
 TEST(SpotCheck, NamesTheElementThatIsWrong) {
   for (const std::size_t wrong : {0, 3}) {  // the first and the last are always in the sample
     HostTensors tensors;
@@ -316,8 +335,7 @@ TEST(SpotCheck, AnOperationWithoutARuleIsNotCheckedAndTheNoteSaysSo) {
   call.operands["low"] = tensors.add({1}, {1});
   call.operands["high"] = tensors.add({1}, {2});
   const OperationRow split{OperationId::add, "split", {}, {{"low", 1, {}}, {"high", 1, {}}}};
-  EXPECT_FALSE(
-      spot_check(split, Split(), call, Split().outputs(call), tensors.reader()).has_value());
+  EXPECT_FALSE(spot_check(split, Split(), call, Split().outputs(call), tensors.reader()));
   Reference reference;
   EXPECT_EQ(unchecked_note(reference), "");
   reference.unchecked = {"split"};
