@@ -16,13 +16,17 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-json to_json(const std::string& cubin, const CompileResult& result) {
+json to_json(const std::string& key, const std::string& cubin, const CompileResult& result) {
   const CompileReport& report = result.report;
-  json entry = {
-      {"cubin_bytes", cubin.size()},       {"cubin_hash", report.cubin_hash},
-      {"registers", report.registers},     {"spill_bytes", report.spill_bytes},
-      {"stack_bytes", report.stack_bytes}, {"static_smem_bytes", report.static_smem_bytes},
-      {"symbols", result.symbols},         {"log", result.log}};
+  json entry = {{"key", key},
+                {"cubin_bytes", cubin.size()},
+                {"cubin_hash", report.cubin_hash},
+                {"registers", report.registers},
+                {"spill_bytes", report.spill_bytes},
+                {"stack_bytes", report.stack_bytes},
+                {"static_smem_bytes", report.static_smem_bytes},
+                {"symbols", result.symbols},
+                {"log", result.log}};
   if (!result.ptx.empty()) entry["ptx_hash"] = hash_hex(result.ptx);
   return entry;
 }
@@ -48,6 +52,7 @@ std::optional<CompileResult> CubinCache::find(const std::string& key) const {
     const auto hash = entry.at("hash").get<std::string>();
     entry.erase("hash");
     if (hash != hash_hex(dump(entry))) return std::nullopt;
+    if (entry.at("key").get<std::string>() != key) return std::nullopt;
     std::string cubin = read_file(result.cubin_path);
     entry.at("cubin_hash").get_to(result.report.cubin_hash);
     if (entry.at("cubin_bytes").get<std::size_t>() != cubin.size()) return std::nullopt;
@@ -83,7 +88,7 @@ void CubinCache::store(const std::string& key, const std::string& cubin,
   if (error) throw Error(fmt::format("cannot create {}: {}", folder.string(), error.message()));
   write_file_atomic(result.cubin_path, cubin);
   if (!result.ptx.empty()) write_file_atomic(path(key, ".ptx"), result.ptx);
-  json entry = to_json(cubin, result);
+  json entry = to_json(key, cubin, result);
   entry["hash"] = hash_hex(dump(entry));
   write_file_atomic(path(key, ".json"), dump(entry));
 }

@@ -72,6 +72,20 @@ TEST_F(CubinCacheTest, AnyFlippedBitOfTheCubinIsNoEntry) {
   }
 }
 
+// The files of two configurations were swapped, and each was timed as the other.
+TEST_F(CubinCacheTest, TheFilesOfAnotherKeyAreNoEntry) {
+  constexpr char kOther[] = "0123456789abcdef0123456789abcdff";
+  CompileResult other = result_;
+  cache_.store(kOther, cubin_ + "!", other);
+  for (const char* extension : {".json", ".cubin"}) {
+    fs::copy_file(fs::path(other.cubin_path).replace_extension(extension),
+                  fs::path(json_).replace_extension(extension),
+                  fs::copy_options::overwrite_existing);
+  }
+  EXPECT_TRUE(cache_.find(kOther));
+  EXPECT_FALSE(cache_.find(kKey));
+}
+
 // It said 65 registers for 64.
 TEST_F(CubinCacheTest, AnyFlippedBitOfTheReportIsNoEntry) {
   const std::string json = read_file(json_);
