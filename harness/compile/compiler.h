@@ -14,17 +14,19 @@ namespace assay {
 
 /// What else decides how a source is compiled.
 struct CompileSettings {
-  std::map<std::string, std::string> defines = {};  // each becomes -DNAME=value
+  std::map<std::string, std::string> defines = {};  // macros
   int std = 20;                                     // of C++: 17 or 20
   bool fast_math = false;
   std::int64_t max_registers = 0;  // of a thread, 1 to 255; 0: no limit
+  std::vector<std::string> options = {};  // further ones of NVRTC
 };
 
-/// One translation unit to compile: a source file, its -D definitions, and what it is compiled for.
+/// One translation unit to compile: a source file, what it finds defined, and what it is compiled
+/// for.
 struct CompileJob {
   std::filesystem::path source;  // x.cu
   std::vector<std::filesystem::path> include_directories;
-  Config config;     // each becomes -DNAME=value
+  Config config;     // each is defined, see compile/definitions.h
   std::string arch;  // "90a": --gpu-architecture=sm_90a
   /// The kernels to launch, as C++ names them: `ns::foo<float, 128>`. Templates need it. A kernel
   /// that is not there is an error.
@@ -67,7 +69,7 @@ class Compiler {
 
   /// "13.0"
   virtual const std::string& nvrtc_version() const = 0;
-  /// NVRTC's options that every job is compiled with, without -D, -I and the architecture. They are
+  /// NVRTC's options that every job is compiled with, without macros, -I and the architecture. They are
   /// part of the key of a result.
   virtual const std::string& options() const = 0;
   /// How many jobs run at a time.

@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "compile/compile_process.h"
 #include "compile/cubin_cache.h"
+#include "compile/definitions.h"
 #include "compile/memory_share.h"
 #include "compile/nvrtc.h"
 #include "compile/options.h"
@@ -67,6 +68,7 @@ void limit_size(std::string& log) {
 /// What one job is compiled from, and the name of its result in the cache.
 struct Work {
   SourceTree source;
+  std::vector<std::pair<std::string, std::string>> headers;  // the source's and our own
   std::vector<std::string> options;
   std::vector<std::string> entries;
   bool for_reading = false;
@@ -75,16 +77,22 @@ struct Work {
 
 Work prepare(const CompileJob& job, const Nvrtc& nvrtc) {
   Work work{SourceTree::read(job.source, job.include_directories),
-            compile_options(job.config, job.arch, job.settings),
+            {},
+            compile_options(job.arch, job.settings),
             job.entries,
             job.for_reading,
             {}};
+  const std::vector<Definition> definitions = definitions_of(job.config, job.settings);
   if (work.for_reading) work.options.push_back("--generate-line-info");
   Hasher hasher;
-  hasher.add("cubin 3").add(nvrtc.identity()).add(work.source.hash);
+  hasher.add("cubin 4").add(nvrtc.identity()).add(work.source.hash);
   for (const std::string& option : work.options) hasher.add(option);
+  for (const auto& [name, text, is_integer] : definitions) hasher.add("define").add(name).add(text);
   for (const std::string& entry : work.entries) hasher.add("entry").add(entry);
   work.key = hasher.hex();
+  work.headers = definition_headers(definitions, work.source);
+  work.headers.insert(work.headers.end(), work.source.headers.begin(), work.source.headers.end());
+  work.options.push_back(fmt::format("--pre-include={}", kDefinitionsHeader));
   const auto& toolkit = nvrtc.toolkit_options();
   work.options.insert(work.options.end(), toolkit.begin(), toolkit.end());
   // The tree has what is included in sight. What is not is found here, to be refused.
@@ -314,7 +322,7 @@ CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
   CompileProcess::Result compiled =
       process->compile({work.source.name,
                         work.source.text,
-                        {work.source.headers.begin(), work.source.headers.end()},
+                        work.headers,
                         work.options,
                         work.entries,
                         work.for_reading},

@@ -16,18 +16,6 @@ bool is_arch(std::string_view text) {
   return (text.size() == 2 || text.size() == 3) && std::all_of(text.begin(), text.end(), is_digit);
 }
 
-std::string definition(const std::string& name, const Value& value) {
-  if (!is_identifier(name)) {
-    throw UsageError(fmt::format("parameter \"{}\" is not an identifier", name));
-  }
-  const std::string* word = std::get_if<std::string>(&value);
-  if (word != nullptr && !is_identifier(*word)) {
-    throw UsageError(
-        fmt::format("{} is \"{}\"; expected an integer or an identifier", name, *word));
-  }
-  return fmt::format("-D{}={}", name, to_text(value));
-}
-
 }  // namespace
 
 std::vector<std::string> common_options(int std) {
@@ -39,8 +27,7 @@ std::vector<std::string> common_options(int std) {
   };
 }
 
-std::vector<std::string> compile_options(const Config& config, const std::string& arch,
-                                         const CompileSettings& settings) {
+std::vector<std::string> compile_options(const std::string& arch, const CompileSettings& settings) {
   if (!is_arch(arch)) {
     throw UsageError(
         fmt::format("architecture \"{}\"; expected two or three digits, as in 86 or 90a", arch));
@@ -51,13 +38,7 @@ std::vector<std::string> compile_options(const Config& config, const std::string
   if (settings.max_registers > 0) {
     options.push_back(fmt::format("--maxrregcount={}", settings.max_registers));
   }
-  // A value is a part of its option, whatever it holds.
-  for (const auto& [name, value] : settings.defines) {
-    if (!is_identifier(name))
-      throw UsageError(fmt::format("macro \"{}\" is not an identifier", name));
-    options.push_back(fmt::format("-D{}={}", name, value));
-  }
-  for (const auto& [name, value] : config) options.push_back(definition(name, value));
+  options.insert(options.end(), settings.options.begin(), settings.options.end());
   return options;
 }
 

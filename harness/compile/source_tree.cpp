@@ -24,8 +24,11 @@ struct Include {
   bool quoted = false;
   int line = 0;
   std::size_t begin = 0, end = 0;
+  bool is_asked = false;                  // by __has_include; nothing is included
   std::optional<std::string> found = {};  // the header's name in the tree
 };
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::size_t skip_blanks(std::string_view text, std::size_t at) {
   return std::min(text.find_first_not_of(" \t\r", at), text.size());
@@ -49,12 +52,15 @@ std::size_t skip(std::string_view line, std::size_t at, std::string_view word) {
 /// What a line includes, or asks for: `__has_include(<x>)`.
 void find_in_line(std::string_view line, std::vector<Include>& includes) {
   constexpr std::string_view kAsk = "__has_include";
-  const auto add = [&](std::size_t at) {
-    if (auto name = parse_name(line, skip_blanks(line, at))) includes.push_back(*std::move(name));
+  const auto add = [&](std::size_t at, bool is_asked) {
+    auto name = parse_name(line, skip_blanks(line, at));
+    if (!name) return;
+    name->is_asked = is_asked;
+    includes.push_back(*std::move(name));
   };
-  add(skip(line, skip(line, 0, "#"), "include"));
+  add(skip(line, skip(line, 0, "#"), "include"), false);
   for (std::size_t at = line.find(kAsk); at < line.size(); at = line.find(kAsk, at + 1)) {
-    add(skip(line, at + kAsk.size(), "("));
+    add(skip(line, at + kAsk.size(), "("), true);
   }
 }
 
@@ -75,9 +81,11 @@ std::vector<Include> find_includes(std::string_view text) {
   return includes;
 }
 
-/// What stands at `path`. NVRTC would take the text for done at its first NUL.
+/// What stands at `path`, without a byte order mark. NVRTC would take the text for done at its
+/// first NUL.
 std::string read_text(const fs::path& path) {
   std::string text = read_file(path, kMaxSourceBytes);
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   const std::size_t nul = text.find('\0');
   if (nul == std::string::npos) return text;
   const std::string_view before = std::string_view(text).substr(0, nul);
@@ -97,7 +105,7 @@ class Reader {
 
   SourceTree read() {
     check_inside(source_, source_.string());
-    SourceTree tree;
+    SourceTree& tree = tree_;
     tree.name = source_.filename().string();
     std::string text = read_text(source_);
     Hasher hasher;
@@ -116,7 +124,7 @@ class Reader {
     for (const auto& [name, header] : texts_) hasher.add(name).add(header);
     for (const std::string& meaning : meanings_) hasher.add(meaning);
     tree.hash = hasher.hex();
-    return tree;
+    return std::move(tree);
   }
 
  private:
@@ -135,16 +143,25 @@ class Reader {
   }
 
   /// The text with the tree's names for the headers that it includes.
-  static std::string named(const File& file) {
+  std::string named(const File& file) {
     std::string text;
     std::size_t done = 0;
     for (const Include& include : file.includes) {
-      if (!include.found) continue;
+      if (!include.found && include.is_asked) continue;
       text.append(file.text, done, include.begin - done);
-      text.append(fmt::format("\"{}{}\"", SourceTree::kPrefix, *include.found));
+      text.append(include.found ? fmt::format("\"{}{}\"", SourceTree::kPrefix, *include.found)
+                                : left(file, include));
       done = include.end;
     }
     return text.append(file.text, done);
+  }
+
+  /// The name of an include that is left to the compiler.
+  std::string left(const File& file, const Include& include) {
+    tree_.outside.push_back({file.text.substr(include.begin, include.end - include.begin),
+                             file.name.empty() ? tree_.name : SourceTree::kPrefix + file.name,
+                             include.line});
+    return fmt::format("\"{}{}\"", SourceTree::kOutsidePrefix, tree_.outside.size() - 1);
   }
 
   /// Finds the header, and opens it if it is a new one. May end the life of `file`.
@@ -228,6 +245,7 @@ class Reader {
 
   const fs::path& source_;
   const std::vector<fs::path>& include_directories_;
+  SourceTree tree_;
   std::vector<fs::path> roots_;
   std::vector<File> open_;                    // the innermost is the last
   std::map<fs::path, std::string> names_;     // of the headers, in the tree: as first spelled

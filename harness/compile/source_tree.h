@@ -16,17 +16,28 @@ namespace assay {
 /// directories, wherever symbolic links lead.
 ///
 /// NVRTC knows a header by its spelling alone. So each has a name of its own here, and takes no
-/// header of the toolkit's place; the texts include by these names.
+/// header of the toolkit's place; the texts include by these names. An include that is left to the
+/// compiler has a name of its own, too. It stands for a header that makes the include, which
+/// compile/definitions.h writes.
 ///
 /// Includes that are commented out or under a false #if count too. That costs at most a needless
 /// compile.
 struct SourceTree {
   static constexpr const char* kPrefix = "@assay/";  // of names; nobody spells a header like that
+  static constexpr const char* kOutsidePrefix = "@outside/";  // of those that are left, by number
+
+  /// An include that is left to the compiler.
+  struct Outside {
+    std::string spelling;  // "<mma.h>", with its brackets or quotes
+    std::string file;      // that includes: `name`, or a name of `headers`
+    int line = 0;
+  };
 
   std::string name;  // the source's file name
   std::string text;
   std::map<std::string, std::string> headers;  // name -> text
-  std::string hash;                            // covers all of it: names a version of a kernel
+  std::vector<Outside> outside;
+  std::string hash;  // covers all of it: names a version of a kernel
 
   /// Throws UsageError when the source cannot be read, a file lies elsewhere or has a NUL byte, or
   /// there is more than base/limits.h allows.

@@ -1,0 +1,151 @@
+#include "compile/definitions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/identifier.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kHideHeader = "@hide";
+constexpr const char* kShowHeader = "@show";
+
+// How the names begin of macros that the toolkit's headers read.
+constexpr std::string_view kToolkitPrefixes[] = {"_",       "CCCL_",   "CUB_",        "CUDA_",
+                                                 "CUDART_", "CURAND_", "LIBCUDACXX_", "THRUST_"};
+
+bool is_part(char c) { return is_letter(c) || is_digit(c); }
+
+bool sets_up_toolkit(std::string_view name) {
+  return std::any_of(std::begin(kToolkitPrefixes), std::end(kToolkitPrefixes),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+/// How a text uses a name.
+struct Uses {
+  bool as_member = false;     // behind `.` or `->`
+  bool in_condition = false;  // in an #if, or in a macro without parameters, which an #if may read
+};
+
+bool is_behind_access(std::string_view text, std::size_t at) {
+  while (at > 0 && (text[at - 1] == ' ' || text[at - 1] == '\t')) --at;
+  const std::string_view before = text.substr(0, at);
+  return before.ends_with("->") || (before.ends_with('.') && !before.ends_with(".."));
+}
+
+/// Whether the line can decide what is compiled.
+bool is_conditional(std::string_view line) {
+  const auto skip = [&](std::size_t at) {
+    return std::min(line.find_first_not_of(" \t", at), line.size());
+  };
+  std::size_t at = skip(0);
+  if (at == line.size() || line[at] != '#') return false;
+  const std::string_view directive = line.substr(skip(at + 1));
+  if (directive.starts_with("if") || directive.starts_with("elif")) return true;
+  if (!directive.starts_with("define")) return false;
+  at = std::min(directive.find_first_not_of(" \t", 6), directive.size());
+  while (at < directive.size() && is_part(directive[at])) ++at;
+  return at == directive.size() || directive[at] != '(';
+}
+
+void find_uses(std::string_view text, std::map<std::string, Uses, std::less<>>& uses) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    const bool conditional = is_conditional(line);
+    for (std::size_t at = 0; at < line.size();) {
+      const std::size_t from = at;
+      while (at < line.size() && is_part(line[at])) ++at;
+      if (at == from) {
+        ++at;
+        continue;
+      }
+      const auto found = uses.find(line.substr(from, at - from));
+      if (found == uses.end()) continue;
+      if (is_behind_access(line, from)) {
+        found->second.as_member = true;
+      } else if (conditional) {
+        found->second.in_condition = true;
+      }
+    }
+    begin = end + 1;
+  }
+}
+
+void check_name(const std::string& name, std::string_view what) {
+  if (!is_identifier(name)) throw UsageError(fmt::format("{} \"{}\" is no identifier", what, name));
+}
+
+}  // namespace
+
+std::vector<Definition> definitions_of(const Config& config, const CompileSettings& settings) {
+  std::map<std::string, Definition> definitions;
+  for (const auto& [name, text] : settings.defines) {
+    check_name(name, "macro");
+    // Any other text is a part of its line, whatever it holds.
+    const bool is_whole = text.find_first_of("\n\r") == std::string::npos &&
+                          text.find("/*") == std::string::npos && !text.ends_with('\\');
+    if (!is_whole) {
+      throw UsageError(
+          fmt::format("the value of macro {} is \"{}\"; expected one line without a "
+                      "comment or a \\ at its end",
+                      name, text));
+    }
+    definitions[name] = {name, text, false};
+  }
+  for (const auto& [name, value] : config) {
+    check_name(name, "parameter");
+    const std::string* word = std::get_if<std::string>(&value);
+    if (word != nullptr && !is_identifier(*word)) {
+      throw UsageError(
+          fmt::format("{} is \"{}\"; expected an integer or an identifier", name, *word));
+    }
+    definitions[name] = {name, to_text(value), word == nullptr};
+  }
+  std::vector<Definition> in_order;
+  for (auto& [name, definition] : definitions) in_order.push_back(std::move(definition));
+  return in_order;
+}
+
+std::vector<std::pair<std::string, std::string>> definition_headers(
+    const std::vector<Definition>& definitions, const SourceTree& source) {
+  std::map<std::string, Uses, std::less<>> uses;
+  for (const Definition& definition : definitions) uses[definition.name] = {};
+  find_uses(source.text, uses);
+  for (const auto& [name, text] : source.headers) find_uses(text, uses);
+
+  std::string define, hide, show;
+  for (const auto& [name, text, is_integer] : definitions) {
+    const Uses& use = uses[name];
+    if (is_integer && use.as_member && !use.in_condition) {
+      define += fmt::format("constexpr auto {} = {};\n", name, text);
+      continue;
+    }
+    const std::string line = fmt::format("#define {} {}\n", name, text);
+    define += line;
+    if (sets_up_toolkit(name)) continue;
+    // Hidden only where it is defined: the source may have dropped it.
+    hide += fmt::format("#ifdef {0}\n#undef {0}\n#define assay_hidden_{0}\n#endif\n", name);
+    show +=
+        fmt::format("#ifdef assay_hidden_{0}\n#undef assay_hidden_{0}\n{1}#endif\n", name, line);
+  }
+
+  std::vector<std::pair<std::string, std::string>> headers = {
+      {kDefinitionsHeader, define}, {kHideHeader, hide}, {kShowHeader, show}};
+  for (std::size_t i = 0; i < source.outside.size(); ++i) {
+    const SourceTree::Outside& outside = source.outside[i];
+    // A header that is missing is missed in the line that includes it.
+    headers.emplace_back(
+        fmt::format("{}{}", SourceTree::kOutsidePrefix, i),
+        fmt::format("#include \"{}\"\n#line {} \"{}\"\n#include {}\n#include \"{}\"\n", kHideHeader,
+                    outside.line, outside.file, outside.spelling, kShowHeader));
+  }
+  return headers;
+}
+
+}  // namespace assay
