@@ -49,7 +49,14 @@ Value read_value(std::string_view name, const Json& value) {
 
 Config checked(Config config) {
   if (is_its_text(config)) return config;
-  throw Damage("the configuration has a name or a word that is none");
+  for (const auto& entry : config) {
+    if (is_its_text(Config{entry})) continue;
+    throw Damage(
+        fmt::format("'{}' is \"{}\"; expected an integer or a word of letters, digits and "
+                    "underscores, for a parameter whose name is such a word",
+                    entry.first, to_text(entry.second)));
+  }
+  throw Damage("the configuration has a parameter twice");
 }
 
 /// "2023-12-22 09:54:05.502007+00:00" as "2023-12-22T09:54:05Z".

@@ -140,7 +140,8 @@ TEST(TunerFile, NamesTheRowThatIsDamaged) {
   EXPECT_THAT(mistake_in(row(R"({"a": 0.5, "time": 1})")),
               HasSubstr("row 1: 'a' is 0.5, which is neither an integer nor a word"));
   EXPECT_THAT(mistake_in(row(R"({"a": "x y", "time": 1})")),
-              HasSubstr("the configuration has a name or a word that is none"));
+              HasSubstr("'a' is \"x y\"; expected an integer or a word of letters, digits and "
+                        "underscores"));
   EXPECT_THAT(mistake_in(row(R"({"a": 1})")), HasSubstr("'time' is missing"));
   EXPECT_THAT(mistake_in(row(R"({"a": 1, "time": null})")),
               HasSubstr("'time' is null, which is no time"));
