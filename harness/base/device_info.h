@@ -33,15 +33,15 @@ struct DeviceInfo {
 /// with an `a` exist from 90 on; they add wgmma and setmaxnreg.
 std::string native_arch(int cc);
 
-/// What nominal_device knows, each once: "80", "86", ..., with `separator` between them.
+/// The compute capabilities whose limits are known: "75", "80", ..., with `separator` between them.
 std::string known_archs(std::string_view separator);
 
-/// A stand-in for a device of `arch`, one of known_archs, for compiling without a GPU.
-/// Throws UsageError naming the known ones.
+/// A stand-in for a device of `arch`, such as "80", "90a" or "100f", for compiling without a GPU.
+/// Throws UsageError naming the known ones. Whether NVRTC compiles for it, NVRTC says.
 DeviceInfo nominal_device(std::string_view arch);
 
-/// The stand-in for the GPU whose model occurs in `name`, such as "A100" in "NVIDIA
-/// A100-PCIE-40GB". Nothing for an unknown model.
+/// The stand-in for the GPU of that name, such as "NVIDIA A100-PCIE-40GB". Nothing for an unknown
+/// model: an A4000 is no A40, and a laptop's GPU is not its namesake.
 std::optional<DeviceInfo> nominal_model(std::string_view name);
 
 }  // namespace assay

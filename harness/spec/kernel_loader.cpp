@@ -47,6 +47,7 @@ Problem read_smoke(const YamlNode& node, const KernelSpec& spec) {
 bool runs_on(const KernelSpec& kernel, int cc) {
   return std::any_of(kernel.arch.begin(), kernel.arch.end(), [cc](const std::string& arch) {
     const int number = std::stoi(arch);
+    if (arch.back() == 'f') return number <= cc && number / 10 == cc / 10;
     return arch.back() == 'a' ? number == cc : number <= cc;
   });
 }
