@@ -64,19 +64,32 @@ fs::path private_folder(const fs::path& path) {
   return path;
 }
 
-/// `cache`, below `base`, as a folder that nobody else made. Where HOME is /tmp anybody may have.
-fs::path own_folder(const fs::path& base, const fs::path& cache) {
+/// Makes `cache`, below `base`, where it is missing, for this user alone whatever the umask.
+/// Returns why it cannot be used; empty if it can. Throws Error where anybody may have put kernels
+/// there, as below a HOME that is /tmp.
+std::string why_unusable(const fs::path& base, const fs::path& cache) {
+  std::error_code error;
+  fs::create_directories(cache.parent_path(), error);
+  int code = error.value();
+  if (::mkdir(cache.c_str(), 0700) != 0 && code == 0) code = errno;
   struct stat of_base = {}, of_cache = {};
-  if (::stat(base.c_str(), &of_base) != 0) return cache;
-  ::mkdir(cache.parent_path().c_str(), 0777);
-  ::mkdir(cache.c_str(), 0700);
-  if (::stat(cache.c_str(), &of_cache) != 0) return cache;
-  const bool is_own = of_cache.st_uid == ::geteuid() || of_cache.st_uid == of_base.st_uid;
-  if (is_own && (of_cache.st_mode & 0002) == 0) return cache;
-  throw Error(fmt::format(
-      "{} is another user's, or all may write to it, so that it cannot be trusted to hold compiled "
-      "kernels; remove it, or set XDG_CACHE_HOME",
-      cache.string()));
+  if (::stat(cache.c_str(), &of_cache) != 0 || ::stat(base.c_str(), &of_base) != 0) {
+    return fmt::format("cannot create {}: {}", cache.string(), reason(code));
+  }
+  const uid_t user = ::geteuid();
+  // The owner of HOME may do as they please there, but their kernels do not run as root.
+  if (user == 0 && of_cache.st_uid != 0) return cache.string() + " is another user's";
+  const bool is_own = of_cache.st_uid == user || of_cache.st_uid == of_base.st_uid;
+  if (!is_own || (of_cache.st_mode & 0002) != 0) {
+    throw Error(fmt::format(
+        "{} is another user's, or all may write to it, so that it cannot be trusted to hold "
+        "compiled kernels; remove it, or set XDG_CACHE_HOME",
+        cache.string()));
+  }
+  if (::access(cache.c_str(), W_OK | X_OK) != 0) {
+    return fmt::format("cannot write to {}: {}", cache.string(), reason(errno));
+  }
+  return {};
 }
 
 // A random name. A counter or the process's id would not do: containers and hosts that share a
@@ -144,20 +157,35 @@ void write_file_atomic(const fs::path& path, std::string_view content) {
   }
 }
 
-fs::path cache_directory() {
-  const char* xdg = std::getenv("XDG_CACHE_HOME");
-  // A relative path is invalid there, says the XDG base directory specification.
-  if (xdg != nullptr && fs::path(xdg).is_absolute())
-    return own_folder(xdg, fs::path(xdg) / "assay");
+CacheFolder cache_folder() {
+  CacheFolder folder;
   std::error_code ignored;
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  if (home != nullptr && fs::path(home).is_absolute() && fs::is_directory(home, ignored)) {
-    return own_folder(home, fs::path(home) / ".cache" / "assay");
+  fs::path base, cache;
+  // A relative path is invalid there, says the XDG base directory specification.
+  if (xdg != nullptr && fs::path(xdg).is_absolute()) {
+    base = xdg;
+    cache = base / "assay";
+  } else if (home != nullptr && fs::path(home).is_absolute() && fs::is_directory(home, ignored)) {
+    base = home;
+    cache = base / ".cache" / "assay";
+  }
+  if (!cache.empty()) {
+    folder.warning = why_unusable(base, cache);
+    if (folder.warning.empty()) return {cache, {}};
   }
   fs::path temporary = fs::temp_directory_path(ignored);
   if (temporary.empty()) temporary = "/tmp";
-  return private_folder(temporary / fmt::format("assay-{}", ::geteuid()));
+  folder.path = private_folder(temporary / fmt::format("assay-{}", ::geteuid()));
+  if (!folder.warning.empty()) {
+    folder.warning +=
+        fmt::format("; compiled kernels are kept in {}; set XDG_CACHE_HOME", folder.path.string());
+  }
+  return folder;
 }
+
+fs::path cache_directory() { return cache_folder().path; }
 
 void create_folder_of(const fs::path& file) {
   if (file.empty()) throw UsageError("expected the path of a file, found an empty one");

@@ -17,9 +17,16 @@ std::string read_file(const std::filesystem::path& path, std::size_t max_bytes =
 /// reader sees the old file, the new one, or none, never a part. Throws Error on failure.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content);
 
+struct CacheFolder {
+  std::filesystem::path path;
+  std::string warning;  // why it is not the usual one; empty if it is
+};
+
 /// Where compiled kernels and measured ceilings are kept: $XDG_CACHE_HOME/assay, else
-/// ~/.cache/assay, else a folder under the system's temporary directory, which is made, and must be
-/// writable by this user alone: else throws Error.
+/// ~/.cache/assay, else a folder under the system's temporary directory. It is made, for this user
+/// alone. Throws Error for one that others may write to.
+CacheFolder cache_folder();
+/// The path of cache_folder().
 std::filesystem::path cache_directory();
 
 /// Makes the folder of `file` and those above it, where they are missing. Throws UsageError where

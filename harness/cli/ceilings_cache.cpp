@@ -10,6 +10,7 @@
 #include "base/bounded_json.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "messages/messages.h"
 
 namespace assay {
@@ -41,7 +42,12 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
   try {
     const std::string text = read_file(file);
     check_json(text, file.string());
-    const auto json = nlohmann::json::parse(text);
+    auto json = nlohmann::json::parse(text);
+    const std::string hash = json.at("hash").get<std::string>();
+    json.erase("hash");
+    const bool is_of_device = json.at("device") == device.name && json.at("uuid") == device.uuid &&
+                              json.at("driver") == device.driver;
+    if (!is_of_device || hash != hash_hex(json.dump())) return std::nullopt;
     try {
       return message::decode<Ceilings>(json.at("ceilings"));
     } catch (const Error&) {
@@ -55,8 +61,11 @@ std::optional<Ceilings> load_ceilings(const DeviceInfo& device) {
 }
 
 void save_ceilings(const DeviceInfo& device, const Ceilings& ceilings) {
-  const nlohmann::json json{
-      {"device", device.name}, {"driver", device.driver}, {"ceilings", message::encode(ceilings)}};
+  nlohmann::json json{{"device", device.name},
+                      {"uuid", device.uuid},
+                      {"driver", device.driver},
+                      {"ceilings", message::encode(ceilings)}};
+  json["hash"] = hash_hex(json.dump());
   const fs::path file = file_of(device);
   std::error_code error;
   fs::create_directories(file.parent_path(), error);

@@ -163,8 +163,8 @@ class CacheDirectoryTest : public ::testing::Test {
 
 TEST_F(CacheDirectoryTest, XdgComesFirstUnlessItIsRelative) {
   ::setenv("HOME", folder_.path().c_str(), 1);
-  ::setenv("XDG_CACHE_HOME", "/somewhere", 1);
-  EXPECT_EQ(cache_directory(), "/somewhere/assay");
+  ::setenv("XDG_CACHE_HOME", (folder_ / "somewhere").c_str(), 1);
+  EXPECT_EQ(cache_directory(), folder_ / "somewhere/assay");
   for (const char* invalid : {"", "relative"}) {
     ::setenv("XDG_CACHE_HOME", invalid, 1);
     EXPECT_EQ(cache_directory(), folder_.path() / ".cache" / "assay");
@@ -212,8 +212,33 @@ TEST_F(CacheDirectoryTest, OneThatAnotherMadeIsRefused) {
     EXPECT_EQ(cache_directory(), cache);
     if (::geteuid() != 0) continue;
     ASSERT_EQ(::chown(cache.c_str(), 65534, 65534), 0);
-    EXPECT_THAT(message_of<Error>([] { cache_directory(); }), HasSubstr("is another user's"));
+    // Root would run what the other put there.
+    const CacheFolder other = cache_folder();
+    EXPECT_NE(other.path, cache);
+    EXPECT_THAT(other.warning, HasSubstr("is another user's; compiled kernels are kept in "));
   }
+}
+
+// A cache made under umask 000, in a folder that was not there yet, was refused by the same run.
+TEST_F(CacheDirectoryTest, AnyUmaskMakesItOursAlone) {
+  const mode_t before = ::umask(0);
+  ::setenv("XDG_CACHE_HOME", (folder_ / "not/yet").c_str(), 1);
+  const fs::path cache = cache_directory();
+  ::umask(before);
+  EXPECT_EQ(cache, folder_ / "not/yet/assay");
+  EXPECT_EQ(fs::status(cache).permissions(), fs::perms::owner_all);
+}
+
+// A home that nobody can write to ended every sweep, though a cache only saves time.
+TEST_F(CacheDirectoryTest, WhereNothingCanBeMadeItIsTemporary) {
+  ::setenv("TMPDIR", folder_.path().c_str(), 1);
+  ::setenv("XDG_CACHE_HOME", "/proc", 1);
+  const CacheFolder folder = cache_folder();
+  EXPECT_EQ(folder.path.parent_path(), folder_.path());
+  EXPECT_THAT(folder.warning, HasSubstr("cannot create /proc/assay: "));
+  EXPECT_THAT(folder.warning, HasSubstr("set XDG_CACHE_HOME"));
+  ::unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(cache_folder().warning, "");
 }
 
 bool is_open(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
