@@ -60,7 +60,15 @@ void find_in_line(std::string_view line, std::vector<Include>& includes) {
   };
   add(skip(line, skip(line, 0, "#"), "include"), false);
   for (std::size_t at = line.find(kAsk); at < line.size(); at = line.find(kAsk, at + 1)) {
-    add(skip(line, at + kAsk.size(), "("), true);
+    const std::size_t known = includes.size();
+    const std::size_t next = skip_blanks(line, at + kAsk.size());
+    add(skip(line, next, "("), true);
+    // A name that a macro, a comment or the next line holds is not to be seen here.
+    const bool asks =
+        next < line.size() && (line[next] == '(' || line[next] == '/' || line[next] == '\\');
+    if (asks && includes.size() == known && line.find("//") > at) {
+      includes.push_back({"", false, 0, at, at + kAsk.size(), true});
+    }
   }
 }
 
@@ -166,6 +174,13 @@ class Reader {
 
   /// Finds the header, and opens it if it is a new one. May end the life of `file`.
   void follow(const File& file, Include& include) {
+    if (include.spelling.empty()) {
+      throw UsageError(
+          fmt::format("{}: __has_include asks in a way that hides its header; write the header's "
+                      "name in quotes "
+                      "or brackets",
+                      at(file, include)));
+    }
     const fs::path folder = file.path.parent_path();
     const auto [known, is_new] =
         found_.try_emplace({include.quoted ? folder.string() : "<>", include.spelling});

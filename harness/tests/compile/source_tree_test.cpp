@@ -248,6 +248,24 @@ TEST_F(SourceTreeTest, LinksInsideTheFoldersAreFollowed) {
               ElementsAre(Pair("@assay/link.cuh", "h")));
 }
 
+// Whether the header was there decided on the code and was not in the key: what had been compiled
+// without the header was taken for what would be compiled with it.
+TEST_F(SourceTreeTest, AHeaderThatIsAskedForInHidingIsRefused) {
+  for (const char* text :
+       {"#if __has_include(NAME)\n", "#define HAS(x) __has_include( x )\n",
+        "#if __has_include/**/(<h.cuh>)\n", "#if __has_include\\\n(<h.cuh>)\n"}) {
+    EXPECT_EQ(mistake([&] { read(std::string("\n") + text); }),
+              (folder_.path() / "src/x.cu").string() +
+                  ":2: __has_include asks in a way that hides its header; write the header's name "
+                  "in quotes or brackets")
+        << text;
+  }
+  for (const char* text : {"// __has_include(x)\n", "#ifdef __has_include\n",
+                           "#if defined(__has_include)\n", "#if __has_include(<none.h>)\n"}) {
+    EXPECT_EQ(mistake([&] { read(text); }), "nothing") << text;
+  }
+}
+
 TEST_F(SourceTreeTest, AMissingSourceIsNamed) {
   EXPECT_THROW(SourceTree::read(folder_.path() / "missing.cu", {}), UsageError);
 }
