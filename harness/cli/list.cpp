@@ -17,11 +17,14 @@
 #include "cli/recordings.h"
 #include "cli/reference_check.h"
 #include "cli/verbs.h"
+#include "compile/definitions.h"
+#include "compile/source_tree.h"
 #include "kernel_version.h"
 #include "report/entry_json.h"
 #include "report/space_view.h"
 #include "report/table.h"
 #include "source_check.h"
+#include "space/launched.h"
 #include "space/space.h"
 #include "spec/sweep_spec.h"
 #include "spec/twins.h"
@@ -106,6 +109,32 @@ void warn_of_source(const KernelSpec& kernel, const fs::path& folder, const List
   for (const std::string& warning :
        source_warnings(kernel, include_path(folder, options.include))) {
     print_err("warning: {}\n", warning);
+  }
+}
+
+/// Says which parameters, and which sizes of a reference, no source like these can have.
+void warn_of_names(const KernelSpec& kernel, const ListOptions& options) {
+  const fs::path folder =
+      options.kernels.empty() ? kernel.yaml_path.parent_path() : fs::path(options.kernels);
+  const auto warn = [&](const fs::path& source, const Config& config) {
+    try {
+      const std::vector<fs::path> headers =
+          include_path(kernel, include_path(folder, options.include));
+      const SourceTree tree = SourceTree::read(source, headers);
+      for (const std::string& name : members_that_are_macros(definitions_of(config, {}), tree)) {
+        print_err("warning: {}: {} has to be a macro, and the source has a member {}; rename it\n",
+                  source.string(), name, name);
+      }
+    } catch (const UsageError&) {  // a sweep says what is wrong with the source
+    }
+  };
+  Config config;
+  for (const ParamSpec& param : kernel.params) {
+    if (!param.values.empty()) config.emplace_back(param.name, param.values.front());
+  }
+  warn(kernel.source_path, macros_of(kernel, config));
+  for (const ReferenceKernelSpec* own : own_kernels(kernel)) {
+    warn(own->source, reference_macros(kernel, *own, kernel.smoke));
   }
 }
 
@@ -202,6 +231,7 @@ int run_list(const ListOptions& options) {
       const std::uint64_t most_steps = single ? kMaxCountedSteps : kMostListedSteps;
       if (is_kernel_file(file)) {
         for (const KernelSpec& kernel : load_twins(file)) {
+          if (single) warn_of_names(kernel, options);
           std::uint64_t steps_left = most_steps;
           kernels.push_back(kernel_row(kernel, {kernel.smoke}, device, steps_left));
           warn_of_source(kernel, file.parent_path(), options);

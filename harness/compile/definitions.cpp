@@ -32,6 +32,8 @@ struct Uses {
   bool in_condition = false;  // in an #if, or in a macro without parameters, which an #if may read
 };
 
+using AllUses = std::map<std::string, Uses, std::less<>>;
+
 bool is_behind_access(std::string_view text, std::size_t at) {
   while (at > 0 && (text[at - 1] == ' ' || text[at - 1] == '\t')) --at;
   const std::string_view before = text.substr(0, at);
@@ -53,7 +55,7 @@ bool is_conditional(std::string_view line) {
   return at == directive.size() || directive[at] != '(';
 }
 
-void find_uses(std::string_view text, std::map<std::string, Uses, std::less<>>& uses) {
+void find_uses(std::string_view text, AllUses& uses) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = text.substr(begin, end - begin);
@@ -75,6 +77,19 @@ void find_uses(std::string_view text, std::map<std::string, Uses, std::less<>>& 
     }
     begin = end + 1;
   }
+}
+
+AllUses uses_of(const std::vector<Definition>& definitions, const SourceTree& source) {
+  AllUses uses;
+  for (const Definition& definition : definitions) uses[definition.name] = {};
+  find_uses(source.text, uses);
+  for (const auto& [name, text] : source.headers) find_uses(text, uses);
+  return uses;
+}
+
+bool is_constant(const Definition& definition, const AllUses& uses) {
+  const Uses& use = uses.at(definition.name);
+  return definition.is_integer && use.as_member && !use.in_condition;
 }
 
 void check_name(const std::string& name, std::string_view what) {
@@ -114,16 +129,12 @@ std::vector<Definition> definitions_of(const Config& config, const CompileSettin
 
 std::vector<std::pair<std::string, std::string>> definition_headers(
     const std::vector<Definition>& definitions, const SourceTree& source) {
-  std::map<std::string, Uses, std::less<>> uses;
-  for (const Definition& definition : definitions) uses[definition.name] = {};
-  find_uses(source.text, uses);
-  for (const auto& [name, text] : source.headers) find_uses(text, uses);
-
+  const AllUses uses = uses_of(definitions, source);
   std::string define, hide, show;
-  for (const auto& [name, text, is_integer] : definitions) {
-    const Uses& use = uses[name];
-    if (is_integer && use.as_member && !use.in_condition) {
-      define += fmt::format("constexpr auto {} = {};\n", name, text);
+  for (const Definition& definition : definitions) {
+    const auto& [name, text, is_integer] = definition;
+    if (is_constant(definition, uses)) {
+      define += fmt::format("[[maybe_unused]] constexpr auto {} = {};\n", name, text);
       continue;
     }
     const std::string line = fmt::format("#define {} {}\n", name, text);
@@ -146,6 +157,17 @@ std::vector<std::pair<std::string, std::string>> definition_headers(
                     outside.line, outside.file, outside.spelling, kShowHeader));
   }
   return headers;
+}
+
+std::vector<std::string> members_that_are_macros(const std::vector<Definition>& definitions,
+                                                 const SourceTree& source) {
+  const AllUses uses = uses_of(definitions, source);
+  std::vector<std::string> names;
+  for (const Definition& definition : definitions) {
+    const bool is_member = uses.at(definition.name).as_member;
+    if (is_member && !is_constant(definition, uses)) names.push_back(definition.name);
+  }
+  return names;
 }
 
 }  // namespace assay

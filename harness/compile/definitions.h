@@ -37,4 +37,9 @@ inline constexpr const char* kDefinitionsHeader = "@define";
 std::vector<std::pair<std::string, std::string>> definition_headers(
     const std::vector<Definition>& definitions, const SourceTree& source);
 
+/// The names that have to be macros, since they are words or an #if reads them, and that the source
+/// uses as members, too: it cannot compile.
+std::vector<std::string> members_that_are_macros(const std::vector<Definition>& definitions,
+                                                 const SourceTree& source);
+
 }  // namespace assay

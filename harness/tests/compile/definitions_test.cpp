@@ -54,7 +54,7 @@ std::string defined(const std::string& text, const std::string& header = "") {
 }
 
 TEST(DefinitionsTest, TheNameOfAMemberIsAConstant) {
-  const std::string macro = "#define x 5\n", constant = "constexpr auto x = 5;\n";
+  const std::string macro = "#define x 5\n", constant = "[[maybe_unused]] constexpr auto x = 5;\n";
   EXPECT_EQ(defined("int a = x;"), macro);
   EXPECT_EQ(defined("int a = x + threadIdx.x;"), constant);
   EXPECT_EQ(defined("int a = x + p -> x;"), constant);
@@ -65,6 +65,14 @@ TEST(DefinitionsTest, TheNameOfAMemberIsAConstant) {
   EXPECT_EQ(defined("int a = threadIdx.x;\n # if x > 4\n#endif\n"), macro);
   EXPECT_EQ(defined("int a = threadIdx.x;\n#define WIDTH (x)\n"), macro);
   EXPECT_EQ(defined("int a = threadIdx.x;\n#elif defined(x)\n"), macro);
+}
+
+TEST(DefinitionsTest, AMemberThatHasToBeAMacroIsNamed) {
+  SourceTree source;
+  source.text = "int a = p.x + p->word + p.n;\n#if n > 3\n#endif\n";
+  const std::vector<Definition> definitions = {
+      {"n", "5", true}, {"other", "5", true}, {"word", "row", false}, {"x", "5", true}};
+  EXPECT_THAT(members_that_are_macros(definitions, source), ElementsAre("n", "word"));
 }
 
 class DefinitionsCompileTest : public NvrtcCompilerTest {};
