@@ -10,11 +10,16 @@
 namespace assay {
 
 Library::Library(std::string_view what, const std::vector<std::string>& names,
-                 const std::vector<std::string>& directories, std::string_view advice) {
-  std::vector<std::string> paths = names;
-  for (const std::string& directory : directories) {
-    for (const std::string& name : names) paths.push_back(directory + "/" + name);
-  }
+                 const LibraryFolders& folders, std::string_view advice) {
+  std::vector<std::string> paths;
+  const auto add = [&](const std::vector<std::string>& in) {
+    for (const std::string& folder : in) {
+      for (const std::string& name : names) paths.push_back(folder + "/" + name);
+    }
+  };
+  add(folders.first);
+  paths.insert(paths.end(), names.begin(), names.end());
+  add(folders.last);
   for (const std::string& path : paths) {
     handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ != nullptr) {
@@ -40,18 +45,28 @@ void* Library::symbol(const char* name) const {
   return address;
 }
 
+std::string named_toolkit() {
+  const char* home = std::getenv("CUDA_HOME");
+  return home == nullptr ? "" : home;
+}
+
 std::vector<std::string> toolkit_roots() {
   std::vector<std::string> roots;
-  const char* home = std::getenv("CUDA_HOME");
-  if (home != nullptr && *home != '\0') roots.emplace_back(home);
+  if (const std::string named = named_toolkit(); !named.empty()) roots.push_back(named);
   roots.emplace_back("/usr/local/cuda");
   return roots;
 }
 
-std::vector<std::string> toolkit_directories() {
-  std::vector<std::string> directories = toolkit_roots();
-  for (std::string& directory : directories) directory += "/lib64";
-  return directories;
+LibraryFolders toolkit_libraries(const std::string& subfolder) {
+  const auto below = [&](const std::string& root) {
+    std::vector<std::string> folders;
+    if (!subfolder.empty()) folders.push_back(root + "/" + subfolder);
+    // Packages for Python have a folder lib.
+    for (const char* name : {"/lib64", "/lib"}) folders.push_back(root + name);
+    return folders;
+  };
+  const std::string named = named_toolkit();
+  return {named.empty() ? std::vector<std::string>{} : below(named), below("/usr/local/cuda")};
 }
 
 }  // namespace assay

@@ -8,13 +8,19 @@
 
 namespace assay {
 
+/// Folders in which a library is looked for.
+struct LibraryFolders {
+  std::vector<std::string> first;  // ahead of where the loader looks
+  std::vector<std::string> last;   // behind
+};
+
 /// A shared library that is opened at run time, so that what needs no GPU runs without a driver.
 class Library {
  public:
-  /// Opens the first of `names` that the loader finds, then tries each in `directories`. Throws
-  /// Error "cannot load WHAT: looked for ..., ...; ADVICE".
+  /// Opens the first of `names` in the first of the folders that has one. Throws Error "cannot load
+  /// WHAT: looked for ..., ...; ADVICE".
   Library(std::string_view what, const std::vector<std::string>& names,
-          const std::vector<std::string>& directories, std::string_view advice);
+          const LibraryFolders& folders, std::string_view advice);
   ~Library();
   Library(Library&& other) noexcept;
   Library& operator=(Library&&) = delete;
@@ -32,9 +38,13 @@ class Library {
   void* handle_ = nullptr;
 };
 
-/// Where a CUDA toolkit may be installed: $CUDA_HOME when set, then /usr/local/cuda.
+/// The toolkit that the user names, $CUDA_HOME; empty when not set.
+std::string named_toolkit();
+/// Where a CUDA toolkit may be installed: the one named, then /usr/local/cuda.
 std::vector<std::string> toolkit_roots();
-/// Where it keeps its libraries: `lib64` in each root.
-std::vector<std::string> toolkit_directories();
+/// Where a toolkit's libraries are looked for. The toolkit that is named comes first, then what the
+/// loader knows, such as LD_LIBRARY_PATH, then /usr/local/cuda. `subfolder` may name a further
+/// place below each of the two: "extras/CUPTI/lib64".
+LibraryFolders toolkit_libraries(const std::string& subfolder = "");
 
 }  // namespace assay

@@ -55,10 +55,10 @@ std::string loaded_path(const std::string& name) {
 }
 
 Finding look_for(const std::string& topic, const std::string& stem,
-                 const std::vector<std::string>& names, const std::vector<std::string>& directories,
+                 const std::vector<std::string>& names, const LibraryFolders& folders,
                  const std::string& advice) {
   try {
-    const Library library(topic, names, directories, advice);
+    const Library library(topic, names, folders, advice);
     return {topic, loaded_path(stem), Fitness::ok, ""};
   } catch (const Error& error) {
     return {topic, "not found", Fitness::missing, error.what()};
@@ -72,7 +72,12 @@ std::unique_ptr<Compiler> look_for_compiler(std::vector<Finding>& findings) {
     findings.push_back({"NVRTC",
                         fmt::format("{}, {}, {} threads", compiler->nvrtc_version(),
                                     loaded_path("libnvrtc.so"), compiler->num_threads()),
-                        Fitness::ok, ""});
+                        compiler->warning().empty() ? Fitness::ok : Fitness::suspicious,
+                        compiler->warning()});
+    const std::string headers = compiler->header_folder();
+    findings.push_back({"headers", headers.empty() ? "none" : headers,
+                        headers.empty() ? Fitness::note : Fitness::ok,
+                        headers.empty() ? "kernels cannot include the toolkit's" : ""});
     return compiler;
   } catch (const Error& error) {
     findings.push_back({"NVRTC", "not found", Fitness::missing, error.what()});
@@ -81,7 +86,7 @@ std::unique_ptr<Compiler> look_for_compiler(std::vector<Finding>& findings) {
 }
 
 Finding look_at_cache() {
-  const fs::path cache = cache_directory();
+  const auto [cache, warning] = cache_folder();
   std::uintmax_t bytes = 0;
   std::error_code ignored;
   for (fs::recursive_directory_iterator it(cache, ignored), end; it != end; it.increment(ignored)) {
@@ -98,7 +103,7 @@ Finding look_at_cache() {
       "cache",
       fmt::format("{} holds {}; {} free", cache.string(), format_bytes(static_cast<double>(bytes)),
                   format_bytes(static_cast<double>(available))),
-      Fitness::ok, ""};
+      warning.empty() ? Fitness::ok : Fitness::note, warning};
   if (::access(existing.c_str(), W_OK) != 0) {
     finding.fitness = Fitness::missing;
     finding.advice = fmt::format("cannot write there: {}; set XDG_CACHE_HOME to a folder elsewhere",
@@ -188,18 +193,20 @@ int run_doctor(const DoctorOptions& options) {
   const int num_gpus = count_gpus(reason);
   if (num_gpus > 0) {
     const std::string driver = driver_version();
-    findings.push_back({"driver",
-                        fmt::format("{}, {} GPU{}", driver.empty() ? "version unknown" : driver,
-                                    num_gpus, num_gpus == 1 ? "" : "s"),
-                        Fitness::ok, ""});
+    const int cuda = driver_cuda_version();
+    findings.push_back(
+        {"driver",
+         fmt::format("{}, CUDA {}.{}, {} GPU{}", driver.empty() ? "version unknown" : driver,
+                     cuda / 1000, cuda / 10 % 100, num_gpus, num_gpus == 1 ? "" : "s"),
+         Fitness::ok, ""});
   } else {
     findings.push_back({"driver", "no GPU", Fitness::note, reason});
   }
   const std::string toolkit = "install the CUDA toolkit 12.8 or later, or set CUDA_HOME";
   findings.push_back(look_for("cuBLAS", "libcublas.so", {"libcublas.so.13", "libcublas.so.12"},
-                              toolkit_directories(), toolkit));
+                              toolkit_libraries(), toolkit));
   findings.push_back(look_for("cuBLASLt", "libcublasLt.so",
-                              {"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit_directories(),
+                              {"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit_libraries(),
                               toolkit));
   Finding nvml = look_for("NVML", "libnvidia-ml.so", {"libnvidia-ml.so.1"}, {},
                           "it comes with the NVIDIA driver");

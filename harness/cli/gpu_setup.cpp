@@ -3,26 +3,51 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/terminal.h"
 #include "cli/ceilings_cache.h"
+#include "cuda/device_query.h"
 #include "support/support_source.h"
 
 namespace assay {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// A driver refuses machine code of a later major version of CUDA than its own.
+void check_driver(const Compiler& compiler) {
+  const int driver = driver_cuda_version();
+  if (driver == 0 || std::stoi(compiler.nvrtc_version()) <= driver / 1000) return;
+  throw Error(fmt::format(
+      "NVRTC is of CUDA {}, and the driver runs what CUDA {}.{} makes; update the driver, or name "
+      "an older toolkit by CUDA_HOME",
+      compiler.nvrtc_version(), driver / 1000, driver / 10 % 100));
+}
+
+/// The worker's own kernels as a file. What the cache held under the name is not believed.
+fs::path write_support_source() {
+  const fs::path folder = cache_directory();
+  const fs::path source = folder / ("support-" + hash_hex(support_source()) + ".cu");
+  std::error_code ignored;
+  const bool is_whole = fs::is_regular_file(source, ignored) &&
+                        fs::file_size(source, ignored) == support_source().size() &&
+                        read_file(source) == support_source();
+  if (!is_whole) write_file_atomic(source, support_source());
+  return source;
+}
+
+}  // namespace
+
 Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
-  const fs::path source = cache_directory() / ("support-" + hash_hex(support_source()) + ".cu");
-  if (!fs::exists(source)) {
-    std::error_code ignored;  // if this fails, writing says why
-    fs::create_directories(source.parent_path(), ignored);
-    write_file_atomic(source, support_source());
-  }
-  const CompileResult support = compiler.submit({source, {}, {}, native_arch(gpu.info().cc)}).get();
+  check_driver(compiler);
+  const CompileResult support =
+      compiler.submit({write_support_source(), {}, {}, native_arch(gpu.info().cc)}).get();
   if (!support.ok) throw Error("the worker's own kernels do not compile: " + support.log);
   gpu.setup(support.cubin_path, std::nullopt);
   const Vitals vitals = gpu.vitals();

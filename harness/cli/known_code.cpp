@@ -159,8 +159,8 @@ Inspected read_compiled(std::future<CompileResult> begun, std::string title, boo
   }
   CompileResult result = begun.get();
   if (!result.ok) {
-    if (result.log.find("--gpu-architecture") != std::string::npos) {
-      result.log += "\nthis NVRTC knows no such architecture; name another with --arch";
+    if (result.log.find("does not compile for architecture") != std::string::npos) {
+      result.log += "\nname another with --arch";
     }
     throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
   }

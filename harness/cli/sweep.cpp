@@ -317,7 +317,11 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   }
 
   const std::vector<fs::path> include_directories = include_path(kernel_directory, options.include);
-  NvrtcCompiler compiler({cache_directory(), options.threads, 60, !options.no_cache});
+  const CacheFolder cache = cache_folder();
+  NvrtcCompiler compiler({cache.path, options.threads, 60, !options.no_cache});
+  for (const std::string& warning : {cache.warning, compiler.warning()}) {
+    if (!warning.empty()) print_err("warning: {}\n", warning);
+  }
   std::string no_gpu_reason;
   const std::vector<int> gpus = choose_gpus(options.device, no_gpu_reason);
   create_folder_of(options.db);

@@ -17,7 +17,7 @@ struct CompileSettings {
   std::map<std::string, std::string> defines = {};  // macros
   int std = 20;                                     // of C++: 17 or 20
   bool fast_math = false;
-  std::int64_t max_registers = 0;  // of a thread, 1 to 255; 0: no limit
+  std::int64_t max_registers = 0;         // of a thread, 1 to 255; 0: no limit
   std::vector<std::string> options = {};  // further ones of NVRTC
 };
 
@@ -69,8 +69,12 @@ class Compiler {
 
   /// "13.0"
   virtual const std::string& nvrtc_version() const = 0;
-  /// NVRTC's options that every job is compiled with, without macros, -I and the architecture. They are
-  /// part of the key of a result.
+  /// What the user should know of it before anything is compiled; empty when all is well.
+  virtual std::string warning() const { return {}; }
+  /// The folder of the toolkit's headers; empty where it has none.
+  virtual std::string header_folder() const { return {}; }
+  /// NVRTC's options that every job is compiled with, without macros, -I and the architecture. They
+  /// are part of the key of a result.
   virtual const std::string& options() const = 0;
   /// How many jobs run at a time.
   virtual int num_threads() const = 0;

@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nvrtc.h>
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 #include <system_error>
 
@@ -21,6 +23,7 @@ namespace fs = std::filesystem;
 struct Nvrtc::Api {
   decltype(&nvrtcVersion) version;
   decltype(&nvrtcGetNumSupportedArchs) num_supported_archs;
+  decltype(&nvrtcGetSupportedArchs) supported_archs;
   decltype(&nvrtcGetErrorString) error_string;
   decltype(&nvrtcCreateProgram) create_program;
   decltype(&nvrtcDestroyProgram) destroy_program;
@@ -46,6 +49,33 @@ fs::path path_of_library(void* symbol) {
   if (::dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return {};
   std::error_code ignored;
   return fs::canonical(info.dli_fname, ignored);
+}
+
+const std::vector<std::string> kLibraryNames = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+
+/// Whether CUDA_HOME names the toolkit of this library, be it by links.
+bool is_of_named_toolkit(const fs::path& library) {
+  for (const std::string& folder : toolkit_libraries().first) {
+    for (const std::string& name : kLibraryNames) {
+      std::error_code ignored;
+      if (fs::equivalent(fs::path(folder) / name, library, ignored)) return true;
+    }
+  }
+  return false;
+}
+
+/// "13.0", as cuda.h says it.
+std::string version_of_headers(const fs::path& include) {
+  constexpr std::string_view kDefine = "#define CUDA_VERSION ";
+  const std::string text = read_file(include / "cuda.h");
+  const std::size_t at = text.find(kDefine);
+  int version = 0;  // 1000 x major + 10 x minor
+  if (at != std::string::npos) {
+    const char* const begin = text.data() + at + kDefine.size();
+    std::from_chars(begin, text.data() + text.size(), version);
+  }
+  return version == 0 ? "an unknown version"
+                      : fmt::format("{}.{}", version / 1000, version / 10 % 100);
 }
 
 // NVRTC looks names of entries up in a file of its own, which has a line for each.
@@ -74,12 +104,12 @@ bool take_entry_errors(std::string& log) {
 }  // namespace
 
 Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
-  const Library library("NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
-                        toolkit_directories(),
+  const Library library("NVRTC", kLibraryNames, toolkit_libraries(),
                         "install the CUDA toolkit 12.8 or later (or its cuda-nvrtc package), or "
                         "set CUDA_HOME");
   library.load(api_->version, "nvrtcVersion");
   library.load(api_->num_supported_archs, "nvrtcGetNumSupportedArchs");
+  library.load(api_->supported_archs, "nvrtcGetSupportedArchs");
   library.load(api_->error_string, "nvrtcGetErrorString");
   library.load(api_->create_program, "nvrtcCreateProgram");
   library.load(api_->destroy_program, "nvrtcDestroyProgram");
@@ -93,10 +123,12 @@ Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
   library.load(api_->ptx_size, "nvrtcGetPTXSize");
   library.load(api_->ptx, "nvrtcGetPTX");
 
-  int major = 0, minor = 0, num_archs = 0;
-  api_->check(api_->version(&major, &minor), "nvrtcVersion");
+  int minor = 0, num_archs = 0;
+  api_->check(api_->version(&major_version_, &minor), "nvrtcVersion");
   api_->check(api_->num_supported_archs(&num_archs), "nvrtcGetNumSupportedArchs");
-  version_ = fmt::format("{}.{}", major, minor);
+  archs_.resize(static_cast<std::size_t>(std::max(num_archs, 0)));
+  api_->check(api_->supported_archs(archs_.data()), "nvrtcGetSupportedArchs");
+  version_ = fmt::format("{}.{}", major_version_, minor);
 
   const fs::path file = path_of_library(reinterpret_cast<void*>(api_->version));
   std::error_code ignored;
@@ -110,17 +142,43 @@ Nvrtc::Nvrtc() : api_(std::make_unique<Api>()) {
 Nvrtc::~Nvrtc() = default;
 
 void Nvrtc::find_toolkit(const fs::path& library) {
-  std::vector<fs::path> candidates{library.parent_path().parent_path() / "include"};
-  for (const std::string& root : toolkit_roots()) candidates.push_back(fs::path(root) / "include");
+  const fs::path root = library.parent_path().parent_path();
+  // Packages for Python may have the headers in a package of their own.
+  std::vector<fs::path> candidates{root / "include",
+                                   root.parent_path() / "cuda_runtime" / "include"};
+  for (const std::string& other : toolkit_roots())
+    candidates.push_back(fs::path(other) / "include");
+  std::string of_headers;
   for (const fs::path& include : candidates) {
     std::error_code ignored;
     if (!fs::is_regular_file(include / "cuda.h", ignored)) continue;
+    const std::string found = version_of_headers(include);
+    // The first of NVRTC's own version, else the first.
+    if (!toolkit_include_.empty() && (of_headers == version_ || found != version_)) continue;
     toolkit_include_ = fs::absolute(include).lexically_normal();
-    toolkit_options_ = {"-I" + toolkit_include_.string(),
-                        "-I" + (toolkit_include_ / "cccl").string()};
-    identity_ += " headers " + hash_hex(read_file(include / "cuda.h"));
-    return;
+    of_headers = found;
   }
+  const std::string named = named_toolkit();
+  if (!named.empty() && !is_of_named_toolkit(library)) {
+    warning_ =
+        fmt::format("CUDA_HOME is {}, which has no NVRTC; {} is used", named, library.string());
+  }
+  if (toolkit_include_.empty()) return;
+  toolkit_options_ = {"-I" + toolkit_include_.string(),
+                      "-I" + (toolkit_include_ / "cccl").string()};
+  identity_ += " headers " + hash_hex(read_file(toolkit_include_ / "cuda.h"));
+  if (of_headers == version_) return;
+  if (!warning_.empty()) warning_ += "; ";
+  warning_ += fmt::format("NVRTC is of CUDA {}, and the headers in {} are of {}", version_,
+                          toolkit_include_.string(), of_headers);
+}
+
+void Nvrtc::check_arch(const std::string& arch) const {
+  int number = 0;
+  std::from_chars(arch.data(), arch.data() + arch.size(), number);
+  if (std::find(archs_.begin(), archs_.end(), number) != archs_.end()) return;
+  throw UsageError(fmt::format("NVRTC {} does not compile for architecture {}; it does for {}",
+                               version_, arch, fmt::join(archs_, ", ")));
 }
 
 bool Nvrtc::owns_header(const std::string& name) const {

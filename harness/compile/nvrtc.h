@@ -43,6 +43,19 @@ class Nvrtc {
   /// "13.0"
   const std::string& version() const { return version_; }
 
+  int major_version() const { return major_version_; }
+
+  /// Throws UsageError, which names the architectures that it compiles for, unless `arch`, such as
+  /// "90a", is one of them.
+  void check_arch(const std::string& arch) const;
+
+  /// What the user should know of the toolkit: that NVRTC and its headers are of two versions, or
+  /// that CUDA_HOME names a toolkit without NVRTC. Empty when all is well.
+  const std::string& warning() const { return warning_; }
+
+  /// The folder of the toolkit's headers; empty without a toolkit.
+  const std::filesystem::path& toolkit_include() const { return toolkit_include_; }
+
   /// Names this build of the library and its headers. Two builds can have the same version.
   const std::string& identity() const { return identity_; }
 
@@ -58,7 +71,10 @@ class Nvrtc {
   void find_toolkit(const std::filesystem::path& library);
 
   std::unique_ptr<Api> api_;
+  int major_version_ = 0;
   std::string version_;
+  std::vector<int> archs_;  // without their letters: 75, 90, 120
+  std::string warning_;
   std::string identity_;
   std::filesystem::path toolkit_include_;  // empty without a toolkit
   std::vector<std::string> toolkit_options_;

@@ -22,6 +22,7 @@
 #include "compile/compile_process.h"
 #include "compile/cubin_cache.h"
 #include "compile/definitions.h"
+#include "compile/hints.h"
 #include "compile/memory_share.h"
 #include "compile/nvrtc.h"
 #include "compile/options.h"
@@ -82,6 +83,7 @@ Work prepare(const CompileJob& job, const Nvrtc& nvrtc) {
             job.entries,
             job.for_reading,
             {}};
+  nvrtc.check_arch(job.arch);
   const std::vector<Definition> definitions = definitions_of(job.config, job.settings);
   if (work.for_reading) work.options.push_back("--generate-line-info");
   Hasher hasher;
@@ -320,12 +322,8 @@ CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
     task.process = &*process;
   }
   CompileProcess::Result compiled =
-      process->compile({work.source.name,
-                        work.source.text,
-                        work.headers,
-                        work.options,
-                        work.entries,
-                        work.for_reading},
+      process->compile({work.source.name, work.source.text, work.headers, work.options,
+                        work.entries, work.for_reading},
                        limits_);
   const Lock lock(mutex_);
   task.process = nullptr;
@@ -375,7 +373,10 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
     result.log += fmt::format("the contract: error: \"{}\" is no kernel\n", entry);
   }
   if (!compiled.output.has_entries) result.kind = "missing_entry";
-  if (!result.ok) return result;
+  if (!result.ok) {
+    result.log += hints(result.log);
+    return result;
+  }
   if (work.for_reading) {
     result.ptx = std::move(compiled.output.ptx);
     remove_all(result.ptx, SourceTree::kPrefix);
@@ -409,6 +410,12 @@ std::future<CompileResult> NvrtcCompiler::submit(CompileJob job) {
 void NvrtcCompiler::cancel() { impl_->pool.cancel(); }
 
 const std::string& NvrtcCompiler::nvrtc_version() const { return impl_->pool.nvrtc().version(); }
+
+std::string NvrtcCompiler::warning() const { return impl_->pool.nvrtc().warning(); }
+
+std::string NvrtcCompiler::header_folder() const {
+  return impl_->pool.nvrtc().toolkit_include().string();
+}
 
 const std::string& NvrtcCompiler::options() const { return impl_->options; }
 

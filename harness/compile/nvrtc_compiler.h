@@ -32,6 +32,8 @@ class NvrtcCompiler : public Compiler {
   std::future<CompileResult> submit(CompileJob job) override;
   void cancel() override;
   const std::string& nvrtc_version() const override;
+  std::string warning() const override;
+  std::string header_folder() const override;
   const std::string& options() const override;
   int num_threads() const override;
 

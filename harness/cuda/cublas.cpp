@@ -14,9 +14,9 @@ constexpr const char* kCublasAdvice =
 }  // namespace
 
 Cublas::Cublas()
-    : lt_library_("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit_directories(),
+    : lt_library_("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit_libraries(),
                   kCublasAdvice),
-      library_("cuBLAS", {"libcublas.so.13", "libcublas.so.12"}, toolkit_directories(),
+      library_("cuBLAS", {"libcublas.so.13", "libcublas.so.12"}, toolkit_libraries(),
                kCublasAdvice) {
 #define ASSAY_LOAD(function) library_.load(function, ASSAY_EXPORTED(function));
   ASSAY_CUBLAS_FUNCTIONS(ASSAY_LOAD)

@@ -8,18 +8,11 @@ namespace {
 #define ASSAY_TEXT(x) #x
 #define ASSAY_EXPORTED(x) ASSAY_TEXT(x)
 
-/// Toolkits have it in a folder of its own, or beside the others.
-std::vector<std::string> directories() {
-  std::vector<std::string> found;
-  for (const std::string& root : toolkit_roots()) found.push_back(root + "/extras/CUPTI/lib64");
-  for (const std::string& directory : toolkit_directories()) found.push_back(directory);
-  return found;
-}
-
 }  // namespace
 
 Cupti::Cupti()
-    : library_("CUPTI", {"libcupti.so.13", "libcupti.so.12"}, directories(),
+    : library_("CUPTI", {"libcupti.so.13", "libcupti.so.12"},
+               toolkit_libraries("extras/CUPTI/lib64"),
                "install CUPTI of CUDA 12.8 or later, set CUDA_HOME, or add its folder to "
                "LD_LIBRARY_PATH") {
 #define ASSAY_LOAD(function) library_.load(function, ASSAY_EXPORTED(function));

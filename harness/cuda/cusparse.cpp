@@ -11,7 +11,7 @@ namespace {
 }  // namespace
 
 Cusparse::Cusparse()
-    : library_("cuSPARSE", {"libcusparse.so.12"}, toolkit_directories(),
+    : library_("cuSPARSE", {"libcusparse.so.12"}, toolkit_libraries(),
                "install cuSPARSE 12, set CUDA_HOME, or add its folder to LD_LIBRARY_PATH") {
 #define ASSAY_LOAD(function) library_.load(function, ASSAY_EXPORTED(function));
   ASSAY_CUSPARSE_FUNCTIONS(ASSAY_LOAD)

@@ -47,6 +47,18 @@ DeviceInfo query_device(const Driver& driver, CUdevice device) {
   return info;
 }
 
+int driver_cuda_version() {
+  CUresult (*get_version)(int*) = nullptr;
+  int version = 0;
+  try {
+    const Library driver("the NVIDIA driver", {"libcuda.so.1"}, {}, "");
+    driver.load(get_version, "cuDriverGetVersion");
+  } catch (const Error&) {
+    return 0;
+  }
+  return get_version(&version) == CUDA_SUCCESS ? version : 0;
+}
+
 std::string driver_version() {
   // nvml.h is not part of every toolkit; these three functions have kept their form since NVML 4.
   int (*initialise)() = nullptr;

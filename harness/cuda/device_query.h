@@ -10,6 +10,10 @@ namespace assay {
 /// What the driver and NVML say about a GPU. Throws CudaError.
 DeviceInfo query_device(const Driver& driver, CUdevice device);
 
+/// The CUDA version that the driver runs, such as 13000 for 13.0; 0 without a driver. Does not
+/// initialise CUDA, so a process that forks may ask.
+int driver_cuda_version();
+
 /// "580.159.04" by NVML; empty when NVML is not there.
 std::string driver_version();
 

@@ -92,6 +92,22 @@ ASSAY_FAKE_CUDA=mps sweep --device 0 --db mps.db || fail "with MPS: exit $?"
 grep -q 'warning: Fake GPU is shared by CUDA.s multi-process service' output || fail "MPS is not named"
 ASSAY_FAKE_CUDA=slice sweep --device 0 --db slice.db || fail "a slice: exit $?"
 grep -q 'warning: Fake GPU MIG 1g.18gb is a slice of a GPU' output || fail "a slice is not named"
+# A driver that cannot run what NVRTC makes failed with its own error, in the first module.
+ASSAY_FAKE_CUDA=cuda=11080 sweep --device 0 --db old.db
+[[ $? -eq 3 ]] || fail "an old driver: exit $?"
+grep -q 'NVRTC is of CUDA [0-9.]*, and the driver runs what CUDA 11.8 makes; update the driver' output ||
+  fail "an old driver is not named"
+# The cache was believed by the name of a file: one with other kernels ran as the judge's own.
+for file in cache/assay/support-*.cu; do echo '// not these' >"$file"; done
+ASSAY_FAKE_CUDA=gpus=1 sweep --device 0 --db support.db --no-cache || fail "a planted support: exit $?"
+grep -q 'not these' cache/assay/support-*.cu && fail "a planted support source is believed"
+for file in cache/assay/ceilings/*.json; do
+  sed -i 's/"hash": "/&0/' "$file"
+  cp "$file" planted.json
+  sweep --device 0 --db ceilings.db || fail "planted ceilings: exit $?"
+  cmp -s "$file" planted.json && fail "planted ceilings are believed"
+  break
+done
 sweep --device 0,99 --db none.db
 [[ $? -eq 3 ]] || fail "GPU 99 was found"
 grep -q 'no GPU 99: the driver reports 2 of them' output || fail "GPU 99: no sentence"

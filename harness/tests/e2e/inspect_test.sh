@@ -260,7 +260,7 @@ refused 'gemm_wgmma is written for 90a, and --arch is 80' gemm_wgmma:$config --a
 refused 'empty.cu: no code; a kernel begins with' empty.cu
 : >empty.cubin
 refused 'empty.cubin: no machine code; a cubin is an ELF file' empty.cubin
-refused 'knows no such architecture; name another with --arch' twice.cu --arch 130
+refused 'does not compile for architecture 130; it does for 75, ' twice.cu --arch 130
 refused 'OTHER excludes --listing' $small $large --listing
 refused '--listing excludes --json' $small --listing --json
 refused "cannot read" missing.ptx

@@ -16,6 +16,16 @@ grep -q 'correct/compiled *2' output || fail "nothing is compiled"
 (LD_LIBRARY_PATH=$plain; sweep "$tree/kernels/vector_add.yaml" new.db) || fail "NVRTC: exit $?"
 [[ $(find cache -name '*.cubin' | wc -l) -eq 4 ]] || fail "the two are taken for one compiler"
 [[ $(codes old.db) == "$(codes new.db)" ]] || fail "it compiles to other machine code"
+# The toolkit that CUDA_HOME names comes before what the loader finds, and one without NVRTC is told.
+# The loader came first, so that a sweep compiled with one toolkit and disassembled with another.
+mkdir -p named/lib64 empty
+cp "$3"/libnvrtc.so.13 named/lib64/
+(LD_LIBRARY_PATH=$plain CUDA_HOME=$work/named sweep "$tree/kernels/vector_add.yaml" named.db) ||
+  fail "CUDA_HOME: exit $?"
+grep -q 'warning' output && fail "CUDA_HOME is not followed"
+CUDA_HOME=$work/empty sweep "$tree/kernels/vector_add.yaml" empty.db || fail "an empty CUDA_HOME: exit $?"
+grep -q "warning: CUDA_HOME is $work/empty, which has no NVRTC; .*/libnvrtc.so.13 is used" output ||
+  fail "a CUDA_HOME without NVRTC is not told"
 sweep "$tree/harness/tests/kernels/broken/fails_to_compile.yaml" old.db
 [[ $? -eq 1 ]] || fail "a mistake of a kernel: exit $?"
 "$assay" show --failures --db old.db >output 2>&1

@@ -90,6 +90,11 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
   return error == CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+CUresult cuDriverGetVersion(int* version) {
+  *version = Machine::get().cuda_version();
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetCount(int* count) {
   *count = Machine::get().num_gpus();
   return CUDA_SUCCESS;

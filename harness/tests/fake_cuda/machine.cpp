@@ -72,6 +72,7 @@ Script Script::parse(const char* text) {
     if (name == "gpus") script.num_gpus = std::stoi(value);
     if (name == "counter") script.counter = value;
     if (name == "once") script.once = value;
+    if (name == "cuda") script.cuda_version = std::stoi(value);
     if (name == "slow") script.slow_us = std::stoi(value);
     if (name == "drifting") script.drifting = true;
     if (name == "no_capture") script.no_capture = true;

@@ -28,6 +28,7 @@ inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 ///   dies_after=N     the same, but the process ends
 ///   hangs_after=N    the same, but cuInit does not return
 ///   moves_after=N    the same, but all later ones lack the first GPU, and the second is the first
+///   cuda=N           the driver runs what this version of CUDA makes: 12040 for 12.4
 ///   slow=US          waiting for the kernel under test takes so many microseconds of real time
 ///   throttled=A-B    the A-th to the B-th launch of a kernel under test run at half the clock
 ///   wrong=A-B        the A-th to the B-th launch of a kernel under test write a wrong value
@@ -46,6 +47,7 @@ inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 struct Script {
   bool no_device = false;
   int num_gpus = 1;
+  int cuda_version = 13000;
   std::string start_fault;  // "lost", "dies", "hangs", "moves"
   std::size_t good_starts = 0;
   std::string counter;
@@ -81,6 +83,7 @@ class Machine {
 
   CUresult init();
   int num_gpus() const { return script_.num_gpus - first_gpu_; }
+  int cuda_version() const { return script_.cuda_version; }
   /// Which of the machine's is GPU 0 to this process.
   int first_gpu() const { return first_gpu_; }
   bool can_capture() const { return !script_.no_capture; }

@@ -28,6 +28,7 @@ Function* real(Function&, const char* name) {
 
 PASS_ON(nvrtcVersion, (int* major, int* minor), major, minor)
 PASS_ON(nvrtcGetNumSupportedArchs, (int* count), count)
+PASS_ON(nvrtcGetSupportedArchs, (int* archs), archs)
 PASS_ON(nvrtcCreateProgram,
         (nvrtcProgram * program, const char* text, const char* name, int num_headers,
          const char* const* headers, const char* const* names),
