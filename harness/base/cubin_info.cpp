@@ -2,7 +2,8 @@
 // it by a list of attributes. A byte says how an attribute's value is stored, the next one which it
 // is. Form 4 has a 16-bit size and that many bytes; any other form has 16 bits in all. Attribute
 // 0x17 describes one parameter in 12 bytes: 4 of no interest, its number and its offset in 16 bits
-// each, and a word whose upper 14 bits are its size.
+// each, and a word whose upper 14 bits are its size. Attribute 0x05 has the launch bounds, a word
+// for each dimension. The size of .nv.shared.E is that of static shared memory.
 #include "base/cubin_info.h"
 
 #include <cxxabi.h>
@@ -14,14 +15,17 @@
 #include <memory>
 #include <utility>
 
+#include "base/kernel_limits.h"
+
 namespace assay {
 namespace {
 
 constexpr std::string_view kCode = ".text.", kInfo = ".nv.info.";
 constexpr std::string_view kZeroed = ".nv.global", kInitialised = ".nv.global.init";
 constexpr std::string_view kConstants = ".nv.constant3";
-constexpr unsigned char kSizedForm = 4, kParameter = 0x17;
-constexpr std::size_t kParameterBytes = 12;
+constexpr std::string_view kShared = ".nv.shared.";
+constexpr unsigned char kSizedForm = 4, kParameter = 0x17, kMaxThreads = 0x05;
+constexpr std::size_t kParameterBytes = 12, kMaxThreadsBytes = 12;
 
 /// The T at `offset`; nothing beyond the end.
 template <typename T>
@@ -37,18 +41,24 @@ std::string_view part(std::string_view bytes, std::uint64_t offset, std::uint64_
   return bytes.substr(offset, size);
 }
 
-std::vector<std::int64_t> parameter_sizes(std::string_view info) {
-  std::map<std::uint16_t, std::int64_t> sizes;  // by number
+/// Calls `visit` with each attribute in a description, and its value.
+template <typename Visit>
+void for_each_attribute(std::string_view info, const Visit& visit) {
   while (info.size() >= 4) {
     const auto form = static_cast<unsigned char>(info[0]);
     const auto attribute = static_cast<unsigned char>(info[1]);
     const std::size_t size = form == kSizedForm ? *read<std::uint16_t>(info, 2) : 0;
-    const std::string_view value = part(info, 4, size);
-    if (attribute == kParameter && value.size() == kParameterBytes) {
-      sizes[*read<std::uint16_t>(value, 4)] = *read<std::uint32_t>(value, 8) >> 18;
-    }
+    visit(attribute, part(info, 4, size));
     info.remove_prefix(std::min(info.size(), 4 + size));
   }
+}
+
+std::vector<std::int64_t> parameter_sizes(std::string_view info) {
+  std::map<std::uint16_t, std::int64_t> sizes;  // by number
+  for_each_attribute(info, [&](unsigned char attribute, std::string_view value) {
+    if (attribute != kParameter || value.size() != kParameterBytes) return;
+    sizes[*read<std::uint16_t>(value, 4)] = *read<std::uint32_t>(value, 8) >> 18;
+  });
   std::vector<std::int64_t> list;
   for (const auto& [number, size] : sizes) list.push_back(size);
   return list;
@@ -122,6 +132,25 @@ std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cub
     entries[std::string(name.substr(kInfo.size()))] = parameter_sizes(bytes);
   }
   return entries;
+}
+
+std::map<std::string, KernelLimits> kernel_limits_of(std::string_view cubin) {
+  std::map<std::string, KernelLimits> limits;
+  for (const auto& [header, name, bytes] : sections_of(cubin)) {
+    if (name.starts_with(kShared)) {
+      limits[std::string(name.substr(kShared.size()))].smem_section_bytes =
+          static_cast<std::int64_t>(header.sh_size);
+    }
+    if (!name.starts_with(kInfo)) continue;
+    const std::string entry(name.substr(kInfo.size()));
+    for_each_attribute(bytes, [&](unsigned char attribute, std::string_view value) {
+      if (attribute != kMaxThreads || value.size() != kMaxThreadsBytes) return;
+      std::int64_t threads = 1;
+      for (std::size_t i = 0; i < 3; ++i) threads *= *read<std::uint32_t>(value, 4 * i);
+      limits[entry].max_threads = threads;
+    });
+  }
+  return limits;
 }
 
 std::vector<std::string> variables_of(std::string_view cubin) {

@@ -1,15 +1,63 @@
 #include "device/compile_only_device.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "base/file.h"
+#include "base/kernel_limits.h"
+
 namespace assay {
+
+namespace {
+
+/// Why a device such as `info` would refuse the launch; empty if it would not.
+std::string why_refused(const LaunchPlan& launch, const KernelLimits& of, const DeviceInfo& info) {
+  // From 90 on CUDA keeps this much of each block's shared memory to itself, beside what
+  // smem_optin_bytes counts.
+  constexpr std::int64_t kReservedBytes = 1024;
+  const std::int64_t reserved_bytes = info.cc >= 90 ? kReservedBytes : 0;
+  const std::int64_t static_bytes =
+      std::max<std::int64_t>(of.smem_section_bytes - reserved_bytes, 0);
+  const std::int64_t smem_bytes = static_bytes + launch.smem_bytes;
+  if (smem_bytes > info.smem_optin_bytes) {
+    return fmt::format("a block of {} has {} bytes of shared memory, and the device allows {}",
+                       launch.entry, smem_bytes, info.smem_optin_bytes);
+  }
+  const std::int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+  if (of.max_threads > 0 && threads > of.max_threads) {
+    return fmt::format("a block of {} has {} threads, and its __launch_bounds__ allow {}",
+                       launch.entry, threads, of.max_threads);
+  }
+  return {};
+}
+
+}  // namespace
 
 CompileOnlyDevice::CompileOnlyDevice(DeviceInfo info) : info_(std::move(info)) {}
 
 std::string CompileOnlyDevice::cublas_version() { return ""; }
 
-Outcome CompileOnlyDevice::run(const TrialRequest&) {
+Outcome CompileOnlyDevice::run(const TrialRequest& request) {
   Outcome outcome;
+  std::error_code ignored;
+  const bool has_code = std::filesystem::exists(request.cubin_path, ignored);
+  const auto limits = kernel_limits_of(has_code ? read_file(request.cubin_path) : "");
+  for (const auto* launches : {&request.plan.launches, &request.plan.prepare}) {
+    for (const LaunchPlan& launch : *launches) {
+      const auto found = limits.find(launch.symbol.empty() ? launch.entry : launch.symbol);
+      const KernelLimits of = found == limits.end() ? KernelLimits() : found->second;
+      outcome.message = why_refused(launch, of, info_);
+      if (outcome.message.empty()) continue;
+      outcome.status = Status::runtime;
+      outcome.kind = "launch";
+      return outcome;
+    }
+  }
   outcome.kind = "compiled";
   outcome.message = "compiled, not run";
   return outcome;

@@ -1,4 +1,5 @@
 #include "base/cubin_info.h"
+#include "base/kernel_limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -101,6 +102,26 @@ extern "C" __global__ void k(float* x) { x[0] = filter[1] + table[1] + lib::filt
   }
 }
 
+TEST(CubinInfo, KnowsWhatALaunchMayAskFor) {
+  constexpr char kLimited[] = R"(
+extern "C" __global__ void __launch_bounds__(96, 2) k(float* x) {
+  __shared__ float shared[100];
+  shared[threadIdx.x] = x[0];
+  __syncthreads();
+  x[1] = shared[3];
+}
+)";
+  const TempFolder folder;
+  for (const std::string arch : {"75", "80", "90a", "120a"}) {
+    const auto limits = kernel_limits_of(cubin_of(folder, arch, kLimited));
+    ASSERT_TRUE(limits.contains("k")) << arch;
+    EXPECT_EQ(limits.at("k").max_threads, 96) << arch;
+    EXPECT_EQ(limits.at("k").smem_section_bytes, (arch == "75" || arch == "80" ? 400 : 1424))
+        << arch;
+  }
+  EXPECT_THAT(kernel_limits_of(""), IsEmpty());
+}
+
 TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
   const TempFolder folder;
   const std::string cubin = cubin_of(folder, "80");
@@ -119,6 +140,8 @@ TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
     entries_of(damaged);
     variables_of(damaged);
     named_variables_of(damaged);
+    constants_of(damaged);
+    kernel_limits_of(damaged);
   }
 }
 

@@ -132,6 +132,41 @@ expect 0 ' 0 now, [1-9][0-9]* kept' "$assay" sweep "$vector_add" --device none -
 # It once listed what the same sweep then leaves out.
 expect 0 '-1719926784  arch: \[90a\]' "$assay" list "$tree/kernels/gemm_wgmma.yaml" --arch 80
 expect 2 'unknown arch "12"' "$assay" sweep "$vector_add" --device none --arch 12 --db a.db
+# Any architecture that NVRTC compiles for, and launches that such a device would refuse.
+mkdir bounded
+cat >bounded/twice.cu <<'CUDA'
+extern "C" __global__ void __launch_bounds__(256) twice(const float* x, float* y, int n) {
+  __shared__ float shared[WORDS];
+  shared[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x < n) y[threadIdx.x] = 2 * shared[THREADS - 1 - threadIdx.x];
+}
+CUDA
+cat >bounded/twice.yaml <<'YAML'
+kernel: twice
+op: twice
+arch: [75, 100f]
+dims: [N]
+params: {THREADS: [256, 512], WORDS: [1024, 12288], KIB: [0, 52]}
+args:
+  - {name: x, dtype: f32, shape: [N], role: in}
+  - {name: y, dtype: f32, shape: [N], role: out}
+  - {name: n, dtype: i32, value: N}
+launches: [{grid: [1], block: [THREADS], smem_bytes: 1024 * KIB}]
+work: {flops: N, bytes: 8 * N}
+reference: [{add: {a: x, b: x, out: y}}]
+smoke: {N: 512}
+YAML
+for arch in 75 86 87 100f 103f 110a 121a; do
+  expect 0 'correct/compiled +[1-9]' "$assay" sweep bounded/twice.yaml --device none --arch $arch \
+    --db bounded.db
+done
+expect 0 'correct/compiled +3' "$assay" sweep bounded/twice.yaml --device none --arch 86 --db 86.db
+expect 0 'runtime/launch +5' "$assay" sweep bounded/twice.yaml --device none --arch 86 --db 86.db
+expect 0 'a block of twice has 512 threads, and its __launch_bounds__ allow 256' \
+  "$assay" show --failures --json --db 86.db
+expect 0 'a block of twice has 102400 bytes of shared memory, and the device allows 101376' \
+  "$assay" show --failures --json --db 86.db
 expect 2 'dimension' "$assay" sweep "$vector_add" --device none --problem Q=3 --db a.db
 expect 2 'at least 1' "$assay" sweep "$vector_add" --device none --problem N=0 --db a.db
 expect 2 'expected two numbers as 3/8' "$assay" sweep "$vector_add" --device none --shard 3 --db a.db
