@@ -52,7 +52,7 @@ void Reranking::time_the_raced_again(const Problem& problem, std::vector<Candida
     const KernelSpec& kernel = *candidate.kernel;
     const TrialRecord record =
         run_.try_config(kernel, run_.key_of(kernel, problem, candidate.config),
-                        run_.compile(kernel, candidate.config), best_ns);
+                        run_.compile(kernel, problem, candidate.config), best_ns);
     const Outcome& outcome = record.outcome;
     if (is_machine_fault(outcome.status, outcome.kind)) continue;  // what was known still holds
     run_.store.replace(run_.id, record);
@@ -415,7 +415,7 @@ void Reranking::count_finalists(const std::string& op, const Problem& problem) {
     });
     if (kernel == nullptr || has_all) continue;
     check_interrupt();
-    const CompileResult compiled = run_.compile(*kernel, trial.config);
+    const CompileResult compiled = run_.compile(*kernel, problem, trial.config);
     if (!compiled.ok) continue;
     const TrialRequest request = run_.request_of(*kernel, problem, trial.config, compiled);
     std::vector<Measurement> counted;
@@ -435,7 +435,7 @@ std::vector<TrialRequest> Reranking::requests_of(const std::vector<Candidate>& b
                                                  const Problem& problem) {
   std::vector<TrialRequest> requests;
   for (const Candidate& candidate : best) {
-    const CompileResult compiled = run_.compile(*candidate.kernel, candidate.config);
+    const CompileResult compiled = run_.compile(*candidate.kernel, problem, candidate.config);
     if (!compiled.ok) {
       throw Error("a cubin of the best configurations cannot be made again: " +
                   to_text(candidate.config) + ": " + compiled.log);

@@ -220,7 +220,7 @@ void Screening::fill_window() {
         continue;
       }
       std::future<CompileResult> compiled =
-          run_.compiler.submit(run_.compile_job(kernel_, keys[i].config));
+          run_.compiler.submit(run_.compile_job(kernel_, keys[i].problem, keys[i].config));
       window_.push_back(
           {std::move(keys[i]), history_index, std::move(compiled), stored[i].has_value()});
     }
@@ -411,10 +411,12 @@ void Screening::await_taken() {
       claim = run_.store.claim(run_.id, item.key);
     }
     if (claim == Claim::fresh) {  // the other sweep has given it up
-      run_claimed(item.key, item.history_index, run_.compile(kernel_, item.key.config));
+      run_claimed(item.key, item.history_index,
+                  run_.compile(kernel_, item.key.problem, item.key.config));
     } else {
-      const bool was_taken = try_again(item.key, item.history_index,
-                                       [&] { return run_.compile(kernel_, item.key.config); });
+      const bool was_taken = try_again(item.key, item.history_index, [&] {
+        return run_.compile(kernel_, item.key.problem, item.key.config);
+      });
       run_.report.taken += was_taken ? 1 : 0;
     }
   }

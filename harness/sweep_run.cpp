@@ -5,6 +5,7 @@
 #include <future>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "argument_check.h"
 #include "base/elapsed.h"
@@ -15,16 +16,30 @@
 #include "space/figures.h"
 #include "space/launched.h"
 #include "space/space.h"
+#include "spec/cuda_source.h"
 #include "spec/entry.h"
 
 namespace assay {
 namespace {
 
-Outcome compile_failure(const CompileResult& compiled, const Config& config) {
+/// "\nk.cu has the kernels ns::foo, bar": what a contract might have meant. Headers are not read.
+std::string entries_there(const CompileResult& compiled, const std::filesystem::path& source) {
+  if (compiled.kind != "missing_entry") return {};
+  std::vector<std::string> names;
+  for (const CudaSource::Kernel& kernel : read_cuda_source(source).kernels) {
+    names.push_back(kernel.name);
+  }
+  if (names.empty()) return {};
+  return fmt::format("\n{} has the kernel{} {}", source.filename().string(),
+                     names.size() == 1 ? "" : "s", fmt::join(names, ", "));
+}
+
+Outcome compile_failure(const CompileResult& compiled, const KernelSpec& kernel,
+                        const Config& config) {
   Outcome outcome;
   outcome.status = Status::compile;
   outcome.kind = compiled.kind;
-  outcome.message = compiled.log;
+  outcome.message = compiled.log + entries_there(compiled, kernel.source_path);
   for (const auto& [name, value] : config) {
     if (compiled.log.find(fmt::format("identifier \"{}\" is undefined", name)) ==
         std::string::npos) {
@@ -41,13 +56,15 @@ Outcome compile_failure(const CompileResult& compiled, const Config& config) {
 CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
                           const ReferenceKernelSpec& reference, const Problem& problem,
                           bool fast_math) {
-  const CompileJob job = own_compile_job(kernel, reference, problem, run.options.arch,
-                                         run.options.include_directories, fast_math);
+  const CompileJob job =
+      own_compile_job(kernel, reference, problem, run.device.info(), run.options.arch,
+                      run.options.include_directories, fast_math);
   const CompileResult compiled = run.compile(job);
   if (compiled.kind == "missing_entry") {
-    throw SpecError(reference.entry_where,
-                    fmt::format("expected a kernel of {}, found\n{}",
-                                reference.source.filename().string(), compiled.log));
+    throw SpecError(
+        reference.entry_where,
+        fmt::format("expected a kernel of {}, found\n{}{}", reference.source.filename().string(),
+                    compiled.log, entries_there(compiled, reference.source)));
   }
   if (!compiled.ok) {
     throw SpecError(reference.source_where,
@@ -93,8 +110,9 @@ TrialKey SweepRun::key_of(const KernelSpec& kernel, const Problem& problem,
           config};
 }
 
-CompileJob SweepRun::compile_job(const KernelSpec& kernel, const Config& config) const {
-  return assay::compile_job(kernel, config, device.info(), options.arch,
+CompileJob SweepRun::compile_job(const KernelSpec& kernel, const Problem& problem,
+                                 const Config& config) const {
+  return assay::compile_job(kernel, problem, config, device.info(), options.arch,
                             options.include_directories);
 }
 
@@ -131,7 +149,7 @@ BaselinePlan SweepRun::baseline_plan(const KernelSpec& kernel, const BaselineSpe
     auto& step = made.steps[i].kernel;
     if (!step) continue;
     const CompileResult compiled = compile_own(*this, kernel, *baseline.steps[i].kernel,
-                                               plan.problem, kernel.compile.fast_math);
+                                               plan.problem, is_fast_math_always(kernel));
     step->cubin_path = compiled.cubin_path.string();
     step->launch.symbol = compiled.symbols.at(step->launch.entry);
   }
@@ -150,7 +168,7 @@ std::vector<Measurement> SweepRun::count_for_objective(const KernelSpec& kernel,
   for (const Measurement& known : trial.measurements) std::erase(names, known.name);
   if (names.empty()) return {};
   check_interrupt();
-  const CompileResult made = compiled ? *compiled : compile(kernel, trial.config);
+  const CompileResult made = compiled ? *compiled : compile(kernel, trial.problem, trial.config);
   if (!made.ok) return {};
   std::vector<Measurement> counted;
   try {
@@ -163,8 +181,9 @@ std::vector<Measurement> SweepRun::count_for_objective(const KernelSpec& kernel,
   return counted;
 }
 
-CompileResult SweepRun::compile(const KernelSpec& kernel, const Config& config) {
-  return compile(compile_job(kernel, config));
+CompileResult SweepRun::compile(const KernelSpec& kernel, const Problem& problem,
+                                const Config& config) {
+  return compile(compile_job(kernel, problem, config));
 }
 
 CompileResult SweepRun::compile(CompileJob job) {
@@ -180,7 +199,7 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
                      key.config, compiled.report, {},           {},
                      {}};
   if (!compiled.ok) {
-    record.outcome = compile_failure(compiled, key.config);
+    record.outcome = compile_failure(compiled, kernel, key.config);
   } else {
     std::string cubin;
     if (std::filesystem::exists(compiled.cubin_path)) {  // else the worker says that it is gone

@@ -54,7 +54,8 @@ struct SweepRun {
   /// The first configuration of a space.
   std::optional<Config> first_config(const KernelSpec& kernel, const Problem& problem) const;
   TrialKey key_of(const KernelSpec& kernel, const Problem& problem, const Config& config) const;
-  CompileJob compile_job(const KernelSpec& kernel, const Config& config) const;
+  CompileJob compile_job(const KernelSpec& kernel, const Problem& problem,
+                         const Config& config) const;
   /// `compiled` may be empty for a request that launches no kernel of ours. Throws PlanError when
   /// the contract has no meaning for the configuration, SpecError when a kernel of its reference
   /// does not compile or has other parameters.
@@ -72,7 +73,7 @@ struct SweepRun {
   std::vector<Measurement> count_for_objective(const KernelSpec& kernel, TrialRecord& trial,
                                                const CompileResult* compiled);
   /// Waits for the compiler. Throws Interrupted.
-  CompileResult compile(const KernelSpec& kernel, const Config& config);
+  CompileResult compile(const KernelSpec& kernel, const Problem& problem, const Config& config);
   CompileResult compile(CompileJob job);
   /// Runs one configuration, with the detail of whatever goes wrong as its outcome, and counts what
   /// the objective reads. `best_ns` is as in TrialRequest.

@@ -81,7 +81,7 @@ Verification Verifier::verify(const KernelSpec& kernel, const Problem& problem,
     tell(check);
     verification.checks.push_back(std::move(check));
   };
-  const CompileResult compiled = run_.compile(kernel, config);
+  const CompileResult compiled = run_.compile(kernel, problem, config);
   if (compiled.ok) {
     const DeviceInfo& device = run_.device.info();
     const KernelSpec widened = with_values_of(config, kernel);
@@ -94,8 +94,14 @@ Verification Verifier::verify(const KernelSpec& kernel, const Problem& problem,
     } else {
       small.why_not = obstacle(widened, kernel.smoke, config, device);
     }
-    if (small.problem != problem) check(small, compiled, add);
-    sanitize(small, compiled, add);
+    // Macros of the contract may be sizes.
+    const CompileResult of_small = run_.compile(kernel, small.problem, config);
+    if (!of_small.ok) {
+      add({"compile", CheckResult::failed, of_small.log});
+    } else {
+      if (small.problem != problem) check(small, of_small, add);
+      sanitize(small, of_small, add);
+    }
   } else {
     add({"compile", CheckResult::failed, compiled.log});
   }

@@ -15,6 +15,7 @@
 #include "judge/ceilings.h"
 #include "kernel_version.h"
 #include "report/entry_json.h"
+#include "space/launched.h"
 #include "space/plan.h"
 
 namespace assay {
@@ -120,8 +121,8 @@ std::vector<std::future<CompileResult>> FigureSource::begin_code(const TrialRow&
   if (version != trial.kernel) throw UsageError(trial.kernel.name + " has changed since");
   std::vector<std::future<CompileResult>> begun;
   if (baseline.empty()) {
-    begun.push_back(
-        begin(compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_)));
+    begun.push_back(begin(compile_job(kernel, trial.problem, trial.config, row.device,
+                                      trial.toolchain.arch, include_)));
     return begun;
   }
   const auto spec = std::find_if(kernel.baseline.begin(), kernel.baseline.end(),
@@ -132,17 +133,27 @@ std::vector<std::future<CompileResult>> FigureSource::begin_code(const TrialRow&
                   [](const ReferenceSpec& step) { return step.kernel.has_value(); });
   if (!is_ours) throw UsageError("it is a library's, which does not show it");
   for (const ReferenceSpec& step : spec->steps) {
-    begun.push_back(begin(own_compile_job(kernel, *step.kernel, trial.problem, trial.toolchain.arch,
-                                          include_, kernel.compile.fast_math)));
+    begun.push_back(
+        begin(own_compile_job(kernel, *step.kernel, trial.problem, row.device, trial.toolchain.arch,
+                              include_, is_fast_math_always(kernel))));
   }
   return begun;
 }
 
+bool FigureSource::is_per_problem(const std::string& kernel) {
+  try {
+    return is_compiled_per_problem(known(kernel).kernel);
+  } catch (const UsageError&) {
+    return false;  // begin_code() says why there is no code
+  }
+}
+
 FigureSource::CodeKey FigureSource::key_of(const TrialRow& row, const std::string& baseline) {
   const TrialRecord& trial = row.record;
+  std::string what = baseline.empty() ? to_text(trial.config) : baseline;
+  if (!baseline.empty() || is_per_problem(trial.kernel.name)) what += " " + to_text(trial.problem);
   return {trial.kernel.name + trial.kernel.source_hash + trial.kernel.contract_hash,
-          trial.toolchain.arch,
-          baseline.empty() ? to_text(trial.config) : baseline + " " + to_text(trial.problem)};
+          trial.toolchain.arch, what};
 }
 
 CodeCounts FigureSource::code_of(const TrialRow& row, const std::string& baseline) {
@@ -190,7 +201,7 @@ Figures FigureSource::of_config(const NamedConfig& named, const std::string& arc
   add_config(figures, config);
   figures.cc = info.cc;
   figures.sm_count = info.sm_count;
-  add_code(figures, compile_job(kernel, config, info, arch, include_));
+  add_code(figures, compile_job(kernel, kernel.smoke, config, info, arch, include_));
   add_plan(figures, make_plan(kernel, kernel.smoke, config, info));
   return figures;
 }
@@ -229,8 +240,8 @@ Figures FigureSource::of_trial(const TrialRow& row, Code code) {
     add_plan(figures, plan);
     add_ceilings(figures, row, plan);
     if (code == Code::read) {
-      add_code(figures,
-               compile_job(kernel, trial.config, row.device, trial.toolchain.arch, include_));
+      add_code(figures, compile_job(kernel, trial.problem, trial.config, row.device,
+                                    trial.toolchain.arch, include_));
     }
   } catch (const UsageError& error) {
     figures.no_code = error.what();

@@ -47,9 +47,11 @@ class FigureSource {
   std::vector<std::future<CompileResult>> begin_code(const TrialRow& row,
                                                      const std::string& baseline);
 
-  /// A version of a kernel, an architecture, and a configuration or a baseline with its problem.
+  /// A version of a kernel, an architecture, and a configuration or a baseline, with a problem
+  /// where that decides on the code.
   using CodeKey = std::tuple<std::string, std::string, std::string>;
-  static CodeKey key_of(const TrialRow& row, const std::string& baseline);
+  CodeKey key_of(const TrialRow& row, const std::string& baseline);
+  bool is_per_problem(const std::string& kernel);
 
   std::string kernels_;
   std::vector<std::filesystem::path> include_;

@@ -76,11 +76,12 @@ Subject inspect_config(const InspectOptions& options, const std::string& name, c
   }
   const Config config = complete(kernel, given);
   const DeviceInfo info = nominal_device(arch);
+  const Problem& problem = trial != nullptr ? trial->record.problem : kernel.smoke;
   NvrtcCompiler compiler({cache_directory(), 1});
   const auto read = [&] {
     try {
       return read_compiled(
-          begin_reading(compiler, compile_job(kernel, config, info, arch, folders)),
+          begin_reading(compiler, compile_job(kernel, problem, config, info, arch, folders)),
           fmt::format("{} {}", name, to_text(config)), options.sass);
     } catch (const UsageError& error) {
       const std::vector<std::string>& archs = kernel.arch;
@@ -90,7 +91,6 @@ Subject inspect_config(const InspectOptions& options, const std::string& name, c
     }
   };
   Subject subject{read(), name, config};
-  const Problem& problem = trial != nullptr ? trial->record.problem : kernel.smoke;
   try {
     subject.inspected.launches =
         launches_of(kernel, problem, config, info, *subject.inspected.report);

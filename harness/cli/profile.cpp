@@ -154,7 +154,7 @@ int run_profile(const ProfileOptions& options) {
                progress,
                {include_path(options.kernels, options.include), native_arch(gpu.info().cc),
                 "assay profile", options.kernels, "", false, false}};
-  const CompileResult compiled = run.compile(subject.kernel, subject.config);
+  const CompileResult compiled = run.compile(subject.kernel, subject.problem, subject.config);
   if (!compiled.ok) {
     throw UsageError(fmt::format("{} does not compile:\n{}", subject.kernel.name, compiled.log));
   }

@@ -57,7 +57,7 @@ void add(Canonical& canonical, const ReferenceKernelSpec& kernel) {
                    arg.zeroed ? "zeroed" : "as is");
   }
   if (kernel.smem_bytes) canonical.line("smem", kernel.smem_bytes);
-  for (const auto& [name, value] : kernel.define) canonical.line("define", name, value);
+  for (const auto& [name, macro] : kernel.define) canonical.line("define", name, macro.text);
 }
 
 void add(Canonical& canonical, const std::string& name, const BufferSpec& buffer) {
@@ -123,10 +123,17 @@ void add(Canonical& canonical, const std::vector<ReferenceSpec>& steps) {
 /// The default has no line, as there was no choice once. What the folders hold is a part of
 /// KernelVersion::source_hash.
 void add(Canonical& canonical, const CompileSpec& compile) {
-  for (const auto& [name, value] : compile.define) canonical.line("define", name, value);
+  for (const auto& [name, macro] : compile.define) canonical.line("define", name, macro.text);
   if (compile.std != CompileSpec().std) canonical.line("std", std::int64_t{compile.std});
-  if (compile.fast_math) canonical.line("fast_math");
+  if (compile.fast_math && compile.fast_math->expr.text() == "1") {
+    canonical.line("fast_math");
+  } else if (compile.fast_math) {
+    canonical.line("fast_math", compile.fast_math);
+  }
   if (compile.maxrregcount) canonical.line("maxrregcount", compile.maxrregcount);
+  for (const OptionSpec& option : compile.options) {
+    canonical.line("option", option.text, option.when);
+  }
 }
 
 void add(Canonical& canonical, const std::string& what, const LaunchSpec& launch) {

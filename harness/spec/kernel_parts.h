@@ -36,18 +36,14 @@ DType read_dtype(const YamlNode& node);
 /// dims, traits, params and let, and with them every symbol of the kernel.
 void read_names(const YamlMap& kernel, KernelSpec& spec);
 
-/// The slots of `names`, and of the lets that depend on them, each with one of the names.
-std::map<int, std::string> dependents(const KernelSpec& spec,
-                                      const std::vector<std::string>& names);
-
 /// `spec` has its names already.
 CompileSpec read_compile(const YamlNode& node, const KernelSpec& spec);
 
 /// A file of data, as seen from the folder of the contract.
 DataFileSpec read_data_file(const YamlNode& node, const KernelSpec& spec);
 
-/// Macros and their values.
-std::map<std::string, std::string> read_define(const YamlNode& node);
+/// Macros and their values. `spec` has its names already.
+std::map<std::string, MacroSpec> read_define(const YamlNode& node, const KernelSpec& spec);
 
 std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols);
 

@@ -28,6 +28,13 @@ struct ExprSpec {
   Location where;
 };
 
+/// The value of a macro: a text, or the integer that the text is where that is an expression of the
+/// contract's names.
+struct MacroSpec {
+  std::string text;  // as written
+  std::optional<ExprSpec> value = {};
+};
+
 struct LetSpec {
   std::string name;
   ExprSpec value;
@@ -54,8 +61,8 @@ struct ReferenceKernelSpec {
   std::vector<ExprSpec> block;              // 1 to 3
   std::optional<ExprSpec> sum_length = {};  // how many terms an element sums; 1 otherwise
   Location source_where = {}, entry_where = {}, args_where = {};
-  std::optional<ExprSpec> smem_bytes = {};         // of a baseline's kernel
-  std::map<std::string, std::string> define = {};  // likewise: its macros
+  std::optional<ExprSpec> smem_bytes = {};       // of a baseline's kernel
+  std::map<std::string, MacroSpec> define = {};  // likewise: its macros
 };
 
 /// A file of raw elements.
@@ -201,13 +208,22 @@ struct IncludeSpec {
   Location where = {};
 };
 
-/// How a kernel is compiled. Its reference's kernels are compiled so, too, but never less exactly.
+/// An option of NVRTC. See spec/compile_options.h.
+struct OptionSpec {
+  std::string text;  // "--fmad={FMAD}": the value of a parameter in the place of its name
+  std::optional<ExprSpec> when = {};  // it is given only where this is not 0
+  Location where = {};
+};
+
+/// How a kernel is compiled. Its reference's kernels get the folders, the macros and the standard.
+/// No expression reads a dim, but for those of macros.
 struct CompileSpec {
-  std::vector<IncludeSpec> include;           // before all other folders
-  std::map<std::string, std::string> define;  // macros
-  int std = 20;                               // of C++: 17 or 20
-  bool fast_math = false;
-  std::optional<ExprSpec> maxrregcount = {};  // the most registers of a thread; reads no dim
+  std::vector<IncludeSpec> include;         // before all other folders
+  std::map<std::string, MacroSpec> define;  // those that read a dim differ from problem to problem
+  int std = 20;                             // of C++: 17 or 20
+  std::optional<ExprSpec> fast_math = {};   // where it is not 0
+  std::optional<ExprSpec> maxrregcount = {};  // the most registers of a thread
+  std::vector<OptionSpec> options = {};
 };
 
 /// kernels/x.yaml as plain data, every name checked.
@@ -260,8 +276,15 @@ std::vector<const LaunchSpec*> all_launches(const KernelSpec& kernel);
 std::vector<std::size_t> passed_args(const KernelSpec& kernel);
 
 /// Whether the kernel is written for a compute capability, such as 90: "80" runs on it and on all
-/// later ones, "90a" on 90 alone.
+/// later ones, "90a" on 90 alone, "100f" on 100 and later ones of its family.
 bool runs_on(const KernelSpec& kernel, int cc);
+
+/// The slots of `names`, and of the lets that depend on them, each with one of the names.
+std::map<int, std::string> dependents(const KernelSpec& spec,
+                                      const std::vector<std::string>& names);
+
+/// Whether a dim or a trait decides what is compiled, so that each problem has code of its own.
+bool is_compiled_per_problem(const KernelSpec& kernel);
 
 /// The kernels of the user's own beside the one that is tuned: the reference's, then those that
 /// fill inputs, in the order of the arguments.

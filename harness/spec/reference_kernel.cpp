@@ -114,7 +114,7 @@ ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
   if (const YamlNode* length = map.find("sum_length")) kernel.sum_length = exprs.one(*length);
   if (const YamlNode* bytes = map.find("smem_bytes")) kernel.smem_bytes = exprs.one(*bytes);
   if (const YamlNode* define = map.find("define")) {
-    kernel.define = read_define(*define);
+    kernel.define = read_define(*define, spec);
     for (const std::string& dim : spec.dims) {
       if (!kernel.define.contains(dim)) continue;
       define->fail(

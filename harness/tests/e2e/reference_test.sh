@@ -108,6 +108,8 @@ sed -i 's/ns::vector_add</ns::add</' vector_add.yaml
 sweep --device none && fail "an entry that is not there compiles"
 "$assay" show --failures --db x.db >output 2>&1
 grep -q 'compile/missing_entry' output || fail "a missing entry is not named"
+"$assay" show --failures --json --db x.db >output 2>&1
+grep -q 'vector_add.cu has the kernel ns::vector_add' output || fail "the entry that is there is not named"
 sed -i 's/ns::add</ns::vector_add</' vector_add.yaml
 
 echo '__device__ int block = BLOCK;' >>vector_add.cu
@@ -115,6 +117,17 @@ sweep --device none
 "$assay" show --failures --json --db x.db >output 2>&1
 grep -q 'BLOCK stands in an entry, so it is no macro' output || fail "no word of what is no macro"
 sed -i '$d' vector_add.cu
+
+# A macro that is a size: each problem has code of its own, and so has its reference.
+cp vector_add.yaml plain.yaml
+echo 'compile: {define: {SIZE: N, BLOCKS: "cdiv(N, BLOCK)"}, fmad: "BLOCK > 128", ptxas: ["-dlcm=cg"]}' >>vector_add.yaml
+for source in vector_add.cu ref.cu; do cp $source $source.plain; done
+echo 'static_assert(BLOCKS == (SIZE + 63) / 64 || BLOCKS == (SIZE + 127) / 128);' >>vector_add.cu
+echo 'static_assert(SIZE > 100);' >>ref.cu
+sweep || fail "a macro that is a size: exit $?"
+grep -q 'correct *2' output || fail "a macro is not what the size is"
+for source in vector_add.cu ref.cu; do mv $source.plain $source; done
+mv plain.yaml vector_add.yaml
 
 # Both are compiled with the contract's own folders and macros, and editing a header there makes
 # trials anew.

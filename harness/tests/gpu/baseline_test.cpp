@@ -32,8 +32,8 @@ class BaselineTest : public test::RunnerTest {
       for (std::size_t i = 0; i < plan.steps.size(); ++i) {
         if (!plan.steps[i].kernel) continue;
         Config macros = reference_macros(kernel, *spec.steps[i].kernel, kernel.smoke);
-        for (const auto& [name, value] : spec.steps[i].kernel->define) {
-          macros.emplace_back(name, Value(std::int64_t{std::stoll(value)}));
+        for (const auto& [name, macro] : spec.steps[i].kernel->define) {
+          macros.emplace_back(name, Value(std::int64_t{std::stoll(macro.text)}));
         }
         ReferenceKernelPlan& own = *plan.steps[i].kernel;
         const CompileResult made =

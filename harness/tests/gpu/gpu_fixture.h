@@ -55,8 +55,8 @@ class GpuTest : public testing::Test {
   }
   std::future<CompileResult> submit(const KernelSpec& kernel, const Config& config,
                                     const DeviceInfo& info) {
-    return compiler_->submit(
-        compile_job(kernel, config, info, native_arch(info.cc), {source_folder() / "kernels"}));
+    return compiler_->submit(compile_job(kernel, kernel.smoke, config, info, native_arch(info.cc),
+                                         {source_folder() / "kernels"}));
   }
 
   static void name_entries(Plan& plan, const CompileResult& compiled) {
@@ -73,7 +73,7 @@ class GpuTest : public testing::Test {
     for (std::size_t i = 0; i < specs.size(); ++i) {
       const CompileResult own =
           compiler_
-              ->submit(own_compile_job(kernel, *specs[i], problem, native_arch(info.cc),
+              ->submit(own_compile_job(kernel, *specs[i], problem, info, native_arch(info.cc),
                                        {source_folder() / "kernels"}))
               .get();
       ASSERT_TRUE(own.ok) << own.log;

@@ -10,6 +10,7 @@ namespace assay {
 namespace {
 
 using testing::ElementsAre;
+using testing::Pair;
 
 /// A kernel with a second launch that is skipped where `when` is 0.
 KernelSpec two_launches(const std::string& when) {
@@ -53,6 +54,49 @@ TEST(MaxRegisters, AreAsTheContractSays) {
   kernel.spec.compile.maxrregcount = kernel.expr("16384 / threads");
   EXPECT_EQ(limit(64), 128);
   for (const std::int64_t block : {16, 16384, 0}) EXPECT_THROW(limit(block), SpecError) << block;
+}
+
+TEST(CompilerOptions, AreInstantiated) {
+  TestKernel kernel({"N"});
+  kernel.param("FMAD", {0, 1}).param("CACHE", {"ca", "cg"});
+  kernel.spec.compile.options = {{"--fmad={FMAD}"},
+                                 {"--ftz=true", kernel.expr("FMAD == 0")},
+                                 {"--ptxas-options=--def-load-cache={CACHE}"}};
+  const auto options = [&](std::int64_t fmad, const char* cache) {
+    return compiler_options(kernel.spec, {{"FMAD", fmad}, {"CACHE", cache}}, test_device());
+  };
+  EXPECT_THAT(options(1, "ca"), ElementsAre("--fmad=true", "--ptxas-options=--def-load-cache=ca"));
+  EXPECT_THAT(options(0, "cg"),
+              ElementsAre("--fmad=false", "--ftz=true", "--ptxas-options=--def-load-cache=cg"));
+}
+
+TEST(Defines, HaveTheValuesOfAProblemAndAConfiguration) {
+  TestKernel kernel({"N"});
+  kernel.param("BLOCK", {64, 128}).let("blocks", "(N + BLOCK - 1) / BLOCK");
+  kernel.spec.compile.define = {{"BLOCKS", {"blocks", kernel.expr("blocks")}},
+                                {"SIZE", {"2 * N", kernel.expr("2 * N")}},
+                                {"TYPE", {"float"}}};
+  const Problem problem = {{"N", std::int64_t{1000}}};
+  EXPECT_THAT(defines(kernel.spec, problem, {{"BLOCK", 128}}, test_device()),
+              ElementsAre(Pair("BLOCKS", "8"), Pair("SIZE", "2000"), Pair("TYPE", "float")));
+  // A reference has no parameters.
+  ReferenceKernelSpec own;
+  own.define["OWN"] = {"N", kernel.expr("N")};
+  EXPECT_THAT(own_defines(kernel.spec, own, problem, test_device()),
+              ElementsAre(Pair("BLOCKS", "blocks"), Pair("OWN", "1000"), Pair("SIZE", "2000"),
+                          Pair("TYPE", "float")));
+}
+
+TEST(FastMath, MayBeAChoice) {
+  TestKernel kernel({"N"});
+  kernel.param("FAST", {0, 1});
+  EXPECT_FALSE(is_fast_math(kernel.spec, {{"FAST", 1}}, test_device()));
+  kernel.spec.compile.fast_math = kernel.expr("FAST");
+  EXPECT_TRUE(is_fast_math(kernel.spec, {{"FAST", 1}}, test_device()));
+  EXPECT_FALSE(is_fast_math(kernel.spec, {{"FAST", 0}}, test_device()));
+  EXPECT_FALSE(is_fast_math_always(kernel.spec));
+  kernel.spec.compile.fast_math = kernel.expr("1");
+  EXPECT_TRUE(is_fast_math_always(kernel.spec));
 }
 
 TEST(MacrosOf, LeavesOutWhatStandsInAnyEntry) {

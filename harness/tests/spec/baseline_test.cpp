@@ -51,7 +51,7 @@ TEST(Baseline, HasANameAndSteps) {
   ASSERT_TRUE(kernel.baseline[2].steps[0].kernel);
   const ReferenceKernelSpec& mine = *kernel.baseline[2].steps[0].kernel;
   EXPECT_EQ(mine.entry, "f<K>");
-  EXPECT_EQ(mine.define.at("BLOCK"), "256");
+  EXPECT_EQ(mine.define.at("BLOCK").text, "256");
   EXPECT_EQ(mine.smem_bytes->expr.text(), "4 * N");
   EXPECT_TRUE(mine.args[2].written);
   EXPECT_THAT(texts(mine.args[2].shape), ElementsAre("M", "N"));
