@@ -252,23 +252,12 @@ await test("two GPUs are beside each other", async (page) => {
   assert.match(await page.locator("section p").first().textContent(), /6 problems in common, 6 with the same winner.*lose/);
 }, nights, "#/gpus");
 
-await test("50,000 trials: small, soon drawn, every failure by status, texts stay texts", async (page) => {
+await test("50,000 trials: small, every failure by status, texts stay texts", async (page) => {
   const megabytes = statSync(large).size / 1e6;
   assert.ok(megabytes < 2.5, `${megabytes} MB`);
   await page.getByRole("link", { name: /^N=/ }).first().click();
   await page.waitForSelector("h2#search");
-  const url = page.url();
-  // Others may use the machine, too, so what counts is the work of the page's thread: alone on a
-  // machine, it is drawn after a quarter more.
-  const client = await page.context().newCDPSession(page);
-  await client.send("Performance.enable", { timeDomain: "threadTicks" });
-  await page.goto("about:blank");
-  await page.goto(url);
-  const wallMs = await (await drawn(page)).jsonValue();
-  const { metrics } = await client.send("Performance.getMetrics");
-  const workMs = 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
-  console.log(`        ${megabytes.toFixed(2)} MB; drawn after ${wallMs.toFixed(0)} ms and ${workMs.toFixed(0)} ms of work`);
-  assert.ok(workMs > 100 && workMs < 1600, `drawn after ${workMs} ms of work`);
+  await drawn(page);
   const said = await box(page, "search").locator("p").first().textContent();
   assert.match(said, /^50,000 trials: /);
   for (const name of ["correct", "raced", "compile", "runtime", "timeout", "correctness", "constraints"]) assert.match(said, new RegExp(`\\d+ ${name}`));

@@ -72,9 +72,8 @@ int ChildProcess::poll(std::span<pollfd> waits, double& left_s) const {
     const auto start = Clock::now();
     const int ready =
         ::poll(waits.data(), waits.size(), static_cast<int>(std::ceil(slice_s * 1e3)));
-    // More than a slice passes only while this process does not run.
     const auto now = ready > 0 ? std::nullopt : usage();
-    if (!now || !now->stopped) left_s -= std::min(seconds_since(start), slice_s);
+    left_s -= counted_s(seconds_since(start), slice_s, now && now->stopped);
     if (ready > 0 || (ready < 0 && errno != EINTR)) return ready;
     if (ready == 0 && left_s <= 0) return 0;
   }
@@ -113,6 +112,10 @@ int poll_until(std::span<pollfd> waits, Clock::time_point deadline) {
     const int ready = ::poll(waits.data(), waits.size(), timeout_ms);
     if (ready >= 0 || errno != EINTR) return ready;
   }
+}
+
+double counted_s(double passed_s, double part_s, bool child_is_stopped) {
+  return child_is_stopped ? 0 : std::min(passed_s, part_s);
 }
 
 Clock::time_point deadline_after(double seconds) {

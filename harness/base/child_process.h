@@ -53,6 +53,10 @@ class ChildProcess {
 /// error. With time_point::max() there is no deadline.
 int poll_until(std::span<pollfd> waits, std::chrono::steady_clock::time_point deadline);
 
+/// What a part of a wait counts: no more than the part was to last, for more passes only while this
+/// process does not run, and nothing while the child is stopped.
+double counted_s(double passed_s, double part_s, bool child_is_stopped);
+
 /// The time `seconds` from now.
 std::chrono::steady_clock::time_point deadline_after(double seconds);
 

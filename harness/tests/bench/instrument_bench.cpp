@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "ranking/ranking.h"
+#include "spec/vocabulary.h"
 #include "store/store.h"
 
 namespace assay {
@@ -49,10 +50,11 @@ class Bench {
   }
 
   /// Runs a sweep and opens what it stored.
-  Store sweep(const fs::path& yaml, const std::string& name) const {
+  Store sweep(const fs::path& yaml, const std::string& name,
+              const std::string& kernels = "kernels") const {
     const fs::path db = folder_ / (name + ".db");
     fs::remove(db);
-    run(fmt::format("sweep '{}' --kernels kernels --db '{}'", yaml.string(), db.string()));
+    run(fmt::format("sweep '{}' --kernels '{}' --db '{}'", yaml.string(), kernels, db.string()));
     return Store::open_readonly(db);
   }
 
@@ -98,6 +100,24 @@ std::string single_sweep(const std::string& problem, const std::string& protocol
     }
   }
   throw Error("the recording has no winner of " + problem);
+}
+
+/// What is read of a kernel that lasts as long as it is told, under each protocol.
+void print_known(const Bench& bench) {
+  for (const ProtocolRow& protocol : protocols()) {
+    const fs::path yaml = bench.write(
+        "known.yaml", fmt::format("sweep: known\nkernels: [spin]\nproblems: [{{N: 100003}}]\n"
+                                  "params: {{SPIN_US: [10, 100, 1000, 10000, 100000]}}\n"
+                                  "measure: {{protocol: {}}}\n",
+                                  protocol.name));
+    for (const TrialRow& row :
+         bench.sweep(yaml, "known", "harness/tests/kernels/broken").trials({})) {
+      const auto& timing = row.record.outcome.timing;
+      fmt::print("{:<10} {:<26} {}\n", protocol.name, to_text(row.record.config),
+                 timing ? fmt::format("{:>12.2f} us", timing->median_ns / 1e3)
+                        : std::string(to_text(row.record.outcome.status)));
+    }
+  }
 }
 
 /// The ratios to cuBLASLt: each is a part of its own, since each takes minutes of a GPU.
@@ -257,7 +277,7 @@ int run(int argc, char** argv) {
   CLI::App app("measures how far the instrument can be trusted on this GPU");
   fs::path folder = fs::temp_directory_path() / "assay_instrument";
   int processes = 15;
-  std::vector<std::string> parts{"flush", "cold", "skinny", "sustained", "sweeps", "cost"};
+  std::vector<std::string> parts{"flush", "known", "cold", "skinny", "sustained", "sweeps", "cost"};
   app.add_option("--folder", folder, "where the databases go");
   app.add_option("--processes", processes, "how often each ratio is measured");
   app.add_option("--parts", parts, "which parts to run")
@@ -270,6 +290,7 @@ int run(int argc, char** argv) {
   Repeats all;
   for (const std::string& part : parts) {
     if (part == "flush") print_flush(bench);
+    if (part == "known") print_known(bench);
     for (const RatioPart& ratio : kRatioParts) {
       if (part == ratio.name) print_repeats(bench, all, ratio, processes);
     }

@@ -178,7 +178,7 @@ for command in 'show --db pipe.jsonl' 'list huge.yaml'; do
   pid=$!
   sleep 0.5
   kill -INT $pid
-  for _ in {1..50}; do
+  for _ in {1..600}; do
     kill -0 $pid 2>/dev/null || break
     sleep 0.1
   done

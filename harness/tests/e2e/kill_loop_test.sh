@@ -29,10 +29,10 @@ finished() {
 
 worker_of() { pgrep -P "$1" -f 'worker --fd' | head -n 1; }
 
-# Waits until process $1 has ended, at most ten seconds.
+# Waits until process $1 has ended, at most a minute.
 gone() {
   local i
-  for ((i = 0; i < 1000; ++i)); do
+  for ((i = 0; i < 6000; ++i)); do
     [[ -z $1 || ! -e /proc/$1 || $(awk '/^State/ {print $2}' "/proc/$1/status" 2>/dev/null) == Z ]] &&
       return 0
     sleep 0.01
@@ -52,6 +52,11 @@ for ((round = 0; round < 12; ++round)); do
   "${sweep[@]}" >output 2>&1 &
   parent=$!
   sleep "0.$((RANDOM % 90 + 5))"
+  # A busy machine may not have come so far that Ctrl-C has something to end.
+  for ((i = 0; i < 600 && round % 3 == 2; ++i)); do
+    [[ -n $(worker_of $parent) || ! -e /proc/$parent ]] && break
+    sleep 0.1
+  done
   worker=$(worker_of $parent)
   case $((round % 3)) in
     0) kill -KILL $parent 2>/dev/null ;;
