@@ -39,9 +39,9 @@ int run_import(const ImportOptions& options) {
 void add_import(Command program) {
   auto options = std::make_shared<ImportOptions>();
   Command verb = program.add_command("import", "put recorded trials into a database");
-  verb.add_option(
-          "FILE", options->file,
-          "a recording (.jsonl), a Kernel Tuner cachefile or T4 results (.json); .gz or not")
+  verb.add_option("FILE", options->file,
+                  "a recording (.jsonl), or results of Kernel Tuner, T4, KTT or BAT (.json, .csv); "
+                  ".gz or not")
       .required();
   verb.add_option("--db", options->db, "database to add them to; made if it is missing")
       .placeholder("PATH [results/assay.db]");

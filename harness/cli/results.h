@@ -26,8 +26,8 @@ struct ResultOptions {
 /// Adds --db, --op, --kernel, --problem, --device and --sweep. `db` says which files it may name.
 void add_result_options(Command verb, ResultOptions& options,
                         const char* db =
-                            "database, recording (.jsonl), Kernel Tuner cachefile or T4 results "
-                            "(.json), .gz or not; default: results/assay.db");
+                            "database, recording (.jsonl), or results of another tuner (.json, "
+                            ".csv), .gz or not; default: results/assay.db");
 
 /// Opens what --db names, by default results/assay.db. Throws UsageError, which says what to run
 /// when there is no default database yet.

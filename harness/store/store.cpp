@@ -385,7 +385,8 @@ Imported Store::import(const RecordingPortions& next_portion) {
   if (!portion) return {};
   Imported imported{portion->sweep, portion->device.name};
   const std::string provenance =
-      fmt::format("recorded on {}, {}", portion->device.name, portion->recorded_at.substr(0, 10));
+      fmt::format("recorded on {}{}{}", portion->device.name,
+                  portion->recorded_at.empty() ? "" : ", ", portion->recorded_at.substr(0, 10));
   return database.guarded([&] {
     const BulkLoad bulk(database);
     Transaction transaction(database, Transaction::Mode::write);

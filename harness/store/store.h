@@ -258,12 +258,14 @@ Recording read_recording(const std::filesystem::path& path);
 /// The same with so many trials at a time. A damaged line is found when its portion is read.
 RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_trials = 1000);
 
-/// So many trials at a time of a file of another tuner, .json or .json.gz. It is a Kernel Tuner
-/// cachefile, also of a tuner that was stopped, or T4 results, which name neither GPU, kernel nor
-/// problem.
+/// So many trials at a time of a file of another tuner, .json or .csv, packed or not. It is a
+/// Kernel Tuner cachefile, also of a tuner that was stopped, or results of T4, KTT or BAT, of which
+/// most name neither GPU, kernel nor problem.
 ///
-/// The kernels have no source hash, and the protocol is `hot`. Throws UsageError `file: which
-/// row: what is wrong`.
+/// The kernels have no source hash, and the protocol is `hot`. A row that cannot be read is left
+/// out, and a warning to stderr names it, as it says where runs of one configuration were put
+/// together. Throws UsageError `file: which row: what is wrong` where no row can be read, or the
+/// times have no unit.
 RecordingPortions read_tuner_file(const std::filesystem::path& path, std::size_t max_trials);
 /// By its name.
 bool is_tuner_file(const std::filesystem::path& path);

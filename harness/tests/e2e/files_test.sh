@@ -75,7 +75,7 @@ echo "{\"recording\":$deep" >deep.jsonl
 echo "{\"results\":$deep${deep//[/]}}" >deep.json
 head -c 300M /dev/zero | tr '\0' ' ' | gzip -1 >bomb.jsonl.gz
 expect 2 'deep.jsonl:1: nested more than 64 levels deep' "$assay" show --db deep.jsonl
-expect 2 'deep.json: result 0: nested more than 64 levels deep' "$assay" show --db deep.json
+expect 2 'deep.json: result 0: JSON: nested more than 64 levels deep' "$assay" show --db deep.json
 # Short values that take much memory: 33 MB of them took 1.4 GB, and crashed where there was less.
 zeros() { yes "$1" | head -n "$2" | tr -d '\n'; }
 { echo '{"x":[' && zeros 0, 33000000 && echo '0]}'; } >values.json

@@ -1,0 +1,308 @@
+#include "store/tuner_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/identifier.h"
+#include "base/stats.h"
+
+namespace assay::tuner_rows {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+constexpr double kNsPerS = 1e9;
+
+/// The whole text as a number; nothing where it is none.
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// In nanoseconds, finite.
+double read_time(const Json& value, std::string_view key, double unit_ns) {
+  // Python's NaN and Infinity were made null.
+  if (value.IsNull()) throw Damage(fmt::format("'{}' is NaN or null, which is no time", key));
+  if (!value.IsNumber() || !(value.GetDouble() > 0) ||
+      !std::isfinite(value.GetDouble() * kNsPerS)) {
+    throw Damage(fmt::format("'{}' is {}, which is no time", key, written(value)));
+  }
+  return value.GetDouble() * unit_ns;
+}
+
+double number_or_zero(const Json& object, std::string_view key) {
+  const Json* found = find(object, key);
+  return found && found->IsNumber() ? found->GetDouble() : 0;
+}
+
+std::string text_or_empty(const Json& object, std::string_view key) {
+  const Json* found = find(object, key);
+  return std::string(found && found->IsString() ? view(*found) : "");
+}
+
+/// "2023-12-22 09:54:05.502007+00:00" as "2023-12-22T09:54:05Z".
+std::string read_timestamp(const Json& row) {
+  std::string text = text_or_empty(row, "timestamp").substr(0, 19);
+  if (text.size() < 19) return "";
+  text[10] = 'T';
+  return text + 'Z';
+}
+
+Timing timing_of(std::vector<double> samples_ns) {
+  Timing timing;
+  const Interval median = median_interval(samples_ns);
+  timing.median_ns = median.value;
+  timing.ci_low_ns = median.low;
+  timing.ci_high_ns = median.high;
+  timing.samples_ns = std::move(samples_ns);
+  return timing;
+}
+
+/// The times of a list; none where there is no list.
+std::vector<double> read_samples(const Json& object, const char* key, double unit_ns) {
+  std::vector<double> samples_ns;
+  const Json* list = find(object, key);
+  if (!list || list->IsNull()) return samples_ns;
+  if (!list->IsArray()) throw Damage(fmt::format("'{}' is no list of times", key));
+  for (const Json& time : list->GetArray()) samples_ns.push_back(read_time(time, key, unit_ns));
+  return samples_ns;
+}
+
+/// Nothing where it names no unit of time. Kernel Tuner's hub writes "miliseconds", KTT
+/// "Microseconds".
+std::optional<double> unit_ns_of(std::string unit) {
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char c) { return c < 128 ? std::tolower(c) : c; });
+  if (unit == "ms" || unit == "milliseconds" || unit == "miliseconds") return kNsPerMs;
+  if (unit == "s" || unit == "seconds") return kNsPerS;
+  if (unit == "us" || unit == "\u00b5s" || unit == "\u03bcs" || unit == "microseconds") return 1e3;
+  if (unit == "ns" || unit == "nanoseconds") return 1;
+  return std::nullopt;
+}
+
+double require_unit_ns(const std::string& unit, std::string_view where) {
+  if (unit.empty()) {
+    throw Unreadable(fmt::format("the times have no unit: expected s, ms, us or ns as {}", where));
+  }
+  const std::optional<double> unit_ns = unit_ns_of(unit);
+  if (!unit_ns) throw Unreadable(fmt::format("times in '{}': expected s, ms, us or ns", unit));
+  return *unit_ns;
+}
+
+/// Kernel Tuner's words for what failed, which stand where the time would.
+Outcome failure(std::string_view word) {
+  Outcome outcome;
+  outcome.kind = word;
+  outcome.status = word == "InvalidConfig"             ? Status::constraints
+                   : word == "CompilationFailedConfig" ? Status::compile
+                                                       : Status::runtime;
+  return outcome;
+}
+
+/// All times of a cachefile are milliseconds.
+void read_cachefile_row(const Json& row, TrialRecord& trial) {
+  trial.compile.compile_ms = number_or_zero(row, "compile_time");
+  const std::string error = text_or_empty(row, "__error__");
+  const Json& time = member(row, "time");
+  if (!error.empty() || time.IsString()) {
+    trial.outcome = failure(error.empty() ? view(time) : error);
+    return;
+  }
+  std::vector<double> samples_ns = read_samples(row, "times", kNsPerMs);
+  if (samples_ns.empty()) samples_ns = {read_time(time, "time", kNsPerMs)};
+  trial.outcome.timing = timing_of(std::move(samples_ns));
+}
+
+/// The measurement that is a time: "time", or the objective where its unit is one of time. Null
+/// where there is none.
+const Json* time_measurement(const Json& result) {
+  const Json* measurements = find(result, "measurements");
+  if (!measurements) return nullptr;
+  if (!measurements->IsArray()) throw Damage("'measurements' is not a list");
+  const Json* objectives = find(result, "objectives");
+  const Json* objective = nullptr;
+  for (const Json& measurement : measurements->GetArray()) {
+    const std::string name = text_or_empty(measurement, "name");
+    if (name == "time") return &measurement;
+    if (!objectives || !objectives->IsArray() || objectives->Empty() || objective) continue;
+    const Json& first = (*objectives)[0];
+    if (!first.IsString() || view(first) != name) continue;
+    if (unit_ns_of(text_or_empty(measurement, "unit"))) objective = &measurement;
+  }
+  return objective;
+}
+
+void read_t4_result(const Json& result, const std::string& file_unit, TrialRecord& trial) {
+  const std::string word = text_or_empty(result, "invalidity");
+  const auto status = parse_status(word);
+  if (!status) throw Damage(fmt::format("'invalidity' is '{}', which T4 does not know", word));
+  trial.outcome.status = *status;
+  const Json* time = time_measurement(result);
+  std::string unit = time ? text_or_empty(*time, "unit") : "";
+  if (unit.empty()) unit = file_unit;
+  const Json& times = member(result, "times");
+  // The schema has the first; Kernel Tuner writes the second.
+  trial.compile.compile_ms =
+      std::max(number_or_zero(times, "compilation_time"), number_or_zero(times, "compilation")) *
+      unit_ns_of(unit).value_or(0) / kNsPerMs;
+  if (*status != Status::correct) {
+    if (time) trial.outcome.kind = text_or_empty(*time, "value");
+    return;
+  }
+  if (const Json* correctness = find(result, "correctness");
+      correctness && correctness->IsNumber() && correctness->GetDouble() == 0) {
+    throw Damage("'invalidity' is correct, and 'correctness' is 0");
+  }
+  const double unit_ns =
+      require_unit_ns(unit, "the unit of the measurement 'time', or as metadata.timeunit");
+  std::vector<double> samples_ns = read_samples(times, "runtimes", unit_ns);
+  if (samples_ns.empty()) {
+    if (!time) throw Damage("neither 'runtimes' nor a measurement 'time'");
+    samples_ns = {read_time(member(*time, "value"), "time", unit_ns)};
+  }
+  trial.outcome.timing = timing_of(std::move(samples_ns));
+}
+
+void read_ktt_result(const Json& result, const std::string& unit, TrialRecord& trial) {
+  const double unit_ns = require_unit_ns(unit, "Metadata.TimeUnit");
+  trial.compile.compile_ms = number_or_zero(result, "CompilationOverhead") * unit_ns / kNsPerMs;
+  const std::string status = text_or_empty(result, "Status");
+  if (status == "Ok") {
+    trial.outcome.timing =
+        timing_of({read_time(member(result, "TotalDuration"), "TotalDuration", unit_ns)});
+    return;
+  }
+  trial.outcome.kind = status;
+  if (status == "CompilationFailed") {
+    trial.outcome.status = Status::compile;
+  } else if (status == "ValidationFailed") {
+    trial.outcome.status = Status::correctness;
+  } else if (status == "ComputationFailed" || status == "DeviceLimitsExceeded") {
+    trial.outcome.status = Status::runtime;
+  } else {
+    throw Damage(fmt::format("'Status' is '{}', which KTT does not know", status));
+  }
+}
+
+/// BAT says in a sentence what failed.
+Status status_of_bat(std::string_view validity) {
+  if (validity == "Config invalid" || validity == "InvalidConfig") return Status::constraints;
+  if (validity.find("ompil") != validity.npos) return Status::compile;
+  return Status::runtime;
+}
+
+void read_bat_result(const Json& result, TrialRecord& trial) {
+  const Json& times = member(result, "times");
+  trial.compile.compile_ms = number_or_zero(times, "compile_time") * kNsPerS / kNsPerMs;
+  const std::string validity = text_or_empty(result, "validity");
+  if (validity.empty()) throw Damage("'validity' is missing");
+  if (validity != "Correct") {
+    trial.outcome.status = status_of_bat(validity);
+    trial.outcome.kind = validity;
+    return;
+  }
+  if (const Json* correctness = find(result, "correctness");
+      correctness && correctness->IsNumber() && correctness->GetDouble() == 0) {
+    trial.outcome.status = Status::correctness;
+    return;
+  }
+  std::vector<double> samples_ns = read_samples(times, "runtimes", kNsPerS);
+  if (samples_ns.empty()) throw Damage("'runtimes' is empty");
+  trial.outcome.timing = timing_of(std::move(samples_ns));
+}
+
+}  // namespace
+
+std::string Words::identifier(std::string_view foreign) {
+  std::string word;
+  for (const char c : foreign) word += is_letter(c) || is_digit(c) ? c : '_';
+  if (word.empty() || is_digit(word[0])) word.insert(word.begin(), '_');
+  const auto [known, is_new] = foreign_.try_emplace(word, foreign);
+  if (known->second != foreign) {
+    throw Damage(fmt::format("'{}' and '{}' would both be {}", known->second, foreign, word));
+  }
+  return word;
+}
+
+Value Words::value(std::string_view name, const Json& value) {
+  if (value.IsInt64() || value.IsUint64()) return integer<std::int64_t>(value, name);
+  if (value.IsBool()) return std::int64_t{value.GetBool()};
+  if (value.IsString()) {
+    if (const auto number = number_of<std::int64_t>(view(value))) return *number;
+    return identifier(view(value));
+  }
+  throw Damage(
+      fmt::format("'{}' is {}, which is neither an integer nor a word", name, written(value)));
+}
+
+std::vector<std::string> Words::changes() const {
+  std::vector<std::string> changes;
+  for (const auto& [word, foreign] : foreign_) {
+    if (word != foreign) changes.push_back(fmt::format("'{}' is read as {}", foreign, word));
+  }
+  return changes;
+}
+
+void RowReader::read_config(const Json& row, TrialRecord& trial) {
+  const auto add = [&](std::string_view name, const Json& value) {
+    trial.config.emplace_back(words.identifier(name), words.value(name, value));
+  };
+  if (format == Format::cachefile) {
+    for (const std::string& name : parameters) add(name, member(row, name));
+  } else if (format == Format::ktt) {
+    const Json& pairs = member(row, "Configuration");
+    if (!pairs.IsArray()) throw Damage("'Configuration' is not a list");
+    for (const Json& pair : pairs.GetArray()) {
+      add(text_or_empty(pair, "Name"), member(pair, "Value"));
+    }
+    if (const std::string kernel = text_or_empty(row, "KernelName"); !kernel.empty()) {
+      trial.kernel.name = trial.kernel.op = kernel;
+    }
+  } else {
+    const Json& pairs = member(row, format == Format::bat ? "config" : "configuration");
+    if (!pairs.IsObject()) throw Damage("'configuration' is not an object");
+    for (const auto& [name, value] : pairs.GetObject()) add(view(name), value);
+  }
+  if (!is_its_text(trial.config)) throw Damage("the configuration names a parameter twice");
+}
+
+void RowReader::read_outcome(const Json& row, TrialRecord& trial) const {
+  trial.finished_at = read_timestamp(row);
+  switch (format) {
+    case Format::cachefile:
+      return read_cachefile_row(row, trial);
+    case Format::t4:
+      return read_t4_result(row, unit, trial);
+    case Format::ktt:
+      return read_ktt_result(row, unit, trial);
+    case Format::bat:
+      return read_bat_result(row, trial);
+  }
+}
+
+TrialRecord combined(std::vector<TrialRecord> runs) {
+  for (TrialRecord& run : runs) {
+    if (run.outcome.status == Status::correctness) return std::move(run);
+  }
+  TrialRecord last = std::move(runs.back());
+  runs.pop_back();
+  if (!last.outcome.timing || runs.empty()) return last;
+  std::vector<double> samples_ns;
+  for (const TrialRecord& run : runs) {
+    if (!run.outcome.timing) continue;
+    const std::vector<double>& more = run.outcome.timing->samples_ns;
+    samples_ns.insert(samples_ns.end(), more.begin(), more.end());
+  }
+  const std::vector<double>& more = last.outcome.timing->samples_ns;
+  samples_ns.insert(samples_ns.end(), more.begin(), more.end());
+  last.outcome.timing = timing_of(std::move(samples_ns));
+  return last;
+}
+
+}  // namespace assay::tuner_rows
