@@ -8,7 +8,17 @@ cd "$(dirname "$0")/.."
 sweep=${1:-sweeps/gemm.yaml}
 name=$(basename "$sweep" .yaml)
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# What was measured stays where something else fails, or where Ctrl-C ends the sweep.
+finish() {
+  local status=$?
+  if [ $status -eq 0 ] || [ ! -f "$work/record.db" ]; then
+    rm -rf "$work"
+  else
+    echo "record: what was measured is kept in $work/record.db;" \
+      "\`build/assay export --format recording --db $work/record.db\` writes it as a recording" >&2
+  fi
+}
+trap finish EXIT
 
 scripts/build.sh
 build/assay sweep "$sweep" --device 0 --db "$work/record.db"

@@ -73,6 +73,12 @@ sed -i '/another/d; s/ *#.*//' results/recorded/STALE
 scripts/record.sh sweeps/small.yaml >output 2>&1 || fail "record.sh does not record again: exit $?"
 are_as_git_says || fail "what was recorded again is not current, or is still named"
 
+# A sweep of another name than its file has no recording, and what was measured was deleted.
+sed 's/^sweep: small/sweep: other/' sweeps/small.yaml >sweeps/named.yaml
+scripts/record.sh sweeps/named.yaml >output 2>&1 && fail "a sweep of another name is exported"
+kept=$(grep -o "kept in [^;]*" output) || fail "it is not said where the measurement is"
+[[ $(sqlite3 "${kept#kept in }" 'SELECT count(*) FROM trial') -gt 0 ]] || fail "the measurement is lost"
+
 build/assay export --format recording --sweep small --db replay.db --output results >output 2>&1
 [[ $? -eq 2 ]] || fail "a folder is taken for a file"
 grep -q 'results is a folder' output || fail "the message does not name the folder"
