@@ -92,7 +92,10 @@ array=$(sed -nE 's/^job ([0-9]+):.*/\1/p' output)
 
 # Preempt the first task once it has measured something. The job that joins waits until it has ended.
 for _ in $(seq 600); do
-  [[ $(sqlite3 results/slurm/two/share-1.db 'SELECT count(*) FROM trial' 2>/dev/null) -ge 1 ]] && break
+  for database in "$work"/assay-*/share.db; do
+    [[ $(sqlite3 "$database" "SELECT count(*) FROM trial WHERE status <> 'running'" 2>/dev/null) -ge 1 ]] &&
+      break 2
+  done
   sleep 0.1
 done
 plain scontrol requeue "${array}_1" >output 2>&1 || echo "the first task ended before it was requeued"
