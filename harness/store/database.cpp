@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
@@ -58,6 +59,13 @@ void require_file(const std::filesystem::path& path) {
   if (std::filesystem::is_character_file(status) || std::filesystem::is_block_file(status)) {
     throw UsageError(fmt::format("{}: expected a database, found a device", path.string()));
   }
+}
+
+/// The device and the inode. Nothing where there is no such file.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> file_at(const std::filesystem::path& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
+  return std::pair<std::uint64_t, std::uint64_t>{info.st_dev, info.st_ino};
 }
 
 /// Makes Ctrl-C end the statements of a connection that only reads: there is nothing to keep.
@@ -137,6 +145,7 @@ Database Database::open(const std::filesystem::path& path, std::chrono::millisec
     if (sqlite3_db_readonly(database.handle_.getHandle(), "main") == 1) {
       throw Error(fmt::format("cannot write {}: the file is read-only", path.string()));
     }
+    database.file_ = file_at(path);
     return database;
   } catch (const SQLite::Exception& error) {
     fail(path, error);
@@ -177,6 +186,15 @@ Database Database::open_readonly(const std::filesystem::path& path) {
 Database Database::in_memory() {
   return Database(":memory:",
                   SQLite::Database(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX));
+}
+
+void Database::require_same_file() const {
+  if (!file_ || file_at(path_) == file_) return;
+  throw Error(
+      fmt::format("cannot write {}: it was deleted, moved or replaced since it was opened; what "
+                  "was stored until "
+                  "then is in the file that it was",
+                  path_.string()));
 }
 
 std::string_view Database::kept(const std::string& sql) { return *texts_.insert(sql).first; }
@@ -224,6 +242,18 @@ SQLite::Statement& Database::prepared(std::string_view sql) {
 
 void Database::fail(const std::filesystem::path& path, const SQLite::Exception& error) {
   const std::string name = path.string();
+  constexpr std::string_view kLocalDisk =
+      "name a file on a local disk with --db, and merge what several machines stored with `assay "
+      "db "
+      "merge`";
+  for (const int code : {SQLITE_PROTOCOL, SQLITE_NOLFS, SQLITE_IOERR_LOCK, SQLITE_IOERR_UNLOCK,
+                         SQLITE_IOERR_RDLOCK, SQLITE_IOERR_CHECKRESERVEDLOCK, SQLITE_IOERR_SHMOPEN,
+                         SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMLOCK, SQLITE_IOERR_SHMSIZE}) {
+    if (error.getErrorCode() != code && error.getExtendedErrorCode() != code) continue;
+    throw Error(
+        fmt::format("cannot use {}: its file system has no locks or no shared mappings ({}); {}",
+                    name, error.what(), kLocalDisk));
+  }
   switch (error.getErrorCode() & 0xff) {
     case SQLITE_INTERRUPT:
       throw Interrupted();
@@ -237,8 +267,10 @@ void Database::fail(const std::filesystem::path& path, const SQLite::Exception& 
           "cannot open {}: it is not a file that can be opened, or its folder is read-only", name));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw Error(
-          fmt::format("cannot write {}: another process has kept it locked for too long", name));
+      throw Error(fmt::format(
+          "cannot write {}: another process has kept it locked for too long, or its file "
+          "system has no locks: then {}",
+          name, kLocalDisk));
     case SQLITE_NOTADB:
       throw UsageError(fmt::format("{} is not an assay database", name));
     case SQLITE_CORRUPT:
@@ -264,6 +296,7 @@ Transaction::Transaction(Database& database, Mode mode) : database_(database) {
   // SQLite answers BUSY without waiting where waiting could deadlock (as while another process
   // recovers the WAL after a crash), so the lock is asked for more than once.
   constexpr int kMaxTries = 3;
+  if (mode == Mode::write) database_.require_same_file();
   const char* begin = mode == Mode::write ? "BEGIN IMMEDIATE" : "BEGIN";
   for (int tries = 1;; ++tries) {
     try {

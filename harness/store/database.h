@@ -139,6 +139,9 @@ class Database {
   static Database in_memory();
 
   const std::filesystem::path& path() const { return path_; }
+  /// Throws Error where the path names another file by now, or none: what would be written would be
+  /// lost.
+  void require_same_file() const;
   SQLite::Database& handle() { return handle_; }
 
   /// Executes statements that take no parameters and return no rows.
@@ -187,6 +190,7 @@ class Database {
   std::string_view kept(const std::string& sql);
 
   std::filesystem::path path_;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> file_;  // device and inode, to write to
   SQLite::Database handle_;
   std::unordered_map<std::string_view, SQLite::Statement> statements_;
   /// The statement that adds rows to a table, with the columns that it sets.

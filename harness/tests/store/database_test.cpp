@@ -209,11 +209,39 @@ TEST(Lock, HeldForTooLongIsASentence) {
   char byte = 0;
   ASSERT_EQ(read(ready_out.get(), &byte, 1), 1);
   EXPECT_THAT(message_of<Error>([&] { store.begin_sweep("sweep", "", "", h200(), ""); }),
-              EndsWith("x.db: another process has kept it locked for too long"));
+              HasSubstr("x.db: another process has kept it locked for too long"));
   EXPECT_EQ(store.trials({}).size(), 1u) << "reading needs no lock";
   ASSERT_EQ(write(release_in.get(), &byte, 1), 1);
   EXPECT_EQ(wait_for(holder), 0);
   EXPECT_GT(store.begin_sweep("sweep", "", "", h200(), ""), 0);
+}
+
+// The sweep went on into a file that nobody could find any more, and ended with exit 0.
+TEST(Open, WhatWouldBeLostIsNotWritten) {
+  TempFolder folder;
+  const auto path = folder / "x.db";
+  for (const std::string how : {"deleted", "moved", "replaced"}) {
+    Store store = Store::open(path);
+    const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
+    store.finish(sweep, timed_record(key_of(1)));
+    if (how == "deleted") std::filesystem::remove(path);
+    if (how != "deleted") std::filesystem::rename(path, folder / "moved.db");
+    if (how == "replaced") write_file_atomic(path, "");
+    EXPECT_THAT(message_of<Error>([&] { store.finish(sweep, timed_record(key_of(2))); }),
+                HasSubstr("x.db: it was deleted, moved or replaced since it was opened"))
+        << how;
+    EXPECT_THROW(store.end_sweep(sweep, "done"), Error) << how;
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(Open, WhereAFileSystemCannotLockALocalDiskIsNamed) {
+  for (const int code : {SQLITE_IOERR_LOCK, SQLITE_IOERR_SHMMAP, SQLITE_PROTOCOL}) {
+    EXPECT_THAT(message_of<Error>(
+                    [&] { Database::fail("/lustre/x.db", SQLite::Exception("disk I/O", code)); }),
+                HasSubstr("no locks or no shared mappings (disk I/O); name a file on a local disk "
+                          "with --db"));
+  }
 }
 
 TEST(ReadOnly, FileIsRefusedForWritingAndReadInAFolderThatCannotBeWritten) {
