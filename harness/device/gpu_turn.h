@@ -11,9 +11,9 @@ namespace assay {
 /// a hang of its own trial.
 class GpuTurns {
  public:
-  /// The lock is the file assay-turn-UUID.lock in the system's temporary folder. It is never
-  /// removed, because then two processes could lock two files of the same name. Throws Error when
-  /// it cannot be made, or is a link.
+  /// The lock is the file assay-turn-UUID.lock in the system's temporary folder, which users share.
+  /// It is never removed, because then two processes could lock two files of the same name. Where
+  /// it cannot be opened, or is a link, nobody waits for a turn, and a warning says so.
   explicit GpuTurns(const std::string& uuid);
 
   /// A turn. It lasts as long as this object.
@@ -28,11 +28,16 @@ class GpuTurns {
     int fd_;
   };
 
-  /// Waits until no other process has its turn. Throws Interrupted.
-  Turn wait() const;
+  /// Waits until no other process has its turn; after two seconds it says for which one. Throws
+  /// Interrupted.
+  Turn wait();
 
  private:
+  void warn_of(const char* what, int code);
+
+  std::string path_;
   UniqueFd fd_;
+  bool has_said_that_it_waits_ = false;
 };
 
 }  // namespace assay

@@ -195,7 +195,7 @@ TEST_F(GpuDeviceTest, TheWorkerOfAnEndedThreadLives) {
 TEST_F(GpuDeviceTest, AnotherSweepsHangIsNotThisOnes) {
   expect_works();
   GpuOptions patient = options();
-  patient.hang_timeout_s = 1;
+  patient.hang_timeout_s = 2;  // less than the other takes to end its hang
   GpuDevice other(patient);
   other.setup(cubin(), std::nullopt);
   TrialRequest request = ready();

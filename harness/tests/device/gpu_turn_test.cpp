@@ -1,11 +1,17 @@
 #include "device/gpu_turn.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
+#include <memory>
 
-#include "base/error.h"
+#include "base/file.h"
 #include "device/fixtures.h"
 #include "temp_folder.h"
 
@@ -13,17 +19,57 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
-// All may write to the folder: whoever made a link there chose a file of this user's to open.
+// All may write to the folder: whoever made a link there chose a file of this user's to open. It
+// then ended every sweep, and goes on without turns now.
 TEST(GpuTurns, FollowNoLink) {
   const TempFolder folder;
   const test::ScopedVariable temporary("TMPDIR", folder.path().string());
   const fs::path target = folder.path() / "target";
   fs::create_symlink(target, folder.path() / "assay-turn-U.lock");
-  EXPECT_THROW(GpuTurns("U"), Error);
+  testing::internal::CaptureStderr();
+  GpuTurns planted("U");
+  planted.wait();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("sweeps of other processes on this GPU are not waited for"));
   EXPECT_FALSE(fs::exists(target));
-  const GpuTurns turns("V");
+  GpuTurns turns("V");
   turns.wait();
+}
+
+// Where umask is 077, the file that the first user left could be opened by nobody else.
+TEST(GpuTurns, AnyUserMayOpenTheLock) {
+  const TempFolder folder;
+  const test::ScopedVariable temporary("TMPDIR", folder.path().string());
+  const mode_t before = ::umask(077);
+  const GpuTurns turns("U");
+  ::umask(before);
+  EXPECT_EQ(fs::status(folder.path() / "assay-turn-U.lock").permissions(), fs::perms(0666));
+}
+
+// It waited without a word.
+TEST(GpuTurns, WhoWaitsSaysForWhom) {
+  const TempFolder folder;
+  const test::ScopedVariable temporary("TMPDIR", folder.path().string());
+  GpuTurns turns("U");
+  std::array<int, 2> ends;
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const UniqueFd read_end(ends[0]), write_end(ends[1]);
+  std::unique_ptr<GpuTurns::Turn> turn(new GpuTurns::Turn(turns.wait()));
+  const pid_t waiter = ::fork();
+  if (waiter == 0) {
+    ::dup2(write_end.get(), STDERR_FILENO);
+    GpuTurns("U").wait();
+    ::_exit(0);
+  }
+  std::array<char, 500> said{};
+  EXPECT_GT(::read(read_end.get(), said.data(), said.size() - 1), 0);
+  EXPECT_THAT(said.data(), HasSubstr(fmt::format("waiting for the GPU: process {} (", ::getpid())));
+  turn.reset();
+  int status = -1;
+  EXPECT_EQ(::waitpid(waiter, &status, 0), waiter);
+  EXPECT_EQ(status, 0);
 }
 
 // A TMPDIR that is not there ended a sweep with the library's words.
