@@ -306,7 +306,7 @@ class TunerFile {
   bool is_returned_ = false;
   std::size_t num_trials_ = 0, num_left_out_ = 0;
   std::string why_left_out_;
-  tuner_rows::RowReader reader_;
+  tuner_rows::TunerRowReader reader_;
   Recording recording_;  // what each portion begins with
   TrialRecord blank_;    // what each trial begins with
 };

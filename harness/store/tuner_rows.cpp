@@ -249,7 +249,7 @@ std::vector<std::string> Words::changes() const {
   return changes;
 }
 
-void RowReader::read_config(const Json& row, TrialRecord& trial) {
+void TunerRowReader::read_config(const Json& row, TrialRecord& trial) {
   const auto add = [&](std::string_view name, const Json& value) {
     trial.config.emplace_back(words.identifier(name), words.value(name, value));
   };
@@ -272,7 +272,7 @@ void RowReader::read_config(const Json& row, TrialRecord& trial) {
   if (!is_its_text(trial.config)) throw Damage("the configuration names a parameter twice");
 }
 
-void RowReader::read_outcome(const Json& row, TrialRecord& trial) const {
+void TunerRowReader::read_outcome(const Json& row, TrialRecord& trial) const {
   trial.finished_at = read_timestamp(row);
   switch (format) {
     case Format::cachefile:

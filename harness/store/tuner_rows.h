@@ -43,7 +43,7 @@ class Words {
 };
 
 /// What holds for all rows of a file.
-struct RowReader {
+struct TunerRowReader {
   Format format = Format::t4;
   std::vector<std::string> parameters = {};  // of a cachefile, in this order
   std::string unit = {};                     // of T4 and KTT, where the file names one
