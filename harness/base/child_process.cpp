@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/elapsed.h"
+#include "base/error.h"
 #include "base/interrupt.h"
 
 namespace assay {
@@ -58,7 +59,9 @@ std::optional<ChildProcess::End> ChildProcess::end(double patience_s) const {
   siginfo_t info;
   // WNOWAIT leaves the process's id taken.
   if (!wait_for_end(pid_, info, WNOWAIT, deadline_after(patience_s))) return std::nullopt;
-  if (info.si_code == CLD_EXITED) return End{fmt::format("exit code {}", info.si_status)};
+  if (info.si_code == CLD_EXITED) {
+    return End{fmt::format("exit code {}", info.si_status), info.si_status == kExitMachine};
+  }
   // Signals that no fault of a program's own raises.
   constexpr std::array kFromOutside = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
   return End{

@@ -25,8 +25,10 @@ class ChildProcess {
   /// taken until the destructor, so that no other process is hit.
   void kill() const noexcept;
   struct End {
-    std::string text;     // "signal 11 (Segmentation fault)", "exit code 3"
-    bool killed = false;  // from outside: by the system when memory was short, or by somebody
+    std::string text;  // "signal 11 (Segmentation fault)", "exit code 3"
+    /// From outside: by the system when memory was short, or by somebody; or it ended itself
+    /// because the machine failed it (kExitMachine).
+    bool killed = false;
   };
   /// Waits at most `patience_s` for its end. Nothing while it still runs.
   std::optional<End> end(double patience_s) const;

@@ -27,6 +27,10 @@ void set_action(void (*handler)(int)) {
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  // A terminal that is closed ends the program as Ctrl-C does, unless nohup has it ignore that.
+  struct sigaction of_hangup = {};
+  ::sigaction(SIGHUP, nullptr, &of_hangup);
+  if (of_hangup.sa_handler != SIG_IGN) ::sigaction(SIGHUP, &action, nullptr);
 }
 
 void handle_signal(int) {

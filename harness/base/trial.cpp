@@ -62,7 +62,6 @@ std::optional<Status> parse_status(std::string_view text) { return value_of(kSta
 bool is_machine_fault(Status status, std::string_view kind) {
   switch (status) {
     case Status::compile:
-      return kind == "killed";
     case Status::runtime:
       return kind == "killed" || kind == "out_of_memory";
     default:

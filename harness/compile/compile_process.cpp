@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -33,7 +35,8 @@
 namespace assay {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Unit, name, text, headers, options, entries, wants_ptx)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Output, ok, log, cubin, ptx, symbols, has_entries)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nvrtc::Output, ok, log, cubin, ptx, symbols, has_entries,
+                                   out_of_memory)
 
 namespace {
 
@@ -115,17 +118,32 @@ void set_limit(__rlimit_resource resource, rlim_t value) {
   ::setrlimit(resource, &limit);
 }
 
-/// The compiler looks for "x.h" there, too. In a folder that is no more there is none.
+/// The compiler looks for "x.h" there, too. In a folder that is no more there is none. Where none
+/// can be made, because disks are full or read-only, one does whose files are called by numbers.
 void leave_working_directory() {
-  char folder[] = "/tmp/assay-XXXXXX";
-  if (::mkdtemp(folder) == nullptr || ::chdir(folder) != 0) ::_exit(kExitMachine);
-  ::rmdir(folder);
+  const char* const given = std::getenv("TMPDIR");
+  for (const std::string parent : {given != nullptr ? given : "/tmp", "/tmp", "/dev/shm"}) {
+    std::string folder = parent + "/assay-XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr) continue;
+    const bool is_left = ::chdir(folder.c_str()) == 0;
+    ::rmdir(folder.c_str());
+    if (is_left) return;
+  }
+  if (::chdir("/proc/self/fdinfo") != 0) ::_exit(kExitMachine);
+}
+
+/// Signals by which the parent is ended. Ctrl-C reaches every process of the terminal, and the
+/// parent decides when this one ends. They are blocked, for NVRTC's front end handles some itself
+/// from its first compile on, whatever was to become of them before.
+void block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
 [[noreturn]] void run_child(const Nvrtc& nvrtc, int fd, int list, pid_t parent) {
-  // Ctrl-C reaches every process of the terminal. The parent decides when this one ends.
-  ::signal(SIGINT, SIG_IGN);
-  ::signal(SIGTERM, SIG_IGN);
+  block_signals();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Compilers on every core must not hold up the processes that feed the GPU. Without this, sweeps
   // of short kernels ran at 31 to 50 configurations/s from a cold cache on 16 cores.
@@ -151,6 +169,8 @@ void leave_working_directory() {
       json reply;
       try {
         reply = compile_in_child(nvrtc, json::from_cbor(*request).get<Nvrtc::Unit>());
+      } catch (const std::bad_alloc&) {
+        ::_exit(kExitMachine);
       } catch (const std::exception& error) {
         reply = {{"unfit", error.what()}};
       }

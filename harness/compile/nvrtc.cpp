@@ -220,6 +220,11 @@ Nvrtc::Output Nvrtc::compile(const Unit& unit) const {
   api_->check(api_->program_log(handle, output.log.data()), "nvrtcGetProgramLog");
   while (!output.log.empty() && output.log.back() == '\0') output.log.pop_back();
   if (!output.ok) {
+    // A mistake in the source is in the log, so without one it is something else.
+    output.out_of_memory =
+        result == NVRTC_ERROR_OUT_OF_MEMORY ||
+        (result == NVRTC_ERROR_COMPILATION && output.log.empty()) ||
+        output.log.find("catastrophic error: out of memory") != std::string::npos;
     if (output.log.empty()) output.log = api_->error_string(result);
     output.has_entries = !take_entry_errors(output.log);
     return output;

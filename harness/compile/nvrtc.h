@@ -33,8 +33,9 @@ class Nvrtc {
     std::string cubin;
     std::string ptx = {};                             // if the unit wants it
     std::map<std::string, std::string> symbols = {};  // of each entry, its name in the cubin
-    bool has_entries = true;    // false: nothing else is wrong than that one is not there
-    bool knows_options = true;  // false: nothing was compiled, NVRTC does not know an option
+    bool has_entries = true;     // false: nothing else is wrong than that one is not there
+    bool knows_options = true;   // false: nothing was compiled, NVRTC does not know an option
+    bool out_of_memory = false;  // of the process, not of what is compiled
   };
 
   /// Throws Error when NVRTC is unfit; what is wrong with the unit is in the log.

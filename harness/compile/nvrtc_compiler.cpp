@@ -365,6 +365,7 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
   remove_all(result.log, SourceTree::kPrefix);
   limit_size(result.log);
   result.ok = compiled.output.ok;
+  if (compiled.output.out_of_memory) result.kind = "out_of_memory";
   result.symbols = std::move(compiled.output.symbols);
   const auto entries = entries_of(compiled.output.cubin);
   for (const auto& [entry, symbol] : result.symbols) {

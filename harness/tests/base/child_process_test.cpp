@@ -9,6 +9,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/error.h"
 #include "base/file.h"
 
 namespace assay {
@@ -25,11 +26,18 @@ pid_t sleeper() {
 
 TEST(ChildProcess, ItsEndIsDescribedAsOftenAsAsked) {
   const pid_t pid = ::fork();
-  if (pid == 0) ::_exit(3);
+  if (pid == 0) ::_exit(7);
   const ChildProcess child(pid);
-  EXPECT_EQ(child.end(kLong)->text, "exit code 3");
-  EXPECT_EQ(child.end(0)->text, "exit code 3");
+  EXPECT_EQ(child.end(kLong)->text, "exit code 7");
+  EXPECT_EQ(child.end(0)->text, "exit code 7");
   EXPECT_FALSE(child.end(0)->killed);
+}
+
+// A compiler that had no folder to work in was stored as a kernel that cannot be compiled.
+TEST(ChildProcess, AnEndThatIsTheMachinesCountsAsKilled) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(kExitMachine);
+  EXPECT_TRUE(ChildProcess(pid).end(kLong)->killed);
 }
 
 TEST(ChildProcess, WhileItRunsThereIsNoEnd) {

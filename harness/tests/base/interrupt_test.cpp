@@ -37,14 +37,26 @@ TEST(InterruptTest, NothingArrivesUnasked) {
 }
 
 TEST(InterruptTest, TheFirstSignalSetsTheFlagAndTheDescriptor) {
-  for (const int number : {SIGINT, SIGTERM}) {
+  // A closed terminal once ended a sweep without a word, and twice so a trial for good.
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     EXPECT_EQ(outcome_of([number] {
+                ::signal(SIGHUP, SIG_DFL);
                 catch_interrupts();
                 ::raise(number);
                 return interrupted() && readable(interrupt_fd(), 0) ? 0 : 1;
               }),
               "exit 0");
   }
+}
+
+TEST(InterruptTest, UnderNohupAHangupIsNone) {
+  EXPECT_EQ(outcome_of([] {
+              ::signal(SIGHUP, SIG_IGN);
+              catch_interrupts();
+              ::raise(SIGHUP);
+              return interrupted() ? 1 : 0;
+            }),
+            "exit 0");
 }
 
 TEST(InterruptTest, AWaitingPollWakes) {

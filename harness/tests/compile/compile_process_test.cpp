@@ -113,6 +113,36 @@ TEST(CompileProcessTest, CtrlCIsTheParentsToHandle) {
   EXPECT_EQ(status, 0);
 }
 
+// NVRTC's front end takes the handlers of some signals in its first compile: from then on, SIGTERM
+// to the compiler alone was an error of the kernel.
+TEST(CompileProcessTest, ASignalInTheFirstCompileDoesNotEndIt) {
+  const Nvrtc nvrtc;
+  CompileProcess process(nvrtc);
+  const pid_t child = only_child();
+  std::jthread sender([child](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::kill(child, number);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  // The first signals come before the child blocks them: the parent, too, waits for its compilers.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(process.compile(unit("__global__ void k(float* x) { *x = sinf(*x); }"), kNever).end,
+              End::done);
+  }
+}
+
+// A TMPDIR that is not there, or full, once made every kernel one that cannot be compiled.
+TEST(CompileProcessTest, NeedsNoTmpdir) {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", "/nowhere", 1);
+  const Nvrtc nvrtc;
+  CompileProcess process(nvrtc);
+  EXPECT_EQ(process.compile(unit(""), kNever).end, End::done);
+  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
+}
+
 TEST(CompileProcessTest, TheChildKeepsNoneOfTheParentsDescriptors) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

@@ -30,4 +30,11 @@ sweep "$tree/harness/tests/kernels/broken/fails_to_compile.yaml" old.db
 [[ $? -eq 1 ]] || fail "a mistake of a kernel: exit $?"
 "$assay" show --failures --db old.db >output 2>&1
 grep -q 'fails_to_compile.cu([0-9]*): error' output || fail "a mistake of a kernel has no line"
+
+# A limit of the shell's on memory was an error of each kernel, for good.
+XDG_CACHE_HOME=$work/empty ASSAY_FAKE_NVRTC=out_of_memory sweep "$tree/kernels/vector_add.yaml" memory.db
+grep -q 'compile/out_of_memory *2' output || fail "a full memory is not stored as such"
+grep -q '2 failed because the machine did' output || fail "a full memory: the summary does not say so"
+sweep "$tree/kernels/vector_add.yaml" memory.db || fail "after a full memory: exit $?"
+grep -q 'correct/compiled *2' output || fail "what a full memory failed is not tried again"
 echo ok

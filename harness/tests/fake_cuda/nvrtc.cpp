@@ -1,5 +1,5 @@
 // A stand-in for an NVRTC that cannot list the headers it reads: the real one, which refuses the
-// options that ask for the list.
+// options that ask for the list. With ASSAY_FAKE_NVRTC=out_of_memory it has no memory, either.
 
 #include <dlfcn.h>
 #include <nvrtc.h>
@@ -49,6 +49,7 @@ const char* nvrtcGetErrorString(nvrtcResult result) {
 }
 
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int num_options, const char* const* options) {
+  if (std::getenv("ASSAY_FAKE_NVRTC") != nullptr) return NVRTC_ERROR_OUT_OF_MEMORY;
   const auto compile = real(nvrtcCompileProgram, "nvrtcCompileProgram");
   for (int i = 0; i < num_options; ++i) {
     const char* unknown = "--no-such-option";
