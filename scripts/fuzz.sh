@@ -6,7 +6,7 @@
 #        scripts/fuzz.sh --build-only             the targets and what they begin with, and no more
 #
 # A target fails on a crash, on an exception that its reader is not documented to throw, on an input
-# that takes 5 s or 1 GB. The input is then kept under build-fuzz/findings/, and the exit is 1. Add
+# that takes a minute or 1 GB. The input is then kept under build-fuzz/findings/, and the exit is 1. Add
 # it to harness/tests/fuzz/corpus/TARGET/, where every run begins. What reaches new code is kept
 # under build-fuzz/corpus/ for the next run.
 set -euo pipefail
@@ -57,7 +57,7 @@ done
 run() {
   local target=$1 log=build-fuzz/$1.log failed=0
   TMPDIR=/dev/shm ASAN_OPTIONS=quarantine_size_mb=16 build-sanitize/"$target"_fuzz \
-    -max_total_time="$2" -timeout=5 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
+    -max_total_time="$2" -timeout=60 -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
     -verbosity=1 -artifact_prefix=build-fuzz/findings/"$target"- \
     build-fuzz/corpus/"$target" build-fuzz/seeds/"$target" >"$log" 2>&1 || failed=$?
   stat() { sed -nE "s/^stat::$1: *//p" "$log"; }

@@ -16,4 +16,4 @@ done
 
 scripts/build.sh --sanitize "${folders[@]/%/_test}"
 printf '%s\n' "${folders[@]}" |
-  xargs -P "$(nproc)" -I{} timeout 600 build-sanitize/{}_test --gtest_brief=1
+  xargs -P "$(nproc)" -I{} timeout 1800 build-sanitize/{}_test --gtest_brief=1

@@ -15,7 +15,7 @@ scripts/build.sh
 scripts/sanitize.sh base inspect kernels spec space search store messages ranking device support \
   timing judge
 
-ctest --test-dir build --parallel "$(nproc)" --timeout 300 --output-on-failure --no-tests=error
+ctest --test-dir build --parallel "$(nproc)" --timeout 1800 --output-on-failure --no-tests=error
 
 scripts/fuzz.sh 6
 scripts/torture.sh 8

@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.." || exit 3
 
 faults_per_case=5
 faults=(kill_parent kill_worker kill_compiler stop_parent stop_worker interrupt interrupt_twice
-  terminate full_disk full_disk_signal lost_gpu refused_launch no_memory crash trap locked torn_log)
+  terminate terminate_compiler hang_up full_disk full_disk_signal lost_gpu refused_launch no_memory crash trap locked torn_log)
 
 usage() { sed -n '5s/# //p' "$0" >&2; exit 2; }
 
@@ -117,6 +117,8 @@ for ((round = 0; round < faults_per_case; ++round)); do
     interrupt) strike INT $parent ;;
     interrupt_twice) strike INT $parent; wait_a_little; strike INT $parent ;;
     terminate) strike TERM $parent ;;
+    terminate_compiler) strike TERM "$(pgrep -P $parent | tail -n 1)" ;;
+    hang_up) strike HUP $parent ;;
     locked)
       { [ ! -f a.db ] || { echo 'BEGIN EXCLUSIVE;'; wait_a_little; echo 'COMMIT;'; }; } |
         sqlite3 -cmd '.timeout 20000' a.db >/dev/null 2>&1 ;;
@@ -129,7 +131,7 @@ for ((round = 0; round < faults_per_case; ++round)); do
     head -c $((RANDOM % 9000 + 1)) /dev/urandom >>a.db-wal
   fi
   case $code in
-    0 | 3 | 130 | 137 | 143) ;;
+    0 | 3 | 129 | 130 | 137 | 143) ;;
     153) [ $fault = full_disk_signal ] || failed "exit $code" ;;
     *) failed "exit $code: $(tail -n 3 output)" ;;
   esac

@@ -18,6 +18,17 @@ expect() {
   fi
 }
 
+# Waits until process $1 handles Ctrl-C. What a shell starts in the background ignores it until then.
+until_it_handles_interrupts() {
+  local i caught
+  for ((i = 0; i < 6000; ++i)); do
+    caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
+    [[ -n $caught ]] && ((16#$caught & 2)) && return
+    [[ -e /proc/$1 ]] || return
+    sleep 0.01
+  done
+}
+
 # The last line of a test: how it went.
 finish() {
   if [[ $failures -gt 0 ]]; then

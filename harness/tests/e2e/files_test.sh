@@ -105,7 +105,7 @@ for verb in 'export --format kernel-tuner --output many.out --db many.db' \
   'report many.db --html many.out'; do
   "$assay" $verb >many.log 2>&1 &
   pid=$!
-  for _ in {1..500}; do # until it reads
+  for _ in {1..6000}; do # until it reads
     [[ $(readlink /proc/$pid/fd/*) == *many.db* ]] && break
     sleep 0.01
   done
@@ -176,7 +176,7 @@ for i in 2 3 4 5 6; do sed -i "/^  P1:/a \\  P$i: [$(seq -s, 1000)]" huge.yaml; 
 for command in 'show --db pipe.jsonl' 'list huge.yaml'; do
   "$assay" $command >endless.log 2>&1 &
   pid=$!
-  sleep 0.5
+  until_it_handles_interrupts $pid
   kill -INT $pid
   for _ in {1..600}; do
     kill -0 $pid 2>/dev/null || break
