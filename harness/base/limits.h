@@ -24,8 +24,8 @@ inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
 inline constexpr int kMaxJsonDepth = 64;
 /// Values in one message in CBOR, whose values take one byte or more.
 inline constexpr std::size_t kMaxCborValues = std::size_t{1} << 25;
-/// Rows of another tuner's file, each of which is one configuration; 32 bytes are kept of each
-/// while the file is read.
+/// Rows of another tuner's file, each of which is a run of one configuration; 40 bytes are kept of
+/// each while the file is read, and the text of each configuration.
 inline constexpr std::size_t kMaxTunerRows = std::size_t{1} << 22;
 
 /// A YAML file with each alias written out: aliases of aliases grow without bound.
