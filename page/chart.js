@@ -82,13 +82,14 @@ export const legend = (extra = {}) => ({
   ...extra,
 });
 
+/** `formatter` gives one or several lines. They are texts: ECharts would take a string for HTML. */
 export const tooltip = (formatter, extra = {}) => ({
   confine: true,
   backgroundColor: colours().back,
   borderColor: colours().line,
   textStyle: { color: colours().text, fontSize: 13 },
   extraCssText: "max-width: 26rem; white-space: normal; overflow-wrap: anywhere",
-  formatter,
+  formatter: (...args) => h("div", {}, ...[formatter(...args)].flat().map((line) => h("div", {}, line))),
   ...extra,
 });
 

@@ -41,7 +41,8 @@ function plot(past) {
       legend: legend({ data: ["time", "95 % interval", ...(hasCycles ? ["cycles"] : [])] }),
       tooltip: tooltip(([{ dataIndex: i }]) => {
         const { time_ns: time, time_low_ns: low, time_high_ns: high, cycles } = points[i];
-        return `${names[i].replace(/</g, "&lt;")}<br>${text.time(time)}${low == null ? "" : ` [${text.time(low)}, ${text.time(high)}]`}${cycles == null ? "" : `<br>${Math.round(cycles).toLocaleString("en")} cycles`}`;
+        return [names[i], `${text.time(time)}${low == null ? "" : ` [${text.time(low)}, ${text.time(high)}]`}`,
+          ...(cycles == null ? [] : [`${Math.round(cycles).toLocaleString("en")} cycles`])];
       }, { trigger: "axis" }),
       grid: { left: isNarrow() ? 56 : 78, right: hasCycles ? 78 : 24, top: 48, bottom: 54 },
       xAxis: axis("run", { type: "category", data: names.map((name) => name.slice(0, 10)), axisLabel: { rotate: isNarrow() ? 30 : 0 } }, { gap: isNarrow() ? 42 : 30 }),

@@ -122,7 +122,7 @@ export function rooflinePlot(data, question) {
     const based = [question].filter(({ entry }) => entry.baseline);
     return {
       legend: legend({ type: "scroll" }),
-      tooltip: tooltip(({ seriesName, data: { name, value }, }) => (name ? `${escape(name)}, ${seriesName}: ${text.rate(value[1] * 1e12, "FLOP")}` : seriesName)),
+      tooltip: tooltip(({ seriesName, data: { name, value }, }) => (name ? `${name}, ${seriesName}: ${text.rate(value[1] * 1e12, "FLOP")}` : seriesName)),
       grid: { left: isNarrow() ? 56 : 78, right: 20, top: 40, bottom: 48 },
       xAxis: axis("intensity, FLOP per byte", { type: "log", min: low, max: high, axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (v) => String(Number(v.toPrecision(2))) } }),
       yAxis: axis(isNarrow() ? "" : "TFLOP/s", { type: "log", axisLabel: { formatter: (v) => String(Number(v.toPrecision(3))) } }, { vertical: true, gap: 52 }),
@@ -147,5 +147,3 @@ export function rooflinePlot(data, question) {
         { name: "bound", title: "Bound by", cell: (one) => one.bound ?? text.NONE }], points)),
   ];
 }
-
-const escape = (word) => String(word).replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);

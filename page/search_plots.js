@@ -9,7 +9,6 @@ import * as text from "./text.js";
 const FAILED = ["correctness", "runtime", "timeout", "compile", "constraints"];
 const SYMBOLS = ["circle", "triangle", "rect", "diamond", "pin", "arrow", "roundRect"];
 
-const escape = (word) => String(word).replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
 export function trialLine(trials, i) {
   const state = trials.statusOf(i);
@@ -22,7 +21,7 @@ export function trialLine(trials, i) {
 
 const trialTip = (trials) => ({ value: [, , i] = [] }) => {
   if (i == null) return "";
-  return escape(`Trial ${trials.ids[i]}: ${trialLine(trials, i)}`).replace(/\n/g, "<br>").replace(/,/g, ", ");
+  return `Trial ${trials.ids[i]}: ${trialLine(trials, i)}`.replace(/,/g, ", ").split("\n");
 };
 
 /** Every trial in the order tried: times below, failures by status above, and the best so far. */
@@ -129,7 +128,7 @@ export function effectPlots(trials, kernel, params) {
       return {
         legend: legend({ type: "scroll" }),
         tooltip: tooltip((all) => all.filter(({ data }) => data != null)
-          .map(({ seriesName, data, marker }) => `${marker}${escape(seriesName)}: ${text.time(data * 1e3)}`).join("<br>"), { trigger: "axis" }),
+          .map(({ seriesName, data }) => `${seriesName}: ${text.time(data * 1e3)}`), { trigger: "axis" }),
         grid: { left: isNarrow() ? 56 : 78, right: 16, top: 40, bottom: 44 },
         xAxis: axis(one.param.name, { type: "category", data: one.param.values.map(String) }),
         yAxis: timeAxis(`${state.how} time, µs`, one.param.values.flatMap((_, x) => lines.map((_, y) => value(x, y) / 1e3)).filter((time) => time > 0)),
@@ -200,7 +199,7 @@ export function heatPlot(trials, kernel, params) {
       const most = Math.min(Math.max(...data.map(([, , ratio]) => ratio)), 4);
       const label = { show: x.values.length <= (isNarrow() ? 5 : 14), fontSize: 12 };
       return {
-        tooltip: tooltip(({ data: [i, j, ratio, timed, tried] }) => escape(`${x.name}=${x.values[i]}, ${y.name}=${y.values[j]}: `) +
+        tooltip: tooltip(({ data: [i, j, ratio, timed, tried] }) => `${x.name}=${x.values[i]}, ${y.name}=${y.values[j]}: ` +
           (timed > 0 ? `${text.time(ratio * trials.best)}, ${text.factor(ratio)} the best, ${timed} of ${text.count(tried, "trial")} timed` : `all of ${text.count(tried, "trial")} failed`)),
         grid: { left: isNarrow() ? 70 : 96, right: 16, top: 12, bottom: 100 },
         xAxis: axis(x.name, { type: "category", data: x.values.map(String), splitArea: { show: false } }),

@@ -187,12 +187,22 @@ std::vector<std::string> kernels_of(const TunedTable& table) {
   return {kernels.begin(), kernels.end()};
 }
 
-std::string problem_text(const Problem& problem, const std::vector<std::string>& dims,
-                         const Identifiers& names) {
+/// An integer as C++ reads it: the least has no literal.
+std::string literal(std::int64_t value) {
+  if (value == std::numeric_limits<std::int64_t>::min()) return fmt::format("{} - 1", value + 1);
+  return std::to_string(value);
+}
+
+std::string problem_text(const TunedTable& table, const Problem& problem,
+                         const std::vector<std::string>& dims, const Identifiers& names) {
   std::vector<std::string> parts;
   for (const std::string& dim : dims) {
     for (const auto& [name, value] : problem) {
-      if (name == dim) parts.push_back(fmt::format(".{} = {}", names.at(dim), to_text(value)));
+      if (name != dim) continue;
+      // A double takes no integer that it cannot hold exactly.
+      const auto* integer = is_real(table, dim) ? nullptr : std::get_if<std::int64_t>(&value);
+      parts.push_back(fmt::format(".{} = {}", names.at(dim),
+                                  integer ? literal(*integer) : to_text(Number(to_real(value)))));
     }
   }
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
@@ -204,9 +214,10 @@ std::string config_text(const Config& config, const std::vector<Field>& fields,
   for (const Field& field : fields) {
     for (const auto& [name, value] : config) {
       if (name != field.name) continue;
-      const std::string text = to_text(value);
+      const auto* integer =
+          field.type == FieldType::word ? nullptr : std::get_if<std::int64_t>(&value);
       parts.push_back(fmt::format(".{} = {}", names.at(name),
-                                  field.type == FieldType::word ? literal(text) : text));
+                                  integer ? literal(*integer) : literal(to_text(value))));
     }
   }
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
@@ -322,11 +333,11 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
     const std::string prepared =
         entry.prepared ? fmt::format(", {}, {}", entry.prepared->time_ns, entry.prepared->bytes)
                        : "";
-    out += fmt::format("    // {}\n    {{{},\n     Kernel::{},\n     {},\n     {}{}}},\n",
-                       comment(margin_text(entry)), problem_text(entry.problem, dims, dim_names),
-                       kernel_names.at(entry.best.kernel),
-                       config_text(entry.best.config, fields, param_names), entry.time_ns.value,
-                       prepared);
+    out += fmt::format(
+        "    // {}\n    {{{},\n     Kernel::{},\n     {},\n     {}{}}},\n",
+        comment(margin_text(entry)), problem_text(table, entry.problem, dims, dim_names),
+        kernel_names.at(entry.best.kernel), config_text(entry.best.config, fields, param_names),
+        entry.time_ns.value, prepared);
   }
   out += fmt::format("}};\ninline constexpr std::size_t kFallback = {};\n", table.fallback);
   out += "inline constexpr double kMaxFactor = 16;\n";

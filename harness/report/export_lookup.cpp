@@ -10,9 +10,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "report/entry_json.h"
 #include "report/export.h"
 
@@ -130,7 +132,7 @@ std::string export_triton(const std::vector<TunedTable>& tables) {
       "# Written by assay export --format triton: {}, {} on {}, {}.\n"
       "import triton\n\nCONFIGS = [\n",
       python(table.entries[0].best.kernel), python(table.op), python(table.device.name),
-      conditions_text(table));
+      python(conditions_text(table)));
   for (const TunedRow& entry : table.entries) {
     const std::int64_t warps = needed(entry, kWarps, "triton.Config");
     const std::int64_t stages = needed(entry, kStages, "triton.Config");
@@ -161,8 +163,8 @@ namespace {
 std::string vllm_device(const std::string& name) {
   std::string text;
   std::vector<std::string> parts{""};
-  for (const char c : name) {
-    if (c == ' ' || c == '\t' || c == '/') {
+  for (const char c : printable_line(name)) {
+    if (c == ' ' || c == '/' || c == '?' || c == '\\') {
       if (!text.ends_with('_')) text += '_';
     } else {
       text += c;
@@ -193,24 +195,53 @@ std::string vllm_dtype(const std::string& op) {
       op));
 }
 
-std::int64_t size_of(const TunedRow& entry, const std::string& name) {
+/// A whole number of the problem; null where it has none of that name.
+const std::int64_t* find_size(const TunedRow& entry, std::string_view name) {
   for (const auto& [dim, value] : entry.problem) {
-    const auto* number = std::get_if<std::int64_t>(&value);
-    if (dim == name && number) return *number;
+    if (dim == name) return std::get_if<std::int64_t>(&value);
   }
+  return nullptr;
+}
+
+std::int64_t size_of(const TunedRow& entry, const std::string& name) {
+  if (const std::int64_t* size = find_size(entry, name)) return *size;
   throw UsageError(fmt::format(
       "vllm-moe is for mixtures of experts: it looks up E experts, a width N and M tokens, and "
       "problem {} has no {}",
       to_text(entry.problem), name));
 }
 
+/// ",block_shape=[128,128]" of a problem whose scales are of blocks, else nothing. Throws
+/// UsageError where the problem has a number that the reader does not ask for: it would take the
+/// table for another problem's.
+std::string vllm_block_shape(const TunedRow& entry) {
+  for (const auto& [name, value] : entry.problem) {
+    // K is the width of the tokens, which vLLM leaves out: a model has one.
+    constexpr std::array<std::string_view, 6> kKnown = {"E", "N", "M", "K", "block_n", "block_k"};
+    if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) continue;
+    throw UsageError(
+        fmt::format("vllm-moe looks up E, N, M, the type and the block of the scales (block_n, "
+                    "block_k), and has no place for the {} of {}",
+                    name, to_text(entry.problem)));
+  }
+  const std::int64_t* n = find_size(entry, "block_n");
+  const std::int64_t* k = find_size(entry, "block_k");
+  if ((n == nullptr) != (k == nullptr)) {
+    throw UsageError(
+        fmt::format("vllm-moe names a block by block_n and block_k; {} has one of them",
+                    to_text(entry.problem)));
+  }
+  return n == nullptr ? "" : fmt::format(",block_shape=[{},{}]", *n, *k);
+}
+
 }  // namespace
 
 std::vector<NamedText> export_vllm_moe(const std::vector<TunedTable>& tables) {
   const TunedTable& table = table_of_one_kernel(tables, "vllm-moe");
-  std::map<std::pair<std::int64_t, std::int64_t>, std::map<std::int64_t, Json>> files;
+  // By experts, width and block.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::map<std::int64_t, Json>> files;
   for (const TunedRow& entry : table.entries) {
-    const std::pair file(size_of(entry, "E"), size_of(entry, "N"));
+    const std::tuple file(size_of(entry, "E"), size_of(entry, "N"), vllm_block_shape(entry));
     const std::int64_t tokens = size_of(entry, "M");
     Json config;
     for (const std::string name :
@@ -232,14 +263,15 @@ std::vector<NamedText> export_vllm_moe(const std::vector<TunedTable>& tables) {
                       to_text(entry.problem)));
     }
   }
-  const std::string end =
-      fmt::format(",device_name={}{}.json", vllm_device(table.device.name), vllm_dtype(table.op));
+  const std::string middle =
+      fmt::format(",device_name={}{}", vllm_device(table.device.name), vllm_dtype(table.op));
   std::vector<NamedText> texts;
   for (const auto& [file, rows] : files) {
     Json body = Json::object();
     for (const auto& [tokens, config] : rows) body[std::to_string(tokens)] = config;
-    texts.push_back(
-        {fmt::format("E={},N={}{}", file.first, file.second, end), body.dump(4, ' ', true) + '\n'});
+    const auto& [experts, width, block] = file;
+    texts.push_back({fmt::format("E={},N={}{}{}.json", experts, width, middle, block),
+                     body.dump(4, ' ', true) + '\n'});
   }
   return texts;
 }

@@ -11,7 +11,7 @@ std::string export_markdown(const std::vector<TunedTable>& tables) {
   std::string text;
   for (const TunedTable& table : tables) {
     text += fmt::format("{}### {} on {}, {}\n\n", text.empty() ? "" : "\n", markdown_cell(table.op),
-                        markdown_cell(table.device.name), conditions_text(table));
+                        markdown_cell(table.device.name), markdown_cell(conditions_text(table)));
     text +=
         "| problem | kernel | configuration | time | baseline | its time | speed-up [95 %] | "
         "roofline | ties | verified | measured |\n"

@@ -7,7 +7,7 @@
 namespace assay {
 
 std::string markdown_cell(const std::string& text) {
-  constexpr std::string_view kObeyed = "|<`*_\\";
+  constexpr std::string_view kObeyed = "|<`*_\\[]!#";
   std::string escaped;
   for (const char c : printable_line(text)) {
     if (kObeyed.find(c) != std::string_view::npos) escaped += '\\';

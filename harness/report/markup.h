@@ -4,7 +4,8 @@
 
 namespace assay {
 
-/// A text in a cell of a Markdown table, on one line and without what Markdown would obey.
+/// A text in a heading, a paragraph or a cell of a Markdown table: on one line, and without what
+/// Markdown would obey. Links and images begin with a bracket.
 std::string markdown_cell(const std::string& text);
 
 /// A text in an attribute or between tags of XML, on one line.

@@ -147,6 +147,23 @@ TEST(ExportVllmMoe, NamesDevicesAndTypesAsTheReaderDoes) {
   EXPECT_THAT(refusal([&] { name_of("x", "moe"); }), HasSubstr("does not end in one"));
 }
 
+// The block of the scales was left out: vLLM never found the file for the model that it was tuned
+// for, and found it for one with other scales.
+TEST(ExportVllmMoe, NamesTheBlockOfTheScalesOrRefuses) {
+  auto tables = moe_tables();
+  for (TunedRow& entry : tables[0].entries) {
+    entry.problem.emplace_back("block_n", std::int64_t{128});
+    entry.problem.emplace_back("block_k", std::int64_t{64});
+  }
+  EXPECT_EQ(export_vllm_moe(tables)[0].file_name,
+            "E=8,N=1024,device_name=NVIDIA_H200,block_shape=[128,64].json");
+  tables[0].entries[0].problem.pop_back();
+  EXPECT_THAT(refusal([&] { export_vllm_moe(tables); }), HasSubstr("has one of them"));
+  tables = moe_tables();
+  tables[0].entries[0].problem.emplace_back("density", 0.1);
+  EXPECT_THAT(refusal([&] { export_vllm_moe(tables); }), HasSubstr("no place for the density"));
+}
+
 TEST(ExportVllmMoe, RefusesWhatHasAnotherMeaning) {
   EXPECT_THAT(refusal([&] { export_vllm_moe(two_winners()); }),
               AllOf(HasSubstr("mixtures of experts"), HasSubstr("has no E")));

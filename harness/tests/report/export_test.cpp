@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -97,6 +98,13 @@ int main(int argc, char**) { return t::lookup({.M = argc, .N = 4096}).config.BLO
 
 TEST(ExportHeader, CompilesWithoutWarningsAndLooksUp) {
   EXPECT_EQ(compile(export_header(example_tables(), "tuned"), kLookups), 0);
+}
+
+// C++ has no literal of the least integer: a compiler took it for an unsigned one, with a warning.
+TEST(ExportHeader, WritesTheLeastIntegerAsADifference) {
+  auto tables = example_tables();
+  tables[0].entries[0].best.config[0].second = std::numeric_limits<std::int64_t>::min();
+  EXPECT_THAT(export_header(tables, "tuned"), HasSubstr("= -9223372036854775807 - 1"));
 }
 
 TEST(ExportHeader, TheCompilerWouldNoticeAWrongAnswer) {
