@@ -80,7 +80,7 @@ RankRecord Reranking::question(const std::string& op, const Problem& problem,
   std::vector<const KernelSpec*> kernels;
   for (const Candidate& candidate : correct) {
     const TrialKey key = run_.key_of(*candidate.kernel, problem, candidate.config);
-    candidates.add(key.kernel, key.toolchain, key.config);
+    candidates.add(key.kernel, key.toolchain, to_text(key.config));
     asked.protocol = key.protocol;
     asked.toolchain = key.toolchain;
     if (std::find(kernels.begin(), kernels.end(), candidate.kernel) != kernels.end()) continue;

@@ -24,7 +24,8 @@ int run_best(const BestOptions& options) {
   const Store store = open_results(options.results);
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);
-  const std::vector<TunedTable> tables = tuned_tables(store.results(filter), Screened::show);
+  const std::vector<TunedTable> tables =
+      tuned_tables(store.results(filter, TunedTrials()), Screened::show);
   if (options.json) print_out("{}", best_json(tables));
   if (tables.empty()) {
     print_err("no timed result of {} in {}; assay show counts what is there\n",

@@ -66,7 +66,7 @@ std::vector<TunedTable> load_tables(const ExportOptions& options, const Store& s
   filter.status = to_text(Status::correct);
   // Winners of one kernel are chosen below: a verdict is of all kernels that competed.
   const std::string kernel = is_lookup(options.format) ? std::exchange(filter.kernel, "") : "";
-  const Results results = store.results(filter);
+  const Results results = store.results(filter, TunedTrials());
   std::vector<TunedTable> tables = tuned_tables(results, Screened::hide);
   std::erase_if(tables, [&](TunedTable& table) {
     std::erase_if(table.entries, [&](const TunedRow& entry) {

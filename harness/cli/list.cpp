@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -157,16 +159,21 @@ SweepRow sweep_row(const fs::path& file, const ListOptions& options, const Devic
   return row;
 }
 
-/// The kernels of a recording that have changed since it was measured.
-std::vector<std::string> stale_kernels(const Recording& recording, const fs::path& kernels,
-                                       const std::vector<fs::path>& include_directories) {
+/// The kernels of a recording that have changed since it was measured, or that it does not say the
+/// source of, each with a sentence.
+std::map<std::string, std::string> stale_kernels(const Recording& recording,
+                                                 const fs::path& kernels,
+                                                 const std::vector<fs::path>& include_directories) {
   std::set<std::string> names;
   for (const TrialRecord& trial : recording.trials) names.insert(trial.kernel.name);
-  std::vector<std::string> stale;
+  std::map<std::string, std::string> stale;
   for (const std::string& name : names) {
     const std::optional<KernelSpec> kernel = find_kernel(kernels, name);
-    if (!kernel || has_changed(*kernel, recording, include_directories)) {
-      stale.push_back(name);
+    const Recorded state =
+        kernel ? compare_with(*kernel, recording, include_directories) : Recorded::changed;
+    if (state == Recorded::changed) stale[name] = name + " has changed since";
+    if (state == Recorded::unknown) {
+      stale[name] = "the recording does not say which source of " + name + " it is of";
     }
   }
   return stale;
@@ -181,14 +188,19 @@ int list_recordings(const ListOptions& options) {
   bool any_stale = false;
   for (const fs::path& file : find_recordings(".")) {
     const Recording recording = read_recording(file);
-    const std::vector<std::string> stale = stale_kernels(recording, kernels, include_directories);
+    const std::map<std::string, std::string> stale =
+        stale_kernels(recording, kernels, include_directories);
     any_stale = any_stale || !stale.empty();
     const std::string name = file.lexically_normal().string();
-    const std::string state =
-        stale.empty()
-            ? "current"
-            : fmt::format("stale: {} has changed since; scripts/record.sh measures it again",
-                          fmt::join(stale, ", "));
+    std::vector<std::string> names, reasons;
+    for (const auto& [kernel, reason] : stale) {
+      names.push_back(kernel);
+      reasons.push_back(reason);
+    }
+    const std::string state = stale.empty()
+                                  ? "current"
+                                  : fmt::format("stale: {}; scripts/record.sh measures it again",
+                                                fmt::join(reasons, ", "));
     table.add_row({name, recording.sweep, recording.device.name, recording.recorded_at,
                    std::to_string(recording.trials.size()), state});
     rows.push_back({{"recording", name},
@@ -196,7 +208,7 @@ int list_recordings(const ListOptions& options) {
                     {"device", recording.device.name},
                     {"recorded_at", recording.recorded_at},
                     {"trials", recording.trials.size()},
-                    {"stale", stale}});
+                    {"stale", names}});
   }
   if (options.json) {
     write_out(dump({{"recordings", rows}}));

@@ -38,15 +38,20 @@ std::vector<fs::path> recordings_of(const fs::path& project, const std::string& 
   return files;
 }
 
-bool has_changed(const KernelSpec& kernel, const Recording& recording,
-                 const std::vector<fs::path>& include_directories) {
+Recorded compare_with(const KernelSpec& kernel, const Recording& recording,
+                      const std::vector<fs::path>& include_directories) {
   const KernelVersion version = version_of(kernel, include_directories);
-  return std::any_of(
-      recording.trials.begin(), recording.trials.end(), [&](const TrialRecord& trial) {
-        return trial.kernel.name == kernel.name && !trial.kernel.source_hash.empty() &&
-               (trial.kernel.source_hash != version.source_hash ||
-                trial.kernel.contract_hash != version.contract_hash);
-      });
+  Recorded state = Recorded::current;
+  for (const TrialRecord& trial : recording.trials) {
+    if (trial.kernel.name != kernel.name) continue;
+    if (trial.kernel.source_hash.empty() || trial.kernel.contract_hash.empty()) {
+      state = Recorded::unknown;
+    } else if (trial.kernel.source_hash != version.source_hash ||
+               trial.kernel.contract_hash != version.contract_hash) {
+      return Recorded::changed;
+    }
+  }
+  return state;
 }
 
 }  // namespace assay

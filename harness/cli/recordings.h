@@ -18,9 +18,13 @@ std::vector<std::filesystem::path> find_recordings(const std::filesystem::path& 
 std::vector<std::filesystem::path> recordings_of(const std::filesystem::path& project,
                                                  const std::string& sweep_name);
 
-/// Whether the kernel's source, one of its headers or its contract has changed since the recording.
-/// Then the recorded times are those of another program, and the recording is called stale.
-bool has_changed(const KernelSpec& kernel, const Recording& recording,
-                 const std::vector<std::filesystem::path>& include_directories);
+/// Whether a recording is of a kernel as it is now. One that does not say which source its times
+/// are of may be of any.
+enum class Recorded { current, changed, unknown };
+
+/// A recording is `changed` where the kernel's source, one of its headers or its contract has
+/// changed since: its times are those of another program.
+Recorded compare_with(const KernelSpec& kernel, const Recording& recording,
+                      const std::vector<std::filesystem::path>& include_directories);
 
 }  // namespace assay

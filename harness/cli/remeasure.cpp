@@ -60,7 +60,7 @@ RunResult Remeasurer::measure(const RunResult& result) {
               {include_directories_, native_arch(gpu_.info().cc), "measured again", kernels_, "",
                false, false});
   tuner.run();
-  Run run = make_run("measured now", store.results({}));
+  Run run = make_run("measured now", store, {});
   if (run.results.empty()) throw Error("nothing was measured again");
   return std::move(run.results.front());
 }

@@ -139,8 +139,15 @@ int run_report(const ReportOptions& options) {
   for (const std::string& path : files) {
     check_interrupt();
     source = std::filesystem::path(path).filename().string();
-    const Results results = Store::open_readonly(path).results(filter);
-    const std::optional<RunComparison> since = comparer.compare(make_run(source, results));
+    RunBuilder tried;
+    const bool has_baseline = !options.baseline.empty();
+    const Results results = Store::open_readonly(path).results(
+        filter, [&](const TrialRow& trial, const Results& known) {
+          if (has_baseline) tried.add(trial);
+          return page.take(trial, known);
+        });
+    std::optional<RunComparison> since;
+    if (has_baseline) since = comparer.compare(tried.finish(source, results.ranks));
     check_interrupt();
     page.add(source, results, since ? &*since : nullptr);
     check_interrupt();

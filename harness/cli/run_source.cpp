@@ -87,9 +87,9 @@ Run load_run(const std::string& text, const RunFilter& asked) {
   const ResultOptions options = options_of(asked);
   Filter filter = options.filter();
   if (!source.sweep.empty()) ask_for_sweep(store, source.sweep, filter);
-  Run run = make_run(text, store.results(filter));
+  Run run = make_run(text, store, filter);
   if (!run.results.empty()) return run;
-  const Run all = make_run(text, store.results({}));
+  const Run all = make_run(text, store, {});
   if (all.results.empty()) throw UsageError(text + " has no results");
   throw UsageError(
       fmt::format("{} has no result of {}; it has {}", text, asked_for(options), ops_text(all)));
@@ -104,7 +104,7 @@ std::vector<Run> load_runs(const std::string& path, const RunFilter& asked) {
     filter.run = sweep.id;
     const std::string file = std::filesystem::path(path).filename().string();
     const std::string name = sweeps.size() == 1 ? file : fmt::format("{}#{}", file, sweep.id);
-    Run run = make_run(name, store.results(filter));
+    Run run = make_run(name, store, filter);
     if (!run.results.empty()) runs.push_back(std::move(run));
   }
   return runs;

@@ -43,7 +43,7 @@ Recording foreign_recording(const fs::path& file, const std::string& arch) {
 struct Replayed {
   fs::path file;
   Recording recording;
-  std::vector<std::string> changed;  // kernels of which the recording is stale
+  std::vector<std::string> notes;  // on the kernels of which the recording is stale
 };
 
 Replayed read_replayed(const fs::path& file, const SweepSpec& sweep,
@@ -54,11 +54,15 @@ Replayed read_replayed(const fs::path& file, const SweepSpec& sweep,
   if (recording.trials.empty()) {
     throw UsageError(fmt::format("{}: no trials recorded", file.string()));
   }
-  std::vector<std::string> changed;
+  std::vector<std::string> notes;
+  // A file of another tuner is taken for one of whatever kernel is swept.
+  if (is_tuner_file(file)) return {file, std::move(recording), notes};
   for (const KernelSpec& kernel : sweep.kernels) {
-    if (has_changed(kernel, recording, include_directories)) changed.push_back(kernel.name);
+    const Recorded state = compare_with(kernel, recording, include_directories);
+    if (state == Recorded::changed) notes.push_back(stale_note(kernel.name));
+    if (state == Recorded::unknown) notes.push_back(unknown_note(kernel.name));
   }
-  return {file, std::move(recording), std::move(changed)};
+  return {file, std::move(recording), std::move(notes)};
 }
 
 /// The project's fullest recording of the sweep; a stale one only where no other is there.
@@ -67,7 +71,7 @@ std::optional<Replayed> own_recording(const fs::path& project, const SweepSpec& 
   std::optional<Replayed> stale;
   for (const fs::path& file : recordings_of(project, sweep.name)) {
     Replayed replayed = read_replayed(file, sweep, include_directories, "");
-    if (replayed.changed.empty()) return replayed;
+    if (replayed.notes.empty()) return replayed;
     if (!stale) stale = std::move(replayed);
   }
   return stale;
@@ -76,7 +80,7 @@ std::optional<Replayed> own_recording(const fs::path& project, const SweepSpec& 
 Target replay_target(Replayed replayed) {
   auto device = std::make_unique<ReplayDevice>(std::move(replayed.recording));
   std::string provenance = device->provenance();
-  for (const std::string& kernel : replayed.changed) provenance += stale_note(kernel);
+  for (const std::string& note : replayed.notes) provenance += note;
   const std::string arch = native_arch(device->info().cc);
   return {std::move(device), provenance, arch, false};
 }

@@ -156,7 +156,7 @@ VerifyReport verify_winners(const VerifyOptions& options) {
     path = store.path();
     Filter filter = options.results.filter();
     filter.status = to_text(Status::correct);
-    winners = winners_of(tuned_tables(store.results(filter), Screened::hide), store);
+    winners = winners_of(tuned_tables(store.results(filter, TunedTrials()), Screened::hide), store);
   }
   Store store = Store::open(path);
   Report report(options.json);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -14,7 +15,8 @@ class CandidateSet {
  public:
   /// Adds a trial if it is a candidate. All must be of one op, problem, protocol and device.
   void add(const TrialRecord& trial);
-  void add(const KernelVersion& kernel, const Toolchain& toolchain, const Config& config);
+  /// A candidate, whose configuration is this text.
+  void add(const KernelVersion& kernel, const Toolchain& toolchain, std::string_view config);
 
   std::size_t size() const { return keys_.size(); }
   /// The same for the same candidates, in whatever order and however often they were added; empty
@@ -24,10 +26,5 @@ class CandidateSet {
  private:
   std::unordered_set<std::string> keys_;
 };
-
-/// Fills in what a verdict of an older file does not say of itself, as far as `trials` tell, which
-/// are those of its sweep and device: its candidates are the correct trials of its question that
-/// were there when it was made, of each kernel's newest version then.
-void complete_identity(RankRecord& rank, const std::vector<const TrialRecord*>& trials);
 
 }  // namespace assay

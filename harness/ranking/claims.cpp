@@ -7,7 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/identifier.h"
 #include "base/stats.h"
+#include "base/terminal.h"
 #include "base/value.h"
 #include "ranking/ranking.h"
 
@@ -89,6 +91,25 @@ class Claims {
 
  private:
   std::string check_names() {
+    if (!is_identifier(rank_.op)) {
+      return fmt::format("'op' is '{}'; expected a name of letters, digits and underscores",
+                         printable_line(rank_.op));
+    }
+    if (!rank_.finished_at.empty() && !is_timestamp(rank_.finished_at)) {
+      return fmt::format("'timestamp' is '{}'; expected a time such as 2026-11-21T10:00:00Z",
+                         printable_line(rank_.finished_at));
+    }
+    if (!is_one_line(rank_.identity.cublas)) return "'cublas' has control characters";
+    for (const std::string& baseline : rank_.identity.baselines) {
+      if (!is_one_line(baseline)) return "a name in 'baselines' has control characters";
+    }
+    for (const RankEntry& entry : rank_.entries) {
+      // Only a configuration has a kernel.
+      const std::string& name = entry.kernel.empty() ? entry.config : entry.kernel;
+      if (is_identifier(name)) continue;
+      return fmt::format("'{}' is '{}'; expected a name of letters, digits and underscores",
+                         entry.kernel.empty() ? "config" : "kernel", printable_line(name));
+    }
     for (auto entry = rank_.entries.begin(); entry != rank_.entries.end(); ++entry) {
       if (&find(rank_.entries, *entry) != &*entry) {
         return name_of(entry->kernel, entry->config) + " is there twice";
@@ -246,7 +267,14 @@ class Claims {
 std::string contradiction(const RankRecord& rank) { return Claims(rank).check(); }
 
 std::string contradiction(const Timing& timing) {
-  if (timing.samples_ns.empty()) return "";
+  if (timing.samples_ns.empty()) return "'time' has no samples";
+  for (const double sample_ns : timing.samples_ns) {
+    if (sample_ns > 0 && std::isfinite(sample_ns)) continue;
+    return fmt::format("'runtimes' has {} ns, which is no time", sample_ns);
+  }
+  if (!timing.clocks_mhz.empty() && timing.clocks_mhz.size() != timing.samples_ns.size()) {
+    return "'clocks_mhz' has a clock for some samples only";
+  }
   Interval time_ns = median_interval(timing.samples_ns);
   if (std::isinf(time_ns.low)) {  // too few samples for an interval: all that they span
     const auto [low, high] =

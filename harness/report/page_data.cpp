@@ -192,8 +192,8 @@ struct PageData::Question {
   TunedTable table;  // with this question's row alone; with none if nothing was correct
   Problem problem;
   std::string finished_at;
-  Json json;                           // without what is found for it at the end
-  std::shared_ptr<const Json> trials;  // which questions of several objectives share
+  Json json;                                  // without what is found for it at the end
+  std::shared_ptr<const std::string> trials;  // JSON, which questions of several objectives share
   std::size_t num_trials = 0;
 
   /// What is kept of several is the one for which this is largest.
@@ -201,6 +201,16 @@ struct PageData::Question {
     const bool reranked = !table.entries.empty() && table.entries.front().reranked;
     return std::tuple(!table.entries.empty(), reranked, finished_at);
   }
+};
+
+/// The trials of one question, and what all of them say.
+struct PageData::Taken {
+  PageTrials columns;
+  std::string op;
+  DeviceInfo device;
+  std::string protocol;
+  Problem problem;
+  std::string finished_at;  // of the last
 };
 
 PageData::PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of,
@@ -221,21 +231,41 @@ void PageData::keep(const Key& key, Question question) {
   }
 }
 
+bool PageData::take(const TrialRow& trial, const Results& results) {
+  const TrialRecord& record = trial.record;
+  const auto [taken, is_new] = taken_.try_emplace(question_text(
+      record.kernel.op, trial.device, record.protocol.name, record.problem, trial.provenance));
+  Taken& question = taken->second;
+  if (is_new) {
+    question.op = record.kernel.op;
+    question.device = trial.device;
+    question.protocol = record.protocol.name;
+    question.problem = record.problem;
+  }
+  question.finished_at = record.finished_at;
+  question.columns.add(trial);
+  return tuned_(trial, results);
+}
+
 void PageData::add(const std::string& source, const Results& results, const RunComparison* since) {
   sources_.push_back(source);
   if (since != nullptr) {
     comparisons_.push_back(
         fmt::format("{} since {}: {}", source, since->before, summary_text(*since)));
   }
-  std::map<std::string, std::vector<const TrialRow*>> trials;
+  std::map<std::string, std::vector<const TrialRow*>> trials;  // that were kept
   for (const TrialRow& row : results.trials) {
     trials[question_text(row.record.kernel.op, row.device, row.record.protocol.name,
                          row.record.problem, row.provenance)]
         .push_back(&row);
   }
-  std::map<std::string, std::shared_ptr<const Json>> columns;
-  for (const auto& [name, rows] : trials) {
-    columns[name] = std::make_shared<const Json>(page_trials_json(rows));
+  const std::map<std::string, Taken> taken = std::exchange(taken_, {});
+  tuned_ = TunedTrials();
+  std::map<std::string, std::shared_ptr<const std::string>> columns;
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [name, question] : taken) {
+    columns[name] = std::make_shared<const std::string>(question.columns.json());
+    counts[name] = question.columns.size();
   }
   const auto key_of = [](const TunedTable& table, const Problem& problem) {
     return Key(table.op, table.device.slug(), table.protocol, sizes_of(problem), to_text(problem),
@@ -262,8 +292,8 @@ void PageData::add(const std::string& source, const Results& results, const RunC
     for (const TunedRow& row : table.entries) {
       const std::string name = name_of(table, row);
       answered.insert(name);
-      Question question{source,         table,         row.problem,        row.finished_at,
-                        Json::object(), columns[name], trials[name].size()};
+      Question question{source,         table,         row.problem, row.finished_at,
+                        Json::object(), columns[name], counts[name]};
       question.table.entries = {row};
       question.table.fallback = 0;
       Json& json = question.json;
@@ -283,17 +313,15 @@ void PageData::add(const std::string& source, const Results& results, const RunC
     }
   }
   // Where nothing was correct there is no row, but there are trials that say why.
-  for (const auto& [name, rows] : trials) {
+  for (const auto& [name, last] : taken) {
     if (answered.contains(name)) continue;
-    const TrialRecord& last = rows.back()->record;
-    Question question{
-        source,
-        {last.kernel.op, rows.back()->device, last.protocol.name, Objective::time, {}, 0},
-        last.problem,
-        last.finished_at,
-        Json{{"entry", nullptr}},
-        columns[name],
-        rows.size()};
+    Question question{source,
+                      {last.op, last.device, last.protocol, Objective::time, {}, 0},
+                      last.problem,
+                      last.finished_at,
+                      Json{{"entry", nullptr}},
+                      columns[name],
+                      counts[name]};
     question.json["change"] = change_json(since, question.table, last.problem);
     const Key key = key_of(question.table, last.problem);
     keep(key, std::move(question));
@@ -301,7 +329,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
 }
 
 std::size_t PageData::num_trials() const {
-  std::map<const Json*, std::size_t> counts;
+  std::map<const std::string*, std::size_t> counts;
   for (const auto& [key, question] : questions_) {
     counts[question.trials.get()] = question.num_trials;
   }
@@ -312,13 +340,14 @@ std::size_t PageData::num_trials() const {
 
 std::string PageData::json(const std::vector<ResultHistory>& histories) const {
   Json questions = Json::array();
-  Json trials = Json::array();
+  std::string trials;
   Json devices = Json::object();
-  std::map<const Json*, std::size_t> places;  // of the trials that are written already
+  std::map<const std::string*, std::size_t> places;  // of the trials that are written already
   for (const auto& [key, question] : questions_) {
     const TunedTable& table = question.table;
-    const auto [place, is_new] = places.try_emplace(question.trials.get(), trials.size());
-    if (is_new) trials.push_back(question.trials ? *question.trials : Json(nullptr));
+    const auto [place, is_new] = places.try_emplace(question.trials.get(), places.size());
+    if (is_new)
+      trials += (trials.empty() ? "" : ",") + (question.trials ? *question.trials : "null");
     if (!devices.contains(table.device.slug())) {
       Json device = device_json(table.device);
       const Roofs roofs = roofs_of_(table.device);
@@ -340,9 +369,10 @@ std::string PageData::json(const std::vector<ResultHistory>& histories) const {
                   {"comparisons", comparisons_},
                   {"devices", std::move(devices)},
                   {"questions", std::move(questions)},
-                  {"trials", std::move(trials)},
                   {"history", Json::parse(history_json(histories)).at("history")}};
-  return page.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string text = page.dump(-1, ' ', true, Json::error_handler_t::replace);
+  text.pop_back();  // the bracket
+  return text + ",\"trials\":[" + trials + "]}";
 }
 
 }  // namespace assay

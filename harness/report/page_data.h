@@ -51,9 +51,12 @@ class PageData {
            CodeAhead code_ahead);
   ~PageData();
 
-  /// Adds what a database or a recording holds. Of a question that several hold, the re-ranked
-  /// result is kept, and of several the newest. `since` is what became of its results since another
-  /// run; null if that is not asked for.
+  /// Takes a trial of what is added next. Whether add() needs the trial itself, too, as
+  /// Store::results asks.
+  bool take(const TrialRow& trial, const Results& results);
+  /// Adds what a database or a recording holds, whose trials were all taken. Of a question that
+  /// several hold, the re-ranked result is kept, and of several the newest. `since` is what became
+  /// of its results since another run; null if that is not asked for.
   void add(const std::string& source, const Results& results, const RunComparison* since = nullptr);
 
   bool empty() const { return questions_.empty(); }
@@ -64,6 +67,7 @@ class PageData {
 
  private:
   struct Question;
+  struct Taken;
   /// op, device, protocol, sizes, problem, objective: also the order on the page
   using Key = std::tuple<std::string, std::string, std::string, std::vector<double>, std::string,
                          Objective>;
@@ -78,6 +82,8 @@ class PageData {
   std::vector<std::string> sources_;
   std::vector<std::string> comparisons_;  // a sentence for each source that was compared
   std::map<Key, Question> questions_;
+  std::map<std::string, Taken> taken_;  // by question, since the last add()
+  TunedTrials tuned_;
 };
 
 }  // namespace assay

@@ -3,33 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
-#include <map>
+#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <string>
+#include <type_traits>
+#include <utility>
 #include <variant>
 
 namespace assay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Texts that are written once and referred to by their place.
-class Words {
- public:
-  int place_of(const std::string& text) {
-    const auto [at, is_new] = places_.try_emplace(text, static_cast<int>(texts_.size()));
-    if (is_new) texts_.push_back(text);
-    return at->second;
-  }
-  const std::vector<std::string>& texts() const { return texts_; }
-
- private:
-  std::vector<std::string> texts_;
-  std::map<std::string, int> places_;
-};
 
 /// Seconds of a time like "2026-11-22T18:59:58Z"; 0 for anything else.
 std::int64_t seconds_of(const std::string& time) {
@@ -38,97 +25,113 @@ std::int64_t seconds_of(const std::string& time) {
   return ::timegm(&parts);
 }
 
-/// A parameter of any of the kernels: its values, small ones first, and the trials' values.
-Json param_json(const std::string& name, const std::vector<const Value*>& column) {
-  std::map<Value, int> places;
-  for (const Value* value : column) {
-    if (value != nullptr) places.emplace(*value, 0);
-  }
-  Json values = Json::array();
-  for (auto& [value, place] : places) {
-    place = static_cast<int>(values.size());
-    std::visit([&values](const auto& v) { values.push_back(v); }, value);
-  }
-  std::vector<int> at;
-  at.reserve(column.size());
-  for (const Value* value : column) at.push_back(value == nullptr ? -1 : places.at(*value));
-  Json param{{"name", name}, {"values", std::move(values)}};
-  // A column of zeros says nothing.
-  if (std::any_of(at.begin(), at.end(), [](int place) { return place != 0; })) param["at"] = at;
-  return param;
-}
-
-Json params_json(const std::vector<const TrialRow*>& rows) {
-  std::vector<std::string> names;  // in the order of the kernels
-  std::map<std::string, std::vector<const Value*>> columns;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const auto& [name, value] : rows[i]->record.config) {
-      auto [column, is_new] = columns.try_emplace(name);
-      if (is_new) {
-        names.push_back(name);
-        column->second.resize(rows.size(), nullptr);
-      }
-      column->second[i] = &value;
-    }
-  }
-  Json params = Json::array();
-  for (const std::string& name : names) params.push_back(param_json(name, columns.at(name)));
-  return params;
-}
-
 /// The first line of a message, and not all of a long one: the program shows the rest.
 std::string short_message(const std::string& message) {
   constexpr std::size_t kMost = 200;
   return message.substr(0, std::min(message.find('\n'), kMost));
 }
 
-}  // namespace
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
 
-Json page_trials_json(const std::vector<const TrialRow*>& rows) {
-  Words kernels, statuses, kinds, messages;
-  std::vector<int> kernel, status, kind, message, registers, spills;
-  std::vector<std::int64_t> seconds, ids;
-  Json times = Json::array();
-  const std::int64_t start = seconds_of(rows.front()->record.finished_at);
-  std::int64_t last_id = 0;
-  for (const TrialRow* row : rows) {
-    const TrialRecord& trial = row->record;
-    const Outcome& outcome = trial.outcome;
-    const bool timed = outcome.status == Status::correct && outcome.timing.has_value();
-    const bool raced = timed && outcome.timing->censored();
-    kernel.push_back(kernels.place_of(trial.kernel.name));
-    status.push_back(statuses.place_of(raced ? "raced" : std::string(to_text(outcome.status))));
-    kind.push_back(kinds.place_of(outcome.kind));
-    message.push_back(messages.place_of(short_message(outcome.message)));
-    registers.push_back(trial.compile.registers);
-    spills.push_back(trial.compile.spill_bytes);
-    seconds.push_back(seconds_of(trial.finished_at) - start);
-    // Numbers mostly follow each other; what lies between two is short, and much alike.
-    ids.push_back(row->id - last_id);
-    last_id = row->id;
-    if (timed) {
-      times.push_back(
-          std::strtod(fmt::format("{:.5g}", outcome.timing->median_ns).c_str(), nullptr));
+/// A list of numbers. As values of the library, 10^6 of them would take 16 MB.
+template <class Number>
+std::string list(const std::vector<Number>& numbers) {
+  std::string text = "[";
+  for (const Number number : numbers) {
+    if (text.size() > 1) text += ',';
+    if (std::is_floating_point_v<Number> && std::isnan(static_cast<double>(number))) {
+      text += "null";
     } else {
-      times.push_back(nullptr);
+      fmt::format_to(std::back_inserter(text), "{}", number);
     }
   }
-  return {{"count", rows.size()},
-          {"started_at", rows.front()->record.finished_at},
-          {"kernels", kernels.texts()},
-          {"statuses", statuses.texts()},
-          {"kinds", kinds.texts()},
-          {"messages", messages.texts()},
-          {"kernel", kernel},
-          {"status", status},
-          {"kind", kind},
-          {"message", message},
-          {"registers", registers},
-          {"spill_bytes", spills},
-          {"seconds", seconds},
-          {"id_steps", ids},
-          {"time_ns", std::move(times)},
-          {"params", params_json(rows)}};
+  return text + ']';
+}
+
+}  // namespace
+
+int Words::place_of(const std::string& text) {
+  const auto [at, is_new] = places_.try_emplace(text, static_cast<int>(texts_.size()));
+  if (is_new) texts_.push_back(text);
+  return at->second;
+}
+
+PageTrials::Param& PageTrials::param(const std::string& name) {
+  for (Param& each : params_) {
+    if (each.name == name) return each;
+  }
+  return params_.emplace_back(Param{name, {}, {}});
+}
+
+void PageTrials::add(const TrialRow& row) {
+  const TrialRecord& trial = row.record;
+  const Outcome& outcome = trial.outcome;
+  const bool timed = outcome.status == Status::correct && outcome.timing.has_value();
+  const bool raced = timed && outcome.timing->censored();
+  if (times_ns_.empty()) started_at_ = trial.finished_at;
+  kernel_.push_back(kernels_.place_of(trial.kernel.name));
+  status_.push_back(statuses_.place_of(raced ? "raced" : std::string(to_text(outcome.status))));
+  kind_.push_back(kinds_.place_of(outcome.kind));
+  message_.push_back(messages_.place_of(short_message(outcome.message)));
+  registers_.push_back(trial.compile.registers);
+  spills_.push_back(trial.compile.spill_bytes);
+  seconds_.push_back(seconds_of(trial.finished_at) - seconds_of(started_at_));
+  // Numbers mostly follow each other; what lies between two is short, and much alike.
+  id_steps_.push_back(row.id - last_id_);
+  last_id_ = row.id;
+  times_ns_.push_back(
+      timed ? std::strtod(fmt::format("{:.5g}", outcome.timing->median_ns).c_str(), nullptr)
+            : std::numeric_limits<double>::quiet_NaN());
+  for (const auto& [name, value] : trial.config) {
+    Param& own = param(name);
+    own.at.resize(size() - 1, -1);
+    const int next = static_cast<int>(own.places.size());
+    own.at.push_back(own.places.try_emplace(value, next).first->second);
+  }
+}
+
+std::string PageTrials::json() const {
+  std::string params;
+  for (const Param& each : params_) {
+    // Small values first.
+    std::vector<int> place_of(each.places.size());
+    Json values = Json::array();
+    for (const auto& [value, met] : each.places) {
+      place_of[static_cast<std::size_t>(met)] = static_cast<int>(values.size());
+      std::visit([&values](const auto& held) { values.push_back(held); }, value);
+    }
+    std::vector<int> at = each.at;
+    at.resize(size(), -1);
+    for (int& place : at) place = place < 0 ? -1 : place_of[static_cast<std::size_t>(place)];
+    params += fmt::format("{}{{\"name\":{},\"values\":{}", params.empty() ? "" : ",",
+                          text_of(each.name), text_of(values));
+    // A column of zeros says nothing.
+    if (std::any_of(at.begin(), at.end(), [](int place) { return place != 0; })) {
+      params += ",\"at\":" + list(at);
+    }
+    params += '}';
+  }
+  std::string text = fmt::format("{{\"count\":{},\"params\":[{}]", size(), params);
+  const auto add = [&text](const char* key, const std::string& json) {
+    text += fmt::format(",\"{}\":{}", key, json);
+  };
+  add("started_at", text_of(started_at_));
+  add("kernels", text_of(kernels_.texts()));
+  add("statuses", text_of(statuses_.texts()));
+  add("kinds", text_of(kinds_.texts()));
+  add("messages", text_of(messages_.texts()));
+  add("kernel", list(kernel_));
+  add("status", list(status_));
+  add("kind", list(kind_));
+  add("message", list(message_));
+  add("registers", list(registers_));
+  add("spill_bytes", list(spills_));
+  add("seconds", list(seconds_));
+  add("id_steps", list(id_steps_));
+  add("time_ns", list(times_ns_));
+  return text + '}';
 }
 
 }  // namespace assay

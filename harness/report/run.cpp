@@ -88,14 +88,20 @@ std::string stale_note(const std::string& kernel) {
   return fmt::format("{}{} has changed since", kStale, kernel);
 }
 
+std::string unknown_note(const std::string& kernel) {
+  return fmt::format("{}it does not say which source of {} it is of", kStale, kernel);
+}
+
 std::string question_text(const RunResult& result) {
   return fmt::format("{} {} {} {}", result.op, to_text(result.problem), result.device.slug(),
                      result.protocol);
 }
 
-Run make_run(std::string name, Results results) {
+struct RunBuilder::Impl {
   std::map<std::pair<std::string, std::string>, Gathered> all;  // by question and provenance
-  const auto gathered = [&all](const auto& row, const std::string& op) -> Gathered& {
+
+  template <class Row>
+  Gathered& gathered(const Row& row, const std::string& op) {
     RunResult result;
     result.op = op;
     result.problem = row.record.problem;
@@ -107,13 +113,21 @@ Run make_run(std::string name, Results results) {
     if (is_new) found->second.result = std::move(result);
     found->second.measured_here = row.provenance.empty();
     return found->second;
-  };
-  for (const TrialRow& row : results.trials) {
-    add_trial(gathered(row, row.record.kernel.op), row.record);
   }
-  for (RankRow& row : results.ranks) {
+};
+
+RunBuilder::RunBuilder() : impl_(std::make_unique<Impl>()) {}
+RunBuilder::RunBuilder(RunBuilder&&) noexcept = default;
+RunBuilder::~RunBuilder() = default;
+
+void RunBuilder::add(const TrialRow& trial) {
+  add_trial(impl_->gathered(trial, trial.record.kernel.op), trial.record);
+}
+
+Run RunBuilder::finish(std::string name, std::vector<RankRow> ranks) {
+  for (RankRow& row : ranks) {
     if (!has_winner(row.record)) continue;
-    RunResult& result = gathered(row, row.record.op).result;
+    RunResult& result = impl_->gathered(row, row.record.op).result;
     if (row.record.objective != Objective::time) {
       result.only_energy = !result.rank;
       continue;
@@ -126,7 +140,7 @@ Run make_run(std::string name, Results results) {
   }
 
   std::map<std::string, Gathered> best;
-  for (auto& [key, one] : all) {
+  for (auto& [key, one] : impl_->all) {
     if (one.num_states > 0) {
       one.result.application_clocks = 2 * one.num_application_clocks > one.num_states;
     }
@@ -142,7 +156,23 @@ Run make_run(std::string name, Results results) {
   for (auto& [question, one] : best) run.results.push_back(std::move(one.result));
   std::sort(run.results.begin(), run.results.end(),
             [](const RunResult& a, const RunResult& b) { return order_of(a) < order_of(b); });
+  impl_->all.clear();
   return run;
+}
+
+Run make_run(std::string name, Results results) {
+  RunBuilder builder;
+  for (const TrialRow& row : results.trials) builder.add(row);
+  return builder.finish(std::move(name), std::move(results.ranks));
+}
+
+Run make_run(std::string name, const Store& store, const Filter& filter) {
+  RunBuilder builder;
+  Results results = store.results(filter, [&](const TrialRow& row, const Results&) {
+    builder.add(row);
+    return false;
+  });
+  return builder.finish(std::move(name), std::move(results.ranks));
 }
 
 std::vector<std::string> environment_changes(const RunResult& before, const RunResult& after) {

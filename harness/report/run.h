@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,14 +48,33 @@ struct Run {
   std::vector<RunResult> results;
 };
 
-/// A result measured here comes before one recorded elsewhere, a newer one before an older one.
+/// Puts a run together. A result measured here comes before one recorded elsewhere, a newer one
+/// before an older one.
+class RunBuilder {
+ public:
+  RunBuilder();
+  RunBuilder(RunBuilder&&) noexcept;
+  ~RunBuilder();
+
+  void add(const TrialRow& trial);
+  Run finish(std::string name, std::vector<RankRow> ranks);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 Run make_run(std::string name, Results results);
+/// The same of what a filter asks a store for, of which no trial is kept longer than needed.
+Run make_run(std::string name, const Store& store, const Filter& filter);
 
 /// What problems are put in order by.
 std::vector<double> sizes_of(const Problem& problem);
 
 /// What a provenance says of a kernel that has changed since its times were recorded.
 std::string stale_note(const std::string& kernel);
+/// The same of a kernel of which the recording does not say the source.
+std::string unknown_note(const std::string& kernel);
 
 /// op, problem, device and protocol as one text, the same for the same question in any run.
 std::string question_text(const RunResult& result);

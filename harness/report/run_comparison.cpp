@@ -55,10 +55,15 @@ std::optional<Contest> other_pair_of(const RunResult& before, const RunResult& a
   return std::nullopt;
 }
 
-/// Whether the time of the best is one that was recorded of the kernel before it changed.
+/// Whether the time of the best is one that was recorded of the kernel before it changed, or of who
+/// knows which version.
 bool is_of_older_kernel(const RunResult& result) {
-  return result.rank &&
-         result.provenance.find(stale_note(result.winner().kernel)) != std::string::npos;
+  if (!result.rank) return false;
+  const auto says = [&](const std::string& note) {
+    return result.provenance.find(note) != std::string::npos;
+  };
+  const std::string& kernel = result.winner().kernel;
+  return says(stale_note(kernel)) || says(unknown_note(kernel));
 }
 
 /// Why two results must not be compared; empty if they may.

@@ -1,5 +1,6 @@
 #include "report/tuned_table.h"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -314,6 +315,33 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
   }
   find_trials(result, results.trials);
   return result;
+}
+
+bool TunedTrials::operator()(const TrialRow& row, const Results& results) {
+  if (!named_) {
+    named_.emplace();
+    for (const RankRow& rank : results.ranks) {
+      for (const RankEntry& entry : rank.record.entries) {
+        if (!entry.kernel.empty()) named_->insert(entry.kernel + ' ' + entry.config);
+      }
+    }
+  }
+  const TrialRecord& trial = row.record;
+  if (!named_->empty() && named_->contains(name_of(trial.kernel.name, trial.config))) return true;
+  const auto& validation = trial.outcome.validation;
+  if (validation && !validation->reference.empty() &&
+      versions_.insert(text_of(trial.kernel)).second) {
+    return true;
+  }
+  if (!timed(row)) return false;
+  const std::string question =
+      fmt::format("{} {} {} {} {}", trial.kernel.op, row.device.name, trial.protocol.name,
+                  to_text(trial.problem), row.provenance);
+  const double median_ns = trial.outcome.timing->median_ns;
+  const auto [fastest_ns, is_first] = fastest_ns_.try_emplace(question, median_ns);
+  if (!is_first && median_ns >= fastest_ns->second) return false;
+  fastest_ns->second = median_ns;
+  return true;
 }
 
 TunedTable unique_problems(TunedTable table, const std::vector<TrialRow>& trials) {

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/recording.h"
@@ -87,6 +90,19 @@ std::string conditions_text(const TunedTable& table);
 /// provenance. A result of the screening is shown only where no re-rank has a verdict, whatever its
 /// objective.
 std::vector<TunedTable> tuned_tables(const Results& results, Screened screened);
+
+/// Chooses the trials that tuned_tables looks at, so that 10^6 others need not be kept: those that
+/// a verdict names, and of each question those that were the fastest when they came.
+class TunedTrials {
+ public:
+  /// As Store::results asks.
+  bool operator()(const TrialRow& trial, const Results& results);
+
+ private:
+  std::optional<std::unordered_set<std::string>> named_;  // "kernel configuration", of all verdicts
+  std::map<std::string, double> fastest_ns_;              // by question
+  std::set<std::string> versions_;                        // of which a reference is known
+};
 
 /// The table with one row a problem, for software that looks problems up. It takes a row measured
 /// here before a recorded one, and the newest of several.

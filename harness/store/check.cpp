@@ -1,16 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
-#include "base/stats.h"
 #include "ranking/claims.h"
 #include "store/impl.h"
 #include "store/owner.h"
 #include "store/rows.h"
 #include "store/schema.h"
+#include "store/trial_rows.h"
 
 namespace assay {
 namespace {
@@ -97,30 +95,30 @@ void check_claims(Database& database, Problems& problems) {
   }
 }
 
+/// What the columns of a time say beside the numbers in them.
 void check_samples(Database& database, Problems& problems) {
-  // A recording keeps medians and samples to a tenth of a nanosecond each.
-  constexpr double kToleranceNs = 0.1001;
   for (Query row = database.query(
-           "SELECT trial.id, median_ns, times_ns, length(times_ns), length(clocks_mhz) FROM trial "
-           "JOIN timing ON timing.id = timing_id");
+           "SELECT trial.id, median_ns, length(times_ns) FROM trial JOIN timing ON timing.id = "
+           "timing_id");
        row.step();) {
     const std::int64_t id = row.integer(0);
-    const std::vector<double> samples = row.reals(2);
-    if (row.integer(3) == 0) {
-      problems.push_back(fmt::format("trial {} has a time but no samples", id));
-    } else if (row.integer(3) % static_cast<std::int64_t>(sizeof(double)) != 0) {
+    if (row.integer(2) % static_cast<std::int64_t>(sizeof(double)) != 0) {
       problems.push_back(fmt::format("the samples of trial {} end in the middle of a number", id));
     } else if (row.is_null(1)) {
       problems.push_back(fmt::format("trial {} has samples but no median", id));
-    } else if (row.integer(4) != 0 && row.integer(4) != row.integer(3)) {
-      problems.push_back(fmt::format("trial {} has a clock for some samples only", id));
-    } else if (!std::all_of(samples.begin(), samples.end(), [](double ns) { return ns >= 0; })) {
-      problems.push_back(fmt::format("trial {} has samples that are no times", id));
-    } else if (!(std::abs(median(samples) - row.real(1)) <= kToleranceNs)) {
-      problems.push_back(
-          fmt::format("trial {} says its median is {:.1f} ns, its samples say {:.1f}", id,
-                      row.real(1), median(samples)));
     }
+  }
+}
+
+/// Whether each trial agrees with itself.
+void check_trials(Database& database, const Dimensions& dimensions, Problems& problems) {
+  static const std::string sql = select_trials("''", "true ORDER BY trial.id");
+  for (Query query = database.query(sql); query.step();) {
+    RowReader row(query);
+    TrialIds ids;
+    const TrialRow trial = read_unchecked(row, dimensions, ids);
+    const std::string wrong = contradiction(trial.record);
+    if (!wrong.empty()) problems.push_back(fmt::format("trial {}: {}", trial.id, wrong));
   }
 }
 
@@ -134,29 +132,25 @@ void check_timings(Database& database, Problems& problems) {
   }
 }
 
-/// Whether what a metric was computed with is what the compiler reported of the trial.
-void check_figures(Database& database, Problems& problems) {
-  for (Query row = database.query(
-           "SELECT rank_id, trial_id, figures, registers, spill_bytes FROM rank_entry JOIN trial "
-           "ON trial.id = trial_id WHERE figures <> ''");
-       row.step();) {
-    for (const auto& [name, value] : stored_problem(row.text(2))) {
-      const int column = name == "registers" ? 3 : name == "spill_bytes" ? 4 : 0;
-      if (column == 0 || value == Number(row.integer(column))) continue;
-      problems.push_back(fmt::format("verdict {} was computed with {} {} of trial {}, which has {}",
-                                     row.integer(0), to_text(value), name, row.integer(1),
-                                     row.integer(column)));
-    }
+/// Whether what a verdict says follows from the samples that it has and from its entries' trials.
+void check_verdicts(Database& database, const Dimensions& dimensions, Problems& problems) {
+  for (RankHead& head : read_rank_heads(database, dimensions, Matcher({}, dimensions), "")) {
+    const RankRecord& record = head.row.record;
+    std::string wrong = read_entries_unchecked(database, dimensions, head);
+    if (wrong.empty()) wrong = contradiction(record);
+    if (wrong.empty()) continue;
+    problems.push_back(fmt::format("the verdict on {} {} of {}: {}", record.op,
+                                   to_text(record.problem), record.finished_at, wrong));
   }
 }
 
-/// Whether what a verdict says follows from the samples that it has.
-void check_verdicts(const std::vector<RankRow>& ranks, Problems& problems) {
-  for (const RankRow& row : ranks) {
-    const std::string wrong = contradiction(row.record);
-    if (wrong.empty()) continue;
-    problems.push_back(fmt::format("the verdict on {} {} of {}: {}", row.record.op,
-                                   to_text(row.record.problem), row.record.finished_at, wrong));
+/// What cannot be read ends the part that reads it, and is one problem.
+template <class Part>
+void check_part(Problems& problems, const Part& part) {
+  try {
+    part();
+  } catch (const DamagedRow& damage) {
+    problems.push_back(damage.what());
   }
 }
 
@@ -164,7 +158,7 @@ void check_verdicts(const std::vector<RankRow>& ranks, Problems& problems) {
 
 std::vector<std::string> Store::check() const {
   Database& database = impl_->database;
-  Problems found = database.guarded([&] {
+  return database.guarded([&] {
     const Transaction transaction(database, Transaction::Mode::read);
     Problems problems;
     check_pages(database, problems);
@@ -189,11 +183,19 @@ std::vector<std::string> Store::check() const {
     check_claims(database, problems);
     check_samples(database, problems);
     check_timings(database, problems);
-    if (problems.empty()) check_figures(database, problems);
+    check_part(problems, [&] { read_measurements(database); });
+    // What is wrong so far would be found again.
+    if (!problems.empty()) return problems;
+    check_part(problems, [&] {
+      const Dimensions dimensions(database);
+      const Matcher all({}, dimensions);
+      check_trials(database, dimensions, problems);
+      check_part(problems, [&] { read_verifications(database, dimensions); });
+      check_part(problems, [&] { read_stored_baselines(database, dimensions, all, ""); });
+      check_part(problems, [&] { check_verdicts(database, dimensions, problems); });
+    });
     return problems;
   });
-  if (found.empty()) check_verdicts(ranks({}), found);
-  return found;
 }
 
 std::vector<std::string> Store::counted_otherwise() const {

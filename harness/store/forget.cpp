@@ -1,7 +1,6 @@
 // What is deleted on purpose. The trials to go are first collected in a table of this connection's
 // own; then everything that belongs to them goes, in one transaction.
-#include <set>
-#include <tuple>
+#include <unordered_set>
 
 #include "base/interrupt.h"
 #include "store/impl.h"
@@ -71,14 +70,6 @@ class Deletion {
   bool empty_sweeps_ = false;
 };
 
-/// What tells one stored verdict from another.
-auto key_of(const RankRow& row) {
-  const RankRecord& record = row.record;
-  return std::tuple(record.op, to_text(record.problem), record.protocol.name, record.objective,
-                    row.device.uuid, row.provenance, record.finished_at,
-                    record.identity.candidates);
-}
-
 }  // namespace
 
 Deleted Store::forget_machine_faults() {
@@ -119,19 +110,21 @@ Deleted Store::prune() {
   Database& database = impl_->database;
   return database.guarded([&] {
     Deletion deletion(database);
-    const Results current = impl_->results({});
-    std::set<std::int64_t> trials;
-    for (const TrialRow& row : current.trials) trials.insert(row.id);
+    std::unordered_set<std::int64_t> trials;
+    const Results current = impl_->results({}, [&](const TrialRow& row, const Results&) {
+      trials.insert(row.id);
+      return false;
+    });
     for (Query query = database.query("SELECT id FROM trial WHERE status <> 'running'");
          query.step();) {
       if (!trials.contains(query.integer(0))) deletion.trial(query.integer(0));
     }
     const Dimensions dimensions(database);
     const Matcher all({}, dimensions);
-    std::set<decltype(key_of(RankRow{}))> ranks;
-    for (const RankRow& row : current.ranks) ranks.insert(key_of(row));
+    std::unordered_set<std::int64_t> ranks;
+    for (const RankRow& row : current.ranks) ranks.insert(row.id);
     for (const RankHead& head : read_rank_heads(database, dimensions, all, "")) {
-      if (!ranks.contains(key_of(head.row))) deletion.rank(head.id);
+      if (!ranks.contains(head.id)) deletion.rank(head.id);
     }
     for (const StoredBaseline& baseline : read_stored_baselines(database, dimensions, all, "")) {
       if (baseline.age > 1) deletion.baseline(baseline.id);

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <ctime>
 
-#include "ranking/candidate_set.h"
 #include "store/owner.h"
 #include "store/rows.h"
-#include "store/trial_rows.h"
 
 namespace assay {
 namespace {
@@ -37,32 +34,6 @@ std::optional<std::int64_t> trial_of(Database& database, std::int64_t device,
                              IfNew::leave);
   const auto state = trial_state(database, device, ids);
   return state ? std::optional(state->id) : std::nullopt;
-}
-
-/// A SELECT of the trials of device ?1 and problem ?2 that belong to some sweeps.
-std::string select_of_problem(std::string_view which_sweeps) {
-  return select_trials(
-      "''", fmt::format("device_id = ?1 AND problem_id = ?2 AND EXISTS(SELECT 1 FROM sweep_trial "
-                        "AS link WHERE link.trial_id = trial.id AND {})",
-                        which_sweeps));
-}
-
-std::vector<TrialRow> read_trials(Database& database, const Dimensions& dimensions,
-                                  const std::string& sql, std::int64_t device, std::int64_t problem,
-                                  std::int64_t third) {
-  std::vector<TrialRow> rows;
-  for (Query query = database.query(sql, device, problem, third); query.step();) {
-    RowReader row(query);
-    TrialIds ids;
-    rows.push_back(read_trial(row, dimensions, ids));
-  }
-  return rows;
-}
-
-std::vector<const TrialRecord*> records_of(const std::vector<TrialRow>& rows) {
-  std::vector<const TrialRecord*> records;
-  for (const TrialRow& row : rows) records.push_back(&row.record);
-  return records;
 }
 
 }  // namespace
@@ -353,60 +324,6 @@ void Store::Impl::put_rank(std::int64_t sweep_id, std::int64_t device, const Ran
                                    {"ratio_high", noise->ratio.high},
                                    {"times_ns", noise->samples_ns}});
   }
-}
-
-void Store::Impl::complete_identity(RankRecord& rank, std::int64_t device, std::int64_t sweep_id) {
-  static const std::string sql = select_of_problem("link.sweep_id = ?3");
-  const Dimensions dimensions(database);
-  const std::int64_t problem = problem_id(database, rank.problem, IfNew::add);
-  assay::complete_identity(
-      rank, records_of(read_trials(database, dimensions, sql, device, problem, sweep_id)));
-}
-
-void Store::Impl::complete_ranks() {
-  // A verdict whose candidates cannot be found has this instead of a hash, which none is equal to.
-  constexpr const char* kUnknown = "unknown";
-  const auto count = "SELECT count(*) FROM rank WHERE candidates = ''";
-  if (database.integer(count) == 0) return;
-  Transaction transaction(database, Transaction::Mode::write);
-  const Dimensions dimensions(database);
-  for (RankHead& head : read_rank_heads(database, dimensions, Matcher({}, dimensions), "")) {
-    RankRecord& rank = head.row.record;
-    if (!rank.identity.candidates.empty()) continue;
-    static const std::string sql = select_of_problem(
-        "link.sweep_id IN (SELECT id FROM sweep WHERE name = "
-        "(SELECT name FROM rank JOIN sweep ON sweep.id = sweep_id WHERE rank.id = ?3))");
-    const std::vector<TrialRow> rows =
-        read_trials(database, dimensions, sql, head.device, head.problem, head.id);
-    assay::complete_identity(rank, records_of(rows));
-    const bool found = !rank.identity.candidates.empty();
-    const std::array<Cell, 3> cells = {
-        {{"candidates", found ? std::string_view(rank.identity.candidates) : kUnknown},
-         {"num_candidates", rank.identity.num_candidates},
-         {"toolchain_id", toolchain_id(database, rank.toolchain, IfNew::add)}}};
-    database.update("rank", head.id, cells);
-    std::vector<std::pair<std::int64_t, std::int64_t>> trial_of_position;
-    for (Query query = database.query(
-             "SELECT position, kernel, config FROM rank_entry WHERE rank_id = ?", head.id);
-         query.step();) {
-      for (const TrialRow& row : rows) {
-        const TrialRecord& trial = row.record;
-        if (trial.kernel.name != query.text(1) || to_text(trial.config) != query.text(2) ||
-            trial.kernel != rank.version_of(trial.kernel.name) ||
-            trial.toolchain != rank.toolchain || trial.protocol != rank.protocol) {
-          continue;
-        }
-        trial_of_position.emplace_back(query.integer(0), row.id);
-      }
-    }
-    for (const auto& [position, trial] : trial_of_position) {
-      database
-          .query("UPDATE rank_entry SET trial_id = ? WHERE rank_id = ? AND position = ?", trial,
-                 head.id, position)
-          .run();
-    }
-  }
-  transaction.commit();
 }
 
 }  // namespace assay

@@ -31,7 +31,7 @@ struct Store::Impl {
                          const std::string& command_line, std::int64_t device,
                          const std::string& state);
   /// Store::results, inside of a transaction that the caller has begun.
-  Results results(const Filter& filter);
+  Results results(const Filter& filter, const KeepTrial& keep);
   /// The same of a trial and the one of this number.
   bool is_better(const TrialRecord& record, std::int64_t trial_id);
   /// What becomes of a trial that is done already when another outcome of it comes.
@@ -50,10 +50,6 @@ struct Store::Impl {
   /// Whether the very same verdict, or measurement, is stored: an import may bring it again.
   bool has_rank(std::int64_t device, const RankRecord& record);
   bool has_baseline(std::int64_t device, const BaselineRecord& record);
-  /// Gives the verdicts of files before schema 4 what tells one from another.
-  void complete_ranks();
-  /// Does that for a verdict which is about to be stored as one of this sweep.
-  void complete_identity(RankRecord& rank, std::int64_t device, std::int64_t sweep_id);
   void put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record);
   /// Takes the place of an older one; a newer one stays.
   void put_verification(std::int64_t trial_id, const Verification& verification);

@@ -99,7 +99,7 @@ std::vector<RankRow> Store::ranks(const Filter& filter) const {
     std::vector<RankRow> ranks;
     for (RankHead& head :
          read_rank_heads(database, dimensions, Matcher(filter, dimensions), filter.sweep)) {
-      read_entries(database, dimensions, head);
+      read_entries_unchecked(database, dimensions, head);
       const auto& entries = head.row.record.entries;
       const bool concerns =
           filter.kernel.empty() ||

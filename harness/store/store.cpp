@@ -108,7 +108,6 @@ Store Store::open(const std::filesystem::path& path, std::chrono::milliseconds l
     prepare(database);
     migrate(database);
     use_wal(database, lock_timeout);
-    impl->complete_ranks();
   });
   return Store(std::move(impl));
 }
@@ -421,8 +420,7 @@ Imported Store::import(const RecordingPortions& next_portion) {
     for (const BaselineRecord& baseline : baselines) {
       if (!impl_->has_baseline(device, baseline)) impl_->put_baseline(sweep, device, baseline);
     }
-    for (RankRecord& rank : ranks) {
-      if (rank.identity.candidates.empty()) impl_->complete_identity(rank, device, sweep);
+    for (const RankRecord& rank : ranks) {
       if (!impl_->has_rank(device, rank)) impl_->put_rank(sweep, device, rank);
     }
     transaction.commit();

@@ -69,6 +69,7 @@ struct RankRow {
   DeviceInfo device;
   std::string provenance;
   RankRecord record;
+  std::int64_t id = 0;
 };
 
 /// What a filter asks about, and what is known of it. A question is an op, a problem, a device and
@@ -82,6 +83,10 @@ struct Results {
   /// question whose candidates were never ranked together has none.
   std::vector<RankRow> ranks;
 };
+
+/// Whether a trial is wanted among results, of which all but the trials is known. Asked for each,
+/// in the order in which they would come.
+using KeepTrial = std::function<bool(const TrialRow& trial, const Results& results)>;
 
 /// What a merge did.
 struct Merged {
@@ -197,8 +202,8 @@ class Store {
   std::optional<TrialRow> trial(std::int64_t id) const;
   /// The newest of each (op, problem, device, provenance, protocol, name), with its samples.
   std::vector<BaselineRow> baselines(const Filter& filter) const;
-  /// Every verdict that was ever stored, oldest first. Which of them holds is for results() to
-  /// say.
+  /// Every verdict that was ever stored, oldest first, whatever it says. Which of them holds is for
+  /// results() to say.
   std::vector<RankRow> ranks(const Filter& filter) const;
 
   /// Every run of a sweep, oldest first.
@@ -207,7 +212,10 @@ class Store {
   /// What a filter asks about. If it names a run, that is what the run had when it ended: its
   /// trials and the verdicts that were made until then. `filter.status` only leaves trials out of
   /// the answer: which trials are current, and which verdicts hold, does not depend on it.
-  Results results(const Filter& filter) const;
+  ///
+  /// With `keep`, what it refuses is not among the trials: of 10^6 trials, all do not fit in
+  /// memory.
+  Results results(const Filter& filter, const KeepTrial& keep = {}) const;
   /// The results of the sweeps named `sweep_name` on one device: of those called `device` (name,
   /// slug or UUID; any if empty), the one that ran such a sweep last. A device measured here comes
   /// before a replayed one. Throws UsageError when none ran it, and where it is the replay of a

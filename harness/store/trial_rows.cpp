@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "ranking/claims.h"
+
 namespace assay {
 namespace {
 
@@ -14,6 +16,20 @@ std::vector<std::string> split(const std::string& text) {
   std::istringstream stream(text);
   for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
   return names;
+}
+
+/// Throws DamagedRow where the record contradicts itself. `what` names it.
+template <class Record, class What>
+Record supported(Record record, const What& what) {
+  if (const std::string wrong = contradiction(record); !wrong.empty()) {
+    throw DamagedRow(fmt::format("{}: {}", what(), wrong));
+  }
+  return record;
+}
+
+Measurement read_measurement(RowReader& row, std::int64_t trial_id) {
+  return supported(Measurement{row.text(), row.real(), row.text()},
+                   [&] { return fmt::format("a measurement of trial {}", trial_id); });
 }
 
 RankEntry read_entry(RowReader& row) {
@@ -79,21 +95,21 @@ bool Matcher::op(const std::string& op) const {
   return filter_.kernel.empty() || ops_.contains(op);
 }
 
-std::string select_trials(std::string_view message, std::string_view where, std::string_view more,
-                          std::string_view join) {
+std::string select_trials(std::string_view message, std::string_view where, std::string_view more) {
   return fmt::format(
       "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
       "status, kind, {}, compile_ms, cached, registers, spill_bytes, stack_bytes, "
       "static_smem_bytes, cubin_hash, device_ms, finished_at, same_as, prepare_ns, prepared_bytes, "
       "elements, "
-      "relative_error, relative_limit, worst_element_ratio, validation.reference, timing_id, {}{} "
+      "relative_error, relative_limit, worst_element_ratio, validation.reference, timing_id, {}, "
+      "{}{} "
       "FROM trial "
-      "JOIN config ON config.id = config_id {} LEFT JOIN validation ON trial_id = trial.id "
+      "JOIN config ON config.id = config_id LEFT JOIN validation ON trial_id = trial.id "
       "LEFT JOIN timing ON timing.id = timing_id WHERE status <> 'running' AND {}",
-      message, kTimingColumns, more, join, where);
+      message, kTimingColumns, kSampleColumns, more, where);
 }
 
-TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids) {
+TrialRow read_unchecked(RowReader& row, const Dimensions& dimensions, TrialIds& ids) {
   TrialRow trial;
   trial.id = row.integer();
   ids = {row.integer(), row.integer(), row.integer(), row.integer(), row.integer()};
@@ -139,8 +155,21 @@ TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids)
   }
   const bool timed = !row.is_null();
   row.skip();
-  const Timing timing = read_timing(row);
-  if (timed) outcome.timing = timing;
+  Timing timing = read_timing(row);
+  read_samples(row, timing);
+  if (timed) outcome.timing = std::move(timing);
+  return trial;
+}
+
+TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids) {
+  TrialRow trial = read_unchecked(row, dimensions, ids);
+  if (const std::string wrong = contradiction(trial.record); !wrong.empty()) {
+    throw DamagedRow(fmt::format("trial {}: {}", trial.id, wrong));
+  }
+  if (auto& timing = trial.record.outcome.timing) {
+    timing->samples_ns = {};
+    timing->clocks_mhz = {};
+  }
   return trial;
 }
 
@@ -168,7 +197,7 @@ std::vector<Measurement> read_measurements(Database& database, std::int64_t tria
            "SELECT name, value, unit FROM measurement WHERE trial_id = ? ORDER BY name", trial_id);
        query.step();) {
     RowReader row(query);
-    measurements.push_back({row.text(), row.real(), row.text()});
+    measurements.push_back(read_measurement(row, trial_id));
   }
   return measurements;
 }
@@ -180,7 +209,7 @@ std::map<std::int64_t, std::vector<Measurement>> read_measurements(Database& dat
        query.step();) {
     RowReader row(query);
     const std::int64_t id = row.integer();
-    measurements[id].push_back({row.text(), row.real(), row.text()});
+    measurements[id].push_back(read_measurement(row, id));
   }
   return measurements;
 }
@@ -201,6 +230,10 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
         {query.text(1), parse_check_result(query.text(2)).value_or(CheckResult::failed),
          query.text(3)});
   }
+  for (auto& [id, verification] : verifications) {
+    verification = supported(std::move(verification),
+                             [id = id] { return fmt::format("the verification of trial {}", id); });
+  }
   return verifications;
 }
 
@@ -218,6 +251,7 @@ std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dime
        query.step();) {
     RowReader row(query);
     RankHead head{row.integer(), row.integer(), row.integer(), row.integer(), {}};
+    head.row.id = head.id;
     RankRecord& record = head.row.record;
     record.op = row.text();
     if (!matches.device(head.device) || !matches.op(record.op) || !matches.problem(head.problem)) {
@@ -251,10 +285,22 @@ std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dime
 }
 
 void read_entries(Database& database, const Dimensions& dimensions, RankHead& head) {
+  std::string wrong = read_entries_unchecked(database, dimensions, head);
+  if (wrong.empty()) wrong = contradiction(head.row.record);
+  if (wrong.empty()) return;
+  const RankRecord& record = head.row.record;
+  throw DamagedRow(fmt::format("the verdict on {} {} of {}: {}", record.op, to_text(record.problem),
+                               record.finished_at, wrong));
+}
+
+std::string read_entries_unchecked(Database& database, const Dimensions& dimensions,
+                                   RankHead& head) {
   RankRecord& record = head.row.record;
+  std::string wrong;
   std::set<std::int64_t> kernels;
   for (Query query = database.query(
-           "SELECT kernel_id, kernel, config, times_ns, median_ns, ratio_to_best, ratio_low, "
+           "SELECT kernel_id, registers, spill_bytes, kernel, config, times_ns, median_ns, "
+           "ratio_to_best, ratio_low, "
            "ratio_high, speedup, speedup_low, speedup_high, winner, tied, failure, eliminated, "
            "clocks_mhz, cycles_ratio_to_best, cycles_ratio_low, cycles_ratio_high, energy_j, "
            "roofline_ns, figures FROM rank_entry LEFT JOIN trial ON trial.id = trial_id "
@@ -262,15 +308,18 @@ void read_entries(Database& database, const Dimensions& dimensions, RankHead& he
            head.id);
        query.step();) {
     RowReader row(query);
-    if (row.is_null()) {
-      row.skip();
-    } else {
-      kernels.insert(row.integer());
-    }
-    record.entries.push_back(read_entry(row));
+    const bool has_trial = !row.is_null();
+    if (has_trial) kernels.insert(query.integer(0));
+    row.skip();
+    CompileReport compile;
+    compile.registers = row.small();
+    compile.spill_bytes = row.small();
+    const RankEntry& entry = record.entries.emplace_back(read_entry(row));
+    if (has_trial && wrong.empty()) wrong = contradiction(entry, compile);
   }
   for (const std::int64_t id : kernels) record.kernels.push_back(dimensions.kernels.at(id));
   record.noise = read_noise(database, head.id);
+  return wrong;
 }
 
 std::vector<StoredBaseline> read_stored_baselines(Database& database, const Dimensions& dimensions,
@@ -306,6 +355,7 @@ std::vector<StoredBaseline> read_stored_baselines(Database& database, const Dime
     baseline.age = row.integer();
     record.timing = read_timing(row);
     read_samples(row, record.timing);
+    record = supported(std::move(record), [&] { return fmt::format("baseline {}", baseline.id); });
     const StoredDevice& device = dimensions.devices.at(baseline.device);
     baseline.row.device = device.info;
     baseline.row.provenance = device.provenance;

@@ -37,23 +37,26 @@ struct TrialIds {
 };
 
 /// A SELECT of finished trials whose rows read_trial reads. `message` is the message or a part of
-/// it. Behind the columns come `more`, such as ", sweep_id", of the table that `join` brings.
+/// it. Behind the columns come `more`, such as ", sweep_id".
 std::string select_trials(std::string_view message, std::string_view where,
-                          std::string_view more = "", std::string_view join = "");
+                          std::string_view more = "");
 
-/// Leaves the reader at the columns of `more`.
+/// A trial without its samples. Leaves the reader at the columns of `more`. Throws DamagedRow where
+/// the trial contradicts itself.
 TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids);
+/// With its samples, and whatever it says.
+TrialRow read_unchecked(RowReader& row, const Dimensions& dimensions, TrialIds& ids);
 
 /// Fills in what read_trial leaves out and is large, or of this trial alone: the whole message,
 /// samples and further measurements.
 void read_figures(Database& database, TrialRow& trial);
 
-/// What else was measured of a trial, in the order of names.
+/// What else was measured of a trial, in the order of names. Throws DamagedRow.
 std::vector<Measurement> read_measurements(Database& database, std::int64_t trial_id);
 /// The same of all trials, by the trial's number.
 std::map<std::int64_t, std::vector<Measurement>> read_measurements(Database& database);
 
-/// The verifications of all trials, by the trial's number.
+/// The verifications of all trials, by the trial's number. Throws DamagedRow.
 std::map<std::int64_t, Verification> read_verifications(Database& database,
                                                         const Dimensions& dimensions);
 
@@ -69,8 +72,12 @@ struct RankHead {
 /// Every verdict that matches, oldest first.
 std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,
                                       const Matcher& matches, const std::string& sweep);
-/// Fills in entries, kernels and noise.
+/// Fills in entries, kernels and noise. Throws DamagedRow where the verdict contradicts itself or
+/// the trials of its entries.
 void read_entries(Database& database, const Dimensions& dimensions, RankHead& head);
+/// The same, whatever the verdict says. What it says of its entries' trials is returned, or "".
+std::string read_entries_unchecked(Database& database, const Dimensions& dimensions,
+                                   RankHead& head);
 
 /// A stored time of a baseline.
 struct StoredBaseline {

@@ -7,8 +7,10 @@
 
 #include "base/bounded_json.h"
 #include "base/error.h"
+#include "base/identifier.h"
 #include "base/limits.h"
 #include "base/terminal.h"
+#include "ranking/claims.h"
 #include "store/gzip.h"
 #include "store/json_text.h"
 #include "store/store.h"
@@ -80,6 +82,14 @@ std::string stem(const std::filesystem::path& path) {
   return name.substr(0, name.find(is_table(path) ? ".csv" : ".json"));
 }
 
+/// "ns__gemm_float_" of "ns::gemm<float>": every other character becomes an underscore.
+std::string identifier_of(std::string name) {
+  for (char& c : name) {
+    if (!is_letter(c) && !is_digit(c)) c = '_';
+  }
+  return is_identifier(name) ? name : '_' + name;
+}
+
 /// The date of the newest row. All rows are searched for it before any is read: a recording says
 /// first when it was made.
 std::string newest_date(std::string_view text) {
@@ -123,10 +133,10 @@ class TunerFile {
     }
     reader_.format = *format_;
     recording_.sweep = stem(path);
-    recording_.device.name = gpu.empty() ? "an unnamed GPU" : gpu;
+    recording_.device.name = gpu.empty() ? "an unnamed GPU" : printable_line(gpu);
     recording_.recorded_at = newest_date(text_);
     const std::string kernel = text_or_empty(header, "kernel_name");
-    blank_.kernel.name = blank_.kernel.op = kernel.empty() ? stem(path) : kernel;
+    blank_.kernel.name = blank_.kernel.op = identifier_of(kernel.empty() ? stem(path) : kernel);
     blank_.protocol = {"hot", 0};  // Kernel Tuner launches back to back and flushes nothing
     blank_.problem = read_problem(header, path);
     bring_runs_together();
@@ -269,6 +279,7 @@ class TunerFile {
     const Json& json = parsed(row);
     reader_.read_config(json, trial);
     reader_.read_outcome(json, trial);
+    if (const std::string wrong = contradiction(trial); !wrong.empty()) throw Damage(wrong);
     return trial;
   } catch (const Damage& damage) {
     constexpr std::size_t kMostWarnings = 3;

@@ -1,3 +1,4 @@
+#include "ranking/claims.h"
 #include "store/tuner_rows.h"
 
 #include <fmt/format.h>
@@ -51,7 +52,8 @@ std::string read_timestamp(const Json& row) {
   std::string text = text_or_empty(row, "timestamp").substr(0, 19);
   if (text.size() < 19) return "";
   text[10] = 'T';
-  return text + 'Z';
+  text += 'Z';
+  return is_timestamp(text) ? text : "";
 }
 
 Timing timing_of(std::vector<double> samples_ns) {

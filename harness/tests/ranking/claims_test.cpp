@@ -46,6 +46,7 @@ RankRecord recorded(std::mt19937_64& random, const Objective& objective) {
   entries.push_back({{"", "cublaslt", samples(1.2, rounds)}});
   entries.back().energy_j = 1;
   RankRecord rank;
+  rank.op = "gemm_bf16";
   rank.objective = objective;
   rank.rounds = static_cast<int>(rounds);
   rank.entries = rank_entries(std::move(entries), 0, objective);

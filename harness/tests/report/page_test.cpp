@@ -66,7 +66,10 @@ Json page_of(const std::vector<Results>& files, WorkOf work_of = no_work) {
         return code_of(row, baseline);
       },
       [&](const TrialRow& row, const std::string& baseline) { told.emplace(&row, baseline); });
-  for (const Results& results : files) page.add("file", results);
+  for (const Results& results : files) {
+    for (const TrialRow& row : results.trials) page.take(row, results);
+    page.add("file", results);
+  }
   return Json::parse(page.json({}));
 }
 
@@ -79,7 +82,9 @@ TEST(PageTrials, WriteEachValueOfAParameterOnce) {
   rows[1].record.outcome.timing->stop = StopReason::raced;
   rows[1].record.finished_at = "2026-11-21T10:01:05Z";
   rows[2].id = 9;
-  const Json trials = page_trials_json({&rows[0], &rows[1], &rows[2], &rows[3]});
+  PageTrials columns;
+  for (const TrialRow& row : rows) columns.add(row);
+  const Json trials = Json::parse(columns.json());
   EXPECT_EQ(trials["kernels"], Json({"gemm_mma", "gemv"}));
   EXPECT_EQ(trials["kernel"], Json({0, 0, 1, 0}));
   EXPECT_EQ(trials["statuses"], Json({"correct", "raced", "compile"}));
@@ -98,7 +103,9 @@ TEST(PageTrials, WriteEachValueOfAParameterOnce) {
 
 TEST(PageTrials, LeaveOutAColumnThatSaysNothing) {
   const TrialRow row = example::trial(problem(), "gemm_mma", example::kBest, 1000);
-  EXPECT_FALSE(page_trials_json({&row})["params"][0].contains("at"));
+  PageTrials columns;
+  columns.add(row);
+  EXPECT_FALSE(Json::parse(columns.json())["params"][0].contains("at"));
 }
 
 TEST(PageData, KeepsTheNewestVerdictOfAQuestion) {

@@ -43,12 +43,12 @@ TEST(Check, FindsSamplesWithoutATrial) {
 
 TEST(Check, FindsATimeWithoutSamples) {
   EXPECT_THAT(problems_after("UPDATE timing SET times_ns = x''"),
-              ElementsAre("trial 1 has a time but no samples"));
+              ElementsAre("trial 1: 'time' has no samples"));
 }
 
 TEST(Check, FindsAMedianThatItsSamplesDoNotHave) {
   EXPECT_THAT(problems_after("UPDATE timing SET median_ns = 1001.5"),
-              ElementsAre("trial 1 says its median is 1001.5 ns, its samples say 1000.5"));
+              ElementsAre("trial 1: 'time' is 1001.5 ns, but by the samples it is 1000.5"));
 }
 
 TEST(Check, FindsSamplesCutShort) {
@@ -83,10 +83,10 @@ TEST(Check, FindsSamplesThatAreNoTimes) {
   for (const char* bits : {"000000000000f87f", "00000000000014c0"}) {  // NaN and -5
     const std::string sql = std::string("UPDATE timing SET times_ns = x'") + bits +
                             "', median_ns = -5, clocks_mhz = NULL";
-    EXPECT_THAT(problems_after(sql.c_str()), ElementsAre("trial 1 has samples that are no times"));
+    EXPECT_THAT(problems_after(sql.c_str()), ElementsAre(HasSubstr("ns, which is no time")));
   }
   EXPECT_THAT(problems_after("UPDATE timing SET clocks_mhz = x'0000000000000040'"),
-              ElementsAre("trial 1 has a clock for some samples only"));
+              ElementsAre("trial 1: 'clocks_mhz' has a clock for some samples only"));
 }
 
 /// What Store::results says of a database that was changed by SQL.
@@ -107,6 +107,19 @@ TEST(Check, IsAdvisedToWhoeverMeetsTheDamage) {
   }
   EXPECT_THAT(refusal_after("DELETE FROM toolchain"),
               HasSubstr("row 1 of table toolchain is missing"));
+}
+
+// Only `db check` looked whether a file agrees with itself: `best` and `report` showed whatever it
+// said.
+TEST(Check, IsWhatEveryReaderDoes) {
+  EXPECT_THAT(refusal_after("UPDATE timing SET median_ns = 1"), HasSubstr("by the samples it is"));
+  EXPECT_THAT(refusal_after("UPDATE validation SET worst_element_ratio = 500"),
+              HasSubstr("500 times its bound"));
+  EXPECT_THAT(refusal_after("UPDATE trial SET finished_at = 'zzzz'"), HasSubstr("'zzzz'"));
+  EXPECT_THAT(refusal_after("UPDATE protocol SET name = 'cold' || char(10) || 'import os'"),
+              HasSubstr("expected a name"));
+  EXPECT_THAT(refusal_after("UPDATE device SET name = 'H200' || char(10)"),
+              HasSubstr("control characters"));
 }
 
 // A database may be somebody else's: a verdict is worth no more than its samples.
@@ -155,7 +168,8 @@ TEST(Check, FindsAMetricOfOtherRegistersThanTheTrialHas) {
   rank.entries[0].figures = {{"registers", std::int64_t{trial.compile.registers + 1}}};
   rank.finished_at = "2026-11-22T11:00:00Z";
   store.add_rank(sweep, rank);
-  EXPECT_THAT(store.check(), ElementsAre(HasSubstr("registers of trial 1, which has")));
+  EXPECT_THAT(store.check(),
+              ElementsAre(HasSubstr("registers of gemm BLOCK=1,SCHEDULE=row, which has")));
 }
 
 // A recording's verdict read 1 byte where its own trial had 118,694,400. Both may be true, for
@@ -172,7 +186,7 @@ TEST(Check, NotesACountThatIsNotTheTrials) {
   rank.kernels = {trial.kernel};
   const auto notes_of = [&](const NamedFigures& figures) {
     rank.entries[0].figures = figures;
-    rank.finished_at += "2026-11-21T11:00:00Z";
+    rank.finished_at = "2026-11-21T11:00:00Z";
     store.add_rank(sweep, rank);
     EXPECT_THAT(store.check(), IsEmpty());
     return store.counted_otherwise();

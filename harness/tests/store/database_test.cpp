@@ -173,6 +173,8 @@ TEST(FullDisk, EndsWithASentenceAndKeepsWhatIsStored) {
     record.outcome.timing->samples_ns.assign(1000, 5.0);
     record.outcome.timing->clocks_mhz.clear();
     record.outcome.timing->median_ns = 5.0;
+    record.outcome.timing->ci_low_ns = 5.0;
+    record.outcome.timing->ci_high_ns = 5.0;
     const std::string message = message_of<Error>([&] {
       for (std::int64_t i = 0; i < 1000; ++i) {
         record.config = key_of(i).config;

@@ -102,7 +102,8 @@ TEST(Import, FindsTheCandidatesOfAnOlderVerdict) {
   Store store = Store::in_memory();
   store.import(older);
   store.import(older);
-  const std::vector<RankRow> ranks = store.ranks({});
+  EXPECT_EQ(store.ranks({}).size(), 1u);
+  const std::vector<RankRow> ranks = store.results({}).ranks;
   ASSERT_EQ(ranks.size(), 1u);
   EXPECT_EQ(ranks[0].record.identity.candidates, identity.candidates);
 }

@@ -40,6 +40,7 @@ RankRecord verdict_of(const std::vector<TrialRecord>& trials, const std::string&
   RankRecord rank = rank_of(finished_at);
   rank.identity.candidates = candidates.hash();
   rank.entries[0].config = to_text(trials.back().config);
+  rank.noise->config = rank.entries[0].config;
   rank.toolchain = key_of(1).toolchain;
   rank.kernels = {trials.back().kernel};
   return rank;
@@ -131,8 +132,9 @@ TEST(Merge, LosesNothingAndAddsNothingTwice) {
       "13.1",      "contract"};
   a.add_baseline(sweep, baseline);
   a.end_screening(sweep, "gemm_bf16", key_of(1).problem);
-  a.add_verification(*a.trial(1),
-                     {{{"seeds", CheckResult::passed, ""}}, key_of(1).toolchain, "2026-11-22"});
+  a.add_verification(
+      *a.trial(1),
+      {{{"seeds", CheckResult::passed, ""}}, key_of(1).toolchain, "2026-11-22T10:00:00Z"});
   Store b = store_of({record_at(3, "2026-11-21T12:00:00Z")}, "other");
   std::vector<std::string> all = contents(a);
   for (const std::string& text : contents(b)) all.push_back(text);
@@ -203,8 +205,9 @@ TEST(Merge, NamesConflictsAndKeepsWhatTellsMost) {
 
 TEST(Merge, AVerificationStaysWhicheverOutcomeIsKept) {
   Store a = store_of({record_at(1, "2026-11-21T10:00:00Z")});
-  a.add_verification(*a.trial(1),
-                     {{{"seeds", CheckResult::failed, "no"}}, key_of(1).toolchain, "2026-11-22"});
+  a.add_verification(
+      *a.trial(1),
+      {{{"seeds", CheckResult::failed, "no"}}, key_of(1).toolchain, "2026-11-22T10:00:00Z"});
   std::vector<Store> sources = list(std::move(a), store_of({record_at(1, "2026-11-23T10:00:00Z")}));
   Store merged = Store::in_memory();
   merged.merge(sources);

@@ -62,6 +62,7 @@ class SweepOf {
     rank.identity.candidates = set_.hash();
     rank.identity.num_candidates = static_cast<std::int64_t>(set_.size());
     rank.entries[0].config = best_;
+    rank.noise->config = best_;
     return rank;
   }
   bool is_ranked() const { return store_.is_ranked(id_, asked()); }
@@ -179,6 +180,7 @@ TEST(Results, AVerdictWhoseWinnerIsNoCorrectTrialIsNotBelieved) {
     Store forged = Store::in_memory();
     SweepOf sweep(forged, "a", {1, 2});
     RankRecord rank = sweep.asked();
+    rank.noise.reset();
     change(rank.entries);
     forged.add_rank(begin(forged, "a"), rank);
     return ask(forged).num_verdicts == 1;
@@ -248,7 +250,7 @@ TEST(Verifications, ForgottenMeanwhileATrialsNumberIsAnothersTrial) {
   ASSERT_EQ(store.trial(1).value().record.config, other.config);
 
   EXPECT_FALSE(store.add_verification(
-      read, {{{"data", CheckResult::failed, "wrong"}}, other.toolchain, "2026-11-22"}));
+      read, {{{"data", CheckResult::failed, "wrong"}}, other.toolchain, "2026-11-22T10:00:00Z"}));
   EXPECT_FALSE(store.add_measurements(read, {{"counted later", 1, "bytes"}}));
   EXPECT_FALSE(store.trial(1).value().record.verification);
   EXPECT_EQ(store.trial(1).value().record.measurements, timed_record(other).measurements);

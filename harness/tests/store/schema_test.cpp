@@ -222,8 +222,9 @@ TEST(Migration, ATrialOfAnOlderFileIsNotVerifiedYetAndCanBe) {
   }
   Store store = Store::open(folder / "x.db");
   EXPECT_FALSE(store.trial(1).value().record.verification);
-  const Verification verification{
-      {{"data", CheckResult::passed, "16 seeds"}}, {"13.0", "90a", "", "580.1"}, "2026-11-22"};
+  const Verification verification{{{"data", CheckResult::passed, "16 seeds"}},
+                                  {"13.0", "90a", "", "580.1"},
+                                  "2026-11-22T10:00:00Z"};
   store.add_verification(*store.trial(1), verification);
   EXPECT_EQ(store.trial(1).value().record.verification, verification);
   EXPECT_THAT(damage(store), IsEmpty());

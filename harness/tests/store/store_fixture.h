@@ -15,6 +15,7 @@
 #include "base/stats.h"
 #include "base/trial.h"
 #include "base/value.h"
+#include "ranking/ranking.h"
 #include "store/store.h"
 #include "temp_folder.h"
 
@@ -93,14 +94,18 @@ inline void fill(const std::filesystem::path& path, std::int64_t num_trials) {
 }
 
 inline RankRecord rank_of(const std::string& finished_at) {
-  RankEntry winner{"gemm", "BLOCK=1", {5, 6, 7}, 6, {1, 1, 1}, {1.5, 1.25, 1.75}, true, true, ""};
-  RankEntry failed{"gemm", "BLOCK=2", {}, 0, {}, {}, false, false, "mismatch at [0, 1]"};
-  RankEntry baseline{
-      "",        "cublaslt", {9, 9, 9}, 9, {1.5, 0, std::numeric_limits<double>::infinity()},
-      {1, 1, 1}, false,      false,     ""};
-  const NoiseFloor noise{"gemm", "BLOCK=1", {5, 6, 7.5}, {1.01, 0.99, 1.02}};
-  return {"gemm_bf16", key_of(1).problem,          key_of(1).protocol,
-          3,           {winner, baseline, failed}, finished_at,
+  TimedEntry failed{{"gemm", "BLOCK=2", {}}};
+  failed.failure = "mismatch at [0, 1]";
+  std::vector<TimedEntry> entries = {
+      {{"gemm", "BLOCK=1", {5, 6, 7}}}, {{"", "cublaslt", {9, 9, 9}}}, failed};
+  const std::vector<double> again = {5, 6, 7.5};
+  const NoiseFloor noise{"gemm", "BLOCK=1", again, paired_ratio(again, entries.front().samples_ns)};
+  return {"gemm_bf16",
+          key_of(1).problem,
+          key_of(1).protocol,
+          3,
+          rank_entries(std::move(entries), noise.margin_ratio()),
+          finished_at,
           noise};
 }
 
