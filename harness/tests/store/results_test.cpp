@@ -183,7 +183,11 @@ TEST(Results, AVerdictWhoseWinnerIsNoCorrectTrialIsNotBelieved) {
     rank.noise.reset();
     change(rank.entries);
     forged.add_rank(begin(forged, "a"), rank);
-    return ask(forged).num_verdicts == 1;
+    try {
+      return ask(forged).num_verdicts == 1;
+    } catch (const DamagedDatabase&) {
+      return false;  // it contradicts itself, too
+    }
   };
   EXPECT_TRUE(believed([](auto&) {}));
   EXPECT_FALSE(believed([](auto& entries) { entries[0].config = to_text(key_of(3).config); }));
