@@ -109,7 +109,7 @@ void Screening::compile_ahead() {
   const std::vector<std::optional<TrialRecord>> stored = run_.store.reuse(run_.id, keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (stored[i]) continue;
-    CompileJob job = run_.compile_job(kernel_, keys[i].config);
+    CompileJob job = run_.compile_job(kernel_, problem_, keys[i].config);
     job.is_ahead = true;
     static_cast<void>(run_.compiler.submit(std::move(job)));
   }

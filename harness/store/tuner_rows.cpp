@@ -1,4 +1,3 @@
-#include "ranking/claims.h"
 #include "store/tuner_rows.h"
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 
 #include "base/identifier.h"
 #include "base/stats.h"
+#include "ranking/claims.h"
 
 namespace assay::tuner_rows {
 namespace {
