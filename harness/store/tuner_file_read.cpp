@@ -51,7 +51,7 @@ std::string with_nulls(const std::string& text) {
 /// x, y and z of a Kernel Tuner problem; nothing when the problem is computed in Python.
 Problem read_problem(const Json& document, const std::filesystem::path& path) try {
   Problem problem;
-  tuner_rows::Words words;
+  tuner_rows::RowWords words;
   const auto add = [&](const Json& size) {
     if (!(size.IsInt64() || size.IsUint64() || size.IsString()) || problem.size() == 3)
       return false;

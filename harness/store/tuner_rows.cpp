@@ -221,7 +221,7 @@ void read_bat_result(const Json& result, TrialRecord& trial) {
 
 }  // namespace
 
-std::string Words::identifier(std::string_view foreign) {
+std::string RowWords::identifier(std::string_view foreign) {
   std::string word;
   for (const char c : foreign) word += is_letter(c) || is_digit(c) ? c : '_';
   if (word.empty() || is_digit(word[0])) word.insert(word.begin(), '_');
@@ -232,7 +232,7 @@ std::string Words::identifier(std::string_view foreign) {
   return word;
 }
 
-Value Words::value(std::string_view name, const Json& value) {
+Value RowWords::value(std::string_view name, const Json& value) {
   if (value.IsInt64() || value.IsUint64()) return integer<std::int64_t>(value, name);
   if (value.IsBool()) return std::int64_t{value.GetBool()};
   if (value.IsString()) {
@@ -243,7 +243,7 @@ Value Words::value(std::string_view name, const Json& value) {
       fmt::format("'{}' is {}, which is neither an integer nor a word", name, written(value)));
 }
 
-std::vector<std::string> Words::changes() const {
+std::vector<std::string> RowWords::changes() const {
   std::vector<std::string> changes;
   for (const auto& [word, foreign] : foreign_) {
     if (word != foreign) changes.push_back(fmt::format("'{}' is read as {}", foreign, word));

@@ -29,7 +29,7 @@ enum class Format {
 
 /// Parameters are identifiers here, and their values integers or identifiers. What others write is
 /// made one: "row-major" is row_major.
-class Words {
+class RowWords {
  public:
   /// Throws Damage where two names or words would become one.
   std::string identifier(std::string_view foreign);
@@ -47,7 +47,7 @@ struct TunerRowReader {
   Format format = Format::t4;
   std::vector<std::string> parameters = {};  // of a cachefile, in this order
   std::string unit = {};                     // of T4 and KTT, where the file names one
-  Words words = {};
+  RowWords words = {};
 
   /// Fills in `trial.config`.
   void read_config(const Json& row, TrialRecord& trial);

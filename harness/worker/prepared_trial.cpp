@@ -278,7 +278,7 @@ void PreparedTrial::check_fenced(FencedInputs& inputs, FencedMemory::Side side) 
 
 void PreparedTrial::check_crowded(double time_ns) {
   // So long that the launch ends on the SMs that are left, or else that it has them all at last.
-  constexpr double kLaunches = 32, kLeastNs = 0.2e6, kMostNs = 20e6;
+  constexpr double kLaunches = 32, kLeastNs = 3e6, kMostNs = 20e6;
   const auto busy_ns =
       static_cast<std::uint64_t>(std::clamp(kLaunches * time_ns, kLeastNs, kMostNs));
   const Stream beside = make_stream(worker_->driver);
@@ -286,9 +286,9 @@ void PreparedTrial::check_crowded(double time_ns) {
   for (const int busy_sms : {sms / 2, sms - sms / 16 - 1}) {
     redraw_->draw_inputs(worker_->secret());
     make_ready();
-    worker_->timer.flush();
     worker_->synchronise();
     worker_->support.occupy(beside.get(), busy_sms, busy_ns);
+    worker_->timer.flush();  // takes so long that the SMs are busy when the launch begins
     enqueue();
     worker_->driver.check(worker_->driver.cuStreamSynchronize(beside.get()),
                           "cuStreamSynchronize of a kernel that keeps SMs busy");

@@ -20,19 +20,21 @@ struct Expected {
   Status status = Status::correct;
   std::string kind;
   std::string protocol = "cold";
+  bool or_mismatch = false;
 };
 
 /// From the first comment of x.cu: "// Must end as correctness/unwritten: why", or "... under
-/// sustained: why".
+/// sustained: why". "May end as correct: why" is of one that the data of some timed launches finds
+/// out, and a re-rank always.
 Expected expected_of(const fs::path& source) {
   std::ifstream file(source);
   std::string line;
   std::getline(file, line);
   std::smatch found;
-  const std::regex form("// Must end as ([a-z]+)(?:/([a-z_]+))?(?: under ([a-z]+))?.*");
+  const std::regex form("// (Must|May) end as ([a-z]+)(?:/([a-z_]+))?(?: under ([a-z]+))?.*");
   if (!std::regex_match(line, found, form)) return {};
-  const std::string protocol = found[3].matched ? found[3].str() : Expected{}.protocol;
-  return {parse_status(found[1].str()).value(), found[2].str(), protocol};
+  const std::string protocol = found[4].matched ? found[4].str() : Expected{}.protocol;
+  return {parse_status(found[2].str()).value(), found[3].str(), protocol, found[1] == "May"};
 }
 
 std::vector<std::string> broken_names() {
@@ -70,7 +72,9 @@ TEST_P(BrokenKernels, EndAsTheyMustAndHarmNobody) {
     TrialRequest request = request_of(kernel, gpu.info());
     request.measure.protocol = expected.protocol;
     const Outcome outcome = gpu.run(request);
-    EXPECT_EQ(to_text(outcome.status), to_text(expected.status)) << outcome.message;
+    if (!expected.or_mismatch || outcome.kind != "mismatch") {
+      EXPECT_EQ(to_text(outcome.status), to_text(expected.status)) << outcome.message;
+    }
     if (!expected.kind.empty()) {
       EXPECT_EQ(outcome.kind, expected.kind) << outcome.message;
     }

@@ -246,7 +246,10 @@ TEST_F(TrialRunnerTest, NoShortcutThatHoldsForOneKindOfDataWins) {
     const TrialRequest request = request_of(broken_kernel(name), runner_->info());
     const RerankResult result = runner_->rerank({request}, {}, {.rounds = 9});
     EXPECT_EQ(to_text(result.candidates[0].outcome.status), "correctness") << name;
-    EXPECT_THAT(result.candidates[0].outcome.message, testing::HasSubstr("; its inputs were "))
+    // A timed launch with a few large values among its inputs may have found it out before.
+    EXPECT_THAT(result.candidates[0].outcome.message,
+                testing::AnyOf(testing::HasSubstr("; its inputs were "),
+                               testing::HasSubstr("; this was a timed launch")))
         << name;
   }
 }

@@ -1,4 +1,4 @@
-// Must end as correct: takes the root mean square of a quarter of each row for that of the row, which
+// May end as correct: takes the root mean square of a quarter of each row for that of the row, which
 // is right enough where a row is long and its numbers are alike. Refused by the last checks of a
 // re-rank, on rows with a few large values.
 
