@@ -135,15 +135,23 @@ void leave_working_directory() {
 /// Signals by which the parent is ended. Ctrl-C reaches every process of the terminal, and the
 /// parent decides when this one ends. They are blocked, for NVRTC's front end handles some itself
 /// from its first compile on, whatever was to become of them before.
-void block_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
+    ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  }
+  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 [[noreturn]] void run_child(const Nvrtc& nvrtc, int fd, int list, pid_t parent) {
-  block_signals();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Compilers on every core must not hold up the processes that feed the GPU. Without this, sweeps
   // of short kernels ran at 31 to 50 configurations/s from a cold cache on 16 cores.
@@ -194,6 +202,7 @@ CompileProcess::CompileProcess(const Nvrtc& nvrtc) {
   const UniqueFd list(::memfd_create("headers", MFD_CLOEXEC));
   if (!list) fail("memfd_create");
   const pid_t parent = ::getpid();
+  const BlockedSignals blocked;  // ahead of the fork: the child must never be without
   const pid_t pid = ::fork();
   if (pid < 0) fail("fork");
   if (pid == 0) run_child(nvrtc, child_end.get(), list.get(), parent);

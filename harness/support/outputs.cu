@@ -114,7 +114,11 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
     const double expected = load(reference_dtype, reference, i);
     const double squares = terms ? terms[i] : 0;
     const double size = squares >= kLeastSquares ? sqrt(squares) : bounds.size;
-    const double bound = bounds.of_value * fabs(expected) + bounds.of_terms * size + bounds.floor;
+    // In ratio to an infinity every number would be near.
+    const double bound =
+        isinf(expected)
+            ? 0
+            : bounds.of_value * fabs(expected) + bounds.of_terms * size + bounds.floor;
     const double found = load(dtype, out, i);
     if (is_same_infinity(dtype, found, expected, bound)) continue;
     const double difference = found - expected;

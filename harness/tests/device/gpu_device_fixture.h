@@ -116,6 +116,7 @@ class GpuDeviceTest : public testing::Test {
 
   TempFolder folder_;
   test::ScopedVariable path_{"LD_LIBRARY_PATH", ASSAY_FAKE_CUDA_FOLDER};
+  test::ScopedVariable toolkit_{"CUDA_HOME", ""};  // whose libraries would come before those
   // The file by which sweeps take turns: tests that run side by side each have a GPU of their own.
   test::ScopedVariable temporary_{"TMPDIR", folder_.path().string()};
   std::optional<test::ScopedVariable> script_;

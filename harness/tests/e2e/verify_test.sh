@@ -107,7 +107,7 @@ if [[ ! -x /usr/local/cuda/bin/compute-sanitizer ]] && ! command -v compute-sani
   CUDA_HOME='' verify 0 vector_add.db
   says '^  memcheck +skipped +there is no compute-sanitizer'
   "$assay" best --db vector_add.db >output 2>&1
-  says ', 6 of 10 checks'
+  says ', 8 of 12 checks'
 fi
 verify 0 vector_add.db
 
@@ -177,7 +177,7 @@ verify 0 forgets_tail.db
 "$assay" best --db forgets_tail.db >output 2>&1
 grep -q 'no:' output && fail "an old verification stayed"
 ASSAY_FAKE_CUDA=illegal_address@30 verify 1 vector_add.db --json
-[[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.winners[0].verified.checks[1].result')") == failed ]] ||
+[[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.winners[0].verified.checks[2].result')") == failed ]] ||
   fail "a fault is no failure"
 says '"passed": false'
 says 'ILLEGAL_ADDRESS'
