@@ -232,7 +232,7 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
   }
   for (auto& [id, verification] : verifications) {
     verification = supported(std::move(verification),
-                             [id = id] { return fmt::format("the verification of trial {}", id); });
+                             [trial = id] { return fmt::format("the verification of trial {}", trial); });
   }
   return verifications;
 }
