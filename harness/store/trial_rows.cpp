@@ -231,8 +231,9 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
          query.text(3)});
   }
   for (auto& [id, verification] : verifications) {
-    verification = supported(std::move(verification),
-                             [trial = id] { return fmt::format("the verification of trial {}", trial); });
+    verification = supported(std::move(verification), [trial = id] {
+      return fmt::format("the verification of trial {}", trial);
+    });
   }
   return verifications;
 }
