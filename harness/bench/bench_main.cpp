@@ -15,10 +15,10 @@
 #include "bench/winners.h"
 #include "cli/bench_options.h"
 #include "cuda/gpu_count.h"
-#include "kernel_version.h"
 #include "report/export.h"
 #include "space/plan.h"
 #include "spec/twins.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 namespace {

@@ -11,12 +11,12 @@
 #include "base/file.h"
 #include "cli/ceilings_cache.h"
 #include "cli/include_path.h"
-#include "compile_job.h"
 #include "judge/ceilings.h"
-#include "kernel_version.h"
 #include "report/entry_json.h"
 #include "space/launched.h"
 #include "space/plan.h"
+#include "tuner/compile_job.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 namespace {

@@ -19,12 +19,12 @@
 #include "cli/known_code.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
-#include "compile_job.h"
-#include "kernel_version.h"
 #include "report/entry_json.h"
 #include "report/inspect_view.h"
 #include "report/table.h"
 #include "space/plan.h"
+#include "tuner/compile_job.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 namespace {

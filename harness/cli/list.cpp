@@ -20,16 +20,16 @@
 #include "cli/verbs.h"
 #include "compile/definitions.h"
 #include "compile/source_tree.h"
-#include "kernel_version.h"
 #include "report/entry_json.h"
 #include "report/space_view.h"
 #include "report/table.h"
-#include "source_check.h"
 #include "space/launched.h"
 #include "space/space.h"
 #include "spec/sweep_spec.h"
 #include "spec/twins.h"
 #include "store/store.h"
+#include "tuner/kernel_version.h"
+#include "tuner/source_check.h"
 
 namespace assay {
 namespace {

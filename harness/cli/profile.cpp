@@ -16,13 +16,13 @@
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
-#include "kernel_version.h"
-#include "progress.h"
 #include "report/entry_json.h"
 #include "report/table.h"
 #include "report/trials_view.h"
 #include "spec/twins.h"
-#include "sweep_run.h"
+#include "tuner/kernel_version.h"
+#include "tuner/progress.h"
+#include "tuner/sweep_run.h"
 
 namespace assay {
 namespace {

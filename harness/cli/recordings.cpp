@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "kernel_version.h"
 #include "store/gzip.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 

@@ -8,9 +8,9 @@
 #include "base/file.h"
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
-#include "progress.h"
 #include "spec/twins.h"
-#include "tuner.h"
+#include "tuner/progress.h"
+#include "tuner/tuner.h"
 
 namespace assay {
 

@@ -9,8 +9,8 @@
 
 #include "compile/nvrtc_compiler.h"
 #include "device/gpu_device.h"
-#include "kernel_version.h"
 #include "report/run.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 

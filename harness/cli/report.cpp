@@ -14,12 +14,12 @@
 #include "cli/figure_source.h"
 #include "cli/run_source.h"
 #include "cli/verbs.h"
-#include "progress.h"
 #include "report/page.h"
 #include "report/page_data.h"
 #include "report/run_comparison.h"
 #include "space/plan.h"
 #include "spec/twins.h"
+#include "tuner/progress.h"
 
 namespace assay {
 namespace {

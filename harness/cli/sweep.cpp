@@ -6,12 +6,10 @@
 #include <cmath>
 #include <exception>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,15 +20,16 @@
 #include "cli/include_path.h"
 #include "cli/known_code.h"
 #include "cli/reference_check.h"
+#include "cli/sweep_problems.h"
 #include "cli/sweep_summary.h"
 #include "cli/sweep_target.h"
 #include "cli/verbs.h"
 #include "cli/verify.h"
 #include "compile/nvrtc_compiler.h"
-#include "progress.h"
 #include "report/entry_json.h"
 #include "store/store.h"
-#include "tuner.h"
+#include "tuner/fleet.h"
+#include "tuner/progress.h"
 
 namespace assay {
 namespace {
@@ -94,73 +93,6 @@ fs::path kernel_directory_of(const SweepOptions& options) {
   return own;
 }
 
-/// `--problem`: keeps the problems that agree with every name in it. If it names all of them and
-/// the sweep has no such problem, that problem is run instead.
-void choose_problems(const std::string& text, SweepSpec& sweep) {
-  const Problem asked = parse_problem(text);
-  const auto value_of = [](const Problem& problem, const std::string& dim) {
-    const auto at = std::find_if(problem.begin(), problem.end(),
-                                 [&](const auto& entry) { return entry.first == dim; });
-    return at == problem.end() ? std::optional<Number>() : at->second;
-  };
-  const auto is_dim = [&](const std::string& name) {
-    return std::any_of(sweep.kernels.begin(), sweep.kernels.end(), [&](const KernelSpec& kernel) {
-      return std::find(kernel.dims.begin(), kernel.dims.end(), name) != kernel.dims.end();
-    });
-  };
-  const Problem& pattern = sweep.problems.front();
-  for (const auto& [dim, value] : asked) {
-    if (!value_of(pattern, dim)) {
-      throw UsageError(fmt::format("--problem: {} has no dimension or trait \"{}\"; it has {}",
-                                   sweep.name, dim, to_text(pattern)));
-    }
-    if (is_dim(dim)) check_size(dim, value);
-  }
-  std::vector<Problem> kept;
-  for (const Problem& problem : sweep.problems) {
-    if (std::all_of(asked.begin(), asked.end(), [&](const auto& entry) {
-          return value_of(problem, entry.first) == entry.second;
-        })) {
-      kept.push_back(problem);
-    }
-  }
-  if (kept.empty() && asked.size() == pattern.size()) {
-    Problem ordered = pattern;
-    for (auto& [dim, value] : ordered) value = *value_of(asked, dim);
-    kept.push_back(ordered);
-  }
-  if (kept.empty()) {
-    throw UsageError(
-        fmt::format("--problem {}: no problem of {} agrees; name all of {} to run one "
-                    "that the sweep does not list",
-                    text, sweep.name, to_text(pattern)));
-  }
-  sweep.problems = std::move(kept);
-}
-
-/// `--shard 3/8`: every eighth problem, from the third on. Problems that lie beside each other in a
-/// sweep are of like size, so that the shards are, too. Throws UsageError.
-void choose_shard(const std::string& text, SweepSpec& sweep) {
-  std::size_t shard = 0, count = 0;
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, shard);
-  const bool is_pair = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
-  const auto second = is_pair ? std::from_chars(first.ptr + 1, end, count) : first;
-  if (!is_pair || second.ec != std::errc() || second.ptr != end || shard < 1 || shard > count) {
-    throw UsageError(
-        fmt::format("--shard: expected two numbers as 3/8, the first 1 to 8, found \"{}\"", text));
-  }
-  if (count > sweep.problems.size()) {
-    throw UsageError(fmt::format("--shard {}: {} has {} problems, so at most as many shards", text,
-                                 sweep.name, sweep.problems.size()));
-  }
-  std::vector<Problem> kept;
-  for (std::size_t i = shard - 1; i < sweep.problems.size(); i += count) {
-    kept.push_back(sweep.problems[i]);
-  }
-  sweep.problems = std::move(kept);
-}
-
 /// A sweep on one device.
 class DeviceSweep {
  public:
@@ -178,19 +110,7 @@ class DeviceSweep {
                 include_directories.front(), target_.provenance, target_.compile_only,
                 options.retry_failed, options.cold_start}) {}
 
-  void run() { tuner_.run(); }
-  void run(ProblemQueue& problems, std::size_t gpu) { tuner_.run(problems, gpu); }
-
-  /// Reserves the problems that have trials of this GPU already.
-  void reserve(ProblemQueue& problems, std::size_t gpu) const {
-    for (const TrialRow& row : store_.trials({})) {
-      if (row.device.uuid != info().uuid || !row.provenance.empty()) continue;
-      const auto at = std::find(sweep_.problems.begin(), sweep_.problems.end(), row.record.problem);
-      if (at == sweep_.problems.end()) continue;
-      problems.reserve(static_cast<std::size_t>(at - sweep_.problems.begin()), gpu);
-    }
-  }
-
+  Tuner& tuner() { return tuner_; }
   const DeviceInfo& info() const { return target_.device->info(); }
   bool has_tried() const { return tuner_.report().total > 0; }
 
@@ -230,7 +150,7 @@ int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, C
   DeviceSweep device(std::move(target), options, sweep, compiler, include_directories,
                      screen_of(options), "");
   try {
-    device.run();
+    device.tuner().run();
   } catch (const std::exception& error) {
     // What was measured is stored. Say so before the error ends the program.
     if (device.has_tried()) device.tell(summaries, error.what());
@@ -240,59 +160,40 @@ int run_on(Target target, const SweepOptions& options, const SweepSpec& sweep, C
   return device.exit_code();
 }
 
-/// Runs the sweep on several GPUs at once: a thread and a worker each, one compiler for all.
-/// Problems are shared among GPUs of one model. What a GPU that fails leaves goes to the others of
-/// its model; if some is left in the end, its error is thrown.
+/// Runs the sweep on several GPUs. What one that failed has left and no other has done is an error
+/// in the end.
 int run_on_several(const std::vector<int>& gpus, const SweepOptions& options,
                    const SweepSpec& sweep, Compiler& compiler,
                    const std::vector<fs::path>& include_directories, Json& summaries) {
   const std::shared_ptr<ProgressScreen> screen = screen_of(options);
   std::vector<std::unique_ptr<DeviceSweep>> devices;
-  std::map<std::string, ProblemQueue> problems;  // of each model
+  std::vector<Tuner*> tuners;
   for (const int index : gpus) {
     devices.push_back(std::make_unique<DeviceSweep>(gpu_target(index, compiler), options, sweep,
                                                     compiler, include_directories, screen,
                                                     fmt::format("GPU {}: ", index)));
-    const DeviceSweep& device = *devices.back();
-    ProblemQueue& shared =
-        problems.try_emplace(device.info().name, sweep.problems.size()).first->second;
-    device.reserve(shared, devices.size() - 1);
+    tuners.push_back(&devices.back()->tuner());
   }
-  std::vector<std::exception_ptr> failures(devices.size());
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      threads.emplace_back([&, i] {
-        ProblemQueue& shared = problems.at(devices[i]->info().name);
-        try {
-          devices[i]->run(shared, i);
-        } catch (...) {
-          failures[i] = std::current_exception();
-          shared.leave(i);
-        }
-      });
-    }
-  }
+  const std::vector<FleetEnd> ends = run_side_by_side(tuners);
   screen->finish();
   int code = kExitNo;
   std::exception_ptr fatal;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     DeviceSweep& device = *devices[i];
     std::string error;
-    if (failures[i]) {
+    if (ends[i].failure) {
       try {
-        std::rethrow_exception(failures[i]);
+        std::rethrow_exception(ends[i].failure);
       } catch (const std::exception& failure) {
         error = failure.what();
       }
-      const bool is_left = problems.at(device.info().name).is_left();
-      if (is_left && !fatal) fatal = failures[i];
+      if (ends[i].work_is_left && !fatal) fatal = ends[i].failure;
       print_err("GPU {} stopped: {}{}\n", gpus[i], error,
-                is_left ? "" : "; the others have done its problems");
+                ends[i].work_is_left ? "" : "; the others have done its problems");
     }
     if (options.json || device.has_tried()) {
       if (!options.json) print_out("GPU {}, {}\n\n", gpus[i], device.info().uuid);
-      device.tell(summaries, failures[i] ? error.c_str() : nullptr);
+      device.tell(summaries, ends[i].failure ? error.c_str() : nullptr);
     }
     code = std::min(code, device.exit_code());
   }

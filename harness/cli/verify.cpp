@@ -17,11 +17,11 @@
 #include "cli/include_path.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
-#include "kernel_version.h"
-#include "progress.h"
 #include "report/entry_json.h"
 #include "report/tuned_table.h"
 #include "spec/twins.h"
+#include "tuner/kernel_version.h"
+#include "tuner/progress.h"
 
 namespace assay {
 namespace {

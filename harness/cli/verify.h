@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/results.h"
-#include "verifier.h"
+#include "tuner/verifier.h"
 
 namespace assay {
 

@@ -10,13 +10,13 @@
 #include <string>
 
 #include "compile/nvrtc_compiler.h"
-#include "compile_job.h"
 #include "cuda/gpu_count.h"
 #include "space/launched.h"
 #include "space/plan.h"
 #include "spec/entry.h"
 #include "support/support_source.h"
 #include "temp_folder.h"
+#include "tuner/compile_job.h"
 #include "worker/trial_runner.h"
 
 namespace assay::test {

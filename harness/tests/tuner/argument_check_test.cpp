@@ -1,4 +1,4 @@
-#include "argument_check.h"
+#include "tuner/argument_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "problem_queue.h"
+#include "tuner/fleet.h"
+#include "tuner/problem_queue.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {
@@ -66,24 +67,28 @@ class SideBySide : public TunerTest {
 
   /// Runs the sweep on both; returns what each threw.
   std::vector<std::string> run_both() {
-    ProblemQueue problems(sweep_.problems.size());
-    std::vector<std::string> errors(2);
-    const auto sweep = [&](std::size_t i) {
-      Store store = Store::open(db());
-      Progress progress(Progress::Mode::silent, "");
-      ScriptedCompiler compiler;
-      Tuner tuner(sweep_, devices_[i], compiler, store, progress, options_);
-      try {
-        tuner.run(problems, i);
-      } catch (const std::exception& error) {
-        errors[i] = error.what();
-        problems.leave(i);
-      }
-      totals_[i] = tuner.report().total;
+    struct Gpu {
+      Store store;
+      Progress progress{Progress::Mode::silent, ""};
+      ScriptedCompiler compiler = {};
+      Tuner tuner;
+      Gpu(const std::filesystem::path& db, const SweepSpec& sweep, Device& device,
+          const SweepRun::Options& options)
+          : store(Store::open(db)), tuner(sweep, device, compiler, store, progress, options) {}
     };
-    std::thread other(sweep, 1);
-    sweep(0);
-    other.join();
+    Gpu first(db(), sweep_, devices_[0], options_), second(db(), sweep_, devices_[1], options_);
+    Tuner* const tuners[] = {&first.tuner, &second.tuner};
+    std::vector<std::string> errors;
+    for (const FleetEnd& end : run_side_by_side(tuners)) {
+      try {
+        if (end.failure) std::rethrow_exception(end.failure);
+        errors.emplace_back();
+      } catch (const std::exception& error) {
+        errors.emplace_back(error.what());
+      }
+      EXPECT_FALSE(end.work_is_left);
+    }
+    for (std::size_t i = 0; i < 2; ++i) totals_[i] = tuners[i]->report().total;
     return errors;
   }
 

@@ -1,4 +1,4 @@
-#include "source_check.h"
+#include "tuner/source_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "tuner.h"
+#include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "tuner.h"
+#include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {

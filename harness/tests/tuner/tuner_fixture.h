@@ -8,8 +8,8 @@
 
 #include "store/database.h"
 #include "temp_folder.h"
-#include "tuner.h"
 #include "tuner/scripted.h"
+#include "tuner/tuner.h"
 
 namespace assay::test {
 

@@ -1,7 +1,7 @@
 // When the re-rank of a problem is not the last word: what lost unfairly is timed in turn again.
 #include <gmock/gmock.h>
 
-#include "tuner.h"
+#include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {

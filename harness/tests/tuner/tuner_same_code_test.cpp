@@ -1,7 +1,7 @@
 // Configurations whose machine code is the same.
 #include <gmock/gmock.h>
 
-#include "tuner.h"
+#include "tuner/tuner.h"
 #include "tuner/tuner_fixture.h"
 
 namespace assay::test {

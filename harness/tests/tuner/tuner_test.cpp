@@ -1,5 +1,5 @@
 // The pipeline with a device and a compiler that do what the test says.
-#include "tuner.h"
+#include "tuner/tuner.h"
 
 #include <gmock/gmock.h>
 

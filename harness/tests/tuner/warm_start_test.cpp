@@ -1,4 +1,4 @@
-#include "warm_start.h"
+#include "tuner/warm_start.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

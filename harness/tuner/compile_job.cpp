@@ -1,8 +1,8 @@
-#include "compile_job.h"
+#include "tuner/compile_job.h"
 
-#include "kernel_version.h"
 #include "space/launched.h"
 #include "spec/entry.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include "problem_queue.h"
+#include "tuner/problem_queue.h"
 
 #include <algorithm>
 #include <chrono>

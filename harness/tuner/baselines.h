@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sweep_run.h"
+#include "tuner/sweep_run.h"
 
 namespace assay {
 

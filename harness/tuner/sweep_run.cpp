@@ -1,4 +1,4 @@
-#include "sweep_run.h"
+#include "tuner/sweep_run.h"
 
 #include <algorithm>
 #include <ctime>
@@ -7,17 +7,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "argument_check.h"
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "compile_job.h"
-#include "kernel_version.h"
 #include "space/figures.h"
 #include "space/launched.h"
 #include "space/space.h"
 #include "spec/cuda_source.h"
 #include "spec/entry.h"
+#include "tuner/argument_check.h"
+#include "tuner/compile_job.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernel_version.h"
+#include "tuner/kernel_version.h"
 
 #include <fmt/format.h>
 

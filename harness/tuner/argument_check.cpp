@@ -1,4 +1,4 @@
-#include "argument_check.h"
+#include "tuner/argument_check.h"
 
 #include <algorithm>
 

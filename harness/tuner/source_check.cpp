@@ -1,4 +1,4 @@
-#include "source_check.h"
+#include "tuner/source_check.h"
 
 #include <algorithm>
 #include <optional>
@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "base/identifier.h"
 #include "compile/source_tree.h"
-#include "kernel_version.h"
 #include "spec/cuda_source.h"
 #include "spec/entry.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 namespace {

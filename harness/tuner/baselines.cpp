@@ -1,4 +1,4 @@
-#include "baselines.h"
+#include "tuner/baselines.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/interrupt.h"
-#include "kernel_version.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "sweep_report.h"
+#include "tuner/sweep_report.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "device/gpu_device.h"
-#include "sweep_run.h"
+#include "tuner/sweep_run.h"
 
 namespace assay {
 

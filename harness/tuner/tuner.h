@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "baselines.h"
-#include "problem_queue.h"
-#include "reranking.h"
-#include "sweep_run.h"
+#include "tuner/baselines.h"
+#include "tuner/problem_queue.h"
+#include "tuner/reranking.h"
+#include "tuner/sweep_run.h"
 
 namespace assay {
 
@@ -27,7 +27,11 @@ class Tuner {
   /// The problems that it takes from `problems` as `gpu`; other GPUs take from it, too. One that
   /// fails is given back.
   void run(ProblemQueue& problems, std::size_t gpu);
+  /// Reserves the problems of which the store has trials of this device for it, as `gpu`.
+  void reserve(ProblemQueue& problems, std::size_t gpu) const;
 
+  const DeviceInfo& device() const { return run_.device.info(); }
+  std::size_t num_problems() const { return run_.sweep.problems.size(); }
   /// What was done so far. Complete after run(), and still right after run() threw.
   const SweepReport& report() const { return run_.report; }
 

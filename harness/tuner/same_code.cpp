@@ -1,4 +1,4 @@
-#include "same_code.h"
+#include "tuner/same_code.h"
 
 #include <algorithm>
 #include <map>

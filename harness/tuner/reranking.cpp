@@ -1,4 +1,4 @@
-#include "reranking.h"
+#include "tuner/reranking.h"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "kernel_version.h"
 #include "ranking/candidate_set.h"
 #include "ranking/ranking.h"
-#include "same_code.h"
 #include "spec/twins.h"
+#include "tuner/kernel_version.h"
+#include "tuner/same_code.h"
 
 namespace assay {
 namespace {

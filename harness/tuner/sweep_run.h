@@ -11,10 +11,10 @@
 
 #include "compile/compiler.h"
 #include "device/device.h"
-#include "progress.h"
 #include "spec/sweep_spec.h"
 #include "store/store.h"
-#include "sweep_report.h"
+#include "tuner/progress.h"
+#include "tuner/sweep_report.h"
 
 namespace assay {
 

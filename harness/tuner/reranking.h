@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "baselines.h"
 #include "ranking/verdict.h"
-#include "sweep_run.h"
+#include "tuner/baselines.h"
+#include "tuner/sweep_run.h"
 
 namespace assay {
 

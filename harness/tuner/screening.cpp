@@ -1,4 +1,4 @@
-#include "screening.h"
+#include "tuner/screening.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "same_code.h"
 #include "search/grow.h"
+#include "tuner/same_code.h"
 
 namespace assay {
 namespace {

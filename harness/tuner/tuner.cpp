@@ -1,4 +1,4 @@
-#include "tuner.h"
+#include "tuner/tuner.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
-#include "kernel_version.h"
-#include "screening.h"
-#include "source_check.h"
 #include "space/space.h"
+#include "tuner/kernel_version.h"
+#include "tuner/screening.h"
+#include "tuner/source_check.h"
 
 namespace assay {
 namespace {
@@ -47,6 +47,16 @@ void Tuner::run() {
 }
 
 void Tuner::run(ProblemQueue& problems, std::size_t gpu) { run_once(problems, gpu); }
+
+void Tuner::reserve(ProblemQueue& problems, std::size_t gpu) const {
+  const std::vector<Problem>& all = run_.sweep.problems;
+  for (const TrialRow& row : run_.store.trials({})) {
+    if (row.device.uuid != device().uuid || !row.provenance.empty()) continue;
+    const auto at = std::find(all.begin(), all.end(), row.record.problem);
+    if (at == all.end()) continue;
+    problems.reserve(static_cast<std::size_t>(at - all.begin()), gpu);
+  }
+}
 
 /// `gpu`: which one it is of those that share the problems, if there are several.
 void Tuner::run_once(ProblemQueue& problems, std::optional<std::size_t> gpu) {

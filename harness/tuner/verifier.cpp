@@ -1,4 +1,4 @@
-#include "verifier.h"
+#include "tuner/verifier.h"
 
 #include <fmt/format.h>
 

@@ -11,8 +11,8 @@
 #include "search/search.h"
 #include "space/features.h"
 #include "space/space.h"
-#include "sweep_run.h"
-#include "warm_start.h"
+#include "tuner/sweep_run.h"
+#include "tuner/warm_start.h"
 
 namespace assay {
 
