@@ -69,13 +69,9 @@ std::optional<double> Baselines::stored_ns(const std::string& op, const Problem&
   const auto& [kernel, spec, identity] = baseline;
   const std::string hash = hash_of(*kernel, *spec, identity);
   std::optional<double> best_ns;
-  Filter filter;
-  filter.op = op;
-  filter.problem = to_text(problem);
-  for (const BaselineRow& row : run_.store.baselines(filter)) {
+  for (const BaselineRow& row : run_.store.baselines(SweepRun::filter(op, problem))) {
     const BaselineRecord& record = row.record;
-    if (row.device != run_.device.info() || row.provenance != run_.options.provenance ||
-        record.protocol.name != run_.sweep.measure.protocol ||
+    if (!run_.is_comparable(row, problem) ||
         record.protocol.precision_ratio != run_.sweep.measure.precision_ratio ||
         record.cublas != cublas_version() || record.contract_hash != hash) {
       continue;

@@ -107,15 +107,13 @@ RankRecord Reranking::question(const std::string& op, const Problem& problem,
 std::vector<TrialRecord> Reranking::failed_verifications(const std::string& op,
                                                          const Problem& problem) const {
   std::vector<TrialRecord> failed;
-  if (!run_.options.provenance.empty()) return failed;  // its verdict is as it was recorded
-  Filter filter;
-  filter.op = op;
-  filter.problem = to_text(problem);
+  if (run_.is_replay()) return failed;
+  Filter filter = SweepRun::filter(op, problem);
   filter.status = to_text(Status::correct);
   for (TrialRow& row : run_.store.results(filter).trials) {
     const std::optional<Verification>& verification = row.record.verification;
     if (!verification || verification->failure() == nullptr) continue;
-    if (row.device != run_.device.info() || !row.provenance.empty()) continue;
+    if (!run_.is_current(row, problem)) continue;
     failed.push_back(std::move(row.record));
   }
   return failed;
@@ -148,14 +146,10 @@ std::vector<Candidate> Reranking::same_as_failed(const Problem& problem,
 bool Reranking::is_ranked(const RankRecord& asked, std::vector<Candidate>& failed) const {
   if (!run_.store.is_ranked(run_.id, asked)) return false;
   if (failed.empty()) return true;
-  Filter filter;
-  filter.op = asked.op;
-  filter.problem = to_text(asked.problem);
-  bool has_won = false;
-  for (const RankRow& row : run_.store.ranks(filter)) {  // the newest holds
+  bool has_won = false;  // by the newest
+  for (const RankRow& row : run_.store.ranks(SweepRun::filter(asked.op, asked.problem))) {
     const RankRecord& rank = row.record;
-    if (row.device != run_.device.info() || rank.protocol.name != asked.protocol.name ||
-        rank.objective != asked.objective ||
+    if (!run_.is_comparable(row, asked.problem) || rank.objective != asked.objective ||
         rank.identity.candidates != asked.identity.candidates) {
       continue;
     }
@@ -187,7 +181,7 @@ std::vector<TrialRecord> Reranking::rank(const std::string& op, const Problem& p
   for (;;) {
     std::vector<Wrong> wrong;
     record = time_in_turn(asked, problem, racing, wrong);
-    if (!run_.options.provenance.empty()) break;  // a recording has one verdict: it is asked once
+    if (run_.is_replay()) break;
     const std::vector<RankEntry> now = take_refused(record, racing);
     for (const Wrong& each : wrong) take_wrong(each, problem, correct, racing, stored_wrong);
     const bool more_take_part = correct_times(problem, record, racing);
@@ -200,11 +194,11 @@ std::vector<TrialRecord> Reranking::rank(const std::string& op, const Problem& p
   record.entries.insert(record.entries.end(), refused.begin(), refused.end());
   if (record.objective != run_.sweep.rerank.objective) {
     run_.report.warn(
-        run_.options.provenance.empty()
-            ? fmt::format("energy was not measured on {}: NVML does not tell it; ranked by {}",
-                          run_.device.info().name, to_text(record.objective))
-            : fmt::format("energy was not {}; ranked by {}", run_.options.provenance,
-                          to_text(record.objective)));
+        run_.is_replay()
+            ? fmt::format("energy was not {}; ranked by {}", run_.options.provenance,
+                          to_text(record.objective))
+            : fmt::format("energy was not measured on {}: NVML does not tell it; ranked by {}",
+                          run_.device.info().name, to_text(record.objective)));
   }
   if (record.noise && record.noise->margin_ratio() > kMostNoise) {
     run_.report.warn(fmt::format(
@@ -241,7 +235,7 @@ RankRecord Reranking::time_in_turn(RankRecord asked, const Problem& problem,
         return is_machine_fault(entry.outcome.status, entry.outcome.kind);
       });
   // Such as when the GPU's memory was full for a moment: it says nothing of the configuration.
-  if (machine_failed && run_.options.provenance.empty()) {
+  if (machine_failed && !run_.is_replay()) {
     const RerankResult first = std::exchange(result, rerank());
     for (std::size_t i = 0; i < first.candidates.size(); ++i) {
       const Outcome& before = first.candidates[i].outcome;
@@ -332,18 +326,13 @@ bool Reranking::correct_times(const Problem& problem, const RankRecord& record,
 void Reranking::rank_all_stored(const std::string& op, const Problem& problem,
                                 const std::vector<Candidate>& correct,
                                 const std::vector<TrialRecord>& failed_trials) {
-  if (!run_.options.provenance.empty()) return;  // what was never timed in turn cannot be replayed
-  Filter filter;
-  filter.op = op;
-  filter.problem = to_text(problem);
+  if (run_.is_replay()) return;
+  Filter filter = SweepRun::filter(op, problem);
   filter.status = to_text(Status::correct);
   std::vector<Candidate> all;
   for (TrialRow& row : run_.store.results(filter).trials) {
     TrialRecord& trial = row.record;
-    if (row.device != run_.device.info() || !row.provenance.empty() || !trial.outcome.timing ||
-        trial.protocol.name != run_.sweep.measure.protocol || trial.problem != problem) {
-      continue;
-    }
+    if (!run_.is_comparable(row, problem) || !trial.outcome.timing) continue;
     const KernelSpec* kernel = kernel_of_version(trial.kernel);
     if (kernel == nullptr) {
       run_.report.warn(fmt::format(
@@ -389,13 +378,10 @@ const KernelSpec* Reranking::kernel_of_version(const KernelVersion& version) {
 void Reranking::count_finalists(const std::string& op, const Problem& problem) {
   const std::vector<std::string>& names = run_.sweep.measure.counters;
   if (names.empty() || cannot_count_) return;
-  Filter filter;
-  filter.op = op;
-  filter.problem = to_text(problem);
-  const Results results = run_.store.results(filter);
+  const Results results = run_.store.results(SweepRun::filter(op, problem));
   std::set<std::pair<std::string, std::string>> finalists;
   for (const RankRow& rank : results.ranks) {
-    if (rank.record.protocol.name != run_.sweep.measure.protocol) continue;
+    if (!run_.is_comparable(rank, problem)) continue;
     for (const RankEntry& entry : rank.record.entries) {
       if (entry.eliminated || !entry.failure.empty()) continue;
       finalists.emplace(entry.kernel, entry.config);
@@ -403,8 +389,7 @@ void Reranking::count_finalists(const std::string& op, const Problem& problem) {
   }
   for (const TrialRow& row : results.trials) {
     const TrialRecord& trial = row.record;
-    if (row.device != run_.device.info() || row.provenance != run_.options.provenance ||
-        trial.protocol.name != run_.sweep.measure.protocol || trial.problem != problem ||
+    if (!run_.is_comparable(row, problem) ||
         !finalists.contains({trial.kernel.name, to_text(trial.config)})) {
       continue;
     }

@@ -119,9 +119,8 @@ void Screening::compile_ahead() {
 /// was tried: the search goes on from there, and its budget counts it. What failed and may be right
 /// now comes before anything new.
 void Screening::recall() {
-  Filter filter;
+  Filter filter = SweepRun::filter(kernel_.op, problem_);
   filter.kernel = kernel_.name;
-  filter.problem = to_text(problem_);
   filter.sweep = run_.sweep.name;
   std::vector<TrialKey> keys;
   std::vector<std::size_t> indices;
@@ -147,16 +146,14 @@ void Screening::recall() {
 
 /// What this kernel's trials of the problem on this GPU were found to be wrong of, by any sweep.
 void Screening::recall_wrong() {
-  if (!run_.options.provenance.empty()) return;  // a recording answers for itself
-  Filter filter;
+  if (run_.is_replay()) return;
+  Filter filter = SweepRun::filter(kernel_.op, problem_);
   filter.kernel = kernel_.name;
-  filter.problem = to_text(problem_);
   filter.status = to_text(Status::correctness);
   for (TrialRow& row : run_.store.trials(filter)) {
-    const bool is_of_now = row.provenance.empty() && row.device == run_.device.info() &&
-                           row.record.kernel == run_.versions.at(kernel_.name) &&
-                           row.record.problem == problem_;
-    if (is_of_now) wrong_.push_back(std::move(row.record));
+    if (run_.is_current(row, problem_) && row.record.kernel == run_.versions.at(kernel_.name)) {
+      wrong_.push_back(std::move(row.record));
+    }
   }
 }
 
@@ -233,8 +230,7 @@ void Screening::fill_window() {
 bool Screening::answers(const TrialRecord& stored) const {
   const Outcome& outcome = stored.outcome;
   if (run_.options.retry_failed && outcome.status != Status::correct) return false;
-  // A recording would only say the same again.
-  if (is_machine_fault(outcome.status, outcome.kind)) return !run_.options.provenance.empty();
+  if (is_machine_fault(outcome.status, outcome.kind)) return run_.is_replay();
   const std::optional<Timing>& timing = outcome.timing;
   if (!timing || timing->stop != StopReason::time_limit) return true;
   // Recordings and databases that do not say were measured with the default.
@@ -328,46 +324,38 @@ bool Screening::try_again(const TrialKey& key, std::size_t history_index,
 }
 
 TrialRecord Screening::try_config(const TrialKey& key, const CompileResult& compiled) {
+  std::optional<TrialRecord> same;
   if (compiled.ok) {
-    if (const auto same = wrong_of_same_code(key, compiled.report)) {
-      TrialRecord record{key.kernel, key.toolchain,   key.protocol,  key.problem,
-                         key.config, compiled.report, same->outcome, now_utc()};
-      if (record.outcome.same_as.empty()) record.outcome.same_as = to_text(same->config);
-      record.outcome.device_ms = 0;
-      return record;
-    }
-    if (const auto same = trial_of_same_code(key, compiled.report)) {
-      TrialRecord record{key.kernel,    key.toolchain, key.protocol,
-                         key.problem,   key.config,    compiled.report,
-                         same->outcome, now_utc(),     same->measurements};
-      record.outcome.same_as = to_text(same->config);
-      record.outcome.device_ms = 0;
-      return record;
-    }
+    same = wrong_of_same_code(key, compiled.report);
+    if (!same) same = trial_of_same_code(key, compiled.report);
   }
-  return run_.try_config(kernel_, key, compiled, best_ns());
+  if (!same) return run_.try_config(kernel_, key, compiled, best_ns());
+  TrialRecord record{key.kernel,      key.toolchain, key.protocol, key.problem,       key.config,
+                     compiled.report, same->outcome, now_utc(),    same->measurements};
+  if (record.outcome.same_as.empty()) record.outcome.same_as = to_text(same->config);
+  record.outcome.device_ms = 0;
+  return record;
 }
 
 /// What is known to be wrong of the same code for this problem: it would pass now and then.
-const TrialRecord* Screening::wrong_of_same_code(const TrialKey& key,
-                                                 const CompileReport& compiled) const {
-  if (run_.options.retry_failed) return nullptr;
+std::optional<TrialRecord> Screening::wrong_of_same_code(const TrialKey& key,
+                                                         const CompileReport& compiled) const {
+  if (run_.options.retry_failed) return std::nullopt;
   for (const TrialRecord& other : wrong_) {
     if (other.config != key.config &&
         is_same_code(kernel_, problem_, run_.device.info(), key.config, compiled.cubin_hash,
                      other.config, other.compile.cubin_hash)) {
-      return &other;
+      return other;
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 /// The trial of the same code for this problem, if it was correct and nothing held the GPU down.
-/// What fails otherwise is run each time: not all faults are found in one run. A recording answers
-/// for itself.
+/// What fails otherwise is run each time: not all faults are found in one run.
 std::optional<TrialRecord> Screening::trial_of_same_code(const TrialKey& key,
                                                          const CompileReport& compiled) {
-  if (!run_.options.provenance.empty()) return std::nullopt;
+  if (run_.is_replay()) return std::nullopt;
   for (const Candidate& other : correct_) {
     if (other.kernel != &kernel_ || !other.same_as.empty() ||
         !is_same_code(kernel_, problem_, run_.device.info(), key.config, compiled.cubin_hash,
@@ -444,9 +432,7 @@ void Screening::count(TrialRecord record, bool kept, std::size_t history_index) 
   const Outcome& outcome = record.outcome;
   std::optional<double> time_ns;
   observe(outcome, history_[history_index]);
-  if (outcome.status == Status::correctness && run_.options.provenance.empty()) {
-    wrong_.push_back(record);
-  }
+  if (outcome.status == Status::correctness && !run_.is_replay()) wrong_.push_back(record);
   if (outcome.status == Status::correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
     correct_.push_back({&kernel_, record.config, *time_ns, outcome.timing->censored(),

@@ -59,7 +59,8 @@ class Screening {
   bool try_again(const TrialKey& key, std::size_t history_index,
                  const std::function<CompileResult()>& compiled);
   TrialRecord try_config(const TrialKey& key, const CompileResult& compiled);
-  const TrialRecord* wrong_of_same_code(const TrialKey& key, const CompileReport& compiled) const;
+  std::optional<TrialRecord> wrong_of_same_code(const TrialKey& key,
+                                                const CompileReport& compiled) const;
   std::optional<TrialRecord> trial_of_same_code(const TrialKey& key, const CompileReport& compiled);
   void run_claimed(const TrialKey& key, std::size_t history_index, const CompileResult& compiled);
   void await_taken();

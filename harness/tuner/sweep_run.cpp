@@ -77,6 +77,13 @@ CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
 
 }  // namespace
 
+Filter SweepRun::filter(const std::string& op, const Problem& problem) {
+  Filter filter;
+  filter.op = op;
+  filter.problem = to_text(problem);
+  return filter;
+}
+
 const std::vector<std::vector<int>>* SweepRun::drawn_points(const KernelSpec& kernel,
                                                             const Problem& problem) const {
   const auto found = drawn.find({kernel.name, to_text(problem)});

@@ -48,6 +48,24 @@ struct SweepRun {
   /// problem.
   std::map<std::pair<std::string, std::string>, std::vector<std::vector<int>>> drawn = {};
 
+  /// Whether the device is a recording, which answers for itself: it says what it said before,
+  /// so nothing is tried twice, and what it was never asked has no answer.
+  bool is_replay() const { return !options.provenance.empty(); }
+  /// What the store is asked for results of an op and a problem.
+  static Filter filter(const std::string& op, const Problem& problem);
+  /// Whether what the store returned answers for this run: it is of `problem`, on this very device,
+  /// and measured or replayed as this run's results are. `Row` is any of the store's.
+  template <typename Row>
+  bool is_current(const Row& row, const Problem& problem) const {
+    return row.record.problem == problem && row.device == device.info() &&
+           row.provenance == options.provenance;
+  }
+  /// The same of times, which also need the protocol of the sweep.
+  template <typename Row>
+  bool is_comparable(const Row& row, const Problem& problem) const {
+    return is_current(row, problem) && row.record.protocol.name == sweep.measure.protocol;
+  }
+
   /// The points that were drawn, or null where the space is listed.
   const std::vector<std::vector<int>>* drawn_points(const KernelSpec& kernel,
                                                     const Problem& problem) const;

@@ -95,7 +95,7 @@ void Tuner::check_counters() {
   const std::vector<std::string> known = run_.device.countable(names);
   for (const std::string& name : names) {
     if (std::count(known.begin(), known.end(), name) > 0) continue;
-    if (run_.options.provenance.empty()) {
+    if (!run_.is_replay()) {
       throw Error(fmt::format("the objective reads {}, which {} does not count", name,
                               run_.device.info().name));
     }
@@ -246,7 +246,7 @@ void Tuner::run_problem(const std::string& op, const Problem& problem, const Pro
   reranking_.time_the_raced_again(problem, correct);
   run_.store.end_screening(run_.id, op, problem);
   if (run_.options.compile_only || correct.empty()) return;
-  if (next != nullptr && run_.options.provenance.empty()) compile_ahead(op, *next);
+  if (next != nullptr && !run_.is_replay()) compile_ahead(op, *next);
   reranking_.run(op, problem, std::move(correct));
 }
 
