@@ -31,10 +31,9 @@ done
 # anew for another line break, and that of its candidates had not.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for table in results/best/*/*; do
+for table in results/best/*/*.json; do
   [[ -e $table ]] || continue  # a tree may have none
   op=$(basename "${table%.*}")
-  format=${table##*.}
   gpu=$(basename "$(dirname "$table")")
   read -r -a joined < <(sed 's/#.*//' results/best/JOINED 2>/dev/null | grep "^$gpu/$op " | cut -d' ' -f2-)
   joined=("${joined[@]/#/results/recorded/$gpu/}")
@@ -48,7 +47,7 @@ for table in results/best/*/*; do
   fi
   found=''
   for recording in "${recordings[@]}"; do
-    "$assay" export --format "${format/#h/header}" --op "$op" --db "$recording" 2>/dev/null |
+    "$assay" export --format json --op "$op" --db "$recording" 2>/dev/null |
       cmp -s - "$table" && found=yes && break
   done
   if [[ -z $found ]]; then
