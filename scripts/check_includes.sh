@@ -27,10 +27,11 @@ awk '
     # The stages that build with CUDA headers.
     allowed["compile"]  = "base spec space compile"
     allowed["cuda"]     = "base cuda"
-    allowed["support"]  = "base spec space cuda support"
-    allowed["timing"]   = "base spec space messages cuda support timing"
-    allowed["judge"]    = "base spec space messages cuda support timing judge"
-    allowed["worker"]   = "base spec space messages cuda support timing judge worker"
+    allowed["launch"]   = "base spec space cuda launch"
+    allowed["support"]  = allowed["launch"] " support"
+    allowed["timing"]   = allowed["support"] " messages timing"
+    allowed["judge"]    = allowed["timing"] " judge"
+    allowed["worker"]   = allowed["judge"] " worker"
     # Around all of it.
     allowed["tuner"]    = core " inspect store report device compile tuner"
     allowed["cli"]      = allowed["tuner"] " cuda judge support cli"
@@ -48,8 +49,8 @@ awk '
     sub(/^[^<"]*[<"]/, "", name)
     sub(/[>"].*/, "", name)
     if (name ~ /^(cuda|cublas|cupti|nvrtc|nvml)[A-Za-z0-9_]*\.h$/ &&
-        folder !~ /^(compile|cuda|support|timing|judge|worker)$/) {
-      bad("includes <" name ">; only compile, cuda, support, timing, judge and worker may")
+        folder !~ /^(compile|cuda|launch|support|timing|judge|worker)$/) {
+      bad("includes <" name ">; only compile and the rooms from cuda to worker may")
     }
     if ($0 !~ /"/) next
     split(name, target, "/")

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/trial.h"
+#include "judge/module_memory.h"
 #include "judge/output_part.h"
 #include "judge/reference.h"
 #include "judge/tolerance.h"
+#include "launch/failure.h"
 #include "support/arena.h"
-#include "support/failure.h"
 #include "support/guard_zones.h"
 #include "support/inputs.h"
-#include "support/launcher.h"
 
 namespace assay {
 

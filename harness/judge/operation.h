@@ -13,9 +13,9 @@
 #include "cuda/cublas.h"
 #include "cuda/cusparse.h"
 #include "judge/tolerance.h"
+#include "launch/failure.h"
 #include "space/plan.h"
 #include "spec/vocabulary.h"
-#include "support/failure.h"
 #include "support/support_kernels.h"
 
 namespace assay {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "judge/reference.h"
-#include "support/launcher.h"
+#include "launch/launcher.h"
 
 namespace assay {
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "support/failure.h"
+#include "launch/failure.h"
 
 namespace assay {
 namespace {

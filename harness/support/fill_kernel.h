@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/launcher.h"
+#include "launch/launcher.h"
 
 namespace assay {
 

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "base/file.h"
+#include "launch/failure.h"
 #include "spec/choices.h"
 #include "support/derived.h"
 #include "support/device_word.h"
-#include "support/failure.h"
 #include "support/guard_zones.h"
 
 namespace assay {

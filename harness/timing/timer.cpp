@@ -13,7 +13,7 @@
 
 #include "base/elapsed.h"
 #include "base/stats.h"
-#include "support/failure.h"
+#include "launch/failure.h"
 
 namespace assay {
 namespace {

@@ -155,7 +155,8 @@ PreparedTrial::PreparedTrial(WorkerState& worker, const TrialRequest& request,
     }
   }
   buffers_.prepared = prepared_.all();
-  for (const ModuleMemory& memory : launcher_.variables()) {
+  for (const ModuleMemory& memory :
+       module_memory(worker.driver, launcher_, read_cubin(cubin_path_))) {
     DeviceWord<std::uint64_t> hash(worker.driver, worker.stream);
     worker.support.hash(memory.data, memory.bytes, hash.pointer());
     buffers_.variables.push_back({memory, hash.read()});

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/launcher.h"
+#include "launch/launcher.h"
 #include "worker/fenced_inputs.h"
 #include "worker/prepared_buffers.h"
 #include "worker/redraw.h"

@@ -11,8 +11,8 @@
 #include "judge/lt_matmul.h"
 #include "judge/operations/gemm.h"
 #include "judge/sparse_matvec.h"
+#include "launch/launcher.h"
 #include "space/plan_json.h"
-#include "support/launcher.h"
 #include "worker/prepared_trial.h"
 
 namespace assay {

@@ -16,8 +16,8 @@
 #include "base/file.h"
 #include "base/frames.h"
 #include "base/terminal.h"
+#include "launch/failure.h"
 #include "messages/messages.h"
-#include "support/failure.h"
 #include "worker/trial_runner.h"
 
 namespace assay {

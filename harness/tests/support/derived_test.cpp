@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "support/failure.h"
+#include "launch/failure.h"
 
 namespace assay {
 namespace {

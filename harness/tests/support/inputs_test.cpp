@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "support/failure.h"
+#include "launch/failure.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/cubin_info.h"
 #include "cuda/handles.h"
 #include "space/plan.h"
 
@@ -15,12 +14,10 @@ namespace assay {
 /// The device address of the buffer argument `name`.
 using AddressOf = std::function<CUdeviceptr(const std::string& name)>;
 
-/// Memory that was loaded with a configuration's code, that its kernels can write, and that
-/// outlives a launch.
-struct ModuleMemory {
-  CUdeviceptr data = 0;  // 8-byte aligned
+/// A copy of device memory.
+struct DeviceCopy {
+  CUdeviceptr to = 0, from = 0;
   std::size_t bytes = 0;
-  std::string names;  // of the variables in it
 };
 
 /// A configuration's machine code with its arguments set: ready to launch.
@@ -46,8 +43,8 @@ class Launcher {
   void enqueue(CUstream stream) const;
 
   std::shared_ptr<const Module> module() const { return module_; }
-  /// The code's own variables, without what is copied to them.
-  const std::vector<ModuleMemory>& variables() const { return variables_; }
+  /// What write_symbols() copies.
+  const std::vector<DeviceCopy>& symbols() const { return symbols_; }
 
  private:
   struct Launch {
@@ -59,10 +56,6 @@ class Launcher {
   };
   struct Memset {
     CUdeviceptr data = 0;
-    std::size_t bytes = 0;
-  };
-  struct Copy {
-    CUdeviceptr to = 0, from = 0;
     std::size_t bytes = 0;
   };
   /// Aligned enough for any argument; a tensor map needs 64-byte alignment and 128 bytes.
@@ -78,16 +71,13 @@ class Launcher {
   CUdeviceptr find_symbol(const BufferPlan& buffer, const std::string& cubin) const;
   Launch set_up(const LaunchPlan& plan, std::int64_t most_smem_bytes, bool is_first);
   void enqueue(const std::vector<Launch>& launches, CUstream stream) const;
-  std::vector<ModuleMemory> find(const std::vector<std::string>& variables,
-                                 const std::vector<std::string>& constants) const;
 
   const Driver* driver_;
   std::shared_ptr<const Module> module_;
   std::vector<Slots> slots_;  // of the plan's arguments
   std::vector<Texture> textures_;
   std::vector<Memset> memsets_;
-  std::vector<ModuleMemory> variables_;
-  std::vector<Copy> copies_, symbols_;
+  std::vector<DeviceCopy> copies_, symbols_;
   std::vector<Launch> launches_, preparing_;
 };
 

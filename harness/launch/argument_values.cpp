@@ -1,4 +1,4 @@
-#include "support/argument_values.h"
+#include "launch/argument_values.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "support/failure.h"
+#include "launch/failure.h"
 
 namespace assay {
 namespace {

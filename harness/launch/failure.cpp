@@ -1,4 +1,4 @@
-#include "support/failure.h"
+#include "launch/failure.h"
 
 namespace assay {
 namespace {

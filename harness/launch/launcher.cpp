@@ -1,4 +1,4 @@
-#include "support/launcher.h"
+#include "launch/launcher.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,14 +9,12 @@
 #include <map>
 #include <utility>
 
-#include "support/argument_values.h"
-#include "support/failure.h"
+#include "base/cubin_info.h"
+#include "launch/argument_values.h"
+#include "launch/failure.h"
 
 namespace assay {
 namespace {
-
-constexpr std::size_t kMostNames = 4;
-constexpr std::size_t kMostPaddingBytes = 256;
 
 unsigned extent(std::int64_t value, const char* what, const LaunchPlan& plan) {
   if (value < 1 || !std::in_range<unsigned>(value)) {
@@ -37,13 +35,7 @@ Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cu
     : driver_(&driver),
       module_(loaded ? std::move(loaded)
                      : std::make_shared<const Module>(load_module(driver, cubin))) {
-  if (uses_heap(cubin)) {
-    throw Failure(Status::correctness, "state",
-                  "calls malloc: what it leaves in the device's heap is there for the next launch; "
-                  "use scratch memory, which outlives no launch");
-  }
   bind(driver, plan, cubin, address_of);
-  variables_ = find(variables_of(cubin), constants_of(cubin));
   std::map<std::string, std::int64_t> most_smem_bytes;  // the attribute belongs to the entry
   for (const auto* launches : {&plan.launches, &plan.prepare}) {
     for (const LaunchPlan& launch : *launches) {
@@ -194,62 +186,8 @@ Launcher::Launch Launcher::set_up(const LaunchPlan& plan, std::int64_t most_smem
   return launch;
 }
 
-/// The driver places each variable by itself, on an H200 at multiples of 256 bytes, and
-/// `__constant__` ones, which a kernel can write through an ordinary pointer, among them. What pads
-/// two variables is taken as theirs: a kernel could keep something there.
-std::vector<ModuleMemory> Launcher::find(const std::vector<std::string>& variables,
-                                         const std::vector<std::string>& constants) const {
-  struct Piece {
-    CUdeviceptr begin, end;
-    std::string name;
-  };
-  std::vector<Piece> pieces;
-  const auto add = [&](const std::string& name, bool is_constant) {
-    CUdeviceptr data = 0;
-    std::size_t bytes = 0;
-    const CUresult found = driver_->cuModuleGetGlobal(&data, &bytes, module_->get(), name.c_str());
-    if (found == CUDA_ERROR_NOT_FOUND) {
-      if (is_constant) return;  // a table of the compiler's own
-      throw refused(
-          fmt::format("nothing says where the variable {} of the compiled kernel is, so "
-                      "nothing could tell whether launches change it",
-                      name));
-    }
-    driver_->check(found, "cuModuleGetGlobal");
-    const CUdeviceptr end = (data + bytes + 7) / 8 * 8;
-    // What is copied there is no state of the code's own.
-    for (const Copy& copy : symbols_) {
-      if (copy.to == data) data += (copy.bytes + 7) / 8 * 8;
-    }
-    if (data < end) pieces.push_back({data / 8 * 8, end, name});
-  };
-  for (const std::string& name : variables) add(name, false);
-  for (const std::string& name : constants) add(name, true);
-  std::sort(pieces.begin(), pieces.end(),
-            [](const Piece& a, const Piece& b) { return a.begin < b.begin; });
-
-  std::vector<ModuleMemory> found;
-  std::size_t num_names = 0;  // of the last in `found`
-  for (const Piece& piece : pieces) {
-    const auto is_between = [&](const Copy& symbol) {
-      return symbol.to >= found.back().data && symbol.to < piece.begin;
-    };
-    if (found.empty() || piece.begin > found.back().data + found.back().bytes + kMostPaddingBytes ||
-        std::any_of(symbols_.begin(), symbols_.end(), is_between)) {
-      found.push_back({piece.begin, piece.end - piece.begin, piece.name});
-      num_names = 1;
-      continue;
-    }
-    ModuleMemory& last = found.back();
-    last.bytes = std::max<std::size_t>(last.bytes, piece.end - last.data);
-    if (++num_names <= kMostNames) last.names += ", " + piece.name;
-    if (num_names == kMostNames + 1) last.names += ", ...";
-  }
-  return found;
-}
-
 void Launcher::write_symbols(CUstream stream) const {
-  for (const Copy& copy : symbols_) {
+  for (const DeviceCopy& copy : symbols_) {
     driver_->check(driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream),
                    "cuMemcpyDtoDAsync");
   }
@@ -260,7 +198,7 @@ void Launcher::enqueue(CUstream stream) const {
     driver_->check(driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream),
                    "cuMemsetD8Async");
   }
-  for (const Copy& copy : copies_) {
+  for (const DeviceCopy& copy : copies_) {
     driver_->check(driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream),
                    "cuMemcpyDtoDAsync");
   }
