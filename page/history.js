@@ -9,6 +9,7 @@ const KINDS = {
   step: "a step",
   gradual: "in small steps that add up",
   pending: "pending: too near the newest run to be sure",
+  few_runs: "too few runs to tell",
 };
 
 function plot(past) {
@@ -54,7 +55,7 @@ function plot(past) {
         { name: "time", type: "line", data: points.map(({ time_ns: time }) => time / 1e3), symbol: "circle", symbolSize: 7,
           lineStyle: { color: series[0], width: 2 }, itemStyle: { color: series[0] },
           markLine: { symbol: "none", silent: true, lineStyle: { color: ink, type: "dashed" }, label: { color: ink, formatter: ({ name }) => name },
-            data: changes.map(({ first_after: at, ratio, kind }) => ({ xAxis: at, name: `${text.change(ratio)}${kind === "pending" ? "?" : ""}` })) } },
+            data: changes.map(({ first_after: at, ratio, kind }) => ({ xAxis: at, name: `${text.change(ratio)}${kind === "pending" || kind === "few_runs" ? "?" : ""}` })) } },
         bars,
         ...(hasCycles ? [{ name: "cycles", type: "line", yAxisIndex: 1, data: points.map(({ cycles }) => cycles / 1e3), symbol: "triangle", symbolSize: 7,
           lineStyle: { color: series[1], width: 1.5, type: "dotted" }, itemStyle: { color: series[1] } }] : []),

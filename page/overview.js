@@ -67,7 +67,8 @@ export function lastChange(past) {
   const last = past?.changes.at(-1);
   if (!last) return "steady";
   const word = last.ratio > 1 ? "slower" : "faster";
-  return `${word} ${text.change(last.ratio)}${last.kind === "pending" ? ", pending" : ""}`;
+  const doubt = { pending: ", pending", few_runs: ", too few runs to tell" }[last.kind] ?? "";
+  return `${word} ${text.change(last.ratio)}${doubt}`;
 }
 
 function pastOf({ past }) {

@@ -309,7 +309,7 @@ std::vector<Step> significant(std::vector<LevelChange> changes, std::size_t num_
 }  // namespace
 
 std::string_view to_text(StepKind kind) {
-  constexpr std::array<std::string_view, 3> kWords{"step", "gradual", "pending"};
+  constexpr std::array<std::string_view, 4> kWords{"step", "gradual", "pending", "few_runs"};
   return kWords.at(static_cast<std::size_t>(kind));
 }
 

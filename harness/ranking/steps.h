@@ -10,8 +10,9 @@
 namespace assay {
 
 /// `pending`: so near the newest run that it may be an outlier. `gradual`: in steps too small to be
-/// found one by one.
-enum class StepKind { step, gradual, pending };
+/// found one by one. `few_runs`: seen in a history that is too short to find a step in; only who
+/// shows a history adds such, find_steps does not.
+enum class StepKind { step, gradual, pending, few_runs };
 std::string_view to_text(StepKind kind);
 
 /// A change of level in the history of one result.

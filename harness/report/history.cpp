@@ -111,6 +111,34 @@ std::vector<std::string> changes_between(const RunResult& before, const RunResul
   return changes;
 }
 
+Level level_at(const ResultHistory& one, std::size_t run) {
+  const HistoryPoint& point = one.points[run];
+  return one.baseline.empty() ? *point.time : point.ratios.at(one.baseline);
+}
+
+/// The largest change between two runs that can be seen in a history which is too short to find a
+/// step in; nothing where it is long enough, or all of it is level.
+std::optional<Step> visible_step(const ResultHistory& one, double least_ratio) {
+  const std::size_t fewest = one.baseline.empty() ? kFewestRunsAlone : kFewestRuns;
+  if (one.points.size() >= 2 * fewest) return std::nullopt;
+  constexpr double kSigmas = 3;  // of what a run says of itself: how runs differ is not known
+  std::optional<Step> largest;
+  double most = std::log1p(least_ratio);
+  for (std::size_t i = 1; i < one.points.size(); ++i) {
+    const Level before = level_at(one, i - 1), after = level_at(one, i);
+    const double change = after.log_value - before.log_value;
+    const double margin = kSigmas * std::sqrt(before.variance + after.variance);
+    if (std::abs(change) < std::max(most, margin)) continue;
+    most = std::abs(change);
+    largest = Step{0,
+                   StepKind::few_runs,
+                   i - 1,
+                   i,
+                   {std::exp(change), std::exp(change - margin), std::exp(change + margin)}};
+  }
+  return largest;
+}
+
 }  // namespace
 
 void HistoryBuilder::add(Run run) {
@@ -156,6 +184,12 @@ std::vector<ResultHistory> HistoryBuilder::finish(double least_ratio) {
     ResultHistory& one = histories[step.series];
     one.changes.push_back({step, changes_between(one.points[step.last_before].result,
                                                  one.points[step.first_after].result)});
+  }
+  for (ResultHistory& one : histories) {
+    const auto step = one.changes.empty() ? visible_step(one, least_ratio) : std::nullopt;
+    if (!step) continue;
+    one.changes.push_back({*step, changes_between(one.points[step->last_before].result,
+                                                  one.points[step->first_after].result)});
   }
   return histories;
 }

@@ -45,7 +45,8 @@ void add_change(Table& table, const ResultHistory& one, const HistoryChange& cha
   const Step& step = change.step;
   table.add_row(
       {one.points.front().result.op, to_text(one.points.front().result.problem),
-       std::string(to_text(step.kind)), change_text(step.ratio.value),
+       step.kind == StepKind::few_runs ? "too few runs to tell" : std::string(to_text(step.kind)),
+       change_text(step.ratio.value),
        fmt::format("{:+.1f} .. {:+.1f}", (step.ratio.low - 1) * 100, (step.ratio.high - 1) * 100),
        day_of(one.points[step.last_before]), day_of(one.points[step.first_after]),
        change.environment.empty() ? "nothing known"
@@ -88,6 +89,7 @@ std::string history_text(const std::vector<ResultHistory>& histories) {
   int slower = 0;
   int faster = 0;
   int pending = 0;
+  int few_runs = 0;
   Table changes({"op", "problem", "change", ">by", ">95 % interval", "last before", "first after",
                  "what else changed"});
   for (auto one = histories.begin(); one != histories.end();) {
@@ -103,6 +105,8 @@ std::string history_text(const std::vector<ResultHistory>& histories) {
         add_change(changes, *one, change);
         if (change.step.kind == StepKind::pending) {
           ++pending;
+        } else if (change.step.kind == StepKind::few_runs) {
+          ++few_runs;
         } else {
           ++(change.step.ratio.value > 1 ? slower : faster);
         }
@@ -110,10 +114,11 @@ std::string history_text(const std::vector<ResultHistory>& histories) {
     }
     text += fmt::format("{}{}\n\n{}", text.empty() ? "" : "\n", heading, table.text());
   }
-  if (slower + faster + pending > 0) text += '\n' + changes.text();
-  return text +
-         fmt::format("\n{} results over {} runs: {} changes to slower, {} to faster, {} pending\n",
-                     histories.size(), num_runs, slower, faster, pending);
+  if (slower + faster + pending + few_runs > 0) text += '\n' + changes.text();
+  return text + fmt::format(
+                    "\n{} results over {} runs: {} changes to slower, {} to faster, {} pending{}\n",
+                    histories.size(), num_runs, slower, faster, pending,
+                    few_runs == 0 ? "" : fmt::format(", {} with too few runs to tell", few_runs));
 }
 
 std::string history_json(const std::vector<ResultHistory>& histories) {

@@ -95,15 +95,6 @@ expect 2 'no database nowhere.db' "$assay" history nowhere.db
 cp "$tree/README.md" nightly/text.jsonl
 expect 2 'text.jsonl:1: ' "$assay" history nightly
 
-# The commands that scripts/ci/ has for a CI system.
-cp fast.db base.db && cp slow.jsonl head.jsonl
-for job in github gitlab; do
-  command=$(grep -oE 'assay gate .*' "$tree/scripts/ci/$job.yml" | sed 's/head.db/head.jsonl/')
-  rm -f gate.md gate.xml
-  expect 1 'gate: failed' "$assay" ${command#assay }
-  [[ -s gate.md && -s gate.xml ]] || fail "$job.yml writes no summary"
-done
-
 # Bisection: the commit that narrowed the blocks is the one. One in between does not load.
 cat >"$work/with_device" <<SH
 #!/bin/sh

@@ -90,6 +90,20 @@ TEST(HistoryBuilder, CountsAVerdictThatRunsShareOnce) {
   EXPECT_EQ(histories[0].changes.at(0).step.kind, StepKind::pending);
 }
 
+// Two runs, 8 % apart, were once "0 changes to slower, 0 to faster, 0 pending".
+TEST(HistoryBuilder, SaysWhatCanBeSeenWhereRunsAreTooFew) {
+  const auto two = history_of({results_of(1, 1000), results_of(2, 1080)});
+  ASSERT_THAT(two[0].changes, SizeIs(1));
+  EXPECT_EQ(two[0].changes[0].step.kind, StepKind::few_runs);
+  EXPECT_NEAR(two[0].changes[0].step.ratio.value, 1.08, 0.005);
+  const std::string text = history_text(two);
+  EXPECT_THAT(text, HasSubstr("too few runs to tell"));
+  EXPECT_THAT(text, HasSubstr("+8."));
+  EXPECT_THAT(text, HasSubstr("1 with too few runs to tell"));
+  EXPECT_THAT(history_of({results_of(1, 1000), results_of(2, 1001)})[0].changes, IsEmpty());
+  EXPECT_THAT(history_of({results_of(1, 1000)})[0].changes, IsEmpty());
+}
+
 TEST(HistoryBuilder, TakesWhatSlowsTheBaselineJustAsMuchForNoChange) {
   std::vector<Results> runs;
   for (int i = 1; i <= 20; ++i) {

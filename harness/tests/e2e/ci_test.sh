@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# scripts/ci on the stand-in GPU, where a kernel is the faster the larger its blocks: what a
+# workflow runs, twice in one folder, as a runner that is kept does.
+# Arguments: the program, the tree, the folder of the stand-in for libcuda.
+set -uo pipefail
+
+assay=$1
+tree=$2
+source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+export ASSAY=$assay
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+
+# commit BLOCKS: a sweep that tries these, as a commit.
+commit() {
+  cat >sweeps/s.yaml <<YAML
+sweep: s
+kernels: [vector_add]
+problems: [{N: 1000}]
+params: {BLOCK: $1, VECTOR: [1], ITEMS: [1]}
+measure: {precision: 1%, max_seconds_per_config: 0.1}
+rerank: {top: 4, rounds: 30}
+YAML
+  git add -A && git commit -qm "$1"
+}
+git init -q repository && cd repository || fail "git init"
+printf '*.db*\ngate.*\nreport.html\nruns\n' >.gitignore
+mkdir sweeps
+cp -r "$tree/kernels" kernels
+git add -A && git commit -qm 'no sweep yet'
+commit '[1024]'
+commit '[64]'
+
+# A pull request that is slower. The second run finds what the first has left. Once it ended with
+# "'base' already exists", and its page showed no change.
+for run in first second; do
+  expect 1 'gate: failed' "$tree/scripts/ci/gate.sh" HEAD~1 sweeps/s.yaml
+  grep -q 'slower' gate.md || fail "the $run summary does not say slower"
+  grep -q 'failures="1"' gate.xml || fail "the $run JUnit file has no failure"
+  grep -q '"verdict":"slower"' report.html || fail "the $run page shows no change"
+  [[ ! -e base ]] || fail "the $run run leaves its worktree"
+done
+# A run that was killed leaves its worktree.
+git worktree add --quiet --detach base HEAD
+expect 0 'gate: passed' "$tree/scripts/ci/gate.sh" HEAD sweeps/s.yaml
+expect 0 'is new' "$tree/scripts/ci/gate.sh" HEAD~2 sweeps/s.yaml
+expect 128 'invalid reference: nothing' "$tree/scripts/ci/gate.sh" nothing sweeps/s.yaml
+ASSAY_FAKE_CUDA=no_device expect 3 'no GPU|no device' "$tree/scripts/ci/gate.sh" HEAD sweeps/s.yaml
+
+# Nights: the history names commits, and a change is told once it is there to stay.
+commit '[1024]'
+for night in 1 2 3 4 5 6; do
+  [[ $night -eq 4 ]] && commit '[64]'
+  git commit -q --allow-empty -m "night $night"
+  expect 0 'N=1000' "$tree/scripts/ci/nightly.sh" runs sweeps/s.yaml
+  [[ $night -eq 6 || ! -e runs/changes.md ]] || fail "night $night tells of a change too early"
+done
+[[ $(ls runs/*.jsonl | wc -l) -eq 6 ]] || fail "a night is lost"
+[[ -s runs/index.html && -s runs/history.txt ]] || fail "there is no page or no history"
+grep -qE '^- add_f32 N=1000 on Fake GPU: \+.*% from [0-9-]+-[0-9a-f]+ to [0-9-]+-[0-9a-f]+; what else' \
+  runs/changes.md || fail "changes.md: $(cat runs/changes.md)"
+
+# The workflows run these scripts, and nothing else of theirs needs a GPU.
+for workflow in github gitlab github-nightly; do
+  grep -qE 'scripts/ci/(gate|nightly)\.sh' "$tree/scripts/ci/$workflow.yml" || fail "$workflow.yml"
+done
