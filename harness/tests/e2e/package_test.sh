@@ -37,6 +37,18 @@ grep -q 'gemm.jsonl .* current' output || fail "the first sweep has no current r
 for kernel in gemm_wgmma vector_add examples/softmax; do
   "$program" list "$share/assay/kernels/$kernel.yaml" >output 2>&1 || fail "$kernel is not there"
 done
+for text in LICENSE NOTICE; do
+  cmp -s "$tree/$text" "$share/doc/assay/$text" || fail "$text is not in the package"
+done
 bash -c "source '$share/bash-completion/completions/assay' && declare -F _assay" >output 2>&1 ||
   fail "there is no completion"
+
+# scripts/sweep.sh builds the program and nothing else, and `cmake --install` failed after it: there
+# was no assay_bench.
+build=$(dirname "$assay")
+sed "s|\"$build/assay_bench\"|\"$work/not_built/assay_bench\"|" "$build/cmake_install.cmake" >install.cmake
+grep -q not_built install.cmake || fail "cmake_install.cmake does not name assay_bench"
+cmake -DCMAKE_INSTALL_PREFIX="$work/prefix" -P install.cmake >output 2>&1 ||
+  fail "cmake --install without assay_bench: exit $?"
+[[ -x prefix/bin/assay ]] || fail "the program is not installed"
 echo ok
