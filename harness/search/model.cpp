@@ -55,7 +55,7 @@ constexpr std::size_t kNumClimbs = 10;
 // For what is still to gain, so many points are looked at closely, and as many of the others.
 constexpr std::size_t kMaxHopeful = 300;
 // The model is surer of itself than it may be, because times jump where a model is smooth. With its
-// deviations taken so much larger it was right in the recorded spaces: see sweeps/README.md.
+// deviations taken so much larger it was right in the recorded spaces: see docs/search.md.
 constexpr double kCaution = 1.5;
 // Where the least cost is 0: so much of the worst is added to all.
 constexpr double kShiftOfZero = 0.1;
