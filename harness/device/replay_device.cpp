@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -42,6 +43,24 @@ RerankEntry replayed(const std::string& name, const RankEntry* recorded) {
     entry.outcome.message = recorded->failure;
   }
   return entry;
+}
+
+/// Keeps only the rounds in which every entry took part. An entry dropped out because of the
+/// recorded winner. Where the winner is no candidate, nobody says who would have dropped out.
+void keep_common_rounds(RerankResult& result) {
+  std::vector<RerankEntry*> entries;
+  for (RerankEntry& entry : result.candidates) entries.push_back(&entry);
+  for (RerankEntry& entry : result.baselines) entries.push_back(&entry);
+  if (result.duplicate) entries.push_back(&*result.duplicate);
+  std::size_t rounds = std::numeric_limits<std::size_t>::max();
+  for (const RerankEntry* entry : entries) {
+    if (!entry->samples_ns.empty()) rounds = std::min(rounds, entry->samples_ns.size());
+  }
+  for (RerankEntry* entry : entries) {
+    entry->samples_ns.resize(std::min(rounds, entry->samples_ns.size()));
+    entry->clocks_mhz.resize(std::min(rounds, entry->clocks_mhz.size()));
+    entry->eliminated = false;
+  }
 }
 
 // Protocol, kernel, problem, configuration. For a trial of another tuner only the configuration
@@ -213,6 +232,16 @@ RerankResult ReplayDevice::rerank(const std::vector<TrialRequest>& candidates,
   for (const RankEntry& entry : rank->entries) {
     if (entry.kernel.empty()) result.baselines.push_back(replayed(entry.config, &entry));
   }
+  const auto is_candidate = [&](const RankEntry& entry) {
+    return std::any_of(candidates.begin(), candidates.end(), [&](const TrialRequest& candidate) {
+      return candidate.plan.kernel == entry.kernel &&
+             to_text(candidate.plan.config) == entry.config;
+    });
+  };
+  const bool lacks_winner =
+      std::any_of(rank->entries.begin(), rank->entries.end(),
+                  [&](const RankEntry& entry) { return entry.winner && !is_candidate(entry); });
+  if (lacks_winner) keep_common_rounds(result);
   return result;
 }
 

@@ -220,6 +220,30 @@ TEST(ReplayDevice, RerankAnswersForTheCandidatesThatWereRecorded) {
   EXPECT_EQ(result.baselines.size(), 1u);
 }
 
+// With a small budget a sweep did not try the recorded winner. What had dropped out beside that
+// winner was faster than what was left, and `best` called the database damaged.
+TEST(ReplayDevice, RerankWithoutTheWinnerComparesTheRoundsThatAllTookPartIn) {
+  Recording recording = make_recording();
+  RankRecord& rank = recording.ranks[0];
+  rank.entries[1].failure = "";
+  rank.entries[1].eliminated = true;
+  rank.entries[1].samples_ns = {9};
+  rank.entries.push_back(rank_entry("vector_add", to_text(block(512)), 5));
+  rank.entries.back().winner = true;
+  const std::vector<TrialRequest> candidates = {request_of("vector_add", 1000, 256),
+                                                request_of("vector_add", 1000, 128)};
+  ReplayDevice device(recording);
+  const RerankResult result = device.rerank(candidates, {"memcpy"}, {.rounds = 30});
+  EXPECT_THAT(result.candidates.at(0).samples_ns, testing::ElementsAre(9));
+  EXPECT_FALSE(result.candidates[0].eliminated);
+  EXPECT_THAT(result.candidates.at(1).samples_ns, testing::ElementsAre(10));
+  EXPECT_THAT(result.baselines.at(0).samples_ns, testing::ElementsAre(9));
+
+  std::vector<TrialRequest> with_winner = candidates;
+  with_winner.push_back(request_of("vector_add", 1000, 512));
+  EXPECT_TRUE(device.rerank(with_winner, {"memcpy"}, {.rounds = 30}).candidates.at(0).eliminated);
+}
+
 TEST(ReplayDevice, RerankWithoutARankOfAnyCandidateHasNoSamples) {
   ReplayDevice device(make_recording());
   for (const TrialRequest& request :
