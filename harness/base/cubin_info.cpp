@@ -41,7 +41,7 @@ std::string_view part(std::string_view bytes, std::uint64_t offset, std::uint64_
   return bytes.substr(offset, size);
 }
 
-/// Calls `visit` with each attribute in a description, and its value.
+/// visit(attribute, value), for each attribute in a description.
 template <typename Visit>
 void for_each_attribute(std::string_view info, const Visit& visit) {
   while (info.size() >= 4) {
@@ -93,7 +93,7 @@ std::vector<Section> sections_of(std::string_view cubin) {
   return sections;
 }
 
-/// Calls `visit` with each symbol and its name.
+/// visit(symbol, name), for each symbol.
 template <typename Visit>
 void for_each_symbol(const std::vector<Section>& sections, const Visit& visit) {
   for (const Section& table : sections) {
@@ -106,7 +106,7 @@ void for_each_symbol(const std::vector<Section>& sections, const Visit& visit) {
   }
 }
 
-/// Calls `visit` with each variable: its symbol, its name and the section that it lies in.
+/// visit(symbol, name, section), for each variable; the section holds the variable.
 template <typename Visit>
 void for_each_variable(const std::vector<Section>& sections, const Visit& visit) {
   for_each_symbol(sections, [&](const Elf64_Sym& symbol, std::string_view name) {

@@ -79,7 +79,7 @@ std::vector<fs::path> files_of(const ListOptions& options, bool& single) {
   return files;
 }
 
-/// A list of many files is to be there soon: of each, so many steps are taken to count its spaces.
+/// The most steps that counting one file's spaces may take, so that a list of many files is quick.
 constexpr std::uint64_t kMostListedSteps = 3'000'000;
 
 /// Takes what is counted off `steps_left`. Of a kernel that the device cannot run nothing is valid.
@@ -158,8 +158,8 @@ SweepRow sweep_row(const fs::path& file, const ListOptions& options, const Devic
   return row;
 }
 
-/// The kernels of a recording that have changed since it was measured, or that it does not say the
-/// source of, each with a sentence.
+/// The stale kernels of a recording, each with the reason: the kernel has changed since, or the
+/// recording has no source hash.
 std::map<std::string, std::string> stale_kernels(const Recording& recording,
                                                  const fs::path& kernels,
                                                  const std::vector<fs::path>& include_directories) {

@@ -12,18 +12,16 @@ namespace assay {
 /// Every recording in PROJECT/results/recorded/GPU/, sorted by path.
 std::vector<std::filesystem::path> find_recordings(const std::filesystem::path& project);
 
-/// The recordings of the sweep, that with the most lines first: there is one for each trial, and a
-/// sweep that has got more configurations leaves the recordings of other GPUs behind. Throws
-/// UsageError naming a recording that cannot be read.
+/// The recordings of a sweep, longest first. A recording has a line for each trial, so the longest
+/// one has the most configurations. Throws UsageError naming a recording that cannot be read.
 std::vector<std::filesystem::path> recordings_of(const std::filesystem::path& project,
                                                  const std::string& sweep_name);
 
-/// Whether a recording is of a kernel as it is now. One that does not say which source its times
-/// are of may be of any.
+/// Whether a kernel is still the one that was recorded. `unknown`: the recording has no source
+/// hash.
 enum class Recorded { current, changed, unknown };
 
-/// A recording is `changed` where the kernel's source, one of its headers or its contract has
-/// changed since: its times are those of another program.
+/// `changed`: the kernel's source, a header or the contract has changed since the recording.
 Recorded compare_with(const KernelSpec& kernel, const Recording& recording,
                       const std::vector<std::filesystem::path>& include_directories);
 

@@ -21,12 +21,11 @@ struct CompileSettings {
   std::vector<std::string> options = {};  // further ones of NVRTC
 };
 
-/// One translation unit to compile: a source file, what it finds defined, and what it is compiled
-/// for.
+/// A source file to compile, with its macros and its target.
 struct CompileJob {
   std::filesystem::path source;  // x.cu
   std::vector<std::filesystem::path> include_directories;
-  Config config;     // each is defined, see compile/definitions.h
+  Config config;     // each parameter is a macro, see compile/definitions.h
   std::string arch;  // "90a": --gpu-architecture=sm_90a
   /// The kernels to launch, as C++ names them: `ns::foo<float, 128>`. Templates need it. A kernel
   /// that is not there is an error.

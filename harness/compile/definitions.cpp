@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kHideHeader = "@hide";
 constexpr const char* kShowHeader = "@show";
 
-// How the names begin of macros that the toolkit's headers read.
+// Prefixes of macros that configure the toolkit's headers.
 constexpr std::string_view kToolkitPrefixes[] = {"_",       "CCCL_",   "CUB_",        "CUDA_",
                                                  "CUDART_", "CURAND_", "LIBCUDACXX_", "THRUST_"};
 
@@ -102,7 +102,7 @@ std::vector<Definition> definitions_of(const Config& config, const CompileSettin
   std::map<std::string, Definition> definitions;
   for (const auto& [name, text] : settings.defines) {
     check_name(name, "macro");
-    // Any other text is a part of its line, whatever it holds.
+    // A text with none of these cannot end the line of its #define.
     const bool is_whole = text.find_first_of("\n\r") == std::string::npos &&
                           text.find("/*") == std::string::npos && !text.ends_with('\\');
     if (!is_whole) {
@@ -140,7 +140,7 @@ std::vector<std::pair<std::string, std::string>> definition_headers(
     const std::string line = fmt::format("#define {} {}\n", name, text);
     define += line;
     if (sets_up_toolkit(name)) continue;
-    // Hidden only where it is defined: the source may have dropped it.
+    // The source may have undefined the macro; then it stays undefined.
     hide += fmt::format("#ifdef {0}\n#undef {0}\n#define assay_hidden_{0}\n#endif\n", name);
     show +=
         fmt::format("#ifdef assay_hidden_{0}\n#undef assay_hidden_{0}\n{1}#endif\n", name, line);
@@ -150,7 +150,7 @@ std::vector<std::pair<std::string, std::string>> definition_headers(
       {kDefinitionsHeader, define}, {kHideHeader, hide}, {kShowHeader, show}};
   for (std::size_t i = 0; i < source.outside.size(); ++i) {
     const SourceTree::Outside& outside = source.outside[i];
-    // A header that is missing is missed in the line that includes it.
+    // The #line makes an error about a missing header name the line that includes the header.
     headers.emplace_back(
         fmt::format("{}{}", SourceTree::kOutsidePrefix, i),
         fmt::format("#include \"{}\"\n#line {} \"{}\"\n#include {}\n#include \"{}\"\n", kHideHeader,

@@ -8,10 +8,11 @@
 #include "compile/compiler.h"
 #include "compile/source_tree.h"
 
-// What a source finds defined: its parameters, the sizes of its problem, and its contract's macros.
-// As -D options these would rewrite NVRTC's own header and the toolkit's, which use names such as
-// T, N and value. So a header of our own defines them, which stands behind NVRTC's and before the
-// source, and each include of the toolkit's headers hides them meanwhile.
+// The macros of a source: its parameters, the sizes of its problem, and its contract's macros. As
+// -D options the macros would change the headers of NVRTC and of the toolkit, which use names such
+// as T, N and value. So a generated header defines the macros. NVRTC reads this header after its
+// own and before the source. Each include of a toolkit header is wrapped in two generated headers,
+// which hide the macros and restore them.
 
 namespace assay {
 
@@ -22,23 +23,23 @@ struct Definition {
   bool operator==(const Definition&) const = default;
 };
 
-/// In the order of their names. Throws UsageError for a name or a word that cannot be a macro.
+/// The definitions, sorted by name. Throws UsageError for a name or a word that cannot be a macro.
 std::vector<Definition> definitions_of(const Config& config, const CompileSettings& settings);
 
-/// Is included ahead of the source, see definition_headers.
+/// The name of the header that NVRTC includes before the source, see definition_headers.
 inline constexpr const char* kDefinitionsHeader = "@define";
 
-/// The header above, and those that the texts of `source` include as SourceTree::Outside.
+/// The generated headers, by name: kDefinitionsHeader, and one for each SourceTree::Outside.
 ///
-/// A definition is a macro, with two exceptions:
-/// - An integer whose name the source uses as a member, such as the `x` of threadIdx.x, and never
-///   in an #if: it is a constexpr constant.
-/// - A macro that sets up the toolkit's headers (CUB_..., CCCL_...): it is not hidden from them.
+/// A definition is a macro that toolkit headers do not see, with two exceptions:
+/// - An integer becomes a constexpr constant if the source uses its name as a member, such as the
+///   `x` of threadIdx.x, and never in an #if.
+/// - Toolkit headers see the macros that configure them (CUB_..., CCCL_...).
 std::vector<std::pair<std::string, std::string>> definition_headers(
     const std::vector<Definition>& definitions, const SourceTree& source);
 
-/// The names that have to be macros, since they are words or an #if reads them, and that the source
-/// uses as members, too: it cannot compile.
+/// The names with which the source cannot compile: they must be macros, because their values are
+/// words or an #if reads them, and the source also uses them as members.
 std::vector<std::string> members_that_are_macros(const std::vector<Definition>& definitions,
                                                  const SourceTree& source);
 

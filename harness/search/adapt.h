@@ -9,11 +9,11 @@
 
 namespace assay {
 
-/// What becomes of `winner`, which was fast elsewhere, so that it is here what it was there:
-/// `unlike` says how far a point is from that, and 0 is alike. It is the winner itself, if it is
-/// valid and a change of one parameter makes it little more alike. Else it is the most alike of
-/// those that one change makes of it, or two where it takes two to be valid. Of several that are as
-/// alike, the one with the smallest steps. Nothing when none is valid.
+/// Moves a winner of another problem to this problem and keeps its occupancy. `unlike` says how far
+/// the occupancy of a point is from the winner's; 0 is alike. The result is the winner itself if
+/// the winner is valid here and a change of one parameter makes it little more alike. Otherwise the
+/// result is the most alike point that one change makes, or two changes where one is not valid.
+/// Ties go to the smallest steps. Empty when no such point is valid.
 std::optional<std::size_t> adapted(const Points& points, std::span<const int> winner,
                                    const std::function<double(std::size_t index)>& unlike);
 
