@@ -226,6 +226,9 @@ class Check:
             verb = verbs.pop(0)
             printed = self.help_of(*verb)
             text += f"\n## {' '.join(['assay', *verb])}\n\n```text\n{printed.rstrip()}\n```\n"
+            for sentence in re.split(r"\n|(?<=\.) ", re.sub(r"(?m)^  +\S.*?  +", "", printed)):
+                if len(sentence.strip()) > 100:
+                    self.wrong.append(f"assay {' '.join(verb)} --help: longer than 100: {sentence}")
             listed = printed.partition("Subcommands:\n")[2].partition("\n\n")[0]
             verbs[0:0] = [(*verb, line.split()[0]) for line in listed.split("\n") if line.strip()]
         page = TREE / "docs/cli.md"

@@ -207,14 +207,13 @@ void add_export(Command program) {
   auto options = std::make_shared<ExportOptions>();
   Command verb = program.add_command("export", "write tuned tables for other software");
   verb.add_option("--format", options->format,
-                  "json, csv, markdown: all tables; "
-                  "svg: a picture of the speed-ups; "
-                  "header: C++20 with a constexpr lookup, which answers with the problem itself, "
-                  "else the nearest, else the best compromise; "
-                  "wisdom, triton, vllm-moe: the winners of one kernel, as Kernel Launcher, "
-                  "triton.Config and vLLM look them up; "
-                  "google-benchmark, github-action-benchmark, bencher, junit: the winners' times; "
-                  "t4, kernel-tuner: every trial of one kernel and problem; "
+                  "json, csv, markdown: all tables\n"
+                  "svg: a picture of the speed-ups\n"
+                  "header: C++20 with a constexpr lookup\n"
+                  "wisdom, triton, vllm-moe: the winners of one kernel, for Kernel Launcher, "
+                  "Triton, vLLM\n"
+                  "google-benchmark, github-action-benchmark, bencher, junit: the winners' times\n"
+                  "t4, kernel-tuner: every trial of one kernel and problem\n"
                   "recording: every trial of --sweep, to be replayed")
       .placeholder("FORMAT")
       .one_of({"json", "csv", "markdown", "svg", kHeader, "wisdom", "triton", kVllmMoe,
@@ -226,15 +225,14 @@ void add_export(Command program) {
       .placeholder("cold|sustained|hot|graph")
       .one_of({"cold", "sustained", "hot", "graph"});
   verb.add_option("--objective", options->objective,
-                  "only the winners by this objective, as assay best --json writes it: time, "
-                  "energy, edp or a metric; default: all")
+                  "only the winners by this objective: time, energy, edp or a metric; default: all")
       .placeholder("OBJECTIVE")
       .check([](const std::string& text) {
         return parse_objective(text) ? "" : "it is no objective: time, energy, edp or a metric";
       });
   verb.add_option("--output", options->output,
-                  "file to write, and for vllm-moe a folder; default: stdout, and for a recording "
-                  "results/recorded/GPU/SWEEP.jsonl")
+                  "file to write, for vllm-moe a folder; default: stdout\n"
+                  "The default of a recording is results/recorded/GPU/SWEEP.jsonl.")
       .placeholder("FILE");
   verb.add_option("--namespace", options->name_space,
                   "outer namespace of the header, with one inside for each op; default: "

@@ -198,8 +198,8 @@ void add_inspect(Command program) {
   Command verb = program.add_command(
       "inspect", "what the compiler made of a kernel, or what tells two codes apart");
   verb.add_option("TRIAL|CONFIG|FILE", options->target,
-                  "a trial's number, a configuration as KERNEL:NAME=VALUE,..., or a file: .cu, "
-                  ".ptx, .cubin, or .sass as nvdisasm prints it")
+                  "a trial's number, a configuration as KERNEL:NAME=VALUE,..., or a file\n"
+                  "Files: .cu, .ptx, .cubin, or .sass as nvdisasm prints it.")
       .required();
   Option other = verb.add_option("OTHER", options->other, "what to compare it with, likewise");
   verb.add_option("--db", options->db,

@@ -190,7 +190,9 @@ void add_profile(Command program) {
       .placeholder("M=1,N=..");
   std::vector<std::string> allowed = counter_sets();
   for (const CounterRow& counter : counters()) allowed.emplace_back(counter.name);
-  verb.add_option("--set", options->set, "the counters to ask for, a set or one name; default: all")
+  verb.add_option("--set", options->set,
+                  "a set (memory, compute, stalls, all) or one counter; default: all")
+      .placeholder("SET|COUNTER")
       .one_of(allowed);
   verb.add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
       .placeholder("INDEX")

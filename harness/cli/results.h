@@ -24,10 +24,11 @@ struct ResultOptions {
 };
 
 /// Adds --db, --op, --kernel, --problem, --device and --sweep. `db` says which files it may name.
-void add_result_options(Command verb, ResultOptions& options,
-                        const char* db =
-                            "database, recording (.jsonl), or results of another tuner (.json, "
-                            ".csv), .gz or not; default: results/assay.db");
+void add_result_options(
+    Command verb, ResultOptions& options,
+    const char* db =
+        "database, recording (.jsonl) or another tuner's results (.json, .csv)\n"
+        "Default: results/assay.db. Files may be packed (.gz).");
 
 /// Opens what --db names, by default results/assay.db. Throws UsageError, which says what to run
 /// when there is no default database yet.

@@ -128,8 +128,8 @@ void add_show(Command program) {
   Command verb = program.add_command(
       "show", "one trial in full, or a problem; else how many trials ended how");
   verb.add_option("ID|PROBLEM", options->target,
-                  "a trial's number, from --times or --failures; or a problem, whose search and "
-                  "times are drawn on a terminal");
+                  "a trial's number, from --times or --failures\n"
+                  "Of a problem, such as M=16, the search and the times are drawn.");
   add_result_options(verb, options->results);
   const Option failures =
       verb.add_flag("--failures", options->failures, "list the trials that failed, and why");

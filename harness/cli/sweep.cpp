@@ -294,32 +294,28 @@ void add_sweep(Command program) {
       .placeholder("0|1,2|all|none|replay:FILE")
       .check([](const std::string& text) { return text.empty() ? "it is empty" : ""; });
   add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
-  verb.add_option(
-          "--problem", options->problem,
-          "only the problems with these sizes; name every dimension to run a problem that the "
-          "sweep does not list")
+  verb.add_option("--problem", options->problem,
+                  "run only the problems with these sizes\n"
+                  "With every dimension named, the sweep need not list the problem.")
       .placeholder("M=1,N=4096");
   verb.add_option("--shard", options->shard,
-                  "only the third of eight shares of the problems, for as many machines; join "
-                  "their databases with assay db merge")
+                  "run only the third of eight shares of the problems, for eight machines\n"
+                  "Join their databases with assay db merge.")
       .placeholder("3/8");
-  verb.add_option(
-          "--objective", options->objective,
-          "what a winner has least of: time, energy per launch, or edp, their product; or a "
-          "metric of yours, as \"minimize time_ns * smem_bytes\", \"maximize flops / "
-          "energy_j\" or \"minimize dram_read\"; given several times, the first decides who wins, "
-          "and all make a "
-          "Pareto list; default: the sweep's, else time")
+  verb.add_option("--objective", options->objective,
+                  "what the winner is the best by; default: the sweep's, else time\n"
+                  "time, energy (of a launch), edp (their product), or a metric of yours, such as\n"
+                  "\"minimize time_ns * smem_bytes\", \"maximize flops / energy_j\", \"minimize "
+                  "dram_read\"\n"
+                  "Of several, the first decides who wins, and all make a Pareto list.")
       .placeholder("OBJECTIVE");
   verb.add_option(
           "--budget-seconds", options->budget_seconds,
           "start no more configurations after so long; those that may be fast are tried first")
       .placeholder("SECONDS")
       .check(check_seconds);
-  verb.add_option(
-          "--budget-configs", options->budget_configs,
-          "try at most so many configurations of each kernel for each problem, chosen by the "
-          "sweep's search strategy")
+  verb.add_option("--budget-configs", options->budget_configs,
+                  "try at most so many configurations of each kernel for each problem")
       .placeholder("COUNT")
       .check(integer_from(1));
   verb.add_option("--seed", options->seed, "seed of the search; default: the sweep's, else 1")
@@ -336,16 +332,14 @@ void add_sweep(Command program) {
                 "try again every stored trial that failed; what failed because the machine did is "
                 "always tried again");
   verb.add_flag("--cold-start", options->cold_start,
-                "do not try first what the database knows to be fast for the same problem or "
-                "those near it, as a search under a budget does");
+                "do not begin with what the database knows to be fast for such problems");
   verb.add_option("--verify", options->verify,
-                  "full: in the end check winners that were not yet, as assay verify does; "
-                  "default: quick, what each re-rank checks by itself")
+                  "full: also run assay verify on new winners; default: quick")
       .placeholder("quick|full")
       .one_of({"quick", "full"});
   verb.add_flag("--json", options->json,
-                "print the summary as JSON, and no progress; with --device all or a list of GPUs "
-                "as {\"error\": ..., \"devices\": [a summary each]}");
+                "print the summary as JSON, and no progress\n"
+                "Of several GPUs: {\"error\": ..., \"devices\": [a summary each]}");
   verb.footer("example: assay sweep sweeps/gemm.yaml --problem M=4096 --budget-seconds 60");
   verb.runs([options] { return run_sweep(*options); });
 }

@@ -191,7 +191,7 @@ void find_conditional(const Function& function, const Scope& scope,
   std::string text = fmt::format("of {} accesses to memory {}", all, scope.where());
   if (predicated > 0) text += fmt::format(" {} are under a predicate", predicated);
   if (jumped_over > 0) {
-    text += fmt::format("{} {} may be jumped over", predicated > 0 ? " and" : "", jumped_over);
+    text += fmt::format("{} {} may be skipped", predicated > 0 ? " and" : "", jumped_over);
   }
   findings.push_back({"conditional accesses", text, first});
 }

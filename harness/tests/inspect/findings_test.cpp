@@ -144,7 +144,7 @@ TEST(Findings, SeeWhatATurnMayJumpOver) {
   EXPECT_EQ(not_always, "ld.global.f32");
   EXPECT_THAT(texts_of(function, "conditional accesses"),
               ElementsAre("of 4 accesses to memory a turn of the main loop 1 are under a predicate "
-                          "and 1 may be jumped over"));
+                          "and 1 may be skipped"));
   EXPECT_THAT(texts_of(ptx_function(kNested), "conditional accesses"), IsEmpty());
 }
 
