@@ -39,7 +39,31 @@ for path in $seeds/*/*.b64; do  # what is no text
   base64 -d "$path" >"${path%.b64}"
   rm "$path"
 done
-for path in kernels/*.yaml kernels/examples/*.yaml harness/tests/spec/{kernels,bad}/*.yaml; do
+mistakes=build-fuzz/mistakes
+rm -rf $mistakes && mkdir -p $mistakes
+for path in harness/tests/spec/bad/*/*.txt; do
+  awk -v folder=$mistakes '
+    function subject(line) {
+      match(line, /^( *- [{]name: [^,]*| *[^ :,]*)/)
+      return substr(line, 1, RLENGTH)
+    }
+    function write_file() {
+      for (i = 1; i <= n; i++) {
+        key = subject(base[i])
+        printf "%s", key in patch ? patch[key] : base[i] "\n" >file
+        delete patch[key]
+      }
+      for (key in patch) printf "%s", patch[key] >file
+      delete patch
+      close(file)
+    }
+    NR == FNR { base[n = NR] = $0; next }
+    /^# / { if (file) write_file(); file = folder "/" $2 ".yaml"; next }
+    !/^[ \t]*\^$/ { if (!/^ / || /^  - [{]name/) key = subject($0); patch[key] = patch[key] $0 "\n" }
+    END { write_file() }' "$(dirname "$path")/base.yaml" "$path"
+done
+for path in kernels/*.yaml kernels/examples/*.yaml harness/tests/spec/kernels/*.yaml \
+    $mistakes/*.yaml; do
   sed 's/^kernel: .*/kernel: fuzz/' "$path" >"$seeds/kernel_file/$(basename "$path")"
   sed -nE 's/^ *(grid|if|flops|bytes|[a-z_]+): *"?(.*[-+*/(<>].*)"?$/\2/p' "$path" |
     split -l 1 - "$seeds/expression/$(basename "$path" .yaml)_"

@@ -1,44 +1,156 @@
 #include <algorithm>
+#include <regex>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "spec/spec_files.h"
 #include "spec/sweep_spec.h"
+#include "temp_folder.h"
 
 namespace assay {
 namespace {
 
-/// The comment that a bad file starts with: the exact message it must give.
-std::string expected_message(const std::string& text) {
-  std::istringstream lines(text);
-  std::string message;
-  for (std::string line; std::getline(lines, line) && line.starts_with('#');) {
-    if (!message.empty()) message += '\n';
-    message += line.substr(std::min<std::size_t>(2, line.size()));
-  }
-  return message;
+using Lines = std::vector<std::string>;
+
+Lines lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  Lines lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
-std::string actual_message(const std::filesystem::path& path) {
-  try {
-    load_sweep(path, spec_tests() / "kernels");
-  } catch (const SpecError& error) {
-    std::string message = error.what();
-    replace_all(message, spec_tests().generic_string() + "/", "");
-    return message;
-  }
-  return "no error";
+/// A mistake in a file that is right without it. In bad/FOLDER/*.txt each begins with the line
+/// `# name: message`. The lines below replace lines of bad/FOLDER/base.yaml, and a caret stands
+/// under the place that the message must name.
+struct Mistake {
+  std::string name, message;
+  std::vector<Lines> patches;
+  std::string source, caret;
+};
+
+/// What a line gives a value to: a key (`dims:`), one inside (`  BLOCK_M:`) or an argument
+/// (`  - {name: A,`).
+std::string subject_of(const std::string& line) {
+  static const std::regex form("(  - \\{name: [^,]*,|  [^ ][^:,]*:|[^ ][^:]*).*");
+  std::smatch found;
+  return std::regex_match(line, found, form) ? found[1].str() : "";
 }
 
-TEST(BadFiles, EachGivesTheMessageItStartsWith) {
-  int files = 0;
+std::vector<Mistake> mistakes_in(const std::filesystem::path& path) {
+  std::vector<Mistake> mistakes;
+  std::string last;
+  for (const std::string& line : lines_of(read_file(path))) {
+    if (line.starts_with("# ")) {
+      const std::size_t colon = line.find(": ");
+      mistakes.push_back({line.substr(2, colon - 2), line.substr(colon + 2), {}, "", ""});
+      continue;
+    }
+    Mistake& mistake = mistakes.back();
+    if (line.find_first_not_of(" \t") == line.size() - 1 && line.back() == '^') {
+      mistake.source = last;
+      mistake.caret = line;
+      continue;
+    }
+    last = line;
+    const bool argument = line.starts_with("  - {name: ");
+    const bool inside = line.find_first_of(" \t") == 0 && !mistake.patches.empty() &&
+                        !(argument && mistake.patches.back()[0].starts_with(' '));
+    if (!inside) mistake.patches.emplace_back();
+    mistake.patches.back().push_back(line);
+  }
+  return mistakes;
+}
+
+/// One past the last line of what begins at `at`: its lines are indented further.
+Lines::iterator end_of(Lines& lines, Lines::iterator at) {
+  const std::size_t indent = at->find_first_not_of(" \t");
+  return std::find_if(at + 1, lines.end(),
+                      [&](const auto& line) { return line.find_first_not_of(" \t") <= indent; });
+}
+
+/// Puts each patch in the place of what has the same subject: `-key` takes the key out. A new key
+/// goes to the end, a new argument to the end of the arguments.
+Lines patched(Lines lines, const std::vector<Lines>& patches) {
+  const auto find = [&](const std::string& subject) {
+    return std::find_if(lines.begin(), lines.end(),
+                        [&](const auto& line) { return subject_of(line) == subject; });
+  };
+  for (const Lines& patch : patches) {
+    const bool removes = patch[0].starts_with('-');
+    auto at = find(removes ? patch[0].substr(1) : subject_of(patch[0]));
+    if (at != lines.end()) {
+      at = lines.erase(at, end_of(lines, at));
+    } else if (patch[0].starts_with(' ')) {
+      at = end_of(lines, find("args"));
+    }
+    if (!removes) lines.insert(at, patch.begin(), patch.end());
+  }
+  return lines;
+}
+
+class BadFiles : public testing::Test {
+ protected:
+  BadFiles() { folder_.write("bad_f64.yaml", ""); }
+
+  std::string message_of(std::string_view text) const {
+    try {
+      load_sweep(folder_.write("bad.yaml", text), spec_tests() / "kernels");
+    } catch (const SpecError& error) {
+      std::string message = error.what();
+      replace_all(message, folder_.path().generic_string() + "/", "");
+      replace_all(message, spec_tests().generic_string() + "/", "");
+      return message;
+    }
+    return "no error";
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(BadFiles, EachMistakeGivesItsMessage) {
+  int mistakes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(spec_tests() / "bad")) {
+    if (entry.path().extension() != ".txt") continue;
+    const Lines base = lines_of(read_file(entry.path().parent_path() / "base.yaml"));
+    for (const Mistake& mistake : mistakes_in(entry.path())) {
+      const Lines lines = patched(base, mistake.patches);
+      const auto after = std::find(lines.rbegin(), lines.rend(), mistake.source).base();
+      EXPECT_EQ(message_of(fmt::format("{}\n", fmt::join(lines, "\n"))),
+                fmt::format("bad.yaml:{}:{}: {}\n  {}\n  {}", after - lines.begin(),
+                            mistake.caret.size(), mistake.message, mistake.source, mistake.caret))
+          << mistake.name;
+      ++mistakes;
+    }
+  }
+  EXPECT_GT(mistakes, 290);  // the folder was found
+}
+
+TEST_F(BadFiles, WholeFiles) {
+  const char* files[][2] = {
+      {"", "bad.yaml:1:1: expected a kernel or a sweep, found an empty file"},
+      {"- kernel: bad\n",
+       "bad.yaml:1:1: expected a kernel or a sweep, found a list\n  - kernel: bad\n  ^"},
+      {"kernel\n", "bad.yaml:1:1: expected a kernel or a sweep, found \"kernel\"\n  kernel\n  ^"},
+      {"kernel: bad\n---\nkernel: other\n",
+       "bad.yaml:3:1: expected one document, found a second\n  kernel: other\n  ^"},
+      {"op: a\nop: b\n", "bad.yaml:2:1: duplicate key \"op\", first given in line 1\n  op: b\n  ^"},
+      {"op: gemm\x04\n",
+       "bad.yaml:1:9: expected text, found control character 0x04\n  op: gemm?\n          ^"},
+      {"op: gemm\xe9\n",
+       "bad.yaml:1:9: expected UTF-8 text, found another encoding\n  op: gemm?\n          ^"},
+  };
+  for (const auto& [text, message] : files) EXPECT_EQ(message_of(text), message);
+}
+
+// What the mistakes are made in lacks nothing but a source.
+TEST_F(BadFiles, TheirBasesAreGood) {
+  folder_.write("bad.cu", "");
   for (const auto& entry : std::filesystem::directory_iterator(spec_tests() / "bad")) {
-    EXPECT_EQ(actual_message(entry.path()), expected_message(read_file(entry.path())));
-    ++files;
+    EXPECT_EQ(message_of(read_file(entry.path() / "base.yaml")), "no error") << entry.path();
   }
-  EXPECT_GT(files, 100);  // the folder was found
 }
 
 }  // namespace
