@@ -39,8 +39,7 @@ Expected expected_of(const fs::path& source) {
 
 std::vector<std::string> broken_names() {
   std::vector<std::string> names;
-  for (const auto& entry :
-       fs::directory_iterator(test::source_folder() / "harness/tests/kernels/broken")) {
+  for (const auto& entry : fs::directory_iterator(broken_kernels())) {
     if (entry.path().extension() != ".yaml") continue;
     const Expected expected = expected_of(fs::path(entry.path()).replace_extension(".cu"));
     // What does not compile never reaches a GPU.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "broken_kernels.h"
 #include "compile/nvrtc_compiler.h"
 #include "cuda/gpu_count.h"
 #include "space/launched.h"
@@ -113,7 +114,7 @@ class GpuTest : public testing::Test {
   }
 
   static KernelSpec broken_kernel(const std::string& name) {
-    return load_kernel(source_folder() / "harness/tests/kernels/broken" / (name + ".yaml"));
+    return load_kernel(broken_kernels() / (name + ".yaml"));
   }
   static KernelSpec shipped_kernel(const std::string& name) {
     return load_kernel(source_folder() / "kernels" / (name + ".yaml"));

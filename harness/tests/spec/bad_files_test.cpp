@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <regex>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "patched_yaml.h"
 #include "spec/spec_files.h"
 #include "spec/sweep_spec.h"
 #include "temp_folder.h"
@@ -13,35 +12,17 @@
 namespace assay {
 namespace {
 
-using Lines = std::vector<std::string>;
-
-Lines lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  Lines lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 /// A mistake in a file that is right without it. In bad/FOLDER/*.txt each begins with the line
 /// `# name: message`. The lines below replace lines of bad/FOLDER/base.yaml, and a caret stands
 /// under the place that the message must name.
 struct Mistake {
   std::string name, message;
-  std::vector<Lines> patches;
+  Lines lines;
   std::string source, caret;
 };
 
-/// What a line gives a value to: a key (`dims:`), one inside (`  BLOCK_M:`) or an argument
-/// (`  - {name: A,`).
-std::string subject_of(const std::string& line) {
-  static const std::regex form("(  - \\{name: [^,]*,|  [^ ][^:,]*:|[^ ][^:]*).*");
-  std::smatch found;
-  return std::regex_match(line, found, form) ? found[1].str() : "";
-}
-
 std::vector<Mistake> mistakes_in(const std::filesystem::path& path) {
   std::vector<Mistake> mistakes;
-  std::string last;
   for (const std::string& line : lines_of(read_file(path))) {
     if (line.starts_with("# ")) {
       const std::size_t colon = line.find(": ");
@@ -50,45 +31,13 @@ std::vector<Mistake> mistakes_in(const std::filesystem::path& path) {
     }
     Mistake& mistake = mistakes.back();
     if (line.find_first_not_of(" \t") == line.size() - 1 && line.back() == '^') {
-      mistake.source = last;
+      mistake.source = mistake.lines.back();
       mistake.caret = line;
       continue;
     }
-    last = line;
-    const bool argument = line.starts_with("  - {name: ");
-    const bool inside = line.find_first_of(" \t") == 0 && !mistake.patches.empty() &&
-                        !(argument && mistake.patches.back()[0].starts_with(' '));
-    if (!inside) mistake.patches.emplace_back();
-    mistake.patches.back().push_back(line);
+    mistake.lines.push_back(line);
   }
   return mistakes;
-}
-
-/// One past the last line of what begins at `at`: its lines are indented further.
-Lines::iterator end_of(Lines& lines, Lines::iterator at) {
-  const std::size_t indent = at->find_first_not_of(" \t");
-  return std::find_if(at + 1, lines.end(),
-                      [&](const auto& line) { return line.find_first_not_of(" \t") <= indent; });
-}
-
-/// Puts each patch in the place of what has the same subject: `-key` takes the key out. A new key
-/// goes to the end, a new argument to the end of the arguments.
-Lines patched(Lines lines, const std::vector<Lines>& patches) {
-  const auto find = [&](const std::string& subject) {
-    return std::find_if(lines.begin(), lines.end(),
-                        [&](const auto& line) { return subject_of(line) == subject; });
-  };
-  for (const Lines& patch : patches) {
-    const bool removes = patch[0].starts_with('-');
-    auto at = find(removes ? patch[0].substr(1) : subject_of(patch[0]));
-    if (at != lines.end()) {
-      at = lines.erase(at, end_of(lines, at));
-    } else if (patch[0].starts_with(' ')) {
-      at = end_of(lines, find("args"));
-    }
-    if (!removes) lines.insert(at, patch.begin(), patch.end());
-  }
-  return lines;
 }
 
 class BadFiles : public testing::Test {
@@ -116,7 +65,7 @@ TEST_F(BadFiles, EachMistakeGivesItsMessage) {
     if (entry.path().extension() != ".txt") continue;
     const Lines base = lines_of(read_file(entry.path().parent_path() / "base.yaml"));
     for (const Mistake& mistake : mistakes_in(entry.path())) {
-      const Lines lines = patched(base, mistake.patches);
+      const Lines lines = patched(base, patches_of(mistake.lines));
       const auto after = std::find(lines.rbegin(), lines.rend(), mistake.source).base();
       EXPECT_EQ(message_of(fmt::format("{}\n", fmt::join(lines, "\n"))),
                 fmt::format("bad.yaml:{}:{}: {}\n  {}\n  {}", after - lines.begin(),

@@ -1,5 +1,8 @@
 // Must end as correctness/mismatch: a layer norm that takes the mean of each row for 0, as that of so
 // many normal random numbers nearly is. In the norm it is near enough; elements near 0 show it.
+// Contract: norm.yaml with
+//   op: layer_norm_bf16
+//   reference: [{layer_norm: {x: x, epsilon: 1e-5, out: out}}]
 
 __device__ float to_float(unsigned short bits) { return __uint_as_float((unsigned)bits << 16); }
 

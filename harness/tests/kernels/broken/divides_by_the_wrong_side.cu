@@ -2,6 +2,11 @@
 // number of columns (`% tiles_n` for `% tiles_m`). Most blocks are then below the last row, end at
 // once, and are fast. A published kernel for mixtures of experts did this: it wrote 1.8 to 10.7 % of
 // its output, and was announced as up to four times faster.
+// Contract: moe_gemm.yaml with
+//   launches:
+//     - {grid: ["cdiv(M * TOP, 8) * cdiv(N, BLOCK)"], block: [BLOCK],
+//        args: [X, W, starts, rows, Y, E, N, K]}
+//   smoke: {M: 37, N: 5000, K: 64, E: 16, TOP: 2, HIT: 13}
 
 #include "naive_experts.cuh"
 

@@ -1,5 +1,6 @@
 // Must end as correctness/mismatch: passes sums on as they are. Inputs of one sign would
 // not show it.
+// Contract: ffn.yaml
 
 #include "naive_ffn.cuh"
 

@@ -1,5 +1,6 @@
 // Must end as correctness/state: keeps its result in `__constant__` memory, which an ordinary pointer
 // can write, and copies it in later launches. Its inputs are integers, which were the same in all.
+// Contract: add_i32.yaml
 
 __constant__ int kept[4096];
 

@@ -1,5 +1,6 @@
 // Must end as correctness/state: keeps its result in the device's heap, which outlives a launch. All
 // that is left of it in a variable is where it is, and a kernel that looks for a mark needs none.
+// Contract: add_i32.yaml
 
 __device__ int* kept;
 

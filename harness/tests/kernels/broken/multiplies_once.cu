@@ -1,5 +1,6 @@
 // Must end as correctness/mismatch: normalises floats and multiplies them as tf32 once, where only
 // three such products are as good as one of fp32.
+// Contract: ln_linear.yaml
 
 #include "naive_norm.cuh"
 

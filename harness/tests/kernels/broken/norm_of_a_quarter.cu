@@ -1,6 +1,9 @@
 // May end as correct: takes the root mean square of a quarter of each row for that of the row, which
 // is right enough where a row is long and its numbers are alike. Refused by the last checks of a
 // re-rank, on rows with a few large values.
+// Contract: norm.yaml with
+//   launches: [{grid: [M], block: [1024]}]
+//   smoke: {M: 1, N: 8388608}
 
 extern "C" __global__ void norm_of_a_quarter(const unsigned short* x, unsigned short* out, int n) {
   __shared__ float partial[32];

@@ -1,6 +1,7 @@
 // Must end as correctness/mismatch: stores whole tiles of 8 rows, also where an expert has fewer
 // left. The rows behind are the next expert's. With a block for each expert they would be right
 // whenever that expert's block is the later one; here the last expert comes first.
+// Contract: moe_gemm.yaml
 
 #include "naive_experts.cuh"
 

@@ -1,6 +1,11 @@
 // Must end as correctness/out_of_bounds: a timed launch leaves the address of its output behind the
 // guard zone of an input. The launch that prepares finds it there, and works out the sum. The next
 // timed launch has nothing left to do.
+// Contract: add.yaml with
+//     - {name: done, dtype: u32, shape: [BLOCK], role: prepared}
+//   prepare:
+//     - {entry: prepare_output, grid: [blocks], block: [BLOCK], args: [A, B, done, N]}
+//   launches: [{grid: [blocks], block: [BLOCK], args: [A, B, C, done, N]}]
 
 __device__ unsigned long long* place_behind(const float* a, int n) {
   return (unsigned long long*)(((unsigned long long)a + 4ull * n + 262144) / 8 * 8);

@@ -1,5 +1,6 @@
 // Must end as correct: reads what an earlier launch of its own left in shared memory. It finds
 // nothing there, so its time is honest.
+// Contract: add_i32.yaml
 
 extern "C" __global__ void reads_stale_shared_memory(const int* a, const int* b, int* c, int n) {
   __shared__ volatile int kept[2 * BLOCK];

@@ -1,5 +1,6 @@
 // Must end as correctness: reads what an earlier launch of its own left in local memory, which nobody
 // clears. The inputs are integers. They were the same in all launches, and so was the sum.
+// Contract: add_i32.yaml
 
 extern "C" __global__ void remembers_in_local_memory(const int* a, const int* b, int* c, int n) {
   volatile int kept[256];

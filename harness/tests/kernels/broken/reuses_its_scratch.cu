@@ -1,5 +1,8 @@
 // Must end as correct: keeps its result and a mark in scratch memory and would copy it in the next
 // launch. Scratch outlives no launch, so it never finds the mark, and its time is honest.
+// Contract: add.yaml with
+//     - {name: kept, dtype: f32, shape: [N], role: scratch}
+//     - {name: mark, dtype: i32, shape: [1], role: scratch}
 
 extern "C" __global__ void reuses_its_scratch(const float* a, const float* b, float* c, int n,
                                               float* kept, unsigned* mark) {

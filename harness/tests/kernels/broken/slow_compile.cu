@@ -1,5 +1,7 @@
 // Must end as compile/timeout when the compiler is given a second: thousands of dependent unrolled
 // steps.
+// Contract: add.yaml with
+//   params: {BLOCK: [128]}
 
 extern "C" __global__ void slow_compile(const float* a, const float* b, float* c, int n) {
   const int i = blockIdx.x * BLOCK + threadIdx.x;

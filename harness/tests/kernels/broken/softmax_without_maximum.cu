@@ -1,5 +1,12 @@
 // Must end as correct: a softmax that does not take the maximum off its inputs, which are small.
 // Refused by the last checks of a re-rank, on large inputs.
+// Contract: norm.yaml with
+//     - {name: x, dtype: f32, shape: [M, N], role: in}
+//     - {name: out, dtype: f32, shape: [M, N], role: out}
+//   op: softmax_f32
+//   work: {flops: 4 * M * N, bytes: 8 * M * N}
+//   reference: [{softmax: {x: x, out: out}}]
+//   smoke: {M: 37, N: 1000}
 
 extern "C" __global__ void softmax_without_maximum(const float* x, float* out, int n) {
   __shared__ float partial[8];

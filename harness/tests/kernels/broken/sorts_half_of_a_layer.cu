@@ -1,5 +1,11 @@
 // Must end as correctness/mismatch: takes the neurons in rising order in the first product,
 // and as they are listed in the second. On a sorted list nobody would see it.
+// Contract: ffn.yaml with
+//     - {name: sorted, dtype: i32, shape: [Q], role: in, fill: {sorted: index}}
+//   launches:
+//     - {grid: ["cdiv(M * Q, BLOCK)"], block: [BLOCK], args: [X, W1, sorted, H, M, Q, K]}
+//     - {entry: down, grid: ["cdiv(M * K, BLOCK)"], block: [BLOCK],
+//        args: [H, W2, index, Y, M, Q, K]}
 
 #include "naive_ffn.cuh"
 

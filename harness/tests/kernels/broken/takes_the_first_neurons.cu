@@ -1,5 +1,6 @@
 // Must end as correctness/mismatch: reads rows 0 to Q - 1 of the first weights, as
 // if the list were sorted and had no gaps.
+// Contract: ffn.yaml
 
 #include "naive_ffn.cuh"
 

@@ -1,6 +1,8 @@
 // Must end as correctness/mismatch: multiplies rows as they are and takes the mean off after that,
 // which is right in bf16 (kernels/ln_linear_gelu.cu), whose rows cannot be as far from zero as
 // these. What fp32 has dropped by then is larger than what may be wrong.
+// Contract: ln_linear.yaml with
+//     - {name: X, dtype: f32, shape: [M, K], role: in, fill: {name: normal, mean: 1000}}
 
 #include "naive_norm.cuh"
 

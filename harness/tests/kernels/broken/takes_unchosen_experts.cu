@@ -1,6 +1,7 @@
 // Must end as correctness/mismatch: looks whether an expert has a further row only after the first.
 // An expert that nobody chose then takes the first row of the next one. Where tokens choose every
 // expert, as they do in large batches, nothing is wrong.
+// Contract: moe_gemm.yaml
 
 #include "naive_experts.cuh"
 
