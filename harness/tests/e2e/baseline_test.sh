@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # Baselines of several steps on the stand-in GPU, which runs vector_add, and whose relu changes
 # nothing: the fastest that is right counts, a wrong one is named, and a verdict is of what they are.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 
 cp "$tree/kernels/vector_add.cu" .
 cat >old.cu <<'CUDA'
@@ -40,17 +35,14 @@ YAML
 sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 query() { sqlite3 x.db "$1"; }
 
-sweep || fail "exit $?"
-grep -q 'N=1000: the baseline wrong does not count: C\[0\] is' output || fail "a wrong baseline is unnamed"
+expect 0 'N=1000: the baseline wrong does not count: C\[0\] is' sweep
 [[ $(query "SELECT group_concat(name, ' ') FROM (SELECT name FROM baseline ORDER BY name)") == \
   'chain chain_graph old' ]] || fail "stored: $(query 'SELECT name FROM baseline')"
 [[ $(query "SELECT group_concat(config, ' ') FROM (SELECT config FROM rank_entry WHERE kernel = ''
   ORDER BY config)") == 'chain chain_graph old' ]] || fail "not all that are right are re-ranked"
-"$assay" best --db x.db --json >output 2>&1
-grep -q '"name": "chain_graph"' output || fail "the fastest baseline is another"
+expect 0 '"name": "chain_graph"' "$assay" best --db x.db --json
 grep -qE '"detail": "add [0-9.]+ us, relu [0-9.]+ us"' output || fail "its parts are not shown"
-"$assay" best --db x.db >output 2>&1
-grep -q 'vs chain_graph' output || fail "the table does not name it"
+expect 0 'vs chain_graph' "$assay" best --db x.db
 
 # A stored verdict is of these baselines.
 sweep || fail "again: exit $?"

@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # `assay bench`: winners under Google Benchmark, replayed from a recording and measured on the
 # stand-in GPU; and Google Benchmark's own compare.py on what it writes.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 gemm=$tree/results/recorded/nvidia_h200/gemm.jsonl
 
 # value FILE NAME KEY: a figure of a benchmark.

@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # The program as its user meets it, on a machine without a GPU: every mistake gets its exit code and
-# a sentence that names the thing, and what was done is kept. Arguments: the program, the tree.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/expect.sh"
+# a sentence that names the thing, and what was done is kept.
+source "$(dirname "$0")/expect.sh"
 
 broken=$tree/harness/tests/kernels/broken
 vector_add=$tree/kernels/vector_add.yaml

@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # `assay compare` and `assay gate`: verdicts between runs on the stand-in GPU, where a kernel is the
 # faster the larger its blocks; and what they say to bad input.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 
 cp -r "$tree/kernels" kernels
 # sweep DATABASE BLOCKS [PROBLEMS [EXIT]]

@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # `assay profile` and objectives that read counters, on the stand-in GPU. There a launch of
 # vector_add reads 1000 bytes for each thread of a block and is the faster the larger its blocks.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda and CUPTI.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 
 cp -r "$tree/kernels" kernels
 write_sweep() { # NAME MORE

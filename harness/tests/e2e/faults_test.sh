@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # Faults of the machine are tried again, and several GPUs are swept together or not at all. On the
-# stand-in GPU. Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+# stand-in GPU.
+source "$(dirname "$0")/stand_in.sh"
 
 cat >sweep.yaml <<YAML
 sweep: faults
@@ -19,31 +15,25 @@ json() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '$1')"; }
 
 # A full memory and a killed worker are the machine's: said, and tried again by the same command.
 for fault in out_of_memory killed; do
-  ASSAY_FAKE_CUDA=$fault,block=256 sweep --device 0 --db $fault.db || fail "$fault: exit $?"
-  grep -q "runtime/$fault *1" output || fail "$fault is not stored as such"
+  ASSAY_FAKE_CUDA=$fault,block=256 expect 0 "runtime/$fault *1" sweep --device 0 --db $fault.db
   grep -q '1 failed because the machine did' output || fail "$fault: the summary does not say so"
-  sweep --device 0 --db $fault.db || fail "$fault: the second run ends with exit $?"
-  grep -q ' 1 now, 2 kept' output || fail "$fault is not tried again"
+  expect 0 ' 1 now, 2 kept' sweep --device 0 --db $fault.db
   grep -q 'correct *3' output || fail "$fault stays"
-  sweep --device 0 --db $fault.db || fail "$fault: the third run ends with exit $?"
-  grep -q ' 0 now, 3 kept' output || fail "$fault: the third run measures something"
+  expect 0 ' 0 now, 3 kept' sweep --device 0 --db $fault.db
 done
 
 # A crash is the configuration's, and tried again only when asked for.
 ASSAY_FAKE_CUDA=crash,block=256 sweep --device 0 --db crash.db || fail "a crash: exit $?"
-sweep --device 0 --db crash.db || fail "after a crash: exit $?"
-grep -q ' 0 now, 3 kept' output || fail "a crash is tried again unasked"
-sweep --device 0 --db crash.db --retry-failed || fail "--retry-failed: exit $?"
-grep -q ' 1 now, 2 kept' output || fail "--retry-failed tries something else than what failed"
+expect 0 ' 0 now, 3 kept' sweep --device 0 --db crash.db
+expect 0 ' 1 now, 2 kept' sweep --device 0 --db crash.db --retry-failed
 grep -q 'correct *3' output || fail "--retry-failed does not store what it found"
 
 # A few launches of the fastest are wrong, in the rounds of the re-rank. Where its A/A duplicate was
 # the one to see them, the fastest won all the same. Each time it is the one by half.
 sed 's/rounds: 6/rounds: 30/' sweep.yaml >long.yaml
 for launches in 50-59 60-69 70-79 80-89; do
-  ASSAY_FAKE_CUDA=wrong=$launches,block=512 "$assay" sweep long.yaml --kernels "$tree/kernels" \
-    --device 0 --db "wrong$launches.db" >output 2>&1 || fail "wrong launches: exit $?"
-  grep -q 'BLOCK=512.* was dropped by the re-rank' output || fail "launches $launches are not seen"
+  ASSAY_FAKE_CUDA=wrong=$launches,block=512 expect 0 'BLOCK=512.* was dropped by the re-rank' \
+    "$assay" sweep long.yaml --kernels "$tree/kernels" --device 0 --db "wrong$launches.db"
   grep -q 'correctness/mismatch *1' output || fail "launches $launches: the summary calls it correct"
   "$assay" best --db "wrong$launches.db" --json >output || fail "best: exit $?"
   [ "$(json '$.best[0].config.BLOCK')" = 256 ] || fail "launches $launches: a wrong kernel wins"
@@ -88,15 +78,13 @@ sweep --device 1 --db gpu1.db --json || fail "--device 1: exit $?"
 grep -q 'GPUs .* 2 of Fake GPU: memory rates within' output || fail "the doctor compares no GPUs"
 (cd "$tree" && "$assay" doctor --device x) >output 2>&1
 [[ $? -eq 2 ]] || fail "the doctor looks at GPU x"
-ASSAY_FAKE_CUDA=mps sweep --device 0 --db mps.db || fail "with MPS: exit $?"
-grep -q 'warning: Fake GPU is shared by CUDA.s multi-process service' output || fail "MPS is not named"
-ASSAY_FAKE_CUDA=slice sweep --device 0 --db slice.db || fail "a slice: exit $?"
-grep -q 'warning: Fake GPU MIG 1g.18gb is a slice of a GPU' output || fail "a slice is not named"
+ASSAY_FAKE_CUDA=mps expect 0 'warning: Fake GPU is shared by CUDA.s multi-process service' \
+  sweep --device 0 --db mps.db
+ASSAY_FAKE_CUDA=slice expect 0 'warning: Fake GPU MIG 1g.18gb is a slice of a GPU' \
+  sweep --device 0 --db slice.db
 # A driver that cannot run what NVRTC makes failed with its own error, in the first module.
-ASSAY_FAKE_CUDA=cuda=11080 sweep --device 0 --db old.db
-[[ $? -eq 3 ]] || fail "an old driver: exit $?"
-grep -q 'NVRTC is of CUDA [0-9.]*, and the driver runs what CUDA 11.8 makes; update the driver' output ||
-  fail "an old driver is not named"
+ASSAY_FAKE_CUDA=cuda=11080 expect 3 'NVRTC is of CUDA [0-9.]*, and the driver runs what CUDA 11.8 makes; update the driver' \
+  sweep --device 0 --db old.db
 # The cache was believed by the name of a file: one with other kernels ran as the judge's own.
 for file in cache/assay/support-*.cu; do echo '// not these' >"$file"; done
 ASSAY_FAKE_CUDA=gpus=1 sweep --device 0 --db support.db --no-cache || fail "a planted support: exit $?"
@@ -105,11 +93,7 @@ sed -i 's/"hash": "/&0/' cache/assay/ceilings/*.json
 cp -r cache/assay/ceilings planted
 sweep --device 0 --db ceilings.db || fail "planted ceilings: exit $?"
 diff -r cache/assay/ceilings planted >/dev/null && fail "planted ceilings are believed"
-sweep --device 0,99 --db none.db
-[[ $? -eq 3 ]] || fail "GPU 99 was found"
-grep -q 'no GPU 99: the driver reports 2 of them' output || fail "GPU 99: no sentence"
+expect 3 'no GPU 99: the driver reports 2 of them' sweep --device 0,99 --db none.db
 [[ ! -e none.db ]] || fail "GPU 0 was swept before GPU 99 was refused"
-sweep --device 0,0 --db none.db
-[[ $? -eq 2 ]] || fail "GPU 0 twice: exit $?"
-grep -q 'GPU 0 is named twice' output || fail "GPU 0 twice: no sentence"
+expect 2 'GPU 0 is named twice' sweep --device 0,0 --db none.db
 echo ok

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
 # Files that somebody else wrote, or that are damaged: databases, recordings, other tuners' results,
 # paths that are none. Each gets its exit code and a sentence that names the thing, soon and without
-# much memory. Arguments: the program, the tree.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/expect.sh"
+# much memory.
+source "$(dirname "$0")/expect.sh"
 
 vector_add=$tree/kernels/vector_add.yaml
 expect 0 'correct/compiled +[1-9]' "$assay" sweep "$vector_add" --device none --db a.db

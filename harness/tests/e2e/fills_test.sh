@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # Inputs that come from a file, from another input and from a kernel of the user's own, on the
 # stand-in GPU, which runs the kernels called vector_add.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 
 cat >gen.cu <<'CUDA'
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
@@ -53,25 +48,19 @@ for ((i = 0; i < 1000; ++i)); do echo "$i $((i * 7 % 1000 == i ? 999 - i : i * 7
 
 sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 
-sweep || fail "a kernel on such inputs ends with exit $?"
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "not every configuration was tried"
-sweep
-grep -q '2 of 2 trials: 0 now, 2 kept' output || fail "the same inputs make trials anew"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
+expect 0 '2 of 2 trials: 0 now, 2 kept' sweep
 printf '\5' | dd of=data/f.bin conv=notrunc status=none
-sweep
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "an edited file leaves old trials"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 echo '// edited' >>gen.cu
-sweep
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "an edited generator leaves old trials"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 
 # Mistakes show where there is no GPU, too. Those in a file of choices have a place there.
 cp data/c.txt c.txt
 expect_mistake() {  # the edit of the third line, the message
   sed "$1" c.txt >data/c.txt
   for device in 0 none; do
-    sweep --device $device
-    [[ $? -eq 2 ]] || fail "$device, $1: not exit 2"
-    grep -q "$2" output || fail "$device, $1: another message than $2"
+    expect 2 "$2" sweep --device $device
   done
 }
 expect_mistake '3s/.*/5 1000/' 'data/c.txt:3:3: expected 0 to 999, found 1000'
@@ -82,16 +71,13 @@ cp c.txt data/c.txt
 printf '\5' >>data/f.bin
 for device in 0 none; do
   sweep --device $device
-  "$assay" show --failures --json --db x.db >output 2>&1
-  grep -q 'vector_add.yaml:22:55: F has 4000 bytes, .1000. of f32, but data/f.bin has 4001' output ||
-    fail "$device: no word of both sizes"
+  expect 0 'vector_add.yaml:22:55: F has 4000 bytes, .1000. of f32, but data/f.bin has 4001' \
+    "$assay" show --failures --json --db x.db
 done
 truncate -s 4000 data/f.bin
 sed -i 's/float\* a, const float\* b/float* a/; s/ + b.i.//' gen.cu
-sweep --device none
-[[ $? -eq 2 ]] || fail "a generator with other parameters: not exit 2"
-grep -q 'vector_add.yaml:16:15: expected arguments of 8, 8, 4 bytes, the parameters of vector_add' \
-  output || fail "a generator with other parameters has no place"
+expect 2 'vector_add.yaml:16:15: expected arguments of 8, 8, 4 bytes, the parameters of vector_add' \
+  sweep --device none
 
 # A generator that writes beside its input, or changes another one, cannot be believed.
 sed -i '/^extern/s/float\* a/float* a, const float* b/' gen.cu
@@ -99,8 +85,8 @@ for mistake in writes_outside changes_input; do
   sed "s/vector_add/$mistake/" -i gen.cu
   sed "s/entry: .*/entry: $mistake/" -i vector_add.yaml
   sweep
-  "$assay" show --failures --json --db x.db >output 2>&1
-  grep -q "the kernel $mistake of gen.cu, which fills B, " output || fail "$mistake: is unnamed"
+  expect 0 "the kernel $mistake of gen.cu, which fills B, " \
+    "$assay" show --failures --json --db x.db
   sed "s/$mistake/vector_add/" -i gen.cu
 done
 echo ok

@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # What `assay inspect` and `assay explain` say of code: PTX that NVRTC makes, and SASS from a
 # stand-in for nvdisasm.
-# Arguments: the program, the tree.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/work_folder.sh"
+source "$(dirname "$0")/work_folder.sh"
 
 fail() {
   echo "FAILED: $1" >&2

@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # A sweep on the stand-in GPU whose processes are killed at random moments: nothing stored is ever
-# lost or measured again, nothing is left running, and the same command ends the sweep. Arguments:
-# the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+# lost or measured again, nothing is left running, and the same command ends the sweep.
+source "$(dirname "$0")/stand_in.sh"
 RANDOM=1
 
 cat >sweep.yaml <<'YAML'

@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # The Debian package: unpacked anywhere, its program finds its kernels, headers and recordings, and
 # works on a kernel of another project.
-# Arguments: the program, the tree.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" ""
+source "$(dirname "$0")/stand_in.sh"
 
 if ! command -v dpkg-deb >/dev/null; then
   echo "skipped: no dpkg-deb"

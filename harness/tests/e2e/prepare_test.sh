@@ -1,11 +1,6 @@
 #!/usr/bin/env bash
 # Launches that prepare, on the stand-in GPU, which runs the kernels called vector_add.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 
 cp "$tree/kernels/vector_add.cu" .
 # C = (A + Z) + B, where A + Z is prepared.
@@ -32,16 +27,12 @@ YAML
 
 sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 
-sweep || fail "a kernel that prepares ends with exit $?"
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "not every configuration was tried"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 "$assay" show 1 --db x.db >output
 grep -Eq 'prepared +3.9 KiB in .*, ahead of what is timed' output || fail "show names no preparation"
-"$assay" show 1 --json --db x.db >output
-grep -q '"bytes": 4000' output || fail "show --json has no bytes"
-"$assay" best --db x.db >output
-grep -q '3.9 KiB in ' output || fail "best names no preparation"
-"$assay" best --json --db x.db >output
-grep -q '"bytes": 4000' output || fail "best --json has no bytes"
+expect 0 '"bytes": 4000' "$assay" show 1 --json --db x.db
+expect 0 '3.9 KiB in ' "$assay" best --db x.db
+expect 0 '"bytes": 4000' "$assay" best --json --db x.db
 "$assay" export --format csv --db x.db >output
 tail -1 output | grep -q ',4000' || fail "the table has no bytes"
 "$assay" export --format header --db x.db >tuned.h
@@ -52,11 +43,9 @@ printf '#include "tuned.h"\nstatic_assert(%s);\n' \
   'assay_tuned::add_f32::needs_prepare(assay_tuned::add_f32::Kernel::vector_add)' >use.cpp
 g++ -std=c++20 -fsyntax-only -Wall -Werror use.cpp 2>output || fail "the header does not compile"
 
-sweep
-grep -q '2 of 2 trials: 0 now, 2 kept' output || fail "the same preparation makes trials anew"
+expect 0 '2 of 2 trials: 0 now, 2 kept' sweep
 sed -i '/^prepare/s/\[A, Z, P/[Z, A, P/' vector_add.yaml
-sweep
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "another preparation leaves old trials"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 "$assay" sweep vector_add.yaml --db none.db --device none >output 2>&1 || fail "--device none"
 
 # What is prepared in part, wrongly, or changed by a timed launch.

@@ -2,12 +2,7 @@
 # scripts/record.sh on the stand-in GPU: the recording lies where a machine without a GPU looks for
 # it. It once named a folder where the program wants a file, and a long sweep ended without one. And
 # a recording that a change of its kernel makes stale is noticed.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 
 # A tree of its own, in which nothing is to be built.
 mkdir scripts sweeps build
@@ -26,33 +21,29 @@ YAML
 scripts/record.sh sweeps/small.yaml >output 2>&1 || fail "record.sh ends with exit $?"
 recording=$(echo results/recorded/*/small.jsonl)
 [[ -s $recording ]] || fail "there is no recording in results/recorded"
-build/assay sweep sweeps/small.yaml --device "replay:$recording" --db replay.db >output 2>&1 ||
-  fail "the recording cannot be replayed: exit $?"
-grep -q 'recorded on Fake GPU' output || fail "a replayed time does not say whose it is"
+expect 0 'recorded on Fake GPU' \
+  build/assay sweep sweeps/small.yaml --device "replay:$recording" --db replay.db
 
 # Of two GPUs' recordings the fuller answers: a sweep was widened and measured on one of them, and
 # the other, the first by name, called what it lacks a failure.
 mkdir results/recorded/a_gpu
 sed '0,/"configuration"/{/"configuration"/d}' "$recording" >results/recorded/a_gpu/small.jsonl
-env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db both.db >output 2>&1 ||
-  fail "without a GPU no recording answers: exit $?"
-grep -q 'none was measured here' output || fail "it is not said that nothing was measured"
+expect 0 'none was measured here' \
+  env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db both.db
 grep -q 'not_recorded' output && fail "a recording that lacks a trial answers"
 
 # A fuller one of a kernel that has changed since was preferred, whose times are another program's.
 sed -i 's/"source_hash":"[0-9a-f]*"/"source_hash":"00"/' "$recording"
-env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db current.db >output 2>&1
-grep -q 'answered from results/recorded/a_gpu/small.jsonl' output || fail "a stale recording answers"
+expect 0 'answered from results/recorded/a_gpu/small.jsonl' \
+  env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db current.db
 rm -r results/recorded/a_gpu
-env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db stale.db >output 2>&1
-grep -q 'stale' output || fail "the only recording does not answer, or does not say that it is stale"
+expect 0 'stale' env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db stale.db
 scripts/record.sh sweeps/small.yaml >output 2>&1 || fail "record.sh does not record again: exit $?"
 
-scripts/examples_table.sh "$recording" >output 2>&1 || fail "no table of it: exit $?"
-grep -qE '^\| vector_add \| N=1000 \| [0-9.]+ \| - \| - \| - \|' output || fail "its row is wrong"
-scripts/variants_table.sh "$recording" BLOCK >output 2>&1 || fail "no table of BLOCK: exit $?"
-grep -qE '^\| N=1000 \| vector_add \| [0-9]+ \| [0-9.]+ \| 1.000 \[1.000, 1.000\] \|' output ||
-  fail "the table of BLOCK has no winner"
+expect 0 '^\| vector_add \| N=1000 \| [0-9.]+ \| - \| - \| - \|' \
+  scripts/examples_table.sh "$recording"
+expect 0 '^\| N=1000 \| vector_add \| [0-9]+ \| [0-9.]+ \| 1.000 \[1.000, 1.000\] \|' \
+  scripts/variants_table.sh "$recording" BLOCK
 [[ $(grep -c '^| N=1000 ' output) -eq $(build/assay list sweeps/small.yaml --json |
   grep -oE '"valid": *[0-9]+' | head -1 | grep -oE '[0-9]+$') ]] ||
   fail "the table of BLOCK has not one row for each value"
@@ -79,7 +70,6 @@ scripts/record.sh sweeps/named.yaml >output 2>&1 && fail "a sweep of another nam
 kept=$(grep -o "kept in [^;]*" output) || fail "it is not said where the measurement is"
 [[ $(sqlite3 "${kept#kept in }" 'SELECT count(*) FROM trial') -gt 0 ]] || fail "the measurement is lost"
 
-build/assay export --format recording --sweep small --db replay.db --output results >output 2>&1
-[[ $? -eq 2 ]] || fail "a folder is taken for a file"
-grep -q 'results is a folder' output || fail "the message does not name the folder"
+expect 2 'results is a folder' \
+  build/assay export --format recording --sweep small --db replay.db --output results
 echo ok

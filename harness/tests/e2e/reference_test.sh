@@ -2,12 +2,7 @@
 # A reference of the user's own, on the stand-in GPU, which runs the kernel called vector_add: it is
 # named in what is shown, its mistakes have a place, and editing it makes trials anew. The arguments
 # of launches have a place, too.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 
 cat >ref.cu <<'CUDA'
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
@@ -41,18 +36,13 @@ cp "$tree/kernels/vector_add.cu" .
 
 sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 
-sweep || fail "a kernel that agrees with its reference ends with exit $?"
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "not every configuration was tried"
-"$assay" show 1 --db x.db >output 2>&1
-grep -q 'reference     kernel vector_add of ref.cu' output || fail "show does not name the reference"
-"$assay" best --json --db x.db >output 2>&1
-grep -q '"reference": "kernel vector_add of ref.cu"' output || fail "best does not name it"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
+expect 0 'reference     kernel vector_add of ref.cu' "$assay" show 1 --db x.db
+expect 0 '"reference": "kernel vector_add of ref.cu"' "$assay" best --json --db x.db
 
-sweep || fail "again: exit $?"
-grep -q '2 of 2 trials: 0 now, 2 kept' output || fail "the same reference makes trials anew"
+expect 0 '2 of 2 trials: 0 now, 2 kept' sweep
 echo '// edited' >>ref.cu
-sweep || fail "an edited reference: exit $?"
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "an edited reference leaves old trials"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 
 # Mistakes have a place, also where there is no GPU.
 expect_mistake() {  # the edit, the message
@@ -86,8 +76,7 @@ cp vector_add.yaml good.yaml
 sed -i "$symbol" vector_add.yaml
 echo '__constant__ float filter[7];' >>vector_add.cu
 sweep --device none && fail "a constant that is too small is good enough"
-"$assay" show --failures --db x.db >output 2>&1
-grep -q 'F has 4000 bytes, but' output || fail "a small constant is unnamed"
+expect 0 'F has 4000 bytes, but' "$assay" show --failures --db x.db
 mv good.yaml vector_add.yaml
 # Both may be templates, in a namespace or not, whose parameters have the names of the contract's.
 sed -i 's/^extern "C" /template <typename T, int N> /; s/float\*/T*/g; s/i < n/i < N/' ref.cu
@@ -102,20 +91,16 @@ __global__ void vector_add(const T* a, const T* b, T* c, int n) {
 }
 }  // namespace ns
 CUDA
-sweep || fail "templates: exit $?"
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "templates: not every configuration was tried"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 sed -i 's/ns::vector_add</ns::add</' vector_add.yaml
 sweep --device none && fail "an entry that is not there compiles"
-"$assay" show --failures --db x.db >output 2>&1
-grep -q 'compile/missing_entry' output || fail "a missing entry is not named"
-"$assay" show --failures --json --db x.db >output 2>&1
-grep -q 'vector_add.cu has the kernel ns::vector_add' output || fail "the entry that is there is not named"
+expect 0 'compile/missing_entry' "$assay" show --failures --db x.db
+expect 0 'vector_add.cu has the kernel ns::vector_add' "$assay" show --failures --json --db x.db
 sed -i 's/ns::add</ns::vector_add</' vector_add.yaml
 
 echo '__device__ int block = BLOCK;' >>vector_add.cu
 sweep --device none
-"$assay" show --failures --json --db x.db >output 2>&1
-grep -q 'BLOCK stands in an entry, so it is no macro' output || fail "no word of what is no macro"
+expect 0 'BLOCK stands in an entry, so it is no macro' "$assay" show --failures --json --db x.db
 sed -i '$d' vector_add.cu
 
 # A macro that is a size: each problem has code of its own, and so has its reference.
@@ -124,8 +109,7 @@ echo 'compile: {define: {SIZE: N, BLOCKS: "cdiv(N, BLOCK)"}, fmad: "BLOCK > 128"
 for source in vector_add.cu ref.cu; do cp $source $source.plain; done
 echo 'static_assert(BLOCKS == (SIZE + 63) / 64 || BLOCKS == (SIZE + 127) / 128);' >>vector_add.cu
 echo 'static_assert(SIZE > 100);' >>ref.cu
-sweep || fail "a macro that is a size: exit $?"
-grep -q 'correct *2' output || fail "a macro is not what the size is"
+expect 0 'correct *2' sweep
 for source in vector_add.cu ref.cu; do mv $source.plain $source; done
 mv plain.yaml vector_add.yaml
 
@@ -136,15 +120,11 @@ echo '#include "detail/one.h"' >library/one.h
 echo 'static_assert(ONE == 1);' >library/detail/one.h
 echo "compile: {include: [./library], define: {ONE: 1}, maxrregcount: 2 * BLOCK - 100}" >>vector_add.yaml
 sed -i '1i #include <one.h>' vector_add.cu ref.cu
-sweep || fail "a library: exit $?"
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "a library: not every configuration"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 echo '// edited' >>library/detail/one.h
-sweep
-grep -q '2 of 2 trials: 2 now, 0 kept' output || fail "an edited library leaves old trials"
+expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 sed -i 's/- 100/+ 0/' vector_add.yaml
-sweep --device none
-[[ $? -eq 2 ]] || fail "a limit on registers that cannot be is not refused"
-grep -q 'expected a limit from 1 to 255, found 256 with' output || fail "no word of the limit"
+expect 2 'expected a limit from 1 to 255, found 256 with' sweep --device none
 sed -i '/^compile:/d' vector_add.yaml
 sed -i '1d' vector_add.cu ref.cu
 rm -r library
@@ -153,6 +133,5 @@ rm -r library
 sed -i 's/vector_add(/changes_input(/' ref.cu
 sed -i 's/entry: "vector_add</entry: "changes_input</' vector_add.yaml
 sweep
-"$assay" show --failures --db x.db >output 2>&1
-grep -q 'runtime/oracle' output || fail "a reference that changes its input is believed"
+expect 0 'runtime/oracle' "$assay" show --failures --db x.db
 echo ok

@@ -2,12 +2,7 @@
 # `assay inspect` knows every instruction of every shipped kernel, for the oldest and the newest GPU
 # that it is written for, and of newer GPUs what a source makes use of. Where the toolkit has
 # nvdisasm, of the machine code, too, and where it has cuobjdump, as that prints it.
-# Arguments: the program, the tree.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/work_folder.sh"
+source "$(dirname "$0")/work_folder.sh"
 
 fail() {
   echo "FAILED: $1" >&2

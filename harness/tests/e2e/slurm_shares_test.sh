@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # scripts/slurm_sweep.sh with a stand-in for Slurm that runs each job at once: shares that did not
-# end are named, on whatever path. Arguments: the program, the tree, the folder of the stand-in for
-# libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+# end are named, on whatever path.
+source "$(dirname "$0")/stand_in.sh"
 
 mkdir build sweeps bin
 ln -s "$assay" build/assay

@@ -1,17 +1,13 @@
 #!/usr/bin/env bash
 # scripts/slurm_sweep.sh on a real Slurm of one machine, with the stand-in GPU. A task is put back
 # into the queue while it runs, as by a preemption. Skipped where there is no Slurm, or no root to
-# start it. Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
+# start it.
+source "$(dirname "$0")/stand_in.sh"
 for program in slurmctld slurmd sbatch munged; do
   command -v $program >/dev/null || PATH=$PATH:/usr/sbin command -v $program >/dev/null ||
     { echo "skipped: no $program here"; exit 77; }
 done
 [[ $(id -u) == 0 ]] || { echo "skipped: starting Slurm takes root"; exit 77; }
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
 export PATH=$PATH:/usr/sbin
 
 # A cluster of this machine, with files and ports of its own. A task that is put back waits as long

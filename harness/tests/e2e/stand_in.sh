@@ -1,8 +1,8 @@
-# Sourced by the tests on the stand-in GPU, with the folders of the stand-ins, joined by colons: a
-# folder of the test's own to work in, and a way to fail.
+# Sourced by the tests on the stand-in GPU: a folder of the test's own to work in, and a way to fail.
 source "$(dirname "${BASH_SOURCE[0]}")/work_folder.sh"
+stand_ins=$(IFS=:; echo "${*:3}")
 unset CUDA_HOME  # the toolkit that it names comes before the stand-ins
-export LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH=$stand_ins${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export TMPDIR=$work  # the files by which sweeps on one GPU take turns
 
 fail() {

@@ -1,11 +1,6 @@
 #!/usr/bin/env bash
 # What a verdict is of, on the stand-in GPU, where a kernel is the faster the larger its blocks.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 
 cp -r "$tree/kernels" kernels
 # write_sweep NAME BLOCKS [TOP [SECONDS [PROBLEMS]]]
@@ -35,8 +30,7 @@ is() { [[ "$(echo $2)" == "$3" ]] || fail "$1: '$2' instead of '$3'"; }
 write_sweep a '[64, 128, 256, 512, 1024]'
 write_sweep b '[64, 128]'
 sweep a a.db
-sweep b a.db
-grep -q ' 0 now, 2 kept' output || fail "b measured what a had"
+expect 0 ' 0 now, 2 kept' sweep b a.db
 is "b's winner" "$(best --db a.db --sweep b)" "5000 128"
 is "a's winner" "$(best --db a.db --sweep a)" "5000 1024"
 is "the winner of all" "$(best --db a.db)" "5000 1024"
@@ -48,8 +42,7 @@ is "the winner of b's recording" "$(best --db b.jsonl)" "5000 128"
 # The same sweep, narrowed, once printed the wide one's winner; a changed rerank.top did nothing.
 # Of two verdicts in one second one was once dropped, so nothing here sleeps.
 write_sweep a '[64, 128]'
-sweep a a.db
-grep -q 'BLOCK=128\|B=128\|128' output || fail "the narrowed sweep has no winner"
+expect 0 'BLOCK=128|B=128|128' sweep a a.db
 is "the narrowed sweep's winner" "$(best --db a.db --sweep a)" "5000 128"
 ranks=$(query a.db 'SELECT count(*) FROM rank')
 sweep a a.db
@@ -76,8 +69,7 @@ echo '// edited' >>kernels/vector_add.cu
 sweep edited edited.db
 query edited.db 'PRAGMA foreign_keys = ON; DELETE FROM rank WHERE id = (SELECT max(id) FROM rank)'
 is "without a verdict" "$(best --db edited.db)" "5000 screened 128"
-sweep edited edited.db
-grep -q ' 0 now, 2 kept' output || fail "the edited kernel was measured again"
+expect 0 ' 0 now, 2 kept' sweep edited edited.db
 is "ranked again" "$(best --db edited.db)" "5000 128"
 
 # What was given up because others were faster is no answer where these are not.
@@ -97,11 +89,9 @@ is "the winner among the raced" "$(best --db raced.db --sweep slow)" "5000 128"
 sed -i 's/precision: 1%/precision: 0/' low.yaml
 sweep low limit.db
 sed -i 's/config: 0.1/config: 0.2/' low.yaml
-sweep low limit.db
-grep -q ' 2 now, 0 kept' output || fail "more time did not measure again"
+expect 0 ' 2 now, 0 kept' sweep low limit.db
 sed -i 's/config: 0.2/config: 0.1/' low.yaml
-sweep low limit.db
-grep -q ' 0 now, 2 kept' output || fail "less time measured again"
+expect 0 ' 0 now, 2 kept' sweep low limit.db
 
 # Two at once: each once ranked what it had itself, and the last verdict stood.
 write_sweep both '[64, 128, 256, 512, 1024]' 4 0.05 '[1000, 2000, 3000, 4000]'
@@ -109,7 +99,6 @@ write_sweep both '[64, 128, 256, 512, 1024]' 4 0.05 '[1000, 2000, 3000, 4000]'
 sweep both both.db
 wait $! || fail "the first of two sweeps ends with exit $?"
 is "the winners of two sweeps at once" "$(best --db both.db)" "1000 1024 2000 1024 3000 1024 4000 1024"
-sweep both both.db
-grep -q ' 0 now, 20 kept' output || fail "two sweeps at once left something to measure"
+expect 0 ' 0 now, 20 kept' sweep both both.db
 "$assay" db check --db both.db >output 2>&1 || fail "the database is not sound"
 echo ok

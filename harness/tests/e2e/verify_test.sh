@@ -1,11 +1,6 @@
 #!/usr/bin/env bash
-# Winners are verified, on the stand-in GPU. Arguments: the program, the tree, the folder of the
-# stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+# Winners are verified, on the stand-in GPU.
+source "$(dirname "$0")/stand_in.sh"
 
 mkdir kernels
 cp "$tree"/kernels/vector_add.* kernels
