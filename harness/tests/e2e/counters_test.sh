@@ -35,34 +35,30 @@ is 'what was counted' "$(query plain.db "SELECT value FROM measurement WHERE nam
 id=$("$assay" show --times --json --db plain.db | python3 -c '
 import json, sys
 print(next(t["id"] for t in json.load(sys.stdin)["trials"] if t["config"]["BLOCK"] == 64))')
-"$assay" profile "$id" --db plain.db --kernels kernels >output 2>&1 || fail "profile: exit $?"
-has '^dram_read  *62.5 KiB' 'bytes that are known'
+expect 0 '^dram_read  *62.5 KiB' "$assay" profile "$id" --db plain.db --kernels kernels
 has '^instructions  *158 ' 'warps that are known'
 has '^l2_hits  *not on this GPU' 'a share of nothing'
 has '^l2_atomic_cycles  *not on this GPU' 'what CUPTI has no name for'
 "$assay" show "$id" --db plain.db >output 2>&1
 has 'dram_read' 'what was counted is not with the trial'
 # One counter by its name, and a configuration that nobody has timed.
-"$assay" profile "$id" --set dram_read --db plain.db --kernels kernels >output 2>&1 || fail "by name: exit $?"
-has '^dram_read  *62.5 KiB' 'the counter of that name'
+expect 0 '^dram_read  *62.5 KiB' \
+  "$assay" profile "$id" --set dram_read --db plain.db --kernels kernels
 grep -q '^instructions' output && fail 'another counter'
-"$assay" profile vector_add:BLOCK=128,VECTOR=1,ITEMS=1 --problem N=9000 --kernels kernels >output 2>&1 ||
-  fail "profile a configuration: exit $?"
-has '^N=9000 vector_add BLOCK=128' 'what was counted'
+expect 0 '^N=9000 vector_add BLOCK=128' \
+  "$assay" profile vector_add:BLOCK=128,VECTOR=1,ITEMS=1 --problem N=9000 --kernels kernels
 has '^dram_read  *125.0 KiB' 'its bytes'
 has 'not stored: a configuration is no trial' 'that it is not stored'
-"$assay" profile vector_add:BLOCK=128,VECTOR=1,ITEMS=1 --problem X=1 --kernels kernels >output 2>&1
-[ $? -eq 2 ] || fail 'a size that the kernel lacks'
-has 'vector_add has no dimension or trait "X"; it has N=' 'what it has'
+expect 2 'vector_add has no dimension or trait "X"; it has N=' \
+  "$assay" profile vector_add:BLOCK=128,VECTOR=1,ITEMS=1 --problem X=1 --kernels kernels
 for size in 0 99999999999; do
   "$assay" profile vector_add:BLOCK=128,VECTOR=1,ITEMS=1 --problem N=$size --kernels kernels >output 2>&1
   [ $? -eq 2 ] || fail "N=$size"
 done
 "$assay" profile "$id" --problem N=1 --db plain.db --kernels kernels >output 2>&1
 [ $? -eq 2 ] || fail 'another problem of a trial'
-"$assay" profile vector_add --kernels kernels >output 2>&1
-[ $? -eq 2 ] || fail 'a kernel without a configuration'
-has 'expected a trial.s number, or a configuration such as' 'what is allowed'
+expect 2 'expected a trial.s number, or a configuration such as' \
+  "$assay" profile vector_add --kernels kernels
 
 # An objective that reads a counter: all are counted, and the search makes it least.
 write_sweep least ', objective: minimize dram_read'
@@ -72,16 +68,15 @@ is 'the winner' "$(best_blocks least.db 'minimize dram_read')" 64
 "$assay" best --db least.db >output 2>&1
 has ' 62.5 KiB ' 'what it read'
 # What was tried for another objective is counted, and not run again.
-sweep least plain.db || fail "after another objective: exit $?"
-has ' 0 now, 4 kept' 'all is run again'
+expect 0 ' 0 now, 4 kept' sweep least plain.db
 is 'the winner by bytes' "$(best_blocks plain.db 'minimize dram_read')" 64
 sweep least plain.db || fail "once more: exit $?"
 # Beside the time it makes a Pareto list, and it may stand in an expression.
 sweep least plain.db --objective time --objective 'minimize dram_read + 0 * instructions' ||
   fail "two objectives: exit $?"
 is 'the Pareto list' "$(best_blocks plain.db 'time; minimize dram_read + 0 * instructions')" "512 256 128 64"
-"$assay" export --format json --db plain.db --sweep least >output 2>&1 || fail "export: exit $?"
-has 'minimize dram_read + 0 \* instructions' 'the export names the objective'
+expect 0 'minimize dram_read \+ 0 \* instructions' \
+  "$assay" export --format json --db plain.db --sweep least
 
 # A recording answers likewise, if it has the counter.
 "$assay" export --format recording --sweep least --db least.db --output least.jsonl >output 2>&1 ||
@@ -89,20 +84,15 @@ has 'minimize dram_read + 0 \* instructions' 'the export names the objective'
 device=replay:least.jsonl sweep least replayed.db || fail "a replay: exit $?"
 is 'the winner of the replay' "$(best_blocks replayed.db 'minimize dram_read')" 64
 has 'recorded on Fake GPU' 'whose bytes they are'
-device=replay:least.jsonl sweep least none.db --objective 'minimize instructions'
-[ $? -eq 2 ] || fail 'a recording without the counter'
-has 'the objective reads instructions, which no trial recorded on Fake GPU, .* has' 'what it lacks'
+device=replay:least.jsonl expect 2 'the objective reads instructions, which no trial recorded on Fake GPU, .* has' \
+  sweep least none.db --objective 'minimize instructions'
 
 # Who may not count, or not this, hears it before anything runs.
-ASSAY_FAKE_CUDA=no_counting sweep least refused.db
-[ $? -eq 3 ] || fail "without permission: exit $?"
-has 'the driver lets only administrators count' 'why not'
-sweep least refused.db --objective 'minimize l2_atomic_cycles'
-[ $? -eq 3 ] || fail 'a counter that the GPU lacks'
-has 'none of these metrics' 'which it lacks'
-sweep least refused.db --objective 'minimize l2_atomic_cycles + instructions'
-[ $? -eq 3 ] || fail 'a counter of two that the GPU lacks'
-has 'the objective reads l2_atomic_cycles, which Fake GPU does not count' 'which it lacks'
+ASSAY_FAKE_CUDA=no_counting expect 3 'the driver lets only administrators count' \
+  sweep least refused.db
+expect 3 'none of these metrics' sweep least refused.db --objective 'minimize l2_atomic_cycles'
+expect 3 'the objective reads l2_atomic_cycles, which Fake GPU does not count' \
+  sweep least refused.db --objective 'minimize l2_atomic_cycles + instructions'
 [[ $(query refused.db 'SELECT count(*) FROM trial') -eq 0 ]] || fail 'something ran'
 ASSAY_FAKE_CUDA=no_counting sweep plain plain2.db || fail 'a sweep by time ends for want of counters'
 has 'the driver lets only administrators count' 'that nothing was counted'

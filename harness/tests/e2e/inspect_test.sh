@@ -11,13 +11,21 @@ fail() {
 inspect() {
   "$assay" inspect "$@" --kernels "$tree/kernels" >output 2>error
 }
+# expect CODE PATTERN COMMAND...: its exit, and what its output or its errors must match.
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  "$@" >output 2>error </dev/null
+  local actual=$?
+  [[ $actual -eq $code ]] || fail "$*: exit $actual instead of $code"
+  grep -qE -- "$pattern" output error || fail "$*: no /$pattern/"
+}
 has() { grep -q -- "$1" output || fail "no \"$1\": $2"; }
 
 small=sgemm:TILE=4,THREADS_M=8,THREADS_N=16,BLOCK_K=8
 large=sgemm:TILE=8,THREADS_M=8,THREADS_N=16,BLOCK_K=8
 
-inspect $large || fail "a configuration: exit $?"
-has 'PTX for sm_90a' 'the head'
+expect 0 'PTX for sm_90a' inspect $large
 has 'registers a thread, 0 bytes spilled' "ptxas's report"
 has 'sgemm: blocks an SM: .* of 128 threads each' 'the occupancy'
 has '^fma  *128 .* 128$' '64 products of two slices an inner loop'
@@ -63,8 +71,7 @@ trial_of() { # KERNEL PROBLEM: the fastest
     python3 -c 'import json, sys; print(json.load(sys.stdin)["trials"][0]["id"])'
 }
 id=$(trial_of histogram N=4194304)
-explain "$id" --db runs.jsonl || fail "explain a trial: exit $?"
-has '^BLOCK=[0-9]* ITEMS=' 'the configuration'
+expect 0 '^BLOCK=[0-9]* ITEMS=' explain "$id" --db runs.jsonl
 has '^not known: 11 % of what this GPU reads; ' 'a roofline whose ceilings are not here'
 has 'atomics .* on global memory, .* on shared memory' 'what the code shows'
 has 'do nothing  *assay doctor' 'what says how long a launch takes'
@@ -88,8 +95,8 @@ text = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 value = hash_of(text, len(text))
 document["hash"] = "{:016x}{:016x}".format(value.high, value.low)
 json.dump(document, open(path, "w"))'
-explain "$id" --db runs.jsonl || fail "explain with ceilings: exit $?"
-has '^launch-bound: 7[01] % is the time of a launch that does nothing' 'the launch'
+expect 0 '^launch-bound: 7[01] % is the time of a launch that does nothing' \
+  explain "$id" --db runs.jsonl
 explain "$id" --db runs.jsonl --json || fail "explain as JSON: exit $?"
 python3 -c 'import json; assert json.load(open("output"))["main"] == "launches"' || fail 'the JSON'
 other=$(trial_of histogram N=1048576)
@@ -100,13 +107,11 @@ document = json.load(open('output'))
 assert document['headline'].startswith('what they were timed for differs'), document
 assert any(row['name'] == 'ITEMS' for row in document['figures']), document
 PYTHON
-explain 1 2 --db runs.jsonl || fail "explain two: exit $?"
-has '^first:  trial 1: ' 'the first'
+expect 0 '^first:  trial 1: ' explain 1 2 --db runs.jsonl
 has 'figures that differ' 'what differs'
-"$assay" explain 1 --db runs.jsonl --kernels changed >output 2>error || fail "a kernel that changed"
-has 'has changed since; sweep it again' 'that its code is not that of the trial'
-"$assay" explain $large --kernels "$tree/kernels" >output 2>error || fail "explain a configuration"
-has '^not timed; possible reasons: too few blocks' 'what its launch shows'
+expect 0 'has changed since; sweep it again' "$assay" explain 1 --db runs.jsonl --kernels changed
+expect 0 '^not timed; possible reasons: too few blocks' \
+  "$assay" explain $large --kernels "$tree/kernels"
 explain 999999 --db runs.jsonl
 [ $? -eq 2 ] || fail 'a trial that is not there'
 explain sgemm.cu
@@ -116,30 +121,22 @@ explain sgemm.cu
 explain() {
   "$assay" explain "$@" --kernels "$tree/kernels" --db "$tree/docs/questions.jsonl" >output 2>error
 }
-explain 5 7 || fail "docs/questions.md, 5 and 7: exit $?"
-has '^the second is 1.063 times as fast .*, timed in turn for 6 rounds: 1.443 ms and 1.354 ms' 'a time'
+expect 0 '^the second is 1.063 times as fast .*, timed in turn for 6 rounds: 1.443 ms and 1.354 ms' \
+  explain 5 7
 has 'clock: 1498 MHz | 1589 MHz, 6.1 % higher' 'the clock'
-explain 1 2 || fail "docs/questions.md, 1 and 2: exit $?"
-has 'dram_read  *116.9 MiB | 118.3 MiB' 'a counter'
-"$assay" best --db "$tree/docs/questions_counted.jsonl" --problem M=4096 >output 2>error ||
-  fail "docs/questions.md, the bytes: exit $?"
-has 'SC=column .* 116.9 MiB ' 'the winner and its bytes'
+expect 0 'dram_read  *116.9 MiB \| 118.3 MiB' explain 1 2
+expect 0 'SC=column .* 116.9 MiB ' \
+  "$assay" best --db "$tree/docs/questions_counted.jsonl" --problem M=4096
 has 'SC=row .* 113.2 MiB  *0.97x' 'what reads less, and is no faster'
-"$assay" explain 7 6 --db "$tree/docs/questions_moe.jsonl" --kernels "$tree/kernels" >output 2>error ||
-  fail "docs/questions.md, orders of experts: exit $?"
-has '^the second is 1.102 times as fast' 'how much slower the order by rows is'
+expect 0 '^the second is 1.102 times as fast' \
+  "$assay" explain 7 6 --db "$tree/docs/questions_moe.jsonl" --kernels "$tree/kernels"
 has 'dram_read  *4.0 GiB | 1.2 GiB' 'what it reads'
-"$assay" show 9 --db "$tree/docs/questions_counted.jsonl" >output 2>error ||
-  fail "docs/questions.md, occupancy: exit $?"
-has '^  occupancy  *14.5 %' 'the occupancy of a split'
-"$assay" show 10 --db "$tree/docs/questions_split.jsonl" >output 2>error ||
-  fail "docs/questions.md, occupancy at M = 16: exit $?"
-has '^  occupancy  *8.9 %' 'the occupancy of a split of 16 rows'
+expect 0 '^  occupancy  *14.5 %' "$assay" show 9 --db "$tree/docs/questions_counted.jsonl"
+expect 0 '^  occupancy  *8.9 %' "$assay" show 10 --db "$tree/docs/questions_split.jsonl"
 config=SWAP_AB=0,MODE=cooperative,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,STAGES=4,CLUSTER_M=1
 config+=,CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=1,SCHEDULE=grouped,GROUP_M=16,STREAM_K=0
 config+=,OVERLAP=0,STORE=tma
-inspect gemm_wgmma:$config ln_linear_gelu:$config || fail "docs/questions.md: exit $?"
-has '^fma  *-  *512  *-  *-$' 'what layer norm adds to a product'
+expect 0 '^fma  *-  *512  *-  *-$' inspect gemm_wgmma:$config ln_linear_gelu:$config
 
 # Files: a source, its PTX, and machine code as a disassembler prints it.
 cat >twice.cu <<'CU'
@@ -149,18 +146,17 @@ extern "C" __global__ void twice(float* x, int n) {
 CU
 inspect twice.cu twice.cu --arch 80 || fail "a source and itself: exit $?"
 grep -q 'for different GPUs' output && fail 'one GPU is called two'
-"$assay" inspect twice.cu 1 --arch 80 --db runs.jsonl --kernels "$tree/kernels/examples" >output 2>error ||
-  fail "another kernel for another GPU: exit $?"
-has 'they are for different GPUs, sm_80 and sm_90a' 'what makes them differ beside the source'
+expect 0 'they are for different GPUs, sm_80 and sm_90a' \
+  "$assay" inspect twice.cu 1 --arch 80 --db runs.jsonl --kernels "$tree/kernels/examples"
 for times in 1 8; do
   printf '#pragma unroll %s\n  for (int i = 0; i < n; ++i) s += a[i * 256] * b[i];\n' $times |
     { echo 'extern "C" __global__ void dot(float* a, float* b, int n) { float s = 0;' && cat && echo 'a[n] = s; }'; } \
       >unrolled_$times.cu
 done
-inspect unrolled_1.cu unrolled_8.cu || fail "a loop unrolled: exit $?"
-has '^a turn of the main loop does 8 times the work: unrolled further' 'a loop that was unrolled'
-inspect unrolled_8.cu unrolled_1.cu || fail "a loop unrolled less: exit $?"
-has '^a turn of the main loop does 1/8 of the work: unrolled less' 'a loop that was unrolled less'
+expect 0 '^a turn of the main loop does 8 times the work: unrolled further' \
+  inspect unrolled_1.cu unrolled_8.cu
+expect 0 '^a turn of the main loop does 1/8 of the work: unrolled less' \
+  inspect unrolled_8.cu unrolled_1.cu
 inspect unrolled_8.cu --json || fail "blocks as JSON: exit $?"
 python3 - <<'PYTHON' || fail 'the blocks'
 import json
@@ -168,16 +164,14 @@ function = json.load(open('output'))['functions'][0]
 assert len(function['basic_blocks']) == function['blocks'], function
 assert any(block['depth'] == 1 and block['instructions']['fma'] == 8 for block in function['basic_blocks']), function
 PYTHON
-inspect twice.cu || fail "a source: exit $?"
-has 'constants: 2.5 ' 'its constant'
+expect 0 'constants: 2.5 ' inspect twice.cu
 # Of two kernels with functions of other names, those that end alike belong together.
 echo 'extern "C" __global__ void a(float* x) { x[0] = 1.5f; }
 extern "C" __global__ void a_sum(float* x) { x[0] += x[1]; }' >a.cu
 echo 'extern "C" __global__ void b_fold(float* x) { x[2] = 0; }
 extern "C" __global__ void b_sum(float* x) { x[0] += x[1]; }
 extern "C" __global__ void b(float* x) { x[0] = 2.5f; }' >b.cu
-inspect a.cu b.cu || fail "two kernels: exit $?"
-has '^a and b: 0 of 1 and 1 blocks are the same' 'the functions with the names of the kernels'
+expect 0 '^a and b: 0 of 1 and 1 blocks are the same' inspect a.cu b.cu
 has '^a_sum and b_sum: the same but' 'those that end alike'
 has '^b_fold: only after' 'that which is alone'
 mkdir -p toolkit/bin
@@ -195,8 +189,7 @@ printf '        /*0000*/                   FMUL R0, R0, 2.5 ;   %s\n' "$alive"
 printf '        /*0010*/        @P0        BRA `(.L_x_0) ;\n        /*0020*/   EXIT ;\n'
 SH
 chmod +x toolkit/bin/nvdisasm
-CUDA_HOME=$work/toolkit inspect twice.cu --sass || fail "machine code: exit $?"
-has 'SASS' 'the head'
+CUDA_HOME=$work/toolkit expect 0 'SASS' inspect twice.cu --sass
 has '^other float  *1 ' 'its instruction'
 has '^values of 7 registers and 3 uniform ones are alive at once' 'the registers that are alive'
 
@@ -208,13 +201,12 @@ CUDA_HOME=$work/refusing inspect half.cubin
 grep -q 'nvdisasm cannot read half.cubin: exit code 1: nvdisasm fatal .* has made' error ||
   fail 'why nvdisasm refuses a cubin'
 
-CUDA_HOME=$work/toolkit inspect twice.cu --sass --listing || fail "machine code: exit $?"
-has 'FMUL R0, R0, 2.5 .*twice.cu:2' 'the source line beside the instruction'
+CUDA_HOME=$work/toolkit expect 0 'FMUL R0, R0, 2.5 .*twice.cu:2' inspect twice.cu --sass --listing
 # What the tools of CUDA 13.0 printed of one kernel, in three ways.
 recorded=$tree/harness/tests/fuzz/corpus/code/reduce
 for way in lines alive cuobjdump; do
-  inspect ${recorded}_$way.sass || fail "the listing $way: exit $?"
-  has '^kernel gemm_mma_reduce: 64 instructions in 6 blocks, 1 loops' "the listing $way"
+  expect 0 '^kernel gemm_mma_reduce: 64 instructions in 6 blocks, 1 loops' \
+    inspect ${recorded}_$way.sass
   has 'SASS for sm_90a' "the arch of the listing $way"
   grep -q 'an instruction that is not known' output && fail "the listing $way has an unknown instruction"
 done
@@ -227,8 +219,7 @@ has 'gemm_mma_reduce: the same but for the names of registers' 'what both tools 
 printf '.text.twice:\n        /*0000*/                   EXIT ;\n' >twice.sass
 inspect twice.sass || fail "a disassembly: exit $?"
 printf '.text.twice:\n.L_x_0:\n  /*0000*/ FROB R1 ;\n  /*0010*/ BRA `(.L_x_0) ;\n' >loop.sass
-inspect loop.sass || fail "a disassembly with a loop: exit $?"
-has 'how many registers are alive is not known' 'that nobody counted them'
+expect 0 'how many registers are alive is not known' inspect loop.sass
 has 'an instruction that is not known: FROB (1x)' 'its name'
 inspect twice.sass twice.cu && fail 'SASS and PTX were compared'
 grep -q 'compare like with like' error || fail 'why they are not compared'
@@ -244,45 +235,32 @@ inspect $'x\xff.ptx' --json || fail "a name that is no UTF-8: exit $?"
 python3 -c 'import json; json.load(open("output"))' || fail 'a name that is no UTF-8: no JSON'
 
 # Mistakes.
-refused() { # MESSAGE ARGUMENTS...
-  local message=$1
-  shift
-  inspect "$@"
-  [ $? -eq 2 ] || fail "$* was not refused as a mistake"
-  grep -q -- "$message" error || fail "$*: no \"$message\""
-}
-refused "the configuration lacks BLOCK_K" sgemm:TILE=8,THREADS_M=8,THREADS_N=16
-refused "sgemm has no parameter SIZE" $large,SIZE=1
-refused "there is no kernel nothing" nothing:TILE=8
-refused "expected a trial's number" nothing
-refused "sgemm: TILE is wide; expected one of 4, 6, 8" "${large/TILE=8/TILE=wide}"
-refused "missing.cu: No such file" missing.cu
+expect 2 "the configuration lacks BLOCK_K" inspect sgemm:TILE=8,THREADS_M=8,THREADS_N=16
+expect 2 "sgemm has no parameter SIZE" inspect $large,SIZE=1
+expect 2 "there is no kernel nothing" inspect nothing:TILE=8
+expect 2 "expected a trial's number" inspect nothing
+expect 2 "sgemm: TILE is wide; expected one of 4, 6, 8" inspect "${large/TILE=8/TILE=wide}"
+expect 2 "missing.cu: No such file" inspect missing.cu
 mkdir -p folder.cu
-refused "cannot read folder.cu: Is a directory" folder.cu
+expect 2 "cannot read folder.cu: Is a directory" inspect folder.cu
 : >empty.cu
-refused 'gemm_wgmma is written for 90a, and --arch is 80' gemm_wgmma:$config --arch 80
-refused 'empty.cu: no code; a kernel begins with' empty.cu
+expect 2 'gemm_wgmma is written for 90a, and --arch is 80' inspect gemm_wgmma:$config --arch 80
+expect 2 'empty.cu: no code; a kernel begins with' inspect empty.cu
 : >empty.cubin
-refused 'empty.cubin: no machine code; a cubin is an ELF file' empty.cubin
-refused 'does not compile for architecture 130; it does for 75, ' twice.cu --arch 130
-refused 'OTHER excludes --listing' $small $large --listing
-refused '--listing excludes --json' $small --listing --json
-refused "cannot read" missing.ptx
-refused "does not compile" "$tree/kernels/sgemm.cu"
+expect 2 'empty.cubin: no machine code; a cubin is an ELF file' inspect empty.cubin
+expect 2 'does not compile for architecture 130; it does for 75, ' inspect twice.cu --arch 130
+expect 2 'OTHER excludes --listing' inspect $small $large --listing
+expect 2 '--listing excludes --json' inspect $small --listing --json
+expect 2 "cannot read" inspect missing.ptx
+expect 2 "does not compile" inspect "$tree/kernels/sgemm.cu"
 printf 'int main() {}\n' >no.ptx
-refused "no.ptx:1: expected a directive" no.ptx
-refused "no trial 999999 in" 999999 --db runs.jsonl
+expect 2 "no.ptx:1: expected a directive" inspect no.ptx
+expect 2 "no trial 999999 in" inspect 999999 --db runs.jsonl
 
 # `assay profile` says what is wrong before it looks for a GPU.
-unprofiled() { # MESSAGE ARGUMENTS...
-  local message=$1
-  shift
-  "$assay" profile "$@" --db runs.jsonl >output 2>error
-  [ $? -eq 2 ] || fail "profile $* was not refused as a mistake"
-  grep -q -- "$message" error || fail "profile $*: no \"$message\""
-}
-unprofiled "no trial 999999 in" 999999
-unprofiled "has changed since trial 1; sweep it again" 1 --kernels changed
-unprofiled "there is no kernel" 1 --kernels "$tree/sweeps"
-unprofiled "memory" 1 --set nothing
+profile() { "$assay" profile "$@" --db runs.jsonl >output 2>error; }
+expect 2 "no trial 999999 in" profile 999999
+expect 2 "has changed since trial 1; sweep it again" profile 1 --kernels changed
+expect 2 "there is no kernel" profile 1 --kernels "$tree/sweeps"
+expect 2 "memory" profile 1 --set nothing
 echo "inspect: passed"
