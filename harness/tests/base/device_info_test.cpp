@@ -46,15 +46,12 @@ TEST(DeviceInfo, NominalDevicesAreUsable) {
 
 TEST(DeviceInfo, UnknownArchNamesTheKnown) {
   for (const char* arch : {"", "9", "90b", "sm_90", "2000", "70", "80a", "90f", "90aa"}) {
-    try {
-      nominal_device(arch);
-      FAIL() << arch;
-    } catch (const UsageError& error) {
-      EXPECT_EQ(error.what(), "unknown arch \"" + std::string(arch) +
-                                  "\"; expected one of 75, 80, 86, 87, 89, 90, 100, 103, 110, "
-                                  "120, 121, also with an a from 90 on or an f from 100 on, such "
-                                  "as 90a");
-    }
+    EXPECT_THAT([&] { nominal_device(arch); },
+                testing::ThrowsMessage<UsageError>(
+                    "unknown arch \"" + std::string(arch) +
+                    "\"; expected one of 75, 80, 86, 87, 89, 90, 100, 103, 110, "
+                    "120, 121, also with an a from 90 on or an f from 100 on, such "
+                    "as 90a"));
   }
 }
 

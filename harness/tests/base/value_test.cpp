@@ -70,12 +70,9 @@ TEST(ValueText, RefusesIntegersBeyond64Bits) {
 }
 
 TEST(ValueText, ProblemsHaveNoWords) {
-  try {
-    parse_problem("M=row");
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "expected NAME=number, found \"M=row\" in \"M=row\"");
-  }
+  EXPECT_THAT(
+      [&] { parse_problem("M=row"); },
+      testing::ThrowsMessage<UsageError>("expected NAME=number, found \"M=row\" in \"M=row\""));
 }
 
 }  // namespace

@@ -139,12 +139,8 @@ TEST_F(CubinCacheTest, AnUnusableFolderIsNamed) {
   write_file_atomic(folder_.path() / "file", "");
   const CubinCache unusable(folder_.path() / "file");
   EXPECT_FALSE(unusable.find(kKey));
-  try {
-    unusable.store(kKey, cubin_, result_);
-    FAIL() << "expected Error";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("file/cubin/01"));
-  }
+  EXPECT_THAT([&] { unusable.store(kKey, cubin_, result_); },
+              testing::ThrowsMessage<Error>(HasSubstr("file/cubin/01")));
 }
 
 }  // namespace

@@ -37,12 +37,9 @@ TEST(DefinitionsTest, NothingSmugglesInALine) {
 }
 
 TEST(DefinitionsTest, TheErrorNamesTheParameter) {
-  try {
-    definitions_of(one("SCHEDULE", "a b"), {});
-    FAIL() << "expected UsageError";
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "SCHEDULE is \"a b\"; expected an integer or an identifier");
-  }
+  EXPECT_THAT([&] { definitions_of(one("SCHEDULE", "a b"), {}); },
+              testing::ThrowsMessage<UsageError>(
+                  "SCHEDULE is \"a b\"; expected an integer or an identifier"));
 }
 
 /// What stands ahead of a source that uses `x`.

@@ -162,12 +162,8 @@ TEST_F(NvrtcCompilerTest, AnUnusableCacheIsTheMachinesFault) {
   unusable.cache_directory = write("file", "");
   NvrtcCompiler compiler(unusable);
   std::future<CompileResult> future = compiler.submit(job(kGood));
-  try {
-    future.get();
-    FAIL() << "expected Error";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr(unusable.cache_directory.string()));
-  }
+  EXPECT_THAT([&] { future.get(); },
+              testing::ThrowsMessage<Error>(HasSubstr(unusable.cache_directory.string())));
 }
 
 }  // namespace

@@ -215,34 +215,20 @@ TEST_F(GpuDeviceTest, AMissingCublasIsAnErrorThatNamesIt) {
   request.plan.reference = {ReferencePlan{"gemm",
                                           {{"a", "A"}, {"b", "B"}, {"out", "C"}},
                                           {{"transpose_a", false}, {"transpose_b", false}}}};
-  try {
-    const Outcome outcome = gpu().run(request);
-    FAIL() << outcome.kind << ": " << outcome.message;
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("libcublas"));
-  }
+  EXPECT_THAT([&] { gpu().run(request); }, testing::ThrowsMessage<Error>(HasSubstr("libcublas")));
   expect_works();
 }
 
 TEST_F(GpuDeviceTest, WithoutAGpuTheWorkersSentenceIsTheError) {
   script("no_device");
-  try {
-    gpu();
-    FAIL() << "a GPU was found";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "the NVIDIA driver finds no GPU");
-  }
+  EXPECT_THAT([&] { gpu(); }, testing::ThrowsMessage<Error>("the NVIDIA driver finds no GPU"));
 }
 
 TEST_F(GpuDeviceTest, AnIndexThatNoGpuHasIsAnErrorThatSaysSo) {
   GpuOptions second = options();
   second.index = 1;
-  try {
-    GpuDevice device(second);
-    FAIL() << "a second GPU was found";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no GPU 1"));
-  }
+  EXPECT_THAT([&] { GpuDevice device(second); },
+              testing::ThrowsMessage<Error>(HasSubstr("no GPU 1")));
 }
 
 TEST_F(GpuDeviceTest, AProgramThatIsNoWorkerIsAnError) {
@@ -250,13 +236,9 @@ TEST_F(GpuDeviceTest, AProgramThatIsNoWorkerIsAnError) {
        {std::pair{"/bin/false", "exit code 1"}, std::pair{"/nowhere/assay", "/nowhere/assay"}}) {
     GpuOptions other = options();
     other.worker_program = program;
-    try {
-      GpuDevice device(other);
-      FAIL() << program;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), StartsWith("GPU 0 cannot be used: "));
-      EXPECT_THAT(error.what(), HasSubstr(sentence));
-    }
+    EXPECT_THAT([&] { GpuDevice device(other); },
+                testing::ThrowsMessage<Error>(
+                    testing::AllOf(StartsWith("GPU 0 cannot be used: "), HasSubstr(sentence))));
   }
 }
 

@@ -41,25 +41,21 @@ TEST(Bottleneck, TensorCores) {
   figures.on_tensor_cores = true;
   figures.launches = {{"k", 132, 384, Occupancy{1, "shared memory", 0.19}}};
   figures.findings->push_back({"copies", "4 TMA copies a turn of the main loop"});
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "tensor cores");
-  EXPECT_THAT(said.headline, StartsWith("tensor-bound: 98 % of what this GPU multiplies"));
-  EXPECT_THAT(said.behind, IsEmpty());
+  expect_explained(figures, "tensor cores",
+                   StartsWith("tensor-bound: 98 % of what this GPU multiplies"));
+  EXPECT_THAT(explain(figures).behind, IsEmpty());
   // What the GPU counts says the same where no ceiling is known.
   figures.operations_ns = figures.memory_ns = 0;
   count(figures, {{"tensor_busy", 91}});
-  const Explanation counted = explain(figures);
-  EXPECT_EQ(counted.main, "tensor cores");
-  EXPECT_THAT(counted.headline, StartsWith("tensor-bound: tensor cores work 91 % of the time"));
+  expect_explained(figures, "tensor cores",
+                   StartsWith("tensor-bound: tensor cores work 91 % of the time"));
 }
 
 TEST(Bottleneck, Arithmetic) {
   Figures figures = plain();
   figures.operations_ns = 21000;
   figures.memory_ns = 2000;
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "arithmetic");
-  EXPECT_THAT(said.headline, StartsWith("compute-bound: 85 %"));
+  expect_explained(figures, "arithmetic", StartsWith("compute-bound: 85 %"));
 }
 
 TEST(Bottleneck, Launches) {
@@ -67,10 +63,8 @@ TEST(Bottleneck, Launches) {
   figures.memory_ns = 200;
   figures.launches_ns = 2100;
   figures.launches[0].blocks = 132 * 8;
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "launches");
-  EXPECT_THAT(said.headline,
-              StartsWith("launch-bound: 88 % is the time of a launch that does nothing"));
+  expect_explained(figures, "launches",
+                   StartsWith("launch-bound: 88 % is the time of a launch that does nothing"));
 }
 
 TEST(Bottleneck, LastWave) {
@@ -79,25 +73,20 @@ TEST(Bottleneck, LastWave) {
   figures.on_tensor_cores = true;
   figures.launches = {{"k", 136, 384, Occupancy{1, "shared memory", 0.19}}};
   figures.findings->push_back({"copies", "4 TMA copies a turn of the main loop"});
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "last wave");
-  EXPECT_THAT(
-      said.headline,
+  expect_explained(
+      figures, "last wave",
       StartsWith("unevenly filled: up to 48 % lost in the last wave (1.03 waves); 51 % of"));
   // Blocks that all run at once are no even load either: four SMs have two.
   figures.launches[0].occupancy = Occupancy{2, "shared memory", 0.38};
-  EXPECT_EQ(explain(figures).main, "last wave");
-  EXPECT_THAT(explain(figures).headline, HasSubstr("some SMs have 2 blocks and others 1"));
+  expect_explained(figures, "last wave", HasSubstr("some SMs have 2 blocks and others 1"));
 }
 
 TEST(Bottleneck, TooFewBlocks) {
   Figures figures = plain(197000);
   figures.operations_ns = 26400;
   figures.launches[0].blocks = 64;
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "too few blocks");
-  EXPECT_THAT(said.headline,
-              StartsWith("too few blocks: up to 52 % lost since 68 of 132 SMs have no block"));
+  expect_explained(figures, "too few blocks",
+                   StartsWith("too few blocks: up to 52 % lost since 68 of 132 SMs have no block"));
 }
 
 TEST(Bottleneck, OccupancyByRegistersAndBySharedMemory) {
@@ -123,15 +112,12 @@ TEST(Bottleneck, Spills) {
   figures.report->registers = 255;
   figures.report->spill_bytes = 640;
   count_waits(figures, 70, 1, 1, 1, 5);
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "waiting for memory");
-  EXPECT_THAT(said.headline, HasSubstr("one explanation: spills"));
+  expect_explained(figures, "waiting for memory", HasSubstr("one explanation: spills"));
   // Without counters spills are a fact, and what they cost is not known.
   figures.counters.clear();
-  const Explanation uncounted = explain(figures);
-  EXPECT_EQ(uncounted.main, "");
-  EXPECT_THAT(uncounted.headline, AllOf(StartsWith("not known: 20 % of what this GPU reads"),
-                                        HasSubstr("80 % not explained; possible reason: spills")));
+  expect_explained(figures, "",
+                   AllOf(StartsWith("not known: 20 % of what this GPU reads"),
+                         HasSubstr("80 % not explained; possible reason: spills")));
 }
 
 TEST(Bottleneck, BankConflicts) {
@@ -140,10 +126,9 @@ TEST(Bottleneck, BankConflicts) {
   figures.findings->push_back({"bank conflicts", "ld.shared.f32: up to 32 meet in one bank"});
   count_waits(figures, 5, 75, 1, 1, 5);
   count(figures, {{"instructions", 1e6}, {"bank_conflicts", 8e6}});
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "waiting for shared memory");
-  EXPECT_THAT(said.headline, AllOf(StartsWith("bound by shared memory: "),
-                                   HasSubstr("one explanation: bank conflicts")));
+  expect_explained(
+      figures, "waiting for shared memory",
+      AllOf(StartsWith("bound by shared memory: "), HasSubstr("one explanation: bank conflicts")));
 }
 
 TEST(Bottleneck, Uncoalesced) {
@@ -152,12 +137,11 @@ TEST(Bottleneck, Uncoalesced) {
   figures.findings->push_back(
       {"strided access", "ld.global.f32: along x, threads are 128 bytes apart and take 4 each"});
   count(figures, {{"dram_read", 390e6}, {"dram_write", 50e6}});
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "extra traffic");
-  EXPECT_THAT(said.headline,
-              AllOf(StartsWith("memory-bound, by more than must be moved: 89 % of what this GPU "
-                               "reads, 4.4 times"),
-                    HasSubstr("one explanation: strided access")));
+  expect_explained(
+      figures, "extra traffic",
+      AllOf(StartsWith("memory-bound, by more than must be moved: 89 % of what this GPU "
+                       "reads, 4.4 times"),
+            HasSubstr("one explanation: strided access")));
 }
 
 TEST(Bottleneck, DependentLoads) {
@@ -178,9 +162,7 @@ TEST(Bottleneck, L2) {
   Figures figures = plain();
   figures.from_l2 = true;
   figures.memory_ns = 21000;
-  EXPECT_EQ(explain(figures).main, "L2");
-  EXPECT_THAT(explain(figures).headline,
-              StartsWith("L2-bound: 85 % of what this GPU reads from L2"));
+  expect_explained(figures, "L2", StartsWith("L2-bound: 85 % of what this GPU reads from L2"));
   // Cold, the counters tell: little comes from memory, and much from L2.
   figures.from_l2 = false;
   figures.memory_ns = 3000;
@@ -207,9 +189,7 @@ TEST(Bottleneck, Atomics) {
   figures.memory_ns = 2000;
   figures.findings->push_back({"atomics", "4 on global memory a turn of the main loop"});
   count_waits(figures, 85, 1, 1, 1, 5);
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "waiting for memory");
-  EXPECT_THAT(said.headline, HasSubstr("one explanation: atomics"));
+  expect_explained(figures, "waiting for memory", HasSubstr("one explanation: atomics"));
 }
 
 TEST(Bottleneck, Barriers) {
@@ -223,10 +203,8 @@ TEST(Bottleneck, Instructions) {
   Figures figures = plain();
   figures.memory_ns = 9000;
   count(figures, {{"occupancy", 90}, {"issue_busy", 93}, {"stalled_memory", 3}});
-  const Explanation said = explain(figures);
-  EXPECT_EQ(said.main, "instructions");
-  EXPECT_THAT(
-      said.headline,
+  expect_explained(
+      figures, "instructions",
       StartsWith("instruction-bound: an instruction is issued in 93 % of the places for one"));
 }
 

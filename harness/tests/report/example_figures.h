@@ -56,4 +56,12 @@ inline auto has_missing(std::string_view command) {
       ::testing::Field(&MissingFigure::command, ::testing::HasSubstr(std::string(command))));
 }
 
+/// Expects this main reason, and a headline that matches.
+inline void expect_explained(const Figures& figures, std::string_view main,
+                             const ::testing::Matcher<const std::string&>& headline) {
+  const Explanation said = explain(figures);
+  EXPECT_EQ(said.main, main);
+  EXPECT_THAT(said.headline, headline);
+}
+
 }  // namespace assay::example

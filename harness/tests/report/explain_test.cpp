@@ -33,8 +33,7 @@ TEST(Explain, CountsTheQueueToWhatWarpsWaitFor) {
   Figures figures = plain();
   count_waits(figures, 30, 1, 1, 1, 5);
   count(figures, {{"stalled_memory_queue", 50}});
-  EXPECT_EQ(explain(figures).main, "waiting for memory");
-  EXPECT_THAT(explain(figures).headline, HasSubstr("80 % of their time"));
+  expect_explained(figures, "waiting for memory", HasSubstr("80 % of their time"));
 }
 
 TEST(Explain, SaysWhereTwoExplanationsRemain) {

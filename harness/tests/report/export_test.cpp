@@ -142,12 +142,9 @@ TEST(ExportHeader, NamesAnObjectiveOtherThanTime) {
   ASSERT_EQ(tables.size(), 2U);
   EXPECT_THAT(export_header({tables[0]}, "tuned"), HasSubstr("protocol cold.\n"));
   EXPECT_THAT(export_header({tables[1]}, "tuned"), HasSubstr("protocol cold, least energy.\n"));
-  try {
-    export_header(tables, "tuned");
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("least energy"), HasSubstr("--objective")));
-  }
+  EXPECT_THAT([&] { export_header(tables, "tuned"); },
+              testing::ThrowsMessage<UsageError>(
+                  AllOf(HasSubstr("least energy"), HasSubstr("--objective"))));
 }
 
 // Names and texts come from files that others wrote.
@@ -214,13 +211,9 @@ TEST(ExportHeader, RefusesTwoTablesOfOneOpAndSaysHowToChoose) {
   auto tables = example_tables();
   tables.push_back(tables[0]);
   tables[1].device.name = "NVIDIA A100";
-  try {
-    export_header(tables, "tuned");
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(),
-                AllOf(HasSubstr("NVIDIA H200"), HasSubstr("NVIDIA A100"), HasSubstr("--device")));
-  }
+  EXPECT_THAT([&] { export_header(tables, "tuned"); },
+              testing::ThrowsMessage<UsageError>(AllOf(
+                  HasSubstr("NVIDIA H200"), HasSubstr("NVIDIA A100"), HasSubstr("--device"))));
 }
 
 TEST(ExportHeader, RefusesWhatIsNoNamespace) {

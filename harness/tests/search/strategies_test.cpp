@@ -57,6 +57,13 @@ SearchSpec search_by(Strategy strategy, std::uint64_t seed = 1) {
   return search;
 }
 
+/// In how many parameters two points differ.
+int distance(const Points& points, std::size_t a, std::size_t b) {
+  const auto one = points[a], other = points[b];
+  return std::inner_product(one.begin(), one.end(), other.begin(), 0, std::plus<>(),
+                            std::not_equal_to<>());
+}
+
 /// What `evaluations` find, `batch` at a time.
 std::vector<Observation> run(const Points& points, const SearchSpec& search,
                              std::size_t evaluations, std::size_t batch = 5) {
@@ -218,10 +225,7 @@ TEST(Model, ProposesPointsThatAreApart) {
       const std::vector<std::size_t> proposed = propose(search, points, history, 6);
       for (std::size_t i = 0; i < proposed.size() && history.size() >= 24; ++i) {
         for (std::size_t j = 0; j < i; ++j) {
-          const auto one = points[proposed[i]], other = points[proposed[j]];
-          EXPECT_GE(13 - std::inner_product(one.begin(), one.end(), other.begin(), 0, std::plus<>(),
-                                            std::equal_to<>()),
-                    3);
+          EXPECT_GE(distance(points, proposed[i], proposed[j]), 3);
         }
       }
       for (const std::size_t index : proposed) {
@@ -242,18 +246,14 @@ TEST(Model, LooksAtWhatDiffersInTwoParameters) {
   }
   const std::size_t fastest = 12345;
   ASSERT_EQ(points.neighbours(fastest).size(), 0u);
-  const auto distance = [&](std::size_t index) {
-    const auto one = points[index], other = points[fastest];
-    return 17 - std::inner_product(one.begin(), one.end(), other.begin(), 0, std::plus<>(),
-                                   std::equal_to<>());
-  };
   std::vector<Observation> history = {{fastest, Observation::Is::timed, 1000}};
   for (std::size_t index = 0; history.size() < 30; index += 1999) {
-    history.push_back({index, Observation::Is::timed, 1000.0 + 50 * distance(index)});
+    history.push_back(
+        {index, Observation::Is::timed, 1000.0 + 50 * distance(points, index, fastest)});
   }
   const auto proposed = propose(search_by(Strategy::model), points, history, 6);
   EXPECT_GE(std::count_if(proposed.begin(), proposed.end(),
-                          [&](std::size_t index) { return distance(index) == 2; }),
+                          [&](std::size_t index) { return distance(points, index, fastest) == 2; }),
             3);
 }
 
@@ -302,9 +302,7 @@ TEST(Model, LooksCloserInTheSecondHalfOfABudget) {
       for (const std::size_t index : propose(search, points, history, 4)) {
         int least = 6;
         for (const Observation& seen : history) {
-          const auto one = points[index], other = points[seen.index];
-          least = std::min(least, 6 - std::inner_product(one.begin(), one.end(), other.begin(), 0,
-                                                         std::plus<>(), std::equal_to<>()));
+          least = std::min(least, distance(points, index, seen.index));
         }
         sum += least;
       }

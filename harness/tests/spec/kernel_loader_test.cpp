@@ -250,12 +250,8 @@ TEST(LoadKernel, LineEndsAndByteOrderMarkDoNotMatter) {
 }
 
 TEST(LoadKernel, MissingFileIsAUsageError) {
-  try {
-    load("missing");
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("missing.yaml"));
-  }
+  EXPECT_THAT([&] { load("missing"); },
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr("missing.yaml")));
 }
 
 TEST(LoadKernel, LoadsEveryKernelOfTheProject) {

@@ -110,12 +110,9 @@ TEST(LoadSweep, ErrorsInAKernelNameTheKernelsFile) {
   const TempFolder folder;
   folder.write("broken.yaml", "kernel: broken\nop: x\n");
   const auto path = folder.write("sweep.yaml", "sweep: s\nkernels: [broken]\nproblems: [{M: 1}]\n");
-  try {
-    load_sweep(path, folder.path());
-    FAIL();
-  } catch (const SpecError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("broken.yaml:1:1: expected the key"));
-  }
+  EXPECT_THAT(
+      [&] { load_sweep(path, folder.path()); },
+      testing::ThrowsMessage<SpecError>(testing::HasSubstr("broken.yaml:1:1: expected the key")));
 }
 
 // A sweep that does not lie beside the folder of kernels was only told that its kernel is not

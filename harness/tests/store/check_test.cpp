@@ -32,51 +32,41 @@ std::vector<std::string> problems_after(const char* sql) {
   return Store::open_readonly(folder / "x.db").check();
 }
 
-TEST(Check, FindsNothingInAnIntactDatabase) { EXPECT_THAT(problems_after(""), IsEmpty()); }
-
-TEST(Check, FindsSamplesWithoutATrial) {
-  EXPECT_THAT(problems_after("DELETE FROM trial; DELETE FROM validation; DELETE FROM sweep_trial"),
-              ElementsAre(HasSubstr("of table measurement belongs to a trial that does not exist"),
-                          HasSubstr("of table measurement belongs to a trial that does not exist"),
-                          "timing 1 belongs to no trial and no baseline"));
-}
-
-TEST(Check, FindsATimeWithoutSamples) {
-  EXPECT_THAT(problems_after("UPDATE timing SET times_ns = x''"),
-              ElementsAre("trial 1: 'time' has no samples"));
-}
-
-TEST(Check, FindsAMedianThatItsSamplesDoNotHave) {
-  EXPECT_THAT(problems_after("UPDATE timing SET median_ns = 1001.5"),
-              ElementsAre("trial 1: 'time' is 1001.5 ns, but by the samples it is 1000.5"));
-}
-
-TEST(Check, FindsSamplesCutShort) {
-  EXPECT_THAT(problems_after("UPDATE timing SET times_ns = x'0011223344'"),
-              ElementsAre("the samples of trial 1 end in the middle of a number"));
-}
-
-TEST(Check, FindsAMissingTableAndAMissingColumn) {
-  EXPECT_THAT(problems_after("DROP TABLE rank_noise; DROP TABLE screened"),
-              ElementsAre("table rank_noise is missing", "table screened is missing"));
-  EXPECT_THAT(problems_after("ALTER TABLE timing DROP COLUMN roofline_ns"),
-              ElementsAre("table timing has no column roofline_ns"));
-}
-
-TEST(Check, FindsTextsThatCannotBeRead) {
-  EXPECT_THAT(problems_after("UPDATE config SET text = 'BLOCK'"),
-              ElementsAre(HasSubstr("row 1 of table config: expected ")));
-  EXPECT_THAT(problems_after("UPDATE problem SET text = 'M=many'"),
-              ElementsAre(HasSubstr("row 1 of table problem: expected ")));
-}
-
-// Each would be shown as a word that it is not.
-TEST(Check, FindsWordsThatItDoesNotKnow) {
+// Unknown words would be shown as words that they are not.
+TEST(Check, FindsWhatSqlHasDamaged) {
   const std::string ignoring = "PRAGMA ignore_check_constraints = ON; ";
-  EXPECT_THAT(problems_after((ignoring + "UPDATE trial SET status = 'fine'").c_str()),
-              Contains("row 1 of table trial: unknown word 'fine'"));
-  EXPECT_THAT(problems_after((ignoring + "UPDATE timing SET stop = 'tea'").c_str()),
-              Contains("row 1 of table timing: unknown word 'tea'"));
+  const auto orphan = HasSubstr("of table measurement belongs to a trial that does not exist");
+  const std::pair<std::string, testing::Matcher<std::vector<std::string>>> damages[] = {
+      {"", IsEmpty()},
+      {"DELETE FROM trial; DELETE FROM validation; DELETE FROM sweep_trial",
+       ElementsAre(orphan, orphan, "timing 1 belongs to no trial and no baseline")},
+      {"UPDATE timing SET times_ns = x''", ElementsAre("trial 1: 'time' has no samples")},
+      {"UPDATE timing SET median_ns = 1001.5",
+       ElementsAre("trial 1: 'time' is 1001.5 ns, but by the samples it is 1000.5")},
+      {"UPDATE timing SET times_ns = x'0011223344'",
+       ElementsAre("the samples of trial 1 end in the middle of a number")},
+      {"DROP TABLE rank_noise; DROP TABLE screened",
+       ElementsAre("table rank_noise is missing", "table screened is missing")},
+      {"ALTER TABLE timing DROP COLUMN roofline_ns",
+       ElementsAre("table timing has no column roofline_ns")},
+      {"UPDATE config SET text = 'BLOCK'",
+       ElementsAre(HasSubstr("row 1 of table config: expected "))},
+      {"UPDATE problem SET text = 'M=many'",
+       ElementsAre(HasSubstr("row 1 of table problem: expected "))},
+      {ignoring + "UPDATE trial SET status = 'fine'",
+       Contains("row 1 of table trial: unknown word 'fine'")},
+      {ignoring + "UPDATE timing SET stop = 'tea'",
+       Contains("row 1 of table timing: unknown word 'tea'")},
+      {"UPDATE timing SET clocks_mhz = x'0000000000000040'",
+       ElementsAre("trial 1: 'clocks_mhz' has a clock for some samples only")},
+      {"UPDATE trial SET status = 'running'; UPDATE sweep SET state = 'running', "
+       "boot_id = 'earlier', pid = 77, host = 'here'",
+       ElementsAre("trial 1 was left unfinished by process 77 on here; the next sweep of 'sweep' "
+                   "measures it")},
+  };
+  for (const auto& [sql, problems] : damages) {
+    EXPECT_THAT(problems_after(sql.c_str()), problems) << sql;
+  }
 }
 
 TEST(Check, FindsSamplesThatAreNoTimes) {
@@ -85,8 +75,6 @@ TEST(Check, FindsSamplesThatAreNoTimes) {
                             "', median_ns = -5, clocks_mhz = NULL";
     EXPECT_THAT(problems_after(sql.c_str()), ElementsAre(HasSubstr("ns, which is no time")));
   }
-  EXPECT_THAT(problems_after("UPDATE timing SET clocks_mhz = x'0000000000000040'"),
-              ElementsAre("trial 1: 'clocks_mhz' has a clock for some samples only"));
 }
 
 /// What Store::results says of a database that was changed by SQL.
@@ -199,13 +187,6 @@ TEST(Check, NotesACountThatIsNotTheTrials) {
                                 HasSubstr("but trial 1 has 118694400: it was counted again"))));
   EXPECT_THAT(notes_of({{"l2_hits", std::int64_t{50}}}),
               Contains(HasSubstr("has l2_hits 50 of gemm ")));
-}
-
-TEST(Check, FindsAClaimThatNobodyWillFinish) {
-  EXPECT_THAT(problems_after("UPDATE trial SET status = 'running'; UPDATE sweep SET "
-                             "state = 'running', boot_id = 'earlier', pid = 77, host = 'here'"),
-              ElementsAre("trial 1 was left unfinished by process 77 on here; the next sweep of "
-                          "'sweep' measures it"));
 }
 
 // The number of a sweep that is not there was looked up as if it must be.

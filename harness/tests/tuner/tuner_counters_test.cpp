@@ -119,12 +119,9 @@ TEST_F(TunerTest, WhatCannotBeCountedCannotWin) {
 TEST_F(TunerTest, SaysBeforeAnythingRunsThatItCannotCount) {
   sweep_.rerank.objective = parse_objective("minimize dram_read").value();
   device_.on_countable = [](const auto&) { return std::vector<std::string>(); };
-  try {
-    run();
-    ADD_FAILURE() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "the objective reads dram_read, which Scripted GPU does not count");
-  }
+  EXPECT_THAT([&] { run(); },
+              testing::ThrowsMessage<Error>(
+                  "the objective reads dram_read, which Scripted GPU does not count"));
   EXPECT_THROW((options_.provenance = "recorded", run()), UsageError);
   EXPECT_THAT(device_.ran, IsEmpty());
   EXPECT_THAT(sweep_states(), IsEmpty());

@@ -257,12 +257,8 @@ TEST_F(TunerTest, AKernelForOtherDevicesIsLeftOutWithAWarning) {
   EXPECT_THAT(device_.ran, SizeIs(10));
 
   sweep_.kernels[0].arch = {"80a"};
-  try {
-    run();
-    ADD_FAILURE() << "expected a mistake";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), StartsWith("nothing to run: add is left out: it is written for"));
-  }
+  EXPECT_THAT([&] { run(); }, testing::ThrowsMessage<UsageError>(StartsWith(
+                                  "nothing to run: add is left out: it is written for")));
   EXPECT_THAT(sweep_states(), ElementsAre("done", "failed"));
 }
 
