@@ -79,7 +79,7 @@ export const VERDICTS = {
   alone: ["○", "no baseline", "was timed beside it"],
   screened: ["?", "screened", "the best of the screening; not timed again in turns"],
   refuted: ["✕", "refuted", "its verification failed"],
-  failed: ["✕", "nothing correct", "every configuration failed"],
+  failed: ["✕", "nothing correct", "every configuration failed, or was only compiled"],
 };
 
 /** What became of a result since another run, worst first. */
@@ -96,6 +96,7 @@ export const CHANGES = {
 export const STATUSES = {
   correct: "checked and timed",
   raced: "stopped early: clearly slower",
+  compiled: "compiled, not run",
   constraints: "excluded by a constraint",
   compile: "does not compile",
   runtime: "the launch failed",

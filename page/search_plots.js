@@ -6,8 +6,8 @@ import { SUMMARIES, cells, effects, timedTrials, variedParams } from "./effects.
 import { keep } from "./router.js";
 import * as text from "./text.js";
 
-const FAILED = ["correctness", "runtime", "timeout", "compile", "constraints"];
-const SYMBOLS = ["circle", "triangle", "rect", "diamond", "pin", "arrow", "roundRect"];
+const UNTIMED = ["compiled", "correctness", "runtime", "timeout", "compile", "constraints"];
+const SYMBOLS = ["circle", "triangle", "rect", "diamond", "pin", "arrow", "roundRect", "emptyCircle"];
 
 
 export function trialLine(trials, i) {
@@ -24,21 +24,21 @@ const trialTip = (trials) => ({ value: [, , i] = [] }) => {
   return `Trial ${trials.ids[i]}: ${trialLine(trials, i)}`.replace(/,/g, ", ").split("\n");
 };
 
-/** Every trial in the order tried: times below, failures by status above, and the best so far. */
+/** Every trial in the order tried: times below, those without a time by status above, and the best so far. */
 export function searchPlot(trials, onpick) {
-  const failed = FAILED.filter((status) => trials.statuses.includes(status));
-  const points = Object.fromEntries(["correct", "raced", ...failed].map((status) => [status, []]));
+  const untimed = UNTIMED.filter((status) => trials.statuses.includes(status));
+  const points = Object.fromEntries(["correct", "raced", ...untimed].map((status) => [status, []]));
   const best = [];
   const times = trials.time_ns.filter((time) => time != null).map((time) => time / 1e3);
   for (let i = 0; i < trials.count; ++i) {
     const status = trials.statusOf(i);
     const time = trials.time_ns[i];
-    points[status].push(i + 1, time == null ? failed.length - 1 - failed.indexOf(status) : time / 1e3, i);
+    points[status].push(i + 1, time == null ? untimed.length - 1 - untimed.indexOf(status) : time / 1e3, i);
     const least = best.at(-1)?.[1] ?? Infinity;
     if (time != null && status === "correct" && time / 1e3 < least) best.push([i + 1, time / 1e3]);
   }
   if (best.length > 0) best.push([trials.count, best.at(-1)[1]]);
-  const band = failed.length * 24;
+  const band = untimed.length * 24;
   const top = 34 + (isNarrow() ? 44 : 0);
   const option = () => {
     const { series, text: ink } = colours();
@@ -65,7 +65,7 @@ export function searchPlot(trials, onpick) {
     if (band) {
       grids.push({ left, right: 16, top, height: band });
       x.push({ type: "value", gridIndex: 1, show: false, ...range });
-      y.push({ type: "category", gridIndex: 1, data: [...failed].reverse(),
+      y.push({ type: "category", gridIndex: 1, data: [...untimed].reverse(),
         axisLabel: { color: ink, fontSize: isNarrow() ? 10 : 12 }, axisTick: { show: false }, axisLine: { show: false } });
     }
     return {
@@ -77,7 +77,7 @@ export function searchPlot(trials, onpick) {
       series: [
         scatter("correct", 0, true),
         ...(points.raced.length > 0 ? [scatter("raced", 1, true)] : []),
-        ...failed.map((status, k) => scatter(status, k + 2, false)),
+        ...untimed.map((status, k) => scatter(status, k + 2, false)),
         { name: "best so far", type: "line", step: "end", data: best, showSymbol: false, silent: true,
           lineStyle: { color: ink, width: 2 }, itemStyle: { color: ink }, symbol: "none" },
       ],

@@ -13,9 +13,10 @@ struct Named {
 
 // T4's words; other tuners read them in our exports, so they never change.
 constexpr std::array kStatuses{
-    Named{Status::correct, "correct"}, Named{Status::constraints, "constraints"},
-    Named{Status::compile, "compile"}, Named{Status::runtime, "runtime"},
-    Named{Status::timeout, "timeout"}, Named{Status::correctness, "correctness"},
+    Named{Status::correct, "correct"},         Named{Status::compiled, "compiled"},
+    Named{Status::constraints, "constraints"}, Named{Status::compile, "compile"},
+    Named{Status::runtime, "runtime"},         Named{Status::timeout, "timeout"},
+    Named{Status::correctness, "correctness"},
 };
 
 constexpr std::array kStopReasons{
@@ -58,6 +59,17 @@ std::optional<T> value_of(const std::array<Named<T>, N>& names, std::string_view
 
 std::string_view to_text(Status status) { return text_of(kStatuses, status); }
 std::optional<Status> parse_status(std::string_view text) { return value_of(kStatuses, text); }
+
+std::string known_statuses() {
+  std::string known;
+  for (const auto& status : kStatuses) {
+    if (!known.empty()) known += ", ";
+    known += status.text;
+  }
+  return known;
+}
+
+bool is_failure(Status status) { return status != Status::correct && status != Status::compiled; }
 
 bool is_machine_fault(Status status, std::string_view kind) {
   switch (status) {

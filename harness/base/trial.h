@@ -8,11 +8,17 @@
 
 namespace assay {
 
-/// T4's words (Open Autotuning Results Schema 1.0.0) for what became of a configuration.
-enum class Status { correct, constraints, compile, runtime, timeout, correctness };
+/// T4's words (Open Autotuning Results Schema 1.0.0) for what became of a configuration, and one
+/// more: `compiled` was compiled and not run, so that nothing says whether its output is right.
+enum class Status { correct, compiled, constraints, compile, runtime, timeout, correctness };
 
 std::string_view to_text(Status status);
 std::optional<Status> parse_status(std::string_view text);
+/// "correct, compiled, ..., correctness", for messages.
+std::string known_statuses();
+
+/// Whether a configuration was found not to work. One that was only compiled was not.
+bool is_failure(Status status);
 
 /// Whether what failed is the machine and not the configuration: its process was killed, or the
 /// GPU's memory was full. `kind` is the status's detail, see Outcome. Such a trial says nothing of

@@ -124,8 +124,8 @@ class DeviceSweep {
     }
   }
   int exit_code() const {
-    const bool found =
-        tuner_.report().counts.contains({Status::correct, target_.compile_only ? "compiled" : ""});
+    const bool found = tuner_.report().counts.contains(
+        {target_.compile_only ? Status::compiled : Status::correct, ""});
     return found ? kExitDone : kExitNo;
   }
 

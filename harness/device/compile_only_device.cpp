@@ -58,8 +58,7 @@ Outcome CompileOnlyDevice::run(const TrialRequest& request) {
       return outcome;
     }
   }
-  outcome.kind = "compiled";
-  outcome.message = "compiled, not run";
+  outcome.status = Status::compiled;
   return outcome;
 }
 

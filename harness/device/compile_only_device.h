@@ -5,7 +5,7 @@
 namespace assay {
 
 /// `--device none`: a nominal device of an architecture, on which every configuration that
-/// compiled is `correct`/`compiled`, without a time, unless such a device would refuse a launch.
+/// compiled is `compiled`, unless such a device would refuse a launch.
 class CompileOnlyDevice : public Device {
  public:
   explicit CompileOnlyDevice(DeviceInfo info);

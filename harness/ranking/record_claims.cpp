@@ -90,6 +90,9 @@ std::string contradiction(const TrialRecord& trial) {
   if (outcome.timing) {
     if (std::string wrong = contradiction(*outcome.timing); !wrong.empty()) return wrong;
   }
+  if (outcome.status == Status::compiled && (outcome.timing || outcome.validation)) {
+    return "'invalidity' is compiled, but there are figures of a run";
+  }
   if (outcome.status == Status::correct && outcome.validation) {
     if (std::string wrong = wrong_check(*outcome.validation); !wrong.empty()) return wrong;
   }

@@ -66,6 +66,7 @@ std::string export_t4(const std::vector<TrialRow>& trials) {
   Json results = Json::array();
   for (const TrialRow& row : trials) {
     const Outcome& outcome = row.record.outcome;
+    if (outcome.status == Status::compiled) continue;  // T4 has no word for what was not run
     Json times{{"compilation_time", row.record.compile.compile_ms}};
     Json measurements = Json::array();
     if (outcome.timing) {
@@ -116,8 +117,7 @@ std::string export_kernel_tuner(const std::vector<TrialRow>& trials) {
   std::set<std::string> known;  // a configuration may have been measured here and elsewhere
   for (const TrialRow& row : trials) {
     const TrialRecord& trial = row.record;
-    // What was only compiled is neither a time nor a failure.
-    if (trial.outcome.status == Status::correct && !trial.outcome.timing) continue;
+    if (!is_failure(trial.outcome.status) && !trial.outcome.timing) continue;
     std::string key;
     Json object = Json::object();
     for (const auto& [name, value] : trial.config) {

@@ -67,7 +67,8 @@ const RankEntry& RunResult::winner() const {
 std::string RunResult::failure() const {
   std::map<Status, std::size_t> counts;
   for (const auto& [name, trial] : tried) ++counts[trial.status];
-  if (counts.empty() || counts.contains(Status::correct)) return "";
+  const auto works = [](const auto& count) { return !is_failure(count.first); };
+  if (counts.empty() || std::any_of(counts.begin(), counts.end(), works)) return "";
   std::string text = fmt::format("{} of {} trials failed:", tried.size(), tried.size());
   for (const auto& [status, count] : counts) text += fmt::format(" {}", to_text(status));
   return text;

@@ -37,7 +37,7 @@ struct RunResult {
 
   /// The best of the verdict. Precondition: there is one.
   const RankEntry& winner() const;
-  /// "7 of 7 trials failed: compile", or "" if one was correct.
+  /// "7 of 7 trials failed: compile", or "" if one did not fail.
   std::string failure() const;
   const TriedConfig* find(const RankEntry& entry) const;
 };

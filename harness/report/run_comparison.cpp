@@ -124,9 +124,9 @@ void follow_old_best(const RunResult& before, const RunResult& after, ComparedRe
   }
   const TriedConfig* const trial = after.find(old_best);
   const TriedConfig* const best_trial = after.find(new_best);
-  if (trial == nullptr) {
+  if (trial == nullptr || trial->status == Status::compiled) {
     result.old_best = "not tried";
-  } else if (trial->status != Status::correct) {
+  } else if (is_failure(trial->status)) {
     result.old_best = fmt::format("failed: {}", to_text(trial->status));
   } else if (trial->median_ns > 0 && best_trial != nullptr && best_trial->median_ns > 0) {
     result.old_best_ratio = trial->median_ns / best_trial->median_ns;

@@ -239,7 +239,8 @@ std::string trial_text(const TrialRow& row) {
   line("problem", to_text(trial.problem));
   line("configuration", to_text(trial.config));
   line("device", row.device.name);
-  line("measured", measured_text(row.provenance, trial.finished_at));
+  line(outcome.status == Status::compiled ? "finished" : "measured",
+       measured_text(row.provenance, trial.finished_at));
   line("protocol",
        fmt::format("{}, to {:.3g} %", trial.protocol.name, trial.protocol.precision_ratio * 100));
   line("toolchain",
@@ -346,8 +347,7 @@ std::string counts_json(const std::vector<TrialRow>& rows) {
 }
 
 std::vector<TrialRow> failed_trials(std::vector<TrialRow> rows) {
-  std::erase_if(rows,
-                [](const TrialRow& row) { return row.record.outcome.status == Status::correct; });
+  std::erase_if(rows, [](const TrialRow& row) { return !is_failure(row.record.outcome.status); });
   return rows;
 }
 

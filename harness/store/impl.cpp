@@ -60,7 +60,8 @@ std::int64_t Store::Impl::add_sweep(const std::string& name, const std::string& 
 
 int weight_of(const Outcome& outcome) {
   if (is_machine_fault(outcome.status, outcome.kind)) return 0;
-  return outcome.status == Status::correctness ? 2 : 1;
+  if (outcome.status == Status::compiled) return 1;
+  return outcome.status == Status::correctness ? 3 : 2;
 }
 
 void Store::Impl::link(std::int64_t sweep_id, std::int64_t trial_id) {

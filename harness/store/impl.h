@@ -11,8 +11,8 @@
 
 namespace assay {
 
-/// 0: tells least; 2: tells most. A result that was once found wrong is not right because it passed
-/// another time.
+/// 0: tells nothing; 1: only that it compiles; 2 and 3: how it ran. A result that was once found
+/// wrong is not right because it passed another time.
 int weight_of(const Outcome& outcome);
 /// Whether an outcome is kept before the one that is stored: it tells more, or tells as much and is
 /// newer.

@@ -101,7 +101,7 @@ struct Kept {
 };
 
 bool contradict(const Outcome& a, const Outcome& b) {
-  if (weight_of(a) == 0 || weight_of(b) == 0) return false;
+  if (weight_of(a) < 2 || weight_of(b) < 2) return false;
   if (a.status != b.status || a.kind != b.kind) return true;
   if (!a.timing || !b.timing || a.timing->censored() || b.timing->censored()) return false;
   const double ratio = a.timing->median_ns / b.timing->median_ns;

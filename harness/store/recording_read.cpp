@@ -138,8 +138,8 @@ class Reader {
     Outcome& outcome = trial.outcome;
     const auto status = parse_status(text(line, "invalidity"));
     if (!status) {
-      throw Damage(
-          fmt::format("'invalidity' is '{}', which T4 does not know", text(line, "invalidity")));
+      throw Damage(fmt::format("'invalidity' is '{}'; expected one of {}", text(line, "invalidity"),
+                               known_statuses()));
     }
     outcome.status = *status;
     if (const Json* json = find(line, "correctness")) {
@@ -150,6 +150,11 @@ class Reader {
       }
     }
     read(line, "detail", outcome.kind);
+    // Recordings of before had no word of its own for what was only compiled.
+    if (outcome.status == Status::correct && outcome.kind == "compiled") {
+      outcome.status = Status::compiled;
+      outcome.kind.clear();
+    }
     read(line, "message", outcome.message);
     read(line, "same_as", outcome.same_as);
     outcome.device_ms = number_or_zero(line, "device_ms");

@@ -173,7 +173,9 @@ OrderedJson trial_line(const TrialRecord& trial, OrderedJson kernel, OrderedJson
   if (outcome.timing) times["runtimes"] = runtimes(outcome.timing->samples_ns);
   line["times"] = std::move(times);
   line["invalidity"] = to_text(outcome.status);
-  line["correctness"] = outcome.status == Status::correct ? 1 : 0;
+  if (outcome.status != Status::compiled) {
+    line["correctness"] = outcome.status == Status::correct ? 1 : 0;
+  }
   put_unless_empty(line, "detail", outcome.kind);
   put_unless_empty(line, "message", outcome.message);
   if (outcome.timing) put_summary(line, *outcome.timing);

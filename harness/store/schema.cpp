@@ -294,9 +294,23 @@ ALTER TABLE rank RENAME COLUMN any_objective TO asked_objective;
 ALTER TABLE rank_entry ADD COLUMN figures TEXT NOT NULL DEFAULT '';
 )sql";
 
+// A word of its own for what was compiled and not run, which was called correct.
+constexpr const char* kAddCompiled = R"sql(
+ALTER TABLE trial ADD COLUMN any_status TEXT NOT NULL DEFAULT 'running'
+  CHECK(any_status IN ('running', 'correct', 'compiled', 'constraints', 'compile', 'runtime',
+                       'timeout', 'correctness'));
+UPDATE trial SET any_status = status;
+UPDATE trial SET any_status = 'compiled', kind = '', message = ''
+  WHERE status = 'correct' AND kind = 'compiled' AND timing_id IS NULL;
+DROP INDEX trial_running;
+ALTER TABLE trial DROP COLUMN status;
+ALTER TABLE trial RENAME COLUMN any_status TO status;
+CREATE INDEX trial_running ON trial(sweep_id) WHERE status = 'running';
+)sql";
+
 constexpr std::array kSteps = {kCreate,       kAddInstrument, kAddObjective,    kAddIdentity,
                                kAddReference, kAddPrecision,  kAddVerification, kAddPrepared,
-                               kAddSameAs,    kAddMetrics};
+                               kAddSameAs,    kAddMetrics,    kAddCompiled};
 
 std::int64_t schema_of(Database& database) { return database.integer("PRAGMA user_version"); }
 

@@ -67,9 +67,8 @@ std::optional<NoiseFloor> read_noise(Database& database, std::int64_t rank_id) {
 
 Matcher::Matcher(const Filter& filter, const Dimensions& dimensions) : filter_(filter) {
   if (!filter.status.empty() && !parse_status(filter.status)) {
-    throw UsageError(fmt::format(
-        "unknown status '{}': correct, constraints, compile, runtime, timeout or correctness",
-        filter.status));
+    throw UsageError(
+        fmt::format("unknown status '{}'; expected one of {}", filter.status, known_statuses()));
   }
   const Problem wanted = parse_problem(filter.problem);
   for (const auto& [id, device] : dimensions.devices) {

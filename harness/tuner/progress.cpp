@@ -48,11 +48,11 @@ void ProgressScreen::begin(std::size_t total) {
   started_ = Clock::now();
 }
 
-void ProgressScreen::count(bool kept, bool correct) {
+void ProgressScreen::count(bool kept, bool failed) {
   const std::lock_guard lock(mutex_);
   ++done_;
   if (kept) ++kept_;
-  if (!correct) ++failed_;
+  if (failed) ++failed_;
 }
 
 void ProgressScreen::show(std::size_t line, std::string text, bool now) {
@@ -146,10 +146,10 @@ void Progress::start_problem(const std::string& kernel_or_op, const std::string&
   show(true);
 }
 
-void Progress::count(bool kept, bool correct, std::optional<double> time_ns) {
+void Progress::count(bool kept, bool failed, std::optional<double> time_ns) {
   stage_.clear();
   if (time_ns && (!best_ns_ || *time_ns < *best_ns_)) best_ns_ = time_ns;
-  screen_->count(kept, correct);
+  screen_->count(kept, failed);
   show(false);
 }
 

@@ -30,7 +30,7 @@ class ProgressScreen {
   /// Sets how many trials there are, stored ones included.
   void begin(std::size_t total);
   /// Counts one more trial as settled. `kept` means that it was stored before.
-  void count(bool kept, bool correct);
+  void count(bool kept, bool failed);
   /// Shows `text` in a line; `now`: on a terminal, even if it was drawn a moment ago.
   void show(std::size_t line, std::string text, bool now);
   /// Ends a line. When it is the last, nothing of the progress is left on the terminal.
@@ -81,7 +81,7 @@ class Progress {
                      std::optional<double> baseline_ns);
 
   /// Counts one more trial as settled. `kept` means that it was stored before.
-  void count(bool kept, bool correct, std::optional<double> time_ns);
+  void count(bool kept, bool failed, std::optional<double> time_ns);
 
   /// What happens now ("re-ranking 8 configurations"); shown until the next trial.
   void stage(const std::string& text);

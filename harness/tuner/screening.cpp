@@ -37,7 +37,7 @@ std::vector<int> num_values_of(const KernelSpec& kernel) {
 /// does a compile without a run.
 void observe(const Outcome& outcome, Observation& seen) {
   if (is_machine_fault(outcome.status, outcome.kind)) return;
-  if (outcome.status != Status::correct) {
+  if (is_failure(outcome.status)) {
     seen.is = Observation::Is::failed;
   } else if (outcome.timing) {
     seen.is = outcome.timing->censored() ? Observation::Is::bound : Observation::Is::timed;
@@ -229,7 +229,7 @@ void Screening::fill_window() {
 /// did, or its median may be of few samples because it was allowed less time.
 bool Screening::answers(const TrialRecord& stored) const {
   const Outcome& outcome = stored.outcome;
-  if (run_.options.retry_failed && outcome.status != Status::correct) return false;
+  if (run_.options.retry_failed && is_failure(outcome.status)) return false;
   if (is_machine_fault(outcome.status, outcome.kind)) return run_.is_replay();
   const std::optional<Timing>& timing = outcome.timing;
   if (!timing || timing->stop != StopReason::time_limit) return true;
@@ -445,7 +445,7 @@ void Screening::count(TrialRecord record, bool kept, std::size_t history_index) 
       if (!std::isfinite(seen.time_ns)) seen = {seen.index, Observation::Is::failed};
     }
   }
-  run_.progress.count(kept, outcome.status == Status::correct, time_ns);
+  run_.progress.count(kept, is_failure(outcome.status), time_ns);
 }
 
 }  // namespace assay

@@ -27,7 +27,7 @@ void SweepReport::count(const TrialRecord& record) {
   const Outcome& outcome = record.outcome;
   const std::pair<Status, std::string> what{outcome.status, outcome.kind};
   ++counts[what];
-  if (outcome.status == Status::correct) return;
+  if (!is_failure(outcome.status)) return;
   const std::string reason = outcome.message.substr(0, outcome.message.find('\n'));
   examples.emplace(what, reason + ", of " + to_text(record.config));
 }
@@ -41,12 +41,11 @@ void SweepReport::refuse(const TrialRecord& record) {
 void SweepReport::add(const TrialRecord& record, bool is_kept) {
   count(record);
   const Outcome& outcome = record.outcome;
-  const bool is_correct = outcome.status == Status::correct;
   ++(is_kept ? kept : measured);
   if (is_kept) return;
   if (!outcome.same_as.empty()) {
     ++same_code;
-  } else if (is_correct && outcome.timing) {
+  } else if (outcome.status == Status::correct && outcome.timing) {
     racing.add(*outcome.timing);
   }
 }

@@ -73,7 +73,7 @@ std::vector<Measured> measured(const Store& store, const KernelSpec& kernel,
     const TrialRecord& trial = row.record;
     const Outcome& outcome = trial.outcome;
     if (is_machine_fault(outcome.status, outcome.kind)) continue;
-    if (outcome.status == Status::correct && !outcome.timing) continue;  // compiled only
+    if (!is_failure(outcome.status) && !outcome.timing) continue;
     Measured& all = by_distance[{distance(problem, trial.problem),
                                  to_text(trial.problem) + ' ' + row.device.name + ' ' +
                                      row.device.uuid + ' ' + trial.protocol.name}];

@@ -18,7 +18,7 @@ TEST(Trial, StatusesAreT4Words) {
 
 TEST(Trial, WordsParseBackToThemselves) {
   for (Status status : {Status::correct, Status::constraints, Status::compile, Status::runtime,
-                        Status::timeout, Status::correctness}) {
+                        Status::timeout, Status::correctness, Status::compiled}) {
     EXPECT_EQ(parse_status(to_text(status)), status);
   }
   std::set<std::string_view> words;

@@ -5,7 +5,7 @@
 source "$(dirname "$0")/expect.sh"
 
 vector_add=$tree/kernels/vector_add.yaml
-expect 0 'correct/compiled +[1-9]' "$assay" sweep "$vector_add" --device none --db a.db
+expect 0 '^compiled +[1-9]' "$assay" sweep "$vector_add" --device none --db a.db
 
 # Databases that are not ours, newer, or damaged.
 printf 'not a database, but long enough to be looked at\n' >text.db
@@ -155,7 +155,7 @@ not_utf8=$(printf 'caf\351')
 mkdir "$not_utf8"
 cp "$tree/sweeps/vector_add.yaml" "$not_utf8/"
 expect 0 'vector_add' "$assay" list "$not_utf8/vector_add.yaml" --kernels "$tree/kernels" --json
-expect 0 'correct/compiled' env -u HOME -u XDG_CACHE_HOME TMPDIR="$work/nowhere" \
+expect 0 '^compiled' env -u HOME -u XDG_CACHE_HOME TMPDIR="$work/nowhere" \
   "$assay" sweep "$vector_add" --device none --problem N=79 --db a.db
 
 # A pipe can be read once only.

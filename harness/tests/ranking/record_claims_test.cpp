@@ -47,6 +47,16 @@ TEST(RecordClaims, ACorrectTrialHasPassedItsCheck) {
               IsEmpty());
 }
 
+TEST(RecordClaims, WhatWasNotRunHasNoFiguresOfARun) {
+  const auto compiled = [](TrialRecord& record) { record.outcome.status = Status::compiled; };
+  EXPECT_THAT(wrong(compiled), HasSubstr("'invalidity' is compiled, but there are figures"));
+  EXPECT_THAT(wrong([&](TrialRecord& record) {
+                record.outcome = {};
+                compiled(record);
+              }),
+              IsEmpty());
+}
+
 TEST(RecordClaims, AVerificationHasAtLeastOneCheck) {
   EXPECT_THAT(wrong([](TrialRecord& record) { record.verification->checks.clear(); }),
               HasSubstr("has no check"));

@@ -180,7 +180,7 @@ TEST(ExportVllmMoe, RefusesWhatHasAnotherMeaning) {
 
 std::vector<TrialRow> tried() {
   TrialRow only_compiled = example::trial(problem(16, 4096), "gemm_mma", "B=256,ORDER=row", 1);
-  only_compiled.record.outcome.timing.reset();
+  only_compiled.record.outcome = {Status::compiled, "", "", {}, {}};
   std::vector<TrialRow> trials = {
       example::trial(problem(16, 4096), "gemm_mma", "B=64,ORDER=row", 12'000),
       example::trial(problem(16, 4096), "gemm_mma", "B=128,ORDER=grouped", 11'000),
@@ -221,7 +221,8 @@ TEST(ExportKernelTuner, ComesBackThroughOurOwnImport) {
   }
 }
 
-TEST(ExportT4, AgreesWithTheSchema) { EXPECT_EQ(read_as("t4", export_t4(tried())), "5"); }
+// T4 has no word for what was compiled and not run, which was written as a correct result.
+TEST(ExportT4, AgreesWithTheSchema) { EXPECT_EQ(read_as("t4", export_t4(tried())), "4"); }
 
 TEST(ExportTrials, AreOfOneKernelAndProblem) {
   std::vector<TrialRow> trials = tried();

@@ -203,6 +203,18 @@ TEST(Merge, NamesConflictsAndKeepsWhatTellsMost) {
   }
 }
 
+TEST(Merge, WhatWasRunIsKeptBeforeWhatWasOnlyCompiledAndContradictsItNot) {
+  const TrialRecord compiled = failed_at(1, Status::compiled, "", "2026-11-22T10:00:00Z");
+  std::vector<Store> sources =
+      list(store_of({record_at(1, "2026-11-21T10:00:00Z")}), store_of({compiled}));
+  for (const bool swapped : {false, true}) {
+    if (swapped) std::swap(sources[0], sources[1]);
+    Store merged = Store::in_memory();
+    EXPECT_THAT(merged.merge(sources).conflicts, IsEmpty());
+    EXPECT_EQ(merged.trials({}).at(0).record.outcome.status, Status::correct);
+  }
+}
+
 TEST(Merge, AVerificationStaysWhicheverOutcomeIsKept) {
   Store a = store_of({record_at(1, "2026-11-21T10:00:00Z")});
   a.add_verification(

@@ -106,6 +106,26 @@ TEST(Recording, SpeaksT4) {
                               R"([{"name":"time","value":0.0010005,"unit":"ms"})"));
 }
 
+// What was compiled and not run was written as correct.
+TEST(Recording, WhatWasOnlyCompiledIsNotCorrect) {
+  Recording recording = sample_recording();
+  Outcome& outcome = recording.trials[0].outcome;
+  outcome = {};
+  outcome.status = Status::compiled;
+  const std::string text = written(recording);
+  const std::string now = R"("invalidity":"compiled")";
+  EXPECT_THAT(text, HasSubstr(now));
+  TempFolder folder;
+  EXPECT_EQ(describe(read_text(folder, text)), describe(recording));
+  std::string before = text;
+  before.replace(before.find(now), now.size(),
+                 R"("invalidity":"correct","correctness":1,"detail":"compiled")");
+  EXPECT_EQ(describe(read_text(folder, before)), describe(recording));
+  std::string wrong = text;
+  wrong.replace(wrong.find(now), now.size(), now + R"(,"correctness":1)");
+  EXPECT_THAT(damage_of(wrong), HasSubstr("'correctness' is 1, but 'invalidity' is compiled"));
+}
+
 // A kernel that must move 60 bytes had a roofline of 0.0 ms: written, and gone when it was read.
 TEST(Recording, ARooflineOfLessThanItsDigitsIsLeftOut) {
   Recording recording = sample_recording();
@@ -247,7 +267,8 @@ TEST(Recording, DamageNamesTheLine) {
     return damage_of(header + line.replace(at, from.size(), to));
   };
   EXPECT_EQ(changed(R"("invalidity":"correct")", R"("invalidity":"slow")"),
-            ":2: 'invalidity' is 'slow', which T4 does not know");
+            ":2: 'invalidity' is 'slow'; expected one of correct, compiled, constraints, compile, "
+            "runtime, timeout, correctness");
   EXPECT_EQ(changed(R"("BLOCK":64)", R"("BLOCK":0.5)"), ":2: 'BLOCK' is not an integer");
   EXPECT_EQ(changed(R"("BLOCK":64)", R"("BLOCK":18446744073709551615)"),
             ":2: 'BLOCK' is out of range: 18446744073709551615");

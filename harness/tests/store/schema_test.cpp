@@ -230,6 +230,36 @@ TEST(Migration, ATrialOfAnOlderFileIsNotVerifiedYetAndCanBe) {
   EXPECT_THAT(damage(store), IsEmpty());
 }
 
+// What was compiled and not run was called correct, though nothing had looked at an output.
+TEST(Migration, WhatWasOnlyCompiledIsNoLongerCalledCorrect) {
+  TempFolder folder;
+  {
+    Database database = Database::open(folder / "x.db", kShort);
+    migrate(database, schema_steps().first(1));
+    database.exec(kOldRows);
+    database.exec(
+        "INSERT INTO config VALUES(2, 'BLOCK=128,SCHEDULE=row');"
+        "INSERT INTO trial(id, device_id, kernel_id, toolchain_id, protocol_id, problem_id,"
+        " config_id, sweep_id, attempts, claimed_at, status, kind, message, finished_at)"
+        " VALUES(2, 1, 1, 1, 1, 1, 2, 1, 1, 0, 'correct', 'compiled', 'compiled, not run',"
+        " '2026-11-20T10:00:01Z')");
+  }
+  Store store = Store::open(folder / "x.db");
+  EXPECT_THAT(damage(store), IsEmpty());
+  const Outcome compiled = store.trial(2).value().record.outcome;
+  EXPECT_EQ(compiled.status, Status::compiled);
+  EXPECT_EQ(compiled.kind, "");
+  EXPECT_EQ(compiled.message, "");
+  EXPECT_EQ(store.trial(1).value().record.outcome.status, Status::correct);
+  Filter filter;
+  filter.status = "compiled";
+  EXPECT_EQ(store.trials(filter).size(), 1u);
+  // The index of what is running is still there, and claims work as before.
+  const std::int64_t sweep = store.begin_sweep("sweep", "", "", h200(), "");
+  EXPECT_EQ(store.claim(sweep, key_of(256)), Claim::fresh);
+  EXPECT_EQ(store.claim(sweep, key_of(64)), Claim::done);
+}
+
 TEST(Migration, AnOlderFileIsNotChangedByReading) {
   TempFolder folder;
   fill(folder / "x.db", 1);
@@ -237,7 +267,7 @@ TEST(Migration, AnOlderFileIsNotChangedByReading) {
   std::vector<const char*> steps(schema_steps().begin(), schema_steps().end());
   steps.push_back("CREATE TABLE second(x INTEGER) STRICT");
   EXPECT_THAT(message_of<Error>([&] { require_newest_schema(database, steps); }),
-              HasSubstr("was written by an older assay (schema 10; this one knows 11)"));
+              HasSubstr("was written by an older assay (schema 11; this one knows 12)"));
 }
 
 }  // namespace
