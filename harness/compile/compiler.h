@@ -42,8 +42,9 @@ struct CompileJob {
 struct CompileResult {
   bool ok = false;
   /// What went wrong when not ok, the detail of Status::compile: "error", "timeout", "memory" (it
-  /// took more than its share), "missing_entry", "killed" (by the system or by somebody) or
-  /// "out_of_memory" (the machine had none, or a limit of the shell's): see is_machine_fault.
+  /// took more than its share), "missing_entry", "crash" (NVRTC's, twice), "killed" (by the system
+  /// or by somebody) or "out_of_memory" (the machine had none, or a limit of the shell's): see
+  /// is_machine_fault.
   std::string kind = "error";
   std::string log;                                  // NVRTC's, without the resource report
   std::filesystem::path cubin_path;                 // in the cache; valid when ok

@@ -291,11 +291,11 @@ CompileResult Pool::compile(const Work& work, Task& task, std::optional<CompileP
   const Clock::time_point start = Clock::now();
   const bool is_used = process.has_value();
   CompileProcess::Result compiled = compile_once(work, task, process);
-  // What it compiled before may have broken it or filled it, and who kills it may do so once.
+  // What it compiled before may have broken it or filled it, and who kills it may do so once. Only
+  // what crashes a new one, too, is of this source.
   const bool died = compiled.end == CompileProcess::End::death;
   const bool filled = compiled.end == CompileProcess::End::memory;
-  if (compiled.killed || (is_used && (died || filled)))
-    compiled = compile_once(work, task, process);
+  if (died || (is_used && filled)) compiled = compile_once(work, task, process);
   const std::chrono::duration<double, std::milli> time = Clock::now() - start;
 
   CompileResult result = to_result(std::move(compiled), work);
@@ -347,8 +347,10 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
           limits_.memory_bytes >> 20);
       return result;
     case CompileProcess::End::death:
-      if (compiled.killed) result.kind = "killed";
-      result.log = fmt::format("the compiler died of {}", compiled.cause_of_death);
+      result.kind = compiled.killed ? "killed" : "crash";
+      result.log = compiled.killed ? fmt::format("the compiler died of {}", compiled.cause_of_death)
+                                   : fmt::format("NVRTC crashed on this source, twice: {}",
+                                                 compiled.cause_of_death);
       return result;
     case CompileProcess::End::done:
       break;

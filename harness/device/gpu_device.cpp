@@ -42,6 +42,7 @@ constexpr double kVerifySlackSeconds = 20;
 constexpr double kCountSlackSeconds = 60;
 // The kind of a trial whose workers were killed from outside, see is_machine_fault.
 constexpr const char* kKilled = "killed";
+constexpr const char* kCrash = "crash";  // of one whose workers died of themselves, both of them
 
 json encode_all(const std::vector<TrialRequest>& requests) {
   json array = json::array();
@@ -189,13 +190,19 @@ struct GpuDevice::Impl {
 
   /// Sends a request and hands its result to `take`. If the worker hung, died, sent garbage or lost
   /// its context, returns what went wrong; the worker is then being replaced. Where the worker was
-  /// killed the request is sent once more. Throws what the worker threw.
+  /// killed or died the request is sent once more. Throws what the worker threw.
   std::optional<Outcome> ask(const json& request, double timeout_s,
                              const std::function<void(const json&)>& take) {
     std::optional<Outcome> failed = ask_once(request, timeout_s, take);
-    if (!failed || failed->kind != kKilled) return failed;
+    const std::string kind = failed ? failed->kind : "";
+    if (kind != kKilled && kind != kCrash) return failed;
+    try {
+      await_ready();
+    } catch (const Error&) {
+      return failed;  // that the GPU is lost is said of the next request
+    }
     failed = ask_once(request, timeout_s, take);
-    if (failed && failed->kind == kKilled) failed->message += ", as did the one before it";
+    if (failed && failed->kind == kind) failed->message += ", as did the one before it";
     return failed;
   }
 
@@ -222,13 +229,13 @@ struct GpuDevice::Impl {
             fmt::format("no answer within {:.3g} seconds; the worker was killed", timeout_s));
         break;
       case Event::ended:
-        failed = failure(Status::runtime, "crash", received.text);
+        failed = failure(Status::runtime, kCrash, received.text);
         break;
       case Event::killed:
         failed = failure(Status::runtime, kKilled, received.text);
         break;
       case Event::garbage:
-        failed = failure(Status::runtime, "crash", "worker sent garbage: " + received.text);
+        failed = failure(Status::runtime, kCrash, "worker sent garbage: " + received.text);
         break;
     }
     if (failed) {
@@ -246,7 +253,7 @@ struct GpuDevice::Impl {
       if (answer.contains("failed")) return message::decode<Outcome>(answer["failed"]);
       if (!answer.contains("error")) take(answer.at("result"));
     } catch (const std::exception& error) {
-      return failure(Status::runtime, "crash", std::string("worker sent garbage: ") + error.what());
+      return failure(Status::runtime, kCrash, std::string("worker sent garbage: ") + error.what());
     }
     context_lost = answer.value("context_lost", false);
     if (answer.contains("error")) {

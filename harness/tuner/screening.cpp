@@ -19,6 +19,9 @@ namespace {
 
 constexpr auto kPollPeriod = std::chrono::microseconds(200);
 
+// How often it is said what the device waits for.
+constexpr double kToldPeriodS = 4;
+
 // A search of 60 configurations on 32 cores would learn from the first 11 alone. With a twelfth
 // under way it took 3 to 19 s, about as long as its baselines and re-rank (20 products, H100).
 constexpr std::size_t kPartsOfBudget = 12;
@@ -266,8 +269,11 @@ void Screening::report_gain_left() {
                                   gain_left(run_.sweep.search, points_, tried)});
 }
 
-/// Waits for the first that is compiled, so that one slow compile does not hold the device up.
+/// Waits for the first that is compiled, so that one slow compile does not hold the device up. Says
+/// what it waits for if that is long.
 Screening::InFlight Screening::take_compiled() {
+  const auto start = std::chrono::steady_clock::now();
+  double told_s = 0;
   for (;;) {
     const auto ready = std::find_if(window_.begin(), window_.end(), [](const InFlight& item) {
       return item.compiled.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -280,6 +286,11 @@ Screening::InFlight Screening::take_compiled() {
     const AddElapsed idle(run_.report.compiler_wait_s);
     window_.front().compiled.wait_for(kPollPeriod);
     check_interrupt();
+    const double waited_s = seconds_since(start);
+    if (waited_s < told_s + kToldPeriodS) continue;
+    told_s = waited_s;
+    run_.progress.stage(
+        fmt::format("compiling {} for {:.0f} s", to_text(window_.front().key.config), waited_s));
   }
 }
 

@@ -42,11 +42,13 @@ TEST_P(FaultTest, CostsItsTrialAlone) {
 INSTANTIATE_TEST_SUITE_P(
     Each, FaultTest,
     testing::Values(
-        Fault{"crash", Status::runtime, "crash", "worker died: signal 11 (Segmentation fault)", 2},
+        Fault{"crash", Status::runtime, "crash",
+              "worker died: signal 11 (Segmentation fault), as did the one before it", 3},
         Fault{"killed", Status::runtime, "killed",
               "worker died: signal 9 (Killed), as did the one before it", 3},
-        Fault{"exit", Status::runtime, "crash", "worker died: exit code 7", 2},
-        Fault{"garbage", Status::runtime, "crash", "worker sent garbage: ", 2},
+        Fault{"exit", Status::runtime, "crash",
+              "worker died: exit code 7, as did the one before it", 3},
+        Fault{"garbage", Status::runtime, "crash", "worker sent garbage: ", 3},
         Fault{"hang", Status::timeout, "hang", "within 3.1 seconds", 2},
         Fault{"illegal_address", Status::runtime, "illegal_address", "CUDA_ERROR_ILLEGAL_ADDRESS",
               2},
@@ -127,7 +129,7 @@ TEST_F(GpuDeviceTest, FaultAfterFaultNeverEndsTheSweep) {
     EXPECT_EQ(run("illegal_address").kind, "illegal_address");
   }
   expect_works();
-  EXPECT_EQ(gpu().num_workers_started(), 11);
+  EXPECT_EQ(gpu().num_workers_started(), 16);
 }
 
 // The system kills whom it likes when memory is short. That is no fault of the configuration.
@@ -152,6 +154,13 @@ TEST_F(GpuDeviceTest, AWorkerKilledInSetUpIsReplaced) {
   });
   gpu().setup(cubin(), std::nullopt);
   expect_works();
+}
+
+// A worker that died once was the fault of the configuration, for good.
+TEST_F(GpuDeviceTest, AWorkerThatDiesOnceCostsNothing) {
+  script("crash,once=" + (cubin().parent_path() / "struck").string());
+  expect_works();
+  EXPECT_EQ(gpu().num_workers_started(), 2);
 }
 
 TEST_F(GpuDeviceTest, AWorkerKilledBetweenTrialsCostsNone) {

@@ -6,7 +6,7 @@ source "$(dirname "$0")/stand_in.sh"
 sweep() { "$assay" sweep "$1" --device none --db "$2" --budget-configs 2 >output 2>&1; }
 codes() { sqlite3 "$1" "SELECT config.text, cubin_hash FROM trial JOIN config ON config.id = config_id ORDER BY 1"; }
 
-expect 0 'correct/compiled *2' sweep "$tree/kernels/vector_add.yaml" old.db
+expect 0 '^compiled *2' sweep "$tree/kernels/vector_add.yaml" old.db
 (LD_LIBRARY_PATH=$plain; sweep "$tree/kernels/vector_add.yaml" new.db) || fail "NVRTC: exit $?"
 [[ $(find cache -name '*.cubin' | wc -l) -eq 4 ]] || fail "the two are taken for one compiler"
 [[ $(codes old.db) == "$(codes new.db)" ]] || fail "it compiles to other machine code"
@@ -27,5 +27,21 @@ expect 0 'fails_to_compile.cu\([0-9]*\): error' "$assay" show --failures --db ol
 XDG_CACHE_HOME=$work/empty ASSAY_FAKE_NVRTC=out_of_memory expect 1 'compile/out_of_memory *2' \
   sweep "$tree/kernels/vector_add.yaml" memory.db
 grep -q '2 failed because the machine did' output || fail "a full memory: the summary does not say so"
-expect 0 'correct/compiled *2' sweep "$tree/kernels/vector_add.yaml" memory.db
+expect 0 '^compiled *2' sweep "$tree/kernels/vector_add.yaml" memory.db
+
+# What a sweep waited for was not told: it seemed to hang.
+XDG_CACHE_HOME=$work/slow ASSAY_FAKE_NVRTC=slow sweep "$tree/kernels/vector_add.yaml" slow.db ||
+  fail "a slow compiler: exit $?"
+grep -q 'compiling BLOCK=.* for [0-9]* s' output || fail "a long compile is not told"
+
+# A compiler that crashed once was stored as an error of the kernel's, for good: nobody tried
+# whether the source does it.
+XDG_CACHE_HOME=$work/crash ASSAY_FAKE_NVRTC=crash:$work/crashed sweep \
+  "$tree/kernels/vector_add.yaml" once.db || fail "a crash of the compiler: exit $?"
+[[ -f crashed ]] || fail "the compiler did not crash"
+grep -q '^compiled *2' output || fail "what crashed the compiler once is not tried again"
+XDG_CACHE_HOME=$work/crash2 ASSAY_FAKE_NVRTC=crash sweep "$tree/kernels/vector_add.yaml" crash.db
+[[ $? -eq 1 ]] || fail "a source that crashes the compiler: exit $?"
+grep -q 'compile/crash *2 *NVRTC crashed on this source, twice: signal 11' output ||
+  fail "a source that crashes the compiler is not told"
 echo ok

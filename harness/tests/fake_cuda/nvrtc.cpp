@@ -1,9 +1,12 @@
 // A stand-in for an NVRTC that cannot list the headers it reads: the real one, which refuses the
-// options that ask for the list. With ASSAY_FAKE_NVRTC=out_of_memory it has no memory, either.
+// options that ask for the list. With ASSAY_FAKE_NVRTC=out_of_memory it has no memory, either. With
+// crash it crashes, and with crash:PATH only if it can make that file anew; with slow it takes 6 s.
 
 #include <dlfcn.h>
 #include <nvrtc.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -49,7 +52,15 @@ const char* nvrtcGetErrorString(nvrtcResult result) {
 }
 
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int num_options, const char* const* options) {
-  if (std::getenv("ASSAY_FAKE_NVRTC") != nullptr) return NVRTC_ERROR_OUT_OF_MEMORY;
+  const char* const fault = std::getenv("ASSAY_FAKE_NVRTC");
+  if (fault != nullptr && std::strcmp(fault, "out_of_memory") == 0) {
+    return NVRTC_ERROR_OUT_OF_MEMORY;
+  }
+  if (fault != nullptr && std::strcmp(fault, "slow") == 0) {
+    ::sleep(6);
+  } else if (fault != nullptr && (fault[5] == '\0' || std::fopen(fault + 6, "wx") != nullptr)) {
+    std::raise(SIGSEGV);
+  }
   const auto compile = real(nvrtcCompileProgram, "nvrtcCompileProgram");
   for (int i = 0; i < num_options; ++i) {
     const char* unknown = "--no-such-option";
