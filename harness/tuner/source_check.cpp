@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/cubin_info.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/identifier.h"
@@ -189,7 +190,56 @@ void find_other_signatures(const KernelSpec& kernel, const CudaSource& source,
   }
 }
 
+/// The parameters of "void ns::f<float>(float const*, int)".
+std::vector<CudaSource::Param> params_of(std::string_view signature) {
+  std::vector<CudaSource::Param> params;
+  std::size_t begin = signature.size(), depth = 0;
+  while (begin > 0) {  // back to the bracket that the last one closes
+    const char c = signature[--begin];
+    depth += c == ')' ? 1 : 0;
+    if (c == '(' && --depth == 0) break;
+  }
+  std::string text;
+  for (const char c : signature.substr(std::min(begin + 1, signature.size()))) {
+    const bool ends = depth == 0 && (c == ',' || c == ')');
+    if (!ends) {
+      depth += c == '<' || c == '(' ? 1 : 0;
+      depth -= c == '>' || c == ')' ? 1 : 0;
+      text += c;
+      continue;
+    }
+    if (text.empty()) break;  // f()
+    CudaSource::Param param;
+    param.is_pointer = text.ends_with('*');
+    if (param.is_pointer) text.pop_back();
+    for (const std::string_view word : {" const", " volatile"}) {
+      if (text.ends_with(word)) text.resize(text.size() - word.size());
+    }
+    param.type =
+        text.substr(text.find_first_not_of(' ') == text.npos ? 0 : text.find_first_not_of(' '));
+    params.push_back(std::move(param));
+    text.clear();
+  }
+  return params;
+}
+
 }  // namespace
+
+std::vector<std::string> template_warnings(const KernelSpec& kernel, const Config& config,
+                                           const std::map<std::string, std::string>& symbols) {
+  std::vector<std::string> warnings;
+  for (const LaunchSpec* launch : all_launches(kernel)) {
+    const std::string entry = instantiate(launch->entry, config);
+    const auto symbol = symbols.find(entry);
+    if (entry.find('<') == entry.npos || symbol == symbols.end()) continue;
+    const std::vector<CudaSource::Param> params = params_of(demangled(symbol->second));
+    const std::vector<Passed> passed = passed_of(kernel, *launch);
+    if (params.size() == passed.size()) {
+      find_other_types(*launch, {entry, {}, params, {}}, passed, warnings);
+    }
+  }
+  return warnings;
+}
 
 std::vector<std::string> source_warnings(
     const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories) {

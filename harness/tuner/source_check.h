@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,10 @@ namespace assay {
 /// compiles it says so.
 std::vector<std::string> source_warnings(
     const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories);
+
+/// Arguments of other types than the parameters of the templates that a configuration launches.
+/// `symbols` are the entries' names in machine code, which say what the template's types are.
+std::vector<std::string> template_warnings(const KernelSpec& kernel, const Config& config,
+                                           const std::map<std::string, std::string>& symbols);
 
 }  // namespace assay

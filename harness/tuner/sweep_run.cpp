@@ -18,6 +18,7 @@
 #include "tuner/argument_check.h"
 #include "tuner/compile_job.h"
 #include "tuner/kernel_version.h"
+#include "tuner/source_check.h"
 
 namespace assay {
 namespace {
@@ -212,6 +213,9 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
     if (std::filesystem::exists(compiled.cubin_path)) {  // else the worker says that it is gone
       cubin = read_file(compiled.cubin_path);
       check_launch_arguments(kernel, key.config, compiled.symbols, cubin);
+      for (const std::string& text : template_warnings(kernel, key.config, compiled.symbols)) {
+        report.warn(text);
+      }
     }
     const AddElapsed busy(report.device_s);
     try {

@@ -71,6 +71,27 @@ TEST(SourceCheck, NamesArgumentsOfOtherTypes) {
               ElementsAre(HasSubstr("x is f32, but k takes half* there")));
 }
 
+// The text of a template says `T*`: only its name in machine code says what T is.
+TEST(SourceCheck, NamesArgumentsOfOtherTypesThanATemplateTakes) {
+  const TempFolder folder;
+  folder.write("k.cu", "");
+  std::string contract = kCheckedContract;
+  replace_all(contract, "{grid:", "{entry: \"ns::k<float, BLOCK>\", grid:");
+  const KernelSpec kernel = load_kernel(folder.write("k.yaml", contract));
+  const auto warnings_of = [&](const char* symbol) {
+    const Config config = {{"BLOCK", std::int64_t{64}}, {"UNROLL", std::int64_t{1}}};
+    return template_warnings(kernel, config, {{"ns::k<float, 64>", symbol}});
+  };
+  EXPECT_THAT(warnings_of("_ZN2ns1kIfLi64EEEvPKT_PS1_i"), IsEmpty());
+  EXPECT_THAT(warnings_of("_ZN2ns1kI6__halfLi64EEEvPKT_PS2_f"),
+              ElementsAre(HasSubstr("x is f32, but ns::k<float, 64> takes __half* there"),
+                          HasSubstr("y is f32, but ns::k<float, 64> takes __half* there"),
+                          HasSubstr("n is i32, but ns::k<float, 64> takes float there")));
+  // Another number of parameters is an error of its own, and a name in C has no types.
+  EXPECT_THAT(warnings_of("_ZN2ns1kIfLi64EEEvPKT_"), IsEmpty());
+  EXPECT_THAT(warnings_of("k"), IsEmpty());
+}
+
 TEST(SourceCheck, NamesPointersInAnotherOrderThanTheirNames) {
   EXPECT_THAT(warnings_of("__global__ void k(float* y, float* x, int n) " + kCheckedBody),
               ElementsAre(HasSubstr("k gets x where it takes y, and y where it takes x")));
