@@ -84,7 +84,8 @@ std::int64_t Evaluator::eval(const ExprSpec& spec, const std::string& what, Rang
 }
 
 void Evaluator::fail(const std::string& message) const {
-  throw PlanError(fmt::format("{} with {}: {}", kernel_.name, to_text(config_), message));
+  const std::string with = config_.empty() ? "" : " with " + to_text(config_);
+  throw PlanError(fmt::format("{}; {}{}", message, kernel_.name, with));
 }
 
 /// Refuses what no GPU takes as a texture.

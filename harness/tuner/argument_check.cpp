@@ -101,9 +101,9 @@ void check_variables(const KernelSpec& kernel, const Plan& plan, const std::stri
     }
     const std::int64_t bytes = plan.find_buffer(arg.name)->bytes();
     if (bytes > found->bytes) {
-      throw PlanError(fmt::format("{} with {}: {} has {} bytes, but the variable {} has {}",
-                                  kernel.name, to_text(plan.config), arg.name, bytes,
-                                  buffer->symbol, found->bytes));
+      throw PlanError(fmt::format("{} has {} bytes, but the variable {} has {}; {} with {}",
+                                  arg.name, bytes, buffer->symbol, found->bytes, kernel.name,
+                                  to_text(plan.config)));
     }
   }
 }

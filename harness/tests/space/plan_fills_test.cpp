@@ -60,12 +60,12 @@ TEST(PlanFills, AKernelGetsItsArgumentsAndASeed) {
 TEST(PlanFills, WhatIsMadeOfAnotherInputMustFitIt) {
   EXPECT_EQ(refusal("M * N", "{order: X}"), "accepted");
   EXPECT_EQ(refusal("M", "{order: X}"),
-            "fills with : Y has 4 elements and is to be the order of X, which has 12");
+            "Y has 4 elements and is to be the order of X, which has 12; fills");
   EXPECT_EQ(refusal("M", "{column: {of: X, index: N - 1}}"), "accepted");
   EXPECT_EQ(refusal("N", "{column: {of: X, index: 0}}"),
-            "fills with : Y has 3 elements and is to be the column of X, which has 4");
+            "Y has 3 elements and is to be the column of X, which has 4; fills");
   EXPECT_EQ(refusal("M", "{column: {of: X, index: N}}"),
-            "fills with : Y is to be the column 3 of X, which has 0 to 2");
+            "Y is to be the column 3 of X, which has 0 to 2; fills");
   EXPECT_EQ(refusal("99", "{starts: X}"), "accepted");
 }
 
@@ -73,7 +73,7 @@ TEST(PlanFills, AFileHasAsManyBytesAsItsBuffer) {
   EXPECT_EQ(refusal("M", "{file: p.bin}", std::string(16, 'x')), "accepted");
   const std::string message = refusal("M", "{file: p.bin}", std::string(15, 'x'));
   EXPECT_THAT(message, testing::HasSubstr("fills.yaml:7:55: Y has 16 bytes, [4] of i32, but "));
-  EXPECT_THAT(message, testing::EndsWith("p.bin has 15"));
+  EXPECT_THAT(message, testing::EndsWith("p.bin has 15; fills"));
 }
 
 // Who chose what may be written down, for a kernel whose tokens choose experts.
@@ -95,7 +95,7 @@ TEST(PlanFills, ChoicesAreOfThoseThereAre) {
                                  "more to choose of, found 5\n"));
   const std::string message = refusal("M, 2", fill, "0 1\n3 2\n");
   EXPECT_THAT(message, testing::HasSubstr("fills.yaml:7:58: Y is [4,2], but "));
-  EXPECT_THAT(message, testing::EndsWith("p.bin has 2 rows of 2 numbers"));
+  EXPECT_THAT(message, testing::EndsWith("p.bin has 2 rows of 2 numbers; fills"));
 }
 
 }  // namespace

@@ -167,8 +167,8 @@ TEST(MakePlan, ErrorsNameKernelConfigurationExpressionAndWhatIsAllowed) {
     kernel.spec.launches[0].grid = kernel.exprs({"1", "SIZE * 2"});
   };
   EXPECT_EQ(plan_error(change, 32768),
-            "test_kernel with SIZE=32768: entry grid.y \"SIZE * 2\" is 65536, allowed are 1 to "
-            "65535");
+            "entry grid.y \"SIZE * 2\" is 65536, allowed are 1 to 65535; test_kernel with "
+            "SIZE=32768");
 }
 
 TEST(MakePlan, HoldsLaunchesToTheirLimits) {
