@@ -98,7 +98,7 @@ Config complete(const KernelSpec& kernel, const Config& given) {
                                      to_text(value->second), allowed));
       }
       config.push_back(*value);
-    } else if (param.values.size() == 1) {
+    } else if (param.values.size() == 1 && param.device_values.empty()) {
       config.emplace_back(param.name, param.values.front());
     } else {
       throw UsageError(

@@ -131,7 +131,8 @@ void warn_of_names(const KernelSpec& kernel, const ListOptions& options) {
   };
   Config config;
   for (const ParamSpec& param : kernel.params) {
-    if (!param.values.empty()) config.emplace_back(param.name, param.values.front());
+    const Value any = param.values.empty() ? Value(std::int64_t{1}) : param.values.front();
+    config.emplace_back(param.name, any);  // a value of the device's is a number, too
   }
   warn(kernel.source_path, macros_of(kernel, config));
   for (const ReferenceKernelSpec* own : own_kernels(kernel)) {

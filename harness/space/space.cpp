@@ -28,15 +28,38 @@ std::uint64_t saturating_multiply(std::uint64_t a, std::uint64_t b) {
 KernelSpec with_values_of(const Config& config, KernelSpec kernel) {
   for (ParamSpec& param : kernel.params) {
     for (const auto& [name, value] : config) {
-      if (name == param.name) param.values = {value};
+      if (name != param.name) continue;
+      param.values = {value};
+      param.device_values.clear();
     }
+  }
+  return kernel;
+}
+
+KernelSpec with_device_values(KernelSpec kernel, const DeviceInfo& device) {
+  KernelSpec names;  // of the device alone, by which the expressions were read
+  for (const std::string_view name : kDeviceNames) names.symbols.add(std::string(name));
+  const Bindings bindings(names, device);
+  for (ParamSpec& param : kernel.params) {
+    for (const ExprSpec& each : param.device_values) {
+      try {
+        const Value value = bindings.eval(each.expr);
+        if (std::find(param.values.begin(), param.values.end(), value) != param.values.end()) {
+          continue;  // two expressions may be the same here
+        }
+        param.values.push_back(value);
+      } catch (const EvalError& error) {
+        throw SpecError(each.where, fmt::format("{} on {}", error.what(), device.name));
+      }
+    }
+    param.device_values.clear();
   }
   return kernel;
 }
 
 Space::Impl::Impl(const KernelSpec& kernel_spec, const Problem& the_problem,
                   const DeviceInfo& device_info)
-    : kernel(kernel_spec),
+    : kernel(with_device_values(kernel_spec, device_info)),
       problem(the_problem),
       device(device_info),
       param_of_slot(kernel.symbols.size(), -1),
@@ -182,6 +205,8 @@ void Space::for_each(const std::function<bool(const std::vector<int>&)>& visit,
       "parameters fewer values, such as {}, or declare those first that constraints remove most of",
       impl_->kernel.name, max_steps, widest_param()));
 }
+
+const std::vector<ParamSpec>& Space::params() const { return impl_->kernel.params; }
 
 Config Space::config(std::span<const int> point) const {
   Config config;

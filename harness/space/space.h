@@ -31,6 +31,10 @@ struct Removal {
 /// values that the kernel does not list.
 KernelSpec with_values_of(const Config& config, KernelSpec kernel);
 
+/// The kernel with those values of its parameters that are expressions of the device computed.
+/// Throws SpecError for one that has no answer.
+KernelSpec with_device_values(KernelSpec kernel, const DeviceInfo& device);
+
 /// The valid configurations of one kernel for one problem on one device.
 ///
 /// Enumeration binds one parameter after another. It tests each constraint as soon as all its names
@@ -54,6 +58,9 @@ class Space {
   std::vector<std::vector<int>> draw(
       std::size_t count, std::uint64_t seed,
       double max_seconds = std::numeric_limits<double>::infinity()) const;
+
+  /// The parameters with the values that they have on the device.
+  const std::vector<ParamSpec>& params() const;
 
   /// The configuration of a point given by value indices.
   Config config(std::span<const int> point) const;

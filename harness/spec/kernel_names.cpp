@@ -81,11 +81,13 @@ void read_params(const YamlNode& node, Names& names, KernelSpec& spec) {
     check_identifier(entry, "the name of a parameter");
     names.claim(entry.where, entry.key, "a parameter");
     spec.symbols.add(entry.key);
-    spec.params.push_back({entry.key, read_values(*entry.value), entry.where});
+    spec.params.push_back({entry.key, {}, entry.where});
+    spec.params.back().values = read_values(*entry.value, &spec.params.back().device_values);
   }
   // After all parameters are read, so that a word is refused if a later parameter has its name.
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const auto& values = spec.params[i].values;
+    if (!spec.params[i].device_values.empty()) continue;  // these are integers
     for (std::size_t j = 0; j < values.size(); ++j) {
       const auto* word = std::get_if<std::string>(&values[j]);
       if (!word) continue;
@@ -135,6 +137,13 @@ std::vector<Value> read_range(const YamlNode& node) {
   return values;
 }
 
+/// The names that a value of a parameter may read.
+Symbols device_symbols() {
+  Symbols symbols;
+  for (const std::string_view name : kDeviceNames) symbols.add(std::string(name));
+  return symbols;
+}
+
 using Parse = Expr (*)(std::string_view text, const Symbols& symbols);
 
 ExprSpec parse_expr(const YamlNode& node, const Symbols& symbols, Parse parse) {
@@ -180,7 +189,7 @@ Number read_trait(const YamlNode& node) { return to_number(node.number("a number
 
 std::int64_t read_size(const YamlNode& node) { return node.integer("an integer", 1); }
 
-std::vector<Value> read_values(const YamlNode& node) {
+std::vector<Value> read_values(const YamlNode& node, std::vector<ExprSpec>* device_values) {
   if (node.kind() == YamlNode::Kind::map) return read_range(node);
   std::vector<Value> values;
   std::set<Value> seen;
@@ -192,7 +201,19 @@ std::vector<Value> read_values(const YamlNode& node) {
                       "a boolean; write 1 and 0",
                       item->found()));
     }
-    if (item->looks_integer()) {
+    const bool is_scalar = item->kind() == YamlNode::Kind::scalar;
+    if (device_values && is_scalar && item->text("a value").find("device.") != std::string::npos) {
+      if (!values.empty() && values.front().index() != 0) {
+        item->fail_expected("a word like the values before");
+      }
+      device_values->push_back(read_expr(*item, device_symbols()));
+      continue;
+    }
+    const bool is_number = item->looks_integer();
+    if (device_values && !device_values->empty() && !is_number) {
+      item->fail_expected("an integer like the values before");
+    }
+    if (is_number) {
       value = item->integer("an integer");
     } else if (const std::string& word = item->text("a decimal integer or a word");
                std::find(std::begin(kTypes), std::end(kTypes), word) != std::end(kTypes)) {

@@ -24,8 +24,10 @@ ExprSpec read_expr(const YamlNode& node, const Symbols& symbols);
 /// The same, of real numbers: see Expr::parse_real.
 ExprSpec read_real_expr(const YamlNode& node, const Symbols& symbols);
 
-/// The values of a parameter: integers or words, none twice; or a range of integers.
-std::vector<Value> read_values(const YamlNode& node);
+/// The values of a parameter: integers or words, none twice; or a range of integers. Expressions of
+/// the device go to `device_values`, without which none may stand there.
+std::vector<Value> read_values(const YamlNode& node,
+                               std::vector<ExprSpec>* device_values = nullptr);
 
 /// A list of `least` to `most` expressions.
 std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, std::size_t least,

@@ -15,17 +15,19 @@
 
 namespace assay {
 
-/// A tunable: every value it may take, in the order written.
-struct ParamSpec {
-  std::string name;
-  std::vector<Value> values;
-  Location where;
-};
-
 /// An expression and where it stands.
 struct ExprSpec {
   Expr expr;
   Location where;
+};
+
+/// A tunable: every value it may take, in the order written. Those that are expressions of
+/// kDeviceNames, and of nothing else, come last: see with_device_values().
+struct ParamSpec {
+  std::string name;
+  std::vector<Value> values;
+  Location where;
+  std::vector<ExprSpec> device_values = {};
 };
 
 /// The value of a macro: a text, or the integer that the text is where that is an expression of the

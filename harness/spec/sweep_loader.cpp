@@ -143,6 +143,7 @@ void narrow(const YamlEntry& entry, std::vector<KernelSpec>& kernels) {
   const std::set<Value> kept(asked.begin(), asked.end());
   for (const auto& [kernel, param] : owners) {
     std::erase_if(param->values, [&](const Value& value) { return !kept.contains(value); });
+    param->device_values.clear();
     if (param->values.empty()) {
       entry.value->fail(fmt::format("expected a value of {} that the kernel {} has, found none",
                                     entry.key, kernel->name));

@@ -28,9 +28,9 @@ constexpr std::size_t kPartsOfBudget = 12;
 // How often a trial that another sweep runs is looked at.
 constexpr auto kTakenPeriod = std::chrono::milliseconds(20);
 
-std::vector<int> num_values_of(const KernelSpec& kernel) {
+std::vector<int> num_values_of(const Space& space) {
   std::vector<int> num_values;
-  for (const ParamSpec& param : kernel.params) {
+  for (const ParamSpec& param : space.params()) {
     num_values.push_back(static_cast<int>(param.values.size()));
   }
   return num_values;
@@ -58,7 +58,7 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
       correct_(correct),
       space_(kernel, problem, run.device.info()),
       features_(kernel, problem, run.device.info()),
-      points_(num_values_of(kernel)) {
+      points_(num_values_of(space_)) {
   if (!kernel.lets.empty()) {
     points_.describe_by([this](std::size_t index) {
       std::vector<float> row;

@@ -117,7 +117,7 @@ double unlike_fills(std::span<const float> one, std::span<const float> other) {
 WarmStart::WarmStart(const Store& store, const KernelSpec& kernel, const Problem& problem,
                      const DeviceInfo& device, const Space& space, const Points& points)
     : space_(space), points_(points), features_(kernel, problem, device) {
-  for (const ParamSpec& param : kernel.params) {
+  for (const ParamSpec& param : space.params()) {
     sizes_.emplace_back();
     for (const Value& value : param.values) sizes_.back().push_back(size_of(value));
   }

@@ -399,5 +399,31 @@ TEST(Features, AreNotOfAnotherVersionsConfiguration) {
   EXPECT_THAT(numbers, IsEmpty());
 }
 
+// A number of blocks that goes with the device had to be a factor of the device's SMs.
+TEST(Space, AParameterMayTakeItsValuesFromTheDevice) {
+  TestKernel kernel;
+  kernel.param("BLOCKS", {std::int64_t{64}, std::int64_t{132}});
+  Symbols names;
+  for (const std::string_view name : kDeviceNames) names.add(std::string(name));
+  for (const char* text : {"device.sm_count", "2 * device.sm_count"}) {
+    kernel.spec.params[0].device_values.push_back({Expr::parse(text, names), {}});
+  }
+  DeviceInfo small = test_device();
+  small.sm_count = 20;
+  const auto configs_on = [&](const DeviceInfo& device) {
+    std::vector<std::string> configs;
+    const Space space(kernel.spec, {}, device);
+    space.for_each([&](const std::vector<int>& point) {
+      configs.push_back(to_text(space.config(point)));
+      return true;
+    });
+    return configs;
+  };
+  EXPECT_THAT(configs_on(test_device()), ElementsAre("BLOCKS=64", "BLOCKS=132", "BLOCKS=264"));
+  EXPECT_THAT(configs_on(small), ElementsAre("BLOCKS=64", "BLOCKS=132", "BLOCKS=20", "BLOCKS=40"));
+  kernel.spec.params[0].device_values = {{Expr::parse("1 / (device.cc - 90)", names), {}}};
+  EXPECT_THROW(Space(kernel.spec, {}, test_device()), SpecError);
+}
+
 }  // namespace
 }  // namespace assay

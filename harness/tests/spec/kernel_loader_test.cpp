@@ -140,6 +140,16 @@ TEST(ReadValues, ARangeAddsOrMultiplies) {
               ElementsAre(9223372036854775806));
 }
 
+TEST(ReadValues, AListMayHoldExpressionsOfTheDevice) {
+  std::string text = read_file(spec_tests() / "kernels/add_chain.yaml");
+  const std::string params = "params: {BLOCKS: [64, 2 * device.sm_count]}\n";
+  const KernelSpec kernel = load_text("add_chain", text + params);
+  EXPECT_THAT(kernel.params.back().values, testing::ElementsAre(Value(std::int64_t{64})));
+  ASSERT_EQ(kernel.params.back().device_values.size(), 1u);
+  EXPECT_EQ(kernel.params.back().device_values[0].expr.text(), "2 * device.sm_count");
+  EXPECT_EQ(kernel.contract_hash, load_text("add_chain", text).contract_hash);
+}
+
 TEST(LoadKernel, AnOptionHasTheTypeOfItsRow) {
   const auto option = [](const char* text, OptionValue otherwise) {
     return read_option(YamlNode::scalar({}, text), {"epsilon", otherwise});
