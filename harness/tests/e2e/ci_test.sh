@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # scripts/ci on the stand-in GPU, where a kernel is the faster the larger its blocks: what a
 # workflow runs, twice in one folder, as a runner that is kept does.
-# Arguments: the program, the tree, the folder of the stand-in for libcuda.
-set -uo pipefail
-
-assay=$1
-tree=$2
-source "$tree/harness/tests/e2e/stand_in.sh" "$3"
+source "$(dirname "$0")/stand_in.sh"
 export ASSAY=$assay
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 

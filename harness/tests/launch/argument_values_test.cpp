@@ -1,4 +1,4 @@
-#include "support/argument_values.h"
+#include "launch/argument_values.h"
 
 #include <gtest/gtest.h>
 
