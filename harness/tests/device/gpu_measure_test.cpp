@@ -123,16 +123,6 @@ TEST_F(GpuMeasureTest, AReferenceOfAnotherShapeThanTheOutputIsRefused) {
   EXPECT_EQ(outcome.message, "add: its out is [1000], but C is [10,100]");
 }
 
-TEST_F(GpuMeasureTest, ARerankTimesEveryRound) {
-  std::vector<TrialRequest> candidates = {ready("vector_add"), ready("vector_add")};
-  candidates[1].plan.launches[0].block = {256, 1, 1};
-  const RerankResult result = gpu().rerank(candidates, {}, {.rounds = 6});
-  ASSERT_EQ(result.candidates.size(), 2u);
-  EXPECT_EQ(result.candidates[0].samples_ns.size(), 6u);
-  EXPECT_EQ(result.candidates[1].samples_ns.size(), 6u);
-  EXPECT_LT(result.candidates[1].samples_ns[0], result.candidates[0].samples_ns[0]);
-}
-
 TEST_F(GpuMeasureTest, EverySampleHasItsClock) {
   const Outcome outcome = run("vector_add");
   ASSERT_TRUE(outcome.timing);

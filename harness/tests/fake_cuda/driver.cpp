@@ -212,11 +212,17 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
              config->blockDimX * config->blockDimY * config->blockDimZ, arguments);
 }
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void*,
-                                const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,
-                                const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
-                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                void* data, const cuuint64_t* extents, const cuuint64_t* strides,
+                                const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                CUtensorMapFloatOOBfill) {
+  fake::TensorMap written{
+      reinterpret_cast<std::uint64_t>(data), rank, {}, strides[0], {}, swizzle, type};
+  std::copy_n(extents, std::min(rank, 2u), written.extents);
+  std::copy_n(box, std::min(rank, 2u), written.box);
   std::memset(map, 0, sizeof *map);
+  std::memcpy(map, &written, sizeof written);
   return machine().status();
 }
 

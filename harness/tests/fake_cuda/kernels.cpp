@@ -1,5 +1,5 @@
-// The host's versions of support.cu and of the kernels that the tests run. They agree with
-// the device's in what they promise, not in every bit: the inputs are other random numbers.
+// The host's versions of support.cu. They agree with the device's in what they promise, not in
+// every bit: the inputs are other random numbers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <cstring>
 #include <map>
 #include <random>
-#include <vector>
+#include <type_traits>
 
 #include "base/dtype.h"
-#include "machine.h"
+#include "kernels.h"
 #include "support/support_kernels.h"
 
 namespace fake {
@@ -21,109 +21,77 @@ using assay::DType;
 using assay::Generator;
 using assay::kPoisonWord;
 
-constexpr double kLaunchNs = 1000;
 constexpr double kErrorCap = 1e30;  // support.cu's
 
 // A larger buffer is only there to be read. Nothing looks at its values, and memory that is not
 // touched costs no time.
 constexpr std::int64_t kMostFilled = std::int64_t{4} << 20;
 
-template <typename T>
-T argument(void** arguments, int index) {
-  T value;
-  std::memcpy(&value, arguments[index], sizeof value);
-  return value;
+class Bf16 {
+ public:
+  Bf16() = default;
+  explicit Bf16(double value) {
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    bits_ = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  }
+  explicit operator double() const { return std::bit_cast<float>(std::uint32_t{bits_} << 16); }
+
+ private:
+  std::uint16_t bits_ = 0;
+};
+
+/// Calls `function` with a value of the type.
+template <typename Function>
+auto with_type(DType dtype, const Function& function) {
+  switch (dtype) {
+    case DType::bf16:
+      return function(Bf16());
+    case DType::f16:
+      return function(_Float16());
+    case DType::f32:
+      return function(float());
+    case DType::i32:
+      return function(std::int32_t());
+    case DType::i64:
+      return function(std::int64_t());
+    case DType::u8:
+      return function(std::uint8_t());
+    case DType::i8:
+      return function(std::int8_t());
+    case DType::i16:
+      return function(std::int16_t());
+    case DType::u16:
+      return function(std::uint16_t());
+    case DType::u32:
+      return function(std::uint32_t());
+    case DType::u64:
+      return function(std::uint64_t());
+    case DType::f64:
+      break;
+  }
+  return function(double());
 }
 
 double load(DType dtype, const void* data, std::int64_t i) {
-  switch (dtype) {
-    case DType::bf16:
-      return std::bit_cast<float>(std::uint32_t{static_cast<const std::uint16_t*>(data)[i]} << 16);
-    case DType::f16:
-      return static_cast<double>(static_cast<const _Float16*>(data)[i]);
-    case DType::f32:
-      return static_cast<const float*>(data)[i];
-    case DType::f64:
-      return static_cast<const double*>(data)[i];
-    case DType::i32:
-      return static_cast<const std::int32_t*>(data)[i];
-    case DType::i64:
-      return static_cast<double>(static_cast<const std::int64_t*>(data)[i]);
-    case DType::u8:
-      return static_cast<const std::uint8_t*>(data)[i];
-    case DType::i8:
-      return static_cast<const std::int8_t*>(data)[i];
-    case DType::i16:
-      return static_cast<const std::int16_t*>(data)[i];
-    case DType::u16:
-      return static_cast<const std::uint16_t*>(data)[i];
-    case DType::u32:
-      return static_cast<const std::uint32_t*>(data)[i];
-    case DType::u64:
-      return static_cast<double>(static_cast<const std::uint64_t*>(data)[i]);
-  }
-  return 0;
+  return with_type(dtype, [&](auto type) {
+    return static_cast<double>(static_cast<const decltype(type)*>(data)[i]);
+  });
 }
 
 void store(DType dtype, void* data, std::int64_t i, double value) {
-  switch (dtype) {
-    case DType::bf16: {
-      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-      static_cast<std::uint16_t*>(data)[i] =
-          static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-      return;
+  with_type(dtype, [&](auto type) {
+    using Type = decltype(type);
+    Type& element = static_cast<Type*>(data)[i];
+    if constexpr (std::is_integral_v<Type> && !std::is_same_v<Type, std::uint64_t>) {
+      element = static_cast<Type>(static_cast<std::int64_t>(value));
+    } else {
+      element = static_cast<Type>(value);
     }
-    case DType::f16:
-      static_cast<_Float16*>(data)[i] = static_cast<_Float16>(value);
-      return;
-    case DType::f32:
-      static_cast<float*>(data)[i] = static_cast<float>(value);
-      return;
-    case DType::f64:
-      static_cast<double*>(data)[i] = value;
-      return;
-    case DType::i32:
-      static_cast<std::int32_t*>(data)[i] = static_cast<std::int32_t>(value);
-      return;
-    case DType::i64:
-      static_cast<std::int64_t*>(data)[i] = static_cast<std::int64_t>(value);
-      return;
-    case DType::u64:
-      static_cast<std::uint64_t*>(data)[i] = static_cast<std::uint64_t>(value);
-      return;
-    case DType::u32:
-      static_cast<std::uint32_t*>(data)[i] =
-          static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
-      return;
-    case DType::i16:
-    case DType::u16:
-      static_cast<std::uint16_t*>(data)[i] =
-          static_cast<std::uint16_t>(static_cast<std::int64_t>(value));
-      return;
-    case DType::i8:
-    case DType::u8:
-      static_cast<std::uint8_t*>(data)[i] =
-          static_cast<std::uint8_t>(static_cast<std::int64_t>(value));
-      return;
-  }
+  });
 }
 
 std::int64_t size_of(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-    case DType::i64:
-    case DType::u64:
-      return 8;
-    case DType::f32:
-    case DType::i32:
-    case DType::u32:
-      return 4;
-    case DType::u8:
-    case DType::i8:
-      return 1;
-    default:
-      return 2;
-  }
+  return with_type(dtype, [](auto type) { return static_cast<std::int64_t>(sizeof type); });
 }
 
 std::uint64_t load_bits(std::int64_t size, const void* data, std::int64_t i) {
@@ -359,105 +327,6 @@ double stamp(void** arguments, unsigned, unsigned) {
 // Work runs as soon as it is enqueued, so there is nothing to hold back.
 double hold(void**, unsigned, unsigned) { return kLaunchNs; }
 
-/// Half the speed of a plain read, and faster the larger its blocks: a sweep has one winner.
-double vector_add_ns(std::int64_t elements, unsigned block) {
-  return 2 * kLaunchNs + 12.0 * static_cast<double>(elements) / (kBytesPerNs / 2) + 2048 - block;
-}
-
-double vector_add(void** arguments, unsigned, unsigned block) {
-  const auto* a = argument<const float*>(arguments, 0);
-  const auto* b = argument<const float*>(arguments, 1);
-  auto* c = argument<float*>(arguments, 2);
-  const auto n = argument<std::int32_t>(arguments, 3);
-  for (std::int32_t i = 0; i < n; ++i) c[i] = a[i] + b[i];
-  return vector_add_ns(n, block);
-}
-
-/// vector_add that reads A through a texture.
-double texture_add(void** arguments, unsigned grid, unsigned block) {
-  auto texture = argument<std::uint64_t>(arguments, 0);
-  if ((texture & kTextureBit) == 0) return kLaunchNs;
-  texture &= ~kTextureBit;
-  void* passed[] = {&texture, arguments[1], arguments[2], arguments[3]};
-  return vector_add(passed, grid, block);
-}
-
-/// vector_add, then one wrong thing.
-template <void (*kMistake)(float* a, float* c, std::int32_t n)>
-double mistaken(void** arguments, unsigned grid, unsigned block) {
-  const double time_ns = vector_add(arguments, grid, block);
-  kMistake(argument<float*>(arguments, 0), argument<float*>(arguments, 2),
-           argument<std::int32_t>(arguments, 3));
-  return time_ns;
-}
-
-void wrong_value(float*, float* c, std::int32_t n) { c[n / 2] += 1; }
-void skips_last(float*, float* c, std::int32_t n) { std::memcpy(c + n - 1, &kPoisonWord, 4); }
-/// As vectors of four would, without a loop for the rest.
-void forgets_tail(float*, float* c, std::int32_t n) {
-  if (n % 4 != 0) skips_last(nullptr, c, n);
-}
-void writes_outside(float*, float* c, std::int32_t n) { c[n] = 0; }
-void writes_ahead(float*, float* c, std::int32_t) { c[-1] = 0; }
-/// Inside every tolerance.
-void racy(float*, float* c, std::int32_t) {
-  static bool second = false;
-  second = !second;
-  if (second) c[0] = std::nextafter(c[0], 1e9f);
-}
-void changes_input(float* a, float*, std::int32_t) { a[0] += 1; }
-
-/// Gives again what it found for the same addresses.
-double remembers_by_pointer(void** arguments, unsigned grid, unsigned block) {
-  static std::map<const float*, std::vector<float>> found;
-  auto* c = argument<float*>(arguments, 2);
-  std::vector<float>& kept = found[argument<const float*>(arguments, 0)];
-  if (!kept.empty()) {
-    std::copy(kept.begin(), kept.end(), c);
-    return kLaunchNs;
-  }
-  const double time_ns = vector_add(arguments, grid, block);
-  kept.assign(c, c + argument<std::int32_t>(arguments, 3));
-  return time_ns;
-}
-
-/// Takes what is not zero in its scratch memory for work done.
-double trusts_a_flag(void** arguments, unsigned grid, unsigned block) {
-  auto* flag = argument<float*>(arguments, 4);
-  if (*flag != 0) return kLaunchNs;
-  *flag = 1;
-  return vector_add(arguments, grid, block);
-}
-
-/// Keeps its result in its scratch memory, behind a mark.
-double reuses_scratch(void** arguments, unsigned grid, unsigned block) {
-  constexpr float kMark = 12345.5;
-  auto* c = argument<float*>(arguments, 2);
-  const auto n = argument<std::int32_t>(arguments, 3);
-  auto* kept = argument<float*>(arguments, 4);
-  if (*kept == kMark) {
-    std::copy_n(kept + 1, n, c);
-    return kLaunchNs;
-  }
-  const double time_ns = vector_add(arguments, grid, block);
-  *kept = kMark;
-  std::copy_n(c, n, kept + 1);
-  return time_ns;
-}
-
-/// vector_add where C does not look done.
-double skips_over_numbers(void** arguments, unsigned grid, unsigned block) {
-  if (std::isfinite(*argument<const float*>(arguments, 2))) return kLaunchNs;
-  return vector_add(arguments, grid, block);
-}
-
-/// The same for every second launch alone, so that some launches over numbers are right.
-double skips_every_second(void** arguments, unsigned grid, unsigned block) {
-  static bool second = false;
-  second = !second;
-  return second ? vector_add(arguments, grid, block) : skips_over_numbers(arguments, grid, block);
-}
-
 }  // namespace
 
 Kernel find_kernel(const std::string& entry) {
@@ -488,23 +357,9 @@ Kernel find_kernel(const std::string& entry) {
       {"assay_hold", hold},
       {"assay_stamp", stamp},
       {"assay_empty", empty},
-      {"vector_add", vector_add},
-      {"texture_add", texture_add},
-      {"wrong_value", mistaken<wrong_value>},
-      {"skips_last", mistaken<skips_last>},
-      {"forgets_tail", mistaken<forgets_tail>},
-      {"writes_outside", mistaken<writes_outside>},
-      {"writes_ahead", mistaken<writes_ahead>},
-      {"racy", mistaken<racy>},
-      {"changes_input", mistaken<changes_input>},
-      {"remembers_by_pointer", remembers_by_pointer},
-      {"trusts_a_flag", trusts_a_flag},
-      {"reuses_scratch", reuses_scratch},
-      {"skips_over_numbers", skips_over_numbers},
-      {"skips_every_second", skips_every_second},
   };
   const auto found = kernels.find(entry);
-  return found == kernels.end() ? nullptr : found->second;
+  return found == kernels.end() ? find_tested_kernel(entry) : found->second;
 }
 
 }  // namespace fake

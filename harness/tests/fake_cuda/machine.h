@@ -21,6 +21,18 @@ inline constexpr double kBytesPerNs = 4000;
 /// What tells a texture object from an address.
 inline constexpr std::uint64_t kTextureBit = std::uint64_t{1} << 63;
 
+/// What the stand-in writes into a CUtensorMap: what it was asked for, of two dimensions at most.
+struct TensorMap {
+  std::uint64_t address = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t extents[2] = {};
+  std::uint64_t stride_bytes = 0;
+  std::uint64_t box[2] = {};
+  std::uint64_t swizzle = 0;
+  std::uint64_t type = 0;
+};
+static_assert(sizeof(TensorMap) <= sizeof(CUtensorMap));
+
 /// What ASSAY_FAKE_CUDA asks to go wrong: words separated by commas.
 ///   no_device        cuInit finds no GPU
 ///   gpus=N           there are so many of them, else one
