@@ -39,6 +39,7 @@ for path in $seeds/*/*.b64; do  # what is no text
   base64 -d "$path" >"${path%.b64}"
   rm "$path"
 done
+# Each mistake in the tests of spec/, as a file of its own.
 mistakes=build-fuzz/mistakes
 rm -rf $mistakes && mkdir -p $mistakes
 for path in harness/tests/spec/bad/*/*.txt; do
@@ -47,18 +48,25 @@ for path in harness/tests/spec/bad/*/*.txt; do
       match(line, /^( *- [{]name: [^,]*| *[^ :,]*)/)
       return substr(line, 1, RLENGTH)
     }
+    function write_rest(form) {
+      for (key in patch) {
+        if (key !~ form) continue
+        printf "%s", patch[key] >file
+        delete patch[key]
+      }
+    }
     function write_file() {
       for (i = 1; i <= n; i++) {
+        if (base[i] ~ /^launches/) write_rest("^  - ")  # new arguments
         key = subject(base[i])
         printf "%s", key in patch ? patch[key] : base[i] "\n" >file
         delete patch[key]
       }
-      for (key in patch) printf "%s", patch[key] >file
-      delete patch
+      write_rest("")
       close(file)
     }
     NR == FNR { base[n = NR] = $0; next }
-    /^# / { if (file) write_file(); file = folder "/" $2 ".yaml"; next }
+    /^# / { if (file) write_file(); file = folder "/" substr($2, 1, length($2) - 1) ".yaml"; next }
     !/^[ \t]*\^$/ { if (!/^ / || /^  - [{]name/) key = subject($0); patch[key] = patch[key] $0 "\n" }
     END { write_file() }' "$(dirname "$path")/base.yaml" "$path"
 done
