@@ -65,8 +65,7 @@ full() {
 }
 full
 says '^  smoke streams +passed +1000 pairs of launches'
-"$assay" best --db full.db >output 2>&1
-says 'verified'
+expect 0 'verified' "$assay" best --db full.db
 full --json
 [[ $(sqlite3 :memory: "SELECT json_array_length(readfile('output'), '\$.verification.winners')") == 0 ]] ||
   fail "what was verified was verified again"
@@ -83,8 +82,7 @@ grep -q 'run once more' errors && fail "nothing failed, and a sweep is asked for
 says '^  smoke data +passed +2 seeds$'
 says '^  synccheck +passed'
 [[ $(tr '\n' ' ' <tools) == 'memcheck racecheck initcheck synccheck ' ]] || fail "not all tools ran"
-"$assay" best --db vector_add.db >output 2>&1
-says 'verified'
+expect 0 'verified' "$assay" best --db vector_add.db
 says "$(date -u +%Y-%m-%d)  "
 "$assay" export --format json --db vector_add.db >output || fail "export: exit $?"
 [[ $(sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.tables[0].entries[0].verified.passed')") == 1 ]] ||
@@ -96,13 +94,11 @@ says '^  memcheck +failed +Invalid __global__ read of size 4 bytes at vector_add
 says '^  racecheck +passed'
 says '^  initcheck +skipped +compute-sanitizer cannot work here: exit code 1: cannot attach'
 ls cache/assay | grep -q launch- && fail "the request for a launch is left"
-"$assay" best --db vector_add.db >output 2>&1
-says 'no: memcheck'
+expect 0 'no: memcheck' "$assay" best --db vector_add.db
 if [[ ! -x /usr/local/cuda/bin/compute-sanitizer ]] && ! command -v compute-sanitizer >/dev/null; then
   CUDA_HOME='' verify 0 vector_add.db
   says '^  memcheck +skipped +there is no compute-sanitizer'
-  "$assay" best --db vector_add.db >output 2>&1
-  says ', 8 of 12 checks'
+  expect 0 ', 8 of 12 checks' "$assay" best --db vector_add.db
 fi
 verify 0 vector_add.db
 
@@ -133,12 +129,10 @@ verify 1 forgets_tail.db
 says '^  data +passed'
 says '^  smoke data +failed +correctness/unwritten: '
 says 'what failed does not win again; the same sweep, run once more, ranks the others'
-"$assay" best --db forgets_tail.db >output 2>&1
-says 'no: smoke data'
+expect 0 'no: smoke data' "$assay" best --db forgets_tail.db
 "$assay" export --format recording --sweep forgets_tail --db forgets_tail.db --output forgets.jsonl >output ||
   fail "export: exit $?"
-"$assay" best --db forgets.jsonl >output 2>&1
-says 'no: smoke data'
+expect 0 'no: smoke data' "$assay" best --db forgets.jsonl
 # A table whose reader launches what it finds there has no winner that is known to be wrong.
 for format in header wisdom; do
   "$assay" export --format $format --db forgets_tail.db >output 2>&1 && fail "$format: exit 0"
@@ -163,8 +157,7 @@ second=$(winner)
 verify 1 again.db
 again
 says "warning: N=1000 forgets_tail $second,.* cannot win"
-"$assay" best --db again.db >output 2>&1
-says 'no: smoke data'
+expect 0 'no: smoke data' "$assay" best --db again.db
 
 # A verification that passes takes its place, and one that faults does not end the others.
 sed -i 's/N: 1003/N: 1004/' kernels/forgets_tail.yaml
