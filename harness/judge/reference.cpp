@@ -327,7 +327,7 @@ void References::describe(const std::string& name, ReferenceOutput& output) cons
     double squares = 0, squared_terms = 0;
     std::uint64_t hash = 0, terms_hash = 0;
   };
-  const std::int64_t elements = output.operand.elements();
+  const std::int64_t elements = output.made_elements();
   DeviceWord<Sums> word(*driver_, stream_);
   const auto at = [&word](std::size_t offset) { return word.pointer() + offset; };
   support_->sum_squares(output.operand.dtype, output.operand.data, elements,

@@ -24,6 +24,7 @@ struct ReferenceOutput {
   DeviceMemory terms_memory;  // the squared sizes of its elements' terms, in f32
   double terms_rms = 0;       // the root of their mean; 0: not known
   std::uint64_t terms_hash = 0;
+  std::int64_t checked = 0;  // so many elements from the start were made; 0: all
 
   std::size_t bytes() const {
     return static_cast<std::size_t>(operand.elements() * size_bytes(operand.dtype));
@@ -33,7 +34,8 @@ struct ReferenceOutput {
   std::size_t terms_bytes() const {
     return static_cast<std::size_t>(operand.elements()) * sizeof(float);
   }
-  Magnitude magnitude() const { return {operand.elements(), rms, terms_rms}; }
+  std::int64_t made_elements() const { return checked > 0 ? checked : operand.elements(); }
+  Magnitude magnitude() const { return {made_elements(), rms, terms_rms}; }
 };
 
 /// What the steps of a plan's reference computed, by name.

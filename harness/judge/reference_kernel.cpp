@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "judge/check.h"
+#include "judge/output_part.h"
 #include "judge/tolerance.h"
 #include "support/device_word.h"
 #include "support/guard_zones.h"
@@ -30,18 +33,21 @@ Arithmetic arithmetic_of(const ReferenceKernelPlan& kernel) {
 Plan plan_of(const ReferenceKernelPlan& kernel) {
   Plan plan;
   plan.args = kernel.args;
-  plan.launches = {kernel.launch};
+  plan.launches.assign(std::max<std::size_t>(kernel.passes.size(), 1), kernel.launch);
+  for (std::size_t pass = 0; pass < kernel.passes.size(); ++pass) {
+    plan.launches[pass].args = kernel.passes[pass];
+  }
   return plan;
 }
 
 class Run {
  public:
-  /// Fills what is written, and the guard zones around it, with `word`, and launches.
+  /// Fills what is written, scratch and the guard zones around them with `word`, and launches.
   Run(const Driver& driver, CUstream stream, const ReferenceKernelPlan& kernel,
       const std::string& cubin, const AddressOf& address_of, std::uint32_t word) {
     const Plan plan = plan_of(kernel);
     for (const BufferPlan* buffer : plan.buffers()) {
-      if (!is_output(buffer->role)) continue;
+      if (!is_output(buffer->role) && buffer->role != Role::scratch) continue;
       Arena arena(driver);
       const auto bytes = static_cast<std::size_t>(buffer->bytes());
       arena.reserve(guarded_bytes(bytes));
@@ -77,19 +83,21 @@ class Comparer {
   /// `second` must hold what `first` holds, as far as a sum in another order may.
   void compare(const Written& first, const Written& second) const {
     const BufferPlan& plan = first.plan;
+    // What nothing is compared with may be anything.
+    const std::int64_t elements = compared_elements({plan.checked}, plan.elements());
     DeviceWord<double> squares(driver_, stream_);
-    support_.sum_squares(plan.dtype, first.buffer.data, plan.elements(), squares.pointer());
-    const double rms = std::sqrt(squares.read() / static_cast<double>(plan.elements()));
+    support_.sum_squares(plan.dtype, first.buffer.data, elements, squares.pointer());
+    const double rms = std::sqrt(squares.read() / static_cast<double>(elements));
     if (!std::isfinite(rms)) fail(fmt::format("made a NaN or an infinity in {}", plan.name));
     const Tolerance tolerance =
-        derive_tolerance(plan.dtype, arithmetic_of(kernel_), {plan.elements(), rms});
+        derive_tolerance(plan.dtype, arithmetic_of(kernel_), {elements, rms});
     DeviceWord<Comparison> result(driver_, stream_);
-    support_.compare(plan.dtype, second.buffer.data, plan.dtype, first.buffer.data, 0,
-                     plan.elements(), tolerance.element, result.pointer());
+    support_.compare(plan.dtype, second.buffer.data, plan.dtype, first.buffer.data, 0, elements,
+                     tolerance.element, result.pointer());
     const Comparison found = result.read();
     if (found.unwritten > 0) {
       fail(fmt::format("did not write {} of the {} elements of {}; the first is {}",
-                       found.unwritten, plan.elements(), plan.name,
+                       found.unwritten, elements, plan.name,
                        coordinate_text(plan.name, plan.shape, ~found.not_first_unwritten)));
     }
     if (found.bad > 0) {
@@ -135,26 +143,38 @@ void rerun_reference_kernel(const Driver& driver, CUstream stream,
                             const ReferenceKernelPlan& kernel, const AddressOf& address_of,
                             const AddressOf& output_of) {
   const Plan plan = plan_of(kernel);
+  std::map<std::string, DeviceMemory> scratch;
   for (const BufferPlan* buffer : plan.buffers()) {
+    const auto bytes = static_cast<std::size_t>(buffer->bytes());
+    // To a whole word: what follows is a guard zone.
+    const std::size_t whole_bytes = (bytes + 3) / 4 * 4;
+    if (buffer->role == Role::scratch) {
+      const DeviceMemory& memory = scratch[buffer->name] = allocate(driver, whole_bytes);
+      poison(driver, memory.get(), whole_bytes, stream);
+    }
     if (!is_output(buffer->role)) continue;
     const CUdeviceptr data = output_of(buffer->name);
-    const auto bytes = static_cast<std::size_t>(buffer->bytes());
     if (buffer->role == Role::inout) {
       // A second step that updates it goes on in the same memory.
       const CUdeviceptr from = address_of(buffer->name);
       if (from == data) continue;
       driver.check(driver.cuMemcpyDtoDAsync(data, from, bytes, stream), "cuMemcpyDtoDAsync");
     } else {
-      // To a whole word: what follows is a guard zone.
-      poison(driver, data, (bytes + 3) / 4 * 4, stream);
+      poison(driver, data, whole_bytes, stream);
     }
   }
   const Launcher launcher(driver, plan, read_file(kernel.cubin_path), [&](const std::string& name) {
+    if (const auto own = scratch.find(name); own != scratch.end()) return own->second.get();
     const BufferPlan* buffer = plan.find_buffer(name);
     const bool written = buffer != nullptr && is_output(buffer->role);
     return written ? output_of(name) : address_of(name);
   });
   launcher.enqueue(stream);
+  // A kernel can read memory that is given back.
+  for (const auto& [name, memory] : scratch) {
+    const auto bytes = static_cast<std::size_t>(plan.find_buffer(name)->bytes());
+    poison(driver, memory.get(), (bytes + 3) / 4 * 4, stream);
+  }
   driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
 }
 
@@ -172,15 +192,20 @@ std::map<std::string, ReferenceOutput> run_reference_kernel(
   for (std::size_t i = 0; i < second.written.size(); ++i) {
     Written& written = second.written[i];
     comparer.check_guards(written);
+    if (written.plan.role == Role::scratch) continue;
     comparer.compare(first.written[i], written);
     ReferenceOutput& output = outputs[written.plan.name];
     output.operand = {written.buffer.data, written.plan.dtype, written.plan.shape};
     output.arithmetic = arithmetic_of(kernel);
+    output.checked = written.plan.checked;
     output.memory = std::move(written.memory);
   }
   // A kernel can read memory that was given back. It must not find a copy there.
-  for (const Written& copy : first.written) {
-    poison(driver, copy.buffer.begin, copy.buffer.end - copy.buffer.begin, stream);
+  for (const Run* const run : {&first, &std::as_const(second)}) {
+    for (const Written& copy : run->written) {
+      if (!copy.memory) continue;  // it is an output now
+      poison(driver, copy.buffer.begin, copy.buffer.end - copy.buffer.begin, stream);
+    }
   }
   driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
   return outputs;

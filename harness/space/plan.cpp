@@ -158,12 +158,18 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
     const BufferSpec buffer{
         arg.dtype, arg.shape, arg.written ? Role::out : Role::scratch, {}, arg.zeroed};
     BufferPlan planned = plan_buffer(buffer, arg.name, evaluator);
-    planned.role = arg.updated ? Role::inout : arg.written ? Role::out : Role::in;
+    planned.role = arg.scratch   ? Role::scratch
+                   : arg.updated ? Role::inout
+                   : arg.written ? Role::out
+                                 : Role::in;
     if (given != nullptr) {
       const auto& theirs = std::get<BufferPlan>(*given);
       planned.shape = theirs.shape;
       planned.zeroed = theirs.zeroed > 0 ? theirs.zeroed : arg.zeroed ? theirs.elements() : 0;
-      if (arg.written) planned.copy_of = theirs.copy_of;
+      if (arg.written) {
+        planned.copy_of = theirs.copy_of;
+        planned.checked = theirs.checked;
+      }
     }
     kernel.args.push_back(std::move(planned));
   }
@@ -174,6 +180,18 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
   if (spec.sum_length) {
     kernel.sum_length =
         evaluator.eval(*spec.sum_length, spec.entry + " sum_length", {1, kMostInt64});
+  }
+  if (!spec.repeat) return kernel;
+  const auto place_of = [&](const std::string& name) {
+    const auto found = std::find_if(spec.args.begin(), spec.args.end(),
+                                    [&](const auto& arg) { return arg.name == name; });
+    return static_cast<std::size_t>(found - spec.args.begin());
+  };
+  const std::int64_t passes =
+      evaluator.eval(*spec.repeat, spec.entry + " repeat", {1, kMostLaunches});
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    auto& places = kernel.passes.emplace_back();
+    for (const auto& names : spec.turns) places.push_back(place_of(taken(names, pass, passes)));
   }
   return kernel;
 }

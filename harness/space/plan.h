@@ -91,6 +91,8 @@ struct ReferenceKernelPlan {
   std::vector<ArgPlan> args;
   LaunchPlan launch;
   std::int64_t sum_length = 1;
+  /// What each pass of a reference passes: places in `args`. Empty: it is launched once.
+  std::vector<std::vector<std::size_t>> passes = {};
   bool operator==(const ReferenceKernelPlan&) const = default;
 };
 

@@ -48,7 +48,7 @@ inline void from_json(const nlohmann::json& source, ArgPlan& arg) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchPlan, entry, grid, block, cluster, smem_bytes, early,
                                    carveout, cooperative, args, symbol)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args, launch,
-                                   sum_length)
+                                   sum_length, passes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselinePlan, name, steps)
 
 // The macro's functions are inline. What other files call is not, so that they need not make it.

@@ -53,8 +53,16 @@ void add(Canonical& canonical, const ReferenceKernelSpec& kernel) {
   canonical.line("kernel", kernel.source.filename().string(), kernel.entry, kernel.grid,
                  kernel.block, kernel.sum_length);
   for (const ReferenceKernelSpec::Arg& arg : kernel.args) {
-    canonical.line(arg.written ? "writes" : "reads", arg.name, to_text(arg.dtype), arg.shape,
-                   arg.zeroed ? "zeroed" : "as is");
+    canonical.line(arg.scratch   ? "scratch"
+                   : arg.written ? "writes"
+                                 : "reads",
+                   arg.name, to_text(arg.dtype), arg.shape, arg.zeroed ? "zeroed" : "as is");
+  }
+  if (kernel.repeat) {
+    canonical.line("repeat", kernel.repeat);
+    for (const auto& names : kernel.turns) {
+      canonical.line("passes", fmt::format("{}", fmt::join(names, " ")));
+    }
   }
   if (kernel.smem_bytes) canonical.line("smem", kernel.smem_bytes);
   for (const auto& [name, macro] : kernel.define) canonical.line("define", name, macro.text);

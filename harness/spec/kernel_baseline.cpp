@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +22,37 @@ void require_one_product(const YamlNode& node, const std::vector<ReferenceSpec>&
       fmt::format("expected a reference that is one gemm for the baseline {}, found {}; give "
                   "the baseline a name and its steps",
                   kCublasLt, fmt::join(found, ", ")));
+}
+
+/// A parameter that decides what the reference computes, if there is one.
+std::optional<std::string> param_of_reference(const KernelSpec& spec) {
+  std::vector<std::string> params;
+  for (const ParamSpec& param : spec.params) params.push_back(param.name);
+  const std::map<int, std::string> varying = dependents(spec, params);
+  std::optional<std::string> found;
+  const auto look = [&](const ExprSpec& expr) {
+    for (const int slot : expr.expr.slots()) {
+      if (const auto param = varying.find(slot); param != varying.end()) found = param->second;
+    }
+  };
+  const auto look_at_all = [&](const std::vector<ExprSpec>& exprs) {
+    std::for_each(exprs.begin(), exprs.end(), look);
+  };
+  for (const ReferenceSpec& step : spec.reference) {
+    for (const auto& [option, value] : step.real_options) look(value);
+    if (!step.kernel) continue;
+    look_at_all(step.kernel->grid);
+    look_at_all(step.kernel->block);
+    if (step.kernel->repeat) look(*step.kernel->repeat);
+    for (const ReferenceKernelSpec::Arg& arg : step.kernel->args) {
+      look_at_all(arg.shape);
+      for (const ArgSpec& each : spec.args) {
+        const auto* scalar = std::get_if<ScalarSpec>(&each.form);
+        if (scalar && each.name == arg.name) look(scalar->value);
+      }
+    }
+  }
+  return found;
 }
 
 /// `name: [steps]`
@@ -50,6 +83,12 @@ BaselineSpec read_alternative(const YamlNode& node, const KernelSpec& spec) {
 std::vector<BaselineSpec> read_baseline(const YamlNode& node, const KernelSpec& spec) {
   std::vector<BaselineSpec> baselines;
   if (node.is_empty_list()) return baselines;
+  if (const auto param = param_of_reference(spec)) {
+    node.fail(
+        fmt::format("expected no baseline, since what is right depends on {}, and a baseline "
+                    "computes one thing beside all configurations",
+                    *param));
+  }
   for (const YamlPtr& item : node.list("a list of baselines")) {
     BaselineSpec baseline;
     if (item->kind() == YamlNode::Kind::map) {

@@ -128,7 +128,8 @@ ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec
   for (const OptionRow& option : row.options) {
     const YamlNode* value = map.find(option.name);
     if (value && is_expression(*value, option)) {
-      spec.real_options.emplace(option.name, FixedExprs(kernel, "reference").real(*value));
+      spec.real_options.emplace(option.name,
+                                FixedExprs(kernel, shared_by_configurations(of)).real(*value));
       continue;
     }
     if (!value && option.later) continue;

@@ -42,13 +42,14 @@ struct LetSpec {
   ExprSpec value;
 };
 
-/// A kernel of the user's own that computes a part of the reference, or fills an input. No
-/// expression in it reads a parameter, so it is the same for all configurations.
+/// A kernel of the user's own that computes a part of the reference, or fills an input. Its source
+/// is compiled without parameters. Only expressions of a reference may read them.
 struct ReferenceKernelSpec {
-  /// An argument: an argument of the contract, or a result that only later steps read.
+  /// An argument: an argument of the contract, a result that only later steps read, or scratch.
   struct Arg {
     std::string name;
     bool written = false;
+    bool scratch = false;         // memory of its own, which no other step sees
     bool updated = false;         // written over what it held: an in-out argument of the contract
     DType dtype = DType::f32;     // of a buffer, as this kernel sees it
     std::vector<ExprSpec> shape;  // of a result that is no argument of the contract
@@ -59,8 +60,12 @@ struct ReferenceKernelSpec {
   std::filesystem::path source;
   std::string entry;
   std::vector<Arg> args;
-  std::vector<ExprSpec> grid;               // 1 to 3
-  std::vector<ExprSpec> block;              // 1 to 3
+  std::vector<ExprSpec> grid;   // 1 to 3
+  std::vector<ExprSpec> block;  // 1 to 3
+  /// How many passes a reference makes, and what each parameter of the entry is in turn, as in
+  /// LaunchArgSpec. Without passes the parameters are `args`.
+  std::optional<ExprSpec> repeat = {};
+  std::vector<std::vector<std::string>> turns = {};
   std::optional<ExprSpec> sum_length = {};  // how many terms an element sums; 1 otherwise
   Location source_where = {}, entry_where = {}, args_where = {};
   std::optional<ExprSpec> smem_bytes = {};       // of a baseline's kernel

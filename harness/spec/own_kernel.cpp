@@ -25,6 +25,7 @@ std::filesystem::path read_source(const YamlNode& node, const KernelSpec& spec) 
 
 FixedExprs::FixedExprs(const KernelSpec& spec, std::string_view shared)
     : symbols_(spec.symbols), shared_(shared) {
+  if (shared.empty()) return;
   std::vector<std::string> params;
   for (const ParamSpec& param : spec.params) params.push_back(param.name);
   varying_ = dependents(spec, params);

@@ -12,10 +12,11 @@
 
 namespace assay {
 
-/// Reads the expressions of such a kernel, which computes the same for all configurations.
+/// Reads the expressions of such a kernel. Where all configurations have one, no parameter may
+/// change them.
 class FixedExprs {
  public:
-  /// `shared` is what all configurations have one of: "reference".
+  /// `shared` is what all configurations have one of: "baseline". Empty where each has its own.
   FixedExprs(const KernelSpec& spec, std::string_view shared);
 
   ExprSpec one(const YamlNode& node) const;

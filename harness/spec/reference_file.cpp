@@ -67,7 +67,7 @@ ReferenceSpec read_reference_file(const YamlNode& node, Tensors& tensors, const 
   ReferenceSpec step{std::string(kReferenceFile), {{"out", tensor.name}}, {}, node.where()};
   step.file = read_data_file(map[kReferenceFile], spec);
   if (const YamlNode* length = map.find("sum_length")) {
-    step.sum_length = FixedExprs(spec, "reference").one(*length);
+    step.sum_length = FixedExprs(spec, "").one(*length);
   }
   return step;
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
-#include <map>
-#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,11 +11,35 @@
 namespace assay {
 namespace {
 
+constexpr const char* kScratch = "scratch";
+
+/// `{name: spare, shape: [M], role: scratch}`: memory that no other step sees.
+ReferenceKernelSpec::Arg read_scratch(const YamlMap& map, Tensors& tensors, const KernelSpec& spec,
+                                      const FixedExprs& exprs) {
+  ReferenceKernelSpec::Arg arg;
+  arg.name = map["name"].identifier("the name of scratch");
+  const bool is_arg = std::any_of(spec.args.begin(), spec.args.end(),
+                                  [&](const ArgSpec& each) { return each.name == arg.name; });
+  if (is_arg || tensors.find(arg.name)) {
+    map["name"].fail(fmt::format("expected a new name for scratch, found \"{}\"", arg.name));
+  }
+  arg.scratch = true;
+  arg.shape = exprs.list(map["shape"], 8);
+  if (const YamlNode* dtype = map.find("dtype")) arg.dtype = read_dtype(*dtype);
+  return arg;
+}
+
 /// `A`, `{name: A, dtype: f32}`, or `{name: mean, shape: [M]}` for a new result.
 ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
                                          const KernelSpec& spec, const FixedExprs& exprs,
                                          Steps of) {
   const bool detailed = node.kind() == YamlNode::Kind::map;
+  if (const YamlNode* role = detailed && of == Steps::reference ? node.find("role") : nullptr) {
+    role->one_of("a role", {kScratch});
+    return read_scratch(
+        YamlMap(node, "scratch of a reference kernel", {"name", "shape", "role"}, {"dtype"}),
+        tensors, spec, exprs);
+  }
   std::optional<YamlMap> map;
   const std::vector<std::string> required = {"name"}, optional = {"dtype", "shape", "init"};
   if (detailed) map.emplace(node, "an argument of a reference kernel", required, optional);
@@ -88,25 +111,84 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
   return arg;
 }
 
+/// Reads the arguments of a kernel, each once. What passes take in turn may stand in several turns.
+class ArgsReader {
+ public:
+  ArgsReader(Tensors& tensors, const KernelSpec& spec, const FixedExprs& exprs, Steps of,
+             ReferenceKernelSpec& kernel)
+      : tensors_(tensors), spec_(spec), exprs_(exprs), of_(of), kernel_(kernel) {}
+
+  void read(const YamlNode& node) {
+    const bool is_map = kernel_.repeat && node.kind() == YamlNode::Kind::map;
+    for (const auto& [key, count] : {std::pair("from", std::size_t{3}), {"to", std::size_t{2}}}) {
+      if (!is_map || !node.find(key)) continue;
+      read_turns(*YamlMap(node, "an argument", {key}).find(key), count);
+      return;
+    }
+    kernel_.turns.push_back({add(node)});
+  }
+
+ private:
+  /// Reads an argument that was not read yet, and returns its name.
+  std::string add(const YamlNode& node) {
+    ReferenceKernelSpec::Arg arg = read_kernel_arg(node, tensors_, spec_, exprs_, of_);
+    if (find(arg.name)) node.fail(fmt::format("duplicate argument \"{}\"", arg.name));
+    kernel_.args.push_back(std::move(arg));
+    return kernel_.args.back().name;
+  }
+
+  const ReferenceKernelSpec::Arg* find(const std::string& name) const {
+    const auto found = std::find_if(kernel_.args.begin(), kernel_.args.end(),
+                                    [&](const auto& arg) { return arg.name == name; });
+    return found == kernel_.args.end() ? nullptr : &*found;
+  }
+
+  /// `[x, spare, y]`: see LaunchArgSpec. All but the first of three are written.
+  void read_turns(const YamlNode& node, std::size_t count) {
+    const auto& items = node.list("a list of buffers");
+    if (items.size() != count) {
+      node.fail(fmt::format("expected {} buffers, found {}", count, items.size()));
+    }
+    std::vector<std::string> names;
+    for (const YamlPtr& item : items) {
+      const bool is_known = item->kind() == YamlNode::Kind::scalar && find(item->text("a name"));
+      names.push_back(is_known ? item->text("a name") : add(*item));
+      const ReferenceKernelSpec::Arg& arg = *find(names.back());
+      const bool may_be_written = arg.written || arg.scratch;
+      if (!may_be_written && names.size() + 2 > count) {
+        item->fail(fmt::format("expected a buffer that a pass may write, found \"{}\"", arg.name));
+      }
+      if (arg.dtype != find(names.front())->dtype) {
+        item->fail(fmt::format("expected a buffer of {} like \"{}\", found \"{}\" of {}",
+                               to_text(find(names.front())->dtype), names.front(), arg.name,
+                               to_text(arg.dtype)));
+      }
+    }
+    kernel_.turns.push_back(std::move(names));
+  }
+
+  Tensors& tensors_;
+  const KernelSpec& spec_;
+  const FixedExprs& exprs_;
+  const Steps of_;
+  ReferenceKernelSpec& kernel_;
+};
+
 }  // namespace
 
 ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
                                     const KernelSpec& spec, Steps of) {
   const bool reference = of == Steps::reference;
-  const FixedExprs exprs(spec, reference ? "reference" : "baseline");
+  const FixedExprs exprs(spec, shared_by_configurations(of));
   const std::vector<std::string> required = {"source", "entry", "args", "grid", "block"};
   const YamlMap map(*entry.value, reference ? "a reference kernel" : "a baseline's kernel",
                     required,
-                    reference ? std::vector<std::string>{"sum_length"}
+                    reference ? std::vector<std::string>{"sum_length", "repeat"}
                               : std::vector<std::string>{"define", "smem_bytes"});
   ReferenceKernelSpec kernel;
-  std::set<std::string> seen;
-  for (const YamlPtr& item : map["args"].list("a list of arguments")) {
-    kernel.args.push_back(read_kernel_arg(*item, tensors, spec, exprs, of));
-    if (!seen.insert(kernel.args.back().name).second) {
-      item->fail(fmt::format("duplicate argument \"{}\"", kernel.args.back().name));
-    }
-  }
+  if (const YamlNode* repeat = map.find("repeat")) kernel.repeat = exprs.one(*repeat);
+  ArgsReader args(tensors, spec, exprs, of, kernel);
+  for (const YamlPtr& item : map["args"].list("a list of arguments")) args.read(*item);
   if (std::none_of(kernel.args.begin(), kernel.args.end(),
                    [](const auto& arg) { return arg.written; })) {
     map["args"].fail("expected an output, or a new result, among the arguments, found none");

@@ -54,6 +54,10 @@ class Tensors {
 
 /// Whose steps are read.
 enum class Steps { reference, baseline };
+/// What FixedExprs calls it: configurations share a baseline, but not a reference.
+inline std::string_view shared_by_configurations(Steps of) {
+  return of == Steps::baseline ? "baseline" : "";
+}
 
 /// A step: a named operation, or a kernel of the user's own.
 ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec& spec, Steps of);

@@ -81,7 +81,12 @@ void check_launch_arguments(const KernelSpec& kernel, const Config& config,
 void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSpec& reference,
                                const std::string& symbol, const std::string& cubin) {
   std::vector<std::int64_t> sizes;
-  for (const auto& arg : reference.args) sizes.push_back(layout_of(kernel, arg.name).bytes);
+  for (const auto& names : reference.turns) {
+    sizes.push_back(layout_of(kernel, names.front()).bytes);
+  }
+  if (sizes.empty()) {  // of a fill, which makes no passes
+    for (const auto& arg : reference.args) sizes.push_back(layout_of(kernel, arg.name).bytes);
+  }
   check_sizes(reference.args_where, reference.entry, entries_of(cubin).at(symbol), sizes);
 }
 

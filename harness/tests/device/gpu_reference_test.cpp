@@ -84,6 +84,51 @@ TEST_F(GpuReferenceTest, StepsUpdateAnInOutArgumentInTurn) {
   EXPECT_EQ(gpu().run(request).kind, "mismatch");
 }
 
+// Three passes of one step: A + B to the scratch, that + B to C, that + B to the scratch, and so
+// on.
+TEST_F(GpuReferenceTest, AStepMakesPassesOverScratchAsAConfigurationAsksFor) {
+  TrialRequest request = judged_by("vector_add");
+  ReferenceKernelPlan& step = *request.plan.reference[0].kernel;
+  auto spare = std::get<BufferPlan>(step.args[2]);
+  spare.name = "spare";
+  spare.role = Role::scratch;
+  step.args.emplace_back(spare);
+  request.plan.args.emplace_back(spare);
+  LaunchPlan launch = request.plan.launches[0];
+  const std::vector<std::vector<std::size_t>> passes = {{0, 1, 4, 3}, {4, 1, 2, 3}};
+  for (const std::size_t count : {2, 1}) {
+    request.plan.launches.clear();
+    step.passes.assign(passes.end() - static_cast<std::ptrdiff_t>(count), passes.end());
+    step.passes[0][0] = 0;
+    for (const auto& pass : step.passes) {
+      launch.args = pass;
+      request.plan.launches.push_back(launch);
+    }
+    const Outcome outcome = gpu().run(request);
+    EXPECT_EQ(outcome.status, Status::correct) << count << outcome.message;
+    request.plan.launches.push_back(launch);
+    request.plan.launches.back().args = {2, 1, 2, 3};
+    EXPECT_EQ(gpu().run(request).kind, "mismatch") << count;
+  }
+  // What it left in its scratch from the run before is nothing to rely on.
+  step.passes = {{4, 1, 2, 3}};
+  EXPECT_THAT(gpu().run(request).message, HasSubstr("and then nan of C[0]"));
+}
+
+// A sum of parts needs one element of what the contract checks with `first: 1`.
+TEST_F(GpuReferenceTest, AKernelNeedsToWriteOnlyWhatIsChecked) {
+  TrialRequest request = judged_by("skips_last");
+  EXPECT_THAT(gpu().run(request).message, HasSubstr("made a NaN or an infinity in C"));
+  for (auto* args : {&request.plan.args, &request.plan.reference[0].kernel->args}) {
+    std::get<BufferPlan>((*args)[2]).checked = 999;
+  }
+  const Outcome outcome = gpu().run(request);
+  EXPECT_EQ(outcome.status, Status::correct) << outcome.message;
+  EXPECT_EQ(outcome.validation->elements, 999);
+  request.plan.launches[0].entry = "wrong_value";
+  EXPECT_EQ(gpu().run(request).kind, "mismatch");
+}
+
 TEST_F(GpuReferenceTest, AToleranceThatAcceptsACopyOfAnInputIsRefused) {
   TrialRequest request = ready();
   request.plan.relative_tolerance = 0.9;

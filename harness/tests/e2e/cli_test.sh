@@ -124,6 +124,9 @@ expect 0 '^compiled +3$' "$assay" sweep "$vector_add" --device none --budget-con
 
 # A sweep that only compiles; the same command again has nothing left to do.
 expect 0 '^compiled +[1-9]' "$assay" sweep "$vector_add" --device none --db a.db
+# A reference of passes over scratch of its own, as many as a parameter says.
+expect 0 '^compiled +2$' "$assay" sweep "$tree/kernels/examples/heat_tiles.yaml" --device none \
+  --budget-configs 2 --db tiles.db
 expect 0 ' 0 now, [1-9][0-9]* kept' "$assay" sweep "$vector_add" --device none --db a.db
 # It once listed what the same sweep then leaves out.
 expect 0 '-1719926784  arch: \[90a\]' "$assay" list "$tree/kernels/gemm_wgmma.yaml" --arch 80

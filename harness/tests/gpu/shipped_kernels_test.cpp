@@ -107,6 +107,7 @@ std::vector<ShippedCase> shipped_cases() {
     cases.push_back({kernel, {{"M", 19}, {"F", 5003}, {"K", 456}, {"density", 0.131}}});
   }
   cases.push_back({"examples/grid_norm", {{"N", 100003}}});
+  cases.push_back({"examples/heat_tiles", {{"M", 301}, {"N", 1003}}});
   cases.push_back({"examples/affine_rows", {{"M", 77}, {"N", 1003}}});
   return cases;
 }

@@ -39,6 +39,33 @@ TEST(MakePlan, EachPassReadsWhatTheOneBeforeWroteAndTheLastWritesTheLastBuffer) 
   EXPECT_EQ(turns(4, false), "xa ab ba ab xa ab ba ab");
 }
 
+// Two configurations shared one reference, whatever their steps were.
+TEST(MakePlan, AReferenceMakesThePassesThatItsConfigurationAsksFor) {
+  TestKernel kernel;
+  kernel.spec.args.push_back(
+      {"x", BufferSpec{DType::f32, kernel.exprs({"1"}), Role::in, {}, false}, {}});
+  kernel.spec.args.push_back(
+      {"y", BufferSpec{DType::f32, kernel.exprs({"1"}), Role::out, {}, false}, {}});
+  kernel.spec.launches = {{"step", {}, kernel.exprs({"1"}), kernel.exprs({"32"}), {}, {}}};
+  ReferenceKernelSpec step;
+  step.entry = "step";
+  step.args = {{"x", false, false, false, DType::f32, {}},
+               {"spare", false, true, false, DType::f32, kernel.exprs({"1"})},
+               {"y", true, false, false, DType::f32, {}}};
+  step.grid = step.block = kernel.exprs({"1"});
+  step.turns = {{"x", "spare", "y"}, {"spare", "y"}};
+  const auto steps_of = [&](const char* passes) {
+    step.repeat = kernel.expr(passes);
+    kernel.spec.reference = {{"kernel", {}, {}, {}, step}};
+    return make_plan(kernel.spec, {}, {}, test_device()).reference;
+  };
+  const ReferenceKernelPlan three = steps_of("3")[0].kernel.value();
+  EXPECT_THAT(three.passes, ElementsAre(ElementsAre(0, 2), ElementsAre(2, 1), ElementsAre(1, 2)));
+  EXPECT_EQ(std::get<BufferPlan>(three.args[1]).role, Role::scratch);
+  EXPECT_NE(steps_of("3"), steps_of("2"));
+  EXPECT_THROW(steps_of("501"), PlanError);
+}
+
 TEST(MakePlan, ThePassIsANumberInItsLaunches) {
   TestKernel kernel;
   Symbols symbols = kernel.spec.symbols;

@@ -128,6 +128,33 @@ TEST(LoadKernel, AKernelOfOnesOwnIsAStepOfTheReference) {
   EXPECT_EQ(sums.args[1].dtype, DType::f32);
 }
 
+// A kernel that does STEPS time steps in a launch had no reference: it could neither read a
+// parameter, nor repeat a step, nor have memory beside its results.
+TEST(LoadKernel, AReferenceMayMakePassesOverScratchAsAParameterSays) {
+  const auto load_with = [](const std::string& args, const std::string& more) {
+    return with_reference("  - kernel: {source: below/ref.cu, entry: step, args: [" + args +
+                              "], grid: [half], block: [256]" + more + "}\n",
+                          "params: {STEPS: [1, 2], BLOCK: [32]}\nlet: {half: cdiv(N, STEPS)}\n",
+                          "");
+  };
+  const std::string spare = "{name: spare, dtype: bf16, shape: [M, N], role: scratch}";
+  const KernelSpec kernel =
+      load_with("{from: [A, " + spare + ", C]}, {to: [spare, C]}", ", repeat: 2 * STEPS");
+  const ReferenceKernelSpec& step = kernel.reference[0].kernel.value();
+  EXPECT_EQ(step.repeat->expr.text(), "2 * STEPS");
+  ASSERT_EQ(step.args.size(), 3u);
+  EXPECT_TRUE(step.args[1].scratch);
+  EXPECT_FALSE(step.args[1].written);
+  EXPECT_TRUE(step.args[2].written);
+  EXPECT_THAT(step.turns, ElementsAre(ElementsAre("A", "spare", "C"), ElementsAre("spare", "C")));
+  // What a trial means depends on all of this.
+  EXPECT_NE(
+      kernel.contract_hash,
+      load_with("{from: [A, " + spare + ", C]}, {to: [spare, C]}", ", repeat: 2").contract_hash);
+  EXPECT_NE(kernel.contract_hash,
+            load_with("A, {to: [" + spare + ", C]}", ", repeat: 2 * STEPS").contract_hash);
+}
+
 TEST(LoadKernel, BuffersMayBeUpdatedCopiedAndCheckedInPart) {
   const std::string reference = "  - add: {a: S, b: A, out: S}\n  - sum: {x: S, out: C}\n";
   const auto load_with = [&](const std::string& state, const std::string& fill,
