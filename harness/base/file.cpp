@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_reader.h"
 #include "base/interrupt.h"
 
 namespace assay {
@@ -102,34 +103,43 @@ fs::path temporary_beside(const fs::path& path) {
   return temporary;
 }
 
+[[noreturn]] void fail_to_read(const fs::path& path, int code) {
+  throw UsageError(fmt::format("cannot read {}: {}", path.string(), reason(code)));
+}
+
 }  // namespace
 
-std::string read_file(const fs::path& path, std::size_t max_bytes) {
-  const auto fail = [&path](int code) -> void {
-    throw UsageError(fmt::format("cannot read {}: {}", path.string(), reason(code)));
-  };
-  // Not blocking: to open a pipe that nobody writes to would wait, and Ctrl-C would not end that.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) fail(errno);
+// Not blocking: to open a pipe that nobody writes to would wait, and Ctrl-C would not end that.
+FileReader::FileReader(const fs::path& path)
+    : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat info = {};
-  if (::fstat(fd.get(), &info) != 0) fail(errno);
-  std::string content;
-  if (S_ISREG(info.st_mode))
-    content.reserve(std::min(static_cast<std::size_t>(info.st_size), max_bytes));
-  char buffer[1 << 16];
+  if (!fd_ || ::fstat(fd_.get(), &info) != 0) fail_to_read(path_, errno);
+  if (S_ISREG(info.st_mode)) size_ = static_cast<std::size_t>(info.st_size);
+}
+
+std::size_t FileReader::read(std::span<char> into) {
   for (;;) {
     // Also of what says that it is a plain file: /proc/kmsg does, and has no end.
-    wait_for_bytes(fd.get());
-    const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count < 0) fail(errno);
-    if (count == 0) return content;
-    content.append(buffer, static_cast<std::size_t>(count));
+    wait_for_bytes(fd_.get());
+    const ssize_t count = ::read(fd_.get(), into.data(), into.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR && errno != EAGAIN) fail_to_read(path_, errno);
+  }
+}
+
+std::string read_file(const fs::path& path, std::size_t max_bytes) {
+  FileReader file(path);
+  std::string content;
+  content.reserve(std::min(file.size(), max_bytes));
+  char buffer[1 << 16];
+  while (const std::size_t count = file.read(buffer)) {
+    content.append(buffer, count);
     if (content.size() > max_bytes) {
       throw UsageError(
           fmt::format("{}: expected at most {} bytes, found more", path.string(), max_bytes));
     }
   }
+  return content;
 }
 
 void write_file_atomic(const fs::path& path, std::string_view content) {

@@ -28,8 +28,9 @@ std::vector<fs::path> recordings_of(const fs::path& project, const std::string& 
   for (const fs::path& file : find_recordings(project)) {
     const std::string name = file.filename().string();
     if (name != sweep_name + ".jsonl" && name != sweep_name + ".jsonl.gz") continue;
-    const std::string text = read_maybe_gzip(file);
-    found.emplace_back(std::count(text.begin(), text.end(), '\n'), file);
+    std::ptrdiff_t num_lines = 0;
+    for (LineReader lines(file); lines.next();) ++num_lines;
+    found.emplace_back(num_lines, file);
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });

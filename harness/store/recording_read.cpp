@@ -35,13 +35,19 @@ Thing resolve(const Json& value, const char* key, const std::vector<Thing>& know
 
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path)
-      : path_(path), content_(read_maybe_gzip(path)) {}
+  explicit Reader(const std::filesystem::path& path) : path_(path), lines_(path) {}
 
-  /// Reads on for so many trials, or to the end. Nothing when there is no more.
-  std::optional<Recording> next(std::size_t max_trials) {
-    if (has_header_ && begin_ >= content_.size()) return std::nullopt;
-    while (begin_ < content_.size() && recording_.trials.size() < max_trials) read_line();
+  /// Reads on for so many records, or to the end. Nothing when there is no more.
+  std::optional<Recording> next(std::size_t max_records) {
+    if (at_end_) return std::nullopt;
+    const auto num_records = [this] {
+      return recording_.trials.size() + recording_.baselines.size() + recording_.ranks.size();
+    };
+    while (!at_end_ && num_records() < max_records) {
+      const std::optional<std::string_view> line = lines_.next();
+      at_end_ = !line;
+      if (line) read_line(*line);
+    }
     if (!has_header_) {
       throw UsageError(fmt::format("{}:1: no recording: the file is empty", path_.string()));
     }
@@ -50,10 +56,7 @@ class Reader {
   }
 
  private:
-  void read_line() {
-    const std::size_t end = std::min(content_.find('\n', begin_), content_.size());
-    const std::string_view line(content_.data() + begin_, end - begin_);
-    begin_ = end + 1;
+  void read_line(std::string_view line) {
     ++line_number_;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
     const std::string where = fmt::format("{}:{}", path_.string(), line_number_);
@@ -278,8 +281,8 @@ class Reader {
   }
 
   std::filesystem::path path_;
-  std::string content_;
-  std::size_t begin_ = 0;  // of the line that is read next
+  LineReader lines_;
+  bool at_end_ = false;
   std::size_t line_number_ = 0;
   Parser parser_;
   bool has_header_ = false;
@@ -292,9 +295,10 @@ class Reader {
 
 }  // namespace
 
-RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_trials) {
-  if (is_tuner_file(path)) return read_tuner_file(path, max_trials);
-  return [reader = std::make_shared<Reader>(path), max_trials] { return reader->next(max_trials); };
+RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_records) {
+  if (is_tuner_file(path)) return read_tuner_file(path, max_records);
+  return
+      [reader = std::make_shared<Reader>(path), max_records] { return reader->next(max_records); };
 }
 
 Recording read_recording(const std::filesystem::path& path) {

@@ -262,6 +262,12 @@ class Writer {
     // A compile log may hold any bytes; JSON is UTF-8.
     text_ += line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
     text_ += '\n';
+    if (text_.size() > kMaxStreamedBytes) {
+      throw UsageError(
+          fmt::format("a recording has at most {} bytes, and this sweep's would have more; let "
+                      "several sweeps share its problems",
+                      kMaxStreamedBytes));
+    }
   }
 
   void add(const BaselineRecord& baseline) {

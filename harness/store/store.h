@@ -39,7 +39,9 @@ struct Filter {
   std::string device;   // name, slug or UUID
   std::string status;
   std::string sweep;
-  std::int64_t run = 0;  // number of one run of a sweep, as in StoredSweep; only results() knows it
+  // What only results() knows:
+  std::int64_t run = 0;    // number of one run of a sweep, as in StoredSweep
+  bool is_ranked = false;  // only trials of questions that have a verdict
 };
 
 /// One run of a sweep.
@@ -134,9 +136,9 @@ struct DamagedDatabase : Error {
 /// file is read-only, locked for too long or damaged. What was stored before stays.
 class Store {
  public:
-  /// Opens or creates the database and migrates it. Throws UsageError when the file is not SQLite
+  /// Opens or creates the database. Throws UsageError when the file is not SQLite
   /// or is another program's (application_id), and when open_readonly would take the name for a
-  /// recording's; Error when it comes from a newer Assay (user_version).
+  /// recording's; Error when it comes from another version of Assay (user_version).
   /// `lock_timeout` is how long any method waits for another process's transaction.
   static Store open(const std::filesystem::path& path,
                     std::chrono::milliseconds lock_timeout = std::chrono::seconds(30));
@@ -263,8 +265,9 @@ class Store {
 /// read_recording throws UsageError `file:line: what is wrong`; it takes the files of other
 /// tuners too.
 Recording read_recording(const std::filesystem::path& path);
-/// The same with so many trials at a time. A damaged line is found when its portion is read.
-RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_trials = 1000);
+/// The same with so many trials, baselines and verdicts at a time; no more of the file is in
+/// memory. A damaged line is found when its portion is read.
+RecordingPortions read_portions(const std::filesystem::path& path, std::size_t max_records = 1000);
 
 /// So many trials at a time of a file of another tuner, .json or .csv, packed or not. It is a
 /// Kernel Tuner cachefile, also of a tuner that was stopped, or results of T4, KTT or BAT, of which
@@ -278,6 +281,7 @@ RecordingPortions read_tuner_file(const std::filesystem::path& path, std::size_t
 /// By its name.
 bool is_tuner_file(const std::filesystem::path& path);
 
+/// Throws UsageError where it would be too large to be read (store/gzip.h).
 void write_recording(const Recording& recording, const std::filesystem::path& path);
 std::string recording_line(const TrialRecord& trial);
 
