@@ -75,49 +75,41 @@ void end_at_interrupt(sqlite3* handle) {
       handle, kStepsBetween, [](void*) { return interrupted() ? 1 : 0; }, nullptr);
 }
 
-// Binds without copying: an insert runs at once. A null pointer would bind NULL, so what is empty
-// needs an address too.
-void bind(sqlite3_stmt& statement, int index, std::nullptr_t) {
-  sqlite3_bind_null(&statement, index);
-}
-void bind(sqlite3_stmt& statement, int index, std::int64_t value) {
-  sqlite3_bind_int64(&statement, index, value);
-}
-void bind(sqlite3_stmt& statement, int index, double value) {
-  sqlite3_bind_double(&statement, index, value);
-}
-void bind(sqlite3_stmt& statement, int index, std::string_view text) {
-  sqlite3_bind_text(&statement, index, text.empty() ? "" : text.data(),
-                    static_cast<int>(text.size()), SQLITE_STATIC);
-}
-void bind(sqlite3_stmt& statement, int index, std::span<const double> values) {
-  const void* data = values.empty() ? static_cast<const void*>("") : values.data();
-  sqlite3_bind_blob(&statement, index, data, static_cast<int>(values.size_bytes()), SQLITE_STATIC);
-}
-
 }  // namespace
 
-Query::~Query() {
-  // tryReset repeats the error of the step, which was already thrown from there.
-  statement_.tryReset();
+bool Query::step() {
+  const int result = sqlite3_step(statement_);
+  if (result != SQLITE_ROW && result != SQLITE_DONE) fail(result);
+  return result == SQLITE_ROW;
 }
 
-double Query::real(int column) const {
-  return is_null(column) ? std::numeric_limits<double>::quiet_NaN()
-                         : statement_.getColumn(column).getDouble();
+std::string_view Query::view(int column) const {
+  const void* const text = sqlite3_column_blob(statement_, column);
+  if (text == nullptr) return {};
+  return {static_cast<const char*>(text),
+          static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
 std::vector<double> Query::reals(int column) const {
-  const SQLite::Column blob = statement_.getColumn(column);
-  std::vector<double> values(static_cast<std::size_t>(blob.getBytes()) / sizeof(double));
-  if (!values.empty()) std::memcpy(values.data(), blob.getBlob(), values.size() * sizeof(double));
+  const std::string_view bytes = view(column);
+  std::vector<double> values(bytes.size() / sizeof(double));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
   return values;
 }
 
-void Query::bind(int index, std::span<const double> values) {
-  // A null pointer would bind NULL, so an empty array needs an address too.
-  const void* data = values.empty() ? static_cast<const void*>("") : values.data();
-  statement_.bind(index, data, static_cast<int>(values.size_bytes()));
+// A null pointer would bind NULL, so what is empty needs an address, too.
+void Query::bind(std::string_view value, sqlite3_destructor_type copied) {
+  check(sqlite3_bind_text64(statement_, ++num_bound_, value.empty() ? "" : value.data(),
+                            value.size(), copied, SQLITE_UTF8));
+}
+
+void Query::bind(std::span<const double> values, sqlite3_destructor_type copied) {
+  const void* const data = values.empty() ? static_cast<const void*>("") : values.data();
+  check(sqlite3_bind_blob64(statement_, ++num_bound_, data, values.size_bytes(), copied));
+}
+
+void Query::fail(int result) const {
+  throw SQLite::Exception(sqlite3_db_handle(statement_), result);
 }
 
 Database::Database(const std::filesystem::path& path, SQLite::Database handle)
@@ -155,7 +147,9 @@ Database Database::open(const std::filesystem::path& path, std::chrono::millisec
 Database Database::open_readonly(const std::filesystem::path& path) {
   require_file(path);
   try {
-    Database database(path, SQLite::Database(path.string(), SQLite::OPEN_READONLY, kReadTimeoutMs));
+    Database database(path,
+                      SQLite::Database(path.string(), SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX,
+                                       kReadTimeoutMs));
     database.integer("SELECT count(*) FROM sqlite_schema");
     end_at_interrupt(database.handle_.getHandle());
     return database;
@@ -174,7 +168,8 @@ Database Database::open_readonly(const std::filesystem::path& path) {
   }
   try {
     Database database(
-        path, SQLite::Database(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI));
+        path, SQLite::Database(immutable_uri(path),
+                               SQLite::OPEN_READONLY | SQLite::OPEN_URI | SQLite::OPEN_NOMUTEX));
     database.integer("SELECT count(*) FROM sqlite_schema");
     end_at_interrupt(database.handle_.getHandle());
     return database;
@@ -200,7 +195,6 @@ void Database::require_same_file() const {
 std::string_view Database::kept(const std::string& sql) { return *texts_.insert(sql).first; }
 
 std::int64_t Database::insert(std::string_view table, std::span<const Cell> cells) {
-  sqlite3* const handle = handle_.getHandle();
   auto& [columns, statement] = inserts_[table];
   const auto names = [](const Cell& cell, const std::string& column) {
     return cell.column == column;
@@ -208,21 +202,11 @@ std::int64_t Database::insert(std::string_view table, std::span<const Cell> cell
   if (!std::equal(cells.begin(), cells.end(), columns.begin(), columns.end(), names)) {
     columns.clear();
     for (const Cell& cell : cells) columns.emplace_back(cell.column);
-    const std::string sql =
-        fmt::format("INSERT INTO {}({}) VALUES({})", table, fmt::join(columns, ","),
-                    fmt::join(std::vector<std::string_view>(columns.size(), "?"), ","));
-    sqlite3_stmt* prepared = nullptr;
-    const int result = sqlite3_prepare_v2(handle, sql.c_str(), -1, &prepared, nullptr);
-    statement.reset(prepared);
-    if (result != SQLITE_OK) throw SQLite::Exception(handle, result);
+    statement =
+        prepare(fmt::format("INSERT INTO {}({}) VALUES({})", table, fmt::join(columns, ","),
+                            fmt::join(std::vector<std::string_view>(columns.size(), "?"), ",")));
   }
-  for (int i = 0; i < static_cast<int>(cells.size()); ++i) {
-    const auto& value = cells[static_cast<std::size_t>(i)].value;
-    std::visit([&](const auto& held) { bind(*statement, i + 1, held); }, value);
-  }
-  const int result = sqlite3_step(statement.get());
-  sqlite3_reset(statement.get());
-  if (result != SQLITE_DONE) throw SQLite::Exception(handle, result);
+  Query(statement.get(), cells).run();
   return handle_.getLastInsertRowid();
 }
 
@@ -234,10 +218,19 @@ void Database::update(std::string_view table, std::int64_t id, std::span<const C
   query(kept(fmt::format("UPDATE {} SET {} WHERE id = ?", table, columns)), cells, id).run();
 }
 
-SQLite::Statement& Database::prepared(std::string_view sql) {
-  const auto found = statements_.find(sql);
-  if (found != statements_.end()) return found->second;
-  return statements_.try_emplace(sql, handle_, std::string(sql)).first->second;
+Statement Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int result =
+      sqlite3_prepare_v3(handle_.getHandle(), sql.data(), static_cast<int>(sql.size()),
+                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  if (result != SQLITE_OK) throw SQLite::Exception(handle_.getHandle(), result);
+  return Statement(statement);
+}
+
+sqlite3_stmt* Database::prepared(std::string_view sql) {
+  Statement& statement = statements_[sql];
+  if (!statement) statement = prepare(sql);
+  return statement.get();
 }
 
 void Database::fail(const std::filesystem::path& path, const SQLite::Exception& error) {

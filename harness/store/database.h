@@ -2,12 +2,12 @@
 
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
-#include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,60 +45,82 @@ struct Cell {
   Value value;
 };
 
+/// A prepared statement.
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
 /// One run of a prepared statement: binds its parameters in order, steps through the rows, and
 /// makes the statement ready for the next run when it goes out of scope.
 class Query {
  public:
   template <class... Values>
-  Query(SQLite::Statement& statement, const Values&... values) : statement_(statement) {
-    (bind(++num_bound_, values), ...);
+  explicit Query(sqlite3_stmt* statement, const Values&... values) : statement_(statement) {
+    (bind(values), ...);
   }
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
-  ~Query();
+  /// The reset repeats the error of the step, which was already thrown from there.
+  ~Query() { sqlite3_reset(statement_); }
 
-  /// Whether there is another row.
-  bool step() { return statement_.executeStep(); }
+  /// Whether there is another row. Not to be asked again after the last.
+  bool step();
   /// Runs a statement that returns no rows.
-  void run() { statement_.executeStep(); }
+  void run() { step(); }
 
-  std::int64_t integer(int column) const { return statement_.getColumn(column).getInt64(); }
-  int small(int column) const { return statement_.getColumn(column).getInt(); }
+  std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  int small(int column) const { return sqlite3_column_int(statement_, column); }
   bool flag(int column) const { return integer(column) != 0; }
-  std::string text(int column) const { return statement_.getColumn(column).getString(); }
-  bool is_null(int column) const { return statement_.isColumnNull(column); }
+  std::string text(int column) const { return std::string(view(column)); }
+  /// The text until the next step.
+  std::string_view view(int column) const;
+  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   /// SQLite keeps NaN as NULL, so NULL reads as NaN.
-  double real(int column) const;
-  /// For figures that are NULL where they are not known.
-  double real_or_zero(int column) const { return is_null(column) ? 0 : real(column); }
+  double real(int column) const {
+    return is_null(column) ? std::numeric_limits<double>::quiet_NaN()
+                           : sqlite3_column_double(statement_, column);
+  }
+  /// For figures that are NULL where they are not known: SQLite reads NULL as 0.
+  double real_or_zero(int column) const { return sqlite3_column_double(statement_, column); }
   /// A packed array of float64. If its length is damaged, the odd bytes are lost; `assay db check`
   /// names such rows.
   std::vector<double> reals(int column) const;
 
  private:
-  void bind(int index, int value) { statement_.bind(index, value); }
-  void bind(int index, std::int64_t value) { statement_.bind(index, value); }
-  void bind(int index, double value) { statement_.bind(index, value); }
-  void bind(int index, bool value) { statement_.bind(index, value ? 1 : 0); }
-  void bind(int index, const std::string& value) { statement_.bind(index, value); }
-  void bind(int index, std::string_view value) { statement_.bind(index, std::string(value)); }
-  void bind(int index, const char* value) { statement_.bind(index, value); }
-  void bind(int index, std::nullptr_t) { statement_.bind(index); }
-  void bind(int index, std::span<const double> values);
+  void bind(std::nullptr_t) { check(sqlite3_bind_null(statement_, ++num_bound_)); }
+  void bind(std::int64_t value) { check(sqlite3_bind_int64(statement_, ++num_bound_, value)); }
+  void bind(int value) { bind(std::int64_t{value}); }
+  void bind(bool value) { bind(std::int64_t{value}); }
+  void bind(double value) { check(sqlite3_bind_double(statement_, ++num_bound_, value)); }
+  void bind(std::string_view value, sqlite3_destructor_type copied = SQLITE_TRANSIENT);
+  void bind(const std::string& value) { bind(std::string_view(value)); }
+  void bind(const char* value) { bind(std::string_view(value)); }
+  void bind(std::span<const double> values, sqlite3_destructor_type copied = SQLITE_TRANSIENT);
   template <class Value>
-  void bind(int index, const std::optional<Value>& value) {
-    value ? bind(index, *value) : bind(index, nullptr);
+  void bind(const std::optional<Value>& value) {
+    value ? bind(*value) : bind(nullptr);
   }
-
-  void bind(int index, std::span<const Cell> cells) {
-    --num_bound_;
+  /// Without copies: cells are there while the statement runs.
+  void bind(std::span<const Cell> cells) {
     for (const Cell& cell : cells) {
-      std::visit([&](const auto& held) { bind(index, held); }, cell.value);
-      index = ++num_bound_ + 1;
+      std::visit(
+          [this]<class Held>(const Held& held) {
+            if constexpr (std::is_arithmetic_v<Held> || std::is_null_pointer_v<Held>) {
+              bind(held);
+            } else {
+              bind(held, SQLITE_STATIC);
+            }
+          },
+          cell.value);
     }
   }
+  void check(int result) const {
+    if (result != SQLITE_OK) fail(result);
+  }
+  [[noreturn]] void fail(int result) const;
 
-  SQLite::Statement& statement_;
+  sqlite3_stmt* statement_;
   int num_bound_ = 0;
 };
 
@@ -110,6 +132,8 @@ class RowReader {
   int small() { return row_.small(next_++); }
   bool flag() { return row_.flag(next_++); }
   std::string text() { return row_.text(next_++); }
+  /// The text until the next step.
+  std::string_view view() { return row_.view(next_++); }
   double real() { return row_.real(next_++); }
   double real_or_zero() { return row_.real_or_zero(next_++); }
   std::vector<double> reals() { return row_.reals(next_++); }
@@ -185,21 +209,19 @@ class Database {
 
  private:
   Database(const std::filesystem::path& path, SQLite::Database handle);
-  SQLite::Statement& prepared(std::string_view sql);
+  sqlite3_stmt* prepared(std::string_view sql);
+  Statement prepare(std::string_view sql);
   /// The text where it stays for as long as the statements.
   std::string_view kept(const std::string& sql);
 
   std::filesystem::path path_;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> file_;  // device and inode, to write to
   SQLite::Database handle_;
-  std::unordered_map<std::string_view, SQLite::Statement> statements_;
+  std::unordered_map<std::string_view, Statement> statements_;
   /// The statement that adds rows to a table, with the columns that it sets.
   struct Insert {
-    struct Finalize {
-      void operator()(sqlite3_stmt* raw) const { sqlite3_finalize(raw); }
-    };
     std::vector<std::string> columns;
-    std::unique_ptr<sqlite3_stmt, Finalize> statement;
+    Statement statement;
   };
   std::unordered_map<std::string_view, Insert> inserts_;
   std::unordered_set<std::string> texts_;  // of the statements whose text was put together
