@@ -34,6 +34,7 @@ struct RankEntry {
   double energy_j = 0;                  // per launch, at the GPU's steady power; 0: not measured
   double roofline_ns = 0;               // as in Timing
   NamedFigures figures = {};            // that the objective reads, beside time and energy
+  std::int64_t trial_id = 0;  // in the database that it was read from; 0: a baseline, or no trial
 };
 
 /// The A/A duplicate: a second entry of the screening's leader, with the same machine code. How far

@@ -44,13 +44,6 @@ int check(const fs::path& path) try {
   return kExitNo;
 }
 
-int migrate(const fs::path& path) {
-  require_file(path);
-  Store::open(path);
-  print_out("{}: up to date\n", path.string());
-  return kExitDone;
-}
-
 int vacuum(const fs::path& path) {
   require_file(path);
   const auto before = fs::file_size(path);
@@ -151,7 +144,7 @@ void add_db(Command program) {
   const auto add_path = [path](Command verb) {
     verb.add_option("--db,PATH", *path, "the database; default: results/assay.db");
   };
-  Command verb = program.add_command("db", "check, migrate, merge or shrink databases of results");
+  Command verb = program.add_command("db", "check, merge or shrink databases of results");
   verb.require_command();
   verb.footer("example: assay db check --db results/assay.db");
 
@@ -161,12 +154,6 @@ void add_db(Command program) {
   check_verb.footer(
       "example: assay db check --db results/assay.db\nexit code 1 when anything is wrong");
   check_verb.runs([path] { return check(*path); });
-
-  Command migrate_verb =
-      verb.add_command("migrate", "bring a database of an older assay to the newest schema");
-  add_path(migrate_verb);
-  migrate_verb.footer("example: assay db migrate --db results/assay.db");
-  migrate_verb.runs([path] { return migrate(*path); });
 
   Command vacuum_verb = verb.add_command("vacuum", "give free pages back to the disk");
   add_path(vacuum_verb);

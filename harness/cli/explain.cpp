@@ -37,13 +37,8 @@ void add_rounds(Figures& figures, const ExplainOptions& options, const TrialRow&
   results.problem = to_text(row.record.problem);
   results.device = row.device.name;
   for (const RankRow& rank : open_results(results).results(results.filter()).ranks) {
-    if (rank.record.protocol != row.record.protocol || rank.record.problem != row.record.problem) {
-      continue;
-    }
     for (const RankEntry& entry : rank.record.entries) {
-      if (entry.kernel != row.record.kernel.name || entry.config != to_text(row.record.config)) {
-        continue;
-      }
+      if (entry.trial_id != row.id) continue;
       figures.verdict = rank.record.finished_at;
       figures.rounds_ns = entry.samples_ns;
     }

@@ -102,6 +102,7 @@ std::vector<Run> load_runs(const std::string& path, const RunFilter& asked) {
   for (const StoredSweep& sweep : sweeps) {
     Filter filter = options_of(asked).filter();
     filter.run = sweep.id;
+    filter.is_ranked = true;
     const std::string file = std::filesystem::path(path).filename().string();
     const std::string name = sweeps.size() == 1 ? file : fmt::format("{}#{}", file, sweep.id);
     Run run = make_run(name, store, filter);

@@ -50,6 +50,7 @@ std::vector<Winner> winners_of(const std::vector<TunedTable>& tables, const Stor
       Winner& winner =
           winners.try_emplace(name, Winner{table.op, table.device, row, {}}).first->second;
       auto trial = store.trial(row.trial_id);
+      // It may have been forgotten meanwhile, and have left its number to another.
       if (trial && trial->record.config == row.best.config) {
         winner.trials.push_back(*std::move(trial));
       }

@@ -1,6 +1,7 @@
 // What a trial, a baseline and the names of a file say of themselves. claims.cpp is about verdicts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -83,7 +84,10 @@ bool is_timestamp(std::string_view text) {
          is_below(17, "60");
 }
 
-bool is_one_line(std::string_view text) { return text.empty() || printable_line(text) == text; }
+bool is_one_line(std::string_view text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  return std::all_of(text.begin(), text.end(), is_plain) || printable_line(text) == text;
+}
 
 std::string contradiction(const TrialRecord& trial) {
   const Outcome& outcome = trial.outcome;

@@ -146,19 +146,11 @@ Json exports_json(const TunedTable& table, const TunedRow& row) {
   return exports;
 }
 
-/// The newest verdict that a row was made from.
-const RankRecord* rank_of(const Results& results, const TunedTable& table, const TunedRow& row) {
-  const RankRecord* found = nullptr;
-  for (const RankRow& rank : results.ranks) {
-    const RankRecord& record = rank.record;
-    if (record.op == table.op && record.problem == row.problem &&
-        record.protocol.name == table.protocol && record.objective == table.objective &&
-        rank.device.slug() == table.device.slug() && rank.provenance == row.provenance &&
-        record.finished_at == row.finished_at) {
-      found = &record;
-    }
-  }
-  return found;
+/// The verdict that a row was made from; null where it was not re-ranked.
+const RankRecord* rank_of(const Results& results, const TunedRow& row) {
+  const auto found = std::find_if(results.ranks.begin(), results.ranks.end(),
+                                  [&](const RankRow& rank) { return rank.id == row.rank_id; });
+  return row.reranked && found != results.ranks.end() ? &found->record : nullptr;
 }
 
 /// What became of a row since another run; null where that is not known.
@@ -210,7 +202,14 @@ struct PageData::Taken {
   DeviceInfo device;
   std::string protocol;
   Problem problem;
+  std::string provenance;
   std::string finished_at;  // of the last
+
+  bool has(const TrialRow& row) const {
+    const TrialRecord& trial = row.record;
+    return op == trial.kernel.op && protocol == trial.protocol.name && problem == trial.problem &&
+           provenance == row.provenance && device.name == row.device.name;
+  }
 };
 
 PageData::PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of,
@@ -233,17 +232,20 @@ void PageData::keep(const Key& key, Question question) {
 
 bool PageData::take(const TrialRow& trial, const Results& results) {
   const TrialRecord& record = trial.record;
-  const auto [taken, is_new] = taken_.try_emplace(question_text(
-      record.kernel.op, trial.device, record.protocol.name, record.problem, trial.provenance));
-  Taken& question = taken->second;
-  if (is_new) {
-    question.op = record.kernel.op;
-    question.device = trial.device;
-    question.protocol = record.protocol.name;
-    question.problem = record.problem;
+  if (taking_ == nullptr || !taking_->has(trial)) {
+    const auto [taken, is_new] = taken_.try_emplace(question_text(
+        record.kernel.op, trial.device, record.protocol.name, record.problem, trial.provenance));
+    taking_ = &taken->second;
+    if (is_new) {
+      taking_->op = record.kernel.op;
+      taking_->device = trial.device;
+      taking_->protocol = record.protocol.name;
+      taking_->problem = record.problem;
+      taking_->provenance = trial.provenance;
+    }
   }
-  question.finished_at = record.finished_at;
-  question.columns.add(trial);
+  taking_->finished_at = record.finished_at;
+  taking_->columns.add(trial);
   return tuned_(trial, results);
 }
 
@@ -260,6 +262,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
         .push_back(&row);
   }
   const std::map<std::string, Taken> taken = std::exchange(taken_, {});
+  taking_ = nullptr;
   tuned_ = TunedTrials();
   std::map<std::string, std::shared_ptr<const std::string>> columns;
   std::map<std::string, std::size_t> counts;
@@ -275,12 +278,9 @@ void PageData::add(const std::string& source, const Results& results, const RunC
   const auto name_of = [](const TunedTable& table, const TunedRow& row) {
     return question_text(table.op, table.device, table.protocol, row.problem, row.provenance);
   };
-  const auto verdict_on = [&](const TunedTable& table, const TunedRow& row) {
-    return row.reranked ? rank_of(results, table, row) : nullptr;
-  };
   for (const TunedTable& table : tables) {
     for (const TunedRow& row : table.entries) {
-      const RankRecord* const rank = verdict_on(table, row);
+      const RankRecord* const rank = rank_of(results, row);
       if (rank == nullptr) continue;
       for (const ShownCode& code : shown_codes(*rank, trials[name_of(table, row)])) {
         code_ahead_(*code.row, code.baseline);
@@ -303,7 +303,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
           work ? Json{{"contract", work->contract}, {"flops", work->flops}, {"bytes", work->bytes}}
                : Json(nullptr);
       json["roofline_ns"] = row.roofline_ns > 0 ? five_digits(row.roofline_ns) : Json(nullptr);
-      const RankRecord* const rank = verdict_on(table, row);
+      const RankRecord* const rank = rank_of(results, row);
       json["rank"] = rank != nullptr ? rank_json(*rank) : Json(nullptr);
       json["why"] =
           rank != nullptr ? why_json(*rank, trials[name], figures_of_, code_of_) : Json(nullptr);

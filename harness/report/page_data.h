@@ -83,6 +83,7 @@ class PageData {
   std::vector<std::string> comparisons_;  // a sentence for each source that was compared
   std::map<Key, Question> questions_;
   std::map<std::string, Taken> taken_;  // by question, since the last add()
+  Taken* taking_ = nullptr;             // the last trial's: a question's trials come together
   TunedTrials tuned_;
 };
 

@@ -70,14 +70,18 @@ void PageTrials::add(const TrialRow& row) {
   const Outcome& outcome = trial.outcome;
   const bool timed = outcome.status == Status::correct && outcome.timing.has_value();
   const bool raced = timed && outcome.timing->censored();
-  if (times_ns_.empty()) started_at_ = trial.finished_at;
+  const std::int64_t seconds = seconds_of(trial.finished_at);
+  if (times_ns_.empty()) {
+    started_at_ = trial.finished_at;
+    started_ = seconds;
+  }
   kernel_.push_back(kernels_.place_of(trial.kernel.name));
   status_.push_back(statuses_.place_of(raced ? "raced" : std::string(to_text(outcome.status))));
   kind_.push_back(kinds_.place_of(outcome.kind));
   message_.push_back(messages_.place_of(short_message(outcome.message)));
   registers_.push_back(trial.compile.registers);
   spills_.push_back(trial.compile.spill_bytes);
-  seconds_.push_back(seconds_of(trial.finished_at) - seconds_of(started_at_));
+  seconds_.push_back(seconds - started_);
   // Numbers mostly follow each other; what lies between two is short, and much alike.
   id_steps_.push_back(row.id - last_id_);
   last_id_ = row.id;

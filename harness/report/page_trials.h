@@ -45,6 +45,7 @@ class PageTrials {
   std::vector<double> times_ns_;  // NaN where there is none
   std::vector<Param> params_;     // in the order of the kernels
   std::string started_at_;
+  std::int64_t started_ = 0;  // in seconds
   std::int64_t last_id_ = 0;
 };
 

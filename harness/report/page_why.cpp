@@ -27,8 +27,7 @@ void add_rounds(Figures& figures, const RankRecord& rank, const RankEntry& entry
 /// The trial of an entry of the re-rank; null where it is not there.
 const TrialRow* trial_of(const RankEntry& entry, const std::vector<const TrialRow*>& trials) {
   const auto row = std::find_if(trials.begin(), trials.end(), [&](const TrialRow* each) {
-    return each->record.kernel.name == entry.kernel &&
-           to_text(each->record.config) == entry.config && each->record.outcome.timing;
+    return each->id == entry.trial_id && each->record.outcome.timing;
   });
   return row == trials.end() ? nullptr : *row;
 }

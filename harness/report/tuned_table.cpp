@@ -50,6 +50,8 @@ std::optional<TunedRow> entry_of(const RankRow& row) {
   TunedRow entry;
   entry.problem = row.record.problem;
   entry.best = {winner->kernel, parse_config(winner->config)};
+  entry.trial_id = winner->trial_id;
+  entry.rank_id = row.id;
   entry.rounds = row.record.rounds;
   if (row.record.noise) entry.noise_ratio = row.record.noise->margin_ratio();
   entry.time_ns = {winner->median_ns, -std::numeric_limits<double>::infinity(),
@@ -91,6 +93,7 @@ TunedRow entry_of(const TrialRow& row) {
   TunedRow entry;
   entry.problem = row.record.problem;
   entry.best = {row.record.kernel.name, row.record.config};
+  entry.trial_id = row.id;
   entry.reranked = false;
   const Timing& timing = *row.record.outcome.timing;
   entry.time_ns = {timing.median_ns, timing.ci_low_ns, timing.ci_high_ns};
@@ -106,19 +109,16 @@ TunedRow entry_of(const TrialRow& row) {
 /// The fastest trial of each question, of those that no verdict found to be wrong: where the last
 /// check refused the fastest after it had left the others behind, the verdict has no winner.
 std::map<Key, const TrialRow*> fastest_trials(const Results& results) {
-  std::set<std::tuple<Key, std::string, std::string>> refused;
+  std::unordered_set<std::int64_t> refused;
   for (const RankRow& row : results.ranks) {
     for (const RankEntry& entry : row.record.entries) {
-      if (entry.kernel.empty() || entry.failure.empty()) continue;
-      refused.emplace(key_of(row, row.record.op), text_of(row.record.version_of(entry.kernel)),
-                      entry.config);
+      if (!entry.failure.empty()) refused.insert(entry.trial_id);
     }
   }
   std::map<Key, const TrialRow*> fastest;
   for (const TrialRow& row : results.trials) {
-    if (!timed(row)) continue;
+    if (!timed(row) || refused.contains(row.id)) continue;
     const Key key = key_of(row, row.record.kernel.op);
-    if (refused.contains({key, text_of(row.record.kernel), to_text(row.record.config)})) continue;
     const TrialRow*& seen = fastest[key];
     if (!seen || row.record.outcome.timing->median_ns < seen->record.outcome.timing->median_ns) {
       seen = &row;
@@ -199,28 +199,18 @@ std::map<std::string, std::string> references_of(const std::vector<TrialRow>& tr
   return references;
 }
 
-/// Finds the trials of the winners.
-void find_trials(std::vector<TunedTable>& tables, const std::vector<TrialRow>& trials) {
-  std::unordered_multimap<std::string, std::pair<const TunedTable*, TunedRow*>> winners;
+/// Fills in what the trials of the winners say.
+void read_trials(std::vector<TunedTable>& tables, const std::vector<TrialRow>& trials) {
+  std::unordered_map<std::int64_t, const TrialRow*> rows;
+  for (const TrialRow& row : trials) rows.emplace(row.id, &row);
   for (TunedTable& table : tables) {
     for (TunedRow& entry : table.entries) {
-      winners.emplace(name_of(entry.best.kernel, entry.best.config), std::pair(&table, &entry));
-    }
-  }
-  for (const TrialRow& row : trials) {
-    const TrialRecord& trial = row.record;
-    const auto [begin, end] = winners.equal_range(name_of(trial.kernel.name, trial.config));
-    for (auto at = begin; at != end; ++at) {
-      const auto& [table, entry] = at->second;
-      if (trial.problem != entry->problem || row.provenance != entry->provenance ||
-          trial.protocol.name != table->protocol || row.device.slug() != table->device.slug() ||
-          trial.kernel != entry->version || trial.toolchain != entry->toolchain) {
-        continue;
-      }
-      entry->trial_id = row.id;
-      entry->cubin_hash = trial.compile.cubin_hash;
-      entry->verification = trial.verification;
-      entry->prepared = trial.outcome.prepared;
+      const auto row = rows.find(entry.trial_id);
+      if (row == rows.end()) continue;
+      const TrialRecord& trial = row->second->record;
+      entry.cubin_hash = trial.compile.cubin_hash;
+      entry.verification = trial.verification;
+      entry.prepared = trial.outcome.prepared;
     }
   }
 }
@@ -313,7 +303,7 @@ std::vector<TunedTable> tuned_tables(const Results& results, Screened screened) 
     table.fallback = best_compromise(table, results.trials);
     result.push_back(std::move(table));
   }
-  find_trials(result, results.trials);
+  read_trials(result, results.trials);
   return result;
 }
 
@@ -334,13 +324,15 @@ bool TunedTrials::operator()(const TrialRow& row, const Results& results) {
     return true;
   }
   if (!timed(row)) return false;
-  const std::string question =
-      fmt::format("{} {} {} {} {}", trial.kernel.op, row.device.name, trial.protocol.name,
-                  to_text(trial.problem), row.provenance);
+  const auto question = std::tie(trial.kernel.op, row.device.name, trial.protocol.name,
+                                 trial.problem, row.provenance);
+  if (question != question_) {
+    question_ = question;
+    fastest_ns_ = std::numeric_limits<double>::infinity();
+  }
   const double median_ns = trial.outcome.timing->median_ns;
-  const auto [fastest_ns, is_first] = fastest_ns_.try_emplace(question, median_ns);
-  if (!is_first && median_ns >= fastest_ns->second) return false;
-  fastest_ns->second = median_ns;
+  if (!(median_ns < fastest_ns_)) return false;
+  fastest_ns_ = median_ns;
   return true;
 }
 

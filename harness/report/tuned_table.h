@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_set>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct TunedRow {
   std::string finished_at;
   std::string cublas = {};                        // version that ran the baselines; empty: unknown
   std::int64_t trial_id = 0;                      // the best's; 0: not known
+  std::int64_t rank_id = 0;                       // the verdict's; 0: not re-ranked
   std::string cubin_hash = {};                    // likewise: equal hashes are the same code
   std::optional<Verification> verification = {};  // of the best
   std::optional<Prepared> prepared = {};          // likewise
@@ -100,8 +102,10 @@ class TunedTrials {
 
  private:
   std::optional<std::unordered_set<std::string>> named_;  // "kernel configuration", of all verdicts
-  std::map<std::string, double> fastest_ns_;              // by question
-  std::set<std::string> versions_;                        // of which a reference is known
+  /// op, device, protocol, problem and provenance of the last trial: a question's come together.
+  std::tuple<std::string, std::string, std::string, Problem, std::string> question_;
+  double fastest_ns_ = 0;           // of this question so far
+  std::set<std::string> versions_;  // of which a reference is known
 };
 
 /// The table with one row a problem, for software that looks problems up. It takes a row measured

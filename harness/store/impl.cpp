@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <ctime>
+#include <map>
 
+#include "ranking/candidate_set.h"
 #include "store/owner.h"
 #include "store/rows.h"
 
@@ -264,6 +266,31 @@ bool Store::Impl::has_rank(std::int64_t device, const RankRecord& record) {
           to_text(record.objective), record.identity.candidates,
           first ? std::optional(first->samples_ns) : std::nullopt)
       .step();
+}
+
+void Store::Impl::complete_identity(std::int64_t sweep_id, RankRecord& record) {
+  if (!record.identity.candidates.empty()) return;
+  const Dimensions dimensions(database);
+  CandidateSet candidates;
+  std::map<std::string, std::int64_t> kernels;  // the newest of each name
+  for (Query row = database.query(
+           "SELECT kernel_id, toolchain_id, config.text FROM sweep_trial AS link "
+           "JOIN trial ON trial.id = link.trial_id JOIN config ON config.id = config_id "
+           "JOIN kernel ON kernel.id = kernel_id WHERE link.sweep_id = ? AND kernel.op = ? AND "
+           "problem_id = ? AND protocol_id = ? AND status = 'correct' AND timing_id IS NOT NULL "
+           "ORDER BY trial.finished_at",
+           sweep_id, record.op, problem_id(database, record.problem, IfNew::leave),
+           protocol_id(database, record.protocol, IfNew::leave));
+       row.step();) {
+    const KernelVersion& kernel = dimensions.kernels.at(row.integer(0));
+    record.toolchain = dimensions.toolchains.at(row.integer(1));
+    candidates.add(kernel, record.toolchain, row.view(2));
+    kernels[kernel.name] = row.integer(0);
+  }
+  for (const auto& [name, id] : kernels) record.kernels.push_back(dimensions.kernels.at(id));
+  record.identity.candidates = candidates.hash();
+  record.identity.num_candidates = static_cast<std::int64_t>(candidates.size());
+  record.identity.objective = record.objective;
 }
 
 void Store::Impl::put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record) {

@@ -51,6 +51,8 @@ struct Store::Impl {
   bool has_rank(std::int64_t device, const RankRecord& record);
   bool has_baseline(std::int64_t device, const BaselineRecord& record);
   void put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record);
+  /// A verdict that does not say what its candidates were is of the sweep's trials.
+  void complete_identity(std::int64_t sweep_id, RankRecord& record);
   /// Takes the place of an older one; a newer one stays.
   void put_verification(std::int64_t trial_id, const Verification& verification);
   /// Deletes what belongs to a trial's outcome, whose next one is about to be stored. A

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "store/impl.h"
 #include "store/trial_rows.h"
 
@@ -14,7 +16,7 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
     const Transaction transaction(database, Transaction::Mode::read);
     const Dimensions dimensions(database);
     const Matcher matches(filter, dimensions);
-    auto measurements = read_measurements(database);
+    MeasurementReader measurements(database, 0, std::numeric_limits<std::int64_t>::max());
     std::vector<TrialRow> trials;
     for (Query query = database.query(sql, filter.status, filter.sweep); query.step();) {
       // Most rows of a narrow filter are left unread.
@@ -25,7 +27,7 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
       RowReader row(query);
       TrialIds ids;
       trials.push_back(read_trial(row, dimensions, ids));
-      trials.back().record.measurements = std::move(measurements[trials.back().id]);
+      trials.back().record.measurements = measurements.of(trials.back().id);
     }
     return trials;
   });

@@ -106,7 +106,7 @@ Store Store::open(const std::filesystem::path& path, std::chrono::milliseconds l
   Database& database = impl->database;
   database.guarded([&] {
     prepare(database);
-    migrate(database);
+    make_tables(database);
     use_wal(database, lock_timeout);
   });
   return Store(std::move(impl));
@@ -123,7 +123,7 @@ Store Store::open_readonly(const std::filesystem::path& path) {
     return store;
   }
   auto impl = std::make_unique<Impl>(Impl{Database::open_readonly(path), path});
-  impl->database.guarded([&] { require_newest_schema(impl->database); });
+  impl->database.guarded([&] { require_tables(impl->database); });
   return Store(std::move(impl));
 }
 
@@ -131,7 +131,7 @@ Store Store::in_memory() {
   auto impl = std::make_unique<Impl>(Impl{Database::in_memory(), ":memory:"});
   impl->database.guarded([&] {
     prepare(impl->database);
-    migrate(impl->database);
+    make_tables(impl->database);
   });
   return Store(std::move(impl));
 }
@@ -392,8 +392,6 @@ Imported Store::import(const RecordingPortions& next_portion) {
     const std::int64_t device = device_id(database, portion->device, provenance);
     const std::int64_t sweep = impl_->add_sweep(portion->sweep, "", "", device, "done");
     KeyWriter keys(database);
-    std::vector<BaselineRecord> baselines;
-    std::vector<RankRecord> ranks;
     std::optional<Recording> stored;  // what was; the other thread has the time to free it
     while (portion) {
       auto next = std::async(std::launch::async, [&, stored = std::move(stored)]() mutable {
@@ -412,16 +410,14 @@ Imported Store::import(const RecordingPortions& next_portion) {
         impl_->put_trial(sweep, device, ids, trial,
                          is_better ? Impl::IfDone::replace : Impl::IfDone::keep);
       }
-      std::move(portion->baselines.begin(), portion->baselines.end(),
-                std::back_inserter(baselines));
-      std::move(portion->ranks.begin(), portion->ranks.end(), std::back_inserter(ranks));
+      for (const BaselineRecord& baseline : portion->baselines) {
+        if (!impl_->has_baseline(device, baseline)) impl_->put_baseline(sweep, device, baseline);
+      }
+      for (RankRecord& rank : portion->ranks) {
+        impl_->complete_identity(sweep, rank);
+        if (!impl_->has_rank(device, rank)) impl_->put_rank(sweep, device, rank);
+      }
       stored = std::exchange(portion, next.get());
-    }
-    for (const BaselineRecord& baseline : baselines) {
-      if (!impl_->has_baseline(device, baseline)) impl_->put_baseline(sweep, device, baseline);
-    }
-    for (const RankRecord& rank : ranks) {
-      if (!impl_->has_rank(device, rank)) impl_->put_rank(sweep, device, rank);
     }
     transaction.commit();
     return imported;

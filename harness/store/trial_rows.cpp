@@ -34,6 +34,7 @@ Measurement read_measurement(RowReader& row, std::int64_t trial_id) {
 
 RankEntry read_entry(RowReader& row) {
   RankEntry entry;
+  entry.trial_id = row.integer();
   entry.kernel = row.text();
   entry.config = row.text();
   if (!entry.kernel.empty()) stored_config(entry.config);
@@ -191,24 +192,21 @@ void read_figures(Database& database, TrialRow& trial) {
 }
 
 std::vector<Measurement> read_measurements(Database& database, std::int64_t trial_id) {
-  std::vector<Measurement> measurements;
-  for (Query query = database.query(
-           "SELECT name, value, unit FROM measurement WHERE trial_id = ? ORDER BY name", trial_id);
-       query.step();) {
-    RowReader row(query);
-    measurements.push_back(read_measurement(row, trial_id));
-  }
-  return measurements;
+  return MeasurementReader(database, trial_id, trial_id).of(trial_id);
 }
 
-std::map<std::int64_t, std::vector<Measurement>> read_measurements(Database& database) {
-  std::map<std::int64_t, std::vector<Measurement>> measurements;
-  for (Query query = database.query(
-           "SELECT trial_id, name, value, unit FROM measurement ORDER BY trial_id, name");
-       query.step();) {
-    RowReader row(query);
-    const std::int64_t id = row.integer();
-    measurements[id].push_back(read_measurement(row, id));
+MeasurementReader::MeasurementReader(Database& database, std::int64_t first, std::int64_t last)
+    : rows_(database.query("SELECT trial_id, name, value, unit FROM measurement WHERE trial_id "
+                           "BETWEEN ? AND ? ORDER BY trial_id, name",
+                           first, last)) {
+  is_any_ = rows_.step();
+}
+
+std::vector<Measurement> MeasurementReader::of(std::int64_t trial_id) {
+  std::vector<Measurement> measurements;
+  for (; is_any_ && rows_.integer(0) <= trial_id; is_any_ = rows_.step()) {
+    RowReader row(rows_);
+    if (row.integer() == trial_id) measurements.push_back(read_measurement(row, trial_id));
   }
   return measurements;
 }
@@ -259,11 +257,7 @@ std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dime
     }
     record.problem = dimensions.problems.at(head.problem);
     record.protocol = dimensions.protocols.at(row.integer());
-    if (row.is_null()) {
-      row.skip();
-    } else {
-      record.toolchain = dimensions.toolchains.at(row.integer());
-    }
+    record.toolchain = dimensions.toolchains.at(row.integer());
     record.rounds = row.small();
     record.finished_at = row.text();
     record.objective = parse_objective(row.text()).value_or(Objective::time);
@@ -299,7 +293,8 @@ std::string read_entries_unchecked(Database& database, const Dimensions& dimensi
   std::string wrong;
   std::set<std::int64_t> kernels;
   for (Query query = database.query(
-           "SELECT kernel_id, registers, spill_bytes, kernel, config, times_ns, median_ns, "
+           "SELECT kernel_id, registers, spill_bytes, trial_id, kernel, config, times_ns, "
+           "median_ns, "
            "ratio_to_best, ratio_low, "
            "ratio_high, speedup, speedup_low, speedup_high, winner, tied, failure, eliminated, "
            "clocks_mhz, cycles_ratio_to_best, cycles_ratio_low, cycles_ratio_high, energy_j, "

@@ -53,8 +53,17 @@ void read_figures(Database& database, TrialRow& trial);
 
 /// What else was measured of a trial, in the order of names. Throws DamagedRow.
 std::vector<Measurement> read_measurements(Database& database, std::int64_t trial_id);
-/// The same of all trials, by the trial's number.
-std::map<std::int64_t, std::vector<Measurement>> read_measurements(Database& database);
+/// The same of many trials, asked for one after the other in the order of their numbers.
+class MeasurementReader {
+ public:
+  /// Of the trials from one number to another.
+  MeasurementReader(Database& database, std::int64_t first, std::int64_t last);
+  std::vector<Measurement> of(std::int64_t trial_id);
+
+ private:
+  Query rows_;
+  bool is_any_ = false;
+};
 
 /// The verifications of all trials, by the trial's number. Throws DamagedRow.
 std::map<std::int64_t, Verification> read_verifications(Database& database,

@@ -173,7 +173,6 @@ expect 2 'expected two numbers as 3/8' "$assay" sweep "$vector_add" --device non
 expect 2 'at most as many shards' "$assay" sweep "$vector_add" --device none --shard 2/9 --db a.db
 expect 0 '^compiled' "$assay" sweep "$vector_add" --device none --problem N=77 --db a.db
 expect 0 '^a.db: ok$' "$assay" db check --db a.db
-expect 0 'a.db: up to date' "$assay" db migrate --db a.db
 expect 2 'output is required' "$assay" db merge a.db
 expect 2 'a.db is there already' "$assay" db merge a.db --output a.db
 expect 2 'no database missing.db' "$assay" db merge a.db missing.db --output ab.db
@@ -280,7 +279,6 @@ expect 1 'ab.db has no trial of kernel nobody' "$assay" db forget --db ab.db --k
 expect 0 '^ab.db: deleted [1-9][0-9]* trials' "$assay" db forget --db ab.db --kernel vector_add
 expect 0 '^a.db: deleted 0 trials, 0 verdicts, 0 baselines$' "$assay" db prune --db a.db
 expect 2 'no such database' "$assay" db prune --db missing.db
-expect 2 'missing.db' "$assay" db migrate --db missing.db
 expect 2 'results/assay.db: no such database' "$assay" db check
 expect 2 'a.jsonl: expected the name of a database' "$assay" sweep "$vector_add" --device none --db a.jsonl
 expect 2 '--threads: .*at least 1, found "-3"' "$assay" sweep "$vector_add" --threads -3 --db a.db

@@ -7,12 +7,35 @@
 
 namespace assay {
 
+/// Numbers the trials and the verdicts, and points the entries of the verdicts at their trials, as
+/// a store does.
+inline Results numbered(Results results) {
+  for (std::size_t i = 0; i < results.trials.size(); ++i) {
+    results.trials[i].id = static_cast<std::int64_t>(7 + i);
+  }
+  for (RankRow& rank : results.ranks) {
+    rank.id = 1 + (&rank - results.ranks.data());
+    for (RankEntry& entry : rank.record.entries) {
+      for (const TrialRow& row : results.trials) {
+        const TrialRecord& trial = row.record;
+        if (trial.kernel == rank.record.version_of(entry.kernel) &&
+            to_text(trial.config) == entry.config && trial.problem == rank.record.problem &&
+            trial.protocol == rank.record.protocol && trial.toolchain == rank.record.toolchain &&
+            row.device.name == rank.device.name && row.provenance == rank.provenance) {
+          entry.trial_id = row.id;
+        }
+      }
+    }
+  }
+  return results;
+}
+
 /// The tables of what a store would hold if it held these.
 inline std::vector<TunedTable> tuned_tables(const std::vector<RankRow>& ranks,
                                             const std::vector<TrialRow>& trials,
                                             const std::vector<BaselineRow>& baselines,
                                             Screened screened) {
-  return tuned_tables(Results{trials, baselines, ranks}, screened);
+  return tuned_tables(numbered({trials, baselines, ranks}), screened);
 }
 
 }  // namespace assay

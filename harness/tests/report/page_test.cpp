@@ -25,7 +25,7 @@ Results results_of(double best_ns, const std::string& finished_at) {
                     example::trial(problem(), "gemm_mma", "BLOCK_M=32,STAGES=9", best_ns * 1.05)};
   results.ranks = {example::rank(problem(), "gemm_mma", example::kBest, best_ns, 1200)};
   results.ranks.front().record.finished_at = finished_at;
-  return results;
+  return numbered(std::move(results));
 }
 
 Figures figures_of(const TrialRow& row) {

@@ -72,7 +72,7 @@ TEST(Check, FindsWhatSqlHasDamaged) {
 TEST(Check, FindsSamplesThatAreNoTimes) {
   for (const char* bits : {"000000000000f87f", "00000000000014c0"}) {  // NaN and -5
     const std::string sql = std::string("UPDATE timing SET times_ns = x'") + bits +
-                            "', median_ns = -5, clocks_mhz = NULL";
+                            "', median_ns = -5, clocks_mhz = x''";
     EXPECT_THAT(problems_after(sql.c_str()), ElementsAre(HasSubstr("ns, which is no time")));
   }
 }

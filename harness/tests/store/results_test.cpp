@@ -47,6 +47,7 @@ class SweepOf {
       key.kernel.source_hash = source;
       set_.add(timed_record(key));
       best_ = to_text(key.config);
+      kernel_ = key.kernel;
     }
   }
   SweepOf& screened() {
@@ -63,6 +64,8 @@ class SweepOf {
     rank.identity.num_candidates = static_cast<std::int64_t>(set_.size());
     rank.entries[0].config = best_;
     rank.noise->config = best_;
+    rank.toolchain = key_of(1).toolchain;
+    rank.kernels = {kernel_};
     return rank;
   }
   bool is_ranked() const { return store_.is_ranked(id_, asked()); }
@@ -73,6 +76,7 @@ class SweepOf {
   std::int64_t id_;
   CandidateSet set_;
   std::string best_;  // the last block's configuration
+  KernelVersion kernel_;
 };
 
 TEST(Results, ASweepOwnsWhatItReused) {
@@ -337,6 +341,49 @@ TEST(Results, OfOneRunAreWhatItHad) {
   // A verdict that another run makes of the same later is not of this one.
   SweepOf(store, "c", {1}).screened().ranked();
   EXPECT_EQ(blocks_of(sweeps[2].id).second, 0u);
+}
+
+TEST(Results, OfQuestionsWithAVerdictLeaveOutTheOthers) {
+  Store store = Store::in_memory();
+  SweepOf(store, "a", {1, 2}).screened().ranked();
+  TrialKey other = key_of(3);
+  other.problem = {{"M", 32}, {"N", 64}};
+  store.finish(begin(store, "a"), timed_record(other));
+  EXPECT_THAT(ask(store).blocks, ElementsAre(1, 2, 3));
+  Filter filter;
+  filter.is_ranked = true;
+  EXPECT_EQ(store.results(filter).trials.size(), 2u);
+  EXPECT_EQ(store.results(filter).ranks.size(), 1u);
+}
+
+// Rows that follow each other are read in one go. Here some do, and others belong to another
+// question, are older than the one before, or stand far apart.
+TEST(Results, ComeOldestFirstWithTheirOwnFiguresWhateverTheirNumbers) {
+  Store store = Store::in_memory();
+  const std::int64_t sweep = begin(store, "a");
+  std::vector<std::string> expected;
+  for (std::int64_t i = 0; i < 60; ++i) {
+    TrialRecord trial = timed_record(key_of(i));
+    const bool is_other = i % 3 == 1 || (i > 20 && i < 40);
+    if (is_other) trial.problem = {{"M", 32}, {"N", 64}};
+    const std::int64_t minute = i > 50 ? 110 - i : i;  // the last are in the opposite order
+    trial.finished_at = fmt::format("2026-11-21T10:{:02}:00Z", minute);
+    trial.measurements.clear();
+    if (i % 2 == 0) trial.measurements = {{"count", static_cast<double>(i), ""}};
+    if (!is_other) {
+      expected.push_back(trial.finished_at + describe(trial));
+    }
+    store.finish(sweep, trial);
+  }
+  std::sort(expected.begin(), expected.end());
+  Filter filter;
+  filter.problem = to_text(key_of(0).problem);
+  std::vector<std::string> found;
+  for (TrialRow& row : store.results(filter).trials) {
+    row.record.outcome.timing = timed_record(key_of(0)).outcome.timing;  // it comes without samples
+    found.push_back(row.record.finished_at + describe(row.record));
+  }
+  EXPECT_EQ(found, expected);
 }
 
 }  // namespace
