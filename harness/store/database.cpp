@@ -179,8 +179,10 @@ Database Database::open_readonly(const std::filesystem::path& path) {
 }
 
 Database Database::in_memory() {
-  return Database(":memory:",
-                  SQLite::Database(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX));
+  Database database(":memory:", SQLite::Database("", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE |
+                                                         SQLite::OPEN_NOMUTEX));
+  database.exec("PRAGMA cache_size = -65536");  // KiB
+  return database;
 }
 
 void Database::require_same_file() const {

@@ -160,6 +160,7 @@ class Database {
   /// Opens for reading. A file whose folder cannot be written is read as it stands. Ctrl-C ends a
   /// statement that takes long; guarded() then throws Interrupted.
   static Database open_readonly(const std::filesystem::path& path);
+  /// One that nobody else sees. Of 10^6 trials, what exceeds 64 MiB is in a temporary file.
   static Database in_memory();
 
   const std::filesystem::path& path() const { return path_; }

@@ -50,7 +50,8 @@ void prepare(Database& database) {
 /// are texts of enumerations. It also keeps more pages in memory.
 class BulkLoad {
  public:
-  explicit BulkLoad(Database& database) : database_(database) {
+  explicit BulkLoad(Database& database)
+      : database_(database), cache_size_(database.integer("PRAGMA cache_size")) {
     database_.exec(
         "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; "
         "PRAGMA cache_size = -65536");
@@ -59,12 +60,14 @@ class BulkLoad {
   BulkLoad& operator=(const BulkLoad&) = delete;
   ~BulkLoad() {
     database_.handle().tryExec(
-        "PRAGMA foreign_keys = ON; PRAGMA ignore_check_constraints = OFF; "
-        "PRAGMA cache_size = -2000");
+        fmt::format("PRAGMA foreign_keys = ON; PRAGMA ignore_check_constraints = OFF; "
+                    "PRAGMA cache_size = {}",
+                    cache_size_));
   }
 
  private:
   Database& database_;
+  std::int64_t cache_size_;
 };
 
 bool is_recording(const std::filesystem::path& path) {

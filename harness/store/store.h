@@ -142,7 +142,7 @@ class Store {
   /// `lock_timeout` is how long any method waits for another process's transaction.
   static Store open(const std::filesystem::path& path,
                     std::chrono::milliseconds lock_timeout = std::chrono::seconds(30));
-  /// Opens for reading; a recording (.jsonl, .jsonl.gz) is read into memory first. Throws
+  /// Opens for reading; a recording (.jsonl, .jsonl.gz) is imported into one of its own. Throws
   /// UsageError when there is no such file, too.
   static Store open_readonly(const std::filesystem::path& path);
   static Store in_memory();
