@@ -11,7 +11,6 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "search/grow.h"
 #include "tuner/same_code.h"
 
 namespace assay {
@@ -27,14 +26,6 @@ constexpr double kToldPeriodS = 4;
 constexpr std::size_t kPartsOfBudget = 12;
 // How often a trial that another sweep runs is looked at.
 constexpr auto kTakenPeriod = std::chrono::milliseconds(20);
-
-std::vector<int> num_values_of(const Space& space) {
-  std::vector<int> num_values;
-  for (const ParamSpec& param : space.params()) {
-    num_values.push_back(static_cast<int>(param.values.size()));
-  }
-  return num_values;
-}
 
 /// What the search is told of an outcome. A fault of the machine says nothing of the point, nor
 /// does a compile without a run.
@@ -56,37 +47,22 @@ Screening::Screening(SweepRun& run, const KernelSpec& kernel, const Problem& pro
       kernel_(kernel),
       problem_(problem),
       correct_(correct),
-      space_(kernel, problem, run.device.info()),
-      features_(kernel, problem, run.device.info()),
-      points_(num_values_of(space_)) {
-  if (!kernel.lets.empty()) {
-    points_.describe_by([this](std::size_t index) {
-      std::vector<float> row;
-      features_.append(space_.config(points_[index]), row);
-      return row;
-    });
-  }
-  const auto* const drawn = run.drawn_points(kernel, problem);
-  is_drawn_ = drawn != nullptr;
-  const auto add = [this](const std::vector<int>& point) { return points_.add(point), true; };
-  if (is_drawn_) std::for_each(drawn->begin(), drawn->end(), add);
-  if (!is_drawn_) space_.for_each(add);
+      proposals_(run, kernel, problem) {
   // Enough that no compiler thread is idle while the device runs one trial. A search that learns
   // knows nothing yet of what is under way, so that is a part of its budget at most.
   const auto num_threads = static_cast<std::size_t>(run.compiler.num_threads());
   window_size_ = 4 * num_threads;
-  if (learns(run.sweep.search, points_.size())) {
-    window_size_ = std::min(num_threads + num_threads / 2 + 1, num_to_try() / kPartsOfBudget + 1);
+  if (proposals_.learns()) {
+    window_size_ =
+        std::min(num_threads + num_threads / 2 + 1, proposals_.num_to_try() / kPartsOfBudget + 1);
   }
 }
 
 void Screening::run() {
   const AddElapsed screening(run_.report.screening_s);
   recall_wrong();
-  if (learns(run_.sweep.search, points_.size())) {
-    if (!run_.options.cold_start) {
-      warm_start_.emplace(run_.store, kernel_, problem_, run_.device.info(), space_, points_);
-    }
+  if (proposals_.learns()) {
+    if (!run_.options.cold_start) proposals_.start_warm();
     recall();
   }
   for (fill_window(); !window_.empty(); fill_window()) {
@@ -99,15 +75,15 @@ void Screening::run() {
     try_claimed(take_compiled());
   }
   await_taken();
-  report_gain_left();
+  proposals_.report_gain_left();
 }
 
 void Screening::compile_ahead() {
   // As much as the compiler makes in the few seconds that a re-rank takes.
   constexpr std::size_t kWindows = 3;
   std::vector<TrialKey> keys;
-  for (const std::size_t index : next_points(kWindows * window_size_)) {
-    keys.push_back(run_.key_of(kernel_, problem_, space_.config(points_[index])));
+  for (const std::size_t index : proposals_.next(kWindows * window_size_)) {
+    keys.push_back(run_.key_of(kernel_, problem_, proposals_.config(index)));
   }
   const std::vector<std::optional<TrialRecord>> stored = run_.store.reuse(run_.id, keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -129,7 +105,7 @@ void Screening::recall() {
   std::vector<std::size_t> indices;
   std::set<std::size_t> seen;
   for (const TrialRow& row : run_.store.trials(filter)) {
-    const std::optional<std::size_t> index = index_of(row.record.config);
+    const std::optional<std::size_t> index = proposals_.index_of(row.record.config);
     if (!index || row.record.problem != problem_) continue;
     if (!seen.insert(*index).second) continue;
     indices.push_back(*index);
@@ -139,11 +115,10 @@ void Screening::recall() {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (!stored[i]) continue;
     if (!answers(*stored[i])) {
-      to_try_again_.push_back(indices[i]);
+      proposals_.try_again(indices[i]);
       continue;
     }
-    history_.push_back({indices[i]});
-    count(*stored[i], true, history_.size() - 1);
+    count(*stored[i], true, proposals_.begin(indices[i]));
   }
 }
 
@@ -160,40 +135,9 @@ void Screening::recall_wrong() {
   }
 }
 
-std::vector<std::size_t> Screening::next_points(std::size_t count) {
-  const std::size_t room = num_to_try() - std::min(num_to_try(), history_.size());
-  if (!to_try_again_.empty() && room > 0) {
-    const auto end = to_try_again_.begin() +
-                     static_cast<std::ptrdiff_t>(std::min({count, room, to_try_again_.size()}));
-    const std::vector<std::size_t> first(to_try_again_.begin(), end);
-    to_try_again_.erase(to_try_again_.begin(), end);
-    return first;
-  }
-  if (warm_start_ && room > 0) {
-    const std::vector<std::size_t> first = warm_start_->next(history_, std::min(count, room));
-    run_.report.carried_over += first.size();
-    if (!first.empty()) return first;
-  }
-  if (is_drawn_ && learns(run_.sweep.search, points_.size())) {
-    grow(points_, history_, grown_, [this](auto point) { return space_.is_valid(point); });
-  }
-  return propose(run_.sweep.search, points_, history_, count);
-}
-
-/// Where a configuration is among the points; nothing where the space has none such.
-std::optional<std::size_t> Screening::index_of(const Config& config) {
-  const std::optional<std::vector<int>> point = space_.point(config);
-  if (!point) return std::nullopt;
-  const auto known = points_.find(*point);
-  if (known || !is_drawn_ || !space_.is_valid(*point)) return known;
-  points_.add(*point);
-  return points_.size() - 1;
-}
-
 void Screening::propose_no_more() {
   if (exhausted_) return;
-  // Runs before this one may have tried more than this one's budget.
-  run_.report.skipped += num_to_try() - std::min(num_to_try(), history_.size());
+  run_.report.skipped += proposals_.num_left();
   exhausted_ = true;
 }
 
@@ -201,20 +145,19 @@ void Screening::propose_no_more() {
 void Screening::fill_window() {
   // By the quarter, as a proposal of several costs little more than one.
   while (!exhausted_ && 4 * window_.size() <= 3 * window_size_) {
-    if (out_of_time() || has_little_to_gain()) {
+    if (out_of_time() || proposals_.has_little_to_gain()) {
       propose_no_more();
       return;
     }
-    const std::vector<std::size_t> proposed = next_points(window_size_ - window_.size());
+    const std::vector<std::size_t> proposed = proposals_.next(window_size_ - window_.size());
     exhausted_ = proposed.empty();
     std::vector<TrialKey> keys;
     for (const std::size_t index : proposed) {
-      keys.push_back(run_.key_of(kernel_, problem_, space_.config(points_[index])));
+      keys.push_back(run_.key_of(kernel_, problem_, proposals_.config(index)));
     }
     const std::vector<std::optional<TrialRecord>> stored = run_.store.reuse(run_.id, keys);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      history_.push_back({proposed[i]});
-      const std::size_t history_index = history_.size() - 1;
+      const std::size_t history_index = proposals_.begin(proposed[i]);
       if (stored[i] && answers(*stored[i])) {
         count(*stored[i], true, history_index);
         continue;
@@ -242,31 +185,9 @@ bool Screening::answers(const TrialRecord& stored) const {
   return limit_s >= run_.sweep.measure.max_seconds_per_config;
 }
 
-std::size_t Screening::num_to_try() const {
-  const std::optional<std::int64_t>& budget = run_.sweep.search.budget_configs;
-  return budget ? std::min(points_.size(), static_cast<std::size_t>(*budget)) : points_.size();
-}
-
 bool Screening::out_of_time() const {
   const std::optional<double>& budget_s = run_.sweep.search.budget_seconds;
   return budget_s && seconds_since(run_.started) > *budget_s;
-}
-
-/// Asked at every tenth more results: the answer costs tens of milliseconds.
-bool Screening::has_little_to_gain() {
-  const std::optional<double>& until_ratio = run_.sweep.search.budget_until_ratio;
-  if (!until_ratio || history_.size() < next_estimate_) return false;
-  next_estimate_ = history_.size() + std::max<std::size_t>(5, history_.size() / 10);
-  const std::optional<double> gain_ratio = gain_left(run_.sweep.search, points_, history_);
-  return gain_ratio && *gain_ratio <= *until_ratio;
-}
-
-void Screening::report_gain_left() {
-  if (!run_.sweep.search.budget_until_ratio || points_.size() == 0) return;
-  std::vector<Observation> tried = history_;  // less what the budget of seconds left out
-  std::erase_if(tried, [](const Observation& seen) { return seen.is == Observation::Is::pending; });
-  run_.report.searches.push_back({kernel_.name, to_text(problem_), tried.size(), points_.size(),
-                                  gain_left(run_.sweep.search, points_, tried)});
 }
 
 /// Waits for the first that is compiled, so that one slow compile does not hold the device up. Says
@@ -442,7 +363,7 @@ void Screening::count(TrialRecord record, bool kept, std::size_t history_index) 
   }
   const Outcome& outcome = record.outcome;
   std::optional<double> time_ns;
-  observe(outcome, history_[history_index]);
+  observe(outcome, proposals_.seen(history_index));
   if (outcome.status == Status::correctness && !run_.is_replay()) wrong_.push_back(record);
   if (outcome.status == Status::correct && outcome.timing) {
     time_ns = outcome.timing->median_ns;
@@ -451,7 +372,7 @@ void Screening::count(TrialRecord record, bool kept, std::size_t history_index) 
                         outcome.same_as, run_.figures(kernel_, record)});
     const Objective& objective = run_.sweep.rerank.objective;
     if (!objective.is_word()) {  // what the search is to make least
-      Observation& seen = history_[history_index];
+      Observation& seen = proposals_.seen(history_index);
       seen.time_ns = screened_cost(correct_.back(), objective.parts().front());
       if (!std::isfinite(seen.time_ns)) seen = {seen.index, Observation::Is::failed};
     }

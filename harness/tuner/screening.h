@@ -4,15 +4,11 @@
 #include <deque>
 #include <future>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "ranking/verdict.h"
-#include "search/search.h"
-#include "space/features.h"
-#include "space/space.h"
+#include "tuner/proposals.h"
 #include "tuner/sweep_run.h"
-#include "tuner/warm_start.h"
 
 namespace assay {
 
@@ -46,14 +42,9 @@ class Screening {
 
   void recall();
   void recall_wrong();
-  std::vector<std::size_t> next_points(std::size_t count);
-  std::optional<std::size_t> index_of(const Config& config);
   void propose_no_more();
   void fill_window();
-  std::size_t num_to_try() const;
   bool out_of_time() const;
-  bool has_little_to_gain();
-  void report_gain_left();
   InFlight take_compiled();
   void try_claimed(InFlight item);
   bool try_again(const TrialKey& key, std::size_t history_index,
@@ -72,20 +63,12 @@ class Screening {
   const KernelSpec& kernel_;
   const Problem& problem_;
   std::vector<Candidate>& correct_;
-  const Space space_;
-  Features features_;
-  Points points_;
-  bool is_drawn_ = false;        // the points are not all of the space
-  std::set<std::size_t> grown_;  // points whose neighbours are among the points
+  Proposals proposals_;
   std::size_t window_size_ = 0;
   std::deque<InFlight> window_;
-  std::vector<InFlight> taken_;            // by another sweep
-  std::vector<TrialRecord> wrong_;         // of this problem, by this and other sweeps
-  std::vector<std::size_t> to_try_again_;  // what an earlier run has no answer for
-  std::vector<Observation> history_;
-  std::optional<WarmStart> warm_start_;
-  bool exhausted_ = false;         // nothing more is proposed
-  std::size_t next_estimate_ = 0;  // of what is to gain: at so many tried
+  std::vector<InFlight> taken_;     // by another sweep
+  std::vector<TrialRecord> wrong_;  // of this problem, by this and other sweeps
+  bool exhausted_ = false;          // nothing more is proposed
 };
 
 }  // namespace assay
