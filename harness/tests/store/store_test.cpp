@@ -181,7 +181,7 @@ TEST(Store, FiltersSelectByEveryField) {
   EXPECT_THAT(only(&Filter::problem, "N=4096,M=16"), ElementsAre(first));
   EXPECT_THAT(only(&Filter::problem, "M=16,K=1"), ElementsAre());
   EXPECT_THAT(message_of<UsageError>([&] { only(&Filter::status, "slow"); }),
-              HasSubstr("unknown status 'slow': correct, "));
+              HasSubstr("unknown status 'slow'; expected one of correct, compiled, "));
 }
 
 BaselineRecord baseline_of(const std::string& name, const std::string& finished_at) {
