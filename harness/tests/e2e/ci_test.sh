@@ -46,6 +46,7 @@ ASSAY_FAKE_CUDA=no_device expect 3 'no GPU|no device' "$tree/scripts/ci/gate.sh"
 # baseline, from the fifth run after it on.
 commit '[1024]'
 for night in {1..10}; do
+  sleep 1  # runs are told apart, and put in order, by their second
   [[ $night -eq 6 ]] && commit '[64]'
   git commit -q --allow-empty -m "night $night"
   expect 0 'N=1000' "$tree/scripts/ci/nightly.sh" runs sweeps/s.yaml
