@@ -97,9 +97,9 @@ std::string newest_date(std::string_view text) {
   std::string_view newest;
   for (auto at = text.find(kKey); at != text.npos; at = text.find(kKey, at + kKey.size())) {
     const std::size_t begin = text.find('"', at + kKey.size()) + 1;
-    if (begin > 0 && text.find('"', begin) >= begin + 19) {
-      newest = std::max(newest, text.substr(begin, 10));
-    }
+    if (begin == 0 || text.find('"', begin) < begin + 19) continue;
+    const std::string_view date = text.substr(begin, 10);
+    if (is_timestamp(std::string(date) + "T00:00:00Z")) newest = std::max(newest, date);
   }
   return std::string(newest);
 }

@@ -64,6 +64,18 @@ TEST(TunerFile, ReadsACachefile) {
   EXPECT_EQ(timing.median_ns, 2e6);
 }
 
+// A date with a byte that is no text became part of a provenance, which no reader of the store
+// takes.
+TEST(TunerFile, WhatIsNoDateDatesNothing) {
+  std::string text = kHeader + kTimed + "\n}\n}";
+  const std::size_t at = text.find("2023-12-22");
+  ASSERT_NE(at, text.npos);
+  text.replace(at, 10,
+               "2023\x01"
+               "1-222");
+  EXPECT_EQ(read(text).recorded_at, "");
+}
+
 TEST(TunerFile, KnowsKernelTunersFailures) {
   const Recording recording = read(kHeader + kOld + ",\n" + kNew + "\n}\n}");
   EXPECT_EQ(recording.trials[0].outcome.status, Status::runtime);
