@@ -270,24 +270,36 @@ bool Store::Impl::has_rank(std::int64_t device, const RankRecord& record) {
 
 void Store::Impl::complete_identity(std::int64_t sweep_id, RankRecord& record) {
   if (!record.identity.candidates.empty()) return;
+  struct Trial {
+    std::int64_t kernel, toolchain;
+    std::string config;
+  };
   const Dimensions dimensions(database);
-  CandidateSet candidates;
-  std::map<std::string, std::int64_t> kernels;  // the newest of each name
+  std::vector<Trial> trials;
+  std::map<std::string, Trial> newest;  // by the kernel's name
   for (Query row = database.query(
            "SELECT kernel_id, toolchain_id, config.text FROM sweep_trial AS link "
            "JOIN trial ON trial.id = link.trial_id JOIN config ON config.id = config_id "
            "JOIN kernel ON kernel.id = kernel_id WHERE link.sweep_id = ? AND kernel.op = ? AND "
            "problem_id = ? AND protocol_id = ? AND status = 'correct' AND timing_id IS NOT NULL "
-           "ORDER BY trial.finished_at",
+           "AND trial.finished_at <= ? ORDER BY trial.finished_at",
            sweep_id, record.op, problem_id(database, record.problem, IfNew::leave),
-           protocol_id(database, record.protocol, IfNew::leave));
+           protocol_id(database, record.protocol, IfNew::leave), record.finished_at);
        row.step();) {
-    const KernelVersion& kernel = dimensions.kernels.at(row.integer(0));
-    record.toolchain = dimensions.toolchains.at(row.integer(1));
-    candidates.add(kernel, record.toolchain, row.view(2));
-    kernels[kernel.name] = row.integer(0);
+    trials.push_back({row.integer(0), row.integer(1), row.text(2)});
+    newest[dimensions.kernels.at(trials.back().kernel).name] = trials.back();
   }
-  for (const auto& [name, id] : kernels) record.kernels.push_back(dimensions.kernels.at(id));
+  CandidateSet candidates;
+  for (const Trial& trial : trials) {
+    const KernelVersion& kernel = dimensions.kernels.at(trial.kernel);
+    const Trial& current = newest.at(kernel.name);
+    if (trial.kernel != current.kernel || trial.toolchain != current.toolchain) continue;
+    candidates.add(kernel, dimensions.toolchains.at(trial.toolchain), trial.config);
+  }
+  for (const auto& [name, trial] : newest) {
+    record.kernels.push_back(dimensions.kernels.at(trial.kernel));
+    record.toolchain = dimensions.toolchains.at(trial.toolchain);
+  }
   record.identity.candidates = candidates.hash();
   record.identity.num_candidates = static_cast<std::int64_t>(candidates.size());
   record.identity.objective = record.objective;

@@ -395,6 +395,7 @@ Imported Store::import(const RecordingPortions& next_portion) {
     const std::int64_t device = device_id(database, portion->device, provenance);
     const std::int64_t sweep = impl_->add_sweep(portion->sweep, "", "", device, "done");
     KeyWriter keys(database);
+    std::vector<RankRecord> ranks;    // stored last: their trials may stand behind them
     std::optional<Recording> stored;  // what was; the other thread has the time to free it
     while (portion) {
       auto next = std::async(std::launch::async, [&, stored = std::move(stored)]() mutable {
@@ -416,11 +417,12 @@ Imported Store::import(const RecordingPortions& next_portion) {
       for (const BaselineRecord& baseline : portion->baselines) {
         if (!impl_->has_baseline(device, baseline)) impl_->put_baseline(sweep, device, baseline);
       }
-      for (RankRecord& rank : portion->ranks) {
-        impl_->complete_identity(sweep, rank);
-        if (!impl_->has_rank(device, rank)) impl_->put_rank(sweep, device, rank);
-      }
+      std::move(portion->ranks.begin(), portion->ranks.end(), std::back_inserter(ranks));
       stored = std::exchange(portion, next.get());
+    }
+    for (RankRecord& rank : ranks) {
+      impl_->complete_identity(sweep, rank);
+      if (!impl_->has_rank(device, rank)) impl_->put_rank(sweep, device, rank);
     }
     transaction.commit();
     return imported;

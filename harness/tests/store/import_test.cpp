@@ -1,5 +1,10 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
 
 #include "base/error.h"
 #include "store/recording_sample.h"
@@ -9,6 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 TEST(Import, MarksRowsWithTheirOriginAndAddsThemOnce) {
   Store store = Store::in_memory();
@@ -106,6 +112,45 @@ TEST(Import, FindsTheCandidatesOfAnOlderVerdict) {
   const std::vector<RankRow> ranks = store.results({}).ranks;
   ASSERT_EQ(ranks.size(), 1u);
   EXPECT_EQ(ranks[0].record.identity.candidates, identity.candidates);
+}
+
+// A trial that came after an older verdict was once among its candidates, and the verdict was shown
+// as one on all of them.
+TEST(Import, AnOlderVerdictIsNotOnWhatCameAfterIt) {
+  Recording older = sample_recording();
+  older.ranks.resize(1);
+  older.ranks[0].identity = {};
+  older.ranks[0].finished_at = "2026-11-22T11:00:00Z";
+  const auto is_timed = [](const TrialRecord& trial) { return trial.outcome.timing.has_value(); };
+  const auto late = std::find_if(older.trials.begin(), older.trials.end(), is_timed);
+  ASSERT_NE(late, older.trials.end());
+  late->finished_at = "2026-11-22T12:00:00Z";
+  Store store = Store::in_memory();
+  store.import(older);
+  EXPECT_THAT(store.ranks({}), SizeIs(1));
+  EXPECT_THAT(store.results({}).ranks, IsEmpty());
+}
+
+// Verdicts were once stored as they were read, and lost where their trials stand behind them.
+TEST(Import, TheOrderOfLinesMakesNoDifference) {
+  std::vector<std::string> lines, verdicts;
+  std::istringstream text(written(sample_recording()));
+  for (std::string line; std::getline(text, line);) {
+    const bool is_verdict = line.find("\"rank\":") != std::string::npos;
+    (is_verdict ? verdicts : lines).push_back(line);
+  }
+  const auto first = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find("\"invalidity\":") != std::string::npos;
+  });
+  ASSERT_NE(first, lines.end());
+  lines.insert(first, verdicts.begin(), verdicts.end());
+  TempFolder folder;
+  write_file_atomic(folder / "x.jsonl", fmt::format("{}\n", fmt::join(lines, "\n")));
+  Store in_order = Store::in_memory(), store = Store::in_memory();
+  in_order.import(sample_recording());
+  store.import(read_portions(folder / "x.jsonl", 1));
+  ASSERT_FALSE(in_order.results({}).ranks.empty());
+  EXPECT_EQ(store.results({}).ranks.size(), in_order.results({}).ranks.size());
 }
 
 // If the schema lacked a reason that the code knows, a sweep would end where it first appears.
