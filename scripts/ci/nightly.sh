@@ -3,8 +3,9 @@
 # it writes the history. The workflow github-nightly.yml calls it.
 # Usage: scripts/ci/nightly.sh RUNS [SWEEP]    ASSAY names the program; default: build/assay
 #
-# A run is RUNS/<date>-<commit>.jsonl, a recording, so that the history names commits. Beside the
-# runs are history.txt, the page index.html and, where a change is there to stay, changes.md.
+# A run is RUNS/<date>-<time>-<commit>.jsonl, a recording: the history then names commits, and two
+# runs of one commit are both kept. Beside the runs are history.txt, the page index.html and, where
+# a change is there to stay, changes.md.
 set -euo pipefail
 runs=$1 sweep=${2:-sweeps/gemm.yaml} assay=${ASSAY:-build/assay}
 work=$(mktemp -d)
@@ -13,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 "$assay" sweep "$sweep" --device 0 --db "$work/run.db"
 mkdir -p "$runs"
 "$assay" export --format recording --sweep "$(basename "$sweep" .yaml)" --db "$work/run.db" \
-  --output "$runs/$(date -u +%F)-$(git rev-parse --short HEAD).jsonl"
+  --output "$runs/$(date -u +%F-%H%M%S)-$(git rev-parse --short HEAD).jsonl"
 
 "$assay" history "$runs" >"$runs/history.txt"
 "$assay" report "$runs" --html "$runs/index.html"
