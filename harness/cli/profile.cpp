@@ -201,8 +201,8 @@ void add_profile(Command program) {
   verb.add_flag("--json", options->json, "print JSON instead of a table");
   verb.footer(
       "example: assay profile 12 --set memory\n"
-      "The launches that are counted are not those that are timed. What is counted is stored with\n"
-      "the trial: assay show 12. Of a configuration nothing is stored.");
+      "Counters are read in launches that are not timed. The counts are stored with the trial:\n"
+      "assay show 12. Without a trial, nothing is stored.");
   verb.runs([options] { return run_profile(*options); });
 }
 
