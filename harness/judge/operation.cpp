@@ -152,8 +152,7 @@ std::array<Operand, 2> OperationEngine::squares(const Operand& a, const Operand&
   std::array<Operand, 2> made = {a, b};
   CUdeviceptr data = squares_.get();
   for (Operand& operand : made) {
-    const Strided from = dense(operand);
-    support_->pointwise(Pointwise::multiply, from, from, dtype, data, rows_of(operand));
+    support_->square(operand.dtype, operand.data, operand.elements(), dtype, data);
     const std::size_t taken = bytes_of(operand);
     operand.data = data;
     operand.dtype = dtype;

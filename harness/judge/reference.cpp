@@ -98,7 +98,11 @@ OperationCall reference_call(const Plan& plan, std::size_t index, const InputMap
 
 References::References(const Driver& driver, CUstream stream, const SupportKernels& support,
                        OperationEngine& engine)
-    : driver_(&driver), stream_(stream), support_(&support), engine_(&engine) {}
+    : driver_(&driver),
+      stream_(stream),
+      support_(&support),
+      engine_(&engine),
+      sums_(driver, stream) {}
 
 std::shared_ptr<const Reference> References::get(const Plan& plan, const InputMap& inputs) {
   std::string drawn = seeds_of(inputs);
@@ -323,13 +327,9 @@ void References::add_kernel(const ReferenceKernelPlan& kernel, const InputMap& i
 
 /// Notes the sizes and the hashes of what was made.
 void References::describe(const std::string& name, ReferenceOutput& output) const {
-  struct Sums {
-    double squares = 0, squared_terms = 0;
-    std::uint64_t hash = 0, terms_hash = 0;
-  };
   const std::int64_t elements = output.made_elements();
-  DeviceWord<Sums> word(*driver_, stream_);
-  const auto at = [&word](std::size_t offset) { return word.pointer() + offset; };
+  sums_.clear();
+  const auto at = [this](std::size_t offset) { return sums_.pointer() + offset; };
   support_->sum_squares(output.operand.dtype, output.operand.data, elements,
                         at(offsetof(Sums, squares)));
   support_->hash(output.operand.data, output.bytes(), at(offsetof(Sums, hash)));
@@ -337,7 +337,7 @@ void References::describe(const std::string& name, ReferenceOutput& output) cons
     support_->sum(DType::f32, terms, elements, at(offsetof(Sums, squared_terms)));
     support_->hash(terms, output.terms_bytes(), at(offsetof(Sums, terms_hash)));
   }
-  const Sums sums = word.read();
+  const Sums sums = sums_.read();
   const auto root_of_mean = [&](double sum) {
     return std::sqrt(sum / static_cast<double>(elements));
   };

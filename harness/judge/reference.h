@@ -10,6 +10,7 @@
 
 #include "judge/operation.h"
 #include "space/plan.h"
+#include "support/device_word.h"
 #include "support/inputs.h"
 
 namespace assay {
@@ -97,6 +98,12 @@ class References {
   const SupportKernels* support_;
   OperationEngine* engine_;
   std::map<std::string, std::shared_ptr<Reference>> kept_;
+  /// What is worked out on the device of each output that is made.
+  struct Sums {
+    double squares = 0, squared_terms = 0;
+    std::uint64_t hash = 0, terms_hash = 0;
+  };
+  DeviceWord<Sums> sums_;  // kept, since to allocate it takes longer than a short reference
 };
 
 }  // namespace assay

@@ -4,14 +4,19 @@
 
 namespace assay {
 
-/// A zeroed value in device memory that a kernel adds to. It is for results that are read once, not
-/// for what runs in every trial.
+/// A zeroed value in device memory that a kernel adds to. To make one allocates
+/// memory, so what runs in every trial keeps one.
 template <typename T>
 class DeviceWord {
  public:
   DeviceWord(const Driver& driver, CUstream stream)
       : driver_(&driver), stream_(stream), memory_(allocate(driver, sizeof(T))) {
-    driver.check(driver.cuMemsetD8Async(memory_.get(), 0, sizeof(T), stream), "cuMemsetD8Async");
+    clear();
+  }
+
+  void clear() const {
+    driver_->check(driver_->cuMemsetD8Async(memory_.get(), 0, sizeof(T), stream_),
+                   "cuMemsetD8Async");
   }
 
   CUdeviceptr pointer() const { return memory_.get(); }

@@ -77,8 +77,7 @@ struct ElementBound {
   double of_value, of_terms, size, floor;
 };
 
-constexpr double kLeastSquares = 7.888609052210118e-31;  // 2^-100
-
+constexpr float kLeastSquares = 0x1p-100f;
 
 __device__ u64 larger(u64 a, u64 b) { return a > b ? a : b; }
 
@@ -102,18 +101,22 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
   Comparison mine = {};
   const bool integer = dtype >= kI32;
   const int size = size_bytes(dtype);
+  const double other_by = bounds.size > 0 ? 1 / (bounds.size * bounds.size) : 0;
   for (i64 i = first_index(); i < n; i += stride()) {
     ++mine.compared;
+    // Ask for all three before any is used. Roots and quotients are of fp32, of which there are
+    // twice as many units and which need fewer steps: 235 million elements took 4.4 ms in fp64.
+    const float squares = terms ? terms[i] : 0;
     const u64 bits = load_bits(size, out, i);
+    const double expected = load(reference_dtype, reference, i);
     const bool equal = integer && bits == load_bits(size, reference, i);
     if (is_poison(size, bits) && !equal) {
       ++mine.unwritten;
       mine.not_first_unwritten = larger(mine.not_first_unwritten, ~(u64)i);
       continue;
     }
-    const double expected = load(reference_dtype, reference, i);
-    const double squares = terms ? terms[i] : 0;
-    const double size = squares >= kLeastSquares ? sqrt(squares) : bounds.size;
+    const bool known = squares >= kLeastSquares;
+    const double size = known ? sqrtf(squares) : bounds.size;
     // In ratio to an infinity every number would be near.
     const double bound =
         isinf(expected)
@@ -131,15 +134,12 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
     if (!(error <= kErrorCap)) error = kErrorCap;
     mine.squared_error += error * error;
     mine.squared_reference += expected * expected;
-    if (size > 0) {
-      const double by = 1 / (size * size);
-      mine.scaled_error += by * error * error;
-      mine.scaled_reference += by * expected * expected;
-      mine.scaled_product += by * copysign(error, difference) * expected;
-    }
-    if (error > 0) {
-      mine.worst_ratio =
-          fmax(mine.worst_ratio, bound > 0 ? fmin(error / bound, kErrorCap) : kErrorCap);
+    const double by = known ? 1 / squares : other_by;
+    mine.scaled_error += by * error * error;
+    mine.scaled_reference += by * expected * expected;
+    mine.scaled_product += by * copysign(error, difference) * expected;
+    if (error > mine.worst_ratio * bound) {
+      mine.worst_ratio = bound > 0 ? fmin(error / bound, kErrorCap) : kErrorCap;
     }
   }
   partial[threadIdx.x] = mine;
@@ -205,6 +205,11 @@ extern "C" __global__ void assay_sum(int dtype, const void* data, i64 n, void* s
       total += load(dtype, data, i);
     }
   }
+  for (int step = 16; step > 0; step /= 2) {
+    total += __shfl_down_sync(~0u, total, step);
+    integers += __shfl_down_sync(~0u, integers, step);
+  }
+  if (threadIdx.x % 32 != 0) return;
   if (integer) {
     atomicAdd(reinterpret_cast<u64*>(sum), integers);
   } else {

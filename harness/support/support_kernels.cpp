@@ -34,6 +34,7 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       sort_values_(function("assay_sort_values")),
       gather_(function("assay_gather")),
       pointwise_(function("assay_pointwise")),
+      square_(function("assay_square")),
       rowwise_(function("assay_rowwise")),
       gather_rows_(function("assay_gather_rows")),
       scatter_rows_(function("assay_scatter_rows")),
@@ -114,7 +115,7 @@ void SupportKernels::compare(DType dtype, CUdeviceptr out, DType reference_dtype
 
 void SupportKernels::sum(DType dtype, CUdeviceptr data, std::int64_t elements,
                          CUdeviceptr sum) const {
-  launch(sum_, elements, static_cast<int>(dtype), data, elements, sum);
+  launch(sum_, std::max(elements, kThreads), static_cast<int>(dtype), data, elements, sum);
 }
 
 std::int64_t SupportKernels::sort_places(std::int64_t elements) {
@@ -155,6 +156,12 @@ void SupportKernels::pointwise(Pointwise function, const Strided& a, const Strid
                                const Strided& b_terms, CUdeviceptr terms) const {
   launch(pointwise_, std::max(size.rows * size.columns, kThreads), static_cast<int>(function), a, b,
          static_cast<int>(dtype), out, size.rows, size.columns, a_terms, b_terms, terms);
+}
+
+void SupportKernels::square(DType from, CUdeviceptr data, std::int64_t elements, DType to,
+                            CUdeviceptr out) const {
+  launch(square_, std::max(elements, kThreads), static_cast<int>(from), data, elements,
+         static_cast<int>(to), out);
 }
 
 void SupportKernels::rowwise(Rowwise function, const Strided& x, const Strided& weight,

@@ -126,6 +126,8 @@ class SupportKernels {
   void pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
                  CUdeviceptr out, const Rows& size, const Strided& a_terms = {},
                  const Strided& b_terms = {}, CUdeviceptr terms = 0) const;
+  /// out[i] = data[i]^2.
+  void square(DType from, CUdeviceptr data, std::int64_t elements, DType to, CUdeviceptr out) const;
   /// A row of `out` from each row of `x`. Weight and bias are of the columns.
   void rowwise(Rowwise function, const Strided& x, const Strided& weight, const Strided& bias,
                double epsilon, DType dtype, CUdeviceptr out, const Rows& size,
@@ -175,7 +177,7 @@ class SupportKernels {
   Module module_;
   DeviceMemory sink_;
   CUfunction fill_, vary_, hash_, poison_zones_, guard_zones_, compare_, sum_squares_, sum_,
-      sort_keys_, sort_step_, sort_values_, gather_, pointwise_, rowwise_, gather_rows_,
+      sort_keys_, sort_step_, sort_values_, gather_, pointwise_, square_, rowwise_, gather_rows_,
       scatter_rows_, veil_, poison_, plant_, fill_shared_, occupy_, read_, hold_, stamp_, empty_;
 };
 

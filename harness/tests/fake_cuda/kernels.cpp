@@ -305,6 +305,17 @@ double pointwise(void** arguments, unsigned, unsigned) {
   return kLaunchNs;
 }
 
+double square(void** arguments, unsigned, unsigned) {
+  const auto from = argument<DType>(arguments, 0);
+  const void* data = argument<void*>(arguments, 1);
+  const auto to = argument<DType>(arguments, 3);
+  for (std::int64_t i = 0; i < argument<std::int64_t>(arguments, 2); ++i) {
+    const double x = load(from, data, i);
+    store(to, argument<void*>(arguments, 4), i, x * x);
+  }
+  return kLaunchNs;
+}
+
 double poison(void** arguments, unsigned, unsigned) {
   auto* words = argument<std::uint32_t*>(arguments, 0);
   std::fill_n(words, argument<std::int64_t>(arguments, 1), kPoisonWord);
@@ -339,6 +350,7 @@ Kernel find_kernel(const std::string& entry) {
       {"assay_sum_squares", sum_squares},
       {"assay_gather", gather},
       {"assay_pointwise", pointwise},
+      {"assay_square", square},
       // No test on the stand-in runs these.
       {"assay_rowwise", empty},
       {"assay_gather_rows", empty},
