@@ -30,6 +30,7 @@
   X(cuModuleUnload)                \
   X(cuModuleGetFunction)           \
   X(cuModuleGetGlobal)             \
+  X(cuFuncGetAttribute)            \
   X(cuFuncSetAttribute)            \
   X(cuLaunchKernel)                \
   X(cuLaunchKernelEx)              \

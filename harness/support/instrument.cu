@@ -38,15 +38,22 @@ extern "C" __global__ void assay_hold(const volatile u32* published, u32 ticket,
   }
 }
 
+// As SupportKernels::Crowd.
+struct Crowd {
+  u32 arrived, over;
+};
+
 // Each block has an SM to itself: all of the shared memory, and all registers, 64 for each of 1024
 // threads.
-extern "C" __global__ void __launch_bounds__(1024) assay_occupy(u64 time_ns, u32* sink) {
+extern "C" __global__ void __launch_bounds__(1024)
+    assay_occupy(u64 time_ns, volatile Crowd* crowd, u32* sink) {
   constexpr int kLive = 56;
   const u64 begin = global_time_ns();
   u32 live[kLive];
 #pragma unroll
   for (int i = 0; i < kLive; ++i) live[i] = (u32)begin + i * threadIdx.x;
-  while (global_time_ns() - begin < time_ns) {
+  if (threadIdx.x == 0) atomicAdd((u32*)&crowd->arrived, 1);
+  while (crowd->over == 0 && global_time_ns() - begin < time_ns) {
 #pragma unroll
     for (int i = 0; i < kLive; ++i) live[i] = live[i] * 1664525u + live[(i + 1) % kLive];
     __nanosleep(1000);

@@ -207,10 +207,11 @@ void SupportKernels::fill_shared() const {
                  "launch of assay_fill_shared");
 }
 
-void SupportKernels::occupy(CUstream stream, int sms, std::uint64_t time_ns) const {
+void SupportKernels::occupy(CUstream stream, int sms, std::uint64_t time_ns,
+                            CUdeviceptr crowd) const {
   constexpr unsigned kAllThreads = 1024;
   CUdeviceptr sink = sink_.get();
-  void* parameters[] = {&time_ns, &sink};
+  void* parameters[] = {&time_ns, &crowd, &sink};
   driver_->check(driver_->cuLaunchKernel(occupy_, static_cast<unsigned>(sms), 1, 1, kAllThreads, 1,
                                          1, shared_bytes_, stream, parameters, nullptr),
                  "launch of assay_occupy");

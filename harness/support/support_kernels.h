@@ -150,9 +150,14 @@ class SupportKernels {
   /// Fills the shared memory of all SMs with the poison word, so that nothing of an earlier launch
   /// is left there.
   void fill_shared() const;
-  /// Keeps `sms` SMs busy on `stream` for so long. Other launches then have the rest, where other
-  /// blocks than usual run beside each other.
-  void occupy(CUstream stream, int sms, std::uint64_t time_ns) const;
+  /// What `occupy` and who waits for it tell each other; zeros at first.
+  struct Crowd {
+    std::uint32_t arrived = 0;  // blocks that have an SM each
+    std::uint32_t over = 0;     // set to another value, it ends them
+  };
+  /// Keeps `sms` SMs busy on `stream` until the Crowd at `crowd` is over, but for `time_ns` at
+  /// most. Other launches then have the rest, where other blocks than usual run beside each other.
+  void occupy(CUstream stream, int sms, std::uint64_t time_ns, CUdeviceptr crowd) const;
   /// Reads all of it (a multiple of 16 bytes) and writes nothing.
   void read(CUdeviceptr data, std::size_t bytes) const;
   /// Keeps the stream busy until the word at `published` reaches `ticket`, but for a second at

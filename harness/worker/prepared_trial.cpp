@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "base/file.h"
 #include "support/device_word.h"
@@ -277,29 +278,41 @@ void PreparedTrial::check_fenced(FencedInputs& inputs, FencedMemory::Side side) 
   judge();
 }
 
-void PreparedTrial::check_crowded(double time_ns) {
-  // So long that the launch ends on the SMs that are left, or else that it has them all at last.
+void PreparedTrial::check_crowded(Crowding crowding, double time_ns, std::uint64_t seed) {
+  // So long that the launch ends on the SMs that are left, or else that it has them all at last:
+  // its blocks may wait for each other.
   constexpr double kLaunches = 32, kLeastNs = 3e6, kMostNs = 20e6;
   const auto busy_ns =
       static_cast<std::uint64_t>(std::clamp(kLaunches * time_ns, kLeastNs, kMostNs));
   const Stream beside = make_stream(worker_->driver);
   const int sms = worker_->info.sm_count;
-  for (const int busy_sms : {sms / 2, sms - sms / 16 - 1}) {
-    redraw_->draw_inputs(worker_->secret());
-    make_ready();
-    worker_->synchronise();
-    worker_->support.occupy(beside.get(), busy_sms, busy_ns);
-    worker_->timer.flush();  // takes so long that the SMs are busy when the launch begins
+  const int busy_sms = crowding == Crowding::half ? sms / 2 : sms - 1;
+  redraw_->draw_inputs(seed);
+  make_ready();
+  worker_->timer.flush();
+  const DeviceWord<SupportKernels::Crowd> crowd(worker_->driver, worker_->stream);
+  const DeviceWord<std::uint32_t> timed_out(worker_->driver, worker_->stream);
+  worker_->synchronise();
+  worker_->support.occupy(beside.get(), busy_sms, busy_ns, crowd.pointer());
+  worker_->support.hold(crowd.pointer() + offsetof(SupportKernels::Crowd, arrived),
+                        static_cast<std::uint32_t>(busy_sms), timed_out.pointer());
+  if (crowding == Crowding::half) {
     enqueue();
-    worker_->driver.check(worker_->driver.cuStreamSynchronize(beside.get()),
-                          "cuStreamSynchronize of a kernel that keeps SMs busy");
-    try {
-      judge();
-    } catch (const Failure& failure) {
-      Outcome outcome = failure.outcome();
-      outcome.message += fmt::format("; other work kept {} of {} SMs busy", busy_sms, sms);
-      throw Failure(std::move(outcome));
-    }
+  } else {
+    launcher_.enqueue_apart(worker_->stream, worker_->info.smem_optin_bytes);
+  }
+  worker_->driver.check(
+      worker_->driver.cuMemsetD8Async(crowd.pointer() + offsetof(SupportKernels::Crowd, over), 1, 1,
+                                      worker_->stream),
+      "cuMemsetD8Async");
+  worker_->driver.check(worker_->driver.cuStreamSynchronize(beside.get()),
+                        "cuStreamSynchronize of a kernel that keeps SMs busy");
+  try {
+    judge();
+  } catch (const Failure& failure) {
+    Outcome outcome = failure.outcome();
+    outcome.message += fmt::format("; other work kept {} of {} SMs busy", busy_sms, sms);
+    throw Failure(std::move(outcome));
   }
 }
 

@@ -13,6 +13,10 @@
 
 namespace assay {
 
+/// Which SMs other work leaves to a launch, so that other blocks than usual run beside each other:
+/// half of them, on which clusters find room, or one, on which blocks run one after another.
+enum class Crowding { half, one_block };
+
 /// A configuration that is ready to run: its code is loaded, its arguments are set, its buffers
 /// have their memory, and its reference is known.
 class PreparedTrial {
@@ -57,9 +61,9 @@ class PreparedTrial {
   /// touches at `side`. A read or write outside of them, or a write to an input, is an illegal
   /// address. Throws like check(); the context is then lost.
   void check_fenced(FencedInputs& inputs, FencedMemory::Side side);
-  /// Checks launches while other work keeps most SMs busy, so that other blocks than usual run
-  /// beside each other. `time_ns` is that of a launch. Throws like check().
-  void check_crowded(double time_ns);
+  /// Checks a launch beside other work, on inputs that `seed` makes. `time_ns` is that of a launch.
+  /// Throws like check().
+  void check_crowded(Crowding crowding, double time_ns, std::uint64_t seed);
   /// What the contract's check lets pass for an output, though it is wrong: "zeros for C". Empty:
   /// it refuses zeros, a constant, the right output with elements out of place, and the output of
   /// other inputs. Throws like check().

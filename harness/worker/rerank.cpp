@@ -288,8 +288,12 @@ void Race::check_candidates() {
     const std::uint64_t seed = worker_.secret();  // for all, so that they share a reference
     check_each([&](RunnableEntry& runnable) { runnable.trials.front()->check_on(kind, seed); });
   }
-  check_each(
-      [](RunnableEntry& runnable) { runnable.trials.front()->check_crowded(runnable.time_ns()); });
+  for (const Crowding crowding : {Crowding::half, Crowding::one_block}) {
+    const std::uint64_t seed = worker_.secret();
+    check_each([&](RunnableEntry& runnable) {
+      runnable.trials.front()->check_crowded(crowding, runnable.time_ns(), seed);
+    });
+  }
   if (!has_fenced_memory(worker_.driver)) return;
   for (const auto side : {FencedMemory::Side::end, FencedMemory::Side::begin}) {
     FencedInputs inputs(worker_, side);

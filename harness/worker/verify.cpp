@@ -56,7 +56,10 @@ std::string check_launches(WorkerState& worker, const TrialRequest& request,
   return repeat(spec, "launches", [&](int step) {
     try {
       step % 2 == 0 ? trial.check() : trial.check_cold();
-      if (step % kLaunchesPerCrowd == 0) trial.check_crowded(time_ns);
+      if (step % kLaunchesPerCrowd != 0) return;
+      for (const Crowding crowding : {Crowding::half, Crowding::one_block}) {
+        trial.check_crowded(crowding, time_ns, worker.secret());
+      }
     } catch (const Failure& failure) {
       Outcome outcome = failure.outcome();
       outcome.message += fmt::format("; launch {}", step + 1);
