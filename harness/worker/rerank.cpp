@@ -38,7 +38,7 @@ constexpr double kEliminationMargin = 0.006;  // as kLeastTimeMargin in ranking/
 // precision, and less for a coarser one.
 constexpr double kWholePrecisionRatio = 0.001;
 constexpr double kLeastShare = 0.2;
-constexpr double kMostSeconds = 3.5;
+constexpr double kMostSeconds = 2.5;
 // Look rarely: a look sorts n^2/2 numbers, and each one is a chance to stop by luck.
 constexpr double kLookGrowth = 1.5;
 // Two looks later there are more than twice as many rounds. If the interval is not even a tenth
