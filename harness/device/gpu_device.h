@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/trial_record.h"
@@ -21,6 +23,9 @@ struct GpuOptions {
   /// How many workers may die in a row without an answer. After that the GPU counts as lost.
   int max_failed_starts = 3;
 };
+
+class GpuWorkers;
+struct WorkerRerank;
 
 /// A GPU behind a worker process. Only that process holds the CUDA context. The two talk over a
 /// socketpair.
@@ -65,8 +70,12 @@ class GpuDevice : public Device {
   int num_workers_started() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::optional<Outcome> rerank_part(const WorkerRerank& part, RerankResult& reranked);
+  double rerank_timeout_s(const WorkerRerank& part) const;
+  double timeout_s(const MeasureSpec& measure, std::size_t times = 1) const;
+
+  std::unique_ptr<GpuWorkers> workers_;
+  std::string provenance_;  // always empty: measured here
 };
 
 }  // namespace assay

@@ -79,7 +79,7 @@ void append(RerankResult& whole, const RerankResult& more,
 }  // namespace
 
 RerankResult rerank_by_workers(WorkerRerank whole, const RerankAttempt& attempt,
-                               const std::function<void()>& replace) {
+                               const std::function<void()>& take_next) {
   if (whole.candidates.empty()) return {};
   const std::optional<double> leader_ns = whole.candidates.front().screened_ns;
   whole.num_workers = leader_ns && *leader_ns < kShortWorkNs ? kWorkersForShortWork : 1;
@@ -95,7 +95,7 @@ RerankResult rerank_by_workers(WorkerRerank whole, const RerankAttempt& attempt,
       part.candidates.push_back(whole.candidates[i]);
     }
     if (indices.empty()) break;
-    replace();
+    take_next();
     append(result, rerank_sound(part, attempt), indices);
   }
   return result;

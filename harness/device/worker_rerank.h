@@ -26,9 +26,9 @@ using RerankAttempt =
 /// that happens, each candidate is tried alone. Those that do it alone, too, get that as their
 /// outcome, and the others are re-ranked anew.
 ///
-/// Short work is divided over several workers. Between two of them, `replace` ends one and starts
-/// the next. A candidate that has dropped out in one does not take part in the next.
+/// Short work is divided over several workers. Between two of them, `take_next` goes on with
+/// another one. A candidate that has dropped out in one does not take part in the next.
 RerankResult rerank_by_workers(WorkerRerank whole, const RerankAttempt& attempt,
-                               const std::function<void()>& replace);
+                               const std::function<void()>& take_next);
 
 }  // namespace assay

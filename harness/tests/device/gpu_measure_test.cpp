@@ -288,6 +288,21 @@ TEST_F(GpuMeasureTest, ARerankOfShortWorkIsDividedOverWorkers) {
   // Out in the first worker, it does not come back in the second.
   EXPECT_TRUE(result.candidates[2].eliminated);
   EXPECT_EQ(result.candidates[2].samples_ns.size(), 6u);
+  // The next has the same three.
+  EXPECT_EQ(gpu().rerank(candidates, {}, {.rounds = 10}).duplicate.value().samples_ns.size(), 30u);
+  EXPECT_EQ(gpu().num_workers_started(), 3);
+}
+
+TEST_F(GpuMeasureTest, AWorkerThatDiedWhileItRestedIsReplaced) {
+  TrialRequest request = ready();
+  request.screened_ns = 3000;
+  const auto samples = [&] {
+    return gpu().rerank({request, request}, {}, {.rounds = 10}).duplicate.value().samples_ns.size();
+  };
+  EXPECT_EQ(samples(), 30u);
+  ::kill(*children().begin(), SIGKILL);  // the first rests
+  EXPECT_EQ(samples(), 30u);
+  EXPECT_EQ(gpu().num_workers_started(), 4);
 }
 
 TEST_F(GpuMeasureTest, ALaterWorkerOfARerankThatIsKilledDoesItsPartAgain) {

@@ -1,0 +1,238 @@
+#include "device/gpu_workers.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/error.h"
+#include "messages/messages.h"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using Event = WorkerProcess::Event;
+
+// cuInit takes seconds on a host with several GPUs and no persistence daemon.
+constexpr double kStartTimeoutS = 60;
+// A worker that waits for its next turn spares 0.45 s: its start, and that of cuBLAS (H200). It
+// holds up to a gigabyte of the GPU's memory.
+constexpr std::size_t kMostResting = 2;
+constexpr std::int64_t kLeastMemoryForResting = std::int64_t{16} << 30;
+// The kind of a trial whose workers were killed from outside, see is_machine_fault.
+constexpr const char* kKilled = "killed";
+constexpr const char* kCrash = "crash";  // of one whose workers died of themselves, both of them
+
+Outcome failure(Status status, std::string kind, std::string text) {
+  Outcome outcome;
+  outcome.status = status;
+  outcome.kind = std::move(kind);
+  outcome.message = std::move(text);
+  return outcome;
+}
+
+/// An answer's result. Throws what the worker threw.
+json result_of(json answer) {
+  if (answer.contains("error")) {
+    const std::string sentence = answer["error"];
+    if (answer.value("usage", false)) throw UsageError(sentence);
+    throw Error(sentence);
+  }
+  return std::move(answer.at("result"));
+}
+
+}  // namespace
+
+GpuWorkers::GpuWorkers(GpuOptions options) : options_(std::move(options)) {
+  // Use the link and not its target: it finds the program even after a rebuild has replaced the
+  // file.
+  if (options_.worker_program.empty()) options_.worker_program = "/proc/self/exe";
+  launch();
+  await_ready();
+}
+
+void GpuWorkers::set_up(nlohmann::json request) {
+  demand(request, kStartTimeoutS, [](const json&) {});
+  setup_ = std::move(request);
+  resting_.clear();  // they know the setup of before
+}
+
+GpuTurns::Turn GpuWorkers::wait_for_turn() {
+  await_ready();
+  if (!turns_) turns_.emplace(info_.uuid);
+  return turns_->wait();
+}
+
+/// Starts a worker and queues its first requests. So the driver starts up while the parent stores
+/// the last trial. await_ready() reads the answers.
+void GpuWorkers::launch() {
+  dying_ = std::move(worker_);
+  if (dying_) dying_->kill();
+  ready_ = false;
+  ++num_started_;
+  try {
+    worker_ = std::make_unique<WorkerProcess>(options_.worker_program, options_.index);
+  } catch (const Error& error) {
+    start_failure_ = error.what();
+    return;
+  }
+  worker_->send(message::pack({{"verb", "hello"}}));
+  if (setup_) worker_->send(message::pack(*setup_));
+}
+
+void GpuWorkers::take_next() {
+  if (!ready_) return;
+  if (info_.memory_bytes < kLeastMemoryForResting) return launch();
+  resting_.push_back(std::move(worker_));
+  if (resting_.size() <= kMostResting) return launch();
+  worker_ = std::move(resting_.front());
+  resting_.pop_front();
+}
+
+void GpuWorkers::await_ready() {
+  if (ready_ && !worker_->connected()) launch();  // it died while idle: the fault of no trial
+  int failed_starts = 0;
+  while (!ready_) {
+    dying_.reset();
+    if (worker_ && started()) {
+      ready_ = true;
+      return;
+    }
+    // If the first worker itself refused (no driver, no such GPU), another would refuse too.
+    if (refused_ && info_.name.empty()) throw Error(start_failure_);
+    if (++failed_starts >= options_.max_failed_starts) throw lost();
+    resting_.clear();  // the GPU may take one process at a time
+    launch();
+  }
+}
+
+/// Reads the answers to hello and setup. False, with start_failure set, when this worker cannot
+/// be used.
+bool GpuWorkers::started() {
+  refused_ = false;
+  try {
+    DeviceInfo found = message::decode<DeviceInfo>(receive_start());
+    if (!info_.uuid.empty() && found.uuid != info_.uuid) {
+      // Where a GPU drops out, those behind it move up.
+      start_failure_ = fmt::format("it was {}, and is another one now: {} {}", info_.uuid,
+                                   found.name, found.uuid);
+      return false;
+    }
+    info_ = std::move(found);
+    if (setup_) receive_start();
+    return true;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    start_failure_ = error.what();
+    return false;
+  }
+}
+
+nlohmann::json GpuWorkers::receive_start() {
+  const WorkerProcess::Received received = worker_->receive(kStartTimeoutS);
+  switch (received.event) {
+    case Event::answer: {
+      json answer = message::unpack(received.text);
+      refused_ = answer.contains("error");
+      return result_of(std::move(answer));
+    }
+    case Event::interrupted:
+      worker_->kill();
+      throw Interrupted();
+    case Event::timed_out:
+      throw Error(fmt::format("worker did not start within {} seconds", kStartTimeoutS));
+    case Event::ended:
+    case Event::killed:
+    case Event::garbage:
+      break;
+  }
+  throw Error(received.text);
+}
+
+Error GpuWorkers::lost() const {
+  if (info_.name.empty()) {
+    return Error(fmt::format("GPU {} cannot be used: {}", options_.index, start_failure_));
+  }
+  return Error(fmt::format("GPU {} ({}) is lost: {}; everything measured so far is stored",
+                           options_.index, info_.name, start_failure_));
+}
+
+std::optional<Outcome> GpuWorkers::ask(const json& request, double timeout_s, const Take& take) {
+  std::optional<Outcome> failed = ask_once(request, timeout_s, take);
+  const std::string kind = failed ? failed->kind : "";
+  if (kind != kKilled && kind != kCrash) return failed;
+  try {
+    await_ready();
+  } catch (const Error&) {
+    return failed;  // that the GPU is lost is said of the next request
+  }
+  failed = ask_once(request, timeout_s, take);
+  if (failed && failed->kind == kind) failed->message += ", as did the one before it";
+  return failed;
+}
+
+std::optional<Outcome> GpuWorkers::ask_once(const json& request, double timeout_s,
+                                            const Take& take) {
+  const GpuTurns::Turn turn = wait_for_turn();
+  const Clock::time_point start = Clock::now();
+  context_lost_ = false;
+  worker_->send(message::pack(request));
+  const WorkerProcess::Received received = worker_->receive(timeout_s);
+  std::optional<Outcome> failed;
+  switch (received.event) {
+    case Event::interrupted:
+      worker_->kill();
+      throw Interrupted();
+    case Event::answer:
+      failed = read_answer(received.text, take);
+      break;
+    case Event::timed_out:
+      failed =
+          failure(Status::timeout, "hang",
+                  fmt::format("no answer within {:.3g} seconds; the worker was killed", timeout_s));
+      break;
+    case Event::ended:
+      failed = failure(Status::runtime, kCrash, received.text);
+      break;
+    case Event::killed:
+      failed = failure(Status::runtime, kKilled, received.text);
+      break;
+    case Event::garbage:
+      failed = failure(Status::runtime, kCrash, "worker sent garbage: " + received.text);
+      break;
+  }
+  if (failed) {
+    failed->device_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    launch();
+  }
+  return failed;
+}
+
+std::optional<Outcome> GpuWorkers::read_answer(const std::string& text, const Take& take) {
+  json answer;
+  try {
+    answer = message::unpack(text);
+    if (answer.contains("failed")) return message::decode<Outcome>(answer["failed"]);
+    if (!answer.contains("error")) take(answer.at("result"));
+  } catch (const std::exception& error) {
+    return failure(Status::runtime, kCrash, std::string("worker sent garbage: ") + error.what());
+  }
+  context_lost_ = answer.value("context_lost", false);
+  if (answer.contains("error")) {
+    if (context_lost_) return failure(Status::runtime, "sticky", answer["error"]);
+    result_of(std::move(answer));
+  }
+  if (context_lost_) launch();
+  return std::nullopt;
+}
+
+void GpuWorkers::demand(const json& request, double timeout_s, const Take& take) {
+  if (const std::optional<Outcome> failed = ask(request, timeout_s, take)) {
+    throw Error(fmt::format("GPU {} ({}): {}", options_.index, info_.name, failed->message));
+  }
+}
+
+}  // namespace assay
