@@ -79,10 +79,10 @@ void Screening::run() {
 }
 
 void Screening::compile_ahead() {
-  // As much as the compiler makes in the few seconds that a re-rank takes.
-  constexpr std::size_t kWindows = 3;
+  // A search that learns will not try all that it would propose now.
+  const std::size_t windows = proposals_.learns() ? 3 : 8;
   std::vector<TrialKey> keys;
-  for (const std::size_t index : proposals_.next(kWindows * window_size_)) {
+  for (const std::size_t index : proposals_.next(windows * window_size_)) {
     keys.push_back(run_.key_of(kernel_, problem_, proposals_.config(index)));
   }
   const std::vector<std::optional<TrialRecord>> stored = run_.store.reuse(run_.id, keys);

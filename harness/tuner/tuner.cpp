@@ -26,6 +26,9 @@ constexpr double kCountingRatio = 0.25;
 // budget has.
 constexpr std::int64_t kLeastDrawn = 20'000;
 
+// As much as 16 cores compile in three seconds, which is about the time of a re-rank.
+constexpr std::size_t kMostAhead = 512;
+
 }  // namespace
 
 Tuner::Tuner(const SweepSpec& sweep, Device& device, Compiler& compiler, Store& store,
@@ -137,16 +140,20 @@ void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
     problems.order(costs(kernels));
     run_.report.total = 0;  // of what this GPU takes
   }
+  // GPUs that share the problems take whichever is next when they are done.
+  const bool knows_next = !gpu && !run_.is_replay() && !run_.options.compile_only;
+  if (knows_next) compile_ahead(kernels, 0);
   while (const auto index = problems.take(gpu.value_or(0))) {
     const Problem& problem = run_.sweep.problems[*index];
     try {
       for (const KernelSpec* kernel : kernels) {
         if (gpu) run_.report.total += num_configs_.at({kernel->name, to_text(problem)});
       }
-      // GPUs that share the problems take whichever is next when they are done.
-      const bool is_last = *index + 1 == run_.sweep.problems.size();
-      const Problem* next = gpu || is_last ? nullptr : &run_.sweep.problems[*index + 1];
-      for (const std::string& op : ops) run_problem(op, problem, next);
+      for (const std::string& op : ops) {
+        run_problem(op, problem, [&] {
+          if (knows_next) compile_ahead(kernels, *index + 1);
+        });
+      }
     } catch (...) {
       problems.give_back(*index);
       throw;
@@ -235,8 +242,9 @@ void Tuner::count_space(const KernelSpec& kernel, const Problem& problem, double
   }
 }
 
-/// `next` follows, if it is known.
-void Tuner::run_problem(const std::string& op, const Problem& problem, const Problem* next) {
+/// `before_rerank` gives the compiler something to do meanwhile.
+void Tuner::run_problem(const std::string& op, const Problem& problem,
+                        const std::function<void()>& before_rerank) {
   std::vector<Candidate> correct;
   const std::optional<double> baseline_ns = baselines_.measure(op, problem, kernels_of(op));
   for (const KernelSpec* kernel : kernels_of(op)) {
@@ -246,15 +254,22 @@ void Tuner::run_problem(const std::string& op, const Problem& problem, const Pro
   reranking_.time_the_raced_again(problem, correct);
   run_.store.end_screening(run_.id, op, problem);
   if (run_.options.compile_only || correct.empty()) return;
-  if (next != nullptr && !run_.is_replay()) compile_ahead(op, *next);
+  before_rerank();
   reranking_.run(op, problem, std::move(correct));
 }
 
-/// While the GPU re-ranks, the compiler's threads would be idle.
-void Tuner::compile_ahead(const std::string& op, const Problem& problem) {
+/// Has the compiler make what comes from the problem `next` on: its threads would be idle while the
+/// GPU re-ranks. Problems with few configurations leave time for those behind them.
+void Tuner::compile_ahead(const std::vector<const KernelSpec*>& kernels, std::size_t next) {
+  const std::vector<Problem>& problems = run_.sweep.problems;
   std::vector<Candidate> none;
-  for (const KernelSpec* kernel : kernels_of(op)) {
-    Screening(run_, *kernel, problem, none).compile_ahead();
+  std::size_t num_ahead = 0;
+  for (std::size_t i = next; i < problems.size() && num_ahead < kMostAhead; ++i) {
+    for (const KernelSpec* kernel : kernels) {
+      num_ahead += num_configs_.at({kernel->name, to_text(problems[i])});
+      if (i >= num_compiled_ahead_) Screening(run_, *kernel, problems[i], none).compile_ahead();
+    }
+    num_compiled_ahead_ = std::max(num_compiled_ahead_, i + 1);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,14 +43,16 @@ class Tuner {
   std::vector<double> costs(const std::vector<const KernelSpec*>& kernels) const;
   void count_spaces(const std::vector<const KernelSpec*>& kernels);
   void count_space(const KernelSpec& kernel, const Problem& problem, double max_seconds);
-  void run_problem(const std::string& op, const Problem& problem, const Problem* next);
-  void compile_ahead(const std::string& op, const Problem& problem);
+  void run_problem(const std::string& op, const Problem& problem,
+                   const std::function<void()>& before_rerank);
+  void compile_ahead(const std::vector<const KernelSpec*>& kernels, std::size_t next);
   std::vector<const KernelSpec*> kernels_of(const std::string& op) const;
 
   SweepRun run_;
   /// Configurations to try, by kernel name and problem.
   std::map<std::pair<std::string, std::string>, std::size_t> num_configs_;
-  Baselines baselines_;  // of the op and the problem under way
+  std::size_t num_compiled_ahead_ = 0;  // problems, from the first on
+  Baselines baselines_;                 // of the op and the problem under way
   Reranking reranking_;
 };
 

@@ -296,6 +296,20 @@ TEST_F(NvrtcCompilerTest, WhatIsAheadOfItsTimeHoldsNobodyUp) {
   EXPECT_TRUE(made.get().ok);
 }
 
+// A re-rank asked for code that it had, and waited until one of the jobs ahead was done.
+TEST_F(NvrtcCompilerTest, OneThreadStaysFreeOfJobsThatNobodyWaitsFor) {
+  CompilerOptions two_threads = options();
+  two_threads.num_threads = 2;
+  NvrtcCompiler compiler(two_threads);
+  std::vector<std::future<CompileResult>> never;
+  for (const int block : {64, 128}) {
+    CompileJob ahead = job(kEndless, block, "endless.cu");
+    ahead.is_ahead = true;
+    never.push_back(compiler.submit(ahead));
+  }
+  EXPECT_TRUE(compiler.submit(job(kGood)).get().ok);
+}
+
 TEST_F(NvrtcCompilerTest, ThreadsVersionAndOptions) {
   CompilerOptions any = options();
   any.num_threads = 0;
