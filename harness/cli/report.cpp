@@ -12,6 +12,7 @@
 #include "base/terminal.h"
 #include "cli/ceilings_cache.h"
 #include "cli/figure_source.h"
+#include "cli/include_path.h"
 #include "cli/run_source.h"
 #include "cli/verbs.h"
 #include "report/page.h"
@@ -19,6 +20,7 @@
 #include "report/run_comparison.h"
 #include "space/plan.h"
 #include "spec/twins.h"
+#include "tuner/kernel_version.h"
 #include "tuner/progress.h"
 
 namespace assay {
@@ -33,33 +35,52 @@ struct ReportOptions {
   std::string kernels = "kernels";
   std::string baseline;
   std::string margin = "2%";
+  bool no_code = false;
 };
 
-/// How much a launch has to do is not stored. The contract says it, if it is still the same.
-class Contracts {
+/// The kernels as they are now: how much a launch has to do is not stored, and a result is stale
+/// where its kernel has changed since.
+class KernelsNow {
  public:
-  explicit Contracts(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit KernelsNow(std::filesystem::path folder)
+      : folder_(std::move(folder)), include_(include_path(folder_, {})) {}
 
-  std::optional<Work> work_of(const DeviceInfo& device, const TunedRow& row) {
-    const auto [found, is_new] = kernels_.try_emplace(row.best.kernel);
-    std::optional<KernelSpec>& kernel = found->second;
+  KernelNow of(const DeviceInfo& device, const TunedRow& row) {
+    KernelNow now;
     try {
+      const auto [found, is_new] = kernels_.try_emplace(row.best.kernel);
+      std::optional<Known>& known = found->second;
       if (is_new && std::filesystem::is_directory(folder_)) {
-        kernel = find_kernel(folder_, row.best.kernel);
+        if (auto kernel = find_kernel(folder_, row.best.kernel)) {
+          const KernelVersion version = version_of(*kernel, include_);
+          known = Known{std::move(*kernel), version};
+        }
       }
-      if (!kernel || kernel->contract_hash != row.version.contract_hash) return std::nullopt;
-      const Plan plan = make_plan(*kernel, row.problem, row.best.config, device);
-      const std::filesystem::path file = kernel->yaml_path.lexically_relative(folder_);
-      return Work{(file.parent_path() / kernel->name).string(), static_cast<double>(plan.flops),
-                  static_cast<double>(plan.bytes)};
+      if (!known || row.version.contract_hash.empty()) return now;
+      const auto& [kernel, version] = *known;
+      if (row.version.source_hash != version.source_hash ||
+          row.version.contract_hash != version.contract_hash) {
+        now.stale = fmt::format("{} has changed since this was measured", kernel.name);
+      }
+      if (row.version.contract_hash != version.contract_hash) return now;
+      const Plan plan = make_plan(kernel, row.problem, row.best.config, device);
+      const std::filesystem::path file = kernel.yaml_path.lexically_relative(folder_);
+      now.work = Work{(file.parent_path() / kernel.name).string(), static_cast<double>(plan.flops),
+                      static_cast<double>(plan.bytes)};
     } catch (const UsageError&) {
-      return std::nullopt;  // a contract with a mistake is none
+      // a contract with a mistake is none
     }
+    return now;
   }
 
  private:
+  struct Known {
+    KernelSpec kernel;
+    KernelVersion version;
+  };
   std::filesystem::path folder_;
-  std::map<std::string, std::optional<KernelSpec>> kernels_;
+  std::vector<std::filesystem::path> include_;
+  std::map<std::string, std::optional<Known>> kernels_;
 };
 
 Roofs roofs_of(const DeviceInfo& device) {
@@ -110,7 +131,7 @@ int run_report(const ReportOptions& options) {
   filter.device = options.filter.device;
   std::vector<std::string> paths = options.paths;
   if (paths.empty()) paths = {open_results({}).path().string()};
-  auto contracts = std::make_shared<Contracts>(options.kernels);
+  auto kernels = std::make_shared<KernelsNow>(options.kernels);
   auto figures = std::make_shared<FigureSource>(options.kernels, std::vector<std::string>());
   // Codes are compiled to be read, about half a second each: with many winners that takes a while.
   const std::vector<std::string> files = run_files(paths);
@@ -118,22 +139,25 @@ int run_report(const ReportOptions& options) {
   const std::size_t line = screen.add_line("");
   screen.begin(files.size());
   std::string source;  // that is read now
+  CodeOf code_of;
+  CodeAhead code_ahead;
+  if (!options.no_code) {
+    code_of = [&, figures](const TrialRow& row, const std::string& baseline) {
+      screen.show(line,
+                  fmt::format("{}: the code of {} {}", source, row.record.kernel.name,
+                              to_text(row.record.problem)),
+                  false);
+      return figures->code_of(row, baseline);
+    };
+    code_ahead = [figures](const TrialRow& row, const std::string& baseline) {
+      figures->compile_ahead(row, baseline);
+    };
+  }
   PageData page(
-      [contracts](const DeviceInfo& device, const TunedRow& row) {
-        return contracts->work_of(device, row);
-      },
+      [kernels](const DeviceInfo& device, const TunedRow& row) { return kernels->of(device, row); },
       roofs_of,
       [figures](const TrialRow& row) { return figures->of_trial(row, FigureSource::Code::leave); },
-      [&, figures](const TrialRow& row, const std::string& baseline) {
-        screen.show(line,
-                    fmt::format("{}: the code of {} {}", source, row.record.kernel.name,
-                                to_text(row.record.problem)),
-                    false);
-        return figures->code_of(row, baseline);
-      },
-      [figures](const TrialRow& row, const std::string& baseline) {
-        figures->compile_ahead(row, baseline);
-      });
+      std::move(code_of), std::move(code_ahead));
   HistoryBuilder history;
   Comparer comparer(options);
   for (const std::string& path : files) {
@@ -152,7 +176,7 @@ int run_report(const ReportOptions& options) {
     page.add(source, results, since ? &*since : nullptr);
     check_interrupt();
     for (Run& run : load_runs(path, options.filter)) history.add(std::move(run));
-    screen.count(false, true);
+    screen.count(false, false);
   }
   screen.finish();
   if (page.empty()) {
@@ -184,6 +208,8 @@ void add_report(Command program) {
                   "assay compare does")
       .placeholder("PATH[#SWEEP]");
   add_margin(verb, options->margin);
+  verb.add_flag("--no-code", options->no_code,
+                "compile nothing, and leave out what the winners' source and machine code hold");
   add_run_filter(verb, options->filter);
   verb.add_option("--kernels", options->kernels,
                   "where the contracts are that say how much a launch has to do; default: kernels")

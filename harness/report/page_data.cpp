@@ -212,9 +212,9 @@ struct PageData::Taken {
   }
 };
 
-PageData::PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of,
-                   CodeAhead code_ahead)
-    : work_of_(std::move(work_of)),
+PageData::PageData(KernelNowOf kernel_now_of, RoofsOf roofs_of, FiguresOf figures_of,
+                   CodeOf code_of, CodeAhead code_ahead)
+    : kernel_now_of_(std::move(kernel_now_of)),
       roofs_of_(std::move(roofs_of)),
       figures_of_(std::move(figures_of)),
       code_of_(std::move(code_of)),
@@ -281,7 +281,7 @@ void PageData::add(const std::string& source, const Results& results, const RunC
   for (const TunedTable& table : tables) {
     for (const TunedRow& row : table.entries) {
       const RankRecord* const rank = rank_of(results, row);
-      if (rank == nullptr) continue;
+      if (rank == nullptr || !code_of_) continue;
       for (const ShownCode& code : shown_codes(*rank, trials[name_of(table, row)])) {
         code_ahead_(*code.row, code.baseline);
       }
@@ -298,10 +298,11 @@ void PageData::add(const std::string& source, const Results& results, const RunC
       question.table.fallback = 0;
       Json& json = question.json;
       json["entry"] = entry_json(row);
-      const std::optional<Work> work = work_of_(table.device, row);
+      const auto [work, stale] = kernel_now_of_(table.device, row);
       json["work"] =
           work ? Json{{"contract", work->contract}, {"flops", work->flops}, {"bytes", work->bytes}}
                : Json(nullptr);
+      json["stale"] = text_or_null(stale);
       json["roofline_ns"] = row.roofline_ns > 0 ? five_digits(row.roofline_ns) : Json(nullptr);
       const RankRecord* const rank = rank_of(results, row);
       json["rank"] = rank != nullptr ? rank_json(*rank) : Json(nullptr);

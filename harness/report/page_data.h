@@ -24,9 +24,12 @@ struct Work {
   double bytes = 0;  // that must be read or written at least
 };
 
-/// The work of a table's row; nothing where the kernel is not to be had, or has another contract
-/// by now.
-using WorkOf = std::function<std::optional<Work>(const DeviceInfo&, const TunedRow&)>;
+/// What the kernel of a table's row is by now.
+struct KernelNow {
+  std::optional<Work> work;  // nothing where the kernel is not there, or has another contract
+  std::string stale;         // how the kernel has changed since; empty: not, or that is not known
+};
+using KernelNowOf = std::function<KernelNow(const DeviceInfo&, const TunedRow&)>;
 
 /// Rates that a GPU reaches at most, as far as they were measured; else 0.
 struct Roofs {
@@ -47,7 +50,8 @@ using CodeAhead = std::function<void(const TrialRow&, const std::string& baselin
 /// each message and each kind of failure written once: 50,000 of them have to fit on a page.
 class PageData {
  public:
-  PageData(WorkOf work_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of,
+  /// Without `code_of`, the page says nothing of instructions.
+  PageData(KernelNowOf kernel_now_of, RoofsOf roofs_of, FiguresOf figures_of, CodeOf code_of,
            CodeAhead code_ahead);
   ~PageData();
 
@@ -74,7 +78,7 @@ class PageData {
 
   void keep(const Key& key, Question question);
 
-  WorkOf work_of_;
+  KernelNowOf kernel_now_of_;
   RoofsOf roofs_of_;
   FiguresOf figures_of_;
   CodeOf code_of_;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "report/entry_json.h"
 #include "report/explain_view.h"
 
 namespace assay {
@@ -131,6 +132,8 @@ Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials
   const Explanation explanation = explain(figures);
   Json json{{"headline", explanation.headline},
             {"causes", explain_json(figures, explanation).at("causes")},
+            {"memory_ns", known_or_null(figures.memory_ns)},
+            {"operations_ns", known_or_null(figures.operations_ns)},
             {"against", Json::array()}};
   const auto compare = [&](const char* role, const RankEntry& entry, const Figures& other) {
     Json faster = faster_json(figures, other);
@@ -152,6 +155,7 @@ Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials
   if (baseline != nullptr) {
     compare("baseline", *baseline, baseline_figures(figures, rank, *baseline));
   }
+  if (!code_of) return json;
   std::vector<std::pair<const char*, CodeCounts>> codes;
   for (const ShownCode& code : codes_of(rivals)) {
     codes.emplace_back(code.role, code_of(*code.row, code.baseline));

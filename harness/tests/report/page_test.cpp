@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 Problem problem() { return example::problem(16, 64); }
 
-std::optional<Work> no_work(const DeviceInfo&, const TunedRow&) { return std::nullopt; }
+KernelNow no_kernel(const DeviceInfo&, const TunedRow&) { return {}; }
 Roofs no_roofs(const DeviceInfo&) { return {}; }
 
 Results results_of(double best_ns, const std::string& finished_at) {
@@ -57,10 +57,10 @@ CodeCounts code_of(const TrialRow& row, const std::string& baseline) {
   return counts;
 }
 
-Json page_of(const std::vector<Results>& files, WorkOf work_of = no_work) {
+Json page_of(const std::vector<Results>& files, KernelNowOf kernel_now_of = no_kernel) {
   std::set<std::pair<const TrialRow*, std::string>> told;
   PageData page(
-      std::move(work_of), no_roofs, figures_of,
+      std::move(kernel_now_of), no_roofs, figures_of,
       [&](const TrialRow& row, const std::string& baseline) {
         EXPECT_TRUE(told.contains({&row, baseline})) << "not told ahead";
         return code_of(row, baseline);
@@ -144,14 +144,18 @@ TEST(PageData, ShowsTheDuplicateBesideItsTwin) {
   EXPECT_EQ(entries[3]["counts"], entries[1]["counts"]);
 }
 
-TEST(PageData, SaysHowMuchALaunchHasToDo) {
-  const auto work_of = [](const DeviceInfo&, const TunedRow& row) {
-    return std::optional(Work{"folder/" + row.best.kernel, 100, 50});
+TEST(PageData, SaysWhatTheKernelIsByNow) {
+  const auto now = [](const DeviceInfo&, const TunedRow& row) {
+    return KernelNow{Work{"folder/" + row.best.kernel, 100, 50}, "it has changed since"};
   };
   const Results results = results_of(1000, "2026-11-20T00:00:00Z");
-  EXPECT_EQ(page_of({results}, work_of)["questions"][0]["work"],
+  const Json known = page_of({results}, now)["questions"][0];
+  EXPECT_EQ(known["work"],
             Json({{"contract", "folder/gemm_mma"}, {"flops", 100.0}, {"bytes", 50.0}}));
-  EXPECT_TRUE(page_of({results})["questions"][0]["work"].is_null());
+  EXPECT_EQ(known["stale"], "it has changed since");
+  const Json unknown = page_of({results})["questions"][0];
+  EXPECT_TRUE(unknown["work"].is_null());
+  EXPECT_TRUE(unknown["stale"].is_null());
 }
 
 TEST(PageData, SaysWhyTheWinnerIsFaster) {
@@ -163,6 +167,8 @@ TEST(PageData, SaysWhyTheWinnerIsFaster) {
   const Json why = page_of({results})["questions"][0]["why"];
   EXPECT_EQ(why["headline"], "memory-bound: 90 % of what this GPU reads; 10 % not explained");
   EXPECT_EQ(why["causes"][0]["name"], "memory");
+  EXPECT_EQ(why["memory_ns"], 900.0);
+  EXPECT_TRUE(why["operations_ns"].is_null());
   ASSERT_EQ(why["against"].size(), 2U);
   const Json& next = why["against"][0];
   EXPECT_EQ(next["role"], "runner-up");
@@ -191,6 +197,17 @@ TEST(PageData, SaysWhyTheWinnerIsFaster) {
   EXPECT_EQ(why["code"]["columns"][2], Json({{"role", "baseline"}, {"none", "it is a library's"}}));
   results.trials.erase(results.trials.begin());  // the winner's
   EXPECT_TRUE(page_of({results})["questions"][0]["why"].is_null());
+}
+
+// A page that goes to others may not say what is in the code.
+TEST(PageData, SaysNothingOfInstructionsWithoutCode) {
+  const Results results = results_of(1000, "2026-11-20T00:00:00Z");
+  PageData page(no_kernel, no_roofs, figures_of, nullptr, nullptr);
+  for (const TrialRow& row : results.trials) page.take(row, results);
+  page.add("file", results);
+  const Json why = Json::parse(page.json({}))["questions"][0]["why"];
+  EXPECT_EQ(why["against"].size(), 2U);
+  EXPECT_FALSE(why.contains("code"));
 }
 
 TEST(PageData, HasTheQuestionsWithNothingCorrect) {
