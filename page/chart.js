@@ -12,6 +12,7 @@ import {
 import * as echarts from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import { h } from "./dom.js";
+import { tick } from "./text.js";
 
 echarts.use([
   AriaComponent,
@@ -61,17 +62,18 @@ export function axis(name, options = {}, { vertical = false, gap } = {}) {
   };
 }
 
-const short = (value) => String(Number(value.toPrecision(4)));
-
-/** A vertical axis of times in microseconds: by factors where they are far apart. */
-export function timeAxis(name, times) {
-  const low = times.reduce((a, b) => Math.min(a, b), Infinity);
-  const high = times.reduce((a, b) => Math.max(a, b), 0);
-  const scale = high > 6 * low ? { type: "log", min: low * 0.9, max: high * 1.1 } : { type: "value", scale: true };
+/** A vertical axis: by factors where the values are far apart. `tick` writes a value. */
+export function valueAxis(name, values, tick) {
+  const low = values.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = values.reduce((a, b) => Math.max(a, b), 0);
+  const scale = high > 6 * low && low > 0 ? { type: "log", min: low * 0.9, max: high * 1.1 } : { type: "value", scale: true };
   // Where an axis begins and ends is no round number.
-  const axisLabel = { formatter: short, ...(scale.type === "log" ? { showMinLabel: false, showMaxLabel: false } : {}) };
-  return axis(isNarrow() ? "" : name, { ...scale, axisLabel }, { vertical: true, gap: 58 });
+  const axisLabel = { formatter: tick, ...(scale.type === "log" ? { showMinLabel: false, showMaxLabel: false } : {}) };
+  return axis(isNarrow() ? "" : name, { ...scale, axisLabel }, { vertical: true, gap: 68 });
 }
+
+/** The same for times in nanoseconds. */
+export const timeAxis = (name, times) => valueAxis(name, times, tick);
 
 export const legend = (extra = {}) => ({
   top: 0,

@@ -7,12 +7,15 @@ export async function load() {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const data = JSON.parse(await new Response(stream).text());
+  const devices = Object.values(data.devices);
+  text.gpuNames(devices.map(({ name }) => name)).forEach((short, i) => (devices[i].short = short));
   for (const question of data.questions) {
     question.title = text.config(question.problem);
     question.id = [question.op, question.title, question.device, question.protocol]
       .concat(question.objective === "time" ? [] : [question.objective])
       .join(" ");
     question.deviceName = data.devices[question.device].name;
+    question.gpu = data.devices[question.device].short;
     question.past = data.history.find(
       (one) =>
         one.op === question.op &&
@@ -30,23 +33,23 @@ export async function load() {
 }
 
 /**
- * The roofs of each GPU. Where they were not measured on this machine, they follow from the least
- * times that were stored with the results: a launch's least time is its bytes by the memory's
- * rate, or its operations by theirs. Two problems with one rate of bytes are bound by memory.
+ * The roofs: a rate of memory for each GPU, and one of operations for each op on it. Each result
+ * has the least time for its bytes and for its operations, or for what bounds it; work by that time
+ * is the rate. The median of all is taken: a launch of few bytes has a rate of its own.
  */
 function findRoofs(data) {
   for (const [slug, device] of Object.entries(data.devices)) {
-    const known = data.questions.filter(
-      (one) => one.device === slug && one.protocol !== "hot" && one.work?.bytes > 0 && one.roofline_ns,
-    );
-    if (!device.memory_bytes_per_s) {
-      const rates = known.map((one) => (one.work.bytes / one.roofline_ns) * 1e9).sort((a, b) => b - a);
-      if (rates.length > 1 && rates[1] > 0.99 * rates[0]) device.memory_bytes_per_s = rates[0];
+    const known = data.questions.filter((one) => one.device === slug && one.work && one.why);
+    const rates = known.filter(({ why, protocol }) => why.memory_ns && protocol !== "hot")
+      .map(({ work, why }) => (work.bytes / why.memory_ns) * 1e9);
+    device.memory_bytes_per_s ||= medianOf(rates);
+    device.operations_per_s = {};
+    for (const [op, some] of groupBy(known.filter(({ why }) => why.operations_ns), (one) => one.op)) {
+      device.operations_per_s[op] = medianOf(some.map(({ work, why }) => (work.flops / why.operations_ns) * 1e9));
     }
     for (const one of known) {
-      const least = (one.work.bytes / device.memory_bytes_per_s) * 1e9;
-      one.bound = least > 0.98 * one.roofline_ns ? "memory" : "arithmetic";
-      if (!device.memory_bytes_per_s) one.bound = null;
+      const { memory_ns: memory, operations_ns: operations } = one.why;
+      if (memory || operations) one.bound = memory > operations ? "memory" : "arithmetic";
     }
   }
 }
@@ -58,6 +61,23 @@ function rateOf({ entry, work, bound }) {
   const amount = flops ? work.flops : work.bytes;
   return amount > 0 ? { value: (amount / entry.time_ns) * 1e9, unit: flops ? "FLOP" : "B" } : null;
 }
+
+/** The rows of each key, in the order of the keys' first rows. */
+export function groupBy(rows, keyOf) {
+  const groups = new Map();
+  for (const row of rows) {
+    const key = keyOf(row);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(row);
+  }
+  return groups;
+}
+
+export const medianOf = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+
+/** The mean of factors. */
+export const geometricMean = (ratios) =>
+  Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
 
 /** What the re-rank says of the winner and the baseline. */
 function verdictOf({ entry }) {

@@ -1,4 +1,6 @@
 // Elements, tables that sort, and texts to copy.
+import { groupBy } from "./data.js";
+import { linkTo } from "./router.js";
 
 /** h("a", {href: "#"}, "text", child, ...): properties that begin with "on" are listeners. */
 export function h(name, properties = {}, ...children) {
@@ -8,7 +10,7 @@ export function h(name, properties = {}, ...children) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child != null));
+  element.append(...children.flat().filter((child) => child != null && child !== false));
   return element;
 }
 
@@ -19,6 +21,10 @@ export function svg(name, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+
+/** A name that may break behind each `separator`. */
+export const wrapped = (name, separator = ",") =>
+  name.split(separator).flatMap((part, i) => (i ? [separator, h("wbr"), part] : [part]));
 
 let nextId = 0;
 export const uniqueId = (prefix) => `${prefix}-${++nextId}`;
@@ -39,24 +45,44 @@ const compare = (a, b) => {
   return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
 };
 
+/** A part of a view, whose heading is a link to it. Of `kind` "half", two stand beside each other. */
+export function section(id, title, content, kind) {
+  return h("section", { "aria-labelledby": id, class: ["card", kind].filter(Boolean).join(" ") },
+    h("h2", { id }, h("a", { class: "heading", href: linkTo(id), "data-at": id }, title)), content);
+}
+
 /**
- * A table. Each column: {name, title, number, wide, cell(row) -> text, element or several, by(row) ->
- * what it is sorted by}. `sort`: {column, descending}, which a click on a header changes, and `onsort` is told.
- * Only `limit` rows are put on the page at first.
+ * A table. Each column: {name, title, number, class, cell(row) -> text, element or several, by(row) ->
+ * what it is sorted by}. `sort`: {column, descending}, which a click on a header changes, and `onsort`
+ * is told. Unsorted rows may stand in groups: `groupOf(row)` is a key, `groupHead(key, rows)` an
+ * {id, content}. Only `limit` rows are put on the page at first.
  */
-export function table(caption, columns, rows, { sort = {}, onsort, limit = 100, href } = {}) {
-  const body = h("tbody");
+export function table(caption, columns, rows, { sort = {}, onsort, limit = 100, href, groupOf, groupHead, whole } = {}) {
   const head = h("tr");
-  const element = h(
-    "table",
-    {},
-    h("caption", { class: "hidden" }, caption),
-    h("thead", {}, head),
-    body,
-  );
+  const thead = h("thead", {}, head);
+  const element = h("table", {}, h("caption", { class: "hidden" }, caption), thead);
   const more = h("button", { type: "button", onclick: () => show((shown += 10 * limit)) });
-  const region = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, element);
+  const region = h("div", { class: whole ? "whole" : "scroll", tabindex: "0", role: "region", "aria-label": caption }, element);
   let shown = limit;
+
+  function sortBy(name) {
+    const again = sort.column === name;
+    // A third click brings the groups back.
+    sort = again && sort.descending && groupOf ? {} : { column: name, descending: again && !sort.descending };
+    onsort?.(sort);
+    show();
+    head.children[columns.findIndex((one) => one.name === name)].firstChild.focus();
+  }
+  const header = ({ name, title, number, class: kind, by }) =>
+    h("th", { scope: "col", class: [number && "number", kind].filter(Boolean).join(" ") || null,
+      "aria-sort": name !== sort.column ? null : sort.descending ? "descending" : "ascending" },
+      by ? h("button", { type: "button", onclick: () => sortBy(name) }, title,
+        h("span", { "aria-hidden": "true", class: "arrow" }, name !== sort.column ? "" : sort.descending ? "▼" : "▲")) : title);
+  const line = (row) =>
+    h("tr", href ? { class: "link", onclick: (event) => open(event, href(row)) } : {},
+      columns.map(({ cell, number, class: kind }, i) =>
+        h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: [number && "number", kind].filter(Boolean).join(" ") || null },
+          ...[cell(row)].flat().filter((part) => part != null))));
 
   function show() {
     const column = columns.find(({ name }) => name === sort.column);
@@ -66,47 +92,16 @@ export function table(caption, columns, rows, { sort = {}, onsort, limit = 100, 
           return x == null || y == null || !sort.descending ? compare(x, y) : compare(y, x);
         })
       : rows;
-    head.replaceChildren(
-      ...columns.map(({ name, title, number, by }) =>
-        h(
-          "th",
-          {
-            scope: "col",
-            class: number && "number",
-            "aria-sort": name !== sort.column ? null : sort.descending ? "descending" : "ascending",
-          },
-          by
-            ? h(
-                "button",
-                {
-                  type: "button",
-                  onclick: () => {
-                    const again = sort.column === name;
-                    sort = { column: name, descending: again && !sort.descending };
-                    onsort?.(sort);
-                    show();
-                    head.children[columns.findIndex((one) => one.name === name)].firstChild.focus();
-                  },
-                },
-                title,
-                h("span", { "aria-hidden": "true", class: "arrow" },
-                  name !== sort.column ? "" : sort.descending ? "▼" : "▲"),
-              )
-            : title,
-        ),
-      ),
-    );
-    body.replaceChildren(
-      ...sorted.slice(0, shown).map((row) =>
-        h(
-          "tr",
-          href ? { class: "link", onclick: (event) => open(event, href(row)) } : {},
-          columns.map(({ cell, number, wide }, i) =>
-            h(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: number ? "number" : wide ? "wide" : null }, ...[cell(row)].flat().filter((part) => part != null)),
-          ),
-        ),
-      ),
-    );
+    head.replaceChildren(...columns.map(header));
+    const groups = groupOf && !column ? groupBy(sorted.slice(0, shown), groupOf) : new Map([[null, sorted.slice(0, shown)]]);
+    const bodies = [...groups].map(([key, some]) => {
+      const { id, content } = key == null ? {} : groupHead(key, some);
+      return h("tbody", {},
+        id && h("tr", { class: "group" }, h("th", { id, colspan: columns.length, scope: "rowgroup" }, content)),
+        some.map(line));
+    });
+    element.className = groups.has(null) ? "" : "grouped";
+    element.replaceChildren(element.firstChild, thead, ...bodies);
     more.hidden = rows.length <= shown;
     more.textContent = `Show more of ${rows.length.toLocaleString("en")} rows`;
   }

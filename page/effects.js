@@ -6,6 +6,8 @@
 // cells that neither explains alone. Groups of few trials differ by chance, too: what that makes is
 // taken off (omega squared).
 
+import { medianOf } from "./data.js";
+
 /** The trials whose times tell of their parameters: those of one kernel that were timed. */
 export function timedTrials(trials, kernel) {
   const rows = [];
@@ -87,8 +89,6 @@ export function effects(trials, kernel) {
   }
   return found.sort((a, b) => b.sum - a.sum);
 }
-
-const medianOf = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1];
 
 /** How to sum up the trials of a cell; the first is what a tuner asks about. */
 export const SUMMARIES = {

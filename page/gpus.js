@@ -1,6 +1,6 @@
 // GPUs beside each other: the same problem, and what each one's winner loses on the other.
 import { trialsOf } from "./data.js";
-import { choice, h, table } from "./dom.js";
+import { choice, h, section, table } from "./dom.js";
 import { keep, link } from "./router.js";
 import * as text from "./text.js";
 
@@ -42,7 +42,7 @@ export function gpus(data, params) {
   }
   const state = { a: params.get("a") ?? slugs[0], b: params.get("b") ?? slugs[1] };
   const place = h("div");
-  const names = slugs.map((slug) => [slug, data.devices[slug].name]);
+  const names = slugs.map((slug) => [slug, data.devices[slug].short]);
   function show(changes = {}) {
     Object.assign(state, changes);
     if (Object.keys(changes).length > 0) keep(changes);
@@ -50,7 +50,7 @@ export function gpus(data, params) {
       const other = data.questions.find((two) => two.entry && two.device === state.b && two.op === one.op && two.title === one.title && two.protocol === one.protocol && two.objective === one.objective);
       return other && one !== other ? [{ one, other, here: lossOn(data, other, one), there: lossOn(data, one, other) }] : [];
     });
-    const [a, b] = [data.devices[state.a].name, data.devices[state.b].name];
+    const [a, b] = [data.devices[state.a].short, data.devices[state.b].short];
     const same = ({ one, other }) => one.entry.kernel === other.entry.kernel && text.config(one.entry.config) === text.config(other.entry.config);
     const losses = pairs.map(({ there }) => there?.ratio).filter((ratio) => ratio != null);
     const mean = Math.exp(losses.reduce((sum, ratio) => sum + Math.log(ratio), 0) / losses.length);
@@ -71,8 +71,8 @@ export function gpus(data, params) {
   }
   show();
   return [...head,
-    h("section", { class: "card", "aria-labelledby": "pair" }, h("h2", { id: "pair" }, "Two of them"),
+    section("pair", "Two of them", [
       h("div", { class: "filters" }, choice("GPU", names, state.a, (a) => show({ a })), choice("beside", names, state.b, (b) => show({ b }))),
       place,
-      h("p", { class: "quiet" }, "What a winner loses is its median in the screening of the other GPU, relative to the best median there."))];
+      h("p", { class: "quiet" }, "What a winner loses is its median in the screening of the other GPU, relative to the best median there.")])];
 }

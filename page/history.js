@@ -1,6 +1,6 @@
 // How each result went over the runs, and what else changed where it did.
 import { axis, chart, colours, isNarrow, legend, tooltip } from "./chart.js";
-import { choice, h, table } from "./dom.js";
+import { choice, h, section, table } from "./dom.js";
 import { lastChange, sparkline } from "./overview.js";
 import { link } from "./router.js";
 import * as text from "./text.js";
@@ -20,15 +20,15 @@ function plot(past) {
   const span = (values) => Math.max(...values) / Math.min(...values);
   const factor = Math.sqrt(Math.max(1.04, span(points.map((one) => one.time_ns)), hasCycles ? span(points.map((one) => one.cycles)) : 1)) * 1.01;
   const room = hasCycles ? factor ** 2 : 1;
-  const scale = (values, below, above) => {
+  const scale = (values, below, above, formatter) => {
     const middle = Math.sqrt(Math.max(...values) * Math.min(...values));
     return { type: "value", min: middle / factor / below, max: middle * factor * above,
-      axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: (v) => String(Number(v.toPrecision(4))) } };
+      axisLabel: { showMinLabel: false, showMaxLabel: false, formatter } };
   };
   const option = () => {
     const { series, text: ink } = colours();
     const bars = {
-      name: "95 % interval", type: "custom", data: points.map(({ time_low_ns: low, time_high_ns: high }, i) => [i, low == null ? NaN : low / 1e3, high == null ? NaN : high / 1e3]),
+      name: "95 % interval", type: "custom", data: points.map(({ time_low_ns: low, time_high_ns: high }, i) => [i, low ?? NaN, high ?? NaN]),
       encode: { x: 0, y: [1, 2] }, itemStyle: { color: series[0] }, silent: true,
       renderItem: (_, api) => {
         const [x, low] = api.coord([api.value(0), api.value(1)]);
@@ -45,19 +45,19 @@ function plot(past) {
         return [names[i], `${text.time(time)}${low == null ? "" : ` [${text.time(low)}, ${text.time(high)}]`}`,
           ...(cycles == null ? [] : [`${Math.round(cycles).toLocaleString("en")} cycles`])];
       }, { trigger: "axis" }),
-      grid: { left: isNarrow() ? 56 : 78, right: hasCycles ? 78 : 24, top: 48, bottom: 54 },
+      grid: { left: isNarrow() ? 64 : 92, right: hasCycles ? 92 : 24, top: 48, bottom: 54 },
       xAxis: axis("run", { type: "category", data: names.map((name) => name.slice(0, 10)), axisLabel: { rotate: isNarrow() ? 30 : 0 } }, { gap: isNarrow() ? 42 : 30 }),
       yAxis: [
-        axis(isNarrow() ? "" : "time, µs", scale(points.map((one) => one.time_ns / 1e3), 1, room), { vertical: true, gap: 54 }),
-        axis(isNarrow() ? "" : "thousand cycles", { ...(hasCycles ? scale(points.map((one) => one.cycles / 1e3), room, 1) : {}), show: hasCycles, splitLine: { show: false } }, { vertical: true, gap: 54 }),
+        axis(isNarrow() ? "" : "time", scale(points.map((one) => one.time_ns), 1, room, text.tick), { vertical: true, gap: 68 }),
+        axis(isNarrow() ? "" : "cycles", { ...(hasCycles ? scale(points.map((one) => one.cycles), room, 1, (v) => Math.round(v).toLocaleString("en")) : {}), show: hasCycles, splitLine: { show: false } }, { vertical: true, gap: 54 }),
       ],
       series: [
-        { name: "time", type: "line", data: points.map(({ time_ns: time }) => time / 1e3), symbol: "circle", symbolSize: 7,
+        { name: "time", type: "line", data: points.map(({ time_ns: time }) => time), symbol: "circle", symbolSize: 7,
           lineStyle: { color: series[0], width: 2 }, itemStyle: { color: series[0] },
           markLine: { symbol: "none", silent: true, lineStyle: { color: ink, type: "dashed" }, label: { color: ink, formatter: ({ name }) => name },
             data: changes.map(({ first_after: at, ratio, kind }) => ({ xAxis: at, name: `${text.change(ratio)}${kind === "pending" || kind === "few_runs" ? "?" : ""}` })) } },
         bars,
-        ...(hasCycles ? [{ name: "cycles", type: "line", yAxisIndex: 1, data: points.map(({ cycles }) => cycles / 1e3), symbol: "triangle", symbolSize: 7,
+        ...(hasCycles ? [{ name: "cycles", type: "line", yAxisIndex: 1, data: points.map(({ cycles }) => cycles), symbol: "triangle", symbolSize: 7,
           lineStyle: { color: series[1], width: 1.5, type: "dotted" }, itemStyle: { color: series[1] } }] : []),
       ],
     };
@@ -108,9 +108,8 @@ export function past(data, params) {
   const [lead] = head.splice(1, 1);
   return [
     ...head, lead,
-    h("section", { class: "card", "aria-labelledby": "one" },
+    section("one", question.id, [
       h("div", { class: "filters" }, choice("Result", sorted.map(({ id }) => id), question.id, (id) => (location.hash = link("history", { id })))),
-      h("h2", { id: "one" }, question.id),
       h("p", {}, one.relative_to
         ? `Changes are looked for in the time relative to ${one.relative_to}, which was timed in the same rounds, so another clock is no change.`
         : "No baseline is common to all runs: a change has to show in time and in cycles."),
@@ -118,14 +117,14 @@ export function past(data, params) {
       h("h3", {}, "Changes"),
       one.changes.length > 0 ? changesTable(one) : h("p", {}, "None was found."),
       h("details", {}, h("summary", {}, "The runs as a table"), runsTable(one)),
-      h("p", {}, h("a", { href: link("problem", { id: question.id }) }, "The problem"))),
-    h("section", { class: "card", "aria-labelledby": "all" }, h("h2", { id: "all" }, "All results"),
+      h("p", {}, h("a", { href: link("problem", { id: question.id }) }, "The problem"))]),
+    section("all", "All results", [
       table("Results over the runs", [
         { name: "id", title: "Result", by: ({ id }) => id, cell: ({ id }) => h("a", { href: link("history", { id }) }, id) },
         { name: "runs", title: "Runs", number: true, by: ({ past: { points } }) => points.length, cell: ({ past: { points } }) => String(points.length) },
         { name: "first", title: "First", number: true, by: ({ past: { points } }) => points[0].time_ns, cell: ({ past: { points } }) => text.time(points[0].time_ns) },
         { name: "latest", title: "Latest", number: true, by: ({ past: { points } }) => points.at(-1).time_ns, cell: ({ past: { points } }) => text.time(points.at(-1).time_ns) },
         { name: "change", title: "Last change", by: ({ past: { changes } }) => changes.at(-1)?.ratio, cell: ({ past: all }) => h("span", { class: "nowrap" }, sparkline(all), ` ${lastChange(all)}`) },
-      ], long, { href: ({ id }) => link("history", { id }) })),
+      ], long, { href: ({ id }) => link("history", { id }) })]),
   ];
 }

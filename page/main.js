@@ -1,19 +1,21 @@
 // The page: unpacks the data, then shows the view that the URL names.
 import { clearCharts } from "./chart.js";
+import { curves } from "./curves.js";
 import { load } from "./data.js";
 import { h } from "./dom.js";
 import { gpus } from "./gpus.js";
 import { past } from "./history.js";
 import { overview } from "./overview.js";
 import { problem } from "./problem.js";
-import { link, place } from "./router.js";
+import { goToSection, link, place } from "./router.js";
 import * as text from "./text.js";
 
-const views = { overview, problem, history: past, gpus };
-const names = { overview: "Overview", history: "History", gpus: "GPUs" };
+const views = { overview, problem, curves, history: past, gpus };
+const names = { overview: "Overview", curves: "Curves", history: "History", gpus: "GPUs" };
 
 const app = document.getElementById("app");
 const main = h("main", { id: "main", tabindex: "-1" });
+const urlOf = ({ view, params }) => link(view, { ...Object.fromEntries(params), at: "" });
 const nav = h("nav", { "aria-label": "Views" });
 
 function setTheme(theme) {
@@ -43,9 +45,11 @@ const themeButton = h("button", {
 });
 
 let data;
+let shown; // the view's URL, without the section
 
 function show() {
   const { view, params } = place();
+  shown = urlOf({ view, params });
   clearCharts();
   nav.replaceChildren(
     ...Object.entries(names).map(([name, title]) =>
@@ -53,9 +57,11 @@ function show() {
     ),
   );
   const draw = views[view];
+  main.className = view;
   main.replaceChildren(
     ...(draw ? draw(data, params) : [h("h1", {}, "No such view"), h("a", { href: "#/" }, "Overview")]),
   );
+  goToSection();
   document.title = `${main.querySelector("h1")?.textContent ?? ""} – Assay`;
 }
 
@@ -74,7 +80,9 @@ try {
   );
   show();
   addEventListener("hashchange", () => {
-    show();
+    const isOther = urlOf(place()) !== shown;
+    if (isOther) show();
+    if (goToSection()) return;
     scrollTo(0, 0);
     main.focus({ preventScroll: true });
   });

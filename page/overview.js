@@ -1,8 +1,11 @@
-// The overview: a row for each problem, to search, sort and filter.
+// The overview: what changed, a tile for each op and GPU, and a row for each problem, to search, sort
+// and filter.
 import { isNarrow } from "./chart.js";
-import { CHANGES, VERDICTS } from "./data.js";
-import { choice, h, svg, table, uniqueId } from "./dom.js";
+import { CHANGES, VERDICTS, groupBy } from "./data.js";
+import { choice, h, section, svg, table, uniqueId } from "./dom.js";
+import { matcher, valuesIn } from "./query.js";
 import { keep, link } from "./router.js";
+import { changes, tiles } from "./summary.js";
 import * as text from "./text.js";
 
 /** A verdict as a sign and a word. */
@@ -37,9 +40,9 @@ function margin({ entry }) {
     svg("line", { x1: 32, x2: 32, y1: 1, y2: 13, class: "one" }),
     svg("line", { x1: at(low ?? speedup), x2: at(high ?? speedup), y1: 7, y2: 7, class: "interval" }),
     svg("circle", { cx: at(speedup), cy: 7, r: 3.5, class: "dot" }));
-  const interval = low == null ? "" : ` [${text.fine(low)}, ${text.fine(high)}]`;
-  return h("span", { class: "nowrap" }, drawing, ` ${text.factor(speedup)}`,
-    h("span", { class: "quiet" }, interval));
+  const [ratio, interval] = text.ratio(speedup, low, high);
+  return h("span", { class: "nowrap" }, drawing, ` ${ratio}`,
+    h("span", { class: "quiet interval-text" }, interval));
 }
 
 function roofline({ entry }) {
@@ -76,91 +79,119 @@ function pastOf({ past }) {
   return h("span", { class: "nowrap" }, sparkline(past), ` ${lastChange(past)}`);
 }
 
-function verifiedText(entry) {
-  if (!entry?.verified) return text.NONE;
-  return entry.verified.passed ? `✓ ${text.day(entry.verified.verified_at)}` : "✕ no";
+/** How far a result can be trusted, beyond its verdict. */
+function trustMarks({ entry, stale }) {
+  const { verified } = entry ?? {};
+  const marks = [
+    verified && h("span", { class: "mark", title: `assay verify, ${text.day(verified.verified_at)}` }, verified.passed ? "✓ verified" : "✕ refuted"),
+    stale && h("span", { class: "mark stale", title: stale }, "⚠ stale"),
+  ].filter(Boolean);
+  return marks.length > 0 ? marks : text.NONE;
 }
 
-function columns(data, questions) {
+/** The sizes of a problem; those that all problems of its op have in common are said once, above them. */
+function problemCell(one, common) {
+  const baseline = one.entry?.baseline?.name;
+  const sizes = Object.entries(one.problem).map(([name, value]) =>
+    h("span", { class: name in common[one.op] ? "ungrouped" : null }, `${name}=${value} `));
+  return [h("a", { href: link("problem", { id: one.id }) }, sizes),
+    h("div", { class: "quiet narrow-only" }, h("span", { class: "ungrouped" }, `${one.op}, `), verdictMark(one), ", ",
+      [one.gpu, one.entry?.kernel, baseline && `beside ${baseline}`, one.stale && "stale"].filter(Boolean).join(", "))];
+}
+
+/** For each op, the sizes that are the same in all of its problems, if they have others. */
+function commonSizes(questions) {
+  const common = {};
+  for (const [op, some] of groupBy(questions, (one) => one.op)) {
+    const same = Object.entries(some[0].problem).filter(([name, value]) => some.every(({ problem }) => problem[name] === value));
+    common[op] = same.length < Object.keys(some[0].problem).length ? Object.fromEntries(same) : {};
+  }
+  return common;
+}
+
+// Columns of class "roomy" are left out on a phone, and those of class "spare" also on a laptop.
+function columns(data, questions, common) {
   const several = (of) => new Set(questions.map(of)).size > 1;
   const rateText = ({ rate }) => (rate ? text.rate(rate.value, rate.unit) : text.NONE);
   return [
-    { name: "problem", title: "Problem", by: (one) => Object.values(one.problem).map((v) => String(v).padStart(12, "0")).join(),
-      cell: (one) => [h("a", { href: link("problem", { id: one.id }) }, one.title), isNarrow() ? h("div", { class: "quiet" }, one.op) : null] },
-    !isNarrow() && { name: "op", title: "Op", by: (one) => one.op, cell: (one) => one.op },
-    several((one) => one.device) && { name: "gpu", title: "GPU", by: (one) => one.deviceName, cell: (one) => one.deviceName },
-    several((one) => one.protocol) && { name: "protocol", title: "Protocol", by: (one) => one.protocol, cell: (one) => one.protocol },
-    several((one) => one.objective) && { name: "objective", title: "Best in", by: (one) => one.objective, cell: (one) => one.objective },
-    { name: "verdict", title: "Verdict", by: (one) => one.verdict, cell: verdictMark },
+    { name: "problem", title: "Problem", class: "problem", by: (one) => Object.values(one.problem).map((v) => String(v).padStart(12, "0")).join(), cell: (one) => problemCell(one, common) },
+    several((one) => one.op) && { name: "op", title: "Op", class: "roomy ungrouped", by: (one) => one.op, cell: (one) => one.op },
+    several((one) => one.device) && { name: "gpu", title: "GPU", class: "roomy", by: (one) => one.gpu, cell: (one) => h("span", { title: one.deviceName }, one.gpu) },
+    several((one) => one.protocol) && { name: "protocol", title: "Protocol", class: "roomy", by: (one) => one.protocol, cell: (one) => one.protocol },
+    several((one) => one.objective) && { name: "objective", title: "Best in", class: "roomy", by: (one) => one.objective, cell: (one) => one.objective },
+    { name: "verdict", title: "Verdict", class: "roomy", by: (one) => one.verdict, cell: verdictMark },
     data.comparisons.length > 0 && { name: "change", title: "Change", by: changeOrder, cell: changeMark },
-    { name: "time", title: "Time", number: true, by: (one) => one.entry?.time_ns, cell: (one) => text.time(one.entry?.time_ns) },
-    { name: "rate", title: "Rate", number: true, by: (one) => one.rate?.value, cell: rateText },
-    { name: "roofline", title: "Of roofline", by: (one) => one.entry?.roofline_ratio, cell: roofline },
     { name: "speedup", title: "Over baseline", by: (one) => one.entry?.baseline?.speedup, cell: margin },
-    { name: "ties", title: "Ties", number: true, by: (one) => one.entry?.ties.length, cell: (one) => String(one.entry?.ties.length ?? text.NONE) },
-    { name: "verified", title: "Verified", by: (one) => one.entry?.verified?.verified_at, cell: (one) => verifiedText(one.entry) },
-    { name: "history", title: "History", by: (one) => one.past?.changes.at(-1)?.ratio, cell: pastOf },
-    { name: "kernel", title: "Kernel", by: (one) => one.entry?.kernel, cell: (one) => one.entry?.kernel ?? text.NONE },
-    { name: "baseline", title: "Baseline", by: (one) => one.entry?.baseline?.name, cell: (one) => one.entry?.baseline?.name ?? text.NONE },
+    { name: "time", title: "Time", number: true, by: (one) => one.entry?.time_ns, cell: (one) => text.time(one.entry?.time_ns) },
+    { name: "kernel", title: "Kernel", class: "roomy", by: (one) => one.entry?.kernel, cell: (one) => one.entry?.kernel ?? text.NONE },
+    { name: "baseline", title: "Baseline", class: "roomy", by: (one) => one.entry?.baseline?.name, cell: (one) => one.entry?.baseline?.name ?? text.NONE },
+    { name: "trust", title: "Trust", class: "roomy", by: (one) => (one.stale ? "2" : one.entry?.verified ? "0" : "1"), cell: trustMarks },
+    { name: "roofline", title: "Of roofline", class: "roomy", by: (one) => one.entry?.roofline_ratio, cell: roofline },
+    { name: "rate", title: "Rate", number: true, class: "spare", by: (one) => one.rate?.value, cell: rateText },
+    { name: "ties", title: "Ties", number: true, class: "spare", by: (one) => one.entry?.ties.length, cell: (one) => String(one.entry?.ties.length ?? text.NONE) },
+    questions.some(({ past }) => past?.points.length > 1) && { name: "history", title: "History", class: "spare", by: (one) => one.past?.changes.at(-1)?.ratio, cell: pastOf },
   ].filter(Boolean);
 }
 
-/** Whether every word that was searched for is somewhere in what a row says. */
-function matches(question, words) {
-  const { entry } = question;
-  const said = [question.op, question.title, question.deviceName, question.protocol, entry?.kernel,
-    entry && text.config(entry.config), entry?.baseline?.name, VERDICTS[question.verdict][1],
-    question.change?.fate, question.change?.remarks]
-    .join(" ").toLowerCase();
-  return words.every((word) => said.includes(word));
-}
+/** Everything that may be searched for in a row: the sizes and parameters by name, the rest as text. */
+const valuesOf = ({ problem, entry }, name) => [...valuesIn(problem, name), ...valuesIn(entry?.config, name)];
+const saidOf = (one) =>
+  [one.op, one.title, one.deviceName, one.protocol, one.entry?.kernel, one.entry && text.config(one.entry.config),
+    one.entry?.baseline?.name, VERDICTS[one.verdict][1], one.entry?.verified && "verified", one.stale && "stale",
+    one.change?.fate, one.change?.remarks].join(" ");
 
 /** How results were measured: whose GPU, when. */
 export function provenance(questions) {
   const where = new Set(questions.map(({ entry, deviceName }) =>
     entry?.provenance ?? `measured here on ${deviceName}, ${text.day(entry?.measured_at)}`));
-  return [...where].slice(0, 3).join("; ") + (where.size > 3 ? "; …" : "");
+  return [...where].slice(0, 3).join("; ") + (where.size > 3 ? `; and ${where.size - 3} more` : "");
 }
 
 export function overview(data, params) {
   const state = Object.fromEntries(params);
+  const common = commonSizes(data.questions);
   const result = h("div");
   const status = h("p", { role: "status", class: "quiet" });
   const searchId = uniqueId("search");
   const search = h("input", { id: searchId, type: "search", value: state.q ?? "",
-    placeholder: "op, size, kernel, BLOCK_M=128 …", oninput: () => set({ q: search.value }) });
+    placeholder: "M=16, softmax, BLOCK_M=64,128, stale …", oninput: () => set({ q: search.value }) });
 
-  function set(changes) {
-    Object.assign(state, changes);
-    keep(changes);
+  function set(changed) {
+    Object.assign(state, changed);
+    keep(changed);
     show();
   }
   function show() {
-    const words = (state.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const matches = matcher(state.q ?? "", valuesOf, saidOf);
     const rows = data.questions.filter((one) =>
       (!state.op || one.op === state.op) && (!state.gpu || one.device === state.gpu) &&
       (!state.verdict || one.verdict === state.verdict) &&
-      (!state.change || one.change?.fate === state.change) && matches(one, words));
+      (!state.change || one.change?.fate === state.change) && matches(one));
     status.textContent = rows.length === data.questions.length
       ? text.count(rows.length, "problem")
       : `${rows.length} of ${text.count(data.questions.length, "problem")}`;
     result.replaceChildren(
       rows.length > 0
-        ? table("Problems and their best configurations", columns(data, data.questions), rows, {
+        ? table("Problems and their best configurations", columns(data, data.questions, common), rows, {
             sort: { column: state.sort, descending: state.down === "1" },
             onsort: ({ column, descending }) => {
-              state.sort = column;
-              state.down = descending ? "1" : "";
-              keep({ sort: state.sort, down: state.down });
+              const sort = { sort: column ?? "", down: descending ? "1" : "" };
+              Object.assign(state, sort);
+              keep(sort);
             },
             href: (one) => link("problem", { id: one.id }),
+            limit: isNarrow() ? 60 : 500,
+            groupOf: ({ op }) => op,
+            groupHead: (op, some) => ({ id: `op-${op}`, content: [op, h("span", { class: "quiet" },
+              [` ${text.count(some.length, "problem")}`, text.config(common[op])].filter(Boolean).join(", "))] }),
+            whole: true,
           })
         : h("p", {}, "Nothing matches. ",
             h("button", { type: "button", onclick: () => (location.hash = "#/") }, "Show all")));
   }
   const ops = [...new Set(data.questions.map(({ op }) => op))];
-  const devices = Object.entries(data.devices).map(([slug, { name }]) => [slug, name]);
-  const changes = Object.keys(CHANGES).filter((fate) => data.questions.some(({ change }) => change?.fate === fate));
+  const devices = Object.entries(data.devices).map(([slug, { short }]) => [slug, short]);
+  const fates = Object.keys(CHANGES).filter((fate) => data.questions.some(({ change }) => change?.fate === fate));
   const verdicts = [...new Set(data.questions.map(({ verdict }) => verdict))];
   show();
   return [
@@ -168,18 +199,23 @@ export function overview(data, params) {
     h("p", { class: "lead" },
       "The best configuration of each problem, and by how much it is faster than what you would run instead. ",
       `Times are ${provenance(data.questions)}.`),
-    h("form", { class: "filters", role: "search", onsubmit: (event) => event.preventDefault() },
-      h("span", { class: "field" }, h("label", { for: searchId }, "Search"), search),
-      ops.length > 1 ? choice("Op", [["", "all"], ...ops], state.op ?? "", (op) => set({ op })) : null,
-      devices.length > 1 ? choice("GPU", [["", "all"], ...devices], state.gpu ?? "", (gpu) => set({ gpu })) : null,
-      choice("Verdict", [["", "all"], ...verdicts.map((one) => [one, VERDICTS[one][1]])],
-        state.verdict ?? "", (verdict) => set({ verdict })),
-      changes.length > 0 ? choice("Change", [["", "all"], ...changes.map((one) => [one, one])], state.change ?? "", (change) => set({ change })) : null),
-    status,
-    result,
-    h("p", { class: "quiet" },
-      "A verdict compares the winner with the baseline, both timed in turn, with a 95 % interval. ",
-      "Of roofline: the least time that the GPU's own measured rates allow, relative to the time taken."),
-    ...data.comparisons.map((sentence) => h("p", { class: "quiet" }, `Change: ${sentence}.`)),
+    changes(data),
+    tiles(data.questions),
+    section("problems", "Every problem", [
+      h("details", { class: "filters-box", open: !isNarrow() }, h("summary", {}, "Search and filter"),
+        h("form", { class: "filters", role: "search", onsubmit: (event) => event.preventDefault() },
+          h("span", { class: "field" }, h("label", { for: searchId }, "Search"), search),
+          ops.length > 1 ? choice("Op", [["", "all"], ...ops], state.op ?? "", (op) => set({ op })) : null,
+          devices.length > 1 ? choice("GPU", [["", "all"], ...devices], state.gpu ?? "", (gpu) => set({ gpu })) : null,
+          choice("Verdict", [["", "all"], ...verdicts.map((one) => [one, VERDICTS[one][1]])],
+            state.verdict ?? "", (verdict) => set({ verdict })),
+          fates.length > 0 ? choice("Change", [["", "all"], ...fates.map((one) => [one, one])], state.change ?? "", (change) => set({ change })) : null)),
+      status,
+      result,
+      h("p", { class: "quiet" },
+        "A verdict compares the winner with the baseline, both timed in turn, with a 95 % interval. ",
+        "Of roofline: the least time that the GPU's own measured rates allow, relative to the time taken. ",
+        "Verified: assay verify checked the winner on many inputs. Stale: the kernel has changed since."),
+    ]),
   ];
 }

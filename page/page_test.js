@@ -8,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { chromium } from "playwright-core";
-import { HOSTILE, makeBefore, makeLarge, makeNights, makeOtherGpu } from "./test_data.js";
+import { matcher } from "./query.js";
+import { HOSTILE, makeBefore, makeLarge, makeNights, makeOtherGpu, makeTrusted } from "./test_data.js";
 
 const [assay, tree, pictures] = process.argv.slice(2).map((path) => resolve(path));
 const recorded = join(tree, "results/recorded/nvidia_h200");
@@ -16,10 +17,10 @@ const small = join(recorded, "examples_1d.jsonl");
 const work = mkdtempSync(join(tmpdir(), "assay-page-"));
 process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 
-function make(name, paths) {
+function make(name, paths, ...more) {
   const html = join(work, `${name}.html`);
   try {
-    execFileSync(assay, ["report", ...paths, "--html", html, "--kernels", join(tree, "kernels")], { stdio: "pipe" });
+    execFileSync(assay, ["report", ...paths, "--html", html, "--kernels", join(tree, "kernels"), ...more], { stdio: "pipe" });
   } catch (error) {
     const said = String(error.stderr);
     if (!said.includes("built without the page")) throw error;
@@ -47,6 +48,8 @@ makeBefore(small, before);
 const compared = make("compared", [small, "--baseline", before]);
 const nights = make("nights", [join(work, "nights"), join(work, "other.jsonl")]);
 const large = make("large", [join(work, "large.jsonl")]);
+makeTrusted(small, join(work, "trusted.jsonl"), "histogram");
+const trusted = make("trusted", [join(work, "trusted.jsonl")], "--no-code");
 const several = make("several", [join(tree, "docs/questions_counted.jsonl")]);
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
@@ -90,10 +93,17 @@ async function test(name, body, ...how) {
 }
 
 const drawn = (page) => page.waitForFunction(() => performance.getEntriesByName("drawn").at(-1)?.startTime);
-const cells = (page, column) => page.locator(`main table`).first().locator(`tbody tr > *:nth-child(${column})`).allTextContents();
-const rows = (page) => page.locator("main table").first().locator("tbody tr").count();
-const status = (page) => page.getByRole("status").first().textContent();
 const box = (page, id) => page.locator(`section:has(> h2#${id})`);
+const ROW = "tbody tr:not(.group)";
+/** What a column of the problems' table says, by its title. */
+async function cells(page, title) {
+  const titles = await box(page, "problems").locator("thead th").allTextContents();
+  const place = titles.findIndex((one) => one.replace(/[▲▼]/, "") === title) + 1;
+  assert.ok(place > 0, `no ${title} in ${titles}`);
+  return box(page, "problems").locator(`${ROW} > *:nth-child(${place})`).allTextContents();
+}
+const rows = (page) => box(page, "problems").locator(ROW).count();
+const status = (page) => page.getByRole("status").first().textContent();
 
 await test("search, filter and sort are kept in the URL", async (page) => {
   const all = await rows(page);
@@ -108,19 +118,21 @@ await test("search, filter and sort are kept in the URL", async (page) => {
   await page.getByLabel("Search").fill("");
   await page.getByLabel("Verdict").selectOption("slower");
   assert.ok((await rows(page)) < all);
-  for (const text of await cells(page, 3)) assert.match(text, /slower/);
+  for (const text of await cells(page, "Verdict")) assert.match(text, /slower/);
   await page.getByLabel("Verdict").selectOption("");
   await page.getByRole("button", { name: "Of roofline" }).click();
-  const ascending = (await cells(page, 6)).map(parseFloat);
+  const ascending = (await cells(page, "Of roofline")).map(parseFloat);
   assert.deepEqual(ascending, [...ascending].sort((a, b) => a - b));
   await page.getByRole("button", { name: "Of roofline" }).click();
-  const descending = (await cells(page, 6)).map(parseFloat);
+  const descending = (await cells(page, "Of roofline")).map(parseFloat);
   assert.deepEqual(descending, [...descending].sort((a, b) => b - a));
   assert.equal(await page.locator("th[aria-sort=descending]").count(), 1);
   assert.match(page.url(), /sort=roofline.*down=1/);
+  await page.getByRole("button", { name: "Of roofline" }).click(); // and in groups again
+  assert.ok((await box(page, "problems").locator("tr.group").count()) > 1);
   await page.getByLabel("Search").fill("no such thing");
   await page.getByRole("button", { name: "Show all" }).click();
-  await page.waitForSelector("main table"); // a new hash is drawn in a later task
+  await page.waitForSelector("h2#problems"); // a new hash is drawn in a later task
   assert.equal(await rows(page), all);
 }, shipped);
 
@@ -130,23 +142,144 @@ await test("what became of each result since another run is a column", async (pa
   const fates = results.map(({ verdict }) => verdict);
   const slower = fates.filter((fate) => fate === "slower").length;
   assert.ok(slower > 0 && fates.includes("faster"));
-  assert.equal((await cells(page, 4)).filter((text) => /slower \+[78]\.\d %/.test(text)).length, slower);
+  assert.equal((await cells(page, "Change")).filter((text) => /slower \+[78]\.\d %/.test(text)).length, slower);
   await page.getByLabel("Change", { exact: true }).selectOption("slower");
   assert.match(page.url(), /change=slower/);
   assert.equal(await rows(page), slower);
   await page.getByLabel("Change", { exact: true }).selectOption("");
-  await page.getByRole("button", { name: "Change" }).click();
-  assert.match((await cells(page, 4))[0], /slower/);
+  await page.getByRole("button", { name: "Change", exact: true }).click();
+  assert.match((await cells(page, "Change"))[0], /slower/);
   assert.match(page.url(), /sort=change/);
   await page.reload();
   await page.waitForSelector("html[data-ready]");
   assert.match(await page.locator("main").textContent(), /examples_1d.jsonl since .*before.jsonl: \d+ results: \d+ slower/);
 }, compared);
 
+await test("a word with a number asks for that number alone", async (page) => {
+  for (const query of ["M=16", "gemm m=16"]) {
+    await page.getByLabel("Search").fill(query);
+    const found = await cells(page, "Problem");
+    assert.ok(found.length > 0);
+    for (const problem of found) assert.match(problem, /^M=16 /);
+  }
+  await page.getByLabel("Search").fill("M=16,64 K=8192");
+  assert.deepEqual((await cells(page, "Problem")).map((text) => text.match(/^\S+/)[0]), ["M=16", "M=64"]);
+  const isFound = (query, said) => matcher(query, () => [], (text) => text)(said);
+  assert.ok(isFound("16", "gemm_bf16 M=16,N=2") && isFound("0.5", "density=0.5") && isFound("bf16", "gemm_bf16"));
+  for (const said of ["gemm_bf16", "M=160", "M=116", "density=0.16", "16.5"]) assert.ok(!isFound("16", said), said);
+}, shipped);
+
+await test("opens on what changed and on a tile for each op", async (page) => {
+  const parts = await page.locator("main h2").evaluateAll((all) => all.map(({ id }) => id));
+  assert.deepEqual(parts, ["changes", "summary", "problems"]);
+  const { counts } = JSON.parse(execFileSync("bash", ["-c", `'${assay}' compare '${before}' '${small}' --json || true`], { encoding: "utf8" }));
+  const said = await box(page, "changes").locator("p").first().textContent();
+  for (const [fate, count] of Object.entries(counts)) if (count > 0) assert.match(said, new RegExp(`${count} ${fate}`));
+  assert.match(await box(page, "changes").locator(ROW).first().textContent(), /slower \+[78]/);
+  const tile = page.locator(".tile").first();
+  const op = await tile.locator("h3 a").textContent();
+  const says = await tile.textContent();
+  const shown = await tile.locator(".mean").textContent();
+  await tile.locator("h3 a").click();
+  await page.waitForFunction(() => location.hash.includes("op="));
+  const ratios = (await cells(page, "Over baseline")).map(parseFloat);
+  assert.equal(await rows(page), ratios.length);
+  for (const group of await box(page, "problems").locator("tr.group").allTextContents()) assert.ok(group.startsWith(op));
+  const mean = Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
+  assert.ok(Math.abs(parseFloat(shown) - mean) < 0.01, `${says} ${mean}`);
+  assert.match(says, new RegExp(`worst ${Math.min(...ratios).toFixed(2)}`));
+}, compared);
+
+await test("stale and verified results are marked, without the code", async (page) => {
+  const marks = await cells(page, "Trust");
+  const kernels = await cells(page, "Kernel");
+  kernels.forEach((kernel, i) => assert.equal(marks[i], kernel === "histogram" ? "⚠ stale" : "✓ verified"));
+  assert.ok(kernels.includes("histogram"));
+  await page.getByLabel("Search").fill("stale");
+  assert.deepEqual([...new Set(await cells(page, "Kernel"))], ["histogram"]);
+  await box(page, "problems").locator(`${ROW} a`).first().click();
+  await page.waitForSelector("h2#result");
+  assert.match(await box(page, "result").textContent(), /Stale.*histogram has changed since/);
+  assert.equal(await page.getByText("What the code is made of").count(), 0);
+}, trusted);
+
+await test("kernel and baseline are in sight, below a header that stays", async (page) => {
+  assert.equal(await page.locator("span[title='NVIDIA H200']:text-is('H200')").first().isVisible(), true);
+  const header = box(page, "problems").locator("thead");
+  for (const title of ["Kernel", "Baseline"]) {
+    const { x, width } = await header.getByText(title, { exact: true }).boundingBox();
+    assert.ok(x + width < 1280, `${title} ends at ${x + width}`);
+  }
+  await box(page, "problems").locator(ROW).last().scrollIntoViewIfNeeded();
+  assert.equal((await header.locator("th").first().boundingBox()).y, 0);
+  for (const width of [1280, 1920]) {
+    await page.setViewportSize({ width, height: 900 });
+    const table = await box(page, "problems").locator("table").boundingBox();
+    assert.ok(table.width > width - 110, `${table.width} of ${width} pixels are used`);
+  }
+}, shipped);
+
+await test("every section has a link that survives a reload", async (page) => {
+  const isInSight = async (id) => page.waitForFunction((wanted) => {
+    const { top } = document.getElementById(wanted).getBoundingClientRect();
+    return top >= -1 && top < innerHeight / 2 && scrollY > 0;
+  }, id);
+  await page.getByLabel("Across").selectOption("STAGES");
+  await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name: "Every trial" }).click();
+  await isInSight("search");
+  assert.match(page.url(), /x=STAGES.*at=search/);
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  await isInSight("search");
+  for (const section of await page.locator("main section > h2").all()) {
+    const id = await section.getAttribute("id");
+    assert.match(await section.locator("a").getAttribute("href"), new RegExp(`x=STAGES.*at=${id}$`));
+  }
+  await page.goto(`file://${shipped}${at("", { at: "op-softmax_f32" })}`);
+  await page.waitForSelector("h2#problems");
+  await isInSight("op-softmax_f32");
+}, shipped, at("problem", { id: gemm }));
+
+await test("a phone shows tables, and filters when they are asked for", async (page) => {
+  assert.equal(await page.getByLabel("Search").isVisible(), false);
+  const table = await box(page, "problems").locator("table").boundingBox();
+  assert.ok(table.x >= 0 && table.x + table.width <= 390, JSON.stringify(table));
+  assert.match(await box(page, "problems").locator(ROW).first().innerText(), /faster|same|slower|no baseline/);
+  await page.getByText("Search and filter").click();
+  await page.getByLabel("Search").fill("softmax");
+  assert.equal(await rows(page), 2);
+}, shipped, "#/", { width: 390 });
+
+await test("curves: any figure over any number, a line for each baseline or kernel", async (page) => {
+  await drawn(page);
+  const table = box(page, "curve").locator("table");
+  const columns = async () => (await table.locator("thead th").allTextContents()).slice(1);
+  await page.getByText("As a table").click();
+  assert.match(await page.locator("h2#curve").textContent(), /^Ratio to the best baseline of gemm_bf16 over M/);
+  assert.deepEqual(await columns(), ["the best", "cublaslt_best", "cublaslt_first"]);
+  await page.getByLabel("Draw the").selectOption("operations per second");
+  await page.getByLabel("a line for").selectOption("each kernel");
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  await page.getByText("As a table").click();
+  assert.ok((await columns()).includes("gemm_wgmma"));
+  const sizes = (await table.locator("tbody th").allTextContents()).map(Number);
+  assert.ok(sizes.length > 3);
+  assert.deepEqual(sizes, [...sizes].sort((a, b) => a - b));
+  for (const cell of await table.locator("tbody td").allTextContents()) assert.match(cell, /^([\d.]+ [GT]FLOP\/s|–)$/);
+}, shipped, at("curves", { op: "gemm_bf16", x: "M" }));
+
+await test("a roofline has its roofs", async (page) => {
+  await drawn(page);
+  await box(page, "roofline").getByText("As a table").click();
+  const roofs = await box(page, "roofline").getByRole("region", { name: "Roofs" }).locator("tbody tr").allTextContents();
+  assert.match(roofs.join(), /^memory4\.\d+ TB\/s,arithmetic8\d\d TFLOP\/s$/);
+}, shipped, at("problem", { id: gemm }));
+
 await test("down to a problem and back by keyboard", async (page) => {
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
-  const link = page.getByRole("link", { name: "M=64,N=4096,K=4096" });
+  const link = box(page, "problems").getByRole("link", { name: "M=64 N=4096 K=4096" });
   await link.focus();
   await page.keyboard.press("Enter");
   await page.waitForSelector("h1:text('M=64,N=4096,K=4096')");
@@ -243,7 +376,7 @@ await test("a step in the history is shown with what else changed", async (page)
   const changes = page.getByRole("region", { name: "Changes" });
   assert.match(await changes.textContent(), /slower \+[78]\.\d %.*night5\.jsonl.*night6\.jsonl.*driver 580\.1 -> 581\.1/s);
   const [chosen] = await page.getByLabel("Result", { exact: true }).selectOption({ index: 2 });
-  await page.waitForSelector(`h2#one:text("${chosen}")`);
+  await page.waitForSelector(`h2#one >> text="${chosen}"`);
   assert.match(page.url(), /history\?id=/);
 }, nights, "#/history");
 
@@ -268,7 +401,7 @@ await test("50,000 trials: small, every failure by status, texts stay texts", as
 }, large);
 
 await test("several objectives make a Pareto list, the winner first", async (page) => {
-  await page.getByRole("link", { name: /^M=4096,/ }).first().click();
+  await box(page, "problems").getByRole("link", { name: /^M=4096 / }).first().click();
   const list = box(page, "pareto").locator("table");
   assert.deepEqual(await list.locator("thead th").allTextContents(),
     ["Configuration", "time", "of the winner's", "minimize dram_read", "of the winner's"]);
@@ -298,6 +431,8 @@ await test("prints every view", async (page) => {
 // Every view, at two widths and in both themes: readable for all, and as wide as the window.
 const views = [
   ["overview", shipped, "#/"],
+  ["trusted", trusted, "#/"],
+  ["curves", shipped, "#/curves"],
   ["compared", compared, "#/"],
   ["problem", shipped, at("problem", { id: gemm })],
   ["several", several, null],
@@ -310,7 +445,7 @@ for (const [view, file, hash] of views) {
   for (const [width, theme] of [[1280, "light"], ...narrow, ...(pictures ? [[1280, "dark"], [390, "light"]] : [])]) {
     await test(`${view} is accessible, ${width} wide, ${theme}`, async (page) => {
       if (!hash) await page.getByRole("link", { name: /^[MN]=/ }).first().click();
-      if (!["overview", "compared", "gpus"].includes(view)) await drawn(page);
+      if (!["overview", "trusted", "compared", "gpus"].includes(view)) await drawn(page);
       await page.evaluate(() => document.querySelectorAll("details").forEach((one) => (one.open = true)));
       if (pictures) await page.screenshot({ path: join(pictures, `${view}-${theme}-${width}.png`), fullPage: true });
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

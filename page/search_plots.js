@@ -3,12 +3,12 @@ import { axis, chart, colours, isNarrow, legend, timeAxis, tooltip } from "./cha
 import { STATUSES } from "./data.js";
 import { choice, h, table } from "./dom.js";
 import { SUMMARIES, cells, effects, timedTrials, variedParams } from "./effects.js";
+import { matcher } from "./query.js";
 import { keep } from "./router.js";
 import * as text from "./text.js";
 
 const UNTIMED = ["compiled", "correctness", "runtime", "timeout", "compile", "constraints"];
 const SYMBOLS = ["circle", "triangle", "rect", "diamond", "pin", "arrow", "roundRect", "emptyCircle"];
-
 
 export function trialLine(trials, i) {
   const state = trials.statusOf(i);
@@ -29,13 +29,13 @@ export function searchPlot(trials, onpick) {
   const untimed = UNTIMED.filter((status) => trials.statuses.includes(status));
   const points = Object.fromEntries(["correct", "raced", ...untimed].map((status) => [status, []]));
   const best = [];
-  const times = trials.time_ns.filter((time) => time != null).map((time) => time / 1e3);
+  const times = trials.time_ns.filter((time) => time != null);
   for (let i = 0; i < trials.count; ++i) {
     const status = trials.statusOf(i);
     const time = trials.time_ns[i];
-    points[status].push(i + 1, time == null ? untimed.length - 1 - untimed.indexOf(status) : time / 1e3, i);
+    points[status].push(i + 1, time == null ? untimed.length - 1 - untimed.indexOf(status) : time, i);
     const least = best.at(-1)?.[1] ?? Infinity;
-    if (time != null && status === "correct" && time / 1e3 < least) best.push([i + 1, time / 1e3]);
+    if (time != null && status === "correct" && time < least) best.push([i + 1, time]);
   }
   if (best.length > 0) best.push([trials.count, best.at(-1)[1]]);
   const band = untimed.length * 24;
@@ -57,11 +57,11 @@ export function searchPlot(trials, onpick) {
       largeThreshold: 2000,
       itemStyle: { color: series[k], opacity: large ? 0.6 : 0.85 },
     });
-    const left = isNarrow() ? 62 : 88;
+    const left = isNarrow() ? 68 : 96;
     const grids = [{ left, right: 16, top: top + band + (band ? 12 : 0), bottom: 44 }];
     const range = { min: 0, max: trials.count + 1 };
     const x = [axis("trial, in the order tried", { type: "value", ...range, splitLine: { show: false }, axisLabel: { showMinLabel: false, showMaxLabel: false } })];
-    const y = [timeAxis("time, µs", times)];
+    const y = [timeAxis("time", times)];
     if (band) {
       grids.push({ left, right: 16, top, height: band });
       x.push({ type: "value", gridIndex: 1, show: false, ...range });
@@ -98,7 +98,7 @@ export function searchPlot(trials, onpick) {
           { name: "count", title: "Trials", number: true, cell: ([, number]) => String(number) }], counts),
       table("When the best time fell",
         [{ name: "trial", title: "Trial", number: true, cell: ([trial]) => String(trial) },
-          { name: "time", title: "Best time", number: true, cell: ([, time]) => text.time(time * 1e3) }],
+          { name: "time", title: "Best time", number: true, cell: ([, time]) => text.time(time) }],
         best.slice(0, -1))),
   ];
 }
@@ -128,14 +128,14 @@ export function effectPlots(trials, kernel, params) {
       return {
         legend: legend({ type: "scroll" }),
         tooltip: tooltip((all) => all.filter(({ data }) => data != null)
-          .map(({ seriesName, data }) => `${seriesName}: ${text.time(data * 1e3)}`), { trigger: "axis" }),
-        grid: { left: isNarrow() ? 56 : 78, right: 16, top: 40, bottom: 44 },
+          .map(({ seriesName, data }) => `${seriesName}: ${text.time(data)}`), { trigger: "axis" }),
+        grid: { left: isNarrow() ? 64 : 92, right: 16, top: 40, bottom: 44 },
         xAxis: axis(one.param.name, { type: "category", data: one.param.values.map(String) }),
-        yAxis: timeAxis(`${state.how} time, µs`, one.param.values.flatMap((_, x) => lines.map((_, y) => value(x, y) / 1e3)).filter((time) => time > 0)),
+        yAxis: timeAxis(`${state.how} time`, one.param.values.flatMap((_, x) => lines.map((_, y) => value(x, y))).filter((time) => time > 0)),
         series: lines.map((line, y) => ({
           name: partner ? `${partner.name}=${line}` : "all",
           type: "line",
-          data: one.param.values.map((_, x) => (value(x, y) == null ? null : value(x, y) / 1e3)),
+          data: one.param.values.map((_, x) => value(x, y)),
           connectNulls: true,
           symbol: SYMBOLS[y % SYMBOLS.length],
           symbolSize: 9,
@@ -234,19 +234,9 @@ export function heatPlot(trials, kernel, params) {
 }
 
 /** Whether a trial has the values that a text asks for: "STAGES=4,5 BLOCK_M=128 correct". */
-function filterOf(trials, query) {
-  const tests = query.split(/\s+/).filter(Boolean).map((word) => {
-    const [name, list] = word.split(/=(.*)/s);
-    const param = trials.params.find((one) => one.name.toLowerCase() === name.toLowerCase());
-    if (list == null || !param) {
-      const wanted = word.toLowerCase();
-      return (i) => `${trials.statusOf(i)} ${trials.kernelOf(i)} ${trials.kinds[trials.kind[i]]}`.toLowerCase().includes(wanted);
-    }
-    const wanted = new Set(list.split(","));
-    return (i) => param.at[i] >= 0 && wanted.has(String(param.values[param.at[i]]));
-  });
-  return (i) => tests.every((test) => test(i));
-}
+const filterOf = (trials, query) => matcher(query,
+  (i, name) => trials.params.filter((param) => param.name.toLowerCase() === name && param.at[i] >= 0).map(({ values, at }) => values[at[i]]),
+  (i) => `${trials.statusOf(i)} ${trials.kernelOf(i)} ${trials.kinds[trials.kind[i]]}`);
 
 const MOST_LINES = 1200;
 
@@ -259,7 +249,7 @@ export function parallelPlot(trials, kernel, params, onpick) {
   const stride = Math.max(1, Math.ceil(rest.length / (MOST_LINES - fastest.length)));
   const drawn = fastest.concat(rest.filter((_, k) => k % stride === 0));
   const axes = [...varied.map(({ name, values, of }) => ({ name, values, value: of })),
-    { name: "time, µs", value: (i) => Math.log10(trials.time_ns[i] / 1e3) }];
+    { name: "time", value: (i) => Math.log10(trials.time_ns[i]) }];
   let brushed = () => true;
   const status = h("p", { role: "status" });
   const list = h("div");
@@ -278,7 +268,7 @@ export function parallelPlot(trials, kernel, params, onpick) {
       { name: "status", title: "Status", by: (i) => trials.statusOf(i), cell: (i) => `${trials.statusOf(i)} ${trials.kinds[trials.kind[i]]}` },
       { name: "registers", title: "Registers", number: true, by: (i) => trials.registers[i], cell: (i) => String(trials.registers[i] || text.NONE) },
       { name: "spills", title: "Spilled bytes", number: true, by: (i) => trials.spill_bytes[i], cell: (i) => String(trials.spill_bytes[i]) },
-      { name: "config", title: "What is varied", wide: true, cell: (i) => `${trials.kernels.length > 1 ? `${trials.kernelOf(i)} ` : ""}${trials.params.filter(({ values, at }) => values.length > 1 && at[i] >= 0).map(({ name, values, at }) => `${name}=${values[at[i]]}`).join(" ")}` },
+      { name: "config", title: "What is varied", class: "long", cell: (i) => `${trials.kernels.length > 1 ? `${trials.kernelOf(i)} ` : ""}${trials.params.filter(({ values, at }) => values.length > 1 && at[i] >= 0).map(({ name, values, at }) => `${name}=${values[at[i]]}`).join(" ")}` },
     ], rows, { sort: { column: "time" }, limit: 12 }));
   }
 
@@ -293,11 +283,11 @@ export function parallelPlot(trials, kernel, params, onpick) {
         nameTextStyle: { color: ink, fontSize: 11 }, nameLocation: "end",
         nameRotate: narrow ? 0 : axes.length > 7 ? 30 : 0,
         nameGap: 14,
-        axisLabel: { color: quiet, fontSize: 11, formatter: values ? undefined : (log) => String(Number((10 ** log).toPrecision(3))) },
+        axisLabel: { color: quiet, fontSize: 11, formatter: values ? undefined : (log) => text.short(text.time(10 ** log, 3)) },
         axisLine: { lineStyle: { color: line } }, axisTick: { show: false },
         areaSelectStyle: { width: 22, borderColor: ink, color: quiet, opacity: 0.3 },
       })),
-      visualMap: { type: "continuous", dimension: times, min: Math.log10(trials.best / 1e3), max: Math.log10(trials.time_ns[drawn.at(-1)] / 1e3) + 1e-6,
+      visualMap: { type: "continuous", dimension: times, min: Math.log10(trials.best), max: Math.log10(trials.time_ns[drawn.at(-1)]) + 1e-6,
         orient: "horizontal", left: "center", bottom: 0, text: ["slowest", "fastest"], textStyle: { color: ink, fontSize: 12 }, itemHeight: 140,
         inRange: { color: [low, middle, high], opacity: [0.9, 0.35] } },
       // The fastest are drawn last, above the others.

@@ -89,6 +89,18 @@ export function makeBefore(recording, path) {
   }));
 }
 
+/** One kernel was edited since, and the configurations of the others were verified. */
+export function makeTrusted(recording, path, edited) {
+  const lines = read(recording);
+  const kernels = lines.filter((line) => line.define_kernel).map((line) => line.define_kernel);
+  for (const kernel of kernels) if (kernel.name === edited) kernel.source_hash = "0".repeat(32);
+  for (const line of lines) {
+    if (line.invalidity !== "correct" || kernels[line.kernel]?.name === edited) continue;
+    line.verification = { timestamp: "2026-12-01T00:00:00Z", toolchain: 0, checks: [{ name: "repeats", result: "passed" }] };
+  }
+  write(path, lines);
+}
+
 export const HOSTILE = "<img src=x onerror=\"document.title='taken'\"></script>";
 
 const KINDS = { compile: "nvrtc", runtime: "launch", timeout: "hang", correctness: "mismatch", constraints: "smem" };

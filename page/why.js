@@ -1,5 +1,6 @@
 // What the winner's time is made of, and what tells it from the runner-up and from the baseline.
 import { h, table } from "./dom.js";
+import { micro } from "./text.js";
 
 const names = { "runner-up": "the runner-up", baseline: "the baseline" };
 
@@ -7,14 +8,14 @@ function beside({ role, kernel, config, headline, because, figures }) {
   const title = `Beside ${names[role]}`;
   return [
     h("h3", {}, title),
-    h("p", { class: "wrap" }, `The second is ${kernel} ${config}: ${headline}.`),
+    h("p", { class: "wrap" }, `The second is ${kernel} ${config}: ${micro(headline)}.`),
     because.length > 0 ? h("p", {}, "What of the time differs, the first | the second:") : null,
-    because.length > 0 ? h("ul", {}, because.map((part) => h("li", {}, part))) : null,
+    because.length > 0 ? h("ul", {}, because.map((part) => h("li", {}, micro(part)))) : null,
     figures.length > 0
       ? table(`${title}: what differs`, [
           { name: "name", title: "Figure", cell: ({ name }) => name },
-          { name: "first", title: "The first", wide: true, cell: ({ first }) => first },
-          { name: "second", title: "The second", wide: true, cell: ({ second }) => second },
+          { name: "first", title: "The first", class: "long", cell: ({ first }) => micro(first) },
+          { name: "second", title: "The second", class: "long", cell: ({ second }) => micro(second) },
         ], figures)
       : null,
   ].filter(Boolean);
@@ -51,13 +52,13 @@ function codeView({ classes, columns }) {
 
 export function whyView({ headline, causes, against, code }) {
   return [
-    h("p", {}, `${headline}.`),
+    h("p", {}, `${micro(headline)}.`),
     h("dl", { class: "facts" }, causes.flatMap(({ name, share, text }) => [
       h("dt", {}, name),
-      h("dd", {}, `${share == null ? "" : `${Math.round(100 * share)} %: `}${text}`)])),
+      h("dd", {}, `${share == null ? "" : `${Math.round(100 * share)} %: `}${micro(text)}`)])),
     h("p", { class: "quiet" }, "Each sentence follows from the figure in it. The first is the winner. "
       + "assay explain says more of it: it reads the code, too."),
     ...against.flatMap(beside),
-    ...codeView(code),
+    ...(code ? codeView(code) : []),
   ];
 }
