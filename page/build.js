@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -19,15 +20,17 @@ const bundle = (entry) =>
     charset: "ascii",
   }).outputFiles[0].text;
 
-// The page runs this program and nothing else, whatever a name in its data is.
+// The page runs these two and nothing else, whatever a name in its data is.
+const start = bundle("start.js");
 const program = bundle("main.js");
-const hash = `sha256-${createHash("sha256").update(program).digest("base64")}`;
+const hash = (script) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`;
 
 // As functions: in a text, "$&" would mean what was found.
 const html = readFileSync(`${folder}/page.html`, "utf8")
   .replace("/* the style */", () => bundle("style.css"))
-  .replace("/* the hash */", () => hash)
-  .replace("/* the program */", () => program);
+  .replace("/* the hashes */", () => `${hash(start)} ${hash(program)}`)
+  .replace("/* the program */", () => gzipSync(program, { level: 9 }).toString("base64"))
+  .replace("/* the start */", () => start);
 
 // A raw string, in pieces that compilers for other systems take, too.
 const pieces = html.match(/[\s\S]{1,8000}/g).map((piece) => `R"~page~(${piece})~page~"\n`);

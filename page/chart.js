@@ -62,14 +62,25 @@ export function axis(name, options = {}, { vertical = false, gap } = {}) {
   };
 }
 
+/** A logarithmic scale with round ticks: 1, 2 and 5 times a power of ten, or where these are many, 1. */
+export function logScale(low, high, tick) {
+  const ticks = (steps) => {
+    const all = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
+      all.push(...steps.map((step) => step * 10 ** power).filter((value) => value >= low && value <= high));
+    }
+    return all;
+  };
+  const customValues = [ticks([1, 2, 5]), ticks([1, 3]), ticks([1])].find((all) => all.length <= 9) ?? [];
+  return { type: "log", min: low, max: high, axisTick: { customValues }, axisLabel: { customValues, formatter: tick } };
+}
+
 /** A vertical axis: by factors where the values are far apart. `tick` writes a value. */
 export function valueAxis(name, values, tick) {
   const low = values.reduce((a, b) => Math.min(a, b), Infinity);
   const high = values.reduce((a, b) => Math.max(a, b), 0);
-  const scale = high > 6 * low && low > 0 ? { type: "log", min: low * 0.9, max: high * 1.1 } : { type: "value", scale: true };
-  // Where an axis begins and ends is no round number.
-  const axisLabel = { formatter: tick, ...(scale.type === "log" ? { showMinLabel: false, showMaxLabel: false } : {}) };
-  return axis(isNarrow() ? "" : name, { ...scale, axisLabel }, { vertical: true, gap: 68 });
+  const scale = high > 6 * low && low > 0 ? logScale(low * 0.9, high * 1.1, tick) : { type: "value", scale: true, axisLabel: { formatter: tick } };
+  return axis(isNarrow() ? "" : name, scale, { vertical: true, gap: 68 });
 }
 
 /** The same for times in nanoseconds. */

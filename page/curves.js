@@ -2,7 +2,7 @@
 // value of a parameter, or choice of the other numbers.
 import { axis, chart, colours, isNarrow, legend, tooltip, valueAxis } from "./chart.js";
 import { groupBy, trialsOf } from "./data.js";
-import { choice, h, section, table } from "./dom.js";
+import { choice, choicesBox, h, section, table } from "./dom.js";
 import { variedParams } from "./effects.js";
 import { keep, link } from "./router.js";
 import * as text from "./text.js";
@@ -103,10 +103,14 @@ export function curves(data, params) {
   if (ops.length === 0) return [...head, h("p", {}, "A curve needs two problems of one op, and there are none.")];
   const state = Object.fromEntries(params);
   const place = h("div");
+  let isOpen = !isNarrow();
 
   function show(changed = {}) {
     Object.assign(state, changed);
-    if (Object.keys(changed).length > 0) keep(changed);
+    if (Object.keys(changed).length > 0) {
+      keep(changed);
+      isOpen = true;
+    }
     const [op, ofOp] = ops.find(([name]) => name === state.op) ?? ops.reduce((a, b) => (b[1].length > a[1].length ? b : a));
     const protocols = [...new Set(ofOp.map(({ protocol }) => protocol))];
     const protocol = protocols.includes(state.protocol) ? state.protocol : protocols[0];
@@ -150,14 +154,14 @@ export function curves(data, params) {
     const screened = !["baselines", "gpus", "sizes"].includes(kind);
     const title = `${figure.title[0].toUpperCase()}${figure.title.slice(1)} of ${op} over ${x}`;
     place.replaceChildren(
-      h("div", { class: "filters" },
+      choicesBox("Choose what is drawn", isOpen, h("div", { class: "filters" },
         choice("Op", ops.map(([name]) => name), op, (value) => show({ op: value, x: "", y: "", lines: "", with: "", gpu: state.gpu ?? "" })),
         slugs.length > 1 && kind !== "gpus" ? choice("GPU", slugs.map((slug) => [slug, data.devices[slug].short]), gpu, (value) => show({ gpu: value })) : "",
         protocols.length > 1 ? choice("Protocol", protocols, protocol, (value) => show({ protocol: value })) : "",
         choice("Draw the", known.map(([name, one]) => [name, one.title]), y, (value) => show({ y: value })),
         names.length > 1 ? choice("over", names, x, (value) => show({ x: value, with: "" })) : "",
         choice("a line for", kinds, kind, (value) => show({ lines: value })),
-        kind !== "sizes" && groups.length > 1 ? choice("with", groups.map((one) => [one.title, `${one.title} (${text.count(one.all.length, "problem")})`]), group.title, (value) => show({ with: value })) : ""),
+        kind !== "sizes" && groups.length > 1 ? choice("with", groups.map((one) => [one.title, `${one.title} (${text.count(one.all.length, "problem")})`]), group.title, (value) => show({ with: value })) : "")),
       section("curve", title, shown.length === 0 ? [h("p", {}, "There are no two problems that differ in this alone.")] : [
         plot(shown, xs, x, figure, y),
         h("p", { class: "quiet" }, kind === "sizes" ? "" : `${group.title || "All problems"}. `,

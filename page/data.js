@@ -1,12 +1,10 @@
 // What the program put into the page (harness/report/page_data.cpp), and what follows from it.
 import * as text from "./text.js";
+import { unpack } from "./unpack.js";
 
 /** Unpacks the data that the page carries. */
 export async function load() {
-  const packed = document.getElementById("data").textContent;
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const data = JSON.parse(await new Response(stream).text());
+  const data = JSON.parse(await unpack("data"));
   const devices = Object.values(data.devices);
   text.gpuNames(devices.map(({ name }) => name)).forEach((short, i) => (devices[i].short = short));
   for (const question of data.questions) {

@@ -40,6 +40,10 @@ export function choice(label, choices, value, onchange) {
   return h("span", { class: "field" }, h("label", { for: id }, label), select);
 }
 
+/** Choices that a phone shows when they are asked for, below their title. */
+export const choicesBox = (title, isOpen, ...choices) =>
+  h("details", { class: "choices", open: isOpen }, h("summary", {}, title), ...choices);
+
 const compare = (a, b) => {
   if (a == null || b == null) return (a == null) - (b == null); // what is not known comes last
   return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));

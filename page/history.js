@@ -1,6 +1,6 @@
 // How each result went over the runs, and what else changed where it did.
 import { axis, chart, colours, isNarrow, legend, tooltip } from "./chart.js";
-import { choice, h, section, table } from "./dom.js";
+import { choice, h, section, table, wrapped } from "./dom.js";
 import { lastChange, sparkline } from "./overview.js";
 import { link } from "./router.js";
 import * as text from "./text.js";
@@ -120,7 +120,7 @@ export function past(data, params) {
       h("p", {}, h("a", { href: link("problem", { id: question.id }) }, "The problem"))]),
     section("all", "All results", [
       table("Results over the runs", [
-        { name: "id", title: "Result", by: ({ id }) => id, cell: ({ id }) => h("a", { href: link("history", { id }) }, id) },
+        { name: "id", title: "Result", class: "problem", by: ({ id }) => id, cell: ({ id }) => h("a", { href: link("history", { id }) }, wrapped(id)) },
         { name: "runs", title: "Runs", number: true, by: ({ past: { points } }) => points.length, cell: ({ past: { points } }) => String(points.length) },
         { name: "first", title: "First", number: true, by: ({ past: { points } }) => points[0].time_ns, cell: ({ past: { points } }) => text.time(points[0].time_ns) },
         { name: "latest", title: "Latest", number: true, by: ({ past: { points } }) => points.at(-1).time_ns, cell: ({ past: { points } }) => text.time(points.at(-1).time_ns) },

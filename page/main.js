@@ -72,25 +72,17 @@ app.append(
   h("header", {}, h("a", { class: "brand", href: "#/" }, "Assay"), nav, themeButton),
   main,
 );
-try {
-  data = await load();
-  app.append(
-    h("footer", {}, `Made from ${data.sources.join(", ")}. `,
-      text.count(data.trials.reduce((sum, set) => sum + (set?.count ?? 0), 0), "trial"), "."),
-  );
-  show();
-  addEventListener("hashchange", () => {
-    const isOther = urlOf(place()) !== shown;
-    if (isOther) show();
-    if (goToSection()) return;
-    scrollTo(0, 0);
-    main.focus({ preventScroll: true });
-  });
-  document.documentElement.dataset.ready = "yes";
-} catch (error) {
-  main.replaceChildren(
-    h("h1", {}, "This page cannot be shown"),
-    h("p", {}, `The browser says: ${error.message}. Chrome 80, Firefox 113 and Safari 16.4 and later can show it.`),
-  );
-  throw error;
-}
+data = await load();
+app.append(
+  h("footer", {}, `Made from ${data.sources.join(", ")}. `,
+    text.count(data.trials.reduce((sum, set) => sum + (set?.count ?? 0), 0), "trial"), "."),
+);
+show();
+addEventListener("hashchange", () => {
+  const isOther = urlOf(place()) !== shown;
+  if (isOther) show();
+  if (goToSection()) return;
+  scrollTo(0, 0);
+  main.focus({ preventScroll: true });
+});
+document.documentElement.dataset.ready = "yes";

@@ -2,7 +2,7 @@
 // and filter.
 import { isNarrow } from "./chart.js";
 import { CHANGES, VERDICTS, groupBy } from "./data.js";
-import { choice, h, section, svg, table, uniqueId } from "./dom.js";
+import { choice, choicesBox, h, section, svg, table, uniqueId } from "./dom.js";
 import { matcher, valuesIn } from "./query.js";
 import { keep, link } from "./router.js";
 import { changes, tiles } from "./summary.js";
@@ -202,7 +202,7 @@ export function overview(data, params) {
     changes(data),
     tiles(data.questions),
     section("problems", "Every problem", [
-      h("details", { class: "filters-box", open: !isNarrow() }, h("summary", {}, "Search and filter"),
+      choicesBox("Search and filter", !isNarrow(),
         h("form", { class: "filters", role: "search", onsubmit: (event) => event.preventDefault() },
           h("span", { class: "field" }, h("label", { for: searchId }, "Search"), search),
           ops.length > 1 ? choice("Op", [["", "all"], ...ops], state.op ?? "", (op) => set({ op })) : null,

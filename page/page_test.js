@@ -49,6 +49,8 @@ const compared = make("compared", [small, "--baseline", before]);
 const nights = make("nights", [join(work, "nights"), join(work, "other.jsonl")]);
 const large = make("large", [join(work, "large.jsonl")]);
 makeTrusted(small, join(work, "trusted.jsonl"), "histogram");
+execFileSync("bash", [join(tree, "scripts/example_page.sh"), join(work, "example"), assay], { stdio: "pipe" });
+const example = join(work, "example/index.html");
 const trusted = make("trusted", [join(work, "trusted.jsonl")], "--no-code");
 const several = make("several", [join(tree, "docs/questions_counted.jsonl")]);
 
@@ -400,6 +402,15 @@ await test("50,000 trials: small, every failure by status, texts stay texts", as
   assert.doesNotMatch(await page.title(), /taken/);
 }, large);
 
+await test("the example is small and has no code", async (page) => {
+  assert.ok(statSync(example).size < 1e6);
+  const ops = new Set(await page.locator(".tile h3 a").allTextContents());
+  assert.ok(ops.has("gemm_bf16") && ops.has("sparse_ffn_bf16"), [...ops].join());
+  await page.locator(".tile .worst a").first().click();
+  await page.waitForSelector("h2#why");
+  assert.equal(await page.getByText("What the code is made of").count(), 0);
+}, example);
+
 await test("several objectives make a Pareto list, the winner first", async (page) => {
   await box(page, "problems").getByRole("link", { name: /^M=4096 / }).first().click();
   const list = box(page, "pareto").locator("table");
@@ -423,10 +434,12 @@ await test("what is not there is said", async (page) => {
   await page.waitForSelector("h1:text('No such view')");
 }, shipped, at("problem", { id: "gone" }));
 
-await test("prints every view", async (page) => {
-  await drawn(page);
-  assert.ok((await page.pdf({ format: "A4" })).length > 50000);
-}, shipped, at("problem", { id: gemm }));
+for (const hash of [at("problem", { id: gemm }), "#/", "#/curves"]) {
+  await test(`prints ${hash.slice(0, 12)}`, async (page) => {
+    if (hash !== "#/") await drawn(page);
+    assert.ok((await page.pdf({ format: "A4" })).length > 30000);
+  }, shipped, hash);
+}
 
 // Every view, at two widths and in both themes: readable for all, and as wide as the window.
 const views = [

@@ -1,5 +1,5 @@
 // How much better a result could be: its rate below the roofs of its GPU.
-import { axis, chart, colours, isNarrow, legend, tooltip } from "./chart.js";
+import { axis, chart, colours, isNarrow, legend, logScale, tooltip } from "./chart.js";
 import { h, table } from "./dom.js";
 import * as text from "./text.js";
 
@@ -56,13 +56,12 @@ export function rooflinePlot(data, question) {
       data: some.map((one) => ({ name: one.title, value: [x(one), value(one)] })),
     });
     const based = [question].filter(({ entry }) => entry.baseline);
-    const log = { type: "log", axisLabel: { showMinLabel: false, showMaxLabel: false } };
     return {
       legend: legend({ type: "scroll" }),
       tooltip: tooltip(({ seriesName, data: { name, value } }) => (name ? `${name}, ${seriesName}: ${rateText(value[1])}` : seriesName)),
       grid: { left: isNarrow() ? 74 : 104, right: 20, top: 40, bottom: 48 },
-      xAxis: axis(`${across}`, { ...log, min: low, max: high, axisLabel: { ...log.axisLabel, formatter: (v) => text.short(text.amount(v, unit)) } }),
-      yAxis: axis(isNarrow() ? "" : "rate", { ...log, min: lowest / 1.6, max: highest * 1.3, axisLabel: { ...log.axisLabel, formatter: (v) => text.short(rateText(v)) } }, { vertical: true, gap: 84 }),
+      xAxis: axis(across, logScale(low, high, (v) => text.short(text.amount(v, unit)))),
+      yAxis: axis(isNarrow() ? "" : "rate", logScale(lowest / 1.6, highest * 1.3, (v) => text.short(rateText(v))), { vertical: true, gap: 84 }),
       series: [
         ...roofs.map(([name, ends, said], k) => ({ name: `${name} roof, ${said}`, type: "line", data: ends, symbol: "none", lineStyle: { color: ink, width: 2, type: ["solid", "dashed", "dotted"][k % 3] }, itemStyle: { color: ink } })),
         scatter("other problems", points.filter((one) => one !== question), rate, "circle", quiet, 7),
