@@ -59,15 +59,31 @@ export function section(id, title, content, kind) {
  * A table. Each column: {name, title, number, class, cell(row) -> text, element or several, by(row) ->
  * what it is sorted by}. `sort`: {column, descending}, which a click on a header changes, and `onsort`
  * is told. Unsorted rows may stand in groups: `groupOf(row)` is a key, `groupHead(key, rows)` an
- * {id, content}. Only `limit` rows are put on the page at first.
+ * {id, content}. Only `limit` rows are put on the page at first. A table that is wider than its place
+ * is scrolled or, with `leaveOut`, goes without what has these classes, the first ones first, as far as
+ * it has to; where that is enough, its header stays in sight.
  */
-export function table(caption, columns, rows, { sort = {}, onsort, limit = 100, href, groupOf, groupHead, whole } = {}) {
+export function table(caption, columns, rows, { sort = {}, onsort, limit = 100, href, groupOf, groupHead, leaveOut } = {}) {
   const head = h("tr");
   const thead = h("thead", {}, head);
   const element = h("table", {}, h("caption", { class: "hidden" }, caption), thead);
   const more = h("button", { type: "button", onclick: () => show((shown += 10 * limit)) });
-  const region = h("div", { class: whole ? "whole" : "scroll", tabindex: "0", role: "region", "aria-label": caption }, element);
+  const region = h("div", { class: leaveOut ? "whole" : "scroll", tabindex: "0", role: "region", "aria-label": caption }, element);
   let shown = limit;
+  let width = 0;
+
+  function fit() {
+    width = region.clientWidth;
+    if (!leaveOut || width === 0) return;
+    region.className = "whole";
+    for (const one of element.querySelectorAll("[hidden]")) one.hidden = false;
+    for (const kind of leaveOut) {
+      if (region.scrollWidth <= width) return;
+      for (const one of element.getElementsByClassName(kind)) one.hidden = true;
+    }
+    if (region.scrollWidth > width) region.className = "whole scroll";
+  }
+  if (leaveOut) new ResizeObserver(() => region.clientWidth !== width && fit()).observe(region);
 
   function sortBy(name) {
     const again = sort.column === name;
@@ -106,6 +122,7 @@ export function table(caption, columns, rows, { sort = {}, onsort, limit = 100, 
     });
     element.className = groups.has(null) ? "" : "grouped";
     element.replaceChildren(element.firstChild, thead, ...bodies);
+    fit();
     more.hidden = rows.length <= shown;
     more.textContent = `Show more of ${rows.length.toLocaleString("en")} rows`;
   }

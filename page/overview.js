@@ -96,7 +96,7 @@ function problemCell(one, common) {
     h("span", { class: name in common[one.op] ? "ungrouped" : null }, `${name}=${value} `));
   return [h("a", { href: link("problem", { id: one.id }) }, sizes),
     h("div", { class: "quiet narrow-only" }, h("span", { class: "ungrouped" }, `${one.op}, `), verdictMark(one), ", ",
-      [one.gpu, one.entry?.kernel, baseline && `beside ${baseline}`, one.stale && "stale"].filter(Boolean).join(", "))];
+      [one.gpu, one.entry?.kernel, baseline && `beside ${baseline}`, one.entry?.verified?.passed && "verified", one.stale && "stale"].filter(Boolean).join(", "))];
 }
 
 /** For each op, the sizes that are the same in all of its problems, if they have others. */
@@ -109,7 +109,7 @@ function commonSizes(questions) {
   return common;
 }
 
-// Columns of class "roomy" are left out on a phone, and those of class "spare" also on a laptop.
+// Columns of class "roomy" are left out on a phone.
 function columns(data, questions, common) {
   const several = (of) => new Set(questions.map(of)).size > 1;
   const rateText = ({ rate }) => (rate ? text.rate(rate.value, rate.unit) : text.NONE);
@@ -125,11 +125,11 @@ function columns(data, questions, common) {
     { name: "time", title: "Time", number: true, by: (one) => one.entry?.time_ns, cell: (one) => text.time(one.entry?.time_ns) },
     { name: "kernel", title: "Kernel", class: "roomy", by: (one) => one.entry?.kernel, cell: (one) => one.entry?.kernel ?? text.NONE },
     { name: "baseline", title: "Baseline", class: "roomy", by: (one) => one.entry?.baseline?.name, cell: (one) => one.entry?.baseline?.name ?? text.NONE },
-    { name: "trust", title: "Trust", class: "roomy", by: (one) => (one.stale ? "2" : one.entry?.verified ? "0" : "1"), cell: trustMarks },
-    { name: "roofline", title: "Of roofline", class: "roomy", by: (one) => one.entry?.roofline_ratio, cell: roofline },
-    { name: "rate", title: "Rate", number: true, class: "spare", by: (one) => one.rate?.value, cell: rateText },
-    { name: "ties", title: "Ties", number: true, class: "spare", by: (one) => one.entry?.ties.length, cell: (one) => String(one.entry?.ties.length ?? text.NONE) },
-    questions.some(({ past }) => past?.points.length > 1) && { name: "history", title: "History", class: "spare", by: (one) => one.past?.changes.at(-1)?.ratio, cell: pastOf },
+    questions.some(({ entry, stale }) => entry?.verified || stale) && { name: "trust", title: "Trust", class: "roomy", by: (one) => (one.stale ? "2" : one.entry?.verified ? "0" : "1"), cell: trustMarks },
+    { name: "roofline", title: "Of roofline", class: "roomy roofline", by: (one) => one.entry?.roofline_ratio, cell: roofline },
+    { name: "rate", title: "Rate", number: true, class: "roomy rate", by: (one) => one.rate?.value, cell: rateText },
+    { name: "ties", title: "Ties", number: true, class: "roomy ties", by: (one) => one.entry?.ties.length, cell: (one) => String(one.entry?.ties.length ?? text.NONE) },
+    questions.some(({ past }) => past?.points.length > 1) && { name: "history", title: "History", class: "roomy history", by: (one) => one.past?.changes.at(-1)?.ratio, cell: pastOf },
   ].filter(Boolean);
 }
 
@@ -180,11 +180,11 @@ export function overview(data, params) {
               keep(sort);
             },
             href: (one) => link("problem", { id: one.id }),
-            limit: isNarrow() ? 60 : 500,
+            limit: 500,
             groupOf: ({ op }) => op,
             groupHead: (op, some) => ({ id: `op-${op}`, content: [op, h("span", { class: "quiet" },
               [` ${text.count(some.length, "problem")}`, text.config(common[op])].filter(Boolean).join(", "))] }),
-            whole: true,
+            leaveOut: ["history", "ties", "bar", "rate", "roofline", "interval-text", "margin"],
           })
         : h("p", {}, "Nothing matches. ",
             h("button", { type: "button", onclick: () => (location.hash = "#/") }, "Show all")));
