@@ -114,7 +114,7 @@ void Query::fail(int result) const {
 
 Database::Database(const std::filesystem::path& path, SQLite::Database handle)
     : path_(path), handle_(std::move(handle)) {
-  // An assay database has none of these. In a file that somebody else made, a trigger could delete
+  // This program needs none of these. In a file that somebody else made, a trigger could delete
   // what is stored, and a view in place of a table could run for ever.
   for (const int code : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW}) {
     sqlite3_db_config(handle_.getHandle(), code, 0, nullptr);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace assay {
 namespace {
 
@@ -149,6 +152,73 @@ CREATE TABLE rank_noise(
   times_ns BLOB NOT NULL) STRICT;
 )sql";
 
+struct View {
+  const char* name;
+  const char* definition;  // behind the name, as SQLite keeps it
+};
+
+// For people with sqlite3: this program reads none of them. So they are no part of the schema's
+// number, and a file that was made before them gets them when it is opened for writing.
+constexpr std::array<View, 2> kViews{{
+    {"best", R"sql( AS
+SELECT rank_id, op, kernel, problem, gpu, protocol, objective, config, time_ns, baseline,
+       baseline_time_ns, speedup, speedup_low, speedup_high, rounds, verified_at, source_hash,
+       provenance, measured_at
+FROM (
+  SELECT rank.id AS rank_id, rank.op, won.kernel, problem.text AS problem, device.name AS gpu,
+         protocol.name AS protocol, rank.objective, won.config, won.median_ns AS time_ns,
+         base.config AS baseline, base.median_ns AS baseline_time_ns,
+         iif(base.config IS NULL, NULL, won.speedup) AS speedup,
+         iif(won.speedup_high > 0, won.speedup_low, NULL) AS speedup_low,
+         iif(won.speedup_high > 0, won.speedup_high, NULL) AS speedup_high,
+         rank.rounds, verification.finished_at AS verified_at, kernel.source_hash,
+         device.provenance, rank.finished_at AS measured_at,
+         row_number() OVER (
+           PARTITION BY rank.op, rank.problem_id, device.name, device.provenance, protocol.name,
+                        rank.objective
+           ORDER BY rank.finished_at DESC, rank.id DESC) AS age
+  FROM rank
+  JOIN rank_entry AS won ON won.rank_id = rank.id AND won.winner
+  JOIN device ON device.id = rank.device_id
+  JOIN problem ON problem.id = rank.problem_id
+  JOIN protocol ON protocol.id = rank.protocol_id
+  LEFT JOIN rank_entry AS base ON base.rank_id = rank.id AND base.position = (
+    SELECT position FROM rank_entry WHERE rank_id = rank.id AND kernel = '' AND failure = ''
+    ORDER BY median_ns, position LIMIT 1)
+  LEFT JOIN trial ON trial.id = won.trial_id
+  LEFT JOIN kernel ON kernel.id = trial.kernel_id
+  LEFT JOIN verification ON verification.trial_id = won.trial_id AND NOT EXISTS (
+    SELECT 1 FROM verification_check AS failed
+    WHERE failed.trial_id = won.trial_id AND failed.result = 'failed'))
+WHERE age = 1)sql"},
+    // A configuration is `NAME=value,NAME=value`, and becomes a JSON list of such texts. A value is
+    // an integer where the text is one.
+    {"best_param", R"sql( AS
+SELECT rank_id, name, iif(CAST(CAST(text AS INTEGER) AS TEXT) = text, CAST(text AS INTEGER), text)
+         AS value
+FROM (
+  SELECT rank_id, substr(part.value, 1, instr(part.value, '=') - 1) AS name,
+         substr(part.value, instr(part.value, '=') + 1) AS text
+  FROM best, json_each('[' || replace(json_quote(config), ',', '","') || ']') AS part
+  WHERE config <> ''))sql"},
+}};
+
+bool has_views(Database& database) {
+  return std::all_of(kViews.begin(), kViews.end(), [&](const View& view) {
+    return database
+        .query("SELECT 1 FROM sqlite_schema WHERE type = 'view' AND sql = ?",
+               fmt::format("CREATE VIEW {}{}", view.name, view.definition))
+        .step();
+  });
+}
+
+void make_views(Database& database) {
+  for (const View& view : kViews) {
+    database.exec(
+        fmt::format("DROP VIEW IF EXISTS {0}; CREATE VIEW {0}{1}", view.name, view.definition));
+  }
+}
+
 /// What a file says that it is.
 struct Header {
   std::int64_t application, schema, num_tables;
@@ -175,12 +245,17 @@ void make_tables(Database& database) {
     Transaction transaction(database, Transaction::Mode::write);
     if (header_of(database).is_empty()) {  // another process may have made it meanwhile
       database.exec(kCreate);
+      make_views(database);
       database.exec(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                 kApplicationId, kSchema));
     }
     transaction.commit();
   }
   require_tables(database);
+  if (has_views(database)) return;
+  Transaction transaction(database, Transaction::Mode::write);
+  make_views(database);
+  transaction.commit();
 }
 
 void require_tables(Database& database) {

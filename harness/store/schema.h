@@ -4,8 +4,8 @@
 
 namespace assay {
 
-/// Makes the tables in a database that is empty, all at one moment. Throws as require_tables() does
-/// where it is not, and has others.
+/// Makes the tables and views in a database that is empty, all at one moment, and the views in one
+/// that lacks them. Throws as require_tables() does where the database has other tables.
 void make_tables(Database& database);
 
 /// Throws UsageError when the database is empty or belongs to another program, Error unless this
