@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   assay::add_bench(program);
   assay::add_doctor(program);
   assay::add_db(program);
+  assay::add_schema(program);
   assay::add_completion(program);
   const assay::Verb verb = command_line.parse(argc, argv);
   assay::catch_interrupts();

@@ -20,17 +20,21 @@ void add_kernel_folders(Command& verb, std::string& kernels, std::vector<std::st
 std::vector<fs::path> include_path(const fs::path& kernels, const std::vector<std::string>& given) {
   std::vector<fs::path> folders{kernels};
   folders.insert(folders.end(), given.begin(), given.end());
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  // Where it is installed, and where it is built.
-  for (const char* place : {"../share/assay/kernels", "../kernels"}) {
-    const fs::path shipped = (program / place).lexically_normal();
-    if (!fs::is_directory(shipped / "include/assay", ignored)) continue;
+  if (const fs::path shipped = shipped_folder(); !shipped.empty()) {
     // The headers include each other from their own root.
-    folders.insert(folders.end(), {shipped / "include", shipped});
-    break;
+    folders.insert(folders.end(), {shipped / "kernels/include", shipped / "kernels"});
   }
   return folders;
+}
+
+fs::path shipped_folder() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const char* place : {"../share/assay", ".."}) {  // where it is installed, and built
+    const fs::path folder = (program / place).lexically_normal();
+    if (fs::is_directory(folder / "kernels/include/assay", ignored)) return folder;
+  }
+  return {};
 }
 
 }  // namespace assay

@@ -18,4 +18,8 @@ void add_kernel_folders(Command& verb, std::string& kernels, std::vector<std::st
 std::vector<std::filesystem::path> include_path(const std::filesystem::path& kernels,
                                                 const std::vector<std::string>& given);
 
+/// Where the kernels are that the program ships: PREFIX/share/assay where it is installed, the tree
+/// where it was built, or an empty path.
+std::filesystem::path shipped_folder();
+
 }  // namespace assay

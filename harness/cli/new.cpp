@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "cli/include_path.h"
 #include "cli/verbs.h"
 #include "spec/draft.h"
 
@@ -16,6 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// By what an editor checks and completes the draft, where the program is installed.
+std::string schema_line() {
+  const fs::path schema = shipped_folder() / "schema/kernel.json";
+  if (!fs::exists(schema)) return "";
+  return fmt::format("# yaml-language-server: $schema={}\n", schema.string());
+}
+
 int write_draft(const fs::path& source) {
   if (source.extension() != ".cu") {
     throw UsageError(
@@ -23,7 +31,7 @@ int write_draft(const fs::path& source) {
                     source.string()));
   }
   const fs::path contract = fs::path(source).replace_extension(".yaml");
-  const std::string draft = draft_contract(source);
+  const std::string draft = schema_line() + draft_contract(source);
   if (fs::exists(contract)) {
     throw UsageError(contract.string() + ": is there already; nothing is overwritten");
   }

@@ -24,6 +24,7 @@ void add_import(Command program);
 void add_bench(Command program);
 void add_doctor(Command program);
 void add_db(Command program);
+void add_schema(Command program);
 void add_completion(Command program);
 
 }  // namespace assay

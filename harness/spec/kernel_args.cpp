@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 #include "spec/vocabulary.h"
 
 namespace assay {
@@ -28,7 +29,7 @@ void read_init(const YamlNode& node, const Symbols& symbols, BufferSpec& buffer)
     buffer.zeroed = true;
     return;
   }
-  const YamlMap map(node, "an init", {}, {"zero", "copy"});
+  const YamlMap map(node, kInitKeys);
   const YamlNode* const zero = map.find("zero");
   const YamlNode* const copy = map.find("copy");
   if ((zero != nullptr) == (copy != nullptr)) node.fail("expected one of zero and copy");
@@ -39,7 +40,7 @@ void read_init(const YamlNode& node, const Symbols& symbols, BufferSpec& buffer)
 
 /// `{first: N, sorted: true}`, or `{sum: true}`.
 CheckSpec read_check(const YamlNode& node, const Symbols& symbols) {
-  const YamlMap map(node, "a check", {}, {"first", "sorted", "sum"});
+  const YamlMap map(node, kCheckKeys);
   CheckSpec check;
   if (const YamlNode* first = map.find("first")) check.first = read_expr(*first, symbols);
   if (const YamlNode* sorted = map.find("sorted")) check.sorted = sorted->boolean("sorted");
@@ -50,27 +51,23 @@ CheckSpec read_check(const YamlNode& node, const Symbols& symbols) {
 
 /// A filter, or `{filter: linear, address: wrap, normalized: true, channels: 4}`.
 TextureSpec read_texture(const YamlNode& node, const BufferSpec& buffer) {
-  const std::vector<std::string> filters = {"point", "linear"};
   const bool detailed = node.kind() == YamlNode::Kind::map;
   std::optional<YamlMap> map;
-  if (detailed) {
-    map.emplace(node, "a texture", std::vector<std::string>{},
-                std::vector<std::string>{"filter", "address", "normalized", "channels"});
-  }
+  if (detailed) map.emplace(node, kTextureKeys);
   const auto find = [&](const char* key) { return map ? map->find(key) : nullptr; };
   const YamlNode* const filter = detailed ? find("filter") : &node;
   const YamlNode* const address = find("address");
   const YamlNode* const normalized = find("normalized");
   const YamlNode* const channels = find("channels");
   TextureSpec texture;
-  if (filter) texture.linear = filter->one_of("a filter", filters) == "linear";
+  if (filter) texture.linear = filter->one_of("a filter", kTextureFilters) == "linear";
   if (address) {
     texture.address =
         row_of(address_modes(), "address", address->one_of("an address", names_of(address_modes())))
             .id;
   }
   if (normalized) texture.normalized = normalized->boolean("normalized");
-  if (channels) texture.channels = std::stoi(channels->one_of("channels", {"1", "2", "4"}));
+  if (channels) texture.channels = std::stoi(channels->one_of("channels", kTextureChannels));
 
   if (buffer.role != Role::in) node.fail("expected texture on inputs only");
   if (buffer.dtype == DType::bf16 || size_bytes(buffer.dtype) > 4) {
@@ -100,8 +97,7 @@ TextureSpec read_texture(const YamlNode& node, const BufferSpec& buffer) {
 }
 
 BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
-  const YamlMap map(node, "a buffer", {"name", "dtype", "shape", "role"},
-                    {"fill", "init", "symbol", "texture", "check"});
+  const YamlMap map(node, kBufferKeys);
   BufferSpec buffer;
   buffer.dtype = read_dtype(map["dtype"]);
   buffer.shape = read_exprs(map["shape"], symbols, 1, 8);
@@ -151,13 +147,13 @@ void check_constant(const YamlNode& node, const ScalarSpec& scalar, Eval eval) {
 }
 
 TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
-  const YamlMap arg(node, "an argument with a tensor_map", {"name", "tensor_map"});
-  const YamlMap map(arg["tensor_map"], "a tensor_map", {"of", "box"}, {"swizzle_bytes", "when"});
+  const YamlMap arg(node, kTensorMapArgKeys);
+  const YamlMap map(arg["tensor_map"], kTensorMapKeys);
   TensorMapSpec spec;
   spec.of = map["of"].text("the name of a buffer");
   spec.box = read_exprs(map["box"], symbols, 1, 5);  // cuTensorMapEncodeTiled takes 5 dimensions
   if (const YamlNode* swizzle = map.find("swizzle_bytes")) {
-    const std::string& bytes = swizzle->one_of("swizzle_bytes", {"0", "32", "64", "128"});
+    const std::string& bytes = swizzle->one_of("swizzle_bytes", kSwizzleBytes);
     spec.swizzle_bytes = std::stoi(bytes);
   }
   if (const YamlNode* when = map.find("when")) spec.when = read_expr(*when, symbols);
@@ -167,14 +163,13 @@ TensorMapSpec read_tensor_map(const YamlNode& node, const Symbols& symbols) {
 /// `[x, N, {dtype: f32, value: 2}]`. The arguments that it names stand ahead of it, in `args`.
 StructSpec read_struct(const YamlNode& node, const Symbols& symbols,
                        const std::vector<ArgSpec>& args) {
-  const YamlMap arg(node, "an argument with a struct", {"name", "struct"});
+  const YamlMap arg(node, kStructKeys);
   std::vector<std::string> names;
   for (const ArgSpec& each : args) names.push_back(each.name);
   StructSpec spec;
   for (const YamlPtr& item : arg["struct"].list("a list of members")) {
     if (item->kind() == YamlNode::Kind::map) {
-      spec.members.push_back(
-          {"", read_scalar(YamlMap(*item, "a scalar of a struct", {"dtype", "value"}), symbols)});
+      spec.members.push_back({"", read_scalar(YamlMap(*item, kMemberKeys), symbols)});
       continue;
     }
     const std::string& name = item->text("the name of an argument");
@@ -299,7 +294,7 @@ std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols) {
     } else if (item->find("struct")) {
       arg.form = read_struct(*item, symbols, args);
     } else if (item->find("value")) {
-      arg.form = read_scalar(YamlMap(*item, "a scalar", {"name", "dtype", "value"}), symbols);
+      arg.form = read_scalar(YamlMap(*item, kScalarKeys), symbols);
     } else {
       arg.form = read_buffer(*item, symbols);
       has_output = has_output || is_output(std::get<BufferSpec>(arg.form).role);

@@ -6,6 +6,7 @@
 
 #include "spec/compile_options.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 
 namespace assay {
 namespace {
@@ -181,14 +182,12 @@ std::map<std::string, MacroSpec> read_define(const YamlNode& node, const KernelS
 }
 
 CompileSpec read_compile(const YamlNode& node, const KernelSpec& spec) {
-  const YamlMap map(node, "compile", {},
-                    {"include", "define", "std", "fast_math", "maxrregcount", "fmad", "lineinfo",
-                     "options", "ptxas"});
+  const YamlMap map(node, kCompileKeys);
   CompileSpec compile;
   if (const YamlNode* include = map.find("include")) compile.include = read_include(*include, spec);
   if (const YamlNode* define = map.find("define")) compile.define = read_own_define(*define, spec);
   if (const YamlNode* std = map.find("std")) {
-    compile.std = std->one_of("a standard of C++", {"17", "20"}) == "17" ? 17 : 20;
+    compile.std = std->one_of("a standard of C++", kStandards) == "17" ? 17 : 20;
   }
   if (const YamlNode* fast = map.find("fast_math")) compile.fast_math = read_switch(*fast, spec);
   if (const YamlNode* limit = map.find("maxrregcount")) {

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "spec/choices.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 #include "spec/own_kernel.h"
 #include "spec/vocabulary.h"
 
@@ -33,9 +34,9 @@ FillSpec read_generator(const YamlNode& node, DType dtype, const Symbols& symbol
                            generator.name));
   }
   FillSpec fill{std::string(generator.name), {}};
-  std::vector<std::string> required, optional, real;
+  std::vector<std::string> required, real;
   for (const auto& argument : generator.arguments) {
-    (argument.value ? optional : required).push_back(argument.name);
+    if (!argument.value) required.push_back(argument.name);
     if (argument.numbers == GeneratorRow::Numbers::real ||
         (argument.numbers == GeneratorRow::Numbers::as_dtype && is_floating(dtype))) {
       real.push_back(argument.name);
@@ -45,8 +46,7 @@ FillSpec read_generator(const YamlNode& node, DType dtype, const Symbols& symbol
     }
   }
   if (has_arguments) {
-    required.push_back("name");
-    YamlMap(node, fmt::format("the generator {}", generator.name), required, optional);
+    YamlMap(node, keys_of(generator));
     for (const YamlEntry& entry : node.map("a generator")) {
       if (entry.key == "name") continue;
       const bool is_real = std::find(real.begin(), real.end(), entry.key) != real.end();
@@ -71,7 +71,7 @@ FillSpec read_fill_file(const YamlNode& node, const KernelSpec& spec) {
 
 /// `{choices: {file: choices.txt, of: E}}`
 FillSpec read_fill_choices(const YamlNode& node, const BufferSpec& buffer, const KernelSpec& spec) {
-  const YamlMap map(node, "choices", {"file", "of"});
+  const YamlMap map(node, kChoicesKeys);
   if (buffer.dtype != DType::i32 || buffer.shape.size() != 2) {
     node.fail(fmt::format("expected choices in an input of i32 with 2 dimensions, found {} with {}",
                           to_text(buffer.dtype), buffer.shape.size()));
@@ -118,7 +118,7 @@ FillSpec read_derivation(const YamlEntry& entry, const std::string& name, const 
   FillSpec fill{std::string(row.name), {}};
   const YamlNode* of = entry.value.get();
   if (row.takes_index) {
-    const YamlMap map(*entry.value, fmt::format("the {} of an input", row.name), {"of", "index"});
+    const YamlMap map(*entry.value, keys_of(row));
     of = map.find("of");
     fill.arguments["index"] = read_expr(map["index"], spec.symbols);
   }
@@ -175,8 +175,7 @@ ReferenceKernelSpec::Arg read_fill_arg(const YamlNode& node, const std::string& 
 
 FillSpec read_fill_kernel(const YamlNode& node, const std::string& name, const KernelSpec& spec) {
   const FixedExprs exprs(spec, "such input");
-  const YamlMap map(node, "a kernel that fills an input",
-                    {"source", "entry", "args", "grid", "block"});
+  const YamlMap map(node, kFillKernelKeys);
   FillSpec fill{std::string(kFillKernel), {}};
   ReferenceKernelSpec& kernel = fill.kernel.emplace();
   std::set<std::string> seen;
@@ -198,10 +197,7 @@ FillSpec read_fill(const YamlNode& node, const std::string& name, const BufferSp
   if (node.kind() != YamlNode::Kind::map || node.find("name")) {
     return read_generator(node, buffer.dtype, spec.symbols);
   }
-  std::vector<std::string> known = names_of(derivations());
-  known.emplace_back(kFillKernel);
-  known.emplace_back(kFillFile);
-  known.emplace_back(kFillChoices);
+  const std::vector<std::string> known = fill_words();
   const auto& entries = node.map("a fill");
   const bool is_known = std::any_of(entries.begin(), entries.end(), [&](const YamlEntry& entry) {
     return std::find(known.begin(), known.end(), entry.key) != known.end();

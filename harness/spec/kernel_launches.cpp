@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 
 namespace assay {
 namespace {
@@ -91,22 +92,20 @@ std::vector<std::string> read_turns(const YamlNode& node, std::size_t count,
 LaunchArgSpec read_launch_arg(const YamlNode& node, const KernelSpec& spec,
                               const Symbols& symbols) {
   if (node.kind() != YamlNode::Kind::map) return {{find_passed(node, spec).name}};
-  if (node.find("to"))
-    return {read_turns(*YamlMap(node, "an argument", {"to"}).find("to"), 2, spec)};
+  if (node.find("to")) return {read_turns(*YamlMap(node, kToKeys).find("to"), 2, spec)};
   if (node.find("from")) {
-    return {read_turns(*YamlMap(node, "an argument", {"from"}).find("from"), 3, spec)};
+    return {read_turns(*YamlMap(node, kFromKeys).find("from"), 3, spec)};
   }
-  return {{}, read_scalar(YamlMap(node, "a scalar of a launch", {"dtype", "value"}), symbols)};
+  return {{}, read_scalar(YamlMap(node, kLaunchScalarKeys), symbols)};
 }
 
-LaunchSpec read_launch(const YamlNode& node, std::string_view what,
-                       const std::vector<std::string>& keys, const KernelSpec& spec,
+LaunchSpec read_launch(const YamlNode& node, const MapKeys& keys, const KernelSpec& spec,
                        const Symbols& symbols, const Location& args_where) {
   LaunchSpec launch;
   // Before the keys: YAML takes what is behind the comma of an unquoted `a<b, c>` for one.
   const YamlNode* entry = node.find("entry");
   launch.entry = entry ? read_entry(*entry, spec, false) : spec.yaml_path.stem().string();
-  const YamlMap map(node, what, {"grid", "block"}, keys);
+  const YamlMap map(node, keys);
   if (const YamlNode* when = map.find("when")) launch.when = read_expr(*when, symbols);
   if (const YamlNode* early = map.find("early")) launch.early = read_expr(*early, symbols);
   launch.grid = read_exprs(map["grid"], symbols, 1, 3);
@@ -167,22 +166,19 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
       }
       symbols.add(kPass);
     }
-    std::vector<std::string> keys = {"entry",      "when",     "early",       "cluster",
-                                     "smem_bytes", "carveout", "cooperative", "args"};
-    const auto add = [&](const YamlNode& each, std::string_view what) {
+    const auto add = [&](const YamlNode& each, const MapKeys& keys) {
       LaunchSpec& launch =
-          launches.emplace_back(read_launch(each, what, keys, spec, symbols, args_where));
+          launches.emplace_back(read_launch(each, keys, spec, symbols, args_where));
       launch.repeat = repeat;
       launch.group = group;
     };
     if (item->find("launches")) {
-      const YamlMap map(*item, "a group of launches", {"repeat", "launches"});
+      const YamlMap map(*item, kGroupKeys);
       for (const YamlPtr& inner : map["launches"].list("a list of launches")) {
-        add(*inner, "a launch of a group");
+        add(*inner, kGroupLaunchKeys);
       }
     } else {
-      keys.push_back("repeat");
-      add(*item, "a launch");
+      add(*item, kLaunchKeys);
     }
     ++group;
   }
@@ -192,9 +188,7 @@ std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& sp
 std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spec) {
   std::vector<LaunchSpec> launches;
   for (const YamlPtr& item : node.list("a list of launches")) {
-    const std::vector<std::string> keys = {"entry",    "when",        "cluster", "smem_bytes",
-                                           "carveout", "cooperative", "args"};
-    launches.push_back(read_launch(*item, "a launch that prepares", keys, spec, spec.symbols, {}));
+    launches.push_back(read_launch(*item, kPrepareKeys, spec, spec.symbols, {}));
     LaunchSpec& launch = launches.back();
     launch.group = static_cast<int>(launches.size());
     const YamlNode* const args = item->find("args");

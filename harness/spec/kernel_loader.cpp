@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 
 namespace assay {
 namespace {
@@ -54,11 +55,7 @@ bool runs_on(const KernelSpec& kernel, int cc) {
 
 KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_path,
                        const std::string& name) {
-  const YamlMap map(
-      root, "a kernel",
-      {"kernel", "op", "arch", "dims", "args", "launches", "work", "reference", "smoke"},
-      {"summary", "types", "traits", "compile", "params", "let", "constraints", "prepare",
-       "baseline", "tolerance", "deterministic"});
+  const YamlMap map(root, kKernelKeys);
   KernelSpec spec;
   spec.yaml_path = yaml_path;
   spec.name = name;
@@ -89,7 +86,7 @@ KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_p
     spec.prepare = read_prepare(*prepare, spec);
   }
   check_prepared(map["args"], spec);
-  const YamlMap work(map["work"], "the work", {"flops", "bytes"});
+  const YamlMap work(map["work"], kWorkKeys);
   spec.flops = read_expr(work["flops"], spec.symbols);
   spec.bytes = read_expr(work["bytes"], spec.symbols);
   spec.reference = read_reference(map["reference"], spec);

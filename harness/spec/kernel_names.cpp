@@ -7,6 +7,7 @@
 #include "base/identifier.h"
 #include "base/limits.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 #include "spec/vocabulary.h"
 
 namespace assay {
@@ -113,7 +114,7 @@ void read_lets(const YamlNode& node, Names& names, KernelSpec& spec) {
 /// `{from: 32, to: 1024, step: 32}`, or `{from: 32, to: 1024, times: 2}`. `to` is the last value
 /// if the steps meet it.
 std::vector<Value> read_range(const YamlNode& node) {
-  const YamlMap map(node, "a range", {"from", "to"}, {"step", "times"});
+  const YamlMap map(node, kRangeKeys);
   const std::int64_t from = map["from"].integer("an integer");
   const std::int64_t to = map["to"].integer("an integer", from);
   const YamlNode* const step = map.find("step");

@@ -6,6 +6,7 @@
 
 #include "base/identifier.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 #include "spec/own_kernel.h"
 #include "spec/reference_tensors.h"
 #include "spec/vocabulary.h"
@@ -41,7 +42,7 @@ DType read_round(const YamlNode& node, const std::optional<Role>& role) {
         "expected round only on a result that no buffer holds: an output is compared with "
         "what it should be before rounding");
   }
-  return *parse_dtype(node.one_of("a dtype to round to", {"bf16", "f16"}));
+  return *parse_dtype(node.one_of("a dtype to round to", kRoundings));
 }
 
 /// Whether a number is not given as it is: `epsilon: eps`.
@@ -81,13 +82,7 @@ ReferenceSpec read_step(const YamlNode& node, Tensors& tensors, const KernelSpec
   if (reference) known.emplace_back(kReferenceFile);
   const auto& row = row_of(rows, "operation",
                            YamlNode::scalar(entry.where, entry.key).one_of("an operation", known));
-  std::vector<std::string> operands, others = names_of(row.options);
-  for (const OperandRow& input : row.inputs) {
-    (input.optional ? others : operands).emplace_back(input.name);
-  }
-  for (const OperandRow& output : row.outputs) operands.emplace_back(output.name);
-  others.emplace_back("round");
-  const YamlMap map(*entry.value, fmt::format("the operation {}", row.name), operands, others);
+  const YamlMap map(*entry.value, keys_of(row));
 
   ReferenceSpec spec{entry.key, {}, {}, entry.where};
   std::size_t common_rank = 0;
@@ -157,7 +152,7 @@ std::vector<ReferenceSpec> read_reference(const YamlNode& node, const KernelSpec
 }
 
 ToleranceSpec read_tolerance(const YamlNode& node) {
-  const YamlMap map(node, "the tolerance", {}, {"relative", "element", "absolute"});
+  const YamlMap map(node, kToleranceKeys);
   ToleranceSpec tolerance;
   if (const YamlNode* relative = map.find("relative")) {
     tolerance.relative = relative->positive_number("a positive ratio such as 0.01 or 1%");

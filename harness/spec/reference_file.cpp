@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 #include "spec/own_kernel.h"
 #include "spec/reference_tensors.h"
 
@@ -48,8 +49,7 @@ bool is_fixed(const KernelSpec& spec, const std::string& name) {
 }  // namespace
 
 ReferenceSpec read_reference_file(const YamlNode& node, Tensors& tensors, const KernelSpec& spec) {
-  const YamlMap map(node, "a recorded output", {std::string(kReferenceFile), "out"},
-                    {"sum_length"});
+  const YamlMap map(node, kReferenceFileKeys);
   const YamlNode& out = map["out"];
   const Tensor* known = tensors.find(out.text("the name of an output"));
   if (!known || !known->role) {

@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 #include "spec/own_kernel.h"
 #include "spec/reference_tensors.h"
 
@@ -36,13 +37,10 @@ ReferenceKernelSpec::Arg read_kernel_arg(const YamlNode& node, Tensors& tensors,
   const bool detailed = node.kind() == YamlNode::Kind::map;
   if (const YamlNode* role = detailed && of == Steps::reference ? node.find("role") : nullptr) {
     role->one_of("a role", {kScratch});
-    return read_scratch(
-        YamlMap(node, "scratch of a reference kernel", {"name", "shape", "role"}, {"dtype"}),
-        tensors, spec, exprs);
+    return read_scratch(YamlMap(node, kReferenceScratchKeys), tensors, spec, exprs);
   }
   std::optional<YamlMap> map;
-  const std::vector<std::string> required = {"name"}, optional = {"dtype", "shape", "init"};
-  if (detailed) map.emplace(node, "an argument of a reference kernel", required, optional);
+  if (detailed) map.emplace(node, kReferenceArgKeys);
   const YamlNode& name = detailed ? (*map)["name"] : node;
   const YamlNode* const dtype = detailed ? map->find("dtype") : nullptr;
   const YamlNode* const shape = detailed ? map->find("shape") : nullptr;
@@ -120,9 +118,10 @@ class ArgsReader {
 
   void read(const YamlNode& node) {
     const bool is_map = kernel_.repeat && node.kind() == YamlNode::Kind::map;
-    for (const auto& [key, count] : {std::pair("from", std::size_t{3}), {"to", std::size_t{2}}}) {
+    for (const auto& [keys, count] : {std::pair(&kFromKeys, std::size_t{3}), {&kToKeys, 2}}) {
+      const std::string& key = keys->required.front();
       if (!is_map || !node.find(key)) continue;
-      read_turns(*YamlMap(node, "an argument", {key}).find(key), count);
+      read_turns(YamlMap(node, *keys)[key], count);
       return;
     }
     kernel_.turns.push_back({add(node)});
@@ -180,11 +179,7 @@ ReferenceSpec read_reference_kernel(const YamlEntry& entry, Tensors& tensors,
                                     const KernelSpec& spec, Steps of) {
   const bool reference = of == Steps::reference;
   const FixedExprs exprs(spec, shared_by_configurations(of));
-  const std::vector<std::string> required = {"source", "entry", "args", "grid", "block"};
-  const YamlMap map(*entry.value, reference ? "a reference kernel" : "a baseline's kernel",
-                    required,
-                    reference ? std::vector<std::string>{"sum_length", "repeat"}
-                              : std::vector<std::string>{"define", "smem_bytes"});
+  const YamlMap map(*entry.value, reference ? kReferenceKernelKeys : kBaselineKernelKeys);
   ReferenceKernelSpec kernel;
   if (const YamlNode* repeat = map.find("repeat")) kernel.repeat = exprs.one(*repeat);
   ArgsReader args(tensors, spec, exprs, of, kernel);

@@ -9,6 +9,7 @@
 #include "base/identifier.h"
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 #include "spec/problems.h"
 #include "spec/twins.h"
 #include "spec/vocabulary.h"
@@ -180,12 +181,8 @@ void constrain(const YamlNode& node, std::vector<KernelSpec>& kernels) {
   }
 }
 
-/// In the order of the enumerators.
-const std::vector<std::string> kStrategies = {"auto",  "exhaustive", "random",
-                                              "local", "evolution",  "model"};
-
 SearchSpec read_search(const YamlNode& node) {
-  const YamlMap map(node, "search", {}, {"strategy", "seed", "budget"});
+  const YamlMap map(node, kSearchKeys);
   SearchSpec search;
   if (const YamlNode* strategy = map.find("strategy")) {
     const std::string& name = strategy->one_of("a strategy", kStrategies);
@@ -196,7 +193,7 @@ SearchSpec read_search(const YamlNode& node) {
     search.seed = static_cast<std::uint64_t>(seed->integer("an integer", 0));
   }
   if (const YamlNode* budget_node = map.find("budget")) {
-    const YamlMap budget(*budget_node, "the budget", {}, {"configs", "seconds", "until"});
+    const YamlMap budget(*budget_node, kBudgetKeys);
     if (const YamlNode* configs = budget.find("configs")) {
       search.budget_configs = configs->integer("an integer", 1);
     }
@@ -222,8 +219,7 @@ double read_precision(const YamlNode& node) {
 /// Names of counters and of sets of them.
 std::vector<std::string> read_counters(const YamlNode& node) {
   constexpr std::string_view kWhat = "a list of counters, or of sets of them such as memory";
-  std::vector<std::string> allowed = counter_sets();
-  for (const CounterRow& row : counters()) allowed.emplace_back(row.name);
+  const std::vector<std::string> allowed = counter_words();
   std::vector<std::string> names;
   for (const YamlPtr& item : node.list(kWhat)) {
     const std::string& word = item->one_of("a counter or a set", allowed);
@@ -235,8 +231,7 @@ std::vector<std::string> read_counters(const YamlNode& node) {
 }
 
 MeasureSpec read_measure(const YamlNode& node) {
-  const YamlMap map(node, "measure", {},
-                    {"protocol", "precision", "max_seconds_per_config", "counters"});
+  const YamlMap map(node, kMeasureKeys);
   MeasureSpec measure;
   if (const YamlNode* protocol = map.find("protocol")) {
     measure.protocol = protocol->one_of("a protocol", names_of(protocols()));
@@ -252,11 +247,10 @@ MeasureSpec read_measure(const YamlNode& node) {
 }
 
 RerankSpec read_rerank(const YamlNode& node) {
-  const YamlMap map(node, "rerank", {}, {"top", "rounds", "precision", "objective"});
+  const YamlMap map(node, kRerankKeys);
   RerankSpec rerank;
-  constexpr std::int64_t kMost = 10000;  // more would take days
   if (const YamlNode* top = map.find("top")) {
-    rerank.top = static_cast<int>(top->integer("an integer", 1, kMost));
+    rerank.top = static_cast<int>(top->integer("an integer", 1, kMostTop));
   }
   if (const YamlNode* rounds = map.find("rounds")) {
     rerank.rounds = static_cast<int>(rounds->integer("an integer", 1, RerankSpec::kMostRounds));
@@ -371,8 +365,7 @@ SweepSpec load_sweep(const std::filesystem::path& path,
   const YamlPtr root = load_yaml(path);
   root->map("a kernel or a sweep");
   if (is_kernel(*root)) return smoke_sweep(path);
-  const YamlMap map(*root, "a sweep", {"sweep", "kernels", "problems"},
-                    {"params", "constraints", "search", "measure", "rerank"});
+  const YamlMap map(*root, kSweepKeys);
   SweepSpec sweep;
   sweep.yaml_path = path;
   sweep.name = map["sweep"].identifier("the name of a sweep");

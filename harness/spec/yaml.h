@@ -96,9 +96,17 @@ class YamlNode {
 /// Whether YAML 1.1 reads the word as a boolean.
 bool is_yaml_boolean(std::string_view word);
 
+/// The keys of a map that has no others, and what messages call the map.
+struct MapKeys {
+  std::string what;
+  std::vector<std::string> required, optional = {};
+};
+
 /// A map whose keys are fixed: refuses unknown and missing ones. `node` must outlive it.
 class YamlMap {
  public:
+  YamlMap(const YamlNode& node, const MapKeys& keys)
+      : YamlMap(node, keys.what, keys.required, keys.optional) {}
   YamlMap(const YamlNode& node, std::string_view what, const std::vector<std::string>& required,
           const std::vector<std::string>& optional = {});
 

@@ -35,6 +35,14 @@ done
 for text in LICENSE NOTICE; do
   cmp -s "$tree/$text" "$share/doc/assay/$text" || fail "$text is not in the package"
 done
+# A draft names the schema by which an editor checks it.
+printf '__global__ void draft(float* out, int n) { out[n] = 0; }\n' >draft.cu
+"$program" new draft.cu >output 2>&1 || fail "no draft: exit $?"
+schema=$(sed -n '1s/^# yaml-language-server: $schema=//p' draft.yaml)
+for kind in kernel sweep; do
+  cmp -s <("$assay" schema $kind) "$share/assay/schema/$kind.json" || fail "no schema of a $kind"
+done
+cmp -s "$schema" "$share/assay/schema/kernel.json" || fail "the draft names no schema: $schema"
 bash -c "source '$share/bash-completion/completions/assay' && declare -F _assay" >output 2>&1 ||
   fail "there is no completion"
 

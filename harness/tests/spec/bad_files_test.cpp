@@ -3,42 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "patched_yaml.h"
-#include "spec/spec_files.h"
+#include "spec/mistakes.h"
 #include "spec/sweep_spec.h"
 #include "temp_folder.h"
 
 namespace assay {
 namespace {
-
-/// A mistake in a file that is right without it. In bad/FOLDER/*.txt each begins with the line
-/// `# name: message`. The lines below replace lines of bad/FOLDER/base.yaml, and a caret stands
-/// under the place that the message must name.
-struct Mistake {
-  std::string name, message;
-  Lines lines;
-  std::string source, caret;
-};
-
-std::vector<Mistake> mistakes_in(const std::filesystem::path& path) {
-  std::vector<Mistake> mistakes;
-  for (const std::string& line : lines_of(read_file(path))) {
-    if (line.starts_with("# ")) {
-      const std::size_t colon = line.find(": ");
-      mistakes.push_back({line.substr(2, colon - 2), line.substr(colon + 2), {}, "", ""});
-      continue;
-    }
-    Mistake& mistake = mistakes.back();
-    if (line.find_first_not_of(" \t") == line.size() - 1 && line.back() == '^') {
-      mistake.source = mistake.lines.back();
-      mistake.caret = line;
-      continue;
-    }
-    mistake.lines.push_back(line);
-  }
-  return mistakes;
-}
 
 class BadFiles : public testing::Test {
  protected:
@@ -60,21 +30,15 @@ class BadFiles : public testing::Test {
 };
 
 TEST_F(BadFiles, EachMistakeGivesItsMessage) {
-  int mistakes = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(spec_tests() / "bad")) {
-    if (entry.path().extension() != ".txt") continue;
-    const Lines base = lines_of(read_file(entry.path().parent_path() / "base.yaml"));
-    for (const Mistake& mistake : mistakes_in(entry.path())) {
-      const Lines lines = patched(base, patches_of(mistake.lines));
-      const auto after = std::find(lines.rbegin(), lines.rend(), mistake.source).base();
-      EXPECT_EQ(message_of(fmt::format("{}\n", fmt::join(lines, "\n"))),
-                fmt::format("bad.yaml:{}:{}: {}\n  {}\n  {}", after - lines.begin(),
-                            mistake.caret.size(), mistake.message, mistake.source, mistake.caret))
-          << mistake.name;
-      ++mistakes;
-    }
+  const auto files = bad_files();
+  for (const auto& [mistake, lines] : files) {
+    const auto after = std::find(lines.rbegin(), lines.rend(), mistake.source).base();
+    EXPECT_EQ(message_of(fmt::format("{}\n", fmt::join(lines, "\n"))),
+              fmt::format("bad.yaml:{}:{}: {}\n  {}\n  {}", after - lines.begin(),
+                          mistake.caret.size(), mistake.message, mistake.source, mistake.caret))
+        << mistake.name;
   }
-  EXPECT_GT(mistakes, 290);  // the folder was found
+  EXPECT_GT(files.size(), 290u);  // the folder was found
 }
 
 TEST_F(BadFiles, WholeFiles) {
