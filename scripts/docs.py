@@ -2,6 +2,7 @@
 """Holds the READMEs and docs to the program: runs their commands and compares what they print.
 
 usage: scripts/docs.py [--write] [--program BUILD/assay]
+       scripts/docs.py --man [--program BUILD/assay]
 
 A fresh folder gets a copy of what the commands read, and every command of every page runs there, in
 order. In Markdown, an indented block that begins with a program is of commands. An indented block
@@ -11,6 +12,8 @@ A fenced block that begins with a comment of a path is a part of that file, or m
 Commands that need a GPU must say so, and the section that names them must, too. Commands that take
 long are not run, but what they name must exist. With --write, docs/cli.md and outputs that are
 given in full are written anew. The exit code is 1 when a page is wrong.
+
+With --man the man page is printed, and nothing is checked.
 """
 
 import argparse
@@ -43,6 +46,37 @@ MEASURES = re.compile(r"build/assay (verify|profile)\b"
                       r"|build/assay sweep (?!.*--device (none|replay)).*((_h200|_open|_sustained"
                       r"|questions|questions_moe|sgemm_speed)\.yaml|kernels/\w+\.yaml|--device )")
 ALLOWED = {"build/assay list --recordings": (0, 1)}  # 1: a recording is stale
+
+
+def helps(program):
+    """The words of each verb behind the program's, and what it prints for --help."""
+    verbs = [()]
+    while verbs:
+        verb = verbs.pop(0)
+        printed = subprocess.run([program, *verb, "--help"], text=True, check=True,
+                                 capture_output=True).stdout
+        yield verb, printed.rstrip()
+        listed = printed.partition("Subcommands:\n")[2].partition("\n\n")[0]
+        verbs[0:0] = [(*verb, line.split()[0]) for line in listed.split("\n") if line.strip()]
+
+
+def man_page(program):
+    def literal(text):
+        escaped = text.replace("\\", "\\e").replace("-", "\\-")
+        return re.sub(r"(?m)^([.'])", r"\\&\1", escaped)
+
+    version = subprocess.run([program, "--version"], text=True, check=True,
+                             capture_output=True).stdout.strip()
+    page = f'.TH ASSAY 1 "" "{version}"\n'
+    for verb, printed in helps(program):
+        if not verb:
+            summary, _, printed = printed.partition("\nUsage: ")
+            name, _, purpose = " ".join(summary.split()).partition(" ")
+            page += f".SH NAME\n{name} \\- {literal(purpose)}\n.SH SYNOPSIS\n.nf\n"
+        else:
+            page += f".SH {' '.join(['ASSAY', *verb]).upper()}\n.nf\n"
+        page += literal(printed) + "\n.fi\n"
+    return page
 
 
 class Page:
@@ -221,16 +255,11 @@ class Check:
     def cli(self):
         """docs/cli.md is what --help prints of each verb."""
         text = "# Verbs and options\n\n`scripts/docs.py --write` makes this page of `--help`.\n"
-        verbs = [()]
-        while verbs:
-            verb = verbs.pop(0)
-            printed = self.help_of(*verb)
-            text += f"\n## {' '.join(['assay', *verb])}\n\n```text\n{printed.rstrip()}\n```\n"
+        for verb, printed in helps(self.program):
+            text += f"\n## {' '.join(['assay', *verb])}\n\n```text\n{printed}\n```\n"
             for sentence in re.split(r"\n|(?<=\.) ", re.sub(r"(?m)^  +\S.*?  +", "", printed)):
                 if len(sentence.strip()) > 100:
                     self.wrong.append(f"assay {' '.join(verb)} --help: longer than 100: {sentence}")
-            listed = printed.partition("Subcommands:\n")[2].partition("\n\n")[0]
-            verbs[0:0] = [(*verb, line.split()[0]) for line in listed.split("\n") if line.strip()]
         page = TREE / "docs/cli.md"
         if self.write:
             page.write_text(text)
@@ -242,7 +271,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--program", type=pathlib.Path, default=TREE / "build/assay")
+    parser.add_argument("--man", action="store_true")
     options = parser.parse_args()
+    if options.man:
+        print(man_page(options.program), end="")
+        return 0
     check = Check(options.program.resolve(), options.write)
     try:
         check.cli()

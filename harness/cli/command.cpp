@@ -29,6 +29,7 @@ Option& Option::excludes(const Option& other) {
 
 Option& Option::one_of(const std::vector<std::string>& words) {
   option_->check(CLI::IsMember(words));
+  state_->words[option_] = words;
   return *this;
 }
 
@@ -48,7 +49,7 @@ Option& Option::check(const std::function<std::string(const std::string&)>& chec
 }
 
 Command Command::add_command(const std::string& name, const std::string& summary) {
-  return Command(*app_->add_subcommand(name, summary), *chosen_);
+  return Command(*app_->add_subcommand(name, summary), *state_);
 }
 
 template <typename T>
@@ -57,7 +58,7 @@ Option Command::add_option(const std::string& name, T& value, const std::string&
   // One that may be given several times takes one value each time. Else it would take the arguments
   // that follow, too.
   if (name.starts_with("--")) option->allow_extra_args(false);
-  return Option(*option);
+  return Option(*option, *state_);
 }
 
 template Option Command::add_option(const std::string&, std::string&, const std::string&);
@@ -74,7 +75,7 @@ template Option Command::add_option(const std::string&, std::optional<std::uint6
 template Option Command::add_option(const std::string&, std::optional<double>&, const std::string&);
 
 Option Command::add_flag(const std::string& name, bool& value, const std::string& help) {
-  return Option(*app_->add_flag(name, value, help));
+  return Option(*app_->add_flag(name, value, help), *state_);
 }
 
 void Command::passes_on(const std::string& prefix, std::vector<std::string>& values) {
@@ -94,14 +95,14 @@ void Command::footer(const std::string& text) { app_->footer(text); }
 void Command::require_command() { app_->require_subcommand(1); }
 
 void Command::runs(const Verb& verb) {
-  app_->callback([chosen = chosen_, verb] { *chosen = verb; });
+  app_->callback([state = state_, verb] { state->chosen = verb; });
 }
 
 std::string Command::name() const { return app_->get_name(); }
 
 std::vector<Command> Command::commands() const {
   std::vector<Command> commands;
-  for (CLI::App* app : app_->get_subcommands(nullptr)) commands.emplace_back(*app, *chosen_);
+  for (CLI::App* app : app_->get_subcommands(nullptr)) commands.emplace_back(*app, *state_);
   return commands;
 }
 
@@ -113,6 +114,46 @@ std::vector<std::string> Command::long_options() const {
   return names;
 }
 
+Completion Command::completion(const std::vector<std::string>& before,
+                               bool begins_with_dash) const {
+  Command command = *this;
+  const CLI::Option* pending = nullptr;  // the option whose value is next
+  std::size_t num_arguments = 0;
+  for (const std::string& word : before) {
+    if (word == "=") continue;  // where the shell takes it for a word
+    if (pending != nullptr) {
+      pending = nullptr;
+      continue;
+    }
+    if (word.starts_with('-')) {
+      const CLI::Option* const option = command.app_->get_option_no_throw(word);
+      if (option != nullptr && option->get_items_expected_max() > 0) pending = option;
+      continue;
+    }
+    const std::vector<Command> verbs = command.commands();
+    const auto verb = std::find_if(verbs.begin(), verbs.end(),
+                                   [&](const Command& each) { return each.name() == word; });
+    if (verb == verbs.end()) ++num_arguments;
+    if (verb != verbs.end()) command = *verb;
+  }
+  const auto words_of = [&](const CLI::Option* option) {
+    const auto found = state_->words.find(option);
+    return found == state_->words.end() ? std::vector<std::string>() : found->second;
+  };
+  if (pending != nullptr) return {pending->get_name(), words_of(pending)};
+  if (begins_with_dash) return {"", command.long_options()};
+  const auto arguments =
+      command.app_->get_options([](const CLI::Option* option) { return option->get_positional(); });
+  if (!arguments.empty()) {
+    const CLI::Option* const next = arguments[std::min(num_arguments, arguments.size() - 1)];
+    return {command.name() + ' ' + next->get_name(), words_of(next)};
+  }
+  Completion completion;
+  for (const Command& verb : command.commands()) completion.words.push_back(verb.name());
+  if (completion.words.empty()) completion.words = command.long_options();
+  return completion;
+}
+
 CommandLine::CommandLine(const std::string& summary, const std::string& name,
                          const std::string& version)
     : app_(std::make_unique<CLI::App>(summary, name)) {
@@ -121,7 +162,7 @@ CommandLine::CommandLine(const std::string& summary, const std::string& name,
 
 CommandLine::~CommandLine() = default;
 
-Command CommandLine::program() { return Command(*app_, chosen_); }
+Command CommandLine::program() { return Command(*app_, state_); }
 
 Verb CommandLine::parse(int argc, char** argv) {
   // CLI11 alone would say of an unknown verb, or verb of a verb, that a subcommand is required.
@@ -148,7 +189,7 @@ Verb CommandLine::parse(int argc, char** argv) {
     const int code = app_->exit(error);  // prints the help or the version
     return [code] { return code; };
   }
-  return chosen_;
+  return state_.chosen;
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,10 +19,16 @@ namespace assay {
 /// What a verb does once its arguments have been read. Returns the exit code.
 using Verb = std::function<int()>;
 
+/// What the parts of a command line share.
+struct CommandState {
+  Verb chosen;
+  std::map<const CLI::Option*, std::vector<std::string>> words;  // that a value must be one of
+};
+
 /// An option, or an argument that is known by its place. All it can do is say more about itself.
 class Option {
  public:
-  explicit Option(CLI::Option& option) : option_(&option) {}
+  Option(CLI::Option& option, CommandState& state) : option_(&option), state_(&state) {}
 
   /// What stands for the value in the help, with its unit: "SECONDS".
   Option& placeholder(const std::string& text);
@@ -37,12 +44,21 @@ class Option {
 
  private:
   CLI::Option* option_;
+  CommandState* state_;
+};
+
+/// What may follow on a command line.
+struct Completion {
+  /// The option, as "--op", or the argument of a verb, as "sweep FILE", whose value is next; empty:
+  /// none.
+  std::string value_of;
+  std::vector<std::string> words;  // all that the parser knows
 };
 
 /// The program, a verb or a verb's verb. A copy is the same command.
 class Command {
  public:
-  Command(CLI::App& app, Verb& chosen) : app_(&app), chosen_(&chosen) {}
+  Command(CLI::App& app, CommandState& state) : app_(&app), state_(&state) {}
 
   Command add_command(const std::string& name, const std::string& summary);
   /// A name begins with -- or is that of an argument by its place. `value` keeps its default where
@@ -60,12 +76,14 @@ class Command {
 
   std::string name() const;
   std::vector<Command> commands() const;
-  /// With their dashes.
-  std::vector<std::string> long_options() const;
+  /// What may follow behind these words: an option, if the next word begins with a dash.
+  Completion completion(const std::vector<std::string>& before, bool begins_with_dash) const;
 
  private:
+  std::vector<std::string> long_options() const;
+
   CLI::App* app_;
-  Verb* chosen_;
+  CommandState* state_;
 };
 
 /// The program's command line.
@@ -81,7 +99,7 @@ class CommandLine {
 
  private:
   std::unique_ptr<CLI::App> app_;
-  Verb chosen_;
+  CommandState state_;
 };
 
 }  // namespace assay

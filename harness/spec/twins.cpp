@@ -128,6 +128,24 @@ std::vector<std::string> twin_names(const fs::path& yaml_path) {
   return names;
 }
 
+std::vector<std::string> twin_ops(const fs::path& yaml_path) {
+  std::vector<std::string> ops;
+  try {
+    const YamlPtr root = load_yaml(yaml_path);
+    const YamlNode* const op = root->find("op");
+    const YamlNode* const node = root->find("types");
+    if (op == nullptr) return ops;
+    if (node == nullptr) return {op->identifier("the name of an op")};
+    const Types types = read_types(*node, *root, yaml_path);
+    for (const std::string& type : types.types) {
+      const YamlPtr twin = with_word(root, types.word, type);
+      ops.push_back(twin->find("op")->identifier("the name of an op"));
+    }
+  } catch (const UsageError&) {  // told when the file is loaded
+  }
+  return ops;
+}
+
 std::string_view contract_of_twin(std::string_view name) {
   const std::size_t at = name.rfind('_');
   if (at == std::string_view::npos || !parse_dtype(name.substr(at + 1))) return {};

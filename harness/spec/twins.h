@@ -19,6 +19,9 @@ std::vector<KernelSpec> load_twins(const std::filesystem::path& yaml_path);
 /// The names of the kernels of a contract. Of a file with a mistake: its own name.
 std::vector<std::string> twin_names(const std::filesystem::path& yaml_path);
 
+/// The ops of the kernels of a contract, in the same order. Of a file with a mistake: none.
+std::vector<std::string> twin_ops(const std::filesystem::path& yaml_path);
+
 /// `gemm` of `gemm_f16`: the contract whose twin might have this name. Empty if none might.
 std::string_view contract_of_twin(std::string_view name);
 

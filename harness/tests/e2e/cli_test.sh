@@ -89,17 +89,6 @@ expect 0 'gemm_mma' "$work/prefix/bin/assay" list "$work/prefix/share/assay/swee
 expect '[01]' 'gemm.jsonl .* current' env -C "$work/prefix/share/assay" "$work/prefix/bin/assay" list \
   --recordings
 
-# What a shell completes.
-expect 2 'SHELL' "$assay" completion fish
-complete_words() {
-  bash -c 'source <("$0" completion bash); COMP_WORDS=(assay "$@"); COMP_CWORD=$#; _assay
-    echo "${COMPREPLY[*]}"' "$assay" "$@"
-}
-expect 0 '^sweep$' complete_words sw
-expect 0 '^--device$' complete_words sweep --dev
-expect 0 '^check$' complete_words db ch
-expect 0 '^forget$' complete_words db for
-
 # Budgets and seeds that mean nothing, on the command line and in a file.
 for count in -1 0 2.5 many; do
   expect 2 "budget-configs: expected an integer of at least 1, found \"$count\"" \

@@ -43,8 +43,25 @@ for kind in kernel sweep; do
   cmp -s <("$assay" schema $kind) "$share/assay/schema/$kind.json" || fail "no schema of a $kind"
 done
 cmp -s "$schema" "$share/assay/schema/kernel.json" || fail "the draft names no schema: $schema"
+for script in bash-completion/completions/assay zsh/site-functions/_assay \
+  fish/vendor_completions.d/assay.fish; do
+  [[ -s $share/$script ]] || fail "there is no completion $script"
+done
 bash -c "source '$share/bash-completion/completions/assay' && declare -F _assay" >output 2>&1 ||
-  fail "there is no completion"
+  fail "bash takes no completion"
+
+# The man page has what --help prints, and no line that the formatter warns about.
+if command -v man >/dev/null; then
+  MANWIDTH=200 man --warnings -l "$share/man/man1/assay.1" >page.txt 2>output || fail "no man page"
+  [[ ! -s output ]] || fail "the formatter warns"
+  for verb in sweep 'db merge'; do
+    for line in "Usage: assay $verb" "--json"; do
+      grep -qF -- "$line" page.txt || fail "the man page lacks: $line"
+    done
+  done
+else
+  [[ -s $share/man/man1/assay.1 ]] || fail "there is no man page"
+fi
 
 # scripts/sweep.sh builds the program and nothing else, and `cmake --install` failed after it: there
 # was no assay_bench.
