@@ -14,6 +14,7 @@
 #include "base/terminal.h"
 #include "bench/winners.h"
 #include "cli/bench_options.h"
+#include "cli/include_path.h"
 #include "cuda/gpu_count.h"
 #include "report/export.h"
 #include "space/plan.h"
@@ -147,7 +148,7 @@ int run_bench(const BenchOptions& options) {
   std::string why_not;
   std::optional<Remeasurer> gpu;
   if (!options.replay && count_gpus(why_not) > 0) {
-    gpu.emplace(options.kernels, options.include,
+    gpu.emplace(kernel_folder(options.kernels), options.include,
                 fs::read_symlink("/proc/self/exe").parent_path() / "assay");
   }
   add_context(options, run, gpu.has_value(), why_not);
@@ -155,7 +156,7 @@ int run_bench(const BenchOptions& options) {
   for (const RunResult& result : run.results) {
     questions.emplace_back(result, gpu ? &*gpu : nullptr, repetitions_of(options.google));
   }
-  const Suite suite(std::move(questions), options.kernels);
+  const Suite suite(std::move(questions), kernel_folder(options.kernels));
   const std::size_t num_run = benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   check_out();

@@ -13,7 +13,7 @@ struct BenchOptions {
   std::string db = "results/assay.db";
   RunFilter filter;
   bool replay = false;
-  std::string kernels = "kernels";
+  std::string kernels;
   std::vector<std::string> include;
   std::vector<std::string> google;  // what Google Benchmark reads
 };

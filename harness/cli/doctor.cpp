@@ -19,6 +19,7 @@
 #include "base/library.h"
 #include "base/terminal.h"
 #include "cli/gpu_setup.h"
+#include "cli/include_path.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
 #include "cuda/device_query.h"
@@ -118,10 +119,11 @@ Finding look_at_cache() {
 Finding look_for_files(const std::string& folder) {
   std::size_t count = 0;
   std::error_code ignored;
-  for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
+  const std::string path = here_or_shipped(folder).string();
+  for (fs::directory_iterator it(path, ignored), end; it != end; it.increment(ignored)) {
     if (it->path().extension() == ".yaml") ++count;
   }
-  if (count > 0) return {folder, fmt::format("{} in {}/", count, folder), Fitness::ok, ""};
+  if (count > 0) return {folder, fmt::format("{} in {}/", count, path), Fitness::ok, ""};
   return {folder, "none here", Fitness::note, "run assay where the folders kernels and sweeps are"};
 }
 

@@ -23,7 +23,7 @@ struct ExplainOptions {
   std::string target;
   std::string other;
   std::string db;
-  std::string kernels = "kernels";
+  std::string kernels;
   std::vector<std::string> include;
   std::string arch = "90a";
   bool json = false;
@@ -96,7 +96,7 @@ void add_explain(Command program) {
   verb.add_option("--arch", options->arch,
                   "compile a configuration for this one; of a trial its own; default: 90a")
       .placeholder(known_archs("|"));
-  add_kernel_folders(verb, options->kernels, options->include);
+  add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer(
       "example: assay explain 12\n"

@@ -87,14 +87,18 @@ void add_ceilings(Figures& figures, const TrialRow& row, const Plan& plan) {
 }  // namespace
 
 FigureSource::FigureSource(std::string kernels, std::vector<std::string> include)
-    : kernels_(std::move(kernels)), include_(include_path(kernels_, include)) {}
+    : kernels_(std::move(kernels)), include_(std::move(include)) {}
 
-const FigureSource::Known& FigureSource::known(const std::string& name) {
+const FigureSource::Known& FigureSource::known(const std::string& name,
+                                               const std::string& command_line) {
   const auto found = known_.find(name);
   if (found != known_.end()) return found->second;
-  KernelSpec kernel = known_kernel(kernels_, name);
-  KernelVersion version = version_of(kernel, include_);
-  return known_.emplace(name, Known{std::move(kernel), std::move(version)}).first->second;
+  const std::string folder = kernel_folder(kernels_, command_line);
+  KernelSpec kernel = known_kernel(folder, name);
+  std::vector<std::filesystem::path> include = include_path(folder, include_);
+  KernelVersion version = version_of(kernel, include);
+  return known_.emplace(name, Known{std::move(kernel), std::move(version), std::move(include)})
+      .first->second;
 }
 
 std::future<CompileResult> FigureSource::begin(CompileJob job) {
@@ -117,12 +121,12 @@ void FigureSource::add_code(Figures& figures, const CompileJob& job) {
 std::vector<std::future<CompileResult>> FigureSource::begin_code(const TrialRow& row,
                                                                  const std::string& baseline) {
   const TrialRecord& trial = row.record;
-  const auto& [kernel, version] = known(trial.kernel.name);
+  const auto& [kernel, version, include] = known(trial.kernel.name, row.command_line);
   if (version != trial.kernel) throw UsageError(trial.kernel.name + " has changed since");
   std::vector<std::future<CompileResult>> begun;
   if (baseline.empty()) {
     begun.push_back(begin(compile_job(kernel, trial.problem, trial.config, row.device,
-                                      trial.toolchain.arch, include_)));
+                                      trial.toolchain.arch, include)));
     return begun;
   }
   const auto spec = std::find_if(kernel.baseline.begin(), kernel.baseline.end(),
@@ -135,14 +139,14 @@ std::vector<std::future<CompileResult>> FigureSource::begin_code(const TrialRow&
   for (const ReferenceSpec& step : spec->steps) {
     begun.push_back(
         begin(own_compile_job(kernel, *step.kernel, trial.problem, row.device, trial.toolchain.arch,
-                              include_, is_fast_math_always(kernel))));
+                              include, is_fast_math_always(kernel))));
   }
   return begun;
 }
 
-bool FigureSource::is_per_problem(const std::string& kernel) {
+bool FigureSource::is_per_problem(const TrialRow& row) {
   try {
-    return is_compiled_per_problem(known(kernel).kernel);
+    return is_compiled_per_problem(known(row.record.kernel.name, row.command_line).kernel);
   } catch (const UsageError&) {
     return false;  // begin_code() says why there is no code
   }
@@ -151,7 +155,7 @@ bool FigureSource::is_per_problem(const std::string& kernel) {
 FigureSource::CodeKey FigureSource::key_of(const TrialRow& row, const std::string& baseline) {
   const TrialRecord& trial = row.record;
   std::string what = baseline.empty() ? to_text(trial.config) : baseline;
-  if (!baseline.empty() || is_per_problem(trial.kernel.name)) what += " " + to_text(trial.problem);
+  if (!baseline.empty() || is_per_problem(row)) what += " " + to_text(trial.problem);
   return {trial.kernel.name + trial.kernel.source_hash + trial.kernel.contract_hash,
           trial.toolchain.arch, what};
 }
@@ -191,7 +195,7 @@ void FigureSource::compile_ahead(const TrialRow& row, const std::string& baselin
 }
 
 Figures FigureSource::of_config(const NamedConfig& named, const std::string& arch) {
-  const KernelSpec& kernel = known(named.kernel).kernel;
+  const auto& [kernel, version, include] = known(named.kernel, "");
   const Config config = complete(kernel, named.config);
   const DeviceInfo info = nominal_device(arch);
   Figures figures;
@@ -201,7 +205,7 @@ Figures FigureSource::of_config(const NamedConfig& named, const std::string& arc
   add_config(figures, config);
   figures.cc = info.cc;
   figures.sm_count = info.sm_count;
-  add_code(figures, compile_job(kernel, kernel.smoke, config, info, arch, include_));
+  add_code(figures, compile_job(kernel, kernel.smoke, config, info, arch, include));
   add_plan(figures, make_plan(kernel, kernel.smoke, config, info));
   return figures;
 }
@@ -229,7 +233,7 @@ Figures FigureSource::of_trial(const TrialRow& row, Code code) {
                                 ? fmt::format("assay profile {}", row.id)
                                 : "assay sweep on such a GPU, and assay profile there";
   try {
-    const auto& [kernel, version] = known(trial.kernel.name);
+    const auto& [kernel, version, include] = known(trial.kernel.name, row.command_line);
     if (version != trial.kernel) {
       figures.no_code = trial.kernel.source_hash.empty()
                             ? "it is not known of which source this trial is; sweep it again"
@@ -241,7 +245,7 @@ Figures FigureSource::of_trial(const TrialRow& row, Code code) {
     add_ceilings(figures, row, plan);
     if (code == Code::read) {
       add_code(figures, compile_job(kernel, trial.problem, trial.config, row.device,
-                                    trial.toolchain.arch, include_));
+                                    trial.toolchain.arch, include));
     }
   } catch (const UsageError& error) {
     figures.no_code = error.what();

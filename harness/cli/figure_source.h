@@ -20,7 +20,8 @@ namespace assay {
 /// contract says, what the GPU's ceilings are, and what the compiler makes of the code.
 class FigureSource {
  public:
-  /// The folders of the kernels, and of further headers.
+  /// The folder of the kernels, or "" for the one of each trial's sweep, and those of further
+  /// headers.
   FigureSource(std::string kernels, std::vector<std::string> include);
 
   enum class Code { leave, read };  // reading it takes a second
@@ -40,8 +41,9 @@ class FigureSource {
   struct Known {
     KernelSpec kernel;
     KernelVersion version;
+    std::vector<std::filesystem::path> include;
   };
-  const Known& known(const std::string& name);
+  const Known& known(const std::string& name, const std::string& command_line);
   std::future<CompileResult> begin(CompileJob job);
   void add_code(Figures& figures, const CompileJob& job);
   std::vector<std::future<CompileResult>> begin_code(const TrialRow& row,
@@ -51,10 +53,10 @@ class FigureSource {
   /// where that decides on the code.
   using CodeKey = std::tuple<std::string, std::string, std::string>;
   CodeKey key_of(const TrialRow& row, const std::string& baseline);
-  bool is_per_problem(const std::string& kernel);
+  bool is_per_problem(const TrialRow& row);
 
   std::string kernels_;
-  std::vector<std::filesystem::path> include_;
+  std::vector<std::string> include_;
   std::map<std::string, Known> known_;
   std::map<CodeKey, CodeCounts> counts_;
   std::optional<NvrtcCompiler> compiler_;                             // once it was needed

@@ -30,7 +30,7 @@ struct GateOptions {
   std::string markdown;
   std::string junit;
   bool rerun = false;
-  std::string kernels = "kernels";
+  std::string kernels;
   std::vector<std::string> include;
   bool json = false;
 };
@@ -50,7 +50,7 @@ bool measure_again(const GateOptions& options, const RunComparison& comparison,
     print_err("--rerun: {}; what is stored decides\n", why_not);
     return false;
   }
-  Remeasurer remeasurer(options.kernels, options.include);
+  Remeasurer remeasurer(kernel_folder(options.kernels), options.include);
   int num_measured = 0;
   for (const ComparedResult* suspect : suspicious) {
     for (RunResult& result : after.results) {
@@ -142,7 +142,7 @@ void add_gate(Command program) {
       .placeholder("FILE");
   verb.add_flag("--rerun", options->rerun,
                 "measure what is slower or unsure once more, if there is a GPU, before it fails");
-  add_kernel_folders(verb, options->kernels, options->include, "kernels", "with --rerun: ");
+  add_kernel_folders(verb, options->kernels, options->include, kKernelsHere, "with --rerun: ");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer(
       "exit codes: 0 passed; 1 something is slower, or nothing correct is left of it; 2 a "

@@ -1,6 +1,11 @@
 #include "cli/include_path.h"
 
+#include <fmt/format.h>
+
 #include <system_error>
+
+#include "spec/twins.h"
+#include "spec/yaml.h"
 
 namespace assay {
 
@@ -25,6 +30,58 @@ std::vector<fs::path> include_path(const fs::path& kernels, const std::vector<st
     folders.insert(folders.end(), {shipped / "kernels/include", shipped / "kernels"});
   }
   return folders;
+}
+
+namespace {
+
+constexpr std::string_view kKernelsOption = " --kernels ";
+
+/// The name of the first kernel of a sweep's file; empty for another file.
+std::string first_kernel(const fs::path& file) {
+  const YamlPtr root = load_yaml(file);
+  const YamlNode* const kernels = root->find("kernels");
+  if (!kernels || kernels->kind() != YamlNode::Kind::list || kernels->is_empty_list()) return "";
+  const YamlNode& first = *kernels->list("a list of kernels").front();
+  return first.kind() == YamlNode::Kind::scalar ? first.text("a name") : "";
+}
+
+bool has_kernel(const fs::path& folder, const std::string& name) {
+  const auto is_contract = [&](std::string_view stem) {
+    return fs::is_regular_file(folder / fmt::format("{}.yaml", stem));
+  };
+  return is_contract(name) || is_contract(contract_of_twin(name));
+}
+
+}  // namespace
+
+std::string sweep_command_line(const std::string& file, const fs::path& kernels) {
+  return fmt::format("assay sweep {}{}{}", file, kKernelsOption,
+                     fs::absolute(kernels).lexically_normal().string());
+}
+
+std::string kernel_folder(const std::string& given, const std::string& command_line) {
+  if (!given.empty()) return given;
+  const std::size_t at = command_line.rfind(kKernelsOption);
+  if (at != std::string::npos) {
+    const std::string folder = command_line.substr(at + kKernelsOption.size());
+    if (fs::is_directory(folder)) return folder;
+  }
+  return here_or_shipped("kernels").string();
+}
+
+fs::path kernel_folder_of_sweep(const fs::path& file) {
+  const fs::path own = fs::absolute(file).lexically_normal().parent_path();
+  const std::string name = first_kernel(file);
+  for (const fs::path& folder : {own.parent_path() / "kernels", own, here_or_shipped("kernels")}) {
+    if (has_kernel(folder, name)) return folder;
+  }
+  return own.parent_path() / "kernels";
+}
+
+fs::path here_or_shipped(const fs::path& path) {
+  if (fs::exists(path) || path.is_absolute()) return path;
+  const fs::path shipped = shipped_folder() / path;
+  return fs::exists(shipped) ? shipped : path;
 }
 
 fs::path shipped_folder() {

@@ -8,10 +8,30 @@
 
 namespace assay {
 
+/// The default of --kernels, for the help.
+inline constexpr const char* kKernelsHere = "kernels, else those installed";
+/// The same where a trial is named.
+inline constexpr const char* kFolderOfSweep = "where its sweep found them; else kernels";
+
 /// Adds --kernels and --include. `place` is where kernels are by default, for the help. `when`,
 /// such as "with --rerun: ", says when the options mean something; empty: always.
 void add_kernel_folders(Command& verb, std::string& kernels, std::vector<std::string>& include,
-                        const std::string& place = "kernels", const std::string& when = "");
+                        const std::string& place = kKernelsHere, const std::string& when = "");
+
+/// What the store keeps as the command line of a sweep. It ends with the folder of the kernels, so
+/// that who asks later, from wherever, finds them.
+std::string sweep_command_line(const std::string& file, const std::filesystem::path& kernels);
+
+/// Where kernels are: `given`; else where the sweep of this command line found them, if there is
+/// one; else `kernels` here, or else those that the program ships.
+std::string kernel_folder(const std::string& given, const std::string& command_line = "");
+
+/// Where the kernels of a sweep's file are: in the folder `kernels` beside the file's, beside the
+/// file, in `kernels` here, or among those that the program ships.
+std::filesystem::path kernel_folder_of_sweep(const std::filesystem::path& file);
+
+/// `path`, or what the program ships under that name where nothing else is there.
+std::filesystem::path here_or_shipped(const std::filesystem::path& path);
 
 /// Where headers are looked for: in the folder of kernels, in those given, and last in what this
 /// program ships, as <assay/ptx/tma.cuh>.

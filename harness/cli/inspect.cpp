@@ -35,7 +35,7 @@ struct InspectOptions {
   std::string target;
   std::string other;
   std::string db;
-  std::string kernels = "kernels";
+  std::string kernels;
   std::vector<std::string> include;
   std::string arch = "90a";
   bool sass = false;
@@ -68,8 +68,10 @@ std::vector<LaunchOccupancy> launches_of(const KernelSpec& kernel, const Problem
 /// Without a problem the launches are those of the contract's smoke problem.
 Subject inspect_config(const InspectOptions& options, const std::string& name, const Config& given,
                        const std::string& arch, const TrialRow* trial) {
-  const KernelSpec kernel = known_kernel(options.kernels, name);
-  const std::vector<fs::path> folders = include_path(options.kernels, options.include);
+  const std::string folder =
+      kernel_folder(options.kernels, trial != nullptr ? trial->command_line : "");
+  const KernelSpec kernel = known_kernel(folder, name);
+  const std::vector<fs::path> folders = include_path(folder, options.include);
   // A contract says what is compiled, too: macros, options.
   if (trial != nullptr && version_of(kernel, folders) != trial->record.kernel) {
     print_err("{} has changed since this trial; what is shown is the code as it is now\n", name);
@@ -117,7 +119,8 @@ Subject inspect_file(const InspectOptions& options, const fs::path& path) {
   const std::string content = read_file(path);  // what is wrong with it is said as for every file
   if (extension == ".cu") {
     NvrtcCompiler compiler({cache_directory(), 1});
-    const std::vector<fs::path> folders = include_path(options.kernels, options.include);
+    const std::vector<fs::path> folders =
+        include_path(kernel_folder(options.kernels), options.include);
     return {read_compiled(begin_reading(compiler, {path, folders, {}, options.arch}), title,
                           options.sass),
             {},
@@ -211,7 +214,7 @@ void add_inspect(Command program) {
                                  "print the code of one, each instruction with its source");
   verb.add_option("--arch", options->arch, "compile for this one; of a trial its own; default: 90a")
       .placeholder(known_archs("|"));
-  add_kernel_folders(verb, options->kernels, options->include);
+  add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
   Option json = verb.add_flag("--json", options->json, "print JSON instead of text");
   listing.excludes(other).excludes(json);
   verb.footer(

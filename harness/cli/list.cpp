@@ -57,10 +57,13 @@ std::vector<fs::path> yaml_files(const fs::path& folder) {
 
 /// The files to list. `single` says that the user named only files; these are then shown in detail.
 std::vector<fs::path> files_of(const ListOptions& options, bool& single) {
-  std::vector<fs::path> paths(options.paths.begin(), options.paths.end());
+  std::vector<fs::path> paths;
+  for (const std::string& path : options.paths) paths.push_back(here_or_shipped(path));
   if (paths.empty()) {
+    const bool any_here = fs::exists("kernels") || fs::exists("sweeps");
     for (const char* folder : {"kernels", "sweeps"}) {
-      if (fs::is_directory(folder)) paths.emplace_back(folder);
+      const fs::path path = any_here ? fs::path(folder) : here_or_shipped(folder);
+      if (fs::is_directory(path)) paths.push_back(path);
     }
     if (paths.empty()) {
       throw UsageError("no folder kernels or sweeps here; name files or folders to list");
@@ -142,9 +145,8 @@ void warn_of_names(const KernelSpec& kernel, const ListOptions& options) {
 
 SweepRow sweep_row(const fs::path& file, const ListOptions& options, const DeviceInfo& device,
                    std::uint64_t steps_left) {
-  const fs::path kernels = options.kernels.empty()
-                               ? fs::absolute(file).parent_path().parent_path() / "kernels"
-                               : fs::path(options.kernels);
+  const fs::path kernels =
+      options.kernels.empty() ? kernel_folder_of_sweep(file) : fs::path(options.kernels);
   const SweepSpec sweep = load_sweep(file, kernels);
   SweepRow row;
   row.name = sweep.name;
@@ -181,7 +183,7 @@ std::map<std::string, std::string> stale_kernels(const Recording& recording,
 
 /// The recordings of this project; exit code 1 when one is stale.
 int list_recordings(const ListOptions& options) {
-  const fs::path kernels = options.kernels.empty() ? "kernels" : options.kernels;
+  const fs::path kernels = kernel_folder(options.kernels);
   const std::vector<fs::path> include_directories = include_path(kernels, options.include);
   Table table({"recording", "sweep", "device", "recorded", ">trials", "state"});
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();

@@ -33,7 +33,7 @@ struct ProfileOptions {
   std::string problem;
   std::string set = "all";
   int gpu = 0;
-  std::string kernels = "kernels";
+  std::string kernels;
   std::vector<std::string> include;
   bool json = false;
 };
@@ -44,6 +44,7 @@ struct ProfiledSubject {
   Problem problem;
   Config config;
   std::string protocol;
+  std::string folder;  // of the kernels
   std::optional<TrialRow> trial = {};
 };
 
@@ -54,9 +55,10 @@ ProfiledSubject subject_of_trial(const ProfileOptions& options, std::int64_t id)
   }
   TrialRow row = known_trial(options.db, id);
   const TrialRecord& record = row.record;
-  ProfiledSubject subject{known_kernel(options.kernels, record.kernel.name), record.problem,
-                          record.config, record.protocol.name};
-  if (version_of(subject.kernel, include_path(options.kernels, options.include)) != record.kernel) {
+  const std::string folder = kernel_folder(options.kernels, row.command_line);
+  ProfiledSubject subject{known_kernel(folder, record.kernel.name), record.problem, record.config,
+                          record.protocol.name, folder};
+  if (version_of(subject.kernel, include_path(folder, options.include)) != record.kernel) {
     throw UsageError(fmt::format("{} has changed since trial {}; sweep it again",
                                  subject.kernel.yaml_path.string(), id));
   }
@@ -66,7 +68,8 @@ ProfiledSubject subject_of_trial(const ProfileOptions& options, std::int64_t id)
 
 /// Of what --problem does not say, the sizes are those of the kernel's smoke test.
 ProfiledSubject subject_of_config(const ProfileOptions& options, const NamedConfig& named) {
-  KernelSpec kernel = known_kernel(options.kernels, named.kernel);
+  const std::string folder = kernel_folder(options.kernels);
+  KernelSpec kernel = known_kernel(folder, named.kernel);
   Config config = complete(kernel, named.config);
   Problem problem = kernel.smoke;
   for (const auto& [name, value] : parse_problem(options.problem)) {
@@ -80,7 +83,7 @@ ProfiledSubject subject_of_config(const ProfileOptions& options, const NamedConf
     if (std::find(dims.begin(), dims.end(), name) != dims.end()) check_size(name, value);
     entry->second = value;
   }
-  return {std::move(kernel), std::move(problem), std::move(config), "cold"};
+  return {std::move(kernel), std::move(problem), std::move(config), "cold", folder};
 }
 
 ProfiledSubject find_subject(const ProfileOptions& options) {
@@ -152,8 +155,8 @@ int run_profile(const ProfileOptions& options) {
                compiler,
                store,
                progress,
-               {include_path(options.kernels, options.include), native_arch(gpu.info().cc),
-                "assay profile", options.kernels, "", false, false}};
+               {include_path(subject.folder, options.include), native_arch(gpu.info().cc),
+                "assay profile", subject.folder, "", false, false}};
   const CompileResult compiled = run.compile(subject.kernel, subject.problem, subject.config);
   if (!compiled.ok) {
     throw UsageError(fmt::format("{} does not compile:\n{}", subject.kernel.name, compiled.log));
@@ -197,7 +200,7 @@ void add_profile(Command program) {
   verb.add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
       .placeholder("INDEX")
       .between(0, std::numeric_limits<int>::max());
-  add_kernel_folders(verb, options->kernels, options->include);
+  add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
   verb.add_flag("--json", options->json, "print JSON instead of a table");
   verb.footer(
       "example: assay profile 12 --set memory\n"

@@ -32,7 +32,7 @@ struct ReportOptions {
   std::vector<std::string> paths;
   RunFilter filter;
   std::string html;
-  std::string kernels = "kernels";
+  std::string kernels;
   std::string baseline;
   std::string margin = "2%";
   bool no_code = false;
@@ -131,8 +131,9 @@ int run_report(const ReportOptions& options) {
   filter.device = options.filter.device;
   std::vector<std::string> paths = options.paths;
   if (paths.empty()) paths = {open_results({}).path().string()};
-  auto kernels = std::make_shared<KernelsNow>(options.kernels);
-  auto figures = std::make_shared<FigureSource>(options.kernels, std::vector<std::string>());
+  const std::filesystem::path folder = kernel_folder(options.kernels);
+  auto kernels = std::make_shared<KernelsNow>(folder);
+  auto figures = std::make_shared<FigureSource>(folder, std::vector<std::string>());
   // Codes are compiled to be read, about half a second each: with many winners that takes a while.
   const std::vector<std::string> files = run_files(paths);
   ProgressScreen screen(ProgressScreen::detect());

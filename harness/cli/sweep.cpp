@@ -85,7 +85,7 @@ fs::path project_of(const fs::path& file) {
 
 fs::path kernel_directory_of(const SweepOptions& options) {
   if (!options.kernels.empty()) return options.kernels;
-  if (!is_kernel_file(options.file)) return project_of(options.file) / "kernels";
+  if (!is_kernel_file(options.file)) return kernel_folder_of_sweep(options.file);
   const fs::path own = fs::absolute(options.file).lexically_normal().parent_path();
   for (fs::path folder = own; folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() == "kernels") return folder;
@@ -106,7 +106,8 @@ class DeviceSweep {
         store_(Store::open(options.db)),
         progress_(std::move(screen), std::move(line), target_.provenance),
         tuner_(sweep, *target_.device, compiler, store_, progress_,
-               {include_directories, target_.arch, "assay sweep " + options.file,
+               {include_directories, target_.arch,
+                sweep_command_line(options.file, include_directories.front()),
                 include_directories.front(), target_.provenance, target_.compile_only,
                 options.retry_failed, options.cold_start}) {}
 
@@ -341,7 +342,10 @@ void add_sweep(Command program) {
                 "print the summary as JSON, and no progress\n"
                 "Of several GPUs: {\"error\": ..., \"devices\": [a summary each]}");
   verb.footer("example: assay sweep sweeps/gemm.yaml --problem M=4096 --budget-seconds 60");
-  verb.runs([options] { return run_sweep(*options); });
+  verb.runs([options] {
+    options->file = here_or_shipped(options->file).string();
+    return run_sweep(*options);
+  });
 }
 
 }  // namespace assay

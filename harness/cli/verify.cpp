@@ -64,8 +64,8 @@ std::vector<Winner> winners_of(const std::vector<TunedTable>& tables, const Stor
 /// The kernels of the winners, each loaded once, with why one cannot be verified.
 class Kernels {
  public:
-  Kernels(const VerifyOptions& options, std::vector<fs::path> include_directories)
-      : folder_(options.kernels), include_directories_(std::move(include_directories)) {}
+  Kernels(fs::path folder, std::vector<fs::path> include_directories)
+      : folder_(std::move(folder)), include_directories_(std::move(include_directories)) {}
 
   /// Null when the kernel is not what it was when it won; `why` then says so.
   const KernelSpec* find(const KernelVersion& version, std::string& why) {
@@ -167,8 +167,11 @@ VerifyReport verify_winners(const VerifyOptions& options) {
     return {report.finish().document, kExitNo};
   }
 
-  const std::vector<fs::path> include_directories = include_path(options.kernels, options.include);
-  Kernels kernels(options, include_directories);
+  const std::vector<TrialRow>& trials = winners.front().trials;
+  const std::string folder =
+      kernel_folder(options.kernels, trials.empty() ? "" : trials.front().command_line);
+  const std::vector<fs::path> include_directories = include_path(folder, options.include);
+  Kernels kernels(folder, include_directories);
   std::vector<std::pair<const Winner*, const KernelSpec*>> known;
   for (const Winner& winner : winners) {
     if (options.missing && winner.row.verification) continue;
@@ -194,13 +197,13 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   set_up_gpu(gpu, compiler);
   SweepSpec sweep;
   Progress progress(Progress::Mode::silent, "");
-  SweepRun run{sweep,
-               gpu,
-               compiler,
-               store,
-               progress,
-               {include_directories, native_arch(gpu.info().cc), "assay verify", options.kernels,
-                "", false, false}};
+  SweepRun run{
+      sweep,
+      gpu,
+      compiler,
+      store,
+      progress,
+      {include_directories, native_arch(gpu.info().cc), "assay verify", folder, "", false, false}};
   Verifier verifier(run, gpu, options.counts);
   for (const auto& [winner, kernel] : known) {
     if (winner->device.uuid != gpu.info().uuid) {
@@ -244,7 +247,7 @@ void add_verify(Command program) {
   verb.add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
       .placeholder("INDEX")
       .between(0, std::numeric_limits<int>::max());
-  add_kernel_folders(verb, options->kernels, options->include);
+  add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
   verb.add_option("--seeds", options->counts.seeds,
                   "inputs of so many seeds, each on all kinds of data; default: 16")
       .placeholder("COUNT")

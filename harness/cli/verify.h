@@ -12,7 +12,7 @@ namespace assay {
 struct VerifyOptions {
   ResultOptions results;
   int gpu = 0;
-  std::string kernels = "kernels";
+  std::string kernels;  // empty: where the sweep of the first winner found them
   std::vector<std::string> include = {};
   Verifier::Counts counts = {};
   bool json = false;     // print nothing while verifying

@@ -48,6 +48,9 @@ std::optional<TrialRow> Store::trial(std::int64_t id) const {
       trial = read_trial(row, dimensions, ids);
     }
     read_figures(database, *trial);
+    Query sweep = database.query(
+        "SELECT command_line FROM trial JOIN sweep ON sweep.id = sweep_id WHERE trial.id = ?", id);
+    if (sweep.step()) trial->command_line = sweep.text(0);
     const auto verifications = read_verifications(database, dimensions);
     if (const auto found = verifications.find(id); found != verifications.end()) {
       trial->record.verification = found->second;

@@ -59,6 +59,7 @@ struct TrialRow {
   DeviceInfo device;
   std::string provenance;  // "recorded on NVIDIA H200, 2026-11-21"; empty when measured here
   TrialRecord record;
+  std::string command_line = {};  // of the sweep that measured it; only Store::trial says so
 };
 
 struct BaselineRow {
