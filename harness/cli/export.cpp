@@ -14,8 +14,10 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/terminal.h"
+#include "cli/include_path.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
+#include "spec/twins.h"
 
 namespace assay {
 namespace {
@@ -175,6 +177,27 @@ void write_named(const std::filesystem::path& folder, const std::vector<NamedTex
   }
 }
 
+/// The contracts of the winners, as they were measured: of the sweep that measured them, or those
+/// here.
+std::map<std::string, KernelSpec> contracts_of(const std::vector<TunedTable>& tables,
+                                               const Store& store) {
+  std::map<std::string, KernelSpec> contracts;
+  for (const TunedTable& table : tables) {
+    for (const TunedRow& entry : table.entries) {
+      const std::string& name = entry.best.kernel;
+      if (contracts.contains(name)) continue;
+      const std::optional<TrialRow> trial = store.trial(entry.trial_id);
+      const std::string folder = kernel_folder("", trial ? trial->command_line : "");
+      if (!std::filesystem::is_directory(folder)) continue;
+      std::optional<KernelSpec> kernel = find_kernel(folder, name);
+      if (kernel && kernel->contract_hash == entry.version.contract_hash) {
+        contracts.emplace(name, *std::move(kernel));
+      }
+    }
+  }
+  return contracts;
+}
+
 int run_export(const ExportOptions& options) {
   if (options.format != kVllmMoe && std::filesystem::is_directory(options.output)) {
     throw UsageError(fmt::format("--output {} is a folder; name a file", options.output));
@@ -194,7 +217,8 @@ int run_export(const ExportOptions& options) {
   if (options.format == kVllmMoe) {
     write_named(options.output, export_vllm_moe(tables));
   } else if (options.format == kHeader) {
-    write_text(options.output, export_header(tables, options.name_space));
+    write_text(options.output,
+               export_header(tables, options.name_space, contracts_of(tables, store)));
   } else {
     write_text(options.output, kTableFormats.at(options.format)(tables));
   }
@@ -209,7 +233,7 @@ void add_export(Command program) {
   verb.add_option("--format", options->format,
                   "json, csv, markdown: all tables\n"
                   "svg: a picture of the speed-ups\n"
-                  "header: C++20 with a constexpr lookup\n"
+                  "header: C++17 with a constexpr lookup\n"
                   "wisdom, triton, vllm-moe: the winners of one kernel, for Kernel Launcher, "
                   "Triton, vLLM\n"
                   "google-benchmark, github-action-benchmark, bencher, junit: the winners' times\n"

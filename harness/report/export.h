@@ -1,9 +1,11 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "report/tuned_table.h"
+#include "spec/kernel_spec.h"
 
 namespace assay {
 
@@ -19,11 +21,14 @@ std::string export_json(const std::vector<TunedTable>& tables);
 /// not known is empty; one that a spreadsheet would compute (`=...`) begins with an apostrophe.
 std::string export_csv(const std::vector<TunedTable>& tables);
 
-/// One C++20 header that includes nothing of ours: `NAMESPACE::OP::lookup({.M = 16, ...})` gives a
+/// One C++17 header that includes nothing of ours: `NAMESPACE::OP::lookup({16, ...})` gives a
 /// kernel, a `Config` with one field a parameter, and whether the match is exact, the nearest or
-/// the fallback; all constexpr. Throws UsageError when an op has more than one table, or when
-/// `name_space` is not a namespace's name.
-std::string export_header(const std::vector<TunedTable>& tables, const std::string& name_space);
+/// the fallback; all constexpr. For kernels whose contract is among `contracts`, by name,
+/// `launch(kernel, config, problem, index)` gives entry, grid, block, cluster and shared memory.
+/// Throws UsageError when an op has more than one table, or when `name_space` is not a namespace's
+/// name.
+std::string export_header(const std::vector<TunedTable>& tables, const std::string& name_space,
+                          const std::map<std::string, KernelSpec>& contracts = {});
 
 /// A Markdown table for each table.
 std::string export_markdown(const std::vector<TunedTable>& tables);

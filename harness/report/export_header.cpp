@@ -1,6 +1,6 @@
 // One namespace an op, filled from text blocks. Everything is derived from one list of fields: the
-// union, over the table's entries, of the parameters that their kernels have. Designated
-// initialisers must follow the order of declaration, so entries are written in that list's order.
+// union, over the table's entries, of the parameters that their kernels have. C++17 has no
+// designated initialisers, so entries are written in that list's order, with all fields.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,6 +15,7 @@
 #include "base/identifier.h"
 #include "base/terminal.h"
 #include "report/export.h"
+#include "report/header_launches.h"
 
 namespace assay {
 namespace {
@@ -197,13 +198,14 @@ std::string problem_text(const TunedTable& table, const Problem& problem,
                          const std::vector<std::string>& dims, const Identifiers& names) {
   std::vector<std::string> parts;
   for (const std::string& dim : dims) {
+    std::string text = "0";
     for (const auto& [name, value] : problem) {
       if (name != dim) continue;
       // A double takes no integer that it cannot hold exactly.
       const auto* integer = is_real(table, dim) ? nullptr : std::get_if<std::int64_t>(&value);
-      parts.push_back(fmt::format(".{} = {}", names.at(dim),
-                                  integer ? literal(*integer) : to_text(Number(to_real(value)))));
+      text = integer ? literal(*integer) : to_text(Number(to_real(value)));
     }
+    parts.push_back(fmt::format("/*{}=*/{}", names.at(dim), text));
   }
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
@@ -212,15 +214,36 @@ std::string config_text(const Config& config, const std::vector<Field>& fields,
                         const Identifiers& names) {
   std::vector<std::string> parts;
   for (const Field& field : fields) {
+    std::string text = field.type == FieldType::word ? "{}" : "0";
     for (const auto& [name, value] : config) {
       if (name != field.name) continue;
       const auto* integer =
           field.type == FieldType::word ? nullptr : std::get_if<std::int64_t>(&value);
-      parts.push_back(fmt::format(".{} = {}", names.at(name),
-                                  integer ? literal(*integer) : literal(to_text(value))));
+      text = integer ? literal(*integer) : literal(to_text(value));
     }
+    parts.push_back(fmt::format("/*{}=*/{}", names.at(field.name), text));
   }
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
+}
+
+/// The operator that ends a struct, and the struct's end.
+std::string equality_text(const std::string& type, const std::vector<std::string>& members,
+                          const Identifiers& names) {
+  std::vector<std::string> parts;
+  for (const std::string& member : members) {
+    parts.push_back(fmt::format("a.{0} == b.{0}", names.at(member)));
+  }
+  if (parts.empty()) {
+    return fmt::format(
+        "  friend constexpr bool operator==(const {0}&, const {0}&) {{ return true; "
+        "}}\n}};\n\n",
+        type);
+  }
+  return fmt::format(
+      "  friend constexpr bool operator==(const {0}& a, const {0}& b) {{\n    return {1};\n  }}\n"
+      "  friend constexpr bool operator!=(const {0}& a, const {0}& b) {{ return !(a == b); }}\n"
+      "}};\n\n",
+      type, fmt::join(parts, " &&\n           "));
 }
 
 bool prepares(const TunedTable& table) {
@@ -263,7 +286,8 @@ std::string margin_text(const TunedRow& entry) {
   return text;
 }
 
-std::string op_text(const TunedTable& table, const std::string& name_space) {
+std::string op_text(const TunedTable& table, const std::string& name_space,
+                    const std::map<std::string, KernelSpec>& contracts) {
   const std::vector<std::string> dims = dims_of(table);
   const std::vector<std::string> kernels = kernels_of(table);
   const std::vector<Field> fields = fields_of(table);
@@ -290,7 +314,7 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
     out += fmt::format("  {} {} = 0;\n", is_real(table, dim) ? "double" : "std::int64_t",
                        dim_names.at(dim));
   }
-  out += "  friend constexpr bool operator==(const Problem&, const Problem&) = default;\n};\n\n";
+  out += equality_text("Problem", dims, dim_names);
 
   out += "enum class Kernel {";
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -320,7 +344,7 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
         break;
     }
   }
-  out += "  friend constexpr bool operator==(const Config&, const Config&) = default;\n};\n\n";
+  out += equality_text("Config", params, param_names);
 
   out += "struct Entry {\n  Problem problem;\n  Kernel kernel;\n  Config config;\n";
   out += "  double time_ns;  // median\n";
@@ -330,9 +354,9 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
   }
   out += "};\n\ninline constexpr Entry kEntries[] = {\n";
   for (const TunedRow& entry : table.entries) {
+    const Prepared prepare = entry.prepared.value_or(Prepared{0, 0});
     const std::string prepared =
-        entry.prepared ? fmt::format(", {}, {}", entry.prepared->time_ns, entry.prepared->bytes)
-                       : "";
+        has_prepared ? fmt::format(", {}, {}", prepare.time_ns, prepare.bytes) : "";
     out += fmt::format(
         "    // {}\n    {{{},\n     Kernel::{},\n     {},\n     {}{}}},\n",
         comment(margin_text(entry)), problem_text(table, entry.problem, dims, dim_names),
@@ -348,7 +372,14 @@ std::string op_text(const TunedTable& table, const std::string& name_space) {
   }
   std::string lookup(kLookup);
   lookup.replace(lookup.find("$ADDS$"), 6, adds);
-  return out + lookup + fmt::format("\n}}  // namespace {}\n", name_space);
+  std::vector<HeaderKernel> known;
+  for (const std::string& kernel : kernels) {
+    const auto contract = contracts.find(kernel);
+    known.push_back(
+        {kernel_names.at(kernel), contract == contracts.end() ? nullptr : &contract->second});
+  }
+  out += lookup + launches_text(known, table.device, dim_names, param_names);
+  return out + fmt::format("\n}}  // namespace {}\n", name_space);
 }
 
 void check_namespace(const std::string& text) {
@@ -388,7 +419,8 @@ std::string identifier(const std::string& text) {
   return out;
 }
 
-std::string export_header(const std::vector<TunedTable>& tables, const std::string& name_space) {
+std::string export_header(const std::vector<TunedTable>& tables, const std::string& name_space,
+                          const std::map<std::string, KernelSpec>& contracts) {
   check_namespace(name_space);
   check_one_table_an_op(tables);
   std::string text(kProlog);
@@ -396,7 +428,7 @@ std::string export_header(const std::vector<TunedTable>& tables, const std::stri
   for (const TunedTable& table : tables) ops.push_back(table.op);
   const Identifiers op_names = identifiers(ops, "");
   for (const TunedTable& table : tables) {
-    text += op_text(table, name_space + "::" + op_names.at(table.op));
+    text += op_text(table, name_space + "::" + op_names.at(table.op), contracts);
   }
   return text;
 }

@@ -41,7 +41,7 @@ grep -q 'launches under `prepare:` in vector_add.yaml, contract [0-9a-f]' tuned.
 grep -Eq '[0-9.]+, [0-9.]+, 4000}' tuned.h || fail "an entry of the header has no bytes"
 printf '#include "tuned.h"\nstatic_assert(%s);\n' \
   'assay_tuned::add_f32::needs_prepare(assay_tuned::add_f32::Kernel::vector_add)' >use.cpp
-g++ -std=c++20 -fsyntax-only -Wall -Werror use.cpp 2>output || fail "the header does not compile"
+g++ -std=c++17 -fsyntax-only -Wall -Werror use.cpp 2>output || fail "the header does not compile"
 
 expect 0 '2 of 2 trials: 0 now, 2 kept' sweep
 sed -i '/^prepare/s/\[A, Z, P/[Z, A, P/' vector_add.yaml

@@ -35,9 +35,9 @@ expect 0 '"scale": 0.05,' "$assay" best --sweep t --db x.db --json
 expect 0 'scale=0.001,shift=0' "$assay" export --sweep t --format csv --db x.db
 "$assay" export --sweep t --format header --db x.db --output t.h >output 2>&1
 grep -q 'double scale = 0;' t.h || fail "export --format header: no type"
-grep -q '{.N = 1000, .scale = 0.001, .shift = 0}' t.h || fail "export --format header: no entry"
+grep -qF '{/*N=*/1000, /*scale=*/0.001, /*shift=*/0}' t.h || fail "export --format header: no entry"
 echo '#include "t.h"' >t.cpp
-! command -v c++ >check || c++ -std=c++20 -fsyntax-only -Wall -Wextra -Werror t.cpp >output 2>&1 ||
+! command -v c++ >check || c++ -std=c++17 -fsyntax-only -Wall -Wextra -Werror t.cpp >output 2>&1 ||
   fail "the header does not compile"
 expect 0 '2 of 2 trials: 2 now, 0 kept' sweep sweeps/t.yaml --problem N=1000,scale=2.5,shift=0
 expect 2 '--problem: N=0.5 is no integer of at least 1' \

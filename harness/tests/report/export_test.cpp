@@ -14,6 +14,8 @@
 #include "base/file.h"
 #include "report/example_rows.h"
 #include "report/golden.h"
+#include "space/plan.h"
+#include "spec/twins.h"
 
 namespace assay {
 namespace {
@@ -49,7 +51,8 @@ std::vector<TunedTable> known_tables() {
 }
 
 /// Compiles `code` behind the generated header; the compiler's exit status.
-int compile(const std::string& header, const std::string& code, bool quiet = false) {
+int compile(const std::string& header, const std::string& code, bool quiet = false,
+            const char* standard = "c++20") {
   const auto folder =
       std::filesystem::path(testing::TempDir()) / ("assay_export_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
@@ -57,9 +60,8 @@ int compile(const std::string& header, const std::string& code, bool quiet = fal
   // Included twice, because a header must allow that.
   write_file_atomic(folder / "use.cpp", "#include \"tuned.h\"\n#include \"tuned.h\"\n" + code);
   const std::string command =
-      "g++ -std=c++20 -Wall -Wextra -Wconversion -Wshadow -Wpedantic "
-      "-Werror -fsyntax-only " +
-      (folder / "use.cpp").string() + (quiet ? " 2>/dev/null" : "");
+      fmt::format("g++ -std={} -Wall -Wextra -Wconversion -Wshadow -Wpedantic ", standard) +
+      "-Werror -fsyntax-only " + (folder / "use.cpp").string() + (quiet ? " 2>/dev/null" : "");
   const int status = std::system(command.c_str());
   std::filesystem::remove_all(folder);
   return status;
@@ -100,11 +102,86 @@ TEST(ExportHeader, CompilesWithoutWarningsAndLooksUp) {
   EXPECT_EQ(compile(export_header(example_tables(), "tuned"), kLookups), 0);
 }
 
+// The header was C++20, and projects that build with C++17 could not include it.
+TEST(ExportHeader, IsCpp17) {
+  auto tables = example_tables();
+  tables[0].entries[0].prepared = Prepared{1500.5, 4096};
+  EXPECT_EQ(compile(export_header(tables, "tuned"), R"(
+namespace t = tuned::gemm_bf16;
+constexpr t::Result exact = t::lookup({16, 4096});
+static_assert(exact.match == t::Match::exact && exact.kernel == t::Kernel::gemm_mma);
+static_assert(exact.config.BLOCK_M == 64 && exact.config.SCHEDULE.empty());
+static_assert(t::lookup({4096, 4096}).config.SCHEDULE == "grouped");
+static_assert(t::lookup({33, 4096}).tuned_for.M == 64);
+static_assert(exact.config != t::lookup({64, 4096}).config);
+static_assert(t::kEntries[0].prepared_bytes == 4096 && t::kEntries[1].prepared_bytes == 0);
+int main(int argc, char**) { return t::lookup({argc, 4096}).config.BLOCK_M; }
+)",
+                    false, "c++17"),
+            0);
+}
+
+// Whoever launched a kernel from the header had to write its grid and shared memory again.
+TEST(ExportHeader, ComputesTheLaunchesAsThePlanDoes) {
+  const std::filesystem::path kernels = std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels";
+  const DeviceInfo device = nominal_device("90a");
+  std::string checks = "namespace t = tuned::some_op;\n";
+  TunedTable table{"some_op", device, "cold", {}, {}, 0};
+  std::map<std::string, KernelSpec> contracts;
+  const Problem sizes = {{"M", 300}, {"N", 1000}, {"K", 4096}};
+  for (const auto& [name, config] :
+       {std::pair<std::string, std::string>{
+            "gemm_wgmma",
+            "SWAP_AB=0,MODE=cooperative,BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,STAGES=4,CLUSTER_M=2,"
+            "CLUSTER_N=1,CLUSTER_K=1,SPLIT_K=1,PERSISTENT=1,SCHEDULE=column,GROUP_M=1,STREAM_K=0,"
+            "OVERLAP=0,STORE=tma"},
+        {"gemm_mma", ""}}) {
+    KernelSpec kernel = load_kernel(kernels / (name + ".yaml"));
+    Config chosen = config.empty() ? Config() : parse_config(config);
+    for (const ParamSpec& param : kernel.params) {
+      if (config.empty()) chosen.emplace_back(param.name, param.values.front());
+    }
+    TunedRow row;
+    row.problem = sizes;
+    row.problem[0].second = std::int64_t{300 + std::ssize(table.entries)};
+    row.best = {name, chosen};
+    row.time_ns = {1000, 990, 1010};
+    const Plan plan = make_plan(kernel, row.problem, chosen, device);
+    std::size_t ran = 0;
+    checks += fmt::format("static_assert(t::num_launches(t::Kernel::{}) == {});\n", name,
+                          kernel.launches.size());
+    for (std::size_t i = 0; i < kernel.launches.size(); ++i) {
+      const std::string launch = fmt::format(
+          "t::launch(t::Kernel::{}, t::kEntries[{}].config, t::kEntries[{}].problem, {})", name,
+          table.entries.size(), table.entries.size(), i);
+      const bool runs =
+          ran < plan.launches.size() && plan.launches[ran].entry == kernel.launches[i].entry;
+      checks += fmt::format("static_assert({}.runs == {});\n", launch, runs);
+      if (!runs) continue;
+      const LaunchPlan& planned = plan.launches[ran++];
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        checks += fmt::format(
+            "static_assert({0}.grid[{1}] == {2} && {0}.block[{1}] == {3} && {0}.cluster[{1}] == "
+            "{4});\n",
+            launch, axis, planned.grid[axis], planned.block[axis], planned.cluster[axis]);
+      }
+      checks += fmt::format("static_assert({0}.smem_bytes == {1} && {0}.entry == \"{2}\");\n",
+                            launch, planned.smem_bytes, planned.entry);
+    }
+    EXPECT_EQ(ran, plan.launches.size()) << name;
+    table.entries.push_back(row);
+    contracts.emplace(name, std::move(kernel));
+  }
+  const std::string header = export_header({table}, "tuned", contracts);
+  EXPECT_EQ(compile(header, checks, false, "c++17"), 0);
+  EXPECT_EQ(compile(header, checks, false, "c++20"), 0);
+}
+
 // C++ has no literal of the least integer: a compiler took it for an unsigned one, with a warning.
 TEST(ExportHeader, WritesTheLeastIntegerAsADifference) {
   auto tables = example_tables();
   tables[0].entries[0].best.config[0].second = std::numeric_limits<std::int64_t>::min();
-  EXPECT_THAT(export_header(tables, "tuned"), HasSubstr("= -9223372036854775807 - 1"));
+  EXPECT_THAT(export_header(tables, "tuned"), HasSubstr("=*/-9223372036854775807 - 1"));
 }
 
 TEST(ExportHeader, TheCompilerWouldNoticeAWrongAnswer) {

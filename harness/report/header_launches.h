@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/device_info.h"
+#include "spec/kernel_spec.h"
+
+namespace assay {
+
+/// A kernel of a table: what the header calls it, and its contract; null where that is not known.
+struct HeaderKernel {
+  std::string name;
+  const KernelSpec* contract = nullptr;
+};
+
+/// Whether its launches can be written in C++: none is repeated, and all numbers are integers.
+bool has_launch_functions(const KernelSpec& kernel);
+
+/// num_launches() and launch() of a header: entry, grid, block, cluster and shared memory of each
+/// launch as functions of the sizes. `dims` and `params` say what the header calls the members of
+/// Problem and Config.
+std::string launches_text(const std::vector<HeaderKernel>& kernels, const DeviceInfo& device,
+                          const std::map<std::string, std::string>& dims,
+                          const std::map<std::string, std::string>& params);
+
+}  // namespace assay
