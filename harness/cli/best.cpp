@@ -32,7 +32,9 @@ int run_best(const BestOptions& options) {
               asked_for(options.results), store.path().string());
     return kExitNo;
   }
-  if (!options.json) print_out("{}", best_text(tables, options.layout));
+  BestLayout layout = options.layout;
+  layout.terminal = stdout_terminal();
+  if (!options.json) write_out(best_text(tables, layout));
   return kExitDone;
 }
 

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/terminal.h"
 
 namespace assay {
 
@@ -158,6 +160,9 @@ CommandLine::CommandLine(const std::string& summary, const std::string& name,
                          const std::string& version)
     : app_(std::make_unique<CLI::App>(summary, name)) {
   app_->set_version_flag("--version", version);
+  app_->add_option("--color", color_, "colors: always, never or on a terminal; default: auto")
+      ->option_text("always|never|auto")
+      ->check(CLI::IsMember({"always", "never", "auto"}));
 }
 
 CommandLine::~CommandLine() = default;
@@ -165,30 +170,41 @@ CommandLine::~CommandLine() = default;
 Command CommandLine::program() { return Command(*app_, state_); }
 
 Verb CommandLine::parse(int argc, char** argv) {
+  // --color is the program's, and may stand behind a verb.
+  std::vector<std::string> color, words;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool is_color = word == "--color" || word.starts_with("--color=");
+    (is_color ? color : words).push_back(word);
+    if (word == "--color" && i + 1 < argc) color.emplace_back(argv[++i]);
+  }
   // CLI11 alone would say of an unknown verb, or verb of a verb, that a subcommand is required.
   Command command = program();
-  for (int i = 1; !command.commands().empty(); ++i) {
+  for (std::size_t i = 0; !command.commands().empty(); ++i) {
     const std::vector<Command> commands = command.commands();
     std::vector<std::string> verbs;
     for (const Command& verb : commands) verbs.push_back(verb.name());
-    if (i == argc && i > 1) {
+    if (i == words.size() && i > 0) {
       throw UsageError(fmt::format("{} needs one of {}", command.name(), fmt::join(verbs, ", ")));
     }
-    if (i == argc || argv[i][0] == '-') break;
-    const auto at = std::find(verbs.begin(), verbs.end(), argv[i]);
+    if (i == words.size() || words[i].starts_with('-')) break;
+    const auto at = std::find(verbs.begin(), verbs.end(), words[i]);
     if (at == verbs.end()) {
-      throw UsageError(fmt::format("unknown verb \"{}\"{}", argv[i], suggestion(argv[i], verbs)));
+      throw UsageError(fmt::format("unknown verb \"{}\"{}", words[i], suggestion(words[i], verbs)));
     }
     command = commands[static_cast<std::size_t>(at - verbs.begin())];
   }
+  words.insert(words.begin(), color.begin(), color.end());
+  std::reverse(words.begin(), words.end());  // as CLI11 reads a list
   try {
-    app_->parse(argc, argv);
+    app_->parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0)
       throw UsageError(std::string(error.what()) + "; --help says more");
     const int code = app_->exit(error);  // prints the help or the version
     return [code] { return code; };
   }
+  if (color_ != "auto") set_color(color_ == "always");
   return state_.chosen;
 }
 

@@ -94,12 +94,14 @@ class CommandLine {
 
   Command program();
   /// Returns what the arguments ask for. Help and version it prints itself. What a verb throws
-  /// never passes through the parser, since whoever calls this runs the verb. Throws UsageError.
+  /// never passes through the parser, since whoever calls this runs the verb. Sets the colors that
+  /// --color asks for, which may stand anywhere. Throws UsageError.
   Verb parse(int argc, char** argv);
 
  private:
   std::unique_ptr<CLI::App> app_;
   CommandState state_;
+  std::string color_ = "auto";
 };
 
 }  // namespace assay

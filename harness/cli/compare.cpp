@@ -25,8 +25,8 @@ int run_compare(const CompareOptions& options) {
   const Run before = load_run(options.before, options.filter);
   const Run after = load_run(options.after, options.filter);
   const RunComparison comparison = compare_runs(before, after, margin_ratio);
-  print_out("{}",
-            options.json ? comparison_json(comparison) : comparison_text(comparison, Shown::all));
+  write_out(options.json ? comparison_json(comparison)
+                         : comparison_text(comparison, Shown::all, stdout_terminal()));
   const int worse = comparison.count(Fate::slower) + comparison.count(Fate::failed);
   return worse > 0 ? kExitNo : kExitDone;
 }

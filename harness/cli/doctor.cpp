@@ -242,7 +242,7 @@ int run_doctor(const DoctorOptions& options) {
   }
   const Conclusion conclusion = conclude(can_compile, num_gpus > 0, findings);
   print_out("{}", options.json ? doctor_json(findings, conclusion.text, conclusion.fit)
-                               : doctor_text(findings, conclusion.text));
+                               : doctor_text(findings, conclusion.text, stdout_terminal()));
   return conclusion.fit ? kExitDone : kExitMachine;
 }
 

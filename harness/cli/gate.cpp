@@ -115,7 +115,13 @@ int run_gate(const GateOptions& options) {
   if (options.json) {
     print_out("{}", gate_json(comparison, allowed));
   } else {
-    print_out("{}gate: {}\n", comparison_text(comparison, Shown::notable), to_text(gate));
+    const Terminal terminal = stdout_terminal();
+    const Style style = !terminal.has_color       ? Style::plain
+                        : gate == Gate::passed    ? Style::good
+                        : gate == Gate::undecided ? Style::warning
+                                                  : Style::failure;
+    print_out("{}{}\n", comparison_text(comparison, Shown::notable, terminal),
+              styled(fmt::format("gate: {}", to_text(gate)), style));
   }
   return exit_code(gate);
 }

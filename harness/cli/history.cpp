@@ -32,7 +32,7 @@ int run_history(const HistoryOptions& options) {
     throw UsageError(fmt::format("no verdict in {}; a history is of re-ranked results",
                                  fmt::join(options.paths, ", ")));
   }
-  print_out("{}", options.json ? history_json(histories) : history_text(histories));
+  write_out(options.json ? history_json(histories) : history_text(histories, stdout_terminal()));
   return kExitDone;
 }
 

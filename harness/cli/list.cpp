@@ -204,7 +204,8 @@ int list_recordings(const ListOptions& options) {
                                   : fmt::format("stale: {}; scripts/record.sh measures it again",
                                                 fmt::join(reasons, ", "));
     table.add_row({name, recording.sweep, recording.device.name, recording.recorded_at,
-                   std::to_string(recording.trials.size()), state});
+                   format_count(recording.trials.size()), state},
+                  stale.empty() ? Style::plain : Style::warning);
     rows.push_back({{"recording", name},
                     {"sweep", recording.sweep},
                     {"device", recording.device.name},
@@ -217,7 +218,7 @@ int list_recordings(const ListOptions& options) {
   } else if (rows.empty()) {
     print_out("no recordings in results/recorded\n");
   } else {
-    print_out("{}", table.text());
+    write_out(table.text(stdout_terminal()));
   }
   return any_stale ? kExitNo : kExitDone;
 }
@@ -265,9 +266,9 @@ int run_list(const ListOptions& options) {
     for (const SweepRow& sweep : sweeps) {
       kernels.insert(kernels.end(), sweep.kernels.begin(), sweep.kernels.end());
     }
-    print_out("{}", spaces_text(kernels, device.name));
+    print_out("{}", spaces_text(kernels, device.name, stdout_terminal()));
   } else {
-    print_out("{}", list_text(kernels, sweeps, device.name));
+    print_out("{}", list_text(kernels, sweeps, device.name, stdout_terminal()));
   }
   return mistakes.empty() ? kExitDone : kExitUsage;
 }

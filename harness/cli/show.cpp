@@ -1,6 +1,5 @@
 // `assay show`: one trial in full, a problem, or how many ended how, the failures, the times.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <limits>
@@ -39,7 +38,7 @@ int show_one(const ShowOptions& options, const Store& store) {
     print_err("{}\n", none);
     return kExitNo;
   }
-  print_out("{}", options.json ? trial_json(*row) : trial_text(*row));
+  write_out(options.json ? trial_json(*row) : trial_text(*row, stdout_terminal()));
   return kExitDone;
 }
 
@@ -79,7 +78,7 @@ int show_problem(const ShowOptions& options, const Store& store) {
   if (options.json) {
     write_out(problem_view_json(results));
   } else {
-    write_out(problem_text(results, ::isatty(STDOUT_FILENO) != 0 ? Drawing::yes : Drawing::no));
+    write_out(problem_text(results, stdout_terminal()));
   }
   if (results.trials.empty()) {
     print_err("no trial of {} in {}\n", asked_for(options.results), store.path().string());
@@ -114,9 +113,10 @@ int run_show(ShowOptions options) {
     return options.failures ? kExitDone : kExitNo;
   }
   if (!options.json) {
-    print_out("{}", options.failures ? failures_text(std::move(rows), options.limit)
-                    : options.times  ? times_text(std::move(rows), options.limit)
-                                     : counts_text(rows));
+    const Terminal terminal = stdout_terminal();
+    write_out(options.failures ? failures_text(std::move(rows), options.limit, terminal)
+              : options.times  ? times_text(std::move(rows), options.limit, terminal)
+                               : counts_text(rows, terminal));
   }
   return kExitDone;
 }

@@ -17,6 +17,8 @@
 namespace assay {
 namespace {
 
+const std::string kScreened = "screened only, not re-ranked";
+
 std::string interval_text(const Interval& time_ns) {
   if (!std::isfinite(time_ns.low) || !std::isfinite(time_ns.high) || time_ns.high <= 0) return "-";
   std::string low = format_time(time_ns.low);
@@ -25,15 +27,6 @@ std::string interval_text(const Interval& time_ns) {
   const std::string unit = high.substr(high.find(' '));
   if (low.ends_with(unit)) low.erase(low.size() - unit.size());
   return fmt::format("{} .. {}", low, high);
-}
-
-std::string speedup_text(const TunedRow& entry) {
-  if (entry.baseline.empty()) return "-";
-  if (entry.speedup.high <= 0 || !std::isfinite(entry.speedup.high)) {
-    return fmt::format("{:.2f}x", entry.speedup.value);
-  }
-  return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", entry.speedup.value, entry.speedup.low,
-                     entry.speedup.high);
 }
 
 /// When the winner was verified, or what failed.
@@ -62,7 +55,8 @@ std::string value_text(const Achieved& by) {
 
 /// Of one problem: each configuration of its Pareto list, with its objectives and the ratios to the
 /// winner.
-std::string front_text(const TunedRow& entry, const std::map<std::string, ConfigText>& texts) {
+std::string front_text(const TunedRow& entry, const std::map<std::string, ConfigText>& texts,
+                       const Terminal& terminal) {
   std::vector<std::string> headers{"kernel", "configuration"};
   for (const Achieved& by : entry.front.front().achieved) {
     headers.push_back('>' + by.objective);
@@ -70,20 +64,19 @@ std::string front_text(const TunedRow& entry, const std::map<std::string, Config
   }
   Table out(std::move(headers));
   for (const FrontRow& one : entry.front) {
+    const bool is_winner = &one == &entry.front.front();
     std::vector<std::string> cells{one.choice.kernel,
                                    texts.at(one.choice.kernel).line(one.choice.config)};
     for (const Achieved& by : one.achieved) {
       cells.push_back(value_text(by));
       const Interval& ratio = by.ratio_to_winner;
-      const bool is_exact = ratio.low == ratio.high || !std::isfinite(ratio.high);
-      cells.push_back(
-          is_exact ? fmt::format("{:.2f}x", ratio.value)
-                   : fmt::format("{:.2f}x [{:.2f}, {:.2f}]", ratio.value, ratio.low, ratio.high));
+      const bool is_exact = ratio.low == ratio.high;
+      cells.push_back(format_ratio(is_exact ? Interval{ratio.value} : ratio));
     }
-    out.add_row(std::move(cells));
+    out.add_row(std::move(cells), is_winner ? Style::good : Style::plain);
   }
   return fmt::format("\nPareto list of {}, the winner first:\n{}", to_text(entry.problem),
-                     out.text());
+                     out.text(terminal));
 }
 
 /// How each kernel of the table writes its configurations.
@@ -95,11 +88,7 @@ std::map<std::string, ConfigText> config_texts(const TunedTable& table, const Be
     if (!options.ties) continue;
     for (const KernelConfig& tie : entry.ties) configs[tie.kernel].push_back(tie.config);
   }
-  std::map<std::string, ConfigText> texts;
-  for (const auto& [kernel, list] : configs) {
-    texts.emplace(kernel, ConfigText(kernel, list, options.wide));
-  }
-  return texts;
+  return assay::config_texts(configs, options.wide);
 }
 
 /// The one baseline that every entry with a baseline was compared with, or "".
@@ -111,6 +100,18 @@ std::string common_baseline(const TunedTable& table) {
     name = entry.baseline;
   }
   return name;
+}
+
+std::string measured_of(const TunedRow& entry) {
+  return measured_text(entry.provenance, entry.finished_at);
+}
+
+/// Where and when every entry was measured, or "" where they differ.
+std::string common_measured(const TunedTable& table) {
+  const std::string first = measured_of(table.entries.front());
+  const bool all = std::all_of(table.entries.begin(), table.entries.end(),
+                               [&](const TunedRow& e) { return measured_of(e) == first; });
+  return all ? first : "";
 }
 
 std::string table_text(const TunedTable& table, const BestLayout& options) {
@@ -138,13 +139,17 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
   if (has_prepared) headers.push_back("prepared");
   if (has_verified) headers.push_back("verified");
   headers.push_back(">ties");
-  headers.push_back("measured");
+  const std::string measured = common_measured(table);
+  const bool has_screened = std::any_of(table.entries.begin(), table.entries.end(),
+                                        [](const TunedRow& e) { return !e.reranked; });
+  const bool has_remark = measured.empty() || has_screened;
+  if (has_remark) headers.push_back(measured.empty() ? "measured" : "");
   Table out(std::move(headers));
   for (const TunedRow& entry : table.entries) {
     std::vector<std::string> cells{to_text(entry.problem), entry.best.kernel,
                                    texts.at(entry.best.kernel).line(entry.best.config),
                                    format_time(entry.time_ns.value), interval_text(entry.time_ns)};
-    if (has_baseline) cells.push_back(speedup_text(entry));
+    if (has_baseline) cells.push_back(entry.baseline.empty() ? "-" : format_ratio(entry.speedup));
     if (has_baseline && baseline.empty()) cells.push_back(entry.baseline);
     if (has_energy) cells.push_back(entry.energy_j > 0 ? format_energy(entry.energy_j) : "-");
     if (has_metric) {
@@ -166,26 +171,30 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
     }
     if (has_verified) cells.push_back(verified_text(entry.verification));
     cells.push_back(entry.reranked ? std::to_string(entry.ties.size()) : "-");
-    cells.push_back(measured_text(entry.provenance, entry.finished_at) +
-                    (entry.reranked ? "" : "; screened only, not re-ranked"));
-    out.add_row(std::move(cells));
+    std::string remark = measured.empty() ? measured_of(entry) : "";
+    if (!entry.reranked) remark += (remark.empty() ? "" : "; ") + kScreened;
+    if (has_remark) cells.push_back(std::move(remark));
+    const bool is_wrong = entry.verification && entry.verification->failure() != nullptr;
+    out.add_row(std::move(cells), is_wrong ? Style::failure : Style::plain);
   }
-  std::string text = fmt::format("{} on {}, {}\n\n{}", table.op, table.device.name,
-                                 conditions_text(table), out.text());
-  for (const auto& [kernel, config_text] : texts) {
-    const std::string note = config_text.note();
-    if (!note.empty()) text += note + '\n';
-  }
+  const Terminal& terminal = options.terminal;
+  std::string heading =
+      fmt::format("{} on {}, {}", table.op, table.device.name, conditions_text(table));
+  if (!measured.empty())
+    heading += (measured.starts_with("here") ? ", measured " : ", ") + measured;
+  std::string text =
+      folded_text(heading, terminal) + '\n' + out.text(terminal) + notes_text(texts, terminal);
   for (const TunedRow& entry : table.entries) {
     const bool several = !entry.front.empty() && entry.front[0].achieved.size() > 1;
-    if (several) text += front_text(entry, texts);
+    if (several) text += front_text(entry, texts, terminal);
   }
   if (!options.ties) return text;
   for (const TunedRow& entry : table.entries) {
     if (entry.ties.empty()) continue;
     text += fmt::format("ties of {}:\n", to_text(entry.problem));
     for (const KernelConfig& tie : entry.ties) {
-      text += fmt::format("  {}  {}\n", tie.kernel, texts.at(tie.kernel).line(tie.config));
+      text += folded_text(
+          fmt::format("  {}  {}", tie.kernel, texts.at(tie.kernel).line(tie.config)), terminal);
     }
   }
   return text;

@@ -41,6 +41,24 @@ std::vector<std::string> row_of(const ComparedResult& result) {
           remarks_text(result)};
 }
 
+Style style_of(Fate fate) {
+  switch (fate) {
+    case Fate::slower:
+    case Fate::failed:
+      return Style::failure;
+    case Fate::unsure:
+    case Fate::not_comparable:
+    case Fate::gone:
+      return Style::warning;
+    case Fate::faster:
+      return Style::good;
+    case Fate::same:
+    case Fate::added:
+      break;
+  }
+  return Style::plain;
+}
+
 std::string heading_of(const ComparedResult& result) {
   return fmt::format("{} on {}, protocol {}", result.op, result.device, result.protocol);
 }
@@ -152,7 +170,8 @@ std::string summary_text(const RunComparison& comparison) {
   return text;
 }
 
-std::string comparison_text(const RunComparison& comparison, Shown shown) {
+std::string comparison_text(const RunComparison& comparison, Shown shown,
+                            const Terminal& terminal) {
   std::string text = fmt::format("before: {}\nafter:  {}\n", comparison.before, comparison.after);
   const auto& results = comparison.results;
   for (auto begin = results.begin(); begin != results.end();) {
@@ -165,14 +184,14 @@ std::string comparison_text(const RunComparison& comparison, Shown shown) {
     bool any = false;
     for (; begin != end; ++begin) {
       if (shown == Shown::notable && begin->fate == Fate::same) continue;
-      table.add_row(row_of(*begin));
+      table.add_row(row_of(*begin), style_of(begin->fate));
       any = true;
     }
-    if (any) text += fmt::format("\n{}\n\n{}", heading, table.text());
+    if (any) text += fmt::format("\n{}\n\n{}", heading, table.text(terminal));
   }
   const std::string stale = stale_text(comparison);
   if (!stale.empty()) text += '\n' + stale;
-  return text + '\n' + summary_text(comparison) + '\n';
+  return text + '\n' + folded_text(summary_text(comparison), terminal);
 }
 
 Json comparison_object(const RunComparison& comparison) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/terminal.h"
 #include "report/run_comparison.h"
 
 namespace assay {
@@ -12,7 +13,8 @@ namespace assay {
 enum class Shown { all, notable };
 
 /// A table for each op, device and protocol, what changed beside, and a summary line.
-std::string comparison_text(const RunComparison& comparison, Shown shown);
+std::string comparison_text(const RunComparison& comparison, Shown shown,
+                            const Terminal& terminal = {});
 
 /// "21 results: 1 slower, 20 same; ...": one line, without its end.
 std::string summary_text(const RunComparison& comparison);

@@ -103,6 +103,21 @@ std::string ConfigText::note() const {
   return out;
 }
 
+std::map<std::string, ConfigText> config_texts(
+    const std::map<std::string, std::vector<Config>>& configs, bool wide) {
+  std::map<std::string, ConfigText> texts;
+  for (const auto& [kernel, list] : configs) texts.emplace(kernel, ConfigText(kernel, list, wide));
+  return texts;
+}
+
+std::string notes_text(const std::map<std::string, ConfigText>& texts, const Terminal& terminal) {
+  std::string out;
+  for (const auto& [kernel, text] : texts) {
+    if (const std::string note = text.note(); !note.empty()) out += folded_text(note, terminal);
+  }
+  return out;
+}
+
 bool matches(const Problem& problem, const Problem& filter) {
   return std::all_of(filter.begin(), filter.end(), [&](const auto& dim) {
     return std::find(problem.begin(), problem.end(), dim) != problem.end();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/terminal.h"
 #include "base/value.h"
 
 namespace assay {
@@ -27,6 +28,12 @@ class ConfigText {
   std::vector<std::string> order_;       // parameters in the kernel's order
   std::map<std::string, Value> shared_;  // left out of the lines
 };
+
+/// How each kernel, by its name, writes those of its configurations that are listed.
+std::map<std::string, ConfigText> config_texts(
+    const std::map<std::string, std::vector<Config>>& configs, bool wide);
+/// Their notes, a line each.
+std::string notes_text(const std::map<std::string, ConfigText>& texts, const Terminal& terminal);
 
 /// The shortest unambiguous abbreviations: the initials of a name's words (BLOCK_M -> BM). Where
 /// two would be the same, more letters of the first word are taken (STAGES, SPLIT -> ST, SP).

@@ -285,14 +285,21 @@ std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus) {
   return findings;
 }
 
-std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion) {
+std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion,
+                        const Terminal& terminal) {
   Table table({"check", "fitness", "found"});
   std::string advice;
   for (const Finding& finding : findings) {
-    table.add_row({finding.topic, std::string(to_text(finding.fitness)), finding.found});
-    if (!finding.advice.empty()) advice += fmt::format("{}: {}\n", finding.topic, finding.advice);
+    table.add_row({finding.topic, std::string(to_text(finding.fitness)), finding.found},
+                  finding.fitness == Fitness::missing      ? Style::failure
+                  : finding.fitness == Fitness::suspicious ? Style::warning
+                                                           : Style::plain);
+    if (!finding.advice.empty()) {
+      advice += folded_text(finding.topic + ": " + finding.advice, terminal);
+    }
   }
-  return table.text() + '\n' + advice + (advice.empty() ? "" : "\n") + conclusion + '\n';
+  return table.text(terminal) + '\n' + advice + (advice.empty() ? "" : "\n") +
+         folded_text(conclusion, terminal);
 }
 
 std::string doctor_json(const std::vector<Finding>& findings, const std::string& conclusion,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/gpu_health.h"
+#include "base/terminal.h"
 #include "messages/requests.h"
 
 namespace assay {
@@ -64,7 +65,8 @@ struct ComparedGpu {
 std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus);
 
 /// A table of what was found, then what to do.
-std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion);
+std::string doctor_text(const std::vector<Finding>& findings, const std::string& conclusion,
+                        const Terminal& terminal = {});
 /// {"findings": [...], "conclusion": "...", "fit": true}
 std::string doctor_json(const std::vector<Finding>& findings, const std::string& conclusion,
                         bool fit);

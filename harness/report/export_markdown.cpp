@@ -18,16 +18,13 @@ std::string export_markdown(const std::vector<TunedTable>& tables) {
         "|---|---|---|---:|---|---:|---:|---:|---:|---|---|\n";
     for (const TunedRow& entry : table.entries) {
       const bool compared = !entry.baseline.empty();
-      std::string speedup = compared ? fmt::format("{:.2f}", entry.speedup.value) : "-";
-      if (compared && entry.speedup.high > 0) {
-        speedup += fmt::format(" [{:.2f}, {:.2f}]", entry.speedup.low, entry.speedup.high);
-      }
       text += fmt::format(
           "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
           markdown_cell(to_text(entry.problem)), markdown_cell(entry.best.kernel),
           markdown_cell(to_text(entry.best.config)), format_time(entry.time_ns.value),
           compared ? markdown_cell(entry.baseline) : "-",
-          compared ? format_time(entry.baseline_ns) : "-", speedup,
+          compared ? format_time(entry.baseline_ns) : "-",
+          compared ? format_ratio(entry.speedup) : "-",
           entry.roofline_ns > 0 ? format_percent(entry.roofline_ratio()) : "-", entry.ties.size(),
           !entry.verification             ? "no"
           : entry.verification->failure() ? "failed"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/terminal.h"
 #include "ranking/comparison.h"
 #include "ranking/steps.h"
 #include "report/run.h"
@@ -50,7 +51,8 @@ class HistoryBuilder {
 };
 
 /// A table of the histories with a small drawing of each, a table of the changes, a summary line.
-std::string history_text(const std::vector<ResultHistory>& histories);
+std::string history_text(const std::vector<ResultHistory>& histories,
+                         const Terminal& terminal = {});
 std::string history_json(const std::vector<ResultHistory>& histories);
 
 }  // namespace assay

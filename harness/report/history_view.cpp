@@ -43,6 +43,7 @@ std::string day_of(const HistoryPoint& point) {
 
 void add_change(Table& table, const ResultHistory& one, const HistoryChange& change) {
   const Step& step = change.step;
+  const bool is_told = step.kind != StepKind::pending && step.kind != StepKind::few_runs;
   table.add_row(
       {one.points.front().result.op, to_text(one.points.front().result.problem),
        step.kind == StepKind::few_runs ? "too few runs to tell" : std::string(to_text(step.kind)),
@@ -50,7 +51,10 @@ void add_change(Table& table, const ResultHistory& one, const HistoryChange& cha
        fmt::format("{:+.1f} .. {:+.1f}", (step.ratio.low - 1) * 100, (step.ratio.high - 1) * 100),
        day_of(one.points[step.last_before]), day_of(one.points[step.first_after]),
        change.environment.empty() ? "nothing known"
-                                  : fmt::format("{}", fmt::join(change.environment, "; "))});
+                                  : fmt::format("{}", fmt::join(change.environment, "; "))},
+      !is_told               ? Style::plain
+      : step.ratio.value > 1 ? Style::failure
+                             : Style::good);
 }
 
 Json point_json(const HistoryPoint& point, double level) {
@@ -83,7 +87,7 @@ Json change_json(const HistoryChange& change) {
 
 }  // namespace
 
-std::string history_text(const std::vector<ResultHistory>& histories) {
+std::string history_text(const std::vector<ResultHistory>& histories, const Terminal& terminal) {
   std::string text;
   std::size_t num_runs = 0;
   int slower = 0;
@@ -112,9 +116,9 @@ std::string history_text(const std::vector<ResultHistory>& histories) {
         }
       }
     }
-    text += fmt::format("{}{}\n\n{}", text.empty() ? "" : "\n", heading, table.text());
+    text += fmt::format("{}{}\n\n{}", text.empty() ? "" : "\n", heading, table.text(terminal));
   }
-  if (slower + faster + pending + few_runs > 0) text += '\n' + changes.text();
+  if (slower + faster + pending + few_runs > 0) text += '\n' + changes.text(terminal);
   return text + fmt::format(
                     "\n{} results over {} runs: {} changes to slower, {} to faster, {} pending{}\n",
                     histories.size(), num_runs, slower, faster, pending,

@@ -19,10 +19,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kColumns = 60;  // with the words beside it, 80 to 100
+constexpr std::size_t kMostColumns = 60;
+constexpr std::size_t kBeside = 26;  // of the words beside a drawing
 constexpr std::size_t kRows = 4;
 constexpr std::size_t kLevels = 8;  // of one character
 constexpr const char* kBlocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+/// How wide a drawing is.
+std::size_t columns_of(const Terminal& terminal) {
+  return std::clamp(terminal.columns, kBeside + 10, kBeside + kMostColumns) - kBeside;
+}
 
 /// The best time after each trial; infinite before the first.
 std::vector<double> best_so_far(const std::vector<const TrialRow*>& trials) {
@@ -39,12 +45,12 @@ std::vector<double> best_so_far(const std::vector<const TrialRow*>& trials) {
 }
 
 /// Columns of bars, each as high as its ratio to the last, on a logarithmic scale.
-std::string convergence_drawing(const std::vector<double>& best) {
+std::string convergence_drawing(const std::vector<double>& best, std::size_t most_columns) {
   const auto first =
       std::find_if(best.begin(), best.end(), [](double t) { return std::isfinite(t); });
   const double slowest = *first;
   const double fastest = best.back();
-  const std::size_t columns = std::min(kColumns, best.size());
+  const std::size_t columns = std::min(most_columns, best.size());
   const double height = std::log(std::max(slowest / fastest, 1.001));
   std::vector<std::size_t> levels;
   for (std::size_t column = 0; column < columns; ++column) {
@@ -68,7 +74,7 @@ std::string convergence_drawing(const std::vector<double>& best) {
   return text;
 }
 
-std::string convergence_text(const std::vector<const TrialRow*>& trials, Drawing drawing) {
+std::string convergence_text(const std::vector<const TrialRow*>& trials, const Terminal& terminal) {
   const std::vector<double> best = best_so_far(trials);
   if (best.empty() || !std::isfinite(best.back())) {
     return fmt::format("no trial of {} has a time\n", trials.size());
@@ -76,7 +82,9 @@ std::string convergence_text(const std::vector<const TrialRow*>& trials, Drawing
   const auto found = std::find(best.begin(), best.end(), best.back()) - best.begin() + 1;
   std::string text = fmt::format("best time of the screening: {}, found by trial {} of {}\n",
                                  format_time(best.back()), found, trials.size());
-  if (drawing == Drawing::yes && best.size() > 1) text += '\n' + convergence_drawing(best) + '\n';
+  if (terminal.columns > 0 && best.size() > 1) {
+    text += '\n' + convergence_drawing(best, columns_of(terminal)) + '\n';
+  }
   return text;
 }
 
@@ -121,18 +129,16 @@ std::map<std::string, ConfigText> config_texts(const std::vector<Entry>& entries
   for (const Entry& entry : entries) {
     if (!entry.kernel.empty()) configs[entry.kernel].push_back(parse_config(entry.config));
   }
-  std::map<std::string, ConfigText> texts;
-  for (const auto& [kernel, list] : configs) texts.emplace(kernel, ConfigText(kernel, list, false));
-  return texts;
+  return assay::config_texts(configs, false);
 }
 
 /// How many samples lie where between `low` and `high`; what lies outside is in the end columns.
-std::string distribution_drawing(const Entry& entry, double low, double high) {
-  std::vector<std::size_t> counts(kColumns, 0);
+std::string distribution_drawing(const Entry& entry, double low, double high, std::size_t columns) {
+  std::vector<std::size_t> counts(columns, 0);
   const double width = std::max(high - low, 1e-9);
   for (const double sample : entry.sorted_ns) {
     const double share = std::clamp((sample - low) / width, 0.0, 1.0);
-    ++counts[std::min(static_cast<std::size_t>(share * kColumns), kColumns - 1)];
+    ++counts[std::min(static_cast<std::size_t>(share * static_cast<double>(columns)), columns - 1)];
   }
   const std::size_t most = *std::max_element(counts.begin(), counts.end());
   std::string text;
@@ -140,7 +146,7 @@ std::string distribution_drawing(const Entry& entry, double low, double high) {
   return text;
 }
 
-std::string distribution_text(const RankRecord& rank, Drawing drawing) {
+std::string distribution_text(const RankRecord& rank, const Terminal& terminal) {
   const std::vector<Entry> entries = entries_of(rank);
   if (entries.empty()) return "";
   std::string text = fmt::format("\ntimes of the re-rank, {} rounds\n\n", rank.rounds);
@@ -152,22 +158,21 @@ std::string distribution_text(const RankRecord& rank, Drawing drawing) {
     table.add_row(
         {entry.part, format_time(entry.at(0.5)), format_time(entry.at(0.05)),
          format_time(entry.at(0.95)), is_baseline ? "-" : entry.kernel,
-         is_baseline ? entry.config : configs.at(entry.kernel).line(parse_config(entry.config))});
+         is_baseline ? entry.config : configs.at(entry.kernel).line(parse_config(entry.config))},
+        entry.part == "winner" ? Style::good : Style::plain);
     low = std::min(low, entry.at(0.01));
     high = std::max(high, entry.at(0.99));
   }
-  text += table.text();
-  for (const auto& [kernel, config] : configs) {
-    if (!config.note().empty()) text += config.note() + '\n';
-  }
-  if (drawing == Drawing::no) return text;
+  text += table.text(terminal) + notes_text(configs, terminal);
+  if (terminal.columns == 0) return text;
+  const std::size_t columns = columns_of(terminal);
   text += '\n';
   for (const Entry& entry : entries) {
     text += fmt::format("  {:<13} {:>9} {}\n", entry.part, format_time(entry.at(0.5)),
-                        distribution_drawing(entry, low, high));
+                        distribution_drawing(entry, low, high, columns));
   }
   return text +
-         fmt::format("{:26}{:<{}}{:>9}\n", "", format_time(low), kColumns - 9, format_time(high));
+         fmt::format("{:26}{:<{}}{:>9}\n", "", format_time(low), columns - 9, format_time(high));
 }
 
 /// An op and a problem on a device under a protocol, with its trials, oldest first, and its
@@ -237,15 +242,19 @@ Json rerank_json(const RankRecord& rank) {
 
 }  // namespace
 
-std::string problem_text(const Results& results, Drawing drawing) {
+std::string problem_text(const Results& results, const Terminal& terminal) {
   std::string text;
   for (const Question& question : questions_of(results)) {
-    text +=
-        fmt::format("{}{} {} on {}, protocol {}{}\n\n", text.empty() ? "" : "\n", question.op,
-                    question.problem, question.device, question.protocol,
-                    question.provenance.empty() ? "" : fmt::format(" ({})", question.provenance));
-    text += convergence_text(question.trials, drawing);
-    for (const RankRecord* rank : question.ranks) text += distribution_text(*rank, drawing);
+    text += (text.empty() ? "" : "\n") +
+            folded_text(
+                fmt::format(
+                    "{} {} on {}, protocol {}{}", question.op, question.problem, question.device,
+                    question.protocol,
+                    question.provenance.empty() ? "" : fmt::format(" ({})", question.provenance)),
+                terminal) +
+            '\n';
+    text += convergence_text(question.trials, terminal);
+    for (const RankRecord* rank : question.ranks) text += distribution_text(*rank, terminal);
   }
   return text;
 }

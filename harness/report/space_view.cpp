@@ -34,7 +34,7 @@ SpaceRow total(const SweepRow& sweep) {
 }
 
 std::string valid_text(const SpaceRow& space) {
-  return fmt::format("{}{}", space.whole ? "" : "over ", space.valid);
+  return fmt::format("{}{}", space.whole ? "" : "over ", format_count(space.valid));
 }
 
 std::string kernel_names(const SweepRow& sweep) {
@@ -66,7 +66,7 @@ Json kernel_json(const KernelRow& kernel) {
 }  // namespace
 
 std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
-                      const std::string& device) {
+                      const std::string& device, const Terminal& terminal) {
   std::string text;
   bool any_partly = false;
   if (!kernels.empty()) {
@@ -75,10 +75,10 @@ std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<S
       const SpaceRow& space = kernel.spaces.front();
       any_partly = any_partly || !space.whole;
       table.add_row({kernel.name, kernel.op, fmt::format("{}", fmt::join(kernel.arch, " ")),
-                     std::to_string(space.raw), valid_text(space), to_text(space.problem),
+                     format_count(space.raw), valid_text(space), to_text(space.problem),
                      kernel.summary});
     }
-    text += table.text();
+    text += table.text(terminal);
   }
   if (!sweeps.empty()) {
     Table table({"sweep", "kernels", ">problems", ">raw", ">valid", "search", "protocol", "file"});
@@ -86,17 +86,18 @@ std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<S
       const SpaceRow sum = total(sweep);
       any_partly = any_partly || !sum.whole;
       table.add_row({sweep.name, kernel_names(sweep), std::to_string(sweep.num_problems),
-                     std::to_string(sum.raw), valid_text(sum), sweep.strategy, sweep.protocol,
+                     format_count(sum.raw), valid_text(sum), sweep.strategy, sweep.protocol,
                      sweep.file});
     }
-    text += (text.empty() ? "" : "\n") + table.text();
+    text += (text.empty() ? "" : "\n") + table.text(terminal);
   }
   text += fmt::format("\nconfigurations, before and after the constraints, on {}\n", device);
   if (any_partly) text += "over: not counted to the end; `assay list FILE` counts further\n";
   return text;
 }
 
-std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string& device) {
+std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string& device,
+                        const Terminal& terminal) {
   std::string text;
   for (const KernelRow& kernel : kernels) {
     for (const SpaceRow& space : kernel.spaces) {
@@ -104,12 +105,18 @@ std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string
       text += fmt::format("{} ({}), {}, on {}\n", kernel.name, kernel.op, to_text(space.problem),
                           device);
       Table table({">configurations", ""});
-      table.add_row({std::to_string(space.raw), "in all"});
+      table.add_row({format_count(space.raw), "in all"});
+      std::size_t num_idle = 0;
       for (const auto& [constraint, points] : space.removed) {
-        table.add_row({fmt::format("-{}", points), constraint});
+        if (points == 0) {
+          ++num_idle;
+        } else {
+          table.add_row({"-" + format_count(points), constraint});
+        }
       }
       table.add_row({valid_text(space), "valid"});
-      text += table.text();
+      text += table.text(terminal);
+      if (num_idle > 0) text += fmt::format("{} constraints removed none\n", num_idle);
       if (!space.whole) {
         text += "over: not counted to the end; a search with a budget draws configurations\n";
       }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/terminal.h"
 #include "base/value.h"
 
 namespace assay {
@@ -39,10 +40,12 @@ struct SweepRow {
 /// with the sum over its kernels and problems. What was not counted to its end is "over" a number.
 /// `device` is the one whose limits were used.
 std::string list_text(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
-                      const std::string& device);
+                      const std::string& device, const Terminal& terminal = {});
 
 /// Kernels one by one: for each problem, how many configurations each constraint removed.
-std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string& device);
+/// Constraints that removed none are counted in one line.
+std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string& device,
+                        const Terminal& terminal = {});
 
 /// {"error": ..., "device": ..., "kernels": [...], "sweeps": [...]}, everything of both texts.
 /// "error" has what is wrong with the other files, a mistake a line, or is null.

@@ -6,21 +6,24 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
-
-#include "base/terminal.h"
-#include "base/utf8.h"
 
 namespace assay {
 namespace {
 
 constexpr std::string_view kGap = "  ";
 
-/// Columns that UTF-8 text takes on a terminal, counting every code point as one.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
+constexpr std::size_t kIndent = 2;          // of a row's further lines
+constexpr std::size_t kFewestColumns = 20;  // that text is broken to
+
+/// What columns of these widths take beside each other.
+std::size_t total_width(const std::vector<std::size_t>& columns,
+                        const std::vector<std::size_t>& widths) {
+  std::size_t total = columns.empty() ? 0 : kGap.size() * (columns.size() - 1);
+  for (const std::size_t column : columns) total += widths[column];
+  return total;
 }
 
 /// Four significant digits below 1000, whole numbers above.
@@ -43,36 +46,129 @@ Table::Table(std::vector<std::string> headers) : headers_(std::move(headers)) {
   }
 }
 
-void Table::add_row(std::vector<std::string> cells) {
+void Table::add_row(std::vector<std::string> cells, Style style) {
   cells.resize(headers_.size());
   // A line end in a name would forge a row.
   for (std::string& cell : cells) cell = printable_line(cell);
-  rows_.push_back(std::move(cells));
+  rows_.push_back({std::move(cells), style});
 }
 
-std::string Table::text() const {
-  std::vector<std::size_t> widths;
-  for (const std::string& header : headers_) widths.push_back(width(header));
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
-  }
-  std::string out;
-  const auto add_line = [&](const std::vector<std::string>& cells) {
-    std::string line;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string padding(widths[i] - width(cells[i]), ' ');
-      if (i > 0) line += kGap;
-      line += right_[i] ? padding + cells[i] : cells[i] + padding;
+bool Table::is_constant(std::size_t column) const {
+  return rows_.size() > 1 && std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+           return row.cells[column] == rows_.front().cells[column];
+         });
+}
+
+/// Which columns stand in which line of a row, and how wide they are then.
+std::vector<Table::Columns> Table::lines_of(Columns columns, std::size_t limit,
+                                            std::vector<std::size_t>& widths) const {
+  Columns first = std::move(columns), further;
+  const std::size_t indented = limit - kIndent;
+  while (total_width(first, widths) > limit && first.size() > 1) {
+    const auto widest =
+        std::max_element(first.begin() + 1, first.end(),
+                         [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
+    const std::size_t beside = total_width(first, widths) - widths[*widest];
+    // A long last column has to be broken anyway: beside the others, where there is room.
+    if (widest + 1 == first.end() && widths[*widest] > indented &&
+        beside + kFewestColumns <= limit) {
+      widths[*widest] = limit - beside;
+      break;
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + '\n';
-  };
-  add_line(headers_);
-  std::size_t total = kGap.size() * (widths.empty() ? 0 : widths.size() - 1);
-  for (std::size_t w : widths) total += w;
-  out += std::string(total, '-') + '\n';
-  for (const auto& row : rows_) add_line(row);
+    further.push_back(*widest);
+    first.erase(widest);
+  }
+  widths[first.front()] = std::min(widths[first.front()], limit);
+  std::vector<Columns> lines{std::move(first)};
+  std::sort(further.begin(), further.end());
+  for (const std::size_t column : further) {
+    widths[column] = std::min(widths[column], indented);
+    Columns longer = lines.back();
+    longer.push_back(column);
+    if (lines.size() == 1 || total_width(longer, widths) > indented) {
+      lines.push_back({column});
+    } else {
+      lines.back() = std::move(longer);
+    }
+  }
+  return lines;
+}
+
+std::string Table::row_text(const Row& row, const std::vector<Columns>& lines,
+                            const std::vector<std::size_t>& widths) const {
+  std::string out;
+  for (const Columns& columns : lines) {
+    std::vector<std::vector<std::string>> parts;
+    std::size_t height = 0;
+    for (const std::size_t column : columns) {
+      parts.push_back(folded(row.cells[column], widths[column]));
+      height = std::max(height, parts.back().size());
+    }
+    for (std::size_t i = 0; i < height; ++i) {
+      std::string line(&columns == &lines.front() ? 0 : kIndent, ' ');
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        const std::string part = i < parts[k].size() ? parts[k][i] : "";
+        const std::string padding(widths[columns[k]] - width_of(part), ' ');
+        if (k > 0) line += kGap;
+        line += right_[columns[k]] ? padding + part : part + padding;
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      if (!line.empty() || lines.size() == 1) out += styled(line, row.style) + '\n';
+    }
+  }
   return out;
+}
+
+std::string Table::text(const Terminal& terminal) const {
+  std::vector<std::size_t> widths;
+  for (const std::string& header : headers_) widths.push_back(width_of(header));
+  for (const Row& row : rows_) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      widths[i] = std::max(widths[i], width_of(row.cells[i]));
+    }
+  }
+  const bool is_limited = terminal.columns > 0;
+  Columns shown;
+  std::string constant;
+  for (std::size_t i = 0; i < headers_.size(); ++i) {
+    if (is_limited && is_constant(i) && !(shown.empty() && i + 1 == headers_.size())) {
+      const std::string& cell = rows_.front().cells[i];
+      if (cell.empty()) continue;
+      constant += (constant.empty() ? "" : "; ") + headers_[i] + ": " + cell;
+    } else {
+      shown.push_back(i);
+    }
+  }
+  const std::size_t limit = is_limited ? std::max(terminal.columns, kFewestColumns) : SIZE_MAX;
+  const std::vector<Columns> lines = lines_of(std::move(shown), limit, widths);
+  std::size_t rule = total_width(lines.front(), widths);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    rule = std::max(rule, kIndent + total_width(lines[i], widths));
+  }
+  std::string out = constant.empty() ? "" : folded_text(constant, terminal) + '\n';
+  const Style heading = terminal.has_color ? Style::heading : Style::plain;
+  out += row_text({headers_, heading}, lines, widths) + std::string(rule, '-') + '\n';
+  for (const Row& row : rows_) {
+    out += row_text({row.cells, terminal.has_color ? row.style : Style::plain}, lines, widths);
+  }
+  return out;
+}
+
+std::string format_count(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string format_ratio(const Interval& ratio) {
+  if (ratio.high <= 0 || !std::isfinite(ratio.high)) return fmt::format("{:.2f}x", ratio.value);
+  constexpr double kNear = 0.1;
+  const bool is_near = std::abs(ratio.value - 1) < kNear;
+  const double width = std::max(ratio.high - ratio.low, 1e-4);
+  const int digits =
+      is_near ? std::clamp(static_cast<int>(std::ceil(-std::log10(width))), 2, 4) : 2;
+  return fmt::format("{:.{}f} [{:.{}f}, {:.{}f}]", ratio.value, digits, ratio.low, digits,
+                     ratio.high, digits);
 }
 
 std::string format_time(double ns) {

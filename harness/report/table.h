@@ -1,7 +1,12 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "base/stats.h"
+#include "base/terminal.h"
 
 namespace assay {
 
@@ -12,14 +17,36 @@ class Table {
   /// A header starting with '>' right-aligns its column (the mark is not printed).
   explicit Table(std::vector<std::string> headers);
   /// Control characters, line ends included, become '?'.
-  void add_row(std::vector<std::string> cells);
-  std::string text() const;
+  void add_row(std::vector<std::string> cells, Style style = Style::plain);
+
+  /// Without a limit each row is one line. No line is longer than a terminal's: there, a column
+  /// that says the same in all rows is said once above, the widest columns get a line of their own
+  /// below the others of their row, and what is longer than a line is broken.
+  std::string text(const Terminal& terminal = {}) const;
 
  private:
+  struct Row {
+    std::vector<std::string> cells;
+    Style style;
+  };
+  using Columns = std::vector<std::size_t>;  // by their number
+
+  bool is_constant(std::size_t column) const;
+  std::vector<Columns> lines_of(Columns columns, std::size_t limit,
+                                std::vector<std::size_t>& widths) const;
+  std::string row_text(const Row& row, const std::vector<Columns>& lines,
+                       const std::vector<std::size_t>& widths) const;
+
   std::vector<std::string> headers_;
   std::vector<bool> right_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<Row> rows_;
 };
+
+/// 1234567 -> "1,234,567"
+std::string format_count(std::uint64_t count);
+/// "1.85 [1.84, 1.86]"; near 1 with the digits that the interval has: "1.008 [1.007, 1.009]". Of a
+/// ratio that has no interval "1.85x".
+std::string format_ratio(const Interval& ratio);
 
 /// 1234.6 ns -> "1.235 us"; three to four significant digits, the unit chosen by size.
 std::string format_time(double ns);

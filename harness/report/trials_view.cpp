@@ -30,6 +30,7 @@ std::string reported_cell(const CompileReport& compile, int value) {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kBarColumns = 50;
+constexpr std::size_t kBesideBars = 24;  // "  1.234 us     1234  "
 constexpr std::size_t kReasonColumns = 70;
 
 std::string status_text(const Outcome& outcome) {
@@ -53,6 +54,16 @@ std::string first_line(const std::string& message, std::size_t columns) {
   std::size_t end = columns - 3;
   while (end > 0 && continues_character(line[end])) --end;
   return line.substr(0, end) + "...";
+}
+
+/// How the first `shown` rows write their configurations, by kernel.
+std::map<std::string, ConfigText> config_texts(const std::vector<TrialRow>& rows, std::size_t shown,
+                                               bool wide) {
+  std::map<std::string, std::vector<Config>> configs;
+  for (std::size_t i = 0; i < shown; ++i) {
+    configs[rows[i].record.kernel.name].push_back(rows[i].record.config);
+  }
+  return assay::config_texts(configs, wide);
 }
 
 std::string left_out(std::size_t total, std::size_t shown) {
@@ -193,7 +204,8 @@ Json trial_object(const TrialRow& row) {
 
 }  // namespace
 
-std::string histogram(const std::vector<double>& samples_ns, std::size_t bins) {
+std::string histogram(const std::vector<double>& samples_ns, std::size_t bins,
+                      const Terminal& terminal) {
   // NaN has no place in an order or a bin; a recording or a database may hold any number.
   std::vector<double> sorted;
   std::copy_if(samples_ns.begin(), samples_ns.end(), std::back_inserter(sorted),
@@ -213,14 +225,19 @@ std::string histogram(const std::vector<double>& samples_ns, std::size_t bins) {
     ++counts[at < static_cast<double>(bins) ? static_cast<std::size_t>(at) : bins - 1];
   }
   const std::size_t most = *std::max_element(counts.begin(), counts.end());
+  const std::size_t bar_columns =
+      terminal.columns == 0
+          ? kBarColumns
+          : std::clamp<std::size_t>(terminal.columns, kBesideBars + 10, kBesideBars + kBarColumns) -
+                kBesideBars;
   Table table({">from", ">samples", ""});
   for (std::size_t i = 0; i < bins; ++i) {
     const double from = low + (high - low) * static_cast<double>(i) / static_cast<double>(bins);
     // A bin that is not empty shows at least one mark.
     table.add_row({format_time(from), std::to_string(counts[i]),
-                   std::string((counts[i] * kBarColumns + most - 1) / most, '#')});
+                   std::string((counts[i] * bar_columns + most - 1) / most, '#')});
   }
-  std::string text = table.text();
+  std::string text = table.text(Terminal{});
   if (sorted.back() > high) {
     text +=
         fmt::format("the last line holds the slowest too, up to {}\n", format_time(sorted.back()));
@@ -228,12 +245,18 @@ std::string histogram(const std::vector<double>& samples_ns, std::size_t bins) {
   return text + note;
 }
 
-std::string trial_text(const TrialRow& row) {
+std::string trial_text(const TrialRow& row, const Terminal& terminal) {
   const TrialRecord& trial = row.record;
   const Outcome& outcome = trial.outcome;
   std::string text = fmt::format("trial {}: {}\n", row.id, status_text(outcome));
-  const auto line = [&text](std::string_view name, const std::string& value) {
-    if (!value.empty()) text += fmt::format("  {:<14}{}\n", name, value);
+  const std::size_t room =
+      terminal.columns == 0 ? std::string::npos : std::max<std::size_t>(terminal.columns, 36) - 16;
+  const auto line = [&text, room](std::string_view name, const std::string& value) {
+    if (value.empty()) return;
+    for (const std::string& part : folded(value, room)) {
+      text += fmt::format("  {:<14}{}\n", name, part);
+      name = "";
+    }
   };
   line("kernel", fmt::format("{} ({})", trial.kernel.name, trial.kernel.op));
   line("problem", to_text(trial.problem));
@@ -300,14 +323,16 @@ std::string trial_text(const TrialRow& row) {
     line("GPU", gpu_text(*t));
   }
   if (!outcome.message.empty()) text += "message:\n" + indented(outcome.message);
+  Terminal inner = terminal;
+  if (inner.columns > 2) inner.columns -= 2;  // what is indented has fewer
   if (!trial.measurements.empty()) {
     Table table({"measured beside the time", ">value"});
     for (const Measurement& each : trial.measurements) {
       table.add_row({each.name, measurement_text(each)});
     }
-    text += "\n" + indented(table.text());
+    text += "\n" + indented(table.text(inner));
   }
-  if (outcome.timing) text += "\n" + indented(histogram(outcome.timing->samples_ns, 12));
+  if (outcome.timing) text += "\n" + indented(histogram(outcome.timing->samples_ns, 12, inner));
   return text;
 }
 
@@ -322,14 +347,15 @@ std::string measurement_text(const Measurement& measurement) {
 
 std::string trial_json(const TrialRow& row) { return dump(trial_object(row)); }
 
-std::string counts_text(const std::vector<TrialRow>& rows) {
+std::string counts_text(const std::vector<TrialRow>& rows, const Terminal& terminal) {
   Table table({"kernel", "problem", "device", "status", "kind", ">trials"});
   for (const auto& [key, count] : counts_of(rows)) {
     const auto& [kernel, problem, device, status, kind] = key;
     table.add_row({kernel, problem, device, std::string(to_text(status)), kind.empty() ? "-" : kind,
-                   std::to_string(count)});
+                   format_count(count)},
+                  is_failure(status) ? Style::failure : Style::plain);
   }
-  return table.text();
+  return table.text(terminal);
 }
 
 std::string counts_json(const std::vector<TrialRow>& rows) {
@@ -374,15 +400,10 @@ std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows) {
   return sorted;
 }
 
-std::string times_text(std::vector<TrialRow> rows, std::size_t limit) {
+std::string times_text(std::vector<TrialRow> rows, std::size_t limit, const Terminal& terminal) {
   const std::vector<TrialRow> timed = timed_trials(std::move(rows));
   const std::size_t shown = shown_of(timed.size(), limit);
-  std::map<std::string, std::vector<Config>> configs;
-  for (std::size_t i = 0; i < shown; ++i) {
-    configs[timed[i].record.kernel.name].push_back(timed[i].record.config);
-  }
-  std::map<std::string, ConfigText> texts;
-  for (const auto& [kernel, list] : configs) texts.emplace(kernel, ConfigText(kernel, list, false));
+  const std::map<std::string, ConfigText> texts = config_texts(timed, shown, false);
   const bool has_roofline =
       std::any_of(timed.begin(), timed.begin() + static_cast<std::ptrdiff_t>(shown),
                   [](const TrialRow& row) { return row.record.outcome.timing->roofline_ns > 0; });
@@ -404,24 +425,23 @@ std::string times_text(std::vector<TrialRow> rows, std::size_t limit) {
          measured_text(timed[i].provenance, trial.finished_at)});
     table.add_row(std::move(cells));
   }
-  std::string text = table.text();
-  for (const auto& [kernel, config_text] : texts) {
-    if (const std::string note = config_text.note(); !note.empty()) text += note + '\n';
-  }
-  return text + left_out(timed.size(), shown);
+  return table.text(terminal) + notes_text(texts, terminal) + left_out(timed.size(), shown);
 }
 
-std::string failures_text(std::vector<TrialRow> rows, std::size_t limit) {
+std::string failures_text(std::vector<TrialRow> rows, std::size_t limit, const Terminal& terminal) {
   const std::vector<TrialRow> failed = failed_trials(std::move(rows));
   const std::size_t shown = shown_of(failed.size(), limit);
+  const auto texts = config_texts(failed, shown, false);
   Table table({">id", "kernel", "problem", "configuration", "status", "reason"});
   for (std::size_t i = 0; i < shown; ++i) {
     const TrialRecord& trial = failed[i].record;
     table.add_row({std::to_string(failed[i].id), trial.kernel.name, to_text(trial.problem),
-                   to_text(trial.config), status_text(trial.outcome),
-                   first_line(trial.outcome.message, kReasonColumns)});
+                   terminal.columns == 0 ? to_text(trial.config)
+                                         : texts.at(trial.kernel.name).line(trial.config),
+                   status_text(trial.outcome), first_line(trial.outcome.message, kReasonColumns)});
   }
-  return table.text() + left_out(failed.size(), shown);
+  return table.text(terminal) + (terminal.columns == 0 ? "" : notes_text(texts, terminal)) +
+         left_out(failed.size(), shown);
 }
 
 std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit) {

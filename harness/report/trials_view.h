@@ -4,27 +4,30 @@
 #include <string>
 #include <vector>
 
+#include "base/terminal.h"
 #include "store/store.h"
 
 namespace assay {
 
 /// One trial in full: configuration, what the compiler said, status and message, the check's
 /// figures, the times and a histogram of the samples.
-std::string trial_text(const TrialRow& row);
+std::string trial_text(const TrialRow& row, const Terminal& terminal = {});
 /// "1.5 MiB", "97.3 %", "1234567", "12 us"
 std::string measurement_text(const Measurement& measurement);
 std::string trial_json(const TrialRow& row);
 
 /// How many trials ended in which way: a line for each kernel, problem, device, status and kind.
-std::string counts_text(const std::vector<TrialRow>& rows);
+std::string counts_text(const std::vector<TrialRow>& rows, const Terminal& terminal = {});
 std::string counts_json(const std::vector<TrialRow>& rows);
 
 /// Trials that were timed, fastest first within a problem, at most `limit` (0: all). Says how many
 /// are left out.
-std::string times_text(std::vector<TrialRow> rows, std::size_t limit);
+std::string times_text(std::vector<TrialRow> rows, std::size_t limit,
+                       const Terminal& terminal = {});
 
 /// Trials that failed, with the first line of the reason, at most `limit` (0: all).
-std::string failures_text(std::vector<TrialRow> rows, std::size_t limit);
+std::string failures_text(std::vector<TrialRow> rows, std::size_t limit,
+                          const Terminal& terminal = {});
 
 /// {"trials": [...], "left_out": n}: `rows` in their order.
 std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit);
@@ -36,6 +39,7 @@ std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows);
 /// The samples as bars, one line a bin, in at most `bins` lines. Samples beyond the 99th percentile
 /// share the last line. Otherwise one outlier would squeeze all others into the first.
 /// Samples that are no finite numbers are counted in a note and left out.
-std::string histogram(const std::vector<double>& samples_ns, std::size_t bins);
+std::string histogram(const std::vector<double>& samples_ns, std::size_t bins,
+                      const Terminal& terminal = {});
 
 }  // namespace assay

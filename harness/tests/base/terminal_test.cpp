@@ -25,6 +25,16 @@ TEST(Terminal, NothingTurnsItRound) {
   EXPECT_EQ(printable(beside), beside);
 }
 
+TEST(Terminal, LinesAreBrokenAtSpaces) {
+  EXPECT_EQ(folded("one two three", 7), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(folded("one two three", 13), (std::vector<std::string>{"one two three"}));
+  EXPECT_EQ(folded("A=1,B=20,C=3", 8), (std::vector<std::string>{"A=1,", "B=20,C=3"}));
+  EXPECT_EQ(folded("abcdefgh", 3), (std::vector<std::string>{"abc", "def", "gh"}));
+  EXPECT_EQ(folded("\u20ac\u20ac\u20ac\u20ac", 3),
+            (std::vector<std::string>{"\u20ac\u20ac\u20ac", "\u20ac"}));
+  EXPECT_EQ(folded_text("one two", {}), "one two\n");
+}
+
 TEST(Terminal, TextStays) {
   const std::string text = "two\n\tlines, \xc2\xa0 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\r\n";
   EXPECT_EQ(printable(text), text);

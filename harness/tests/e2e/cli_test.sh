@@ -118,7 +118,7 @@ expect 0 '^compiled +2$' "$assay" sweep "$tree/kernels/examples/heat_tiles.yaml"
   --budget-configs 2 --db tiles.db
 expect 0 ' 0 now, [1-9][0-9]* kept' "$assay" sweep "$vector_add" --device none --db a.db
 # It once listed what the same sweep then leaves out.
-expect 0 '-1719926784  arch: \[90a\]' "$assay" list "$tree/kernels/gemm_wgmma.yaml" --arch 80
+expect 0 '-1,719,926,784  arch: \[90a\]' "$assay" list "$tree/kernels/gemm_wgmma.yaml" --arch 80
 expect 2 'unknown arch "12"' "$assay" sweep "$vector_add" --device none --arch 12 --db a.db
 # Any architecture that NVRTC compiles for, and launches that such a device would refuse.
 mkdir bounded
@@ -183,6 +183,35 @@ grep -q '█' <("$assay" show M=16 --db "$gemm") && failures=$((failures + 1)) &
   echo 'FAILED: show draws into a pipe'
 expect 0 '^  baseline +1[45]\.[0-9]+ us +.*█' script -qec "'$assay' show M=16 --db '$gemm'" /dev/null
 expect 0 '^   [0-9.]+ us █' script -qec "'$assay' show M=16 --db '$gemm'" /dev/null
+# Rows of up to 250 columns were broken anywhere by terminals of 80 and 120.
+on_terminal() { TERM=xterm NO_COLOR=$2 script -qec "stty cols $1; '$assay' $3" /dev/null </dev/null; }
+longest() { tr -d '\r' | sed 's/\x1b\[[0-9;]*m//g' | python3 -c 'import sys; print(max(map(len, sys.stdin.read().split("\n"))))'; }
+for columns in 80 120; do
+  for verb in "best --db '$gemm'" "best --wide --ties --db '$recorded'" "show M=16 --db '$gemm'" \
+    "show --times --db '$gemm'" "show --db '$gemm'" "show 1 --db '$gemm'" \
+    "list '$tree/kernels'" "list '$tree/kernels/gemm_mma.yaml'" "history '$gemm' '$gemm'" \
+    "compare '$gemm' '$gemm'" doctor; do
+    width=$(on_terminal $columns 1 "$verb" | longest)
+    [[ $width -gt 20 && $width -le $columns ]] && continue
+    failures=$((failures + 1))
+    echo "FAILED: assay $verb is $width columns wide on a terminal of $columns"
+  done
+done
+expect 0 'COLUMNS=60: [1-6]?[0-9]$' echo "COLUMNS=60: $(COLUMNS=60 on_terminal 80 1 "best --db '$gemm'" | longest)"
+[[ $("$assay" best --db "$gemm" | longest) -gt 120 ]] || {
+  failures=$((failures + 1))
+  echo 'FAILED: what is no terminal has a limit'
+}
+# Colors are for a terminal, unless a user says otherwise.
+bold=$'\x1b\\[1m'
+expect 0 "$bold" on_terminal 80 '' "best --db '$gemm'"
+expect 0 "$bold" "$assay" best --db "$gemm" --color always
+expect 0 "$bold" "$assay" --color always best --db "$gemm"
+expect 2 'color: maybe not in' "$assay" best --db "$gemm" --color maybe
+for plain in "$(on_terminal 80 1 "best --db '$gemm'")" "$("$assay" best --db "$gemm")" \
+  "$(on_terminal 80 '' "best --color never --db '$gemm'")"; do
+  expect 1 '^0$' grep -c $'\x1b' <<<"$plain"
+done
 expect 1 'no trial of problem M=17' "$assay" show M=17 --db "$gemm"
 expect 1 '"problems": \[\]' "$assay" show M=17 --json --db "$gemm"
 expect 2 'number, or a problem such as M=16,N=4096, found "sixteen"' "$assay" show sixteen --db "$gemm"

@@ -148,7 +148,28 @@ TEST(BestJson, TellsTheObjectivesApart) {
   EXPECT_EQ(best[3]["objective"], "edp");
 }
 
-TEST(BestText, EveryLineWithATimeSaysWhereItWasMeasured) {
+// Each of 21 rows once ended with the same "recorded on NVIDIA H200, 2026-11-26".
+TEST(BestText, SaysOnceWhereAllWasMeasured) {
+  const auto tables =
+      tuned_tables({}, {example::trial(problem(64, 4096), "gemm_mma", "BLOCK_M=64", 15'000)}, {},
+                   Screened::show);
+  const std::string text = best_text(tables, {});
+  EXPECT_THAT(text, HasSubstr("protocol cold, measured here, 2026-11-21\n"));
+  EXPECT_THAT(text, HasSubstr("  screened only, not re-ranked\n"));
+  EXPECT_THAT(best_text(energy_tables(), {}), Not(HasSubstr("re-ranked")));
+}
+
+TEST(BestText, FitsTheTerminal) {
+  for (const std::size_t columns : {50, 80, 120}) {
+    BestLayout layout{.wide = true, .ties = true, .terminal = {columns}};
+    for (const auto& tables : {winners(), energy_tables(), metric_tables()}) {
+      std::istringstream lines(best_text(tables, layout));
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
+    }
+  }
+}
+
+TEST(BestText, WhereTheyDifferEveryLineWithATimeSaysWhereItWasMeasured) {
   std::istringstream lines(best_text(winners(), {}));
   int times = 0;
   for (std::string line; std::getline(lines, line);) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/example_rows.h"
 
@@ -31,7 +32,7 @@ Results example_results() {
 }
 
 TEST(ProblemView, TellsTheSearchAndTheTimes) {
-  const std::string text = problem_text(example_results(), Drawing::no);
+  const std::string text = problem_text(example_results());
   EXPECT_THAT(text, HasSubstr("gemm_bf16 M=16,N=4096 on NVIDIA H200, protocol cold\n"));
   EXPECT_THAT(text, HasSubstr("best time of the screening: 10.00 us, found by trial 4 of 5\n"));
   EXPECT_THAT(text, AllOf(HasSubstr("winner    10.00 us"), HasSubstr("baseline  10.03 us")));
@@ -72,15 +73,15 @@ TEST(ProblemView, JsonOfNoTimeIsNull) {
 
 TEST(ProblemView, DrawsBarsOfTheTimeUntilTheBestIsFound) {
   // Nothing after the trial that failed; half the height would be a time of 14.1 us.
-  EXPECT_THAT(problem_text(example_results(), Drawing::yes), HasSubstr("   20.00 us  ██  \n"
-                                                                       "             ██  \n"
-                                                                       "             ██  \n"
-                                                                       "   10.00 us  ██▁▁\n"));
+  EXPECT_THAT(problem_text(example_results(), {120}), HasSubstr("   20.00 us  ██  \n"
+                                                                "             ██  \n"
+                                                                "             ██  \n"
+                                                                "   10.00 us  ██▁▁\n"));
 }
 
 TEST(ProblemView, DrawsDistributionsOnOneScale) {
   // 10.000 +- 5 and 10.030 +- 5 ns share a scale, of which each takes a quarter, at the two ends.
-  const std::string text = problem_text(example_results(), Drawing::yes);
+  const std::string text = problem_text(example_results(), {120});
   std::vector<std::size_t> first, last;
   for (const char* part : {"  winner         10.00 us ", "  baseline       10.03 us "}) {
     const std::size_t at = text.find(part);
@@ -97,12 +98,20 @@ TEST(ProblemView, DrawsDistributionsOnOneScale) {
   EXPECT_GT(last[0], 30U);
 }
 
+// The drawing was 86 columns wide whatever the terminal was.
+TEST(ProblemView, FitsTheTerminal) {
+  for (const std::size_t columns : {60, 80, 120}) {
+    std::istringstream lines(problem_text(example_results(), {columns}));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
+  }
+}
+
 TEST(ProblemView, SaysThatNothingHasATime) {
   Results results;
   results.trials = {
       example::failure(problem(16, 4096), "BLOCK_M=8,STAGES=3", Status::compile, "error", "no")};
-  for (const Drawing drawing : {Drawing::no, Drawing::yes}) {
-    EXPECT_THAT(problem_text(results, drawing), HasSubstr("no trial of 1 has a time\n"));
+  for (const std::size_t columns : {0, 80}) {
+    EXPECT_THAT(problem_text(results, {columns}), HasSubstr("no trial of 1 has a time\n"));
   }
 }
 

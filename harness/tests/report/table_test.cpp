@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Table, AlignsWordsLeftAndNumbersRight) {
   Table table({"name", ">count"});
@@ -35,6 +37,88 @@ TEST(Table, PadsShortRowsAndLeavesNoSpacesAtLineEnds) {
   Table table({"a", "b", "c"});
   table.add_row({"x"});
   EXPECT_THAT(table.text(), EndsWith("\nx\n"));
+}
+
+/// The longest line, in columns.
+std::size_t longest(const std::string& text) {
+  std::size_t most = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) most = std::max(most, width_of(line));
+  return most;
+}
+
+// On a terminal of 80 columns each row of 240 took three lines, broken anywhere.
+TEST(Table, FitsTheTerminal) {
+  Table table({"problem", "kernel", "configuration", ">time", "remark"});
+  table.add_row({"M=16", "gemm", "BM=64 BN=128 ST=3", "11.90 us", "here"});
+  table.add_row({"M=4096", "gemm", "BM=128 BN=256 ST=4", "176.1 us", "here"});
+  EXPECT_EQ(table.text({40}),
+            "kernel: gemm; remark: here\n\n"
+            "problem  configuration           time\n"
+            "-------------------------------------\n"
+            "M=16     BM=64 BN=128 ST=3   11.90 us\n"
+            "M=4096   BM=128 BN=256 ST=4  176.1 us\n");
+  EXPECT_EQ(table.text({30}),
+            "kernel: gemm; remark: here\n\n"
+            "problem      time\n"
+            "  configuration\n"
+            "--------------------\n"
+            "M=16     11.90 us\n"
+            "  BM=64 BN=128 ST=3\n"
+            "M=4096   176.1 us\n"
+            "  BM=128 BN=256 ST=4\n");
+  EXPECT_THAT(table.text(), HasSubstr("M=16     gemm    BM=64 BN=128 ST=3   11.90 us  here\n"));
+  for (std::size_t columns = 20; columns < 80; ++columns) {
+    EXPECT_LE(longest(table.text({columns})), columns);
+  }
+}
+
+TEST(Table, BreaksOnlyWhatNoLineCanHold) {
+  Table table({"check", "found"});
+  table.add_row({"driver", "575.57 and some words that go on and on beyond the line"});
+  table.add_row({"NVRTC", "13.0"});
+  EXPECT_EQ(table.text({40}),
+            "check   found\n"
+            "----------------------------------------\n"
+            "driver  575.57 and some words that go on\n"
+            "        and on beyond the line\n"
+            "NVRTC   13.0\n");
+}
+
+TEST(Table, AWordLongerThanTheTerminalIsCut) {
+  Table table({"name", "of"});
+  table.add_row({std::string(30, 'a'), "b"});
+  EXPECT_LE(longest(table.text({20})), 20U);
+  table.add_row({std::string(19, ' ') + std::string(30, 'a'), "c"});
+  EXPECT_LE(longest(table.text({20})), 20U);
+}
+
+TEST(Table, RowsHaveColorsWhereAskedFor) {
+  Table table({"name", "state"});
+  table.add_row({"a", "wrong"}, Style::failure);
+  table.add_row({"b", "right"});
+  EXPECT_EQ(table.text({0, true}),
+            "\x1b[1mname  state\x1b[0m\n"
+            "-----------\n"
+            "\x1b[31ma     wrong\x1b[0m\n"
+            "b     right\n");
+  EXPECT_THAT(table.text(), Not(HasSubstr("\x1b")));
+}
+
+TEST(FormatCount, SeparatesThousands) {
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(1000), "1,000");
+  EXPECT_EQ(format_count(123456789), "123,456,789");
+}
+
+// best said "1.01x [1.01, 1.01]" of a kernel that was between 0.7 and 0.9 % faster.
+TEST(FormatRatio, NearOneHasTheDigitsOfItsInterval) {
+  EXPECT_EQ(format_ratio({1.0081, 1.0072, 1.0089}), "1.008 [1.007, 1.009]");
+  EXPECT_EQ(format_ratio({0.99, 0.96, 1.02}), "0.99 [0.96, 1.02]");
+  EXPECT_EQ(format_ratio({1.00213, 1.00213, 1.00213}), "1.0021 [1.0021, 1.0021]");
+  EXPECT_EQ(format_ratio({1.8512, 1.8511, 1.8513}), "1.85 [1.85, 1.85]");
+  EXPECT_EQ(format_ratio({1.25, 0, 0}), "1.25x");
 }
 
 TEST(Table, WithoutRowsIsItsHeader) { EXPECT_EQ(Table({"a", ">b"}).text(), "a  b\n----\n"); }

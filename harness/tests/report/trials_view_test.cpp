@@ -152,6 +152,10 @@ TEST(Failures, ShowTheFirstLineThatSaysSomething) {
   EXPECT_THAT(text, Not(HasSubstr("1 error detected")));
   EXPECT_THAT(text, Not(HasSubstr("STAGES=3  correct")));
   EXPECT_THAT(failures_text(rows(), 1), HasSubstr("1 more"));
+  for (const std::size_t columns : {60, 80, 120}) {
+    std::istringstream lines(failures_text(rows(), 0, {columns}));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
+  }
 }
 
 TEST(Failures, CutALongReasonBetweenCharacters) {
