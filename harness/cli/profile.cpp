@@ -149,7 +149,7 @@ int run_profile(const ProfileOptions& options) {
   SweepSpec sweep;
   sweep.measure.protocol = subject.protocol;
   Store store = Store::in_memory();
-  Progress progress(Progress::Mode::silent, "");
+  Progress progress(Progress::Mode::silent);
   SweepRun run{sweep,
                gpu,
                compiler,

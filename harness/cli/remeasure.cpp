@@ -55,7 +55,7 @@ RunResult Remeasurer::measure(const RunResult& result) {
   sweep.problems = {result.problem};
   sweep.measure.protocol = result.protocol;
   Store store = Store::in_memory();
-  Progress progress(Progress::Mode::silent, "");
+  Progress progress(Progress::Mode::silent);
   Tuner tuner(sweep, gpu_, compiler_, store, progress,
               {include_directories_, native_arch(gpu_.info().cc), "measured again", kernels_, "",
                false, false});

@@ -104,7 +104,7 @@ class DeviceSweep {
         options_(options),
         sweep_(sweep),
         store_(Store::open(options.db)),
-        progress_(std::move(screen), std::move(line), target_.provenance),
+        progress_(std::move(screen), std::move(line)),
         tuner_(sweep, *target_.device, compiler, store_, progress_,
                {include_directories, target_.arch,
                 sweep_command_line(options.file, include_directories.front()),

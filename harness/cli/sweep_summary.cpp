@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -33,30 +34,54 @@ std::string status_text(const std::pair<Status, std::string>& what) {
   return text;
 }
 
-void print_counts(const SweepReport& report) {
+void print_counts(const SweepReport& report, const Terminal& terminal) {
   Table table({"status", ">trials", "for example"});
   for (const auto& [what, count] : report.counts) {
     const auto example = report.examples.find(what);
-    table.add_row({status_text(what), std::to_string(count),
-                   example == report.examples.end() ? "" : first_line(example->second)});
+    table.add_row({status_text(what), format_count(count),
+                   example == report.examples.end() ? "" : first_line(example->second)},
+                  is_failure(what.first) ? Style::failure : Style::plain);
   }
-  print_out("{}", table.text());
+  write_out(table.text(terminal));
 }
 
-void print_searches(const std::vector<SearchReport>& searches) {
+void print_searches(const std::vector<SearchReport>& searches, const Terminal& terminal) {
   Table table({"kernel", "problem", ">tried", ">of", ">still to gain"});
   for (const SearchReport& search : searches) {
     std::string gain =
         search.gain_ratio ? fmt::format("{:.1f} %", *search.gain_ratio * 100) : "not known";
     if (search.tried >= search.size) gain = "nothing";
-    table.add_row({search.kernel, search.problem, std::to_string(search.tried),
-                   std::to_string(search.size), gain});
+    table.add_row({search.kernel, search.problem, format_count(search.tried),
+                   format_count(search.size), gain});
   }
+  print_out("\n{}{}", table.text(terminal),
+            folded_text(fmt::format("still to gain: so much faster, at most, is anything untried; "
+                                    "the search's model is {:.0f} % sure",
+                                    kGainSureness * 100),
+                        terminal));
+}
+
+/// `word` as a shell reads it as one.
+std::string shell_word(const std::string& word) {
+  const bool is_plain = std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-+=,./:@%").find(c) != std::string_view::npos;
+  });
+  if (is_plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// Three commands that look at what is there now.
+void print_next(const TunedTable& table, const std::string& sweep, const Store& store) {
+  const std::string path = shell_word(store.path().string());
+  const std::string only = "--db " + path + " --sweep " + shell_word(sweep);
   print_out(
-      "\n{}still to gain: so much faster, at most, is anything untried; the search's model is "
-      "{:.0f} "
-      "% sure\n",
-      table.text(), kGainSureness * 100);
+      "next: assay best {} --ties\n"
+      "      assay show {} {}\n"
+      "      assay report {} --html report.html\n",
+      only, shell_word(to_text(table.entries.front().problem)), only, path);
 }
 
 /// The winners of this sweep on this device, without those of other devices in the same database.
@@ -123,67 +148,75 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
 }
 
 void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store) {
-  if (!summary.compile_only) print_out("{}\n", best_text(winners(summary, store), {}));
-  print_counts(report);
-  if (!report.searches.empty()) print_searches(report.searches);
-  std::string line = fmt::format("\n{} of {} trials", report.measured + report.kept, report.total);
-  line += fmt::format(": {} now, {} kept from before", report.measured, report.kept);
+  const Terminal terminal = stdout_terminal();
+  const auto say = [&terminal](const std::string& line) { write_out(folded_text(line, terminal)); };
+  const std::vector<TunedTable> best =
+      summary.compile_only ? std::vector<TunedTable>() : winners(summary, store);
+  if (!summary.compile_only) print_out("{}\n", best_text(best, {.terminal = terminal}));
+  print_counts(report, terminal);
+  if (!report.searches.empty()) print_searches(report.searches, terminal);
+  std::string line = fmt::format("{} of {} trials", format_count(report.measured + report.kept),
+                                 format_count(report.total));
+  line += fmt::format(": {} now, {} kept from before", format_count(report.measured),
+                      format_count(report.kept));
   if (report.taken > 0)
-    line += fmt::format(", {} of them by another sweep at the same time", report.taken);
-  if (report.skipped > 0) line += fmt::format(", {} skipped (budget used up)", report.skipped);
-  print_out("{}\n", line);
+    line +=
+        fmt::format(", {} of them by another sweep at the same time", format_count(report.taken));
+  if (report.skipped > 0)
+    line += fmt::format(", {} skipped (budget used up)", format_count(report.skipped));
+  write_out("\n");
+  say(line);
   std::size_t faults = 0;
   for (const auto& [what, count] : report.counts) {
     if (is_machine_fault(what.first, what.second)) faults += count;
   }
   if (faults > 0 && summary.provenance.empty()) {
-    print_out(
+    say(fmt::format(
         "{} failed because the machine did, not the configuration; the same command tries them "
-        "again\n",
-        faults);
+        "again",
+        faults));
   }
   std::uint64_t removed = 0;
   for (const auto& [constraint, points] : report.removed) removed += points;
   if (removed > 0) {
-    print_out(
-        "constraints left out {} configurations; `assay list {}` says which removed how many\n",
-        removed, std::filesystem::proximate(summary.sweep.yaml_path).string());
+    say(fmt::format(
+        "constraints left out {} configurations; `assay list {}` says which removed how many",
+        removed, std::filesystem::proximate(summary.sweep.yaml_path).string()));
   }
   if (report.measured > 0) {
-    print_out(
-        "{:.1f} s: {} configurations in {:.1f} s ({:.1f}/s), baselines and re-ranks {:.1f} s\n",
+    say(fmt::format(
+        "{:.1f} s: {} configurations in {:.1f} s ({:.1f}/s), baselines and re-ranks {:.1f} s",
         report.wall_s, report.measured, report.screening_s,
         static_cast<double>(report.measured) / report.screening_s,
-        report.wall_s - report.screening_s);
-    print_out("compiled for {:.1f} s of thread time\n", report.compile_s);
+        report.wall_s - report.screening_s));
+    say(fmt::format("compiled for {:.1f} s of thread time", report.compile_s));
   }
   if (!summary.compile_only && summary.provenance.empty() && report.measured > 0) {
-    print_out("the GPU worked {:.1f} s and waited {:.1f} s for the compiler\n", report.device_s,
-              report.compiler_wait_s);
+    say(fmt::format("the GPU worked {:.1f} s and waited {:.1f} s for the compiler", report.device_s,
+                    report.compiler_wait_s));
   }
   if (const RacingReport& racing = report.racing;
       racing.raced > 0 && racing.finished > 0 && summary.provenance.empty()) {
-    print_out(
+    say(fmt::format(
         "{} clearly slower configurations were stopped early, after {:.1f} samples each; the "
         "others "
-        "took {:.1f}; this saved {:.1f} s\n",
+        "took {:.1f}; this saved {:.1f} s",
         racing.raced, mean(racing.raced_samples, racing.raced),
-        mean(racing.finished_samples, racing.finished), racing.saved_s());
+        mean(racing.finished_samples, racing.finished), racing.saved_s()));
   }
   if (report.same_code > 0 && summary.provenance.empty()) {
-    print_out("{} had the same machine code and launches as another: they took its times over\n",
-              report.same_code);
+    say(fmt::format(
+        "{} had the same machine code and launches as another: they took its times over",
+        report.same_code));
   }
   if (report.carried_over > 0) {
-    print_out(
-        "{} were tried because of what the database knew before; --cold-start leaves that out\n",
-        report.carried_over);
-  }
-  if (!summary.provenance.empty()) {
-    print_out("every time above is {}; none was measured here\n", summary.provenance);
+    say(fmt::format(
+        "{} were tried because of what the database knew before; --cold-start leaves that out",
+        report.carried_over));
   }
   for (const std::string& warning : report.warnings) print_err("warning: {}\n", warning);
   print_out("database: {}\n", store.path().string());
+  if (!best.empty()) print_next(best.front(), summary.sweep.name, store);
 }
 
 }  // namespace assay

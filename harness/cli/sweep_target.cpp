@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -40,8 +41,16 @@ Recording foreign_recording(const fs::path& file, const std::string& arch) {
   return recording;
 }
 
+/// "NVIDIA H200" -> "an H200", "NVIDIA RTX A6000" -> "an RTX A6000", "Tesla T4" -> "a Tesla T4".
+std::string with_article(std::string gpu) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  if (gpu.starts_with(kMaker)) gpu.erase(0, kMaker.size());
+  const bool is_spelled = gpu.size() > 1 && std::islower(static_cast<unsigned char>(gpu[1])) == 0;
+  const std::string_view vowels = is_spelled ? "AEFHILMNORSX" : "AEIOU";
+  return fmt::format("a{} {}", vowels.find(gpu.front()) == std::string_view::npos ? "" : "n", gpu);
+}
+
 struct Replayed {
-  fs::path file;
   Recording recording;
   std::vector<std::string> notes;  // on the kernels of which the recording is stale
 };
@@ -56,13 +65,13 @@ Replayed read_replayed(const fs::path& file, const SweepSpec& sweep,
   }
   std::vector<std::string> notes;
   // A file of another tuner is taken for one of whatever kernel is swept.
-  if (is_tuner_file(file)) return {file, std::move(recording), notes};
+  if (is_tuner_file(file)) return {std::move(recording), notes};
   for (const KernelSpec& kernel : sweep.kernels) {
     const Recorded state = compare_with(kernel, recording, include_directories);
     if (state == Recorded::changed) notes.push_back(stale_note(kernel.name));
     if (state == Recorded::unknown) notes.push_back(unknown_note(kernel.name));
   }
-  return {file, std::move(recording), std::move(notes)};
+  return {std::move(recording), std::move(notes)};
 }
 
 /// The project's fullest recording of the sweep; a stale one only where no other is there.
@@ -168,10 +177,10 @@ Target target_without_gpu(const std::string& device, const std::string& arch_giv
                     "none to compile only, or --device replay:FILE",
                     no_gpu_reason, sweep.name));
   }
-  const fs::path file = replayed->file;
   Target target = replay_target(std::move(*replayed));
-  print_err("{}: times are not measured but answered from {}, {}\n", no_gpu_reason,
-            fs::proximate(file).string(), target.provenance);
+  const std::string gpu = target.device->info().name;
+  print_err("no GPU here: times are replayed from {}{}\n", with_article(gpu),
+            target.provenance.substr(std::string("recorded on " + gpu).size()));
   return target;
 }
 

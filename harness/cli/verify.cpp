@@ -196,7 +196,7 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   GpuDevice gpu(gpu_options);
   set_up_gpu(gpu, compiler);
   SweepSpec sweep;
-  Progress progress(Progress::Mode::silent, "");
+  Progress progress(Progress::Mode::silent);
   SweepRun run{
       sweep,
       gpu,

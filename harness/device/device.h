@@ -17,8 +17,8 @@ class Device {
 
   virtual const DeviceInfo& info() const = 0;
 
-  /// "recorded on NVIDIA H200, 2026-11-21" for a replay; empty for a live device. Shown on every
-  /// line that shows a time.
+  /// "recorded on NVIDIA H200, 2026-11-21" for a replay; empty for a live device. Shown with its
+  /// times.
   virtual const std::string& provenance() const = 0;
 
   /// The version of cuBLAS that runs baselines, "13.1.0"; empty when there is none, or for a replay

@@ -46,7 +46,7 @@ bool matches(const Problem& problem, const Problem& filter);
 bool problem_less(const Problem& a, const Problem& b);
 
 /// Where and when a time was measured: "here, 2026-11-21", or the provenance as it is ("recorded on
-/// NVIDIA H200, 2026-11-21"). Every line that shows a time has it.
+/// NVIDIA H200, 2026-11-21").
 std::string measured_text(const std::string& provenance, const std::string& finished_at);
 
 }  // namespace assay

@@ -1,7 +1,6 @@
 #include "tuner/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,12 +21,6 @@ std::string format_duration(double seconds) {
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
   }
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
-
-std::size_t terminal_columns() {
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
 }
 
 }  // namespace
@@ -108,7 +101,7 @@ std::string ProgressScreen::counts() const {
 /// Leaves the cursor behind the last line.
 void ProgressScreen::redraw() {
   // A line longer than the terminal would wrap, and only its last row would be rewritten.
-  const std::size_t columns = terminal_columns() - 1;
+  const std::size_t columns = terminal_columns(STDERR_FILENO) - 1;
   std::vector<std::string> rows;
   if (lines_.size() == 1) {
     rows.push_back(counts() + lines_[0].label + lines_[0].text);
@@ -131,11 +124,8 @@ void ProgressScreen::clear() {
   }
 }
 
-Progress::Progress(std::shared_ptr<ProgressScreen> screen, std::string label,
-                   std::string provenance)
-    : screen_(std::move(screen)),
-      line_(screen_->add_line(std::move(label))),
-      provenance_(std::move(provenance)) {}
+Progress::Progress(std::shared_ptr<ProgressScreen> screen, std::string label)
+    : screen_(std::move(screen)), line_(screen_->add_line(std::move(label))) {}
 
 void Progress::start_problem(const std::string& kernel_or_op, const std::string& problem,
                              std::optional<double> baseline_ns) {
@@ -166,7 +156,6 @@ void Progress::show(bool now) {
     if (baseline_ns_) {
       text += fmt::format(" ({:.0f} % of the baseline's speed)", 100 * *baseline_ns_ / *best_ns_);
     }
-    if (!provenance_.empty()) text += " " + provenance_;
   }
   screen_->show(line_, std::move(text), now);
 }

@@ -67,11 +67,9 @@ class Progress {
  public:
   using Mode = ProgressScreen::Mode;
 
-  /// `provenance` is shown after every time. It is empty for a live device.
-  Progress(Mode mode, std::string provenance)
-      : Progress(std::make_shared<ProgressScreen>(mode), "", std::move(provenance)) {}
+  explicit Progress(Mode mode) : Progress(std::make_shared<ProgressScreen>(mode), "") {}
   /// A line of its own on a screen that several share.
-  Progress(std::shared_ptr<ProgressScreen> screen, std::string label, std::string provenance);
+  Progress(std::shared_ptr<ProgressScreen> screen, std::string label);
 
   /// Sets how many trials the sweep has, stored ones included.
   void begin(std::size_t total) { screen_->begin(total); }
@@ -94,7 +92,6 @@ class Progress {
 
   std::shared_ptr<ProgressScreen> screen_;
   std::size_t line_;
-  std::string provenance_;
   std::string problem_;
   std::string stage_;
   std::optional<double> baseline_ns_;

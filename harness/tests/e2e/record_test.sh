@@ -28,13 +28,21 @@ expect 0 'recorded on Fake GPU' \
 # the other, the first by name, called what it lacks a failure.
 mkdir results/recorded/a_gpu
 sed '0,/"configuration"/{/"configuration"/d}' "$recording" >results/recorded/a_gpu/small.jsonl
-expect 0 'none was measured here' \
-  env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db both.db
+expect 0 '^no GPU here: times are replayed from a Fake GPU, 20[0-9-]+$' \
+  env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db 'of both.db'
 grep -q 'not_recorded' output && fail "a recording that lacks a trial answers"
+# Where the times are from was said in every row.
+[[ $(grep -c 'recorded on' output) -eq 1 ]] || fail "the recording is not named once"
+# What the summary names as next steps is run as it stands.
+sed -n '/^next: /,$s/^[a-z: ]*assay /build\/assay /p' output >next
+[[ $(wc -l <next) -eq 3 ]] || fail "the summary does not end with three commands"
+while read -r command; do
+  expect 0 . bash -c "$command"
+done <next
 
 # A fuller one of a kernel that has changed since was preferred, whose times are another program's.
 sed -i 's/"source_hash":"[0-9a-f]*"/"source_hash":"00"/' "$recording"
-expect 0 'answered from results/recorded/a_gpu/small.jsonl' \
+expect 0 'replayed from a Fake GPU, 20[0-9-]+$' \
   env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db current.db
 rm -r results/recorded/a_gpu
 expect 0 'stale' env -u LD_LIBRARY_PATH build/assay sweep sweeps/small.yaml --db stale.db

@@ -69,7 +69,7 @@ class SideBySide : public TunerTest {
   std::vector<std::string> run_both() {
     struct Gpu {
       Store store;
-      Progress progress{Progress::Mode::silent, ""};
+      Progress progress{Progress::Mode::silent};
       ScriptedCompiler compiler = {};
       Tuner tuner;
       Gpu(const std::filesystem::path& db, const SweepSpec& sweep, Device& device,

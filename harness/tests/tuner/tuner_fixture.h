@@ -57,7 +57,7 @@ class TunerTest : public testing::Test {
   /// Runs the sweep on `device` to its end, or until it throws.
   SweepReport run(Device& device, Compiler& compiler) {
     Store store = Store::open(db());
-    Progress progress(Progress::Mode::silent, "");
+    Progress progress(Progress::Mode::silent);
     Tuner tuner(sweep_, device, compiler, store, progress, options_);
     try {
       tuner.run();

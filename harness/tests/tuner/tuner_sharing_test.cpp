@@ -32,7 +32,7 @@ TEST_F(TunerSharing, WhatAnotherIsRunningIsAwaitedSoThatBothRankAllOfIt) {
     if (block_of(request.plan.config) == 1) {
       second = std::thread([&] {
         Store store = Store::open(db());
-        Progress progress(Progress::Mode::silent, "");
+        Progress progress(Progress::Mode::silent);
         Tuner tuner(sweep_, other, other_compiler, store, progress, {{}, "90a", "", {}, "", false});
         tuner.run();
         others = tuner.report();
@@ -71,7 +71,7 @@ TEST_F(TunerSharing, AtOnceTheyDivideTheWorkAndRepeatNone) {
   std::vector<SweepReport> reports(2);
   const auto sweep = [&](std::size_t i) {
     Store store = Store::open(db());
-    Progress progress(Progress::Mode::silent, "");
+    Progress progress(Progress::Mode::silent);
     ScriptedCompiler compiler;
     Tuner tuner(sweep_, devices[i], compiler, store, progress, {{}, "90a", "", {}, "", false});
     tuner.run();
@@ -110,7 +110,7 @@ TEST_F(TunerSharing, WhatAnotherHasTriedAgainIsNotTriedAgain) {
   device_.on_run = [&](const TrialRequest& request) {
     if (device_.ran.size() == 1) {
       Store store = Store::open(db());
-      Progress progress(Progress::Mode::silent, "");
+      Progress progress(Progress::Mode::silent);
       Tuner(sweep_, other, compiler_, store, progress, options_).run();
     }
     return timed(1e3 * static_cast<double>(block_of(request.plan.config)));
