@@ -226,15 +226,16 @@ bool is_behind(const Cost& cost, const Cost& other) {
   return cost.typical > other.typical && is_beyond_noise(distance(cost, other), cost.margin);
 }
 
-/// See pareto_front.
-bool dominates(const Ranked& a, const Ranked& b) {
-  bool is_better = false;
+/// Whether by an objective `a` is ahead of `b` beyond the noise.
+bool is_ahead(const Ranked& a, const Ranked& b) {
   for (std::size_t i = 0; i < a.costs.size(); ++i) {
-    if (is_behind(a.costs[i], b.costs[i])) return false;
-    is_better = is_better || is_behind(b.costs[i], a.costs[i]);
+    if (is_behind(b.costs[i], a.costs[i])) return true;
   }
-  return is_better;
+  return false;
 }
+
+/// See pareto_front.
+bool dominates(const Ranked& a, const Ranked& b) { return is_ahead(a, b) && !is_ahead(b, a); }
 
 /// Of each, how many of the others dominate it.
 std::vector<std::size_t> num_dominators(const std::vector<Ranked*>& all) {
@@ -312,7 +313,8 @@ std::vector<FrontEntry> pareto_front(const RankRecord& rank) {
   // Ties are not transitive: one that dominates another may be dominated itself, by a third that
   // does not. So those that the fewest dominate are taken first.
   for (const Ranked* last = winner;; last = listed.back()) {
-    std::erase_if(left, [&](const Ranked* one) { return dominates(*last, *one); });
+    // Neither what is dominated nor what is as good by all objectives.
+    std::erase_if(left, [&](const Ranked* one) { return !is_ahead(*one, *last); });
     if (left.empty()) break;
     const std::vector<std::size_t> dominators = num_dominators(left);
     const auto first = std::min_element(dominators.begin(), dominators.end());

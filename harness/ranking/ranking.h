@@ -73,9 +73,10 @@ struct FrontEntry {
   std::vector<Achieved> achieved;    // by each of its objectives
 };
 
-/// The Pareto list of a verdict: the winner, then by the cost by the first objective all that
-/// nothing on the list dominates. One dominates another if it is behind it beyond the noise by no
-/// objective, and the other is behind beyond the noise by at least one.
+/// The Pareto list of a verdict: the winner, then by the cost by the first objective all that by
+/// some objective are ahead beyond the noise of each other one on the list; ties are not. One
+/// dominates another if it is behind it beyond the noise by no objective, and the other is behind
+/// beyond the noise by at least one.
 std::vector<FrontEntry> pareto_front(const RankRecord& rank);
 
 }  // namespace assay

@@ -107,7 +107,8 @@ TEST(ParetoList, HasWhatNothingOnItDominates) {
   EXPECT_EQ(front_of(entries, "time; energy"), "4");
   entries[1].energy_j = 0.098;
   EXPECT_EQ(front_of(entries, "time; energy"), "42");
-  EXPECT_EQ(front_of(entries, "minimize min(energy_j, 0)").size(), 4u) << "none is better";
+  // A list once had all the ties of its winner, which are no choice between objectives.
+  EXPECT_EQ(front_of(entries, "minimize min(energy_j, 0)").size(), 1u) << "none is better";
   entries[0].eliminated = true;
   EXPECT_EQ(front_of(entries, "time; minimize registers"), "43");
 }
