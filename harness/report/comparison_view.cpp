@@ -1,6 +1,7 @@
 #include "report/comparison_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -128,6 +129,24 @@ std::map<std::string, int> stale_counts(const RunComparison& comparison) {
   return counts;
 }
 
+std::string slower_code_text(const RunComparison& comparison) {
+  std::set<std::string> changes;
+  std::size_t num_slower = 0;
+  double most = 1;
+  for (const ComparedResult& result : comparison.results) {
+    if (!comparison.is_slower_code(result)) continue;
+    ++num_slower;
+    most = std::max(most, result.judgement->ratios.time->value);
+    changes.insert(result.stale.begin(), result.stale.end());
+    if (!result.same_gpu) changes.insert("the GPU");
+  }
+  if (num_slower == 0) return "";
+  return fmt::format(
+      "same code, up to {:.1f} % slower in {} of {} results; what changed: {}", (most - 1) * 100,
+      num_slower, comparison.results.size(),
+      changes.empty() ? "nothing that is known" : fmt::format("{}", fmt::join(changes, ", ")));
+}
+
 std::string remarks_text(const ComparedResult& result) {
   std::string text = result.reason;
   const auto add = [&text](const std::string& remark) {
@@ -191,6 +210,9 @@ std::string comparison_text(const RunComparison& comparison, Shown shown,
   }
   const std::string stale = stale_text(comparison);
   if (!stale.empty()) text += '\n' + stale;
+  if (const std::string slower = slower_code_text(comparison); !slower.empty()) {
+    text += '\n' + folded_text(slower, terminal);
+  }
   return text + '\n' + folded_text(summary_text(comparison), terminal);
 }
 

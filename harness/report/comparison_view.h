@@ -31,6 +31,10 @@ std::string change_text(const ComparedResult& result);
 /// What changed beside the times, each once, with the number of results that it concerns.
 std::map<std::string, int> stale_counts(const RunComparison& comparison);
 
+/// "same code, up to 8.1 % slower in 3 of 21 results; what changed: driver 580 -> 581": one line,
+/// without its end. Empty if no code that stayed the same got slower.
+std::string slower_code_text(const RunComparison& comparison);
+
 /// What is to be said of a result beside its fate, from most to least important.
 std::string remarks_text(const ComparedResult& result);
 

@@ -105,6 +105,9 @@ std::string gate_markdown(const RunComparison& comparison, const Allowed& allowe
     }
     text += row;
   }
+  if (const std::string slower = slower_code_text(comparison); !slower.empty()) {
+    text += fmt::format("\n{}\n", markdown_cell(slower));
+  }
   const auto stale = stale_counts(comparison);
   if (!stale.empty()) text += "\nStale, since these changed:\n\n";
   for (const auto& [change, count] : stale) {

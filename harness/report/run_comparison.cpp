@@ -39,6 +39,16 @@ Contest contest_of(const RunResult& before, const RankEntry& old_entry, const Ru
   return contest;
 }
 
+/// Whether one configuration of an unchanged kernel won in both.
+bool is_same_source(const RunResult& before, const RunResult& after) {
+  const TriedConfig* const old_trial = before.find(before.winner());
+  const TriedConfig* const new_trial = after.find(after.winner());
+  return text_of(before.winner()) == text_of(after.winner()) && old_trial != nullptr &&
+         new_trial != nullptr && !old_trial->kernel.source_hash.empty() &&
+         old_trial->kernel.source_hash == new_trial->kernel.source_hash &&
+         old_trial->kernel.contract_hash == new_trial->kernel.contract_hash;
+}
+
 /// The first candidate with the same machine code in both runs that was timed to the end in both.
 std::optional<Contest> other_pair_of(const RunResult& before, const RunResult& after) {
   const auto at_full_length = [](const RankEntry& entry) {
@@ -257,6 +267,12 @@ int RunComparison::count(Fate fate) const {
                     [fate](const ComparedResult& result) { return result.fate == fate; }));
 }
 
+bool RunComparison::is_slower_code(const ComparedResult& result) const {
+  if (!result.same_source || !result.judgement || !result.judgement->ratios.time) return false;
+  const Interval& ratio = *result.judgement->ratios.time;
+  return ratio.low > 1 && ratio.value > 1 + std::max(margin_ratio, noise.time);
+}
+
 RunComparison compare_runs(const Run& before, const Run& after, double margin_ratio) {
   RunComparison comparison{before.name, after.name, margin_ratio, {}, {}};
   const Matching matching(before, after);
@@ -279,6 +295,8 @@ RunComparison compare_runs(const Run& before, const Run& after, double margin_ra
     const Contest& contest = contests.emplace_back(
         contest_of(*old_result, old_result->winner(), *new_result, new_result->winner()));
     result.identical = contest.identical;
+    result.same_source = is_same_source(*old_result, *new_result);
+    result.same_gpu = contest.same_gpu;
     judged.push_back(comparison.results.size() - 1);
     if (contest.identical) continue;
     if (auto pair = other_pair_of(*old_result, *new_result))

@@ -32,6 +32,8 @@ struct ComparedResult {
   std::string old_best = {};            // "3.2 % behind", "failed: compile"; or empty
   double old_best_ratio = 0;            // its time / the new best's; 0: not known
   std::vector<std::string> stale = {};  // what else changed: see environment_changes
+  bool same_source = false;  // the best is one configuration of one source and contract in both
+  bool same_gpu = true;
   bool may_be_slower() const;
 };
 
@@ -43,6 +45,8 @@ struct RunComparison {
   RunNoise noise;
   std::vector<ComparedResult> results;
   int count(Fate fate) const;
+  /// Whether the time of the same code rose by more than the margin and the noise between the runs.
+  bool is_slower_code(const ComparedResult& result) const;
 };
 
 /// Compares what each run found best for each question. Two GPUs of one model are comparable, since

@@ -96,6 +96,20 @@ TEST(CompareRuns, OfARunWithItselfIsTheSame) {
 TEST(CompareRuns, NeverCallsTheSameMachineCodeSlower) {
   EXPECT_EQ(fates(compare(RunOf(1).add(kSmall, 1000), RunOf(2).add(kSmall, 1500))),
             std::vector{Fate::same});
+  // It is slower none the less, which was said nowhere.
+  RunOf slower(2);
+  slower.add(kSmall, 1500).add(kLarge, 1000);
+  for (TrialRow& row : slower.results().trials) row.record.toolchain.driver = "581.10";
+  for (RankRow& row : slower.results().ranks) row.record.toolchain.driver = "581.10";
+  RunOf driver(1);
+  driver.add(kSmall, 1000).add(kLarge, 1000);
+  for (RankRow& row : driver.results().ranks) row.record.toolchain.driver = "580.95";
+  const RunComparison comparison = compare(driver, slower);
+  EXPECT_THAT(slower_code_text(comparison),
+              testing::MatchesRegex("same code, up to (49|50|51)\\.. % slower in 1 of 2 results; "
+                                    "what changed: driver 580.95 -> 581.10"));
+  EXPECT_THAT(comparison_text(comparison, Shown::notable), HasSubstr("\nsame code, up to "));
+  EXPECT_EQ(slower_code_text(compare(RunOf(1).add(kSmall, 1000), RunOf(2).add(kSmall, 1000))), "");
   // Launched in another way, it is not the same.
   RunOf after(2);
   after.add(kSmall, 1500);
