@@ -1,6 +1,7 @@
 #include "cli/sweep_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -84,14 +85,17 @@ void print_next(const TunedTable& table, const std::string& sweep, const Store& 
       only, shell_word(to_text(table.entries.front().problem)), only, path);
 }
 
-/// The winners of this sweep on this device, without those of other devices in the same database.
+/// The winners of this sweep's problems on this device, without those of other devices in the same
+/// database.
 std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store) {
   Filter filter;
   filter.sweep = summary.sweep.name;
   filter.status = to_text(Status::correct);
   Results results = store.results(filter);
   const auto is_other = [&](const auto& row) {
-    return row.provenance != summary.provenance || row.device.uuid != summary.device.uuid;
+    const std::vector<Problem>& asked = summary.sweep.problems;
+    return row.provenance != summary.provenance || row.device.uuid != summary.device.uuid ||
+           std::find(asked.begin(), asked.end(), row.record.problem) == asked.end();
   };
   std::erase_if(results.ranks, is_other);
   std::erase_if(results.trials, is_other);
@@ -99,11 +103,36 @@ std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store)
   return tuned_tables(results, Screened::show);
 }
 
+/// The warnings of the report, and which problems have no winner by the objective.
+std::vector<std::string> warnings_of(const SweepSummary& summary, const SweepReport& report,
+                                     const std::vector<TunedTable>& tables) {
+  std::vector<std::string> dropped;
+  for (const Problem& problem : summary.sweep.problems) {
+    bool has_times = false, has_winner = false;
+    for (const TunedTable& table : tables) {
+      for (const TunedRow& row : table.entries) {
+        if (row.problem != problem) continue;
+        has_times = true;
+        has_winner = has_winner || table.objective == summary.sweep.rerank.objective;
+      }
+    }
+    if (has_times && !has_winner) dropped.push_back(to_text(problem));
+  }
+  std::vector<std::string> warnings = report.warnings;
+  if (!dropped.empty()) {
+    warnings.push_back(fmt::format("no winner by {} for {} of {} problems: {}",
+                                   to_text(summary.sweep.rerank.objective), dropped.size(),
+                                   summary.sweep.problems.size(), fmt::join(dropped, "; ")));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepReport& report,
                                     const Store& store, const char* error) {
   using nlohmann::ordered_json;
+  const std::vector<TunedTable> best = winners(summary, store);
   ordered_json counts = ordered_json::array();
   for (const auto& [what, count] : report.counts) {
     counts.push_back({{"status", to_text(what.first)}, {"kind", what.second}, {"trials", count}});
@@ -143,8 +172,8 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
             {"saved_s", report.racing.saved_s()}}},
           {"carried_over", report.carried_over},
           {"searches", searches},
-          {"best", ordered_json::parse(best_json(winners(summary, store))).at("best")},
-          {"warnings", report.warnings}};
+          {"best", ordered_json::parse(best_json(best)).at("best")},
+          {"warnings", warnings_of(summary, report, best)}};
 }
 
 void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store) {
@@ -214,7 +243,8 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
         "{} were tried because of what the database knew before; --cold-start leaves that out",
         report.carried_over));
   }
-  for (const std::string& warning : report.warnings) print_err("warning: {}\n", warning);
+  for (const std::string& warning : warnings_of(summary, report, best))
+    print_err("warning: {}\n", warning);
   print_out("database: {}\n", store.path().string());
   if (!best.empty()) print_next(best.front(), summary.sweep.name, store);
 }

@@ -48,7 +48,8 @@ class Device {
   virtual std::vector<Measurement> count(const TrialRequest& request,
                                          const std::vector<std::string>& names) = 0;
 
-  /// Those of the counters that the GPU has, or trials of the recording have. Throws Error where it
+  /// Those of the counters that the GPU has, or trials of the recording have; of a recording
+  /// "energy_j", too, if its re-ranks have it. Throws Error where it
   /// cannot count.
   virtual std::vector<std::string> countable(const std::vector<std::string>& names) = 0;
 };

@@ -177,6 +177,13 @@ std::vector<Measurement> ReplayDevice::count(const TrialRequest& request,
 std::vector<std::string> ReplayDevice::countable(const std::vector<std::string>& names) {
   std::vector<std::string> known = names;
   std::erase_if(known, [&](const std::string& name) {
+    if (name == "energy_j") {
+      return std::none_of(
+          impl_->recording.ranks.begin(), impl_->recording.ranks.end(), [](const RankRecord& rank) {
+            return std::any_of(rank.entries.begin(), rank.entries.end(),
+                               [](const RankEntry& entry) { return entry.energy_j > 0; });
+          });
+    }
     return std::none_of(impl_->recording.trials.begin(), impl_->recording.trials.end(),
                         [&](const TrialRecord& trial) {
                           return std::any_of(

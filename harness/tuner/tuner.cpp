@@ -93,7 +93,11 @@ void Tuner::run_once(ProblemQueue& problems, std::optional<std::size_t> gpu) {
 
 /// Whose objective reads what the device cannot count is told before anything runs.
 void Tuner::check_counters() {
-  const std::vector<std::string> names = run_.sweep.rerank.objective.counters();
+  std::vector<std::string> names = run_.sweep.rerank.objective.counters();
+  // A GPU tells by measuring whether it tells its energy; a recording is known.
+  if (run_.is_replay() && run_.sweep.rerank.objective.reads("energy_j")) {
+    names.emplace_back("energy_j");
+  }
   if (names.empty() || run_.options.compile_only) return;
   const std::vector<std::string> known = run_.device.countable(names);
   for (const std::string& name : names) {

@@ -24,6 +24,19 @@ recording=$(echo results/recorded/*/small.jsonl)
 expect 0 'recorded on Fake GPU' \
   build/assay sweep sweeps/small.yaml --device "replay:$recording" --db replay.db
 
+# By energy it was ranked by time, after all had been compiled.
+expect 2 'the objective reads energy_j, which no trial recorded on Fake GPU, .* has' \
+  build/assay sweep sweeps/small.yaml --device "replay:$recording" --db replay.db --objective energy
+# The summary had the problems of earlier sweeps.
+sed 's/problems: .*/problems: [{N: 1000}, {N: 2000}]/' sweeps/small.yaml >sweeps/two.yaml
+sed -i 's/^sweep: small/sweep: two/' sweeps/two.yaml
+expect 0 'N=1000  ' build/assay sweep sweeps/two.yaml --db two.db
+expect 0 'N=2000  ' build/assay sweep sweeps/two.yaml --db two.db --problem N=2000
+grep -q 'N=1000 ' output && fail "--problem does not filter the summary"
+# A problem of which the objective has no answer was missing without a word.
+expect 0 '^warning: no winner by minimize .* for 1 of 2 problems: N=1000$' build/assay sweep \
+  sweeps/two.yaml --db two.db --objective 'minimize time_ns / (N - 1000)'
+
 # Of two GPUs' recordings the fuller answers: a sweep was widened and measured on one of them, and
 # the other, the first by name, called what it lacks a failure.
 mkdir results/recorded/a_gpu
