@@ -48,7 +48,7 @@ kernels: [vector_add]
 problems: [{N: 1000}]
 params: {VECTOR: [1], ITEMS: [1], BLOCK: [128, 256]}
 YAML
-expect 0 'B=128 .*31.00 us .*recorded on NVIDIA A100-PCIE-40GB, 2023-12-22' "$assay" sweep \
+expect 0 'add_f32 on .*, recorded on NVIDIA A100-PCIE-40GB, 2023-12-22$' "$assay" sweep \
   replayed.yaml --kernels "$tree/kernels" --device replay:kernel_tuner.json --db replayed.db
 sed 's/A100/Q9000/' kernel_tuner.json >unknown.json
 expect 2 'unknown.json is of NVIDIA Q9000-PCIE-40GB.*--arch' "$assay" sweep \

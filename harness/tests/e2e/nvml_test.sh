@@ -39,7 +39,7 @@ sweep --db d.db --objective energy || fail "the sweep of a slower configuration 
 # A metric of the user's chooses another winner than the time, among the same trials.
 best() { "$assay" best "$@" >output 2>&1 || fail "the best cannot be shown"; }
 expect 0 ' 0 now, 2 kept' sweep --db d.db --objective 'minimize BLOCK / 64 * max(1, registers)'
-expect 0 'protocol cold, minimize BLOCK / 64 \* max\(1, registers\)$' best --db d.db
+expect 0 'protocol cold, minimize BLOCK / 64 \* max\(1, registers\), measured here, ' best --db d.db
 winner() { "$assay" best --db d.db --json | python3 -c "
 import json, sys
 print(*[one['config']['BLOCK'] for one in json.load(sys.stdin)['best'] if one['objective'] == '$1'])"; }
@@ -57,7 +57,7 @@ grep -A5 'Pareto list of N=1000' output | grep -q '0.25x' || fail "the Pareto li
 "$assay" sweep sweep.yaml --kernels "$tree/kernels" --device replay:d.jsonl --db e.db \
   --objective 'maximize 1 / BLOCK' >output 2>&1 || fail "the replay ends with exit $?"
 best --db e.db
-grep -q 'protocol cold, maximize 1 / BLOCK$' output || fail "the replay's metric is not named"
+grep -q 'protocol cold, maximize 1 / BLOCK, recorded on' output || fail "the replay's metric is not named"
 "$assay" export --format json --objective 'time; minimize BLOCK; energy' --db d.db >output 2>&1 ||
   fail "the winners by several objectives cannot be exported"
 [[ $(grep -c '"objective": "time; minimize BLOCK; energy"' output) -eq 1 ]] || fail "the export does not name them"
