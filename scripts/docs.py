@@ -37,7 +37,7 @@ COMMAND = re.compile(r"(build/|scripts/|(assay|ninja|cmake|cmp|cp|mkdir|python3|
                      r"|compute-sanitizer |\(cd build|config\+?=)")
 # The first command builds all: a small sweep of the same file stands for it.
 IN_PLACE = {"scripts/sweep.sh": "build/assay sweep sweeps/gemm.yaml --problem M=1,N=4096,K=4096"}
-LONG = re.compile(r"(scripts/(setup|build|test|record|page|sanitize|fuzz|torture|slurm_sweep)\.sh"
+LONG = re.compile(r"(scripts/(setup|build|release|test|record|page|sanitize|fuzz|torture|slurm_sweep)\.sh"
                   r"|scripts/warm_start\.py|scripts/gpus_table\.py \w+ \w+$"
                   r"|ninja |cmake |node |compute-sanitizer |\(cd build"
                   r"|build/\w+_(bench|test)\b|python3 /usr/share/benchmark/)")

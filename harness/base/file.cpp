@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +11,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <random>
 #include <system_error>
 #include <utility>
 
@@ -96,8 +96,12 @@ std::string why_unusable(const fs::path& base, const fs::path& cache) {
 // A random name. A counter or the process's id would not do: containers and hosts that share a
 // folder can have the same ids.
 fs::path temporary_beside(const fs::path& path) {
-  std::random_device random;
-  const std::uint64_t suffix = (std::uint64_t{random()} << 32) | random();
+  // Not std::random_device, which asks glibc 2.36 or later where libstdc++ is a part of the
+  // program.
+  std::uint64_t suffix = 0;
+  if (::getrandom(&suffix, sizeof suffix, 0) != sizeof suffix) {
+    throw Error(fmt::format("cannot name a file beside {}: {}", path.string(), reason(errno)));
+  }
   fs::path temporary = path;
   temporary += fmt::format(".{:016x}.tmp", suffix);
   return temporary;
