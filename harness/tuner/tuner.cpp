@@ -146,7 +146,6 @@ void Tuner::run_all(ProblemQueue& problems, std::optional<std::size_t> gpu) {
   }
   // GPUs that share the problems take whichever is next when they are done.
   const bool knows_next = !gpu && !run_.is_replay() && !run_.options.compile_only;
-  if (knows_next) compile_ahead(kernels, 0);
   while (const auto index = problems.take(gpu.value_or(0))) {
     const Problem& problem = run_.sweep.problems[*index];
     try {
