@@ -194,5 +194,24 @@ TEST_F(TunerTest, WhatTheRerankDropsIsAWarning) {
   EXPECT_EQ(ranks[0].record.entries.at(0).config, "BLOCK=2");
 }
 
+// A problem of few configurations left the compiler idle while it was re-ranked, and the one behind
+// it, with many, held the device up.
+TEST_F(TunerTest, WhatIsCompiledWhileTheBestAreReRankedIsOfAllThatFollows) {
+  sweep_.problems = {{{"N", 1000}}, {{"N", 2000}}, {{"N", 3000}}};
+  int num_ahead = 0;
+  compiler_.on_submit = [&](const CompileJob& job) {
+    num_ahead += job.is_ahead ? 1 : 0;
+    return ScriptedCompiler::ready(ScriptedCompiler::good(job));
+  };
+  compiler_.threads = 4;
+  std::vector<int> at_reranks;
+  device_.on_rerank = [&, usual = device_.on_rerank](const auto& candidates) {
+    at_reranks.push_back(num_ahead);
+    return usual(candidates);
+  };
+  run();
+  EXPECT_THAT(at_reranks, ElementsAre(20, 20, 20));  // ten of each, and none twice
+}
+
 }  // namespace
 }  // namespace assay::test
