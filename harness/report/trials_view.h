@@ -36,10 +36,4 @@ std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit);
 std::vector<TrialRow> failed_trials(std::vector<TrialRow> rows);
 std::vector<TrialRow> timed_trials(std::vector<TrialRow> rows);
 
-/// The samples as bars, one line a bin, in at most `bins` lines. Samples beyond the 99th percentile
-/// share the last line. Otherwise one outlier would squeeze all others into the first.
-/// Samples that are no finite numbers are counted in a note and left out.
-std::string histogram(const std::vector<double>& samples_ns, std::size_t bins,
-                      const Terminal& terminal = {});
-
 }  // namespace assay

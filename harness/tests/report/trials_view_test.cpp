@@ -12,6 +12,7 @@
 
 #include "report/example_rows.h"
 #include "report/golden.h"
+#include "report/histogram.h"
 
 namespace assay {
 namespace {
