@@ -10,10 +10,12 @@
 
 #include "base/terminal.h"
 #include "report/best.h"
+#include "report/compiled_view.h"
 #include "report/entry_json.h"
 #include "report/table.h"
 #include "report/tuned_table.h"
 #include "search/search.h"
+#include "space/plan.h"
 
 namespace assay {
 namespace {
@@ -103,6 +105,28 @@ std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store)
   return tuned_tables(results, Screened::show);
 }
 
+/// What was compiled for this device and not run. What has no plan says so elsewhere.
+std::vector<CompiledConfig> compiled_configs(const SweepSummary& summary, const Store& store) {
+  Filter filter;
+  filter.sweep = summary.sweep.name;
+  filter.status = to_text(Status::compiled);
+  std::vector<CompiledConfig> configs;
+  for (const TrialRow& row : store.trials(filter)) {
+    const auto kernel =
+        std::find_if(summary.sweep.kernels.begin(), summary.sweep.kernels.end(),
+                     [&](const KernelSpec& one) { return one.name == row.record.kernel.name; });
+    if (row.device.uuid != summary.device.uuid || kernel == summary.sweep.kernels.end()) continue;
+    const CompileReport& compile = row.record.compile;
+    try {
+      const Plan plan = make_plan(*kernel, row.record.problem, row.record.config, summary.device);
+      configs.push_back(
+          {kernel->name, compile, compile.static_smem_bytes + plan.dynamic_smem_bytes()});
+    } catch (const PlanError&) {
+    }
+  }
+  return configs;
+}
+
 /// The warnings of the report, and which problems have no winner by the objective.
 std::vector<std::string> warnings_of(const SweepSummary& summary, const SweepReport& report,
                                      const std::vector<TunedTable>& tables) {
@@ -183,6 +207,10 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
       summary.compile_only ? std::vector<TunedTable>() : winners(summary, store);
   if (!summary.compile_only) print_out("{}\n", best_text(best, {.terminal = terminal}));
   print_counts(report, terminal);
+  if (summary.compile_only) {
+    const std::vector<CompiledConfig> compiled = compiled_configs(summary, store);
+    if (!compiled.empty()) print_out("\n{}", compiled_text(compiled, terminal));
+  }
   if (!report.searches.empty()) print_searches(report.searches, terminal);
   std::string line = fmt::format("{} of {} trials", format_count(report.measured + report.kept),
                                  format_count(report.total));
@@ -210,7 +238,7 @@ void print_summary(const SweepSummary& summary, const SweepReport& report, const
   if (removed > 0) {
     say(fmt::format(
         "constraints left out {} configurations; `assay list {}` says which removed how many",
-        removed, std::filesystem::proximate(summary.sweep.yaml_path).string()));
+        format_count(removed), std::filesystem::proximate(summary.sweep.yaml_path).string()));
   }
   if (report.measured > 0) {
     say(fmt::format(

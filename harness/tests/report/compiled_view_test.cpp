@@ -1,0 +1,28 @@
+#include "report/compiled_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+CompiledConfig config(const std::string& kernel, int registers, int spill_bytes, int smem_bytes) {
+  CompiledConfig made{kernel, {}, smem_bytes};
+  made.compile.registers = registers;
+  made.compile.spill_bytes = spill_bytes;
+  return made;
+}
+
+TEST(CompiledText, SaysBetweenWhatTheConfigurationsOfAKernelLie) {
+  EXPECT_EQ(
+      compiled_text({config("b", 168, 0, 1024), config("a", 32, 0, 0), config("b", 255, 96, 65536),
+                     config("b", 90, 8, 2048)},
+                    {}),
+      "kernel  configurations  registers  with spills  most spilled  shared memory of a block\n"
+      "--------------------------------------------------------------------------------------\n"
+      "b                    3  90 .. 255            2          96 B       1.0 KiB .. 64.0 KiB\n"
+      "a                    1         32            0             -                       0 B\n");
+}
+
+}  // namespace
+}  // namespace assay
