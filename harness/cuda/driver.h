@@ -30,7 +30,6 @@
   X(cuModuleUnload)                \
   X(cuModuleGetFunction)           \
   X(cuModuleGetGlobal)             \
-  X(cuFuncGetAttribute)            \
   X(cuFuncSetAttribute)            \
   X(cuLaunchKernel)                \
   X(cuLaunchKernelEx)              \

@@ -193,8 +193,7 @@ void Launcher::write_symbols(CUstream stream) const {
   }
 }
 
-/// Enqueues what makes the buffers what each launch must find.
-void Launcher::reset(CUstream stream) const {
+void Launcher::enqueue(CUstream stream) const {
   for (const Memset& memset : memsets_) {
     driver_->check(driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream),
                    "cuMemsetD8Async");
@@ -203,42 +202,20 @@ void Launcher::reset(CUstream stream) const {
     driver_->check(driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream),
                    "cuMemcpyDtoDAsync");
   }
-}
-
-void Launcher::enqueue(CUstream stream) const {
-  reset(stream);
   enqueue(launches_, stream);
 }
 
-void Launcher::enqueue_apart(CUstream stream, std::int64_t most_smem_bytes) const {
-  reset(stream);
-  for (const Launch& launch : launches_) {
-    int static_bytes = 0;
-    driver_->check(driver_->cuFuncGetAttribute(&static_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-                                               launch.function),
-                   "cuFuncGetAttribute");
-    const auto bytes = static_cast<int>(most_smem_bytes) - static_bytes;
-    driver_->check(driver_->cuFuncSetAttribute(
-                       launch.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
-                   "cuFuncSetAttribute");
-    enqueue(launch, static_cast<unsigned>(bytes), stream);
-  }
-}
-
 void Launcher::enqueue(const std::vector<Launch>& launches, CUstream stream) const {
-  for (const Launch& launch : launches) enqueue(launch, launch.config.sharedMemBytes, stream);
-}
-
-void Launcher::enqueue(const Launch& launch, unsigned smem_bytes, CUstream stream) const {
-  CUlaunchConfig config = launch.config;
-  config.sharedMemBytes = smem_bytes;
-  config.hStream = stream;
-  // The driver takes pointers to non-const attributes and parameters, but only reads them.
-  config.attrs = const_cast<CUlaunchAttribute*>(launch.attributes.data());
-  config.numAttrs = static_cast<unsigned>(launch.attributes.size());
-  const CUresult result = driver_->cuLaunchKernelEx(
-      &config, launch.function, const_cast<void**>(launch.parameters.data()), nullptr);
-  if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
+  for (const Launch& launch : launches) {
+    CUlaunchConfig config = launch.config;
+    config.hStream = stream;
+    // The driver takes pointers to non-const attributes and parameters, but only reads them.
+    config.attrs = const_cast<CUlaunchAttribute*>(launch.attributes.data());
+    config.numAttrs = static_cast<unsigned>(launch.attributes.size());
+    const CUresult result = driver_->cuLaunchKernelEx(
+        &config, launch.function, const_cast<void**>(launch.parameters.data()), nullptr);
+    if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
+  }
 }
 
 }  // namespace assay

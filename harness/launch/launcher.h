@@ -42,10 +42,6 @@ class Launcher {
   /// inputs, then the launches in order. Throws CudaError for a refused launch.
   void enqueue(CUstream stream) const;
 
-  /// The same with so much shared memory that an SM holds one block at a time. A block can have
-  /// `most_smem_bytes`.
-  void enqueue_apart(CUstream stream, std::int64_t most_smem_bytes) const;
-
   std::shared_ptr<const Module> module() const { return module_; }
   /// What write_symbols() copies.
   const std::vector<DeviceCopy>& symbols() const { return symbols_; }
@@ -74,9 +70,7 @@ class Launcher {
   void pack(const Plan& plan, std::size_t place);
   CUdeviceptr find_symbol(const BufferPlan& buffer, const std::string& cubin) const;
   Launch set_up(const LaunchPlan& plan, std::int64_t most_smem_bytes, bool is_first);
-  void reset(CUstream stream) const;
   void enqueue(const std::vector<Launch>& launches, CUstream stream) const;
-  void enqueue(const Launch& launch, unsigned smem_bytes, CUstream stream) const;
 
   const Driver* driver_;
   std::shared_ptr<const Module> module_;

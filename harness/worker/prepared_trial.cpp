@@ -296,11 +296,7 @@ void PreparedTrial::check_crowded(Crowding crowding, double time_ns, std::uint64
   worker_->support.occupy(beside.get(), busy_sms, busy_ns, crowd.pointer());
   worker_->support.hold(crowd.pointer() + offsetof(SupportKernels::Crowd, arrived),
                         static_cast<std::uint32_t>(busy_sms), timed_out.pointer());
-  if (crowding == Crowding::half) {
-    enqueue();
-  } else {
-    launcher_.enqueue_apart(worker_->stream, worker_->info.smem_optin_bytes);
-  }
+  enqueue();
   worker_->driver.check(
       worker_->driver.cuMemsetD8Async(crowd.pointer() + offsetof(SupportKernels::Crowd, over), 1, 1,
                                       worker_->stream),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,8 +15,14 @@
 namespace assay {
 
 /// Which SMs other work leaves to a launch, so that other blocks than usual run beside each other:
-/// half of them, on which clusters find room, or one, on which blocks run one after another.
-enum class Crowding { half, one_block };
+/// half of them, on which clusters find room, or one.
+enum class Crowding { half, one_sm };
+
+/// The launches of a check beside other work. On one SM, 22 of 23 launches showed a race between
+/// neighbours (H200). Fewer blocks at a time than a launch may count on would show it each time,
+/// but blocks that wait for each other would never end.
+inline constexpr std::array kCrowdings = {Crowding::half, Crowding::one_sm, Crowding::one_sm,
+                                          Crowding::one_sm};
 
 /// A configuration that is ready to run: its code is loaded, its arguments are set, its buffers
 /// have their memory, and its reference is known.

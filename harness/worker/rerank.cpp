@@ -288,7 +288,7 @@ void Race::check_candidates() {
     const std::uint64_t seed = worker_.secret();  // for all, so that they share a reference
     check_each([&](RunnableEntry& runnable) { runnable.trials.front()->check_on(kind, seed); });
   }
-  for (const Crowding crowding : {Crowding::half, Crowding::one_block}) {
+  for (const Crowding crowding : kCrowdings) {
     const std::uint64_t seed = worker_.secret();
     check_each([&](RunnableEntry& runnable) {
       runnable.trials.front()->check_crowded(crowding, runnable.time_ns(), seed);

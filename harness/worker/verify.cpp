@@ -57,7 +57,7 @@ std::string check_launches(WorkerState& worker, const TrialRequest& request,
     try {
       step % 2 == 0 ? trial.check() : trial.check_cold();
       if (step % kLaunchesPerCrowd != 0) return;
-      for (const Crowding crowding : {Crowding::half, Crowding::one_block}) {
+      for (const Crowding crowding : kCrowdings) {
         trial.check_crowded(crowding, time_ns, worker.secret());
       }
     } catch (const Failure& failure) {

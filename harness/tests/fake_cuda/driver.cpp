@@ -190,11 +190,6 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* symbol)
   return CUDA_SUCCESS;
 }
 
-CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
-  *value = 0;
-  return machine().status();
-}
-
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 232448) {
     return CUDA_ERROR_INVALID_VALUE;
