@@ -29,7 +29,7 @@ class ConfigText {
   std::map<std::string, Value> shared_;  // left out of the lines
 };
 
-/// How each kernel, by its name, writes those of its configurations that are listed.
+/// For each kernel, by name, how its configurations in a list are written.
 std::map<std::string, ConfigText> config_texts(
     const std::map<std::string, std::vector<Config>>& configs, bool wide);
 /// Their notes, a line each.

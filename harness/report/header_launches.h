@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// A kernel of a table: what the header calls it, and its contract; null where that is not known.
+/// A kernel of a table: its name in the header, and its contract, null where none is at hand.
 struct HeaderKernel {
   std::string name;
   const KernelSpec* contract = nullptr;

@@ -51,8 +51,8 @@ struct Store::Impl {
   bool has_rank(std::int64_t device, const RankRecord& record);
   bool has_baseline(std::int64_t device, const BaselineRecord& record);
   void put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record);
-  /// A verdict that does not say what its candidates were is of the sweep's trials that were there
-  /// when it was made, of each kernel's newest version then.
+  /// Gives a verdict without named candidates the sweep's trials of its time as candidates, each
+  /// kernel's in the version that was the newest then.
   void complete_identity(std::int64_t sweep_id, RankRecord& record);
   /// Takes the place of an older one; a newer one stays.
   void put_verification(std::int64_t trial_id, const Verification& verification);

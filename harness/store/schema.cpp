@@ -203,19 +203,22 @@ FROM (
   WHERE config <> ''))sql"},
 }};
 
-bool has_views(Database& database) {
-  return std::all_of(kViews.begin(), kViews.end(), [&](const View& view) {
-    return database
-        .query("SELECT 1 FROM sqlite_schema WHERE type = 'view' AND sql = ?",
-               fmt::format("CREATE VIEW {}{}", view.name, view.definition))
-        .step();
-  });
+std::string text_of(const View& view) {
+  return fmt::format("CREATE VIEW {}{}", view.name, view.definition);
+}
+
+/// Whether the file lacks the view or has an older one. A table of this name is somebody's own.
+bool is_due(Database& database, const View& view) {
+  return !database
+              .query("SELECT 1 FROM sqlite_schema WHERE name = ? AND (type <> 'view' OR sql = ?)",
+                     view.name, text_of(view))
+              .step();
 }
 
 void make_views(Database& database) {
   for (const View& view : kViews) {
-    database.exec(
-        fmt::format("DROP VIEW IF EXISTS {0}; CREATE VIEW {0}{1}", view.name, view.definition));
+    if (!is_due(database, view)) continue;
+    database.exec(fmt::format("DROP VIEW IF EXISTS {}; {}", view.name, text_of(view)));
   }
 }
 
@@ -252,7 +255,8 @@ void make_tables(Database& database) {
     transaction.commit();
   }
   require_tables(database);
-  if (has_views(database)) return;
+  const auto is_view_due = [&](const View& view) { return is_due(database, view); };
+  if (std::none_of(kViews.begin(), kViews.end(), is_view_due)) return;
   Transaction transaction(database, Transaction::Mode::write);
   make_views(database);
   transaction.commit();

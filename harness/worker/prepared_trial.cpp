@@ -279,8 +279,8 @@ void PreparedTrial::check_fenced(FencedInputs& inputs, FencedMemory::Side side) 
 }
 
 void PreparedTrial::check_crowded(Crowding crowding, double time_ns, std::uint64_t seed) {
-  // So long that the launch ends on the SMs that are left, or else that it has them all at last:
-  // its blocks may wait for each other.
+  // Enough time for most launches to end on the free SMs. After this time a launch has all SMs, as
+  // it may need where its blocks wait for each other.
   constexpr double kLaunches = 32, kLeastNs = 3e6, kMostNs = 20e6;
   const auto busy_ns =
       static_cast<std::uint64_t>(std::clamp(kLaunches * time_ns, kLeastNs, kMostNs));

@@ -115,5 +115,15 @@ TEST(Views, AnOlderDatabaseGetsThemWhenItIsOpenedForWriting) {
   EXPECT_THAT(rows_of(folder / "x.db", "SELECT name FROM best_param"), IsEmpty());
 }
 
+// A database with a table of this name was called damaged.
+TEST(Views, ATableOfSomebodysOwnKeepsItsName) {
+  TempFolder folder;
+  fill(folder / "x.db", 1);
+  Database::open(folder / "x.db", kShort)
+      .exec("DROP VIEW best; CREATE TABLE best (mine); INSERT INTO best VALUES (42)");
+  EXPECT_THAT(Store::open(folder / "x.db").check(), IsEmpty());
+  EXPECT_THAT(rows_of(folder / "x.db", "SELECT mine FROM best"), ElementsAre("42"));
+}
+
 }  // namespace
 }  // namespace assay
