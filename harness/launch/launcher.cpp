@@ -193,6 +193,25 @@ void Launcher::write_symbols(CUstream stream) const {
   }
 }
 
+int Launcher::shared_sm_threads() const {
+  int most_threads = 0;
+  for (const Launch& launch : launches_) {
+    const bool is_cluster =
+        std::ranges::any_of(launch.attributes, [](const CUlaunchAttribute& attribute) {
+          return attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        });
+    if (is_cluster) continue;
+    const CUlaunchConfig& config = launch.config;
+    const auto threads = static_cast<int>(config.blockDimX * config.blockDimY * config.blockDimZ);
+    int blocks = 0;
+    driver_->check(driver_->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                       &blocks, launch.function, threads, config.sharedMemBytes),
+                   "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    if (blocks > 1) most_threads = std::max(most_threads, threads);
+  }
+  return most_threads;
+}
+
 void Launcher::enqueue(CUstream stream) const {
   for (const Memset& memset : memsets_) {
     driver_->check(driver_->cuMemsetD8Async(memset.data, 0, memset.bytes, stream),

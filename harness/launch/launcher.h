@@ -42,6 +42,10 @@ class Launcher {
   /// inputs, then the launches in order. Throws CudaError for a refused launch.
   void enqueue(CUstream stream) const;
 
+  /// The threads of the largest block of which an SM holds two or more at a time, clusters left
+  /// out; 0: there is none. Throws CudaError.
+  int shared_sm_threads() const;
+
   std::shared_ptr<const Module> module() const { return module_; }
   /// What write_symbols() copies.
   const std::vector<DeviceCopy>& symbols() const { return symbols_; }

@@ -43,6 +43,7 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       plant_(function("assay_plant")),
       fill_shared_(function("assay_fill_shared")),
       occupy_(function("assay_occupy")),
+      narrow_(function("assay_narrow")),
       read_(function("assay_read")),
       hold_(function("assay_hold")),
       stamp_(function("assay_stamp")),
@@ -59,6 +60,14 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
                                            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
                  "cuFuncSetAttribute");
   }
+  // Otherwise an SM on which `narrow` runs may be set up with less shared memory than others need.
+  driver.check(
+      driver.cuFuncSetAttribute(narrow_, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                CU_SHAREDMEM_CARVEOUT_MAX_SHARED),
+      "cuFuncSetAttribute");
+  driver.check(driver.cuDeviceGetAttribute(
+                   &sm_threads_, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device),
+               "cuDeviceGetAttribute");
 }
 
 CUfunction SupportKernels::function(const char* name) const {
@@ -215,6 +224,20 @@ void SupportKernels::occupy(CUstream stream, int sms, std::uint64_t time_ns,
   driver_->check(driver_->cuLaunchKernel(occupy_, static_cast<unsigned>(sms), 1, 1, kAllThreads, 1,
                                          1, shared_bytes_, stream, parameters, nullptr),
                  "launch of assay_occupy");
+}
+
+int SupportKernels::narrow(CUstream stream, int free_threads, std::uint64_t time_ns,
+                           CUdeviceptr crowd) const {
+  constexpr int kWarpThreads = 32;
+  const int warps = (sm_threads_ - free_threads) / kWarpThreads;
+  // Two blocks are enough, but three take 63 warps without a rest.
+  const int blocks = warps % 2 == 0 ? 2 : 3;
+  void* parameters[] = {&time_ns, &crowd};
+  driver_->check(driver_->cuLaunchKernel(narrow_, static_cast<unsigned>(blocks), 1, 1,
+                                         static_cast<unsigned>(warps / blocks * kWarpThreads), 1, 1,
+                                         0, stream, parameters, nullptr),
+                 "launch of assay_narrow");
+  return blocks;
 }
 
 void SupportKernels::veil(CUdeviceptr data, std::size_t bytes, std::uint64_t key) const {

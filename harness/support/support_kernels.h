@@ -158,6 +158,10 @@ class SupportKernels {
   /// Keeps `sms` SMs busy on `stream` until the Crowd at `crowd` is over, but for `time_ns` at
   /// most. Other launches then have the rest, where other blocks than usual run beside each other.
   void occupy(CUstream stream, int sms, std::uint64_t time_ns, CUdeviceptr crowd) const;
+  /// Does the same to the one SM that `occupy` has left, but for `free_threads` of its threads, of
+  /// which it may leave up to 64 more. Returns its number of blocks, which is what is added to
+  /// `arrived`.
+  int narrow(CUstream stream, int free_threads, std::uint64_t time_ns, CUdeviceptr crowd) const;
   /// Reads all of it (a multiple of 16 bytes) and writes nothing.
   void read(CUdeviceptr data, std::size_t bytes) const;
   /// Keeps the stream busy until the word at `published` reaches `ticket`, but for a second at
@@ -179,11 +183,13 @@ class SupportKernels {
   CUstream stream_;
   int sm_count_;
   unsigned shared_bytes_ = 0;  // that a block can have
+  int sm_threads_ = 0;         // that an SM can have
   Module module_;
   DeviceMemory sink_;
   CUfunction fill_, vary_, hash_, poison_zones_, guard_zones_, compare_, sum_squares_, sum_,
       sort_keys_, sort_step_, sort_values_, gather_, pointwise_, square_, rowwise_, gather_rows_,
-      scatter_rows_, veil_, poison_, plant_, fill_shared_, occupy_, read_, hold_, stamp_, empty_;
+      scatter_rows_, veil_, poison_, plant_, fill_shared_, occupy_, narrow_, read_, hold_, stamp_,
+      empty_;
 };
 
 }  // namespace assay

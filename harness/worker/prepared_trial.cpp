@@ -284,30 +284,47 @@ void PreparedTrial::check_crowded(Crowding crowding, double time_ns, std::uint64
   constexpr double kLaunches = 32, kLeastNs = 3e6, kMostNs = 20e6;
   const auto busy_ns =
       static_cast<std::uint64_t>(std::clamp(kLaunches * time_ns, kLeastNs, kMostNs));
-  const Stream beside = make_stream(worker_->driver);
+  const int free_threads = crowding == Crowding::one_block ? launcher_.shared_sm_threads() : 0;
+  if (crowding == Crowding::one_block && free_threads == 0) return;
+  const Driver& driver = worker_->driver;
+  const Stream beside = make_stream(driver), on_last_sm = make_stream(driver);
+  const Event last_sm_known = make_event(driver);
   const int sms = worker_->info.sm_count;
   const int busy_sms = crowding == Crowding::half ? sms / 2 : sms - 1;
   redraw_->draw_inputs(seed);
   make_ready();
   worker_->timer.flush();
-  const DeviceWord<SupportKernels::Crowd> crowd(worker_->driver, worker_->stream);
-  const DeviceWord<std::uint32_t> timed_out(worker_->driver, worker_->stream);
+  const DeviceWord<SupportKernels::Crowd> crowd(driver, worker_->stream);
+  const DeviceWord<std::uint32_t> timed_out(driver, worker_->stream);
+  const auto wait_for = [&](int blocks) {
+    worker_->support.hold(crowd.pointer() + offsetof(SupportKernels::Crowd, arrived),
+                          static_cast<std::uint32_t>(blocks), timed_out.pointer());
+  };
   worker_->synchronise();
   worker_->support.occupy(beside.get(), busy_sms, busy_ns, crowd.pointer());
-  worker_->support.hold(crowd.pointer() + offsetof(SupportKernels::Crowd, arrived),
-                        static_cast<std::uint32_t>(busy_sms), timed_out.pointer());
+  wait_for(busy_sms);
+  if (free_threads > 0) {
+    driver.check(driver.cuEventRecordWithFlags(last_sm_known.get(), worker_->stream, 0),
+                 "cuEventRecord");
+    driver.check(driver.cuStreamWaitEvent(on_last_sm.get(), last_sm_known.get(), 0),
+                 "cuStreamWaitEvent");
+    wait_for(busy_sms +
+             worker_->support.narrow(on_last_sm.get(), free_threads, busy_ns, crowd.pointer()));
+  }
   enqueue();
-  worker_->driver.check(
-      worker_->driver.cuMemsetD8Async(crowd.pointer() + offsetof(SupportKernels::Crowd, over), 1, 1,
+  driver.check(driver.cuMemsetD8Async(crowd.pointer() + offsetof(SupportKernels::Crowd, over), 1, 1,
                                       worker_->stream),
-      "cuMemsetD8Async");
-  worker_->driver.check(worker_->driver.cuStreamSynchronize(beside.get()),
-                        "cuStreamSynchronize of a kernel that keeps SMs busy");
+               "cuMemsetD8Async");
+  for (const Stream* crowded : {&beside, &on_last_sm}) {
+    driver.check(driver.cuStreamSynchronize(crowded->get()),
+                 "cuStreamSynchronize of a kernel that keeps SMs busy");
+  }
   try {
     judge();
   } catch (const Failure& failure) {
     Outcome outcome = failure.outcome();
-    outcome.message += fmt::format("; other work kept {} of {} SMs busy", busy_sms, sms);
+    outcome.message += fmt::format("; other work kept {} of {} SMs busy{}", busy_sms, sms,
+                                   free_threads > 0 ? " and left one block room on the last" : "");
     throw Failure(std::move(outcome));
   }
 }

@@ -14,15 +14,12 @@
 
 namespace assay {
 
-/// Which SMs other work leaves to a launch, so that other blocks than usual run beside each other:
-/// half of them, on which clusters find room, or one.
-enum class Crowding { half, one_sm };
+/// What other work leaves to a launch, so that other blocks than usual run beside each other: half
+/// of the SMs, on which clusters find room, one SM, or room for one block. On one SM, block i + 1
+/// may begin before block i ends, however many there are, and so hide a race between the two.
+enum class Crowding { half, one_sm, one_block };
 
-/// The launches of a check beside other work. On one SM, 22 of 23 launches showed a race between
-/// neighbours (H200). Fewer blocks at a time than a launch may count on would show it each time,
-/// but blocks that wait for each other would never end.
-inline constexpr std::array kCrowdings = {Crowding::half, Crowding::one_sm, Crowding::one_sm,
-                                          Crowding::one_sm};
+inline constexpr std::array kCrowdings = {Crowding::half, Crowding::one_sm, Crowding::one_block};
 
 /// A configuration that is ready to run: its code is loaded, its arguments are set, its buffers
 /// have their memory, and its reference is known.
@@ -69,7 +66,8 @@ class PreparedTrial {
   /// address. Throws like check(); the context is then lost.
   void check_fenced(FencedInputs& inputs, FencedMemory::Side side);
   /// Checks a launch beside other work, on inputs that `seed` makes. `time_ns` is that of a launch.
-  /// Throws like check().
+  /// Does nothing where an SM has room for one block anyway and one block is asked for. Throws like
+  /// check().
   void check_crowded(Crowding crowding, double time_ns, std::uint64_t seed);
   /// What the contract's check lets pass for an output, though it is wrong: "zeros for C". Empty:
   /// it refuses zeros, a constant, the right output with elements out of place, and the output of

@@ -190,6 +190,12 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* symbol)
   return CUDA_SUCCESS;
 }
 
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int block_threads,
+                                                     size_t) {
+  *blocks = 2048 / block_threads;
+  return machine().status();
+}
+
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 232448) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -358,6 +364,8 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream, unsigned) {
   *reinterpret_cast<double*>(event) = machine().now_ns();
   return machine().status();
 }
+
+CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return machine().status(); }
 
 // Work runs as soon as it is enqueued, also while it is captured. A graph is the time that this
 // took, and launching it takes 9/10 of it and does nothing else.

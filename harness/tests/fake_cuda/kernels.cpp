@@ -365,6 +365,7 @@ Kernel find_kernel(const std::string& entry) {
       {"assay_plant", empty},
       {"assay_fill_shared", empty},
       {"assay_occupy", empty},
+      {"assay_narrow", empty},
       {"assay_read", read},
       {"assay_hold", hold},
       {"assay_stamp", stamp},
