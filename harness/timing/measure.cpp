@@ -23,11 +23,6 @@ constexpr double kFirstPauseNs = 2e6;
 // configuration of a 4096^3 product took 193 us, 207 us when it was measured again (H200).
 constexpr double kLeastSustainedSeconds = 0.15;
 
-// Work of a millisecond or more lowers the clock for the samples after it. Without a rest, a
-// product of 9.3 ms came out 12 % slower than in a re-rank, and its median was known after 80
-// samples (H200).
-constexpr double kLongWorkNs = 1e6;
-
 void summarise(Timing& timing) {
   const Interval interval = median_or_range(timing.samples_ns);
   timing.median_ns = interval.value;

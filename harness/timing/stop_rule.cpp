@@ -9,6 +9,10 @@ namespace {
 // robust to one outlier.
 constexpr std::size_t kLeastForInterval = 6;
 constexpr std::size_t kMinSamples = 7;
+// Of work of a millisecond or more, five samples are enough that all lie within the precision asked
+// for. The median lies between the smallest and the largest of five with 94 %. On an H200, medians
+// of five were off by 0.3 % at most where that held.
+constexpr std::size_t kMinSamplesOfLong = 5;
 constexpr std::size_t kMaxSamples = 1000;
 // Beyond this many samples, the interval is computed only after every eighth: to sort a thousand
 // numbers takes longer than a short kernel.
@@ -53,10 +57,19 @@ bool StopRule::is_raced(std::span<const double> samples_ns) const {
          median_interval(samples_ns).low > kRaceMarginOfInterval * *best_ns_;
 }
 
+bool StopRule::is_precise(const Interval& interval) const {
+  return width(interval) / 2 <= spec_.precision_ratio * interval.value;
+}
+
 std::optional<StopReason> StopRule::decide(std::span<const double> samples_ns,
                                            double elapsed_s) const {
   const bool whole_time = spec_.precision_ratio == 0;
   if (!whole_time && is_raced(samples_ns)) return StopReason::raced;
+  const bool is_long = !samples_ns.empty() && samples_ns.front() >= kLongWorkNs;
+  if (!whole_time && is_long && samples_ns.size() >= kMinSamplesOfLong &&
+      is_precise(median_or_range(samples_ns))) {
+    return StopReason::precision;
+  }
   if (samples_ns.size() < kMinSamples) {
     // A launch may be so slow that not even these samples fit. They may then take twice the time
     // limit.
@@ -68,7 +81,7 @@ std::optional<StopReason> StopRule::decide(std::span<const double> samples_ns,
   const bool full = samples_ns.size() >= kMaxSamples;
   if (!out_of_time && !full && !worth_a_look(samples_ns.size())) return std::nullopt;
   const Interval interval = median_interval(samples_ns);
-  if (width(interval) / 2 <= spec_.precision_ratio * interval.value) return StopReason::precision;
+  if (is_precise(interval)) return StopReason::precision;
   if (is_stably_noisy(samples_ns, interval)) return StopReason::noise;
   if (out_of_time) return StopReason::time_limit;
   if (full) return StopReason::sample_limit;

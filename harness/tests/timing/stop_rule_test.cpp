@@ -25,6 +25,13 @@ TEST(StopRule, ASteadyKernelNeedsSevenSamples) {
             End(StopReason::precision, 7));
 }
 
+// Each sample of long work costs its time twice, with the rest behind it.
+TEST(StopRule, LongWorkThatIsSteadyNeedsFiveSamples) {
+  EXPECT_EQ(run(StopRule({}, {}), [](std::size_t) { return 2e6; }), End(StopReason::precision, 5));
+  const auto unsteady = [](std::size_t i) { return i == 2 ? 2.1e6 : 2e6; };
+  EXPECT_GT(run(StopRule({}, {}), unsteady).second, 6u);
+}
+
 TEST(StopRule, WhatIsClearlySlowerIsGivenUpAfterThree) {
   const StopRule rule({}, 100.0);
   EXPECT_EQ(run(rule, [](std::size_t) { return 126.0; }), End(StopReason::raced, 3));
