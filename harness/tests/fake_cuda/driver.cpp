@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include "machine.h"
@@ -20,6 +21,7 @@ constexpr std::size_t kPageBytes = 4096;
 
 struct Function {
   std::string entry;
+  std::size_t module = 0;
 };
 
 Machine& machine() { return Machine::get(); }
@@ -29,12 +31,14 @@ T* pointer(CUdeviceptr address) {
   return reinterpret_cast<T*>(address);
 }
 
+constexpr int kSmThreads = 2048;
 double capture_begin_ns = 0;
 
 CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
 CUresult run(CUfunction function, unsigned grid, unsigned block, void** arguments) {
-  return machine().launch(reinterpret_cast<Function*>(function)->entry, arguments, grid, block);
+  const Function& called = *reinterpret_cast<Function*>(function);
+  return machine().launch(called.entry, called.module, arguments, grid, block);
 }
 
 /// Moves the clock on by the time that `bytes` take to move.
@@ -135,6 +139,9 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
       *value = 232448;
       break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      *value = kSmThreads;
+      break;
     case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
       *value = 1 << 20;  // small: the flush buffer is a multiple of it
       break;
@@ -163,7 +170,8 @@ CUresult cuCtxSynchronize() { return machine().synchronise(); }
 CUresult cuCtxResetPersistingL2Cache() { return machine().status(); }
 
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
-  *module = reinterpret_cast<CUmodule>(&machine());
+  static std::size_t num_modules = 0;
+  *module = reinterpret_cast<CUmodule>(++num_modules);
   return machine().status();
 }
 
@@ -177,22 +185,23 @@ CUresult cuModuleGetGlobal(CUdeviceptr* data, std::size_t* bytes, CUmodule, cons
   return machine().status();
 }
 
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* symbol) {
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* symbol) {
   if (machine().status() != CUDA_SUCCESS) return machine().status();
   const std::string plain_name = name_of(symbol);
   const char* name = plain_name.c_str();
   if (fake::find_kernel(name) == nullptr && !fake::is_launch_fault(name)) {
     return CUDA_ERROR_NOT_FOUND;
   }
-  static std::unordered_map<std::string, Function> functions;  // its elements never move
-  *function =
-      reinterpret_cast<CUfunction>(&functions.try_emplace(name, Function{name}).first->second);
+  const auto number = reinterpret_cast<std::size_t>(module);
+  static std::map<std::pair<std::size_t, std::string>, Function> functions;  // which never move
+  *function = reinterpret_cast<CUfunction>(
+      &functions.try_emplace({number, name}, Function{name, number}).first->second);
   return CUDA_SUCCESS;
 }
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int block_threads,
                                                      size_t) {
-  *blocks = 2048 / block_threads;
+  *blocks = kSmThreads / block_threads;
   return machine().status();
 }
 

@@ -143,8 +143,9 @@ CUresult Machine::free(void* memory) {
 
 std::size_t Machine::free_bytes() const { return kMemoryBytes - used_bytes_; }
 
-CUresult Machine::launch(const std::string& entry, void** arguments, unsigned grid,
-                         unsigned block) {
+CUresult Machine::launch(const std::string& entry, std::size_t module, void** arguments,
+                         unsigned grid, unsigned block) {
+  module_ = module;
   if (sticky_ != CUDA_SUCCESS) return sticky_;
   if (grid == 0 || block == 0 || block > 1024) return CUDA_ERROR_INVALID_VALUE;
   if (is_launch_fault(entry)) return misbehave(entry);

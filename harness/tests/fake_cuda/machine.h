@@ -115,8 +115,12 @@ class Machine {
     cycles_ += ns * kCyclesPerNs;
   }
 
-  /// Runs a kernel by its entry's name, or what the script wants instead.
-  CUresult launch(const std::string& entry, void** arguments, unsigned grid, unsigned block);
+  /// Runs a kernel by its entry's name, or what the script wants instead. `module` is the number of
+  /// the copy of its code.
+  CUresult launch(const std::string& entry, std::size_t module, void** arguments, unsigned grid,
+                  unsigned block);
+  /// That of the kernel under way.
+  std::size_t module() const { return module_; }
   /// Waits for the work enqueued: for ever, after a kernel that never returns.
   CUresult synchronise();
 
@@ -128,7 +132,8 @@ class Machine {
   int first_gpu_ = 0;
   CUresult sticky_ = CUDA_SUCCESS;
   bool hung_ = false;
-  bool busy_ = false;            // a kernel under test was launched and not waited for
+  bool busy_ = false;  // a kernel under test was launched and not waited for
+  std::size_t module_ = 0;
   int num_tested_launches_ = 0;  // of kernels under test, not of the harness's own
   int num_faulty_launches_ = 0;  // of them, those that the scripted fault may strike
   Counts counts_;

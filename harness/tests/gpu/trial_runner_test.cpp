@@ -262,6 +262,20 @@ TEST_F(TrialRunnerTest, NoRaceBetweenBlocksWinsThatHappenToRunAtOnce) {
   EXPECT_THAT(result.candidates[0].outcome.message, testing::HasSubstr("; other work kept "));
 }
 
+TEST_F(TrialRunnerTest, WhatAPreparingLaunchFetchedIsNotInTheCacheOfATimedOne) {
+  KernelSpec kernel = broken_kernel("keeps_inputs_in_cache");
+  kernel.smoke = {{"N", 4'000'003}};  // 32 MB of inputs
+  const auto request = [&](std::int64_t keep) {
+    return request_of(kernel, runner_->info(), {{"KEEP", Value(keep)}});
+  };
+  const RerankResult result = runner_->rerank({request(0), request(1)}, {}, {.rounds = 60});
+  for (const RerankEntry& entry : result.candidates) {
+    ASSERT_EQ(entry.outcome.status, Status::correct) << entry.outcome.message;
+  }
+  const double kept_ns = midmean(result.candidates[1].samples_ns);
+  EXPECT_GT(kept_ns, 0.97 * midmean(result.candidates[0].samples_ns)) << kept_ns;
+}
+
 // The guard zones of an input are the same for all. Who was judged behind a kernel that had written
 // there was blamed for it, in two of three runs.
 TEST_F(TrialRunnerTest, NobodyIsBlamedForWhatARivalLeftBesideAnInput) {
