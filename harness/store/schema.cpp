@@ -154,13 +154,16 @@ CREATE TABLE rank_noise(
 
 struct View {
   const char* name;
-  const char* definition;  // behind the name, as SQLite keeps it
+  const char* definition;
 };
+
+/// Tells a view of ours, of this version or an older one, from somebody's own.
+constexpr std::string_view kOurs = " AS -- of assay";
 
 // For people with sqlite3: this program reads none of them. So they are no part of the schema's
 // number, and a file that was made before them gets them when it is opened for writing.
 constexpr std::array<View, 2> kViews{{
-    {"best", R"sql( AS
+    {"best", R"sql(
 SELECT rank_id, op, kernel, problem, gpu, protocol, objective, config, time_ns, baseline,
        baseline_time_ns, speedup, speedup_low, speedup_high, rounds, verified_at, source_hash,
        provenance, measured_at
@@ -193,7 +196,7 @@ FROM (
 WHERE age = 1)sql"},
     // A configuration is `NAME=value,NAME=value`, and becomes a JSON list of such texts. A value is
     // an integer where the text is one.
-    {"best_param", R"sql( AS
+    {"best_param", R"sql(
 SELECT rank_id, name, iif(CAST(CAST(text AS INTEGER) AS TEXT) = text, CAST(text AS INTEGER), text)
          AS value
 FROM (
@@ -203,15 +206,18 @@ FROM (
   WHERE config <> ''))sql"},
 }};
 
+/// As SQLite keeps it.
 std::string text_of(const View& view) {
-  return fmt::format("CREATE VIEW {}{}", view.name, view.definition);
+  return fmt::format("CREATE VIEW {}{}{}", view.name, kOurs, view.definition);
 }
 
-/// Whether the file lacks the view or has an older one. A table of this name is somebody's own.
+/// Whether the file lacks the view or has an older one. Another table or view of this name is
+/// somebody's own.
 bool is_due(Database& database, const View& view) {
   return !database
-              .query("SELECT 1 FROM sqlite_schema WHERE name = ? AND (type <> 'view' OR sql = ?)",
-                     view.name, text_of(view))
+              .query(
+                  "SELECT 1 FROM sqlite_schema WHERE name = ? AND (instr(sql, ?) = 0 OR sql = ?)",
+                  view.name, std::string(kOurs), text_of(view))
               .step();
 }
 
