@@ -177,7 +177,7 @@ int run_report(const ReportOptions& options) {
     page.add(source, results, since ? &*since : nullptr);
     check_interrupt();
     for (Run& run : load_runs(path, options.filter)) history.add(std::move(run));
-    screen.count(false, false);
+    screen.count(line, false, false);
   }
   screen.finish();
   if (page.empty()) {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr auto kRedrawPeriod = std::chrono::milliseconds(100);
 constexpr auto kPlainPeriod = std::chrono::seconds(2);
+constexpr double kLeastElapsedS = 0.5;  // before that the pace is not known
 
 std::string format_duration(double seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -24,6 +25,14 @@ std::string format_duration(double seconds) {
 }
 
 }  // namespace
+
+std::optional<double> SweepPace::left_s(double elapsed_s) const {
+  const std::size_t run = settled - reused;
+  const std::size_t done = run > 0 ? run : ahead;
+  if (done == 0) return std::nullopt;
+  const std::size_t left = total - std::min(total, reused + done);
+  return elapsed_s * static_cast<double>(left) / static_cast<double>(done);
+}
 
 ProgressScreen::Mode ProgressScreen::detect() {
   return isatty(STDERR_FILENO) != 0 ? Mode::terminal : Mode::plain;
@@ -37,15 +46,37 @@ std::size_t ProgressScreen::add_line(std::string label) {
 
 void ProgressScreen::begin(std::size_t total) {
   const std::lock_guard lock(mutex_);
-  total_ = total;
+  pace_.total = total;
   started_ = Clock::now();
 }
 
-void ProgressScreen::count(bool kept, bool failed) {
+void ProgressScreen::set_ahead(std::size_t line, std::size_t ahead) {
   const std::lock_guard lock(mutex_);
-  ++done_;
-  if (kept) ++kept_;
+  if (lines_[line].ahead == ahead) return;
+  pace_.ahead += ahead - lines_[line].ahead;
+  lines_[line].ahead = ahead;
+  estimate();
+}
+
+void ProgressScreen::count(std::size_t line, bool kept, bool failed) {
+  const std::lock_guard lock(mutex_);
+  if (!kept && lines_[line].ahead > 0) {
+    --lines_[line].ahead;
+    --pace_.ahead;
+  }
+  ++pace_.settled;
+  if (kept) ++pace_.reused;
   if (failed) ++failed_;
+  estimate();
+}
+
+void ProgressScreen::estimate() {
+  const auto now = Clock::now();
+  const double elapsed_s = std::chrono::duration<double>(now - started_).count();
+  if (const auto left_s = pace_.left_s(elapsed_s); left_s && elapsed_s > kLeastElapsedS) {
+    ends_ =
+        now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*left_s));
+  }
 }
 
 void ProgressScreen::show(std::size_t line, std::string text, bool now) {
@@ -84,15 +115,13 @@ void ProgressScreen::finish() {
   clear();
 }
 
-/// "[12/81] 3.1/s  0:22 left  "
+/// "[12/81] 15 compiled  0:22 left  "
 std::string ProgressScreen::counts() const {
-  const double seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  std::string text = fmt::format("[{}/{}] ", done_, total_);
-  const std::size_t fresh = done_ - kept_;
-  if (fresh > 0 && seconds > 0.5) {
-    const double per_s = static_cast<double>(fresh) / seconds;
-    text += fmt::format("{:.1f}/s  {} left  ", per_s,
-                        format_duration(static_cast<double>(total_ - done_) / per_s));
+  std::string text = fmt::format("[{}/{}] ", pace_.settled, pace_.total);
+  if (pace_.ahead > 0) text += fmt::format("{} compiled  ", pace_.settled + pace_.ahead);
+  if (ends_) {
+    const double left_s = std::chrono::duration<double>(*ends_ - Clock::now()).count();
+    text += fmt::format("{} left  ", format_duration(std::max(left_s, 0.0)));
   }
   if (failed_ > 0) text += fmt::format("{} failed  ", failed_);
   return text;
@@ -139,7 +168,7 @@ void Progress::start_problem(const std::string& kernel_or_op, const std::string&
 void Progress::count(bool kept, bool failed, std::optional<double> time_ns) {
   stage_.clear();
   if (time_ns && (!best_ns_ || *time_ns < *best_ns_)) best_ns_ = time_ns;
-  screen_->count(kept, failed);
+  screen_->count(line_, kept, failed);
   show(false);
 }
 

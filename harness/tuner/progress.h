@@ -10,6 +10,18 @@
 
 namespace assay {
 
+/// How far a sweep is. A configuration is compiled first, and settled when it has run.
+struct SweepPace {
+  std::size_t total = 0;    // configurations
+  std::size_t settled = 0;  // by this run or before
+  std::size_t reused = 0;   // settled before
+  std::size_t ahead = 0;    // compiled and not settled
+
+  /// How long the rest takes after `elapsed_s` seconds: at the pace of what has settled, or before
+  /// that at the pace of the compiler. Nothing before anything is compiled.
+  std::optional<double> left_s(double elapsed_s) const;
+};
+
 /// Where the progress of one or several GPUs is shown, on stderr: lines that are rewritten on a
 /// terminal, plain lines every few seconds elsewhere. Threads may share it.
 class ProgressScreen {
@@ -29,8 +41,10 @@ class ProgressScreen {
 
   /// Sets how many trials there are, stored ones included.
   void begin(std::size_t total);
-  /// Counts one more trial as settled. `kept` means that it was stored before.
-  void count(bool kept, bool failed);
+  /// Sets how many configurations of a line are compiled and not settled.
+  void set_ahead(std::size_t line, std::size_t ahead);
+  /// Counts one more trial of a line as settled. `kept` means that it was stored before.
+  void count(std::size_t line, bool kept, bool failed);
   /// Shows `text` in a line; `now`: on a terminal, even if it was drawn a moment ago.
   void show(std::size_t line, std::string text, bool now);
   /// Ends a line. When it is the last, nothing of the progress is left on the terminal.
@@ -43,6 +57,7 @@ class ProgressScreen {
   struct Line {
     std::string label;
     std::string text = {};
+    std::size_t ahead = 0;  // configurations that are compiled and not settled
     bool ended = false;
     Clock::time_point drawn = {};
   };
@@ -56,10 +71,13 @@ class ProgressScreen {
   Clock::time_point started_ = Clock::now();
   std::vector<Line> lines_;
   std::size_t num_shown_ = 0;  // lines on the terminal now
-  std::size_t total_ = 0;
-  std::size_t done_ = 0;
-  std::size_t kept_ = 0;
+  SweepPace pace_;
   std::size_t failed_ = 0;
+  /// When the sweep ends, as it looked when the last configuration was compiled or settled: from
+  /// then on the time that is left falls.
+  std::optional<Clock::time_point> ends_;
+
+  void estimate();
 };
 
 /// The progress of a sweep on one GPU.
@@ -77,6 +95,9 @@ class Progress {
   /// Starts a problem, and forgets the best of the one before.
   void start_problem(const std::string& kernel_or_op, const std::string& problem,
                      std::optional<double> baseline_ns);
+
+  /// Sets how many configurations are compiled and not settled.
+  void set_ahead(std::size_t ahead) { screen_->set_ahead(line_, ahead); }
 
   /// Counts one more trial as settled. `kept` means that it was stored before.
   void count(bool kept, bool failed, std::optional<double> time_ns);

@@ -196,9 +196,12 @@ Screening::InFlight Screening::take_compiled() {
   const auto start = std::chrono::steady_clock::now();
   double told_s = 0;
   for (;;) {
-    const auto ready = std::find_if(window_.begin(), window_.end(), [](const InFlight& item) {
+    const auto is_ready = [](const InFlight& item) {
       return item.compiled.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-    });
+    };
+    const auto ready = std::find_if(window_.begin(), window_.end(), is_ready);
+    run_.progress.set_ahead(
+        static_cast<std::size_t>(std::count_if(ready, window_.end(), is_ready)));
     if (ready != window_.end()) {
       InFlight item = std::move(*ready);
       window_.erase(ready);
