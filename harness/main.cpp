@@ -135,7 +135,7 @@ int fail(const std::exception& error, bool json) {
   const Failure failure = describe(error);
   const std::string message = shortened(failure.message);
   assay::print_err("assay: {}\n", message);
-  if (json) assay::write_out(assay::dump({{"error", message}}));
+  if (json) assay::write_out(assay::document("error", {{"error", message}}));
   return failure.code;
 }
 

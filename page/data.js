@@ -113,7 +113,7 @@ export const CHANGES = {
 
 export const STATUSES = {
   correct: "checked and timed",
-  raced: "stopped early: clearly slower",
+  "stopped early": "clearly slower than the best so far",
   compiled: "compiled, not run",
   constraints: "excluded by a constraint",
   compile: "does not compile",

@@ -21,7 +21,7 @@ function lossOn(data, winner, question) {
 const lossText = (loss) => {
   if (!loss) return text.NONE;
   if (loss.ratio == null) return loss.status;
-  return `${loss.status === "raced" ? "at least " : ""}${text.change(loss.ratio)}`;
+  return `${loss.status === "stopped early" ? "at least " : ""}${text.change(loss.ratio)}`;
 };
 
 export function gpus(data, params) {

@@ -83,11 +83,11 @@ function runsTable({ points }) {
     { name: "time", title: "Time", number: true, by: (one) => one.time_ns, cell: (one) => text.time(one.time_ns) },
     { name: "interval", title: "95 % interval", number: true, cell: (one) => (one.time_low_ns == null ? text.NONE : `${text.time(one.time_low_ns)} to ${text.time(one.time_high_ns)}`) },
     { name: "cycles", title: "Cycles", number: true, by: (one) => one.cycles, cell: (one) => (one.cycles == null ? text.NONE : Math.round(one.cycles).toLocaleString("en")) },
-    { name: "level", title: "Relative to the first", number: true, by: (one) => one.level, cell: (one) => text.factor(one.level) },
-    { name: "driver", title: "Driver", cell: (one) => one.driver || text.NONE },
-    { name: "nvrtc", title: "NVRTC", cell: (one) => one.nvrtc || text.NONE },
-    { name: "cublas", title: "cuBLAS", cell: (one) => one.cublas || text.NONE },
-    { name: "gpu", title: "GPU", cell: (one) => (one.gpu ?? "").slice(0, 12) || text.NONE },
+    { name: "level", title: "Relative to the first", number: true, by: (one) => one.level_ratio, cell: (one) => text.factor(one.level_ratio) },
+    { name: "driver", title: "Driver", cell: (one) => one.toolchain.driver ?? text.NONE },
+    { name: "nvrtc", title: "NVRTC", cell: (one) => one.toolchain.nvrtc ?? text.NONE },
+    { name: "cublas", title: "cuBLAS", cell: (one) => one.cublas ?? text.NONE },
+    { name: "gpu", title: "GPU", cell: (one) => one.uuid?.slice(0, 12) ?? text.NONE },
   ], points, { limit: 60 });
 }
 

@@ -56,7 +56,7 @@ function roofline({ entry }) {
 
 /** The levels of a result's runs, slower higher; a mark where they changed. */
 export function sparkline(past) {
-  const levels = past.points.map(({ level }) => level);
+  const levels = past.points.map(({ level_ratio }) => level_ratio);
   const low = Math.min(...levels);
   const height = Math.max(Math.max(...levels) - low, 0.02 * low);
   const x = (i) => 3 + (50 * i) / Math.max(levels.length - 1, 1);

@@ -107,7 +107,7 @@ await test("a word with a number asks for that number alone", async (page) => {
 await test("opens on what changed and on a tile for each op", async (page) => {
   const parts = await page.locator("main h2").evaluateAll((all) => all.map(({ id }) => id));
   assert.deepEqual(parts, ["changes", "summary", "problems"]);
-  const { counts } = JSON.parse(execFileSync("bash", ["-c", `'${assay}' compare '${before}' '${small}' --json || true`], { encoding: "utf8" }));
+  const { verdicts: counts } = JSON.parse(execFileSync("bash", ["-c", `'${assay}' compare '${before}' '${small}' --json || true`], { encoding: "utf8" }));
   const said = await box(page, "changes").locator("p").first().textContent();
   for (const [fate, count] of Object.entries(counts)) if (count > 0) assert.match(said, new RegExp(`${count} ${fate}`));
   assert.match(await box(page, "changes").locator(ROW).first().textContent(), /slower \+[78]/);
@@ -333,7 +333,7 @@ await test("50,000 trials: small, every failure by status, texts stay texts", as
   await drawn(page);
   const said = await box(page, "search").locator("p").first().textContent();
   assert.match(said, /^50,000 trials: /);
-  for (const name of ["correct", "raced", "compile", "runtime", "timeout", "correctness", "constraints"]) assert.match(said, new RegExp(`\\d+ ${name}`));
+  for (const name of ["correct", "stopped early", "compile", "runtime", "timeout", "correctness", "constraints"]) assert.match(said, new RegExp(`\\d+ ${name}`));
   await page.getByLabel("Only trials with").fill("compile");
   await box(page, "parallel").locator("tbody tr").first().getByRole("button").click();
   assert.ok((await page.locator("h3:text('Trial') + p").textContent()).includes(HOSTILE));

@@ -14,7 +14,7 @@ export function trialLine(trials, i) {
   const state = trials.statusOf(i);
   const time = trials.time_ns[i];
   const said = time != null
-    ? `${text.time(time)}, ${text.factor(time / trials.best)} the best${state === "raced" ? ", stopped early" : ""}`
+    ? `${text.time(time)}, ${text.factor(time / trials.best)} the best${state === "stopped early" ? ", stopped early" : ""}`
     : `${state} ${trials.kinds[trials.kind[i]]}: ${trials.messages[trials.message[i]]}`;
   return `${said}\n${trials.kernelOf(i)} ${text.config(trials.configOf(i))}`;
 }
@@ -27,7 +27,7 @@ const trialTip = (trials) => ({ value: [, , i] = [] }) => {
 /** Every trial in the order tried: times below, those without a time by status above, and the best so far. */
 export function searchPlot(trials, onpick) {
   const untimed = UNTIMED.filter((status) => trials.statuses.includes(status));
-  const points = Object.fromEntries(["correct", "raced", ...untimed].map((status) => [status, []]));
+  const points = Object.fromEntries(["correct", "stopped early", ...untimed].map((status) => [status, []]));
   const best = [];
   const times = trials.time_ns.filter((time) => time != null);
   for (let i = 0; i < trials.count; ++i) {
@@ -76,7 +76,7 @@ export function searchPlot(trials, onpick) {
       yAxis: y,
       series: [
         scatter("correct", 0, true),
-        ...(points.raced.length > 0 ? [scatter("raced", 1, true)] : []),
+        ...(points["stopped early"].length > 0 ? [scatter("stopped early", 1, true)] : []),
         ...untimed.map((status, k) => scatter(status, k + 2, false)),
         { name: "best so far", type: "line", step: "end", data: best, showSymbol: false, silent: true,
           lineStyle: { color: ink, width: 2 }, itemStyle: { color: ink }, symbol: "none" },

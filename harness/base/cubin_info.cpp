@@ -3,7 +3,8 @@
 // is. Form 4 has a 16-bit size and that many bytes; any other form has 16 bits in all. Attribute
 // 0x17 describes one parameter in 12 bytes: 4 of no interest, its number and its offset in 16 bits
 // each, and a word whose upper 14 bits are its size. Attribute 0x05 has the launch bounds, a word
-// for each dimension. The size of .nv.shared.E is that of static shared memory.
+// for each dimension. The size of .nv.shared.E is that of static shared memory. Attribute 0x2f of
+// .nv.info has the number of an entry's symbol and the registers of a thread, a word each.
 #include "base/cubin_info.h"
 
 #include <cxxabi.h>
@@ -20,12 +21,12 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kCode = ".text.", kInfo = ".nv.info.";
+constexpr std::string_view kCode = ".text.", kInfo = ".nv.info.", kInfoOfAll = ".nv.info";
 constexpr std::string_view kZeroed = ".nv.global", kInitialised = ".nv.global.init";
 constexpr std::string_view kConstants = ".nv.constant3";
 constexpr std::string_view kShared = ".nv.shared.";
-constexpr unsigned char kSizedForm = 4, kParameter = 0x17, kMaxThreads = 0x05;
-constexpr std::size_t kParameterBytes = 12, kMaxThreadsBytes = 12;
+constexpr unsigned char kSizedForm = 4, kParameter = 0x17, kMaxThreads = 0x05, kRegisters = 0x2f;
+constexpr std::size_t kParameterBytes = 12, kMaxThreadsBytes = 12, kRegistersBytes = 8;
 
 /// The T at `offset`; nothing beyond the end.
 template <typename T>
@@ -115,6 +116,18 @@ void for_each_variable(const std::vector<Section>& sections, const Visit& visit)
   });
 }
 
+std::map<std::uint32_t, int> registers_by_symbol(const std::vector<Section>& sections) {
+  std::map<std::uint32_t, int> registers;
+  for (const Section& section : sections) {
+    if (section.name != kInfoOfAll) continue;
+    for_each_attribute(section.bytes, [&](unsigned char attribute, std::string_view value) {
+      if (attribute != kRegisters || value.size() != kRegistersBytes) return;
+      registers[*read<std::uint32_t>(value, 0)] = static_cast<int>(*read<std::uint32_t>(value, 4));
+    });
+  }
+  return registers;
+}
+
 }  // namespace
 
 std::string demangled(const std::string& symbol) {
@@ -136,7 +149,15 @@ std::map<std::string, std::vector<std::int64_t>> entries_of(std::string_view cub
 
 std::map<std::string, KernelLimits> kernel_limits_of(std::string_view cubin) {
   std::map<std::string, KernelLimits> limits;
-  for (const auto& [header, name, bytes] : sections_of(cubin)) {
+  const std::vector<Section> sections = sections_of(cubin);
+  const std::map<std::uint32_t, int> registers = registers_by_symbol(sections);
+  std::uint32_t symbol_number = 0;
+  for_each_symbol(sections, [&](const Elf64_Sym& symbol, std::string_view name) {
+    const auto found = registers.find(symbol_number++);
+    if (found == registers.end() || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) return;
+    limits[std::string(name)].registers = found->second;
+  });
+  for (const auto& [header, name, bytes] : sections) {
     if (name.starts_with(kShared)) {
       limits[std::string(name.substr(kShared.size()))].smem_section_bytes =
           static_cast<std::int64_t>(header.sh_size);

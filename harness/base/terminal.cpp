@@ -132,7 +132,11 @@ std::vector<std::string> folded(std::string_view text, std::size_t columns) {
       do ++end;
       while (continues_character(text[end]));
     }
-    const std::size_t space = text.rfind(' ', end);
+    std::size_t space = text.rfind(' ', end);
+    // "71 %" stays together.
+    if (space != std::string_view::npos && text.substr(space).starts_with(" %")) {
+      space = text.substr(0, space).rfind(' ');
+    }
     const std::size_t comma = text.substr(0, end).rfind(',');
     if (space != std::string_view::npos && space > 0) {
       end = space;

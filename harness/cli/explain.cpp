@@ -71,12 +71,13 @@ int run_explain(const ExplainOptions& options) {
   const Figures figures = figures_of(source, options, options.target);
   if (options.other.empty()) {
     const Explanation explanation = explain(figures);
-    write_out(options.json ? dump(explain_json(figures, explanation))
-                           : explain_text(figures, explanation));
+    write_out(options.json ? document("explain", explain_json(figures, explanation))
+                           : explain_text(figures, explanation, stdout_terminal()));
     return kExitDone;
   }
   const Figures other = figures_of(source, options, options.other);
-  write_out(options.json ? dump(faster_json(figures, other)) : faster_text(figures, other));
+  write_out(options.json ? document("explain-two", faster_json(figures, other))
+                         : faster_text(figures, other, stdout_terminal()));
   return kExitDone;
 }
 

@@ -33,20 +33,11 @@ int computed_bits(const Plan& plan) {
 }
 
 /// What the contract says: the work, and how it is launched.
-void add_plan(Figures& figures, const Plan& plan) {
+void add_plan(Figures& figures, const Plan& plan, const CompiledEntries& entries) {
   figures.bytes = static_cast<double>(plan.bytes);
   figures.flops = static_cast<double>(plan.flops);
   figures.on_tensor_cores = computed_bits(plan) == 16;
-  for (const LaunchPlan& launch : plan.launches) {
-    LaunchFigures of{launch.entry, launch.grid[0] * launch.grid[1] * launch.grid[2],
-                     launch.block[0] * launch.block[1] * launch.block[2]};
-    of.smem_bytes = launch.smem_bytes;
-    if (figures.report) {
-      of.smem_bytes += figures.report->static_smem_bytes;
-      of.occupancy = occupancy_of(figures.cc, of.threads, figures.report->registers, of.smem_bytes);
-    }
-    figures.launches.push_back(std::move(of));
-  }
+  figures.launches = launch_figures(plan, figures.cc, entries, figures.report);
 }
 
 std::vector<CodeFinding> findings_of(const Code& code) {
@@ -58,10 +49,6 @@ std::vector<CodeFinding> findings_of(const Code& code) {
     }
   }
   return findings;
-}
-
-void add_config(Figures& figures, const Config& config) {
-  for (const auto& [name, value] : config) figures.parameters.emplace_back(name, to_text(value));
 }
 
 /// Which ceiling is nearest. Those of a GPU are known where `doctor` or a sweep measured them; else
@@ -106,15 +93,19 @@ std::future<CompileResult> FigureSource::begin(CompileJob job) {
   return begin_reading(*compiler_, std::move(job));
 }
 
-/// What the compiler makes of it; without one, the reason.
-void FigureSource::add_code(Figures& figures, const CompileJob& job) {
+/// What the compiler makes of it; without one, the reason. Returns the entries.
+CompiledEntries FigureSource::add_code(Figures& figures, const CompileJob& job) {
   try {
-    const Inspected inspected = read_compiled(begin(job), figures.title, false);
+    Inspected inspected = read_compiled(begin(job), figures.title, false);
     figures.findings = findings_of(inspected.code);
     if (!figures.report) figures.report = inspected.report;
+    return std::move(inspected.entries);
+  } catch (const UsageError& error) {
+    figures.no_code = error.what();
   } catch (const Error& error) {
     figures.no_code = error.what();
   }
+  return {};
 }
 
 /// Begins to compile a code. Throws UsageError that says why there is none.
@@ -202,11 +193,12 @@ Figures FigureSource::of_config(const NamedConfig& named, const std::string& arc
   figures.title =
       fmt::format("{} {}, the sizes of its smoke test", named.kernel, to_text(kernel.smoke));
   figures.where = "on a " + info.name;
-  add_config(figures, config);
+  figures.config = config;
   figures.cc = info.cc;
   figures.sm_count = info.sm_count;
-  add_code(figures, compile_job(kernel, kernel.smoke, config, info, arch, include));
-  add_plan(figures, make_plan(kernel, kernel.smoke, config, info));
+  const CompiledEntries entries =
+      add_code(figures, compile_job(kernel, kernel.smoke, config, info, arch, include));
+  add_plan(figures, make_plan(kernel, kernel.smoke, config, info), entries);
   return figures;
 }
 
@@ -218,7 +210,7 @@ Figures FigureSource::of_trial(const TrialRow& row, Code code) {
   figures.question = fmt::format("{} {} {} on {}", trial.kernel.op, to_text(trial.problem),
                                  trial.protocol.name, row.device.name);
   figures.where = row.provenance.empty() ? "on " + row.device.name : row.provenance;
-  add_config(figures, trial.config);
+  figures.config = trial.config;
   figures.time_ns = {timing.median_ns, timing.ci_low_ns, timing.ci_high_ns};
   figures.protocol = trial.protocol.name;
   if (timing.censored()) figures.protocol += ", not timed to the end";
@@ -241,12 +233,13 @@ Figures FigureSource::of_trial(const TrialRow& row, Code code) {
       return figures;
     }
     const Plan plan = make_plan(kernel, trial.problem, trial.config, row.device);
-    add_plan(figures, plan);
-    add_ceilings(figures, row, plan);
+    CompiledEntries entries;
     if (code == Code::read) {
-      add_code(figures, compile_job(kernel, trial.problem, trial.config, row.device,
-                                    trial.toolchain.arch, include));
+      entries = add_code(figures, compile_job(kernel, trial.problem, trial.config, row.device,
+                                              trial.toolchain.arch, include));
     }
+    add_plan(figures, plan, entries);
+    add_ceilings(figures, row, plan);
   } catch (const UsageError& error) {
     figures.no_code = error.what();
   } catch (const PlanError& error) {

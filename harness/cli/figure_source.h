@@ -45,7 +45,7 @@ class FigureSource {
   };
   const Known& known(const std::string& name, const std::string& command_line);
   std::future<CompileResult> begin(CompileJob job);
-  void add_code(Figures& figures, const CompileJob& job);
+  CompiledEntries add_code(Figures& figures, const CompileJob& job);
   std::vector<std::future<CompileResult>> begin_code(const TrialRow& row,
                                                      const std::string& baseline);
 

@@ -50,21 +50,6 @@ struct Subject {
   Config config;
 };
 
-/// The registers are the most of any kernel of the source, so that of several kernels one may do
-/// better than is said.
-std::vector<LaunchOccupancy> launches_of(const KernelSpec& kernel, const Problem& problem,
-                                         const Config& config, const DeviceInfo& info,
-                                         const CompileReport& report) {
-  std::vector<LaunchOccupancy> launches;
-  for (const LaunchPlan& launch : make_plan(kernel, problem, config, info).launches) {
-    const std::int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
-    const std::int64_t smem_bytes = launch.smem_bytes + report.static_smem_bytes;
-    const auto occupancy = occupancy_of(info.cc, threads, report.registers, smem_bytes);
-    if (occupancy) launches.push_back({launch.entry, threads, smem_bytes, *occupancy});
-  }
-  return launches;
-}
-
 /// Without a problem the launches are those of the contract's smoke problem.
 Subject inspect_config(const InspectOptions& options, const std::string& name, const Config& given,
                        const std::string& arch, const TrialRow* trial) {
@@ -94,8 +79,9 @@ Subject inspect_config(const InspectOptions& options, const std::string& name, c
   };
   Subject subject{read(), name, config};
   try {
+    const Plan plan = make_plan(kernel, problem, config, info);
     subject.inspected.launches =
-        launches_of(kernel, problem, config, info, *subject.inspected.report);
+        launch_figures(plan, info.cc, subject.inspected.entries, std::nullopt);
   } catch (const PlanError& error) {
     print_err("how it fills an SM is not known: {}\n", error.what());
   }
@@ -173,24 +159,25 @@ std::string parameters_text(const Subject& before, const Subject& after) {
     differs = true;
     table.add_row({name, to_text(value), to_text(after.config[i].second)});
   }
-  return differs ? table.text() + "\n" : "";
+  return differs ? table.text(stdout_terminal()) + "\n" : "";
 }
 
 int run_inspect(const InspectOptions& options) {
   const Subject subject = inspect_one(options, options.target);
   if (options.other.empty()) {
-    write_out(options.json      ? dump(inspect_json(subject.inspected))
+    write_out(options.json      ? document("inspect", inspect_json(subject.inspected))
               : options.listing ? listing_text(subject.inspected)
-                                : inspect_text(subject.inspected));
+                                : inspect_text(subject.inspected, stdout_terminal()));
     return kExitDone;
   }
   const Subject other = inspect_one(options, options.other);
   if (subject.inspected.code.set != other.inspected.code.set) {
     throw UsageError("one of the two is PTX and the other SASS; compare like with like");
   }
-  write_out(options.json ? dump(difference_json(subject.inspected, other.inspected))
-                         : parameters_text(subject, other) +
-                               difference_text(subject.inspected, other.inspected));
+  write_out(options.json
+                ? document("inspect-two", difference_json(subject.inspected, other.inspected))
+                : parameters_text(subject, other) +
+                      difference_text(subject.inspected, other.inspected, stdout_terminal()));
   return kExitDone;
 }
 

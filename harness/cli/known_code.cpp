@@ -164,9 +164,8 @@ Inspected read_compiled(std::future<CompileResult> begun, std::string title, boo
     }
     throw UsageError(fmt::format("{} does not compile:\n{}", title, result.log));
   }
-  std::vector<std::string> launched;
-  for (const auto& [entry, symbol] : result.symbols) launched.push_back(symbol);
-  if (!sass) return {title, read_ptx(result.ptx, title), result.report, {}, launched};
+  CompiledEntries entries{kernel_limits_of(result.cubin), result.symbols};
+  if (!sass) return {title, read_ptx(result.ptx, title), result.report, {}, std::move(entries)};
   const TemporaryFile file(result.cubin);
   Code code = disassemble(file.path(), title);
   const std::string_view prefix = SourceTree::kPrefix;
@@ -174,7 +173,7 @@ Inspected read_compiled(std::future<CompileResult> begun, std::string title, boo
     const std::size_t at = path.find(prefix);
     if (at != std::string::npos) path.erase(at, prefix.size());
   }
-  return {title, std::move(code), result.report, {}, launched};
+  return {title, std::move(code), result.report, {}, std::move(entries)};
 }
 
 }  // namespace assay

@@ -210,11 +210,11 @@ int list_recordings(const ListOptions& options) {
                     {"sweep", recording.sweep},
                     {"device", recording.device.name},
                     {"recorded_at", recording.recorded_at},
-                    {"trials", recording.trials.size()},
-                    {"stale", names}});
+                    {"num_trials", recording.trials.size()},
+                    {"stale_kernels", names}});
   }
   if (options.json) {
-    write_out(dump({{"recordings", rows}}));
+    write_out(document("recordings", {{"recordings", rows}}));
   } else if (rows.empty()) {
     print_out("no recordings in results/recorded\n");
   } else {

@@ -101,7 +101,12 @@ void print_counted(const ProfileOptions& options, const ProfiledSubject& subject
     for (const Measurement& each : counted) values[each.name] = each.value;
     nlohmann::ordered_json trial;
     if (subject.trial) trial = subject.trial->id;
-    write_out(dump({{"trial", trial}, {"counters", values}}));
+    write_out(document("profile", {{"trial", trial},
+                                   {"kernel", subject.kernel.name},
+                                   {"problem", problem_json(subject.problem)},
+                                   {"config", config_json(subject.config)},
+                                   {"protocol", subject.protocol},
+                                   {"counters", values}}));
     return;
   }
   Table table({"counter", ">value", "what it counts"});
@@ -113,10 +118,12 @@ void print_counted(const ProfileOptions& options, const ProfiledSubject& subject
                    found == counted.end() ? "not on this GPU" : measurement_text(*found),
                    std::string(counter.meaning)});
   }
-  print_out("{}{} {} {}, one launch, {}\n\n{}",
-            subject.trial ? fmt::format("trial {}: ", subject.trial->id) : "",
-            to_text(subject.problem), subject.kernel.name, to_text(subject.config),
-            subject.protocol, table.text());
+  const std::string title = fmt::format(
+      "{}{} {} {}, one launch, {}",
+      subject.trial ? fmt::format("trial {}: ", subject.trial->id) : "", to_text(subject.problem),
+      subject.kernel.name, to_text(subject.config), subject.protocol);
+  const Terminal terminal = stdout_terminal();
+  write_out(folded_text(title, terminal) + "\n" + table.text(terminal));
 }
 
 /// Where it was timed, and nowhere else: a GPU of another kind reads other bytes.

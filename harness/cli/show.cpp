@@ -34,7 +34,7 @@ int show_one(const ShowOptions& options, const Store& store) {
     const std::string none =
         fmt::format("no trial {} in {}; assay show --times and --failures list ids", *options.id,
                     store.path().string());
-    if (options.json) write_out(dump({{"error", none}}));
+    if (options.json) write_out(document("error", {{"error", none}}));
     print_err("{}\n", none);
     return kExitNo;
   }

@@ -256,12 +256,6 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   return worst;
 }
 
-/// What `--json` prints: the summary of the one device, or a list of them and why it ended early.
-std::string document(const std::string& device, const Json& summaries, const char* error) {
-  if (!names_several(device)) return dump(summaries.front());
-  return dump({{"error", error == nullptr ? Json(nullptr) : Json(error)}, {"devices", summaries}});
-}
-
 int run_sweep(const SweepOptions& options) {
   Json summaries = Json::array();
   int code = kExitDone;
@@ -269,10 +263,12 @@ int run_sweep(const SweepOptions& options) {
     code = run_on_all(options, summaries);
   } catch (const std::exception& error) {
     if (summaries.empty()) throw;
-    write_out(document(options.device, summaries, error.what()));
+    write_out(document("sweep", {{"error", error.what()}, {"devices", summaries}}));
     std::throw_with_nested(Reported());
   }
-  if (options.json) write_out(document(options.device, summaries, nullptr));
+  if (options.json) {
+    write_out(document("sweep", {{"error", nullptr}, {"devices", summaries}}));
+  }
   return code;
 }
 

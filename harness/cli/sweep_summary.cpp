@@ -105,23 +105,19 @@ std::vector<TunedTable> winners(const SweepSummary& summary, const Store& store)
   return tuned_tables(results, Screened::show);
 }
 
-/// What was compiled for this device and not run. What has no plan says so elsewhere.
+/// What was compiled for this device and not run.
 std::vector<CompiledConfig> compiled_configs(const SweepSummary& summary, const Store& store) {
   Filter filter;
   filter.sweep = summary.sweep.name;
   filter.status = to_text(Status::compiled);
   std::vector<CompiledConfig> configs;
   for (const TrialRow& row : store.trials(filter)) {
-    const auto kernel =
-        std::find_if(summary.sweep.kernels.begin(), summary.sweep.kernels.end(),
-                     [&](const KernelSpec& one) { return one.name == row.record.kernel.name; });
-    if (row.device.uuid != summary.device.uuid || kernel == summary.sweep.kernels.end()) continue;
-    const CompileReport& compile = row.record.compile;
-    try {
-      const Plan plan = make_plan(*kernel, row.record.problem, row.record.config, summary.device);
-      configs.push_back(
-          {kernel->name, compile, compile.static_smem_bytes + plan.dynamic_smem_bytes()});
-    } catch (const PlanError&) {
+    if (row.device.uuid != summary.device.uuid) continue;
+    CompiledConfig& config =
+        configs.emplace_back(CompiledConfig{row.record.kernel.name, row.record.compile});
+    for (const Measurement& each : row.record.measurements) {
+      if (each.name == kBlockSmem) config.smem_bytes = each.value;
+      if (each.name == kBlocksPerSm) config.blocks_per_sm = each.value;
     }
   }
   return configs;
@@ -159,45 +155,51 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
   const std::vector<TunedTable> best = winners(summary, store);
   ordered_json counts = ordered_json::array();
   for (const auto& [what, count] : report.counts) {
-    counts.push_back({{"status", to_text(what.first)}, {"kind", what.second}, {"trials", count}});
+    counts.push_back(
+        {{"status", to_text(what.first)}, {"kind", what.second}, {"num_trials", count}});
+  }
+  ordered_json removed = ordered_json::array();
+  for (const auto& [constraint, points] : report.removed) {
+    removed.push_back({{"constraint", constraint}, {"num_configs", points}});
   }
   ordered_json searches = ordered_json::array();
   for (const SearchReport& search : report.searches) {
     searches.push_back(
         {{"kernel", search.kernel},
-         {"problem", search.problem},
-         {"tried", search.tried},
-         {"size", search.size},
+         {"problem", problem_json(parse_problem(search.problem))},
+         {"num_tried", search.tried},
+         {"num_configs", search.size},
          {"gain_ratio", search.gain_ratio ? ordered_json(*search.gain_ratio) : ordered_json()}});
   }
-  return {{"error", error == nullptr ? ordered_json(nullptr) : ordered_json(error)},
-          {"sweep", summary.sweep.name},
-          {"device", summary.device.name},
-          {"provenance", summary.provenance},
-          {"database", store.path().string()},
-          {"trials", report.total},
-          {"measured", report.measured},
-          {"kept", report.kept},
-          {"taken", report.taken},
-          {"same_code", report.same_code},
-          {"skipped", report.skipped},
-          {"counts", counts},
-          {"removed", report.removed},
-          {"wall_s", report.wall_s},
-          {"screening_s", report.screening_s},
-          {"device_s", report.device_s},
-          {"compiler_wait_s", report.compiler_wait_s},
-          {"compile_s", report.compile_s},
-          {"racing",
-           {{"raced", report.racing.raced},
-            {"raced_samples", report.racing.raced_samples},
-            {"finished", report.racing.finished},
-            {"finished_samples", report.racing.finished_samples},
-            {"saved_s", report.racing.saved_s()}}},
-          {"carried_over", report.carried_over},
-          {"searches", searches},
-          {"best", ordered_json::parse(best_json(best)).at("best")},
-          {"warnings", warnings_of(summary, report, best)}};
+  return {
+      {"error", error == nullptr ? ordered_json(nullptr) : ordered_json(error)},
+      {"sweep", summary.sweep.name},
+      {"device", summary.device.name},
+      {"provenance", summary.provenance},
+      {"database", store.path().string()},
+      {"num_trials", report.total},
+      {"num_measured", report.measured},
+      {"num_reused", report.kept},
+      {"num_claimed", report.taken},
+      {"num_same_code", report.same_code},
+      {"num_skipped", report.skipped},
+      {"num_carried_over", report.carried_over},
+      {"counts", counts},
+      {"removed", removed},
+      {"wall_s", report.wall_s},
+      {"screening_s", report.screening_s},
+      {"device_s", report.device_s},
+      {"compiler_wait_s", report.compiler_wait_s},
+      {"compile_s", report.compile_s},
+      {"stopped_early",
+       {{"num_configs", report.racing.raced},
+        {"num_samples", report.racing.raced_samples},
+        {"saved_s", report.racing.saved_s()}}},
+      {"sampled_in_full",
+       {{"num_configs", report.racing.finished}, {"num_samples", report.racing.finished_samples}}},
+      {"searches", searches},
+      {"best", ordered_json::parse(best_json(best)).at("best")},
+      {"warnings", warnings_of(summary, report, best)}};
 }
 
 void print_summary(const SweepSummary& summary, const SweepReport& report, const Store& store) {

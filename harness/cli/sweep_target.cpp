@@ -131,11 +131,6 @@ Target gpu_target(int index, Compiler& compiler) {
   return {std::move(gpu), "", arch, false};
 }
 
-bool names_several(const std::string& device) {
-  return device == "all" ||
-         (replayed_file(device).empty() && device.find(',') != std::string::npos);
-}
-
 std::vector<int> choose_gpus(const std::string& device, std::string& no_gpu_reason) {
   if (device == "none" || !replayed_file(device).empty()) return {};
   if (!device.empty() && device != "all") {

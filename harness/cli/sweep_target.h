@@ -24,10 +24,6 @@ struct Target {
 /// FILE of "replay:FILE"; empty if `device` is anything else.
 std::filesystem::path replayed_file(const std::string& device);
 
-/// Whether `device` may name several GPUs. Then the JSON has a list of devices, however many there
-/// are.
-bool names_several(const std::string& device);
-
 /// The GPUs that `device` names; none when the sweep runs elsewhere, and then why, where a GPU was
 /// looked for. Throws UsageError, and Error when one of several is not there: none of them is then
 /// swept.

@@ -232,7 +232,7 @@ namespace {
 
 int run_verify(const VerifyOptions& options) {
   const VerifyReport report = verify_winners(options);
-  if (options.json) write_out(dump(report.document));
+  if (options.json) write_out(document("verify", report.document));
   return report.exit_code;
 }
 

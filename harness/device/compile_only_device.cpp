@@ -17,13 +17,7 @@ namespace {
 
 /// Why a device such as `info` would refuse the launch; empty if it would not.
 std::string why_refused(const LaunchPlan& launch, const KernelLimits& of, const DeviceInfo& info) {
-  // From 90 on CUDA keeps this much of each block's shared memory to itself, beside what
-  // smem_optin_bytes counts.
-  constexpr std::int64_t kReservedBytes = 1024;
-  const std::int64_t reserved_bytes = info.cc >= 90 ? kReservedBytes : 0;
-  const std::int64_t static_bytes =
-      std::max<std::int64_t>(of.smem_section_bytes - reserved_bytes, 0);
-  const std::int64_t smem_bytes = static_bytes + launch.smem_bytes;
+  const std::int64_t smem_bytes = static_smem_bytes(of, info.cc) + launch.smem_bytes;
   if (smem_bytes > info.smem_optin_bytes) {
     return fmt::format("a block of {} has {} bytes of shared memory, and the device allows {}",
                        launch.entry, smem_bytes, info.smem_optin_bytes);

@@ -223,7 +223,7 @@ std::string best_json(const std::vector<TunedTable>& tables) {
       best.push_back(std::move(object));
     }
   }
-  return dump({{"best", std::move(best)}});
+  return document("best", {{"best", std::move(best)}});
 }
 
 }  // namespace assay

@@ -72,23 +72,32 @@ std::string stale_text(const RunComparison& comparison) {
   return text.empty() ? "" : "stale, since these changed:\n" + text;
 }
 
-Json interval_json(const std::optional<Interval>& ratio) {
-  if (!ratio) return nullptr;
-  return Json::array(
-      {finite_or_null(ratio->value), finite_or_null(ratio->low), finite_or_null(ratio->high)});
+/// Adds NAME, NAME_low and NAME_high.
+void add_interval(Json& json, const std::string& name, const std::optional<Interval>& ratio) {
+  json[name] = ratio ? finite_or_null(ratio->value) : Json(nullptr);
+  json[name + "_low"] = ratio ? finite_or_null(ratio->low) : Json(nullptr);
+  json[name + "_high"] = ratio ? finite_or_null(ratio->high) : Json(nullptr);
 }
 
-Json judgement_json(const Judgement& judgement) {
-  return {{"ratio", interval_json(judgement.ratio)},
-          {"time_ratio", interval_json(judgement.ratios.time)},
-          {"cycles_ratio", interval_json(judgement.ratios.cycles)},
-          {"baseline_ratio", interval_json(judgement.ratios.yardstick)},
-          {"clock_ratio", known_or_null(judgement.clock_ratio)},
-          {"margin_ratio", finite_or_null(judgement.margin_ratio)},
-          {"q", judgement.q}};
+void add_judgement(Json& json, const std::optional<Judgement>& known) {
+  const Judgement judgement = known.value_or(Judgement{});
+  add_interval(json, "ratio", known ? std::optional(judgement.ratio) : std::nullopt);
+  add_interval(json, "time_ratio", judgement.ratios.time);
+  add_interval(json, "cycles_ratio", judgement.ratios.cycles);
+  add_interval(json, "baseline_ratio", judgement.ratios.yardstick);
+  json["clock_ratio"] = known_or_null(judgement.clock_ratio);
+  json["margin_ratio"] = finite_or_null(judgement.margin_ratio);
+  json["q"] = judgement.q;
 }
 
-Json result_json(const ComparedResult& result) {
+Json best_json(const std::optional<KernelConfig>& best, double time_ns) {
+  if (!best) return nullptr;
+  return {{"kernel", best->kernel},
+          {"config", config_json(best->config)},
+          {"time_ns", known_or_null(time_ns)}};
+}
+
+Json result_json(const RunComparison& comparison, const ComparedResult& result) {
   Json json{{"op", result.op},
             {"problem", problem_json(result.problem)},
             {"device", result.device},
@@ -96,17 +105,15 @@ Json result_json(const ComparedResult& result) {
             {"verdict", to_text(result.fate)},
             {"may_be_slower", result.fate == Fate::slower || result.may_be_slower()},
             {"reason", text_or_null(result.reason)},
-            {"time_before_ns", known_or_null(result.before_ns)},
-            {"time_after_ns", known_or_null(result.after_ns)},
-            {"best_before", text_or_null(result.best_before)},
-            {"best_after", text_or_null(result.best_after)},
-            {"same_machine_code", result.identical},
-            {"winner_changed", result.winner_changed},
+            {"before", best_json(result.best_before, result.before_ns)},
+            {"after", best_json(result.best_after, result.after_ns)},
+            {"is_same_machine_code", result.identical},
+            {"is_slower_code", comparison.is_slower_code(result)},
+            {"is_other_winner", result.winner_changed},
             {"old_best", text_or_null(result.old_best)},
             {"old_best_ratio", known_or_null(result.old_best_ratio)},
             {"stale", result.stale}};
-  json.update(judgement_json(result.judgement ? *result.judgement : Judgement{}));
-  if (!result.judgement) json["ratio"] = nullptr;
+  add_judgement(json, result.judgement);
   return json;
 }
 
@@ -218,27 +225,30 @@ std::string comparison_text(const RunComparison& comparison, Shown shown,
 
 Json comparison_object(const RunComparison& comparison) {
   Json results = Json::array();
-  for (const ComparedResult& result : comparison.results) results.push_back(result_json(result));
+  for (const ComparedResult& result : comparison.results) {
+    results.push_back(result_json(comparison, result));
+  }
   Json counts = Json::object();
   for (int i = 0; i <= static_cast<int>(Fate::added); ++i) {
     const auto fate = static_cast<Fate>(i);
     counts[std::string(to_text(fate))] = comparison.count(fate);
   }
   const RunNoise& noise = comparison.noise;
-  return {{"before", comparison.before},
-          {"after", comparison.after},
+  return {{"before_run", comparison.before},
+          {"after_run", comparison.after},
           {"margin_ratio", comparison.margin_ratio},
           {"noise",
-           {{"pairs", noise.num_pairs},
+           {{"num_pairs", noise.num_pairs},
             {"time_ratio", noise.time},
             {"cycles_ratio", noise.cycles},
             {"baseline_ratio", noise.yardstick}}},
-          {"counts", std::move(counts)},
+          {"slower_code", text_or_null(slower_code_text(comparison))},
+          {"verdicts", std::move(counts)},
           {"results", std::move(results)}};
 }
 
 std::string comparison_json(const RunComparison& comparison) {
-  return dump(comparison_object(comparison));
+  return document("compare", comparison_object(comparison));
 }
 
 }  // namespace assay

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -27,29 +26,37 @@ std::string compiled_text(const std::vector<CompiledConfig>& configs, const Term
     }
   }
   Table table({"kernel", ">configurations", ">registers", ">with spills", ">most spilled",
-               ">shared memory of a block"});
+               ">shared memory of a block", ">blocks an SM"});
   for (const std::string& kernel : kernels) {
     std::vector<CompiledConfig> own;
     std::copy_if(configs.begin(), configs.end(), std::back_inserter(own),
                  [&](const CompiledConfig& config) { return config.kernel == kernel; });
-    const auto limits = [&own](const std::function<std::int64_t(const CompiledConfig&)>& value) {
-      const auto [least, most] =
-          std::minmax_element(own.begin(), own.end(),
-                              [&](const auto& a, const auto& b) { return value(a) < value(b); });
-      return std::pair(value(*least), value(*most));
+    // Between what it lies, where it is known of all.
+    const auto range_of = [&own](const auto& value, const auto& to_text) -> std::string {
+      std::optional<double> least, most;
+      for (const CompiledConfig& config : own) {
+        const std::optional<double> known = value(config);
+        if (!known) return "-";
+        least = std::min(least.value_or(*known), *known);
+        most = std::max(most.value_or(*known), *known);
+      }
+      return range(to_text(*least), to_text(*most));
     };
-    const auto registers = limits([](const auto& one) { return one.compile.registers; });
-    const auto smem = limits([](const auto& one) { return one.smem_bytes; });
-    const auto spilled = limits([](const auto& one) { return one.compile.spill_bytes; }).second;
+    const auto count_text = [](double count) { return fmt::format("{:.0f}", count); };
+    const auto registers = [](const CompiledConfig& config) {
+      return std::optional<double>(config.compile.registers);
+    };
+    const auto smem = [](const CompiledConfig& config) { return config.smem_bytes; };
+    const auto blocks = [](const CompiledConfig& config) { return config.blocks_per_sm; };
+    const int spilled = std::max_element(own.begin(), own.end(), [](const auto& a, const auto& b) {
+                          return a.compile.spill_bytes < b.compile.spill_bytes;
+                        })->compile.spill_bytes;
     const auto num_spilling = static_cast<std::size_t>(std::count_if(
         own.begin(), own.end(), [](const auto& one) { return one.compile.spill_bytes > 0; }));
-    table.add_row(
-        {kernel, format_count(own.size()),
-         range(std::to_string(registers.first), std::to_string(registers.second)),
-         format_count(num_spilling), spilled > 0 ? format_bytes(static_cast<double>(spilled)) : "-",
-         range(format_bytes(static_cast<double>(smem.first)),
-               format_bytes(static_cast<double>(smem.second)))},
-        num_spilling > 0 ? Style::warning : Style::plain);
+    table.add_row({kernel, format_count(own.size()), range_of(registers, count_text),
+                   format_count(num_spilling), spilled > 0 ? format_bytes(spilled) : "-",
+                   range_of(smem, format_bytes), range_of(blocks, count_text)},
+                  num_spilling > 0 ? Style::warning : Style::plain);
   }
   return table.text(terminal);
 }

@@ -306,12 +306,13 @@ std::string doctor_json(const std::vector<Finding>& findings, const std::string&
                         bool fit) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
-    list.push_back({{"check", finding.topic},
+    list.push_back({{"topic", finding.topic},
                     {"fitness", to_text(finding.fitness)},
                     {"found", finding.found},
                     {"advice", finding.advice}});
   }
-  return dump({{"findings", std::move(list)}, {"conclusion", conclusion}, {"fit", fit}});
+  return document("doctor",
+                  {{"findings", std::move(list)}, {"conclusion", conclusion}, {"is_fit", fit}});
 }
 
 }  // namespace assay

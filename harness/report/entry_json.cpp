@@ -9,14 +9,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Of all documents; a key that changes its meaning or goes away raises the version.
+constexpr int kVersion = 1;
+
+}  // namespace
+
 Json toolchain_json(const Toolchain& toolchain) {
   return {{"nvrtc", text_or_null(toolchain.nvrtc)},
           {"arch", text_or_null(toolchain.arch)},
           {"options", text_or_null(toolchain.options)},
           {"driver", text_or_null(toolchain.driver)}};
 }
-
-}  // namespace
 
 Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -68,6 +71,12 @@ Json device_json(const DeviceInfo& device) {
           {"smem_optin_bytes", device.smem_optin_bytes},
           {"l2_bytes", device.l2_bytes},
           {"memory_bytes", device.memory_bytes}};
+}
+
+std::string document(std::string_view name, const Json& body) {
+  Json json{{"schema", "assay-" + std::string(name)}, {"version", kVersion}};
+  json.update(body);
+  return dump(json);
 }
 
 std::string dump(const Json& json) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "report/tuned_table.h"
 
@@ -22,9 +24,16 @@ nlohmann::ordered_json device_json(const DeviceInfo& device);
 /// What preparing cost, or null.
 nlohmann::ordered_json prepared_json(const std::optional<Prepared>& prepared);
 
+/// {"nvrtc": ..., "arch": ..., "options": ..., "driver": ...}; a text that is not known is null.
+nlohmann::ordered_json toolchain_json(const Toolchain& toolchain);
+
 /// Indented by two, in ASCII, with a final newline; bytes that are not UTF-8 (a compiler's log may
 /// hold any) become U+FFFD.
 std::string dump(const nlohmann::ordered_json& json);
+
+/// What a verb prints for `--json`: `body` behind its schema, "assay-" and `name`, and the version.
+/// docs/json.md lists every document and every key.
+std::string document(std::string_view name, const nlohmann::ordered_json& body);
 
 /// An entry of a tuned table as `best --json` and `export --format json` write it; a field that is
 /// not known is null.

@@ -11,27 +11,18 @@
 #include "base/trial.h"
 #include "base/trial_record.h"
 #include "inspect/findings.h"
-#include "inspect/occupancy.h"
+#include "report/launch_figures.h"
 
 // What the time of a configuration is made of: figures in, sentences out. Nothing here looks at a
 // device, a file or a clock.
 
 namespace assay {
 
-/// One launch of a configuration.
-struct LaunchFigures {
-  std::string entry;
-  std::int64_t blocks = 0;
-  std::int64_t threads = 0;  // of a block
-  std::optional<Occupancy> occupancy = {};
-  std::int64_t smem_bytes = 0;  // of a block
-};
-
 /// What is known of one configuration for one problem. 0, or empty: not known.
 struct Figures {
   std::string title;          // what the user named: "trial 12: gemm_wgmma M=16,..."
   std::string question = {};  // what its time may be compared in: op, problem, protocol, device
-  std::vector<std::pair<std::string, std::string>> parameters = {};  // the configuration
+  Config config = {};
   std::string where = {};              // "on NVIDIA H200", "recorded on NVIDIA H200, 2026-11-22"
   Interval time_ns = {};               // the median and its 95 % interval
   std::string verdict = {};            // the re-rank that timed it in turn with others

@@ -22,7 +22,7 @@ std::vector<std::pair<std::string, std::string>> figure_rows(const Figures& figu
   const auto row = [&](std::string_view name, std::string value) {
     rows.emplace_back(name, std::move(value));
   };
-  rows = figures.parameters;
+  for (const auto& [name, value] : figures.config) row(name, to_text(value));
   if (figures.time_ns.value > 0) {
     row("time", fmt::format("{} [{}, {}]", format_time(figures.time_ns.value),
                             format_time(figures.time_ns.low), format_time(figures.time_ns.high)));

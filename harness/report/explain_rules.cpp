@@ -157,9 +157,16 @@ void say_launches(const Figures& figures, Causes& causes) {
   if (figures.launches_ns <= 0) {
     const double each_ns = figures.time_ns.value / static_cast<double>(count);
     if (count < 2 || each_ns <= 0) return;
-    std::string text = fmt::format("{} launches, one after the other, of {} each on average", count,
-                                   format_time(each_ns));
-    if (figures.memory_ns > 0) {
+    const LaunchFigures& first = figures.launches.front();
+    bool overlap = false, is_alike = true;
+    for (const LaunchFigures& launch : figures.launches) {
+      overlap = overlap || launch.is_early;
+      is_alike = is_alike && launch.entry == first.entry && launch.blocks == first.blocks;
+    }
+    std::string text = fmt::format("{} launches, {}", count,
+                                   overlap ? "which may overlap" : "one after the other");
+    if (is_alike && !overlap) text += fmt::format(", of {} each on average", format_time(each_ns));
+    if (figures.memory_ns > 0 && is_alike) {
       text += fmt::format("; if each moves all that must be moved, that takes {}",
                           format_time(figures.memory_ns * static_cast<double>(count)));
     }

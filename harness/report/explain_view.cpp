@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counters.h"
+#include "base/terminal.h"
 #include "report/entry_json.h"
 #include "report/table.h"
 
@@ -14,40 +15,34 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kColumns = 100;
-
-/// The text broken between words, where the first line begins with `begin` and the others with as
-/// many blanks.
-std::string wrapped(const std::string& begin, std::string_view text) {
-  std::string out = begin;
-  std::size_t column = begin.size();
-  for (bool is_first = true; !text.empty(); is_first = false) {
-    std::size_t end = std::min(text.find(' '), text.size());
-    if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());
-    if (!is_first && column + 1 + end > kColumns) {
-      out += "\n" + std::string(begin.size(), ' ');
-      column = begin.size();
-    } else if (!is_first) {
-      out += ' ';
-      ++column;
-    }
-    out += text.substr(0, end);
-    column += end;
-    text.remove_prefix(std::min(end + 1, text.size()));
+/// `text` behind `begin` in lines that a terminal has room for; the others begin with as many
+/// blanks.
+std::string wrapped(const std::string& begin, std::string_view text, const Terminal& terminal) {
+  constexpr std::size_t kLeastRoom = 20;
+  if (terminal.columns == 0) return fmt::format("{}{}\n", begin, text);
+  if (terminal.columns < begin.size() + kLeastRoom) {  // `begin` gets a line of its own
+    return folded_text(begin.substr(0, begin.find_last_not_of(' ') + 1), terminal) +
+           wrapped("    ", text, {std::max(terminal.columns, 4 + kLeastRoom)});
   }
-  return out + "\n";
+  const std::size_t room = terminal.columns - begin.size();
+  std::string out;
+  for (const std::string& line : folded(text, room)) {
+    out += (out.empty() ? begin : std::string(begin.size(), ' ')) + line + "\n";
+  }
+  return out;
 }
 
 using Items = std::vector<std::pair<std::string, std::string>>;
 
-void add_section(std::string& text, std::string_view head, const Items& items) {
+void add_section(std::string& text, std::string_view head, const Items& items,
+                 const Terminal& terminal) {
   if (items.empty()) return;
   std::size_t width = 0;
   for (const auto& [name, value] : items) width = std::max(width, name.size());
   if (!text.empty()) text += "\n";
   if (!head.empty()) text += fmt::format("{}\n", head);
   for (const auto& [name, value] : items) {
-    text += wrapped(fmt::format("  {:<{}}", name, width + 2), value);
+    text += wrapped(fmt::format("  {:<{}}", name, width + 2), value, terminal);
   }
 }
 
@@ -75,24 +70,14 @@ Json causes_json(const std::vector<Cause>& causes) {
 }
 
 Json figures_json(const Figures& figures) {
-  Json launches = Json::array(), counters = Json::object(), findings = Json::array();
-  for (const LaunchFigures& launch : figures.launches) {
-    Json occupancy(nullptr);
-    if (const auto& of = launch.occupancy) {
-      occupancy = {{"blocks", of->blocks}, {"limit", of->limit}, {"ratio", of->ratio}};
-    }
-    launches.push_back({{"entry", launch.entry},
-                        {"blocks", launch.blocks},
-                        {"threads", launch.threads},
-                        {"occupancy", occupancy}});
-  }
+  Json counters = Json::object(), findings = Json::array();
   for (const Measurement& each : figures.counters) counters[each.name] = each.value;
   for (const CodeFinding& finding : figures.findings.value_or(std::vector<CodeFinding>())) {
     findings.push_back({{"name", finding.name}, {"text", finding.text}});
   }
   return {{"time_ns", known_or_null(figures.time_ns.value)},
-          {"ci_low_ns", known_or_null(figures.time_ns.low)},
-          {"ci_high_ns", known_or_null(figures.time_ns.high)},
+          {"time_low_ns", known_or_null(figures.time_ns.low)},
+          {"time_high_ns", known_or_null(figures.time_ns.high)},
           {"clock_mhz", known_or_null(figures.clock_mhz)},
           {"bytes", known_or_null(figures.bytes)},
           {"flops", known_or_null(figures.flops)},
@@ -100,10 +85,10 @@ Json figures_json(const Figures& figures) {
           {"operations_ns", known_or_null(figures.operations_ns)},
           {"roofline_ns", known_or_null(figures.roofline_ns)},
           {"launches_ns", known_or_null(figures.launches_ns)},
-          {"sm_count", known_or_null(figures.sm_count)},
+          {"sm_count", figures.sm_count > 0 ? Json(figures.sm_count) : Json(nullptr)},
           {"registers", figures.report ? Json(figures.report->registers) : Json(nullptr)},
           {"spill_bytes", figures.report ? Json(figures.report->spill_bytes) : Json(nullptr)},
-          {"launches", launches},
+          {"launches", launches_json(figures.launches)},
           {"counters", counters},
           {"findings", figures.findings ? findings : Json(nullptr)}};
 }
@@ -143,12 +128,14 @@ std::vector<std::array<std::string, 3>> differing_rows(const Figures& before,
 
 }  // namespace
 
-std::string explain_text(const Figures& figures, const Explanation& explanation) {
-  std::string text = figures.title + "\n";
-  if (!figures.parameters.empty()) {
+std::string explain_text(const Figures& figures, const Explanation& explanation,
+                         const Terminal& terminal) {
+  std::string text = wrapped("", figures.title, terminal);
+  if (!figures.config.empty()) {
     std::vector<std::string> parameters;
-    for (const auto& [name, value] : figures.parameters) parameters.push_back(name + "=" + value);
-    text += wrapped("", fmt::format("{}", fmt::join(parameters, " ")));
+    for (const auto& [name, value] : figures.config)
+      parameters.push_back(name + "=" + to_text(value));
+    text += wrapped("", fmt::format("{}", fmt::join(parameters, " ")), terminal);
   }
   if (figures.time_ns.value > 0) {
     std::string line = fmt::format("{} [{}, {}], {}", format_time(figures.time_ns.value),
@@ -156,18 +143,18 @@ std::string explain_text(const Figures& figures, const Explanation& explanation)
                                    format_time(figures.time_ns.high), figures.protocol);
     if (figures.clock_mhz > 0) line += fmt::format(", at {:.0f} MHz", figures.clock_mhz);
     if (!figures.throttled.empty()) line += fmt::format(" (held down: {})", figures.throttled);
-    text += wrapped("", line + ", " + figures.where);
+    text += wrapped("", line + ", " + figures.where, terminal);
   }
-  text += "\n" + wrapped("", explanation.headline);
-  add_section(text, "", items_of(explanation.causes));
+  text += "\n" + wrapped("", explanation.headline, terminal);
+  add_section(text, "", items_of(explanation.causes), terminal);
   add_section(text, explanation.main.empty() ? "what may cost time" : "what may lie behind it",
-              items_of(explanation.behind));
-  add_section(text, "what costs little", items_of(explanation.harmless));
+              items_of(explanation.behind), terminal);
+  add_section(text, "what costs little", items_of(explanation.harmless), terminal);
   Items missing;
   for (const MissingFigure& each : explanation.missing) {
     missing.emplace_back(each.figure, each.command);
   }
-  add_section(text, "what is not known, and what would say it", missing);
+  add_section(text, "what is not known, and what would say it", missing, terminal);
   return text;
 }
 
@@ -176,12 +163,10 @@ Json explain_json(const Figures& figures, const Explanation& explanation) {
   for (const MissingFigure& each : explanation.missing) {
     missing.push_back({{"figure", each.figure}, {"command", each.command}});
   }
-  Json parameters = Json::object();
-  for (const auto& [name, value] : figures.parameters) parameters[name] = value;
   return {{"title", figures.title},
           {"where", figures.where},
-          {"configuration", parameters},
-          {"main", explanation.main.empty() ? Json(nullptr) : Json(explanation.main)},
+          {"config", config_json(figures.config)},
+          {"main_cause", explanation.main.empty() ? Json(nullptr) : Json(explanation.main)},
           {"headline", explanation.headline},
           {"causes", causes_json(explanation.causes)},
           {"behind", causes_json(explanation.behind)},
@@ -191,41 +176,41 @@ Json explain_json(const Figures& figures, const Explanation& explanation) {
           {"figures", figures_json(figures)}};
 }
 
-std::string faster_text(const Figures& before, const Figures& after) {
+std::string faster_text(const Figures& before, const Figures& after, const Terminal& terminal) {
   const Explanation of_before = explain(before), of_after = explain(after);
   const Faster faster = why_faster(before, of_before, after, of_after);
   std::string text;
   const auto add = [&](const std::string& which, const Figures& figures, const Explanation& of) {
-    text += wrapped(which, fmt::format("{}, {}", figures.title, figures.where));
-    text += wrapped(std::string(which.size(), ' '), of.headline);
+    text += wrapped(which, fmt::format("{}, {}", figures.title, figures.where), terminal);
+    text += wrapped(std::string(which.size(), ' '), of.headline, terminal);
   };
   add("first:  ", before, of_before);
   add("second: ", after, of_after);
-  text += "\n" + wrapped("", faster.headline);
+  text += "\n" + wrapped("", faster.headline, terminal);
   if (!faster.because.empty()) {
     text += "\nwhat of the time differs, the first | the second\n";
-    for (const std::string& part : faster.because) text += "  " + part + "\n";
+    for (const std::string& part : faster.because) text += wrapped("  ", part, terminal);
   }
   Items items;
   for (const auto& [name, a, b] : differing_rows(before, after)) {
     items.emplace_back(name, fmt::format("{} | {}", a, b));
   }
-  add_section(text, "figures that differ, the first | the second", items);
+  add_section(text, "figures that differ, the first | the second", items, terminal);
   return text;
 }
 
 Json faster_json(const Figures& before, const Figures& after) {
   const Explanation of_before = explain(before), of_after = explain(after);
   const Faster faster = why_faster(before, of_before, after, of_after);
-  Json figures = Json::array();
+  Json differences = Json::array();
   for (const auto& [name, a, b] : differing_rows(before, after)) {
-    figures.push_back({{"name", name}, {"first", a}, {"second", b}});
+    differences.push_back({{"name", name}, {"first", a}, {"second", b}});
   }
   return {{"first", explain_json(before, of_before)},
           {"second", explain_json(after, of_after)},
           {"headline", faster.headline},
           {"because", faster.because},
-          {"figures", figures}};
+          {"differences", differences}};
 }
 
 }  // namespace assay

@@ -18,7 +18,7 @@ std::string export_json(const std::vector<TunedTable>& tables) {
                     {"fallback", table.fallback},
                     {"entries", std::move(entries)}});
   }
-  return dump({{"schema", "assay-tuned-table"}, {"version", 1}, {"tables", std::move(list)}});
+  return document("tuned-table", {{"tables", std::move(list)}});
 }
 
 }  // namespace assay

@@ -141,6 +141,10 @@ std::string gate_junit(const RunComparison& comparison, const Allowed& allowed) 
     cases += fmt::format(">\n    <{} message=\"{}\"/>\n  </testcase>\n", tag,
                          xml_text(message_of(result)));
   }
+  const std::string slower = slower_code_text(comparison);
+  if (!slower.empty()) {
+    cases += fmt::format("  <system-out>{}</system-out>\n", xml_text(slower));
+  }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuite name=\"assay gate\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n"
@@ -151,7 +155,7 @@ std::string gate_junit(const RunComparison& comparison, const Allowed& allowed) 
 std::string gate_json(const RunComparison& comparison, const Allowed& allowed) {
   nlohmann::ordered_json json{{"gate", to_text(gate_of(comparison, allowed))}};
   json.update(comparison_object(comparison));
-  return dump(json);
+  return document("gate", json);
 }
 
 }  // namespace assay

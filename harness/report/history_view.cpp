@@ -66,11 +66,10 @@ Json point_json(const HistoryPoint& point, double level) {
           {"time_low_ns", finite_or_null(point.interval_ns.low)},
           {"time_high_ns", finite_or_null(point.interval_ns.high)},
           {"cycles", cycles},
-          {"level", finite_or_null(level)},
-          {"driver", point.result.toolchain.driver},
-          {"nvrtc", point.result.toolchain.nvrtc},
-          {"cublas", point.result.rank->identity.cublas},
-          {"gpu", point.result.device.uuid}};
+          {"level_ratio", finite_or_null(level)},
+          {"toolchain", toolchain_json(point.result.toolchain)},
+          {"cublas", text_or_null(point.result.rank->identity.cublas)},
+          {"uuid", text_or_null(point.result.device.uuid)}};
 }
 
 Json change_json(const HistoryChange& change) {
@@ -143,7 +142,7 @@ std::string history_json(const std::vector<ResultHistory>& histories) {
                        {"points", std::move(points)},
                        {"changes", std::move(changes)}});
   }
-  return dump({{"history", std::move(results)}});
+  return document("history", {{"history", std::move(results)}});
 }
 
 }  // namespace assay

@@ -125,7 +125,8 @@ std::map<std::string, std::string> shown_by(const Code& code, const Function& fu
 
 /// What only one of the two shows, or both in another way; empty where both show the same.
 std::string shown_difference(const Code& code_before, const Function& before,
-                             const Code& code_after, const Function& after) {
+                             const Code& code_after, const Function& after,
+                             const Terminal& terminal) {
   const auto a = shown_by(code_before, before), b = shown_by(code_after, after);
   std::set<std::string> names;
   for (const auto& [name, text] : a) names.insert(name);
@@ -141,11 +142,12 @@ std::string shown_difference(const Code& code_before, const Function& before,
     differs = true;
     table.add_row({name, text_in(a), text_in(b)});
   }
-  return differs ? table.text() + "\n" : "";
+  return differs ? table.text(terminal) + "\n" : "";
 }
 
 std::string function_difference(const Code& code_before, const Function& before,
-                                const Code& code_after, const Function& after) {
+                                const Code& code_after, const Function& after,
+                                const Terminal& terminal) {
   const Difference difference = difference_of(before, after, code_before.set);
   std::string text = before.name == after.name
                          ? fmt::format("{}: ", before.name)
@@ -153,8 +155,11 @@ std::string function_difference(const Code& code_before, const Function& before,
   if (difference.none()) return text + "the same but for the names of registers\n";
   const auto same = std::count_if(difference.blocks.begin(), difference.blocks.end(),
                                   [](const BlockPair& pair) { return pair.same; });
-  text += fmt::format("{} of {} and {} blocks are the same but for the names of registers\n\n",
-                      same, before.blocks.size(), after.blocks.size());
+  text = folded_text(
+             fmt::format("{}{} of {} and {} blocks are the same but for the names of registers",
+                         text, same, before.blocks.size(), after.blocks.size()),
+             terminal) +
+         "\n";
   const ClassCounts counts[] = {count_classes(before), count_classes(after)};
   const Loop* loops[] = {main_loop(before), main_loop(after)};
   const ClassCounts inner[] = {
@@ -169,12 +174,12 @@ std::string function_difference(const Code& code_before, const Function& before,
                      count_cell(counts[0][i]), count_cell(counts[1][i]), count_cell(inner[0][i]),
                      count_cell(inner[1][i])});
   }
-  if (differs) text += classes.text() + "\n";
+  if (differs) text += classes.text(terminal) + "\n";
   if (const std::string unrolled = unrolled_text(main_loop_times(before, after));
       !unrolled.empty()) {
-    text += "a turn of the main loop does " + unrolled + "\n\n";
+    text += folded_text("a turn of the main loop does " + unrolled, terminal) + "\n";
   }
-  text += shown_difference(code_before, before, code_after, after);
+  text += shown_difference(code_before, before, code_after, after, terminal);
   Table blocks({"block before", "block after", "change"});
   std::size_t shown = 0, changed = 0;
   for (const BlockPair& pair : difference.blocks) {
@@ -185,34 +190,41 @@ std::string function_difference(const Code& code_before, const Function& before,
     blocks.add_row({block_cell(code_before, before, pair.before),
                     block_cell(code_after, after, pair.after), pair_change(before, after, pair)});
   }
-  text += blocks.text();
+  text += blocks.text(terminal);
   if (changed > shown) text += fmt::format("and {} more; --json has all\n", changed - shown);
   if (!difference.constants.empty()) {
-    text += "\nconstants:";
+    std::string line = "constants:";
     for (std::size_t i = 0; i < std::min(difference.constants.size(), kMostRows); ++i) {
       const Constant& constant = difference.constants[i];
-      text += fmt::format("{} {} {:+d}x", i == 0 ? "" : ",", constant.text, constant.count);
+      line += fmt::format("{} {} {:+d}x", i == 0 ? "" : ",", constant.text, constant.count);
     }
     if (difference.constants.size() > kMostRows) {
-      text += fmt::format(", and {} more", difference.constants.size() - kMostRows);
+      line += fmt::format(", and {} more", difference.constants.size() - kMostRows);
     }
-    text += "\n";
+    text += "\n" + folded_text(line, terminal);
   }
   return text;
 }
 
 }  // namespace
 
-std::string difference_text(const Inspected& before, const Inspected& after) {
-  std::string text = fmt::format("before: {}after:  {}", head_text(before), head_text(after));
+std::string difference_text(const Inspected& before, const Inspected& after,
+                            const Terminal& terminal) {
+  constexpr std::string_view kBefore = "before: ", kAfter = "after:  ";
+  Terminal beside = terminal;
+  if (beside.columns > kBefore.size()) beside.columns -= kBefore.size();
+  std::string text =
+      fmt::format("{}{}{}{}", kBefore, head_text(before, beside), kAfter, head_text(after, beside));
   if (before.code.target != after.code.target) {
-    text += fmt::format("they are for different GPUs, {} and {}; with --arch both can be for one\n",
-                        before.code.target, after.code.target);
+    text += folded_text(
+        fmt::format("they are for different GPUs, {} and {}; with --arch both can be for one",
+                    before.code.target, after.code.target),
+        terminal);
   }
   for (const auto& [a, b] : pairs_of(before.code, after.code)) {
     text += "\n";
     if (a != nullptr && b != nullptr) {
-      text += function_difference(before.code, *a, after.code, *b);
+      text += function_difference(before.code, *a, after.code, *b, terminal);
     } else {
       text += fmt::format("{}: only {}\n", (a != nullptr ? a : b)->name,
                           a != nullptr ? "before" : "after");
@@ -224,21 +236,21 @@ std::string difference_text(const Inspected& before, const Inspected& after) {
 Json difference_json(const Inspected& before, const Inspected& after) {
   Json functions = Json::array();
   for (const auto& [a, b] : pairs_of(before.code, after.code)) {
-    Json json{{"before", a != nullptr ? Json(a->name) : Json(nullptr)},
-              {"after", b != nullptr ? Json(b->name) : Json(nullptr)}};
+    Json json{{"before_function", a != nullptr ? Json(a->name) : Json(nullptr)},
+              {"after_function", b != nullptr ? Json(b->name) : Json(nullptr)}};
     if (a != nullptr && b != nullptr) {
       const Difference difference = difference_of(*a, *b, before.code.set);
-      json["same"] = difference.none();
-      if (const double times = main_loop_times(*a, *b); times > 0) json["main_loop_times"] = times;
+      json["is_same"] = difference.none();
+      if (const double times = main_loop_times(*a, *b); times > 0) json["main_loop_ratio"] = times;
       Json blocks = Json::array(), constants = Json::array();
       for (const BlockPair& pair : difference.blocks) {
         if (pair.same) continue;
-        blocks.push_back({{"before", pair.before},
-                          {"after", pair.after},
+        blocks.push_back({{"before_block", pair.before},
+                          {"after_block", pair.after},
                           {"change", pair_change(*a, *b, pair)}});
       }
       for (const Constant& constant : difference.constants) {
-        constants.push_back({{"value", constant.text}, {"change", constant.count}});
+        constants.push_back({{"constant", constant.text}, {"count_change", constant.count}});
       }
       json["changed_blocks"] = blocks;
       json["constants"] = constants;

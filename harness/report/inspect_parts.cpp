@@ -73,23 +73,24 @@ std::string label_of(const Block& block, int index) {
   return block.label.empty() ? fmt::format("block {}", index) : block.label;
 }
 
-std::string head_text(const Inspected& inspected) {
-  std::string text = fmt::format("{}: {}", inspected.title, set_text(inspected.code.set));
-  if (!inspected.code.target.empty()) text += " for " + inspected.code.target;
-  text += "\n";
+std::string head_text(const Inspected& inspected, const Terminal& terminal) {
+  std::string text;
+  const auto say = [&](const std::string& line) { text += folded_text(line, terminal); };
+  say(fmt::format("{}: {}{}{}", inspected.title, set_text(inspected.code.set),
+                  inspected.code.target.empty() ? "" : " for ", inspected.code.target));
   if (inspected.report) {
-    text += fmt::format("ptxas: {} registers a thread, {} bytes spilled, {} of shared memory\n",
-                        inspected.report->registers, inspected.report->spill_bytes,
-                        format_bytes(static_cast<double>(inspected.report->static_smem_bytes)));
+    say(fmt::format("ptxas: {} registers a thread, {} bytes spilled, {} of shared memory",
+                    inspected.report->registers, inspected.report->spill_bytes,
+                    format_bytes(static_cast<double>(inspected.report->static_smem_bytes))));
     if (inspected.report->spill_bytes > 0 && inspected.code.set == InstructionSet::ptx) {
-      text += "PTX knows no spills; with --sass their lines are shown\n";
+      say("PTX knows no spills; with --sass their lines are shown");
     }
   }
-  for (const LaunchOccupancy& launch : inspected.launches) {
-    text +=
-        fmt::format("{}: blocks an SM: {}, of {} threads each ({} of its threads); limited by {}\n",
-                    launch.entry, launch.occupancy.blocks, launch.threads,
-                    format_percent(launch.occupancy.ratio), launch.occupancy.limit);
+  for (const LaunchFigures& launch : inspected.launches) {
+    if (!launch.occupancy) continue;
+    say(fmt::format("{}: blocks an SM: {}, of {} threads each ({} of its threads); limited by {}",
+                    launch.entry, launch.occupancy->blocks, launch.threads,
+                    format_percent(launch.occupancy->ratio), launch.occupancy->limit));
   }
   return text;
 }

@@ -28,6 +28,6 @@ std::string live_text(const Function& function, InstructionSet set);
 /// "$L__BB0_2"; without a label "block 7".
 std::string label_of(const Block& block, int index);
 /// What it is, what ptxas says of it, and how its launches fill an SM.
-std::string head_text(const Inspected& inspected);
+std::string head_text(const Inspected& inspected, const Terminal& terminal);
 
 }  // namespace assay

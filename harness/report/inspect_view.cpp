@@ -25,7 +25,7 @@ std::size_t size_of(const Function& function, const Loop& loop) {
   return count;
 }
 
-std::string classes_table(const Function& function) {
+std::string classes_table(const Function& function, const Terminal& terminal) {
   const ClassCounts once = count_classes(function), weighted = count_classes(function, kLoopWeight);
   const Loop* main = main_loop(function);
   const ClassCounts inner = main != nullptr ? count_classes(function, *main) : ClassCounts{};
@@ -35,10 +35,10 @@ std::string classes_table(const Function& function) {
     table.add_row({std::string(to_text(static_cast<InstructionClass>(i))), count_cell(once[i]),
                    count_cell(weighted[i]), count_cell(inner[i])});
   }
-  return table.text();
+  return table.text(terminal);
 }
 
-std::string loops_table(const Code& code, const Function& function) {
+std::string loops_table(const Code& code, const Function& function, const Terminal& terminal) {
   const Loop* main = main_loop(function);
   std::vector<const Loop*> loops;
   for (const Loop& loop : function.loops) loops.push_back(&loop);
@@ -64,7 +64,7 @@ std::string loops_table(const Code& code, const Function& function) {
                    std::to_string(size_of(function, *loop)),
                    mix_text(count_classes(function, *loop), 4)});
   }
-  std::string text = table.text();
+  std::string text = table.text(terminal);
   if (function.loops.size() > loops.size()) {
     text += fmt::format("{} shorter loops are left out; --json has all\n",
                         function.loops.size() - loops.size());
@@ -73,7 +73,8 @@ std::string loops_table(const Code& code, const Function& function) {
 }
 
 /// The main loop's own blocks and those of loops within it.
-std::string main_loop_table(const Code& code, const Function& function, const Loop& loop) {
+std::string main_loop_table(const Code& code, const Function& function, const Loop& loop,
+                            const Terminal& terminal) {
   Table table({"main loop", "source", "every turn", ">instructions", "most of them"});
   for (std::size_t i = 0; i < std::min(loop.blocks.size(), kMostRows); ++i) {
     const Block& block = block_of(function, loop.blocks[i]);
@@ -81,14 +82,15 @@ std::string main_loop_table(const Code& code, const Function& function, const Lo
                    loop.has_always(loop.blocks[i]) ? "yes" : "no",
                    std::to_string(block.instructions.size()), mix_text(counts_of(block), 4)});
   }
-  std::string text = table.text();
+  std::string text = table.text(terminal);
   if (loop.blocks.size() > kMostRows) {
     text += fmt::format("and {} blocks more; --json has all\n", loop.blocks.size() - kMostRows);
   }
   return text;
 }
 
-std::string findings_table(const Code& code, const std::vector<CodeFinding>& findings) {
+std::string findings_table(const Code& code, const std::vector<CodeFinding>& findings,
+                           const Terminal& terminal) {
   Table table({"what the code shows", "source", ""});
   for (const CodeFinding& finding : findings) {
     table.add_row({finding.name, source_text(code, finding.source), finding.text});
@@ -103,10 +105,11 @@ std::string findings_table(const Code& code, const std::vector<CodeFinding>& fin
       table.add_row({"", line.empty() ? "no line" : line, fmt::format("{} of them", count)});
     }
   }
-  return table.text();
+  return table.text(terminal);
 }
 
-std::string constants_text(const Code& code, const std::vector<Constant>& constants) {
+std::string constants_text(const Code& code, const std::vector<Constant>& constants,
+                           const Terminal& terminal) {
   std::string text = "constants: ";
   for (std::size_t i = 0; i < std::min(constants.size(), kMostRows); ++i) {
     const Constant& constant = constants[i];
@@ -118,33 +121,34 @@ std::string constants_text(const Code& code, const std::vector<Constant>& consta
   if (constants.size() > kMostRows) {
     text += fmt::format(", and {} more", constants.size() - kMostRows);
   }
-  return text + "\n";
+  return folded_text(text, terminal);
 }
 
-std::string function_text(const Code& code, const Function& function) {
-  std::string text = fmt::format(
-      "{} {}: {} instructions in {} blocks, {} loops\n", function.is_kernel ? "kernel" : "function",
-      function.name, function.num_instructions(), function.blocks.size(), function.loops.size());
+std::string function_text(const Code& code, const Function& function, const Terminal& terminal) {
+  std::string text;
+  const auto say = [&](const std::string& line) { text += folded_text(line, terminal); };
+  say(fmt::format("{} {}: {} instructions in {} blocks, {} loops",
+                  function.is_kernel ? "kernel" : "function", function.name,
+                  function.num_instructions(), function.blocks.size(), function.loops.size()));
   const Loop* main = main_loop(function);
   if (const std::string live = live_text(function, code.set); !live.empty()) {
-    text += fmt::format("values of {} are alive at once in the main loop{}\n", live,
-                        code.set == InstructionSet::ptx ? ", before ptxas reorders it" : "");
+    say(fmt::format("values of {} are alive at once in the main loop{}", live,
+                    code.set == InstructionSet::ptx ? ", before ptxas reorders it" : ""));
   } else if (main != nullptr && code.set == InstructionSet::sass) {
-    text +=
-        "how many registers are alive is not known; nvdisasm --life-range-mode count prints it\n";
+    say("how many registers are alive is not known; nvdisasm --life-range-mode count prints it");
   }
   for (const auto& [name, count] : unknown_instructions(function)) {
-    text += fmt::format("an instruction that is not known: {} ({}x)\n", name, count);
+    say(fmt::format("an instruction that is not known: {} ({}x)", name, count));
   }
-  text += "\n" + classes_table(function);
-  if (!function.loops.empty()) text += "\n" + loops_table(code, function);
+  text += "\n" + classes_table(function, terminal);
+  if (!function.loops.empty()) text += "\n" + loops_table(code, function, terminal);
   if (main != nullptr && main->blocks.size() > 1) {
-    text += "\n" + main_loop_table(code, function, *main);
+    text += "\n" + main_loop_table(code, function, *main, terminal);
   }
   const std::vector<CodeFinding> findings = find_motifs(function, code.set);
-  if (!findings.empty()) text += "\n" + findings_table(code, findings);
+  if (!findings.empty()) text += "\n" + findings_table(code, findings, terminal);
   const std::vector<Constant> constants = find_constants(function, code.set);
-  if (!constants.empty()) text += "\n" + constants_text(code, constants);
+  if (!constants.empty()) text += "\n" + constants_text(code, constants, terminal);
   return text;
 }
 
@@ -170,8 +174,8 @@ Json function_json(const Code& code, const Function& function) {
     loops.push_back({{"label", header.label},
                      {"source", source_json(code, first_line(header))},
                      {"depth", loop.depth},
-                     {"main", &loop == main},
-                     {"blocks", loop.blocks.size()},
+                     {"is_main", &loop == main},
+                     {"num_blocks", loop.blocks.size()},
                      {"instructions", counts_json(count_classes(function, loop))}});
   }
   for (const CodeFinding& finding : find_motifs(function, code.set)) {
@@ -189,16 +193,16 @@ Json function_json(const Code& code, const Function& function) {
                       {"instructions", counts_json(counts_of(block))}});
   }
   for (const Constant& constant : find_constants(function, code.set)) {
-    constants.push_back({{"value", constant.text},
-                         {"float", constant.is_float},
+    constants.push_back({{"constant", constant.text},
+                         {"is_float", constant.is_float},
                          {"count", constant.count},
                          {"source", source_json(code, constant.source)}});
   }
   Json json{{"name", function.name},
-            {"kernel", function.is_kernel},
-            {"blocks", function.blocks.size()},
+            {"is_kernel", function.is_kernel},
+            {"num_blocks", function.blocks.size()},
             {"instructions", counts_json(count_classes(function))},
-            {"weighted", counts_json(count_classes(function, kLoopWeight))},
+            {"weighted_instructions", counts_json(count_classes(function, kLoopWeight))},
             {"basic_blocks", blocks},
             {"loops", loops},
             {"findings", findings},
@@ -214,7 +218,7 @@ Json function_json(const Code& code, const Function& function) {
       const Block& block = block_of(function, index);
       json["main_loop"].push_back({{"label", block.label},
                                    {"source", source_json(code, first_line(block))},
-                                   {"every_turn", main->has_always(index)},
+                                   {"is_unconditional", main->has_always(index)},
                                    {"instructions", counts_json(counts_of(block))}});
     }
   }
@@ -225,11 +229,12 @@ Json function_json(const Code& code, const Function& function) {
 
 void add_counts(CodeCounts& counts, const Inspected& inspected) {
   counts.set = inspected.code.set;
-  const std::vector<std::string>& launched = inspected.launched;
+  const std::map<std::string, std::string>& launched = inspected.entries.symbols;
   for (const Function& function : inspected.code.functions) {
-    const bool is_left_out =
-        function.is_kernel && !launched.empty() &&
-        std::find(launched.begin(), launched.end(), function.name) == launched.end();
+    const bool is_left_out = function.is_kernel && !launched.empty() &&
+                             std::none_of(launched.begin(), launched.end(), [&](const auto& entry) {
+                               return entry.second == function.name;
+                             });
     if (is_left_out) continue;
     const ClassCounts once = count_classes(function);
     const ClassCounts weighted = count_classes(function, kLoopWeight);
@@ -240,19 +245,23 @@ void add_counts(CodeCounts& counts, const Inspected& inspected) {
   }
 }
 
-std::string inspect_text(const Inspected& inspected) {
-  std::string text = head_text(inspected);
+std::string inspect_text(const Inspected& inspected, const Terminal& terminal) {
+  std::string text = head_text(inspected, terminal);
   for (const Function& function : inspected.code.functions) {
-    text += "\n" + function_text(inspected.code, function);
+    text += "\n" + function_text(inspected.code, function, terminal);
   }
   if (inspected.code.set == InstructionSet::sass) {
-    text +=
-        "\nstrides, dependent loads and conversions there and back are looked for in PTX only\n";
+    text += "\n" + folded_text(
+                       "strides, dependent loads and conversions there and back are looked "
+                       "for in PTX only",
+                       terminal);
   }
-  text +=
-      fmt::format("\nweighted: each instruction counts {:.0f} times for each loop that it is in\n",
-                  kLoopWeight);
-  return text;
+  return text + "\n" +
+         folded_text(
+             fmt::format("weighted: each instruction counts {:.0f} times for each loop that "
+                         "it is in",
+                         kLoopWeight),
+             terminal);
 }
 
 Json inspect_json(const Inspected& inspected) {
@@ -268,22 +277,13 @@ Json inspect_json(const Inspected& inspected) {
     json["spill_bytes"] = inspected.report->spill_bytes;
     json["static_smem_bytes"] = inspected.report->static_smem_bytes;
   }
-  Json launches = Json::array();
-  for (const LaunchOccupancy& launch : inspected.launches) {
-    launches.push_back({{"entry", launch.entry},
-                        {"threads", launch.threads},
-                        {"smem_bytes", launch.smem_bytes},
-                        {"blocks_per_sm", launch.occupancy.blocks},
-                        {"limit", launch.occupancy.limit},
-                        {"ratio", launch.occupancy.ratio}});
-  }
-  json["launches"] = launches;
+  json["launches"] = launches_json(inspected.launches);
   json["functions"] = functions;
   return json;
 }
 
 std::string listing_text(const Inspected& inspected) {
-  std::string text = head_text(inspected);
+  std::string text = head_text(inspected, {});
   for (const Function& function : inspected.code.functions) {
     text += fmt::format("\n{}:\n", function.name);
     const Loop* main = main_loop(function);

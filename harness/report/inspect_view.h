@@ -6,19 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/terminal.h"
 #include "base/trial.h"
 #include "inspect/code.h"
-#include "inspect/occupancy.h"
+#include "report/launch_figures.h"
 
 namespace assay {
-
-/// How one launch of a kernel fills an SM.
-struct LaunchOccupancy {
-  std::string entry;
-  std::int64_t threads = 0;
-  std::int64_t smem_bytes = 0;
-  Occupancy occupancy;
-};
 
 /// A code and what is known of it beside.
 struct Inspected {
@@ -27,9 +20,9 @@ struct Inspected {
   /// What ptxas says of its registers and spills; nothing for a file.
   std::optional<CompileReport> report = {};
   /// Of a configuration, whose launches are known.
-  std::vector<LaunchOccupancy> launches = {};
-  /// The functions that a configuration launches; none for a file, which has no configuration.
-  std::vector<std::string> launched = {};
+  std::vector<LaunchFigures> launches = {};
+  /// The entries that a configuration launches; none for a file, which has no configuration.
+  CompiledEntries entries = {};
 };
 
 /// The instructions of what is launched, by class.
@@ -44,14 +37,15 @@ struct CodeCounts {
 void add_counts(CodeCounts& counts, const Inspected& inspected);
 
 /// For each function: its instructions by class, its loops, what the code shows, its constants.
-std::string inspect_text(const Inspected& inspected);
+std::string inspect_text(const Inspected& inspected, const Terminal& terminal = {});
 nlohmann::ordered_json inspect_json(const Inspected& inspected);
 
 /// The code itself, block by block, each instruction with its source line.
 std::string listing_text(const Inspected& inspected);
 
 /// Functions of the same name beside each other; a lone function of each, too, whatever its name.
-std::string difference_text(const Inspected& before, const Inspected& after);
+std::string difference_text(const Inspected& before, const Inspected& after,
+                            const Terminal& terminal = {});
 nlohmann::ordered_json difference_json(const Inspected& before, const Inspected& after);
 
 }  // namespace assay

@@ -69,14 +69,15 @@ void PageTrials::add(const TrialRow& row) {
   const TrialRecord& trial = row.record;
   const Outcome& outcome = trial.outcome;
   const bool timed = outcome.status == Status::correct && outcome.timing.has_value();
-  const bool raced = timed && outcome.timing->censored();
+  const bool is_censored = timed && outcome.timing->censored();
   const std::int64_t seconds = seconds_of(trial.finished_at);
   if (times_ns_.empty()) {
     started_at_ = trial.finished_at;
     started_ = seconds;
   }
   kernel_.push_back(kernels_.place_of(trial.kernel.name));
-  status_.push_back(statuses_.place_of(raced ? "raced" : std::string(to_text(outcome.status))));
+  status_.push_back(
+      statuses_.place_of(is_censored ? "stopped early" : std::string(to_text(outcome.status))));
   kind_.push_back(kinds_.place_of(outcome.kind));
   message_.push_back(messages_.place_of(short_message(outcome.message)));
   registers_.push_back(trial.compile.registers);

@@ -219,9 +219,9 @@ Json screening_json(const std::vector<const TrialRow*>& trials) {
   for (const double time_ns : best) so_far.push_back(finite_or_null(time_ns));
   const auto found = std::find(best.begin(), best.end(), best.back());
   const bool any = std::isfinite(best.back());
-  return {{"trials", trials.size()},
-          {"best_ns", finite_or_null(best.back())},
-          {"found_by_trial", any ? Json(found - best.begin() + 1) : Json()},
+  return {{"num_trials", trials.size()},
+          {"time_ns", finite_or_null(best.back())},
+          {"num_trials_to_best", any ? Json(found - best.begin() + 1) : Json()},
           {"best_so_far_ns", std::move(so_far)}};
 }
 
@@ -233,7 +233,7 @@ Json rerank_json(const RankRecord& rank) {
                        {"kernel", text_or_null(entry.kernel)},
                        {"config", is_baseline ? Json() : config_json(parse_config(entry.config))},
                        {"baseline", is_baseline ? Json(entry.config) : Json()},
-                       {"median_ns", entry.at(0.5)},
+                       {"time_ns", entry.at(0.5)},
                        {"percentile_5_ns", entry.at(0.05)},
                        {"percentile_95_ns", entry.at(0.95)}});
   }
@@ -272,7 +272,7 @@ std::string problem_view_json(const Results& results) {
                         {"screening", screening_json(question.trials)},
                         {"reranks", std::move(reranks)}});
   }
-  return dump({{"problems", std::move(problems)}});
+  return document("problem", {{"problems", std::move(problems)}});
 }
 
 }  // namespace assay

@@ -100,16 +100,20 @@ std::string obstacle(const RunResult& before, const RunResult& after) {
   return "";
 }
 
+KernelConfig best_of(const RankEntry& winner) {
+  return {winner.kernel, parse_config(winner.config)};
+}
+
 ComparedResult result_of(const RunResult* before, const RunResult* after) {
   const RunResult& named = after != nullptr ? *after : *before;
   ComparedResult result{named.op, named.problem, named.device.name, named.protocol};
   if (before != nullptr && before->rank) {
     result.before_ns = before->winner().median_ns;
-    result.best_before = text_of(before->winner());
+    result.best_before = best_of(before->winner());
   }
   if (after != nullptr && after->rank) {
     result.after_ns = after->winner().median_ns;
-    result.best_after = text_of(after->winner());
+    result.best_after = best_of(after->winner());
   }
   return result;
 }

@@ -7,6 +7,7 @@
 
 #include "ranking/comparison.h"
 #include "report/run.h"
+#include "report/tuned_table.h"
 
 namespace assay {
 
@@ -25,8 +26,8 @@ struct ComparedResult {
   std::optional<Judgement> judgement = {};  // where both runs have a verdict
   double before_ns = 0;                     // median of the best; 0: there is none
   double after_ns = 0;
-  std::string best_before = {};  // kernel and configuration
-  std::string best_after = {};
+  std::optional<KernelConfig> best_before = {};
+  std::optional<KernelConfig> best_after = {};
   bool identical = false;               // the best has the same machine code in both
   bool winner_changed = false;          // and the old one is not among the new one's ties
   std::string old_best = {};            // "3.2 % behind", "failed: compile"; or empty

@@ -48,12 +48,12 @@ Json kernel_json(const KernelRow& kernel) {
   for (const SpaceRow& space : kernel.spaces) {
     Json removed = Json::array();
     for (const auto& [constraint, points] : space.removed) {
-      removed.push_back({{"constraint", constraint}, {"configurations", points}});
+      removed.push_back({{"constraint", constraint}, {"num_configs", points}});
     }
     spaces.push_back({{"problem", problem_json(space.problem)},
-                      {"raw", space.raw},
-                      {"valid", space.valid},
-                      {"whole", space.whole},
+                      {"num_raw", space.raw},
+                      {"num_valid", space.valid},
+                      {"is_whole", space.whole},
                       {"removed", std::move(removed)}});
   }
   return {{"kernel", kernel.name},
@@ -137,17 +137,18 @@ std::string list_json(const std::vector<KernelRow>& kernels, const std::vector<S
                           {"file", sweep.file},
                           {"strategy", sweep.strategy},
                           {"protocol", sweep.protocol},
-                          {"problems", sweep.num_problems},
-                          {"raw", sum.raw},
-                          {"valid", sum.valid},
-                          {"whole", sum.whole},
+                          {"num_problems", sweep.num_problems},
+                          {"num_raw", sum.raw},
+                          {"num_valid", sum.valid},
+                          {"is_whole", sum.whole},
                           {"kernels", std::move(of_sweep)}});
   }
-  return dump({{"error", mistakes.empty() ? Json(nullptr)
-                                          : Json(fmt::format("{}", fmt::join(mistakes, "\n")))},
-               {"device", device},
-               {"kernels", std::move(kernel_list)},
-               {"sweeps", std::move(sweep_list)}});
+  return document("list",
+                  {{"error", mistakes.empty() ? Json(nullptr)
+                                              : Json(fmt::format("{}", fmt::join(mistakes, "\n")))},
+                   {"device", device},
+                   {"kernels", std::move(kernel_list)},
+                   {"sweeps", std::move(sweep_list)}});
 }
 
 }  // namespace assay

@@ -36,7 +36,7 @@ std::string status_text(const Outcome& outcome) {
 }
 
 std::string timed_status(const Outcome& outcome) {
-  return status_text(outcome) + (outcome.timing->censored() ? ", censored" : "");
+  return status_text(outcome) + (outcome.timing->censored() ? ", stopped early" : "");
 }
 
 std::string clock_cell(const Timing& timing) {
@@ -135,20 +135,20 @@ std::string roofline_cell(const Timing& timing) {
 Json trial_object(const TrialRow& row) {
   const TrialRecord& trial = row.record;
   const Outcome& outcome = trial.outcome;
-  Json validation(nullptr), timing(nullptr);
+  Json check(nullptr), timing(nullptr);
   if (const auto& v = outcome.validation) {
-    validation = {{"relative_error", v->relative_error},
-                  {"relative_limit", v->relative_limit},
-                  {"worst_element_ratio", v->worst_element_ratio},
-                  {"elements", v->elements},
-                  {"reference", v->reference.empty() ? Json(nullptr) : Json(v->reference)}};
+    check = {{"relative_error", v->relative_error},
+             {"relative_limit", v->relative_limit},
+             {"worst_element_ratio", v->worst_element_ratio},
+             {"elements", v->elements},
+             {"reference", v->reference.empty() ? Json(nullptr) : Json(v->reference)}};
   }
   if (const auto& t = outcome.timing) {
-    timing = {{"median_ns", t->median_ns},
-              {"ci_low_ns", t->ci_low_ns},
-              {"ci_high_ns", t->ci_high_ns},
+    timing = {{"time_ns", t->median_ns},
+              {"time_low_ns", t->ci_low_ns},
+              {"time_high_ns", t->ci_high_ns},
               {"stop", to_text(t->stop)},
-              {"censored", t->censored()},
+              {"is_stopped_early", t->censored()},
               // A list is read without them.
               {"samples_ns", t->samples_ns.empty() ? Json(nullptr) : Json(t->samples_ns)},
               {"clock_mhz", t->clock_mhz > 0 ? Json(t->clock_mhz) : Json(nullptr)},
@@ -164,7 +164,7 @@ Json trial_object(const TrialRow& row) {
   for (const Measurement& each : trial.measurements) {
     measurements.push_back({{"name", each.name}, {"value", each.value}, {"unit", each.unit}});
   }
-  return {{"id", row.id},
+  return {{"trial", row.id},
           {"op", trial.kernel.op},
           {"kernel", trial.kernel.name},
           {"problem", problem_json(trial.problem)},
@@ -175,13 +175,13 @@ Json trial_object(const TrialRow& row) {
           {"same_as", outcome.same_as.empty() ? Json(nullptr) : Json(outcome.same_as)},
           {"compile",
            {{"compile_ms", trial.compile.compile_ms},
-            {"cached", trial.compile.cached},
+            {"is_cached", trial.compile.cached},
             {"registers", reported(trial.compile.registers)},
             {"spill_bytes", reported(trial.compile.spill_bytes)},
             {"stack_bytes", reported(trial.compile.stack_bytes)},
             {"static_smem_bytes", reported(trial.compile.static_smem_bytes)},
             {"cubin_hash", trial.compile.cubin_hash}}},
-          {"validation", validation},
+          {"check", check},
           {"timing", timing},
           {"prepared", prepared_json(outcome.prepared)},
           {"measurements", std::move(measurements)},
@@ -189,11 +189,7 @@ Json trial_object(const TrialRow& row) {
           {"device", row.device.name},
           {"protocol", trial.protocol.name},
           {"precision_ratio", trial.protocol.precision_ratio},
-          {"toolchain",
-           {{"nvrtc", trial.toolchain.nvrtc},
-            {"arch", trial.toolchain.arch},
-            {"options", trial.toolchain.options},
-            {"driver", trial.toolchain.driver}}},
+          {"toolchain", toolchain_json(trial.toolchain)},
           {"source_hash", trial.kernel.source_hash},
           {"contract_hash", trial.kernel.contract_hash},
           {"provenance", row.provenance},
@@ -267,15 +263,15 @@ std::string trial_text(const TrialRow& row, const Terminal& terminal) {
                                  format_time(prepared->time_ns)));
   }
   if (const auto& t = outcome.timing) {
-    line("time", fmt::format("{}, 95 % interval {} .. {}, {} samples, stopped by {}",
-                             format_time(t->median_ns), format_time(t->ci_low_ns),
-                             format_time(t->ci_high_ns), t->samples_ns.size(), to_text(t->stop)));
+    line("time",
+         fmt::format("{}, 95 % interval {} .. {}, {} samples, {}", format_time(t->median_ns),
+                     format_time(t->ci_low_ns), format_time(t->ci_high_ns), t->samples_ns.size(),
+                     t->censored() ? "stopped early: clearly slower than the best so far"
+                                   : fmt::format("stopped by {}", to_text(t->stop))));
     if (t->roofline_ns > 0) {
       line("roofline", fmt::format("{}: the device's ceilings allow {}", roofline_cell(*t),
                                    format_time(t->roofline_ns)));
     }
-    if (t->censored())
-      line("censored", "clearly slower than the best so far: not timed to the end");
     line("clock", clock_text(*t));
     line("GPU", gpu_text(*t));
   }
@@ -302,7 +298,7 @@ std::string measurement_text(const Measurement& measurement) {
                      measurement.unit.empty() ? "" : " ", measurement.unit);
 }
 
-std::string trial_json(const TrialRow& row) { return dump(trial_object(row)); }
+std::string trial_json(const TrialRow& row) { return document("trial", trial_object(row)); }
 
 std::string counts_text(const std::vector<TrialRow>& rows, const Terminal& terminal) {
   Table table({"kernel", "problem", "device", "status", "kind", ">trials"});
@@ -324,9 +320,9 @@ std::string counts_json(const std::vector<TrialRow>& rows) {
                       {"device", device},
                       {"status", to_text(status)},
                       {"kind", kind},
-                      {"trials", count}});
+                      {"num_trials", count}});
   }
-  return dump({{"counts", std::move(counts)}});
+  return document("counts", {{"counts", std::move(counts)}});
 }
 
 std::vector<TrialRow> failed_trials(std::vector<TrialRow> rows) {
@@ -405,7 +401,7 @@ std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit) {
   const std::size_t shown = shown_of(rows.size(), limit);
   Json trials = Json::array();
   for (std::size_t i = 0; i < shown; ++i) trials.push_back(trial_object(rows[i]));
-  return dump({{"trials", std::move(trials)}, {"left_out", rows.size() - shown}});
+  return document("trials", {{"trials", std::move(trials)}, {"num_left_out", rows.size() - shown}});
 }
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 
 #include "base/c_layout.h"
 #include "base/cubin_info.h"
+#include "base/kernel_limits.h"
 #include "base/nearest.h"
 #include "inspect/occupancy.h"
 #include "spec/entry.h"
@@ -113,20 +114,17 @@ void check_variables(const KernelSpec& kernel, const Plan& plan, const std::stri
   }
 }
 
-void check_cooperative(const Plan& plan, const CompileReport& compiled, const std::string& cubin,
-                       const DeviceInfo& device) {
-  // The report has the most of any entry. Of several entries it says too much for some, and the
-  // driver refuses what is left.
-  const bool is_alone = entries_of(cubin).size() == 1;
-  const int registers = is_alone ? std::max(compiled.registers, 1) : 1;
-  const int static_smem_bytes = is_alone ? compiled.static_smem_bytes : 0;
+void check_cooperative(const Plan& plan, const std::string& cubin, const DeviceInfo& device) {
+  const auto limits = kernel_limits_of(cubin);
   for (const auto* launches : {&plan.launches, &plan.prepare}) {
     for (const LaunchPlan& launch : *launches) {
       if (!launch.cooperative) continue;
       const std::int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
       const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
-      const auto resident =
-          occupancy_of(device.cc, threads, registers, launch.smem_bytes + static_smem_bytes);
+      const auto found = limits.find(launch.symbol.empty() ? launch.entry : launch.symbol);
+      const KernelLimits of = found == limits.end() ? KernelLimits() : found->second;
+      const auto resident = occupancy_of(device.cc, threads, std::max(of.registers, 1),
+                                         launch.smem_bytes + static_smem_bytes(of, device.cc));
       if (!resident || blocks <= std::int64_t{resident->blocks} * device.sm_count) continue;
       throw PlanError(
           fmt::format("the cooperative launch of {} has {} blocks, but only {} are resident at "

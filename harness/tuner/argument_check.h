@@ -25,7 +25,6 @@ void check_reference_arguments(const KernelSpec& kernel, const ReferenceKernelSp
 void check_variables(const KernelSpec& kernel, const Plan& plan, const std::string& cubin);
 
 /// Checks that all blocks of a cooperative launch are resident at once. Throws PlanError otherwise.
-void check_cooperative(const Plan& plan, const CompileReport& compiled, const std::string& cubin,
-                       const DeviceInfo& device);
+void check_cooperative(const Plan& plan, const std::string& cubin, const DeviceInfo& device);
 
 }  // namespace assay

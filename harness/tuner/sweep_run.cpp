@@ -10,6 +10,9 @@
 #include "base/elapsed.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/kernel_limits.h"
+#include "report/compiled_view.h"
+#include "report/launch_figures.h"
 #include "space/figures.h"
 #include "space/launched.h"
 #include "space/space.h"
@@ -194,6 +197,27 @@ CompileResult SweepRun::compile(const KernelSpec& kernel, const Problem& problem
   return compile(compile_job(kernel, problem, config));
 }
 
+namespace {
+
+/// What a compiled configuration takes of an SM: of its launches, the most shared memory and the
+/// fewest blocks.
+std::vector<Measurement> compiled_figures(const Plan& plan, int cc,
+                                          const CompiledEntries& entries) {
+  std::optional<double> blocks;
+  std::int64_t smem_bytes = 0;
+  for (const LaunchFigures& launch : launch_figures(plan, cc, entries, std::nullopt)) {
+    smem_bytes = std::max(smem_bytes, launch.smem_bytes);
+    if (!launch.occupancy) continue;
+    const double of = launch.occupancy->blocks;
+    blocks = std::min(blocks.value_or(of), of);
+  }
+  std::vector<Measurement> figures{{std::string(kBlockSmem), static_cast<double>(smem_bytes), "B"}};
+  if (blocks) figures.push_back({std::string(kBlocksPerSm), *blocks, ""});
+  return figures;
+}
+
+}  // namespace
+
 CompileResult SweepRun::compile(CompileJob job) {
   constexpr auto kPeriod = std::chrono::microseconds(200);
   std::future<CompileResult> future = compiler.submit(std::move(job));
@@ -221,9 +245,13 @@ TrialRecord SweepRun::try_config(const KernelSpec& kernel, const TrialKey& key,
     try {
       TrialRequest request = request_of(kernel, key.problem, key.config, compiled);
       if (!cubin.empty()) check_variables(kernel, request.plan, cubin);
-      check_cooperative(request.plan, compiled.report, cubin, device.info());
+      check_cooperative(request.plan, cubin, device.info());
       request.best_ns = best_ns;
       record.outcome = device.run(request);
+      if (record.outcome.status == Status::compiled) {
+        record.measurements = compiled_figures(request.plan, device.info().cc,
+                                               {kernel_limits_of(cubin), compiled.symbols});
+      }
     } catch (const PlanError& error) {
       record.outcome = {Status::runtime, "launch", error.what(), {}, {}, 0};
     }

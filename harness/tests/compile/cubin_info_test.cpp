@@ -122,6 +122,26 @@ extern "C" __global__ void __launch_bounds__(96, 2) k(float* x) {
   EXPECT_THAT(kernel_limits_of(""), IsEmpty());
 }
 
+// ptxas reports the most registers of any entry. An entry that needs few was said not to fit an SM.
+TEST(CubinInfo, KnowsTheRegistersOfEachEntry) {
+  constexpr char kTwo[] = R"(
+extern "C" __global__ void few(float* x) { x[0] = 0; }
+extern "C" __global__ void many(float* x) {
+  float v[40];
+  for (int i = 0; i < 40; ++i) v[i] = x[i * threadIdx.x];
+  __syncthreads();
+  for (int i = 0; i < 40; ++i) x[i] = v[39 - i] * v[i];
+}
+)";
+  const TempFolder folder;
+  for (const std::string arch : {"75", "80", "90a", "120a"}) {
+    const auto limits = kernel_limits_of(cubin_of(folder, arch, kTwo));
+    ASSERT_TRUE(limits.contains("few") && limits.contains("many")) << arch;
+    EXPECT_LT(limits.at("few").registers, 20) << arch;
+    EXPECT_GE(limits.at("many").registers, 30) << arch;
+  }
+}
+
 TEST(CubinInfo, NothingIsInWhatIsNoCubin) {
   const TempFolder folder;
   const std::string cubin = cubin_of(folder, "80");

@@ -34,7 +34,7 @@ sweep plain plain.db || fail "a sweep that counts: exit $?"
 is 'what was counted' "$(query plain.db "SELECT value FROM measurement WHERE name = 'dram_read'")" 512000.0
 id=$("$assay" show --times --json --db plain.db | python3 -c '
 import json, sys
-print(next(t["id"] for t in json.load(sys.stdin)["trials"] if t["config"]["BLOCK"] == 64))')
+print(next(t["trial"] for t in json.load(sys.stdin)["trials"] if t["config"]["BLOCK"] == 64))')
 expect 0 '^dram_read  *62.5 KiB' "$assay" profile "$id" --db plain.db --kernels kernels
 has '^instructions  *158 ' 'warps that are known'
 has '^l2_hits  *not on this GPU' 'a share of nothing'

@@ -46,7 +46,7 @@ for device in all 0,1; do
   sweep --device $device --db gpus.db --json || fail "--device $device: exit $?"
   [[ $(json '$.error') == '' && $(json '$.devices[2]') == '' ]] ||
     fail "--device $device --json is no document of two"
-  (( $(json '$.devices[0].trials') + $(json '$.devices[1].trials') == 9 )) ||
+  (( $(json '$.devices[0].num_trials') + $(json '$.devices[1].num_trials') == 9 )) ||
     fail "--device $device: two GPUs do not share the problems"
 done
 # Both times each problem stayed on its GPU.
@@ -73,7 +73,7 @@ grep -q 'export again with --device fake_gpu' output || fail "a GPU without a UU
   >output 2>&1
 [[ $? -eq 2 && ! -e 2.jsonl ]] || fail "a recording of one op is no sweep's"
 sweep --device 1 --db gpu1.db --json || fail "--device 1: exit $?"
-[[ $(json '$.trials') == 9 ]] || fail "--device 1 --json is no document of one"
+[[ $(json '$.devices[0].num_trials') == 9 ]] || fail "--device 1 --json has not the trials"
 (cd "$tree" && "$assay" doctor) >output 2>&1
 grep -q 'GPUs .* 2 of Fake GPU: memory rates within' output || fail "the doctor compares no GPUs"
 (cd "$tree" && "$assay" doctor --device x) >output 2>&1

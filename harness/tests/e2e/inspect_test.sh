@@ -48,7 +48,7 @@ import json
 document = json.load(open('output'))
 assert document['before']['functions'][0]['instructions']['fma'] == 32, document
 assert document['after']['functions'][0]['instructions']['fma'] == 128, document
-assert document['differences'][0]['same'] is False, document
+assert document['differences'][0]['is_same'] is False, document
 PYTHON
 
 cp "$tree/results/recorded/nvidia_h200/examples_1d.jsonl" runs.jsonl
@@ -68,7 +68,7 @@ explain() {
 }
 trial_of() { # KERNEL PROBLEM: the fastest
   "$assay" show --times --limit 1 --json --db runs.jsonl --kernel "$1" --problem "$2" |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["trials"][0]["id"])'
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["trials"][0]["trial"])'
 }
 id=$(trial_of histogram N=4194304)
 expect 0 '^BLOCK=[0-9]* ITEMS=' explain "$id" --db runs.jsonl
@@ -98,14 +98,14 @@ json.dump(document, open(path, "w"))'
 expect 0 '^launch-bound: 7[01] % is the time of a launch that does nothing' \
   explain "$id" --db runs.jsonl
 explain "$id" --db runs.jsonl --json || fail "explain as JSON: exit $?"
-python3 -c 'import json; assert json.load(open("output"))["main"] == "launches"' || fail 'the JSON'
+python3 -c 'import json; assert json.load(open("output"))["main_cause"] == "launches"' || fail 'the JSON'
 other=$(trial_of histogram N=1048576)
 explain "$id" "$other" --db runs.jsonl --json || fail "explain two as JSON: exit $?"
 python3 - <<'PYTHON' || fail 'the JSON of two'
 import json
 document = json.load(open('output'))
 assert document['headline'].startswith('what they were timed for differs'), document
-assert any(row['name'] == 'ITEMS' for row in document['figures']), document
+assert any(row['name'] == 'ITEMS' for row in document['differences']), document
 PYTHON
 expect 0 '^first:  trial 1: ' explain 1 2 --db runs.jsonl
 has 'figures that differ' 'what differs'
@@ -161,7 +161,7 @@ inspect unrolled_8.cu --json || fail "blocks as JSON: exit $?"
 python3 - <<'PYTHON' || fail 'the blocks'
 import json
 function = json.load(open('output'))['functions'][0]
-assert len(function['basic_blocks']) == function['blocks'], function
+assert len(function['basic_blocks']) == function['num_blocks'], function
 assert any(block['depth'] == 1 and block['instructions']['fma'] == 8 for block in function['basic_blocks']), function
 PYTHON
 expect 0 'constants: 2.5 ' inspect twice.cu

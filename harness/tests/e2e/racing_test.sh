@@ -41,7 +41,7 @@ grep -qE ' 0 now, [1-9][0-9]* kept' output || fail "another objective measured t
 [[ $(query "SELECT count(*) FROM rank WHERE objective = 'time'") -eq $((ranks + 2)) ]] ||
   fail "another objective did not rank again"
 "$assay" show --times --db a.db >output 2>&1 || fail "the times cannot be shown"
-grep -q 'correct, censored' output || fail "no time is marked censored"
+grep -q 'correct, stopped early' output || fail "no time is marked as stopped early"
 "$assay" db check --db a.db >output 2>&1 || fail "the database is not sound"
 # A parent without standard streams once gave its socket the number of one, and no worker started.
 # All is measured; that the summary is lost is an error.

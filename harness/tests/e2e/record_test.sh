@@ -66,7 +66,7 @@ expect 0 '^\| vector_add \| N=1000 \| [0-9.]+ \| - \| - \| - \|' \
 expect 0 '^\| N=1000 \| vector_add \| [0-9]+ \| [0-9.]+ \| 1.000 \[1.000, 1.000\] \|' \
   scripts/variants_table.sh "$recording" BLOCK
 [[ $(grep -c '^| N=1000 ' output) -eq $(build/assay list sweeps/small.yaml --json |
-  grep -oE '"valid": *[0-9]+' | head -1 | grep -oE '[0-9]+$') ]] ||
+  grep -oE '"num_valid": *[0-9]+' | head -1 | grep -oE '[0-9]+$') ]] ||
   fail "the table of BLOCK has not one row for each value"
 
 # Stale recordings were skipped by their test, and nobody saw them.

@@ -60,8 +60,8 @@ done
 default=results/recorded/nvidia_h200/gemm.jsonl
 if [[ -e $default ]]; then
   number() { grep -oE "\"$1\": *[0-9]+" | head -1 | grep -oE '[0-9]+$'; }
-  asked=$("$assay" list sweeps/gemm.yaml --json | number valid)
-  recorded=$("$assay" list --recordings --json | grep -A 4 "$default" | number trials)
+  asked=$("$assay" list sweeps/gemm.yaml --json | number num_valid)
+  recorded=$("$assay" list --recordings --json | grep -A 4 "$default" | number num_trials)
   if ! grep -q 'cublaslt_best' <("$assay" best --db $default); then
     failures=$((failures + 1))
     echo "FAILED: $default does not compare its winners with cuBLASLt"

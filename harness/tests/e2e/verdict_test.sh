@@ -34,7 +34,7 @@ expect 0 ' 0 now, 2 kept' sweep b a.db
 is "b's winner" "$(best --db a.db --sweep b)" "5000 128"
 is "a's winner" "$(best --db a.db --sweep a)" "5000 1024"
 is "the winner of all" "$(best --db a.db)" "5000 1024"
-[[ $("$assay" show --sweep b --db a.db --json | grep -c '"trials": 2') -eq 1 ]] || fail "b has not its trials"
+[[ $("$assay" show --sweep b --db a.db --json | grep -c '"num_trials": 2') -eq 1 ]] || fail "b has not its trials"
 "$assay" export --format recording --sweep b --db a.db --output b.jsonl >output || fail "b cannot be exported"
 grep -q '2 trials of b' output || fail "b's recording lacks its trials"
 is "the winner of b's recording" "$(best --db b.jsonl)" "5000 128"

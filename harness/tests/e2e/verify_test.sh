@@ -67,7 +67,7 @@ full
 says '^  smoke streams +passed +1000 pairs of launches'
 expect 0 'verified' "$assay" best --db full.db
 full --json
-[[ $(sqlite3 :memory: "SELECT json_array_length(readfile('output'), '\$.verification.winners')") == 0 ]] ||
+[[ $(sqlite3 :memory: "SELECT json_array_length(readfile('output'), '\$.devices[0].verification.winners')") == 0 ]] ||
   fail "what was verified was verified again"
 "$assay" sweep vector_add.yaml --kernels kernels --db none.db --device none --verify full >output 2>errors
 [[ $? -eq 2 ]] || fail "--verify full without a GPU"

@@ -282,7 +282,7 @@ class Bottlenecks : public test::GpuTest, public testing::WithParamInterface<Bot
     const std::string output = assay("sweep sweeps/bottlenecks.yaml --db x.db");
     const auto trials = nlohmann::json::parse(assay("show --times --json --limit 100 --db x.db"));
     for (const auto& trial : trials.at("trials")) {
-      ids_[trial.at("kernel")] = std::to_string(trial.at("id").get<int>());
+      ids_[trial.at("kernel")] = std::to_string(trial.at("trial").get<int>());
     }
     if (ids_.size() < bottlenecks().size()) {
       printf("%s%s%s\n", output.c_str(), assay("show --failures --db x.db").c_str(),

@@ -114,7 +114,7 @@ TEST(DoctorText, ShowsEveryFindingAndItsAdvice) {
 TEST(DoctorJson, SaysWhetherTheMachineIsFit) {
   const auto json = nlohmann::json::parse(
       doctor_json({{"NVRTC", "not found", Fitness::missing, "install it"}}, "no", false));
-  EXPECT_FALSE(json["fit"]);
+  EXPECT_FALSE(json["is_fit"]);
   ASSERT_EQ(json["findings"].size(), 1U);
   EXPECT_EQ(json["findings"][0]["fitness"], "missing");
 }

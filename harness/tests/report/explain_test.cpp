@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/example_figures.h"
 #include "report/explain_view.h"
@@ -109,6 +110,23 @@ TEST(Explain, SaysHowManyLaunchesTakeTurns) {
             "must be moved, that takes 237.6 us");
 }
 
+// Three launches of which two overlap were "28.48 us each".
+TEST(Explain, DividesTheTimeByLaunchesThatAreAlikeOnly) {
+  Figures figures = plain(85440);
+  figures.launches.assign(3, figures.launches.front());
+  const auto launches_of = [&] {
+    for (const Cause& cause : explain(figures).behind) {
+      if (cause.name == "launches") return cause.text;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(launches_of(), "3 launches, one after the other, of 28.48 us each on average");
+  figures.launches[1].blocks = 1;
+  EXPECT_EQ(launches_of(), "3 launches, one after the other");
+  figures.launches[1].is_early = true;
+  EXPECT_EQ(launches_of(), "3 launches, which may overlap");
+}
+
 TEST(Explain, PlacesARooflineOfWhichOnlyTheTimeIsKnown) {
   // 2 x 1024^3 operations in 2.6435 us are 812 TFLOP/s, of 995 that the SMs can do.
   Figures figures = plain(7700);
@@ -184,7 +202,7 @@ TEST(WhyFaster, NamesWhatOfTheTimeDiffers) {
   Figures slow = plain(101000), fast = plain(100000);
   for (Figures* figures : {&slow, &fast}) {
     figures->operations_ns = 98000;
-    figures->parameters = {{"TILE", figures == &slow ? "8" : "4"}, {"STAGES", "3"}};
+    figures->config = {{"TILE", figures == &slow ? 8 : 4}, {"STAGES", 3}};
     figures->time_ns.low = figures->time_ns.value - 100;
     figures->time_ns.high = figures->time_ns.value + 100;
   }
@@ -207,15 +225,17 @@ TEST(WhyFaster, NamesWhatOfTheTimeDiffers) {
 TEST(ExplainView, HasTheFiguresThatSentencesFollowFrom) {
   Figures figures = plain();
   figures.memory_ns = 23124;
-  const std::string text = explain_text(figures, explain(figures));
-  EXPECT_THAT(text, HasSubstr("95.4 MiB that must be moved take 23.12 us"));
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    EXPECT_LE(end - begin, 100) << text;
-    begin = end + 1;
+  const std::string whole = explain_text(figures, explain(figures));
+  EXPECT_THAT(whole, HasSubstr("95.4 MiB that must be moved take 23.12 us"));
+  for (const std::size_t columns : {60, 80, 120}) {
+    for (const std::string& text : {explain_text(figures, explain(figures), {columns}),
+                                    faster_text(figures, plain(), {columns})}) {
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(width_of(line), columns) << line;
+    }
   }
   const nlohmann::ordered_json json = explain_json(figures, explain(figures));
-  EXPECT_EQ(json["main"], "memory");
+  EXPECT_EQ(json["main_cause"], "memory");
   EXPECT_EQ(json["figures"]["bytes"], 100e6);
   EXPECT_EQ(json["causes"][0]["kind"], "limit");
 }

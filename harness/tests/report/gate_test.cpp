@@ -104,11 +104,30 @@ TEST(GateJunit, CountsAndEscapes) {
   EXPECT_THAT(text, HasSubstr("<failure message=\"slower +10.0 %"));
 }
 
+// The same source became slower with a driver: the text said so, and what CI reads did not.
+TEST(Gate, SaysToMachinesThatTheSameCodeIsSlower) {
+  ComparedResult slower = result(Fate::slower);
+  slower.fate = Fate::same;
+  slower.same_source = true;
+  slower.stale = {"driver 580 -> 581"};
+  const RunComparison runs = comparison({slower});
+  const std::string said =
+      "same code, up to 10.0 % slower in 1 of 1 results; what changed: driver "
+      "580 -";
+  const auto json = nlohmann::json::parse(gate_json(runs, {}));
+  EXPECT_THAT(json["slower_code"].get<std::string>(), testing::StartsWith(said));
+  EXPECT_EQ(json["results"][0]["is_slower_code"], true);
+  EXPECT_THAT(gate_junit(runs, {}), HasSubstr("  <system-out>" + said + "&gt; 581</system-out>\n"));
+  const RunComparison same = comparison({result(Fate::same)});
+  EXPECT_TRUE(nlohmann::json::parse(gate_json(same, {}))["slower_code"].is_null());
+  EXPECT_THAT(gate_junit(same, {}), Not(HasSubstr("system-out")));
+}
+
 TEST(GateJson, SaysTheOutcomeFirst) {
   const auto json = nlohmann::ordered_json::parse(gate_json(comparison({result(Fate::gone)}), {}));
-  EXPECT_EQ(json.begin().key(), "gate");
+  EXPECT_EQ(std::next(json.begin(), 2).key(), "gate");
   EXPECT_EQ(json["gate"], "undecided");
-  EXPECT_EQ(json["counts"]["gone"], 1);
+  EXPECT_EQ(json["verdicts"]["gone"], 1);
 }
 
 }  // namespace

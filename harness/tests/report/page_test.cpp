@@ -32,7 +32,7 @@ Figures figures_of(const TrialRow& row) {
   Figures figures;
   figures.title = row.record.kernel.name;
   figures.question = "one";
-  figures.parameters = {{"BLOCK_M", to_text(row.record.config[0].second)}};
+  figures.config = {row.record.config[0]};
   figures.memory_ns = 900;
   figures.bytes = 1e6;
   figures.report = row.record.compile;
@@ -53,7 +53,7 @@ CodeCounts code_of(const TrialRow& row, const std::string& baseline) {
                       ? "fma.rn.f32 %f1, %f1, %f1, %f1;\n"
                       : "") +
       "add.s32 %r1, %r1, 1;\n@%p1 bra $L;\nret;\n}\n.entry other()\n{\nret;\n}\n";
-  add_counts(counts, {"k", read_ptx(code, "k.ptx"), {}, {}, {"k"}});
+  add_counts(counts, {"k", read_ptx(code, "k.ptx"), {}, {}, {{}, {{"k", "k"}}}});
   return counts;
 }
 
@@ -87,7 +87,7 @@ TEST(PageTrials, WriteEachValueOfAParameterOnce) {
   const Json trials = Json::parse(columns.json());
   EXPECT_EQ(trials["kernels"], Json({"gemm_mma", "gemv"}));
   EXPECT_EQ(trials["kernel"], Json({0, 0, 1, 0}));
-  EXPECT_EQ(trials["statuses"], Json({"correct", "raced", "compile"}));
+  EXPECT_EQ(trials["statuses"], Json({"correct", "stopped early", "compile"}));
   EXPECT_EQ(trials["status"], Json({0, 1, 0, 2}));
   EXPECT_EQ(trials["time_ns"], Json({1000.0, 1234.6, 900.0, nullptr}));
   EXPECT_EQ(trials["seconds"], Json({0, 65, 0, 0}));

@@ -47,9 +47,9 @@ TEST(ProblemView, JsonSaysWhatTheTextDoes) {
   const auto& shown = json["problems"][0];
   EXPECT_EQ(shown["op"], "gemm_bf16");
   EXPECT_EQ(shown["problem"], (nlohmann::json{{"M", 16}, {"N", 4096}}));
-  EXPECT_EQ(shown["screening"]["trials"], 5);
-  EXPECT_EQ(shown["screening"]["best_ns"], 10'000);
-  EXPECT_EQ(shown["screening"]["found_by_trial"], 4);
+  EXPECT_EQ(shown["screening"]["num_trials"], 5);
+  EXPECT_EQ(shown["screening"]["time_ns"], 10'000);
+  EXPECT_EQ(shown["screening"]["num_trials_to_best"], 4);
   EXPECT_EQ(shown["screening"]["best_so_far_ns"],
             (nlohmann::json{nullptr, 20'000, 20'000, 10'000, 10'000}));
   const auto& entries = shown["reranks"][0]["entries"];
@@ -58,7 +58,7 @@ TEST(ProblemView, JsonSaysWhatTheTextDoes) {
   EXPECT_EQ(entries[0]["config"], (nlohmann::json{{"BLOCK_M", 64}, {"STAGES", 3}}));
   EXPECT_EQ(entries[0]["baseline"], nullptr);
   EXPECT_EQ(entries[1]["part"], "baseline");
-  EXPECT_EQ(entries[1]["median_ns"], 10'030);
+  EXPECT_EQ(entries[1]["time_ns"], 10'030);
 }
 
 TEST(ProblemView, JsonOfNoTimeIsNull) {
@@ -66,8 +66,8 @@ TEST(ProblemView, JsonOfNoTimeIsNull) {
   results.trials = {
       example::failure(problem(16, 4096), "BLOCK_M=8,STAGES=3", Status::compile, "error", "no")};
   const auto json = nlohmann::json::parse(problem_view_json(results));
-  EXPECT_EQ(json["problems"][0]["screening"]["best_ns"], nullptr);
-  EXPECT_EQ(json["problems"][0]["screening"]["found_by_trial"], nullptr);
+  EXPECT_EQ(json["problems"][0]["screening"]["time_ns"], nullptr);
+  EXPECT_EQ(json["problems"][0]["screening"]["num_trials_to_best"], nullptr);
   EXPECT_TRUE(json["problems"][0]["reranks"].empty());
 }
 

@@ -274,12 +274,12 @@ TEST(ComparisonJson, HoldsEveryResult) {
   const auto json = nlohmann::json::parse(
       comparison_json(compare(RunOf(1).add(kSmall, 1000).add(problem(3, 3), 1), after)));
   ASSERT_EQ(json["results"].size(), 3u);
-  EXPECT_EQ(json["counts"]["slower"], 1);
-  EXPECT_EQ(json["counts"]["new"], 1);
-  EXPECT_EQ(json["counts"]["gone"], 1);
+  EXPECT_EQ(json["verdicts"]["slower"], 1);
+  EXPECT_EQ(json["verdicts"]["new"], 1);
+  EXPECT_EQ(json["verdicts"]["gone"], 1);
   EXPECT_EQ(json["results"][0]["problem"]["M"], 3);
   EXPECT_TRUE(json["results"][0]["ratio"].is_null());
-  EXPECT_NEAR(json["results"][1]["ratio"][0].get<double>(), 1.1, 0.01);
+  EXPECT_NEAR(json["results"][1]["ratio"].get<double>(), 1.1, 0.01);
 }
 
 }  // namespace

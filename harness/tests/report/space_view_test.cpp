@@ -54,19 +54,19 @@ TEST(ListText, SaysWhatWasNotCountedToTheEnd) {
   EXPECT_THAT(text, HasSubstr("`assay list FILE` counts further"));
   EXPECT_THAT(list_text({kernel("a")}, {}, "H100"), Not(HasSubstr("over")));
   const auto json = nlohmann::json::parse(list_json({}, {sweep}, "H100", {}));
-  EXPECT_EQ(json["sweeps"][0]["whole"], false);
-  EXPECT_EQ(json["sweeps"][0]["kernels"][0]["spaces"][1]["whole"], true);
+  EXPECT_EQ(json["sweeps"][0]["is_whole"], false);
+  EXPECT_EQ(json["sweeps"][0]["kernels"][0]["spaces"][1]["is_whole"], true);
 }
 
 TEST(ListJson, EverySpaceAddsUp) {
   const auto json = nlohmann::json::parse(list_json(
       {kernel("gemm_mma")}, {{"s", "s.yaml", "random", "hot", 2, {kernel("a")}}}, "H100", {}));
   for (const auto& space : json["kernels"][0]["spaces"]) {
-    int sum = space["valid"].get<int>();
-    for (const auto& removal : space["removed"]) sum += removal["configurations"].get<int>();
-    EXPECT_EQ(sum, space["raw"].get<int>());
+    int sum = space["num_valid"].get<int>();
+    for (const auto& removal : space["removed"]) sum += removal["num_configs"].get<int>();
+    EXPECT_EQ(sum, space["num_raw"].get<int>());
   }
-  EXPECT_EQ(json["sweeps"][0]["valid"], 190);
+  EXPECT_EQ(json["sweeps"][0]["num_valid"], 190);
   EXPECT_EQ(json["device"], "H100");
   EXPECT_EQ(json["error"], nullptr);
 }

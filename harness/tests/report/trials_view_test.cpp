@@ -52,9 +52,9 @@ TEST(TrialText, ShowsTheClockAndWhatHeldItDown) {
   const std::string text = trial_text(row);
   EXPECT_THAT(text, HasSubstr("1965 MHz median of the SMs, 1755 .. 1980"));
   EXPECT_THAT(text, HasSubstr("700 W, 61 C, throttled: power cap"));
-  EXPECT_THAT(text, HasSubstr("censored"));
+  EXPECT_THAT(text, HasSubstr("stopped early"));
   EXPECT_THAT(times_text({row}, 0), HasSubstr("1965 MHz"));
-  EXPECT_THAT(times_text({row}, 0), HasSubstr("correct, censored"));
+  EXPECT_THAT(times_text({row}, 0), HasSubstr("correct, stopped early"));
   EXPECT_EQ(nlohmann::json::parse(trial_json(row))["timing"]["state"]["power_w"], 699.6);
 }
 
@@ -130,7 +130,7 @@ TEST(TrialJson, SurvivesALogThatIsNotUtf8) {
 TEST(Counts, SumToTheNumberOfTrials) {
   const auto json = nlohmann::json::parse(counts_json(rows()));
   int total = 0;
-  for (const auto& line : json["counts"]) total += line["trials"].get<int>();
+  for (const auto& line : json["counts"]) total += line["num_trials"].get<int>();
   EXPECT_EQ(total, 4);
   EXPECT_EQ(json["counts"].size(), 3U);
   EXPECT_THAT(counts_text(rows()), HasSubstr("correctness  mismatch       1"));
@@ -170,7 +170,7 @@ TEST(Failures, CutALongReasonBetweenCharacters) {
 TEST(TrialsJson, HoldsTheLimitAndSaysWhatIsLeft) {
   const auto json = nlohmann::json::parse(trials_json(failed_trials(rows()), 1));
   EXPECT_EQ(json["trials"].size(), 1U);
-  EXPECT_EQ(json["left_out"], 1);
+  EXPECT_EQ(json["num_left_out"], 1);
 }
 
 TEST(Histogram, CountsEverySampleOnce) {

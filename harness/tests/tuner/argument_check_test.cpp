@@ -18,7 +18,7 @@ std::string refusal(std::int64_t blocks, bool cooperative) {
   launch.cooperative = cooperative;
   plan.launches = {launch};
   try {
-    check_cooperative(plan, {}, "", nominal_device("90a"));
+    check_cooperative(plan, "", nominal_device("90a"));
   } catch (const PlanError& error) {
     return error.what();
   }

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/kernel_limits.h"
+#include "base/trial.h"
+#include "inspect/occupancy.h"
+#include "space/plan.h"
+
+namespace assay {
+
+/// One launch of a configuration.
+struct LaunchFigures {
+  std::string entry;
+  std::int64_t blocks = 0;
+  std::int64_t threads = 0;                 // of a block
+  std::optional<Occupancy> occupancy = {};  // nothing: the entry's registers are not known
+  std::int64_t smem_bytes = 0;              // of a block
+  int registers = 0;                        // of a thread
+  bool is_early = false;                    // may start before the launch ahead ends
+};
+
+/// The entries of compiled code: what each takes, by its name in machine code, and that name.
+struct CompiledEntries {
+  std::map<std::string, KernelLimits> limits;
+  std::map<std::string, std::string> symbols = {};
+
+  /// Of an entry as a contract names it; null where it is not known.
+  const KernelLimits* find(const std::string& entry) const;
+};
+
+/// How each launch of a plan fills an SM of compute capability `cc`. `report` has the most
+/// registers and shared memory of any entry: without machine code it stands for the entry that a
+/// plan has alone.
+std::vector<LaunchFigures> launch_figures(const Plan& plan, int cc, const CompiledEntries& entries,
+                                          const std::optional<CompileReport>& report);
+
+nlohmann::ordered_json launches_json(const std::vector<LaunchFigures>& launches);
+
+}  // namespace assay

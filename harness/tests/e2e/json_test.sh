@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Each verb's --json has a schema and a version, and its keys are those of docs/json.md, with their
+# types and units. One thing had several names, such as ci_low_ns and time_low_ns. On the stand-in
+# GPU.
+source "$(dirname "$0")/stand_in.sh"
+
+cp -r "$tree/kernels" kernels
+mkdir sweeps
+cat >sweeps/j.yaml <<YAML
+sweep: j
+kernels: [vector_add]
+problems: [{N: 5000}, {N: 9000}]
+params: {BLOCK: [64, 128, 256, 512, 1024], VECTOR: [1, 4], ITEMS: [1]}
+search: {strategy: evolution, seed: 1, budget: {configs: 8, until: 1%}}
+measure: {precision: 1%, max_seconds_per_config: 0.1, counters: [memory]}
+rerank: {top: 4, rounds: 6, objective: [time, minimize dram_read]}
+YAML
+# document NAME VERB...
+document() {
+  "$assay" "${@:2}" --json >"$1.json" 2>output </dev/null
+  [[ -s $1.json ]] || fail "$1: no document"
+}
+document sweep sweep sweeps/j.yaml --db j.db --device 0 --retry-failed
+document compiled sweep sweeps/j.yaml --db none.db --device none
+document again sweep sweeps/j.yaml --db k.db --device 0
+document best best --db j.db --ties
+document verify verify --db j.db --seeds 2 --launches 20 --problem N=5000
+document verified best --db j.db
+document counts show --db j.db
+document times show --times --db j.db
+document failures show --failures --db none.db
+document problem show N=5000 --db j.db
+id=$(sqlite3 j.db 'SELECT min(trial_id) FROM rank_entry WHERE winner')
+document trial show "$id" --db j.db
+document inspect inspect "$id" --db j.db
+document inspect-two inspect "$id" $((id - 1)) --db j.db
+document explain explain "$id" --db j.db
+document explain-two explain "$id" $((id - 1)) --db j.db
+document profile profile "$id" --db j.db
+document compare compare j.db k.db
+document gate gate k.db --baseline j.db
+document history history j.db k.db
+document list list
+document recordings list --recordings
+document doctor doctor
+"$assay" export --format json --db j.db >tables.json 2>output || fail "export: exit $?"
+document error best --db nowhere.db
+"$tree/scripts/json_keys.py" --check ./*.json >output 2>&1 || fail 'a document and docs/json.md differ'
+# Every verb that has the option is among them.
+for verb in $("$assay" --help | sed -n '/^Subcommands/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+  "$assay" "$verb" --help | grep -qE '^  --json' || continue
+  grep -qE "^document [a-z-]+ $verb\b" "$tree/harness/tests/e2e/json_test.sh" ||
+    fail "$verb --json is not tested"
+done
+# What a page of keys must not let pass.
+sed 's/"version"/"v"/' best.json >wrong.json
+"$tree/scripts/json_keys.py" --check wrong.json >output && fail 'a key that is not in the page'
+sed 's/"time_ns"/"time_ms"/' best.json >wrong.json
+"$tree/scripts/json_keys.py" --check wrong.json >output && fail 'another unit'
+echo "json: passed"
