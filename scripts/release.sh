@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Packs the program into build/release: assay-VERSION-linux-x86_64.tar.gz, which runs where it is
-# unpacked, and a Debian package of the same files. Recordings are not in them, so they are small.
+# unpacked, and packages of the same files, .deb and .rpm, where their tools are installed. A container
+# file beside them makes an image. Recordings are not in the packages, so the packages are small.
 # Says which glibc the program needs, and fails where it needs a newer one than Ubuntu 22.04 has, or
 # a library that a plain system lacks.
 # Usage: scripts/release.sh [BUILD]
@@ -68,3 +69,48 @@ CONTROL
 else
   echo "no dpkg-deb: no Debian package"
 fi
+
+if command -v rpmbuild >/dev/null; then
+  folder=$(realpath "$release")
+  (cd "$folder/$name" && find . -type f -o -type l) | sed 's|^\.|/usr|' >"$release/files"
+  cat >"$release/assay.spec" <<SPEC
+Name: assay
+Version: $version
+Release: 1
+Summary: finds the fastest way to run a CUDA kernel
+License: Apache-2.0
+AutoReqProv: no
+Requires: libc.so.6(GLIBC_$needed)(64bit)
+%description
+NVRTC, the driver and cuBLAS are loaded when the program runs, where they are.
+%install
+mkdir -p %{buildroot}
+cp -r '$folder/$name' %{buildroot}/usr
+%files -f $folder/files
+%dir /usr/share/assay
+%dir /usr/share/doc/assay
+SPEC
+  SOURCE_DATE_EPOCH=${date#@} rpmbuild -bb --quiet --define "_topdir $folder/rpm" \
+    --define '__os_install_post %{nil}' --define '_build_id_links none' \
+    --define '_buildhost localhost' --define 'use_source_date_epoch_as_buildtime 1' \
+    --define 'clamp_mtime_to_source_date_epoch 1' "$release/assay.spec" >/dev/null
+  mv "$release"/rpm/RPMS/*/assay-*.rpm "$release"
+  rm -r "$release/rpm" "$release/assay.spec" "$release/files"
+  package=$(echo "$release"/assay-*.rpm)
+  echo "$package: $(du -h "$package" | cut -f1)"
+else
+  echo "no rpmbuild: no RPM package"
+fi
+
+# docker build build/release, or podman build.
+cat >"$release/Containerfile" <<CONTAINER
+# The image has NVRTC and nvdisasm; the driver comes from the host (--gpus all).
+ARG BASE=nvidia/cuda:13.0.1-devel-ubuntu24.04
+FROM \$BASE
+COPY $name /usr/local
+WORKDIR /work
+ENTRYPOINT ["assay"]
+CMD ["--help"]
+CONTAINER
+ln -sf Containerfile "$release/Dockerfile"
+echo "$release/Containerfile: docker build -t assay $release"

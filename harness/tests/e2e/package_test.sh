@@ -21,6 +21,18 @@ tar -xzf "$release"/assay-*.tar.gz -C unpacked --strip-components=1 || fail "no 
 gunzip -c root/usr/share/man/man1/assay.1.gz >root/usr/share/man/man1/assay.1
 rm root/usr/share/man/man1/assay.1.gz
 diff -r root/usr unpacked >output || fail "the package and the archive differ"
+if command -v rpmbuild >/dev/null && command -v rpm2cpio >/dev/null && command -v cpio >/dev/null; then
+  package=$(echo "$release"/assay-*.rpm)
+  mkdir from_rpm
+  rpm2cpio "$package" | (cd from_rpm && cpio -idm --quiet) || fail "the RPM package cannot be unpacked"
+  diff -r from_rpm/usr unpacked >output || fail "the RPM package and the archive differ"
+  rpm -qp --requires "$package" >output || fail "the RPM package cannot be read"
+  grep -q '^libc.so.6(GLIBC_2\.[0-9]*)(64bit)$' output || fail "the RPM package does not need glibc"
+  rpm -qpl "$package" | grep -qx /usr/bin && fail "the RPM package owns /usr/bin"
+fi
+# The image has the files of the archive.
+copied=$(sed -n 's/^COPY \([^ ]*\) .*/\1/p' "$release/Containerfile")
+[[ -x $release/$copied/bin/assay ]] || fail "the container file copies no program: $copied"
 program=$work/root/usr/bin/assay
 share=$work/root/usr/share
 
