@@ -58,6 +58,11 @@ grep -qE '^- add_f32 N=1000 on Fake GPU: \+.*% from [0-9-]+-[0-9a-f]+ to [0-9-]+
   runs/changes.md || fail "changes.md: $(cat runs/changes.md)"
 
 # The workflows run these scripts, and nothing else of theirs needs a GPU.
+run=$(sed -n 's|^ *- run: \(scripts/example_page.sh .*\)|\1|p' "$tree/scripts/ci/github.yml")
+read -r script folder _ <<<"$run"
+grep -q "path: $folder}" "$tree/scripts/ci/github.yml" || fail "the example page is not uploaded"
+"$tree/$script" "$work/$folder" "$assay" >output 2>&1 || fail "$run: exit $?"
+[[ -s $work/$folder/index.html ]] || fail "there is no example page"
 for workflow in github gitlab github-nightly; do
   grep -qE 'scripts/ci/(gate|nightly)\.sh' "$tree/scripts/ci/$workflow.yml" || fail "$workflow.yml"
 done
