@@ -54,7 +54,9 @@ void Table::add_row(std::vector<std::string> cells, Style style) {
 }
 
 bool Table::is_constant(std::size_t column) const {
-  return rows_.size() > 1 && std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+  // Of two columns one names the rows.
+  return rows_.size() > 1 && headers_.size() > 2 &&
+         std::all_of(rows_.begin(), rows_.end(), [&](const Row& row) {
            return row.cells[column] == rows_.front().cells[column];
          });
 }

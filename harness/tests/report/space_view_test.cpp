@@ -32,6 +32,14 @@ TEST(SpacesText, ShowsWhatEachConstraintRemoved) {
   EXPECT_THAT(text, HasSubstr("M=32"));
 }
 
+// Where no constraint removes any, a terminal got a table without numbers.
+TEST(SpacesText, HasItsNumbersOnATerminal) {
+  KernelRow all = kernel("a");
+  all.spaces = {{{{"M", 16}}, 18, 18, {}}};
+  EXPECT_THAT(spaces_text({all}, "H100", {80}),
+              HasSubstr("            18  in all\n            18  valid\n"));
+}
+
 TEST(ListText, SumsASweepOverKernelsAndProblems) {
   const SweepRow sweep{"gemm_h200", "sweeps/gemm_h200.yaml",   "exhaustive", "cold",
                        2,           {kernel("a"), kernel("b")}};
