@@ -47,11 +47,12 @@ void add_rounds(Figures& figures, const ExplainOptions& options, const TrialRow&
 
 Figures figures_of_trial(FigureSource& source, const ExplainOptions& options, std::int64_t id) {
   const TrialRow row = known_trial(options.db, id);
-  if (!row.record.outcome.timing) {
+  const Outcome& outcome = row.record.outcome;
+  if (!outcome.timing && outcome.status != Status::compiled) {
     throw UsageError(
         fmt::format("trial {} has no time to explain: its status is {}; see assay "
                     "show {}",
-                    id, to_text(row.record.outcome.status), id));
+                    id, to_text(outcome.status), id));
   }
   Figures figures = source.of_trial(row, FigureSource::Code::read);
   if (!options.other.empty()) add_rounds(figures, options, row);

@@ -204,24 +204,25 @@ Figures FigureSource::of_config(const NamedConfig& named, const std::string& arc
 
 Figures FigureSource::of_trial(const TrialRow& row, Code code) {
   const TrialRecord& trial = row.record;
-  const Timing& timing = trial.outcome.timing.value();
   Figures figures;
   figures.title = fmt::format("trial {}: {} {}", row.id, trial.kernel.name, to_text(trial.problem));
   figures.question = fmt::format("{} {} {} on {}", trial.kernel.op, to_text(trial.problem),
                                  trial.protocol.name, row.device.name);
   figures.where = row.provenance.empty() ? "on " + row.device.name : row.provenance;
   figures.config = trial.config;
-  figures.time_ns = {timing.median_ns, timing.ci_low_ns, timing.ci_high_ns};
   figures.protocol = trial.protocol.name;
-  if (timing.censored()) figures.protocol += ", not timed to the end";
-  figures.clock_mhz = timing.clock_mhz;
-  if (timing.state) figures.throttled = throttle_text(timing.state->throttle_reasons);
-  figures.roofline_ns = timing.roofline_ns;
+  if (const std::optional<Timing>& timing = trial.outcome.timing) {
+    figures.time_ns = {timing->median_ns, timing->ci_low_ns, timing->ci_high_ns};
+    if (timing->censored()) figures.protocol += ", stopped early";
+    figures.clock_mhz = timing->clock_mhz;
+    if (timing->state) figures.throttled = throttle_text(timing->state->throttle_reasons);
+    figures.roofline_ns = timing->roofline_ns;
+  }
   figures.cc = row.device.cc;
   figures.sm_count = row.device.sm_count;
   if (trial.compile.registers > 0) figures.report = trial.compile;  // else it is another tuner's
   figures.counters = trial.measurements;
-  figures.profile_command = row.provenance.empty()
+  figures.profile_command = row.provenance.empty() && trial.outcome.timing
                                 ? fmt::format("assay profile {}", row.id)
                                 : "assay sweep on such a GPU, and assay profile there";
   try {
@@ -239,7 +240,7 @@ Figures FigureSource::of_trial(const TrialRow& row, Code code) {
                                               trial.toolchain.arch, include));
     }
     add_plan(figures, plan, entries);
-    add_ceilings(figures, row, plan);
+    if (trial.outcome.timing) add_ceilings(figures, row, plan);
   } catch (const UsageError& error) {
     figures.no_code = error.what();
   } catch (const PlanError& error) {

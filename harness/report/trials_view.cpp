@@ -279,7 +279,7 @@ std::string trial_text(const TrialRow& row, const Terminal& terminal) {
   Terminal inner = terminal;
   if (inner.columns > 2) inner.columns -= 2;  // what is indented has fewer
   if (!trial.measurements.empty()) {
-    Table table({"measured beside the time", ">value"});
+    Table table({outcome.timing ? "measured beside the time" : "of a launch", ">value"});
     for (const Measurement& each : trial.measurements) {
       table.add_row({each.name, measurement_text(each)});
     }

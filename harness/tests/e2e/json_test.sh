@@ -35,6 +35,9 @@ document trial show "$id" --db j.db
 document inspect inspect "$id" --db j.db
 document inspect-two inspect "$id" $((id - 1)) --db j.db
 document explain explain "$id" --db j.db
+document explain-compiled explain 1 --db none.db
+grep -q '"headline": "not timed' explain-compiled.json ||
+  fail "nothing is said of what was compiled only"
 document explain-two explain "$id" $((id - 1)) --db j.db
 document profile profile "$id" --db j.db
 document compare compare j.db k.db
