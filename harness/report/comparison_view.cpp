@@ -167,7 +167,8 @@ std::string remarks_text(const ComparedResult& result) {
 }
 
 std::string summary_text(const RunComparison& comparison) {
-  std::string text = fmt::format("{} results:", comparison.results.size());
+  std::string text = fmt::format("{} result{}:", comparison.results.size(),
+                                 comparison.results.size() == 1 ? "" : "s");
   const char* separator = " ";
   for (int i = 0; i <= static_cast<int>(Fate::added); ++i) {
     const auto fate = static_cast<Fate>(i);

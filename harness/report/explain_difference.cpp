@@ -53,7 +53,8 @@ std::vector<std::pair<std::string, std::string>> figure_rows(const Figures& figu
         text += fmt::format("; {:.2f} waves", static_cast<double>(launch.blocks) / places);
       }
     }
-    row(launch.entry, std::move(text));
+    // Two configurations name their template arguments differently.
+    row(launch.entry.substr(0, launch.entry.find('<')), std::move(text));
   }
   if (figures.report) {
     row("registers", std::to_string(figures.report->registers));

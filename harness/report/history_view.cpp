@@ -118,10 +118,12 @@ std::string history_text(const std::vector<ResultHistory>& histories, const Term
     text += fmt::format("{}{}\n\n{}", text.empty() ? "" : "\n", heading, table.text(terminal));
   }
   if (slower + faster + pending + few_runs > 0) text += '\n' + changes.text(terminal);
-  return text + fmt::format(
-                    "\n{} results over {} runs: {} changes to slower, {} to faster, {} pending{}\n",
-                    histories.size(), num_runs, slower, faster, pending,
-                    few_runs == 0 ? "" : fmt::format(", {} with too few runs to tell", few_runs));
+  return text +
+         fmt::format(
+             "\n{} result{} over {} run{}: {} changes to slower, {} to faster, {} pending{}\n",
+             histories.size(), histories.size() == 1 ? "" : "s", num_runs, num_runs == 1 ? "" : "s",
+             slower, faster, pending,
+             few_runs == 0 ? "" : fmt::format(", {} with too few runs to tell", few_runs));
 }
 
 std::string history_json(const std::vector<ResultHistory>& histories) {

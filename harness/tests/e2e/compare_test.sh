@@ -28,7 +28,7 @@ expect 1 'M?N=1000 +slower +\+[0-9.]+ %' "$assay" compare fast.db slow.jsonl
 expect 1 'winner changed; old best now not tried' "$assay" compare fast.db slow.jsonl
 expect 0 '2 results: 2 faster' "$assay" compare slow.jsonl fast.db
 expect 1 '2 results: 2 slower' "$assay" compare 'both.db#1' 'both.db#2'
-expect 0 '1 results: 1 faster' "$assay" compare slow.jsonl 'both.db#1' --problem N=1000
+expect 0 '1 result: 1 faster' "$assay" compare slow.jsonl 'both.db#1' --problem N=1000
 expect 0 'noise' "$assay" compare slow.jsonl slow.jsonl --margin '3 %'
 [[ $("$assay" compare fast.db slow.jsonl --json | grep -c '"verdict": "slower"') -eq 2 ]] || fail JSON
 # The table lines up: the second column begins where its header does.
@@ -79,9 +79,9 @@ expect 0 '1 new' "$assay" gate fast.db --baseline less.db
 # A history: the runs of a database, a folder of recordings, a file of another kind.
 expect 0 '2 results over 2 runs' "$assay" history both.db
 # A verdict that two files share counts once.
-expect 0 '^1 results over 2 runs' "$assay" history both.db slow.jsonl --problem N=1000
+expect 0 '^1 result over 2 runs' "$assay" history both.db slow.jsonl --problem N=1000
 mkdir nightly && cp slow.jsonl nightly/
-expect 0 '2 results over 1 runs: 0 changes' "$assay" history nightly
+expect 0 '2 results over 1 run: 0 changes' "$assay" history nightly
 expect 0 '"relative_to": null' "$assay" history nightly --json
 expect 2 'no verdict in nightly' "$assay" history nightly --op gemm_bf16
 mkdir nothing

@@ -211,6 +211,12 @@ TEST(WhyFaster, NamesWhatOfTheTimeDiffers) {
   EXPECT_THAT(why_faster(slow, explain(slow), fast, explain(fast)).because,
               Contains("clock: 1638 MHz | 1655 MHz, 1.0 % higher"));
   EXPECT_THAT(faster_text(slow, fast), AllOf(HasSubstr("TILE"), Not(HasSubstr("STAGES"))));
+  // The launches of two instances of one template stood in two rows.
+  slow.launches.front().entry = "k<8, 3>";
+  fast.launches.front().entry = "k<4, 3>";
+  fast.launches.front().blocks = 7;
+  EXPECT_THAT(faster_text(slow, fast),
+              ::testing::ContainsRegex("k  +[0-9]+ blocks .* \\| 7 blocks"));
 
   after.question = "N=2";
   EXPECT_THAT(why_faster(before, explain(before), after, explain(after)).headline,
