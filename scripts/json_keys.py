@@ -24,7 +24,8 @@ TYPES = {str: "text", bool: "boolean", int: "number", float: "number", list: "li
 def read_table():
     """The type and unit of each key."""
     row = r"(?m)^\| `(\w+)` \| ([a-z ]+) \| (.*?) \| "
-    return {key: (kind.split(" or "), unit) for key, kind, unit in re.findall(row, PAGE.read_text())}
+    rows = re.findall(row, PAGE.read_text())
+    return {key: (kind.split(" or "), unit) for key, kind, unit in rows}
 
 
 TABLE = read_table()

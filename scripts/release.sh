@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs the program into build/release: assay-VERSION-linux-x86_64.tar.gz, which runs where it is
-# unpacked, and packages of the same files, .deb and .rpm, where their tools are installed. A container
-# file beside them makes an image. Recordings are not in the packages, so the packages are small.
+# unpacked, and packages of the same files, .deb and .rpm, where their tools are installed. A
+# container file beside them makes an image. Recordings are left out, so the packages are small.
 # Says which glibc the program needs, and fails where it needs a newer one than Ubuntu 22.04 has, or
 # a library that a plain system lacks.
 # Usage: scripts/release.sh [BUILD]

@@ -48,7 +48,8 @@ document recordings list --recordings
 document doctor doctor
 "$assay" export --format json --db j.db >tables.json 2>output || fail "export: exit $?"
 document error best --db nowhere.db
-"$tree/scripts/json_keys.py" --check ./*.json >output 2>&1 || fail 'a document and docs/json.md differ'
+"$tree/scripts/json_keys.py" --check ./*.json >output 2>&1 ||
+  fail 'a document and docs/json.md differ'
 # Every verb that has the option is among them.
 for verb in $("$assay" --help | sed -n '/^Subcommands/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
   "$assay" "$verb" --help | grep -qE '^  --json' || continue
