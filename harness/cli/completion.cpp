@@ -54,7 +54,7 @@ fs::path folder_of(const char* name) {
   return fs::is_directory(name) ? fs::path(name) : shipped_folder() / name;
 }
 
-std::vector<fs::path> yaml_files(const fs::path& folder) {
+std::vector<fs::path> yaml_files_below(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code ignored;  // a folder that cannot be read has none
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
@@ -78,7 +78,7 @@ std::vector<std::string> sweep_names(const fs::path& file) {
 std::set<std::string> names_for(const std::string& value_of) {
   std::set<std::string> names;
   const auto add = [&](const char* folder, std::vector<std::string> (*names_of)(const fs::path&)) {
-    for (const fs::path& file : yaml_files(folder_of(folder))) {
+    for (const fs::path& file : yaml_files_below(folder_of(folder))) {
       for (std::string& name : names_of(file)) names.insert(std::move(name));
     }
   };
@@ -86,7 +86,7 @@ std::set<std::string> names_for(const std::string& value_of) {
   if (value_of == "--kernel") add("kernels", twin_names);
   if (value_of == "--sweep") add("sweeps", sweep_names);
   if (value_of == "sweep FILE") {
-    for (const fs::path& file : yaml_files(folder_of("sweeps"))) names.insert(file.string());
+    for (const fs::path& file : yaml_files_below(folder_of("sweeps"))) names.insert(file.string());
   }
   return names;
 }

@@ -25,8 +25,6 @@ std::string view_text(const std::optional<Interval>& ratio) {
   return ratio ? change_text(ratio->value) : "-";
 }
 
-std::string time_text(double ns) { return ns > 0 ? format_time(ns) : "-"; }
-
 std::vector<std::string> row_of(const ComparedResult& result) {
   const Judgement none;
   const Judgement& judgement = result.judgement ? *result.judgement : none;
@@ -118,6 +116,8 @@ Json result_json(const RunComparison& comparison, const ComparedResult& result) 
 }
 
 }  // namespace
+
+std::string time_text(double ns) { return ns > 0 ? format_time(ns) : "-"; }
 
 std::string change_text(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:+.1f} %", (ratio - 1) * 100) : "-";

@@ -23,6 +23,8 @@ std::string summary_text(const RunComparison& comparison);
 std::string comparison_json(const RunComparison& comparison);
 nlohmann::ordered_json comparison_object(const RunComparison& comparison);
 
+/// "1.235 us"; "-" of 0, which stands for no time.
+std::string time_text(double ns);
 /// "+1.2 %"; "-" if it is not finite.
 std::string change_text(double ratio);
 /// The change of the view that decides; "-" if there is none.

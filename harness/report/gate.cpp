@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::size_t kMostMarkdownBytes = 60'000;
 
-std::string time_text(double ns) { return ns > 0 ? format_time(ns) : "-"; }
-
 std::string markdown_row(const ComparedResult& result) {
   return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_cell(result.op),
                      markdown_cell(to_text(result.problem)), to_text(result.fate),

@@ -6,14 +6,6 @@
 #include "worker/prepared_trial.h"
 
 namespace assay {
-namespace {
-
-// How many algorithms of a baseline take part in a re-rank. The one that a quick look prefers
-// changes from process to process, and with it the baseline, by up to 1 % at 4096^3 on an H200. So
-// those that are not much slower in the quick look take part, too. cuBLASLt offers 8 there.
-constexpr std::size_t kMostAlgorithms = 8;
-
-}  // namespace
 
 ProductBaseline::ProductBaseline(WorkerState& worker, const TrialRequest& request) {
   const Plan& plan = request.plan;

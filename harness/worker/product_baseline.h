@@ -11,6 +11,11 @@
 
 namespace assay {
 
+/// How many algorithms of a baseline take part in a re-rank. The one that a quick look prefers
+/// changes from process to process, and with it the baseline, by up to 1 % at 4096^3 on an H200. So
+/// those that are not much slower in the quick look take part, too. cuBLASLt offers 8 there.
+inline constexpr std::size_t kMostAlgorithms = 8;
+
 /// cuBLASLt's product for the problem of `request`. Its inputs are the same, and its output is
 /// where the trial's first output is in the arena.
 struct ProductBaseline : Baseline {

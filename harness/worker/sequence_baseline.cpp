@@ -14,11 +14,11 @@
 #include "launch/launcher.h"
 #include "space/plan_json.h"
 #include "worker/prepared_trial.h"
+#include "worker/product_baseline.h"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t kMostAlgorithms = 8;  // as of cuBLASLt alone
 constexpr int kPartSamples = 9;
 // What is rounded between two steps may grow in the next: where SiLU is nearly 0, by as much.
 constexpr double kEnlarged = 4;
