@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { chromium } from "playwright-core";
+import { readRecording } from "./test_data.js";
 
 export const [assay, tree, pictures] = process.argv.slice(2).map((path) => resolve(path));
 export const recorded = join(tree, "results/recorded/nvidia_h200");
@@ -28,8 +29,7 @@ export function make(name, paths, ...more) {
 
 /** How many trials a shipped recording has of a problem, and how many of them have a time. */
 export function trialsOf(name, problem) {
-  const lines = readFileSync(join(recorded, name), "utf8").trim().split("\n").map((line) => JSON.parse(line));
-  const trials = lines.filter((line) => line.configuration && isDeepStrictEqual(line.problem, problem));
+  const trials = readRecording(join(recorded, name)).filter((line) => line.configuration && isDeepStrictEqual(line.problem, problem));
   return { all: trials.length, timed: trials.filter((trial) => trial.times?.runtimes).length };
 }
 

@@ -2,7 +2,42 @@
 // GPU, failures of every kind with texts that would like to be HTML, and 50,000 trials.
 import { readFileSync, writeFileSync } from "node:fs";
 
-const read = (path) => readFileSync(path, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+const DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/** Times in ms: what results/README.md calls samples as text. */
+function unpacked(samples) {
+  if (typeof samples !== "string") return samples;
+  const [least, step, digits] = samples.split(" ");
+  return [...digits.matchAll(/\((\d+)\)|./g)].map(([digit, steps]) =>
+    (Number(least) + Number(step) * Number(steps ?? DIGITS.indexOf(digit))) / 1e6);
+}
+
+/** A JSON merge patch (RFC 7396). */
+function merged(before, patch) {
+  if (patch === null || typeof patch !== "object" || Array.isArray(patch)) return patch;
+  const result = { ...before };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = merged(result[key], value);
+  }
+  return result;
+}
+
+/** The lines of a recording, each with all that it leaves out, and with lists of times. */
+export function readRecording(path) {
+  const before = {};
+  return readFileSync(path, "utf8").trim().split("\n").map((text) => {
+    let line = JSON.parse(text);
+    for (const [kind, first] of [["configuration", "kernel"], ["baseline", "op"]]) {
+      if (kind in line) line = before[kind] = merged(first in line ? {} : before[kind], line);
+    }
+    line = structuredClone(line);
+    for (const timed of [line.times, line.noise, ...(line.rank ?? [])]) {
+      if (timed?.runtimes) timed.runtimes = unpacked(timed.runtimes);
+    }
+    return line;
+  });
+}
 const write = (path, lines) => writeFileSync(path, lines.map((line) => JSON.stringify(line) + "\n").join(""));
 
 /** Evenly spread over 0 to 1, the same each time. */
@@ -36,7 +71,7 @@ function retimed(lines, { day, factorOf, driver, device, code = "" }) {
     if (line.times?.runtimes && line.kernel !== undefined) {
       line.times.runtimes = scale(line.times.runtimes, factor);
       line.interval = scale(line.interval, factor);
-      for (const one of line.measurements) if (one.name === "time") one.value *= factor;
+      line.time *= factor;
     }
     if (!line.rank) return line;
     if (line.noise) line.noise.runtimes = scale(line.noise.runtimes, factor);
@@ -57,7 +92,7 @@ function retimed(lines, { day, factorOf, driver, device, code = "" }) {
 }
 
 export function makeNights(recording, folder) {
-  const lines = read(recording);
+  const lines = readRecording(recording);
   const random = spread();
   for (let night = 1; night <= 9; ++night) {
     const later = night > 5;
@@ -71,7 +106,7 @@ export function makeNights(recording, folder) {
 }
 
 export function makeOtherGpu(recording, path) {
-  write(path, retimed(read(recording), {
+  write(path, retimed(readRecording(recording), {
     day: "2026-12-09",
     factorOf: () => 1.3,
     driver: "581.1",
@@ -81,7 +116,7 @@ export function makeOtherGpu(recording, path) {
 
 /** As it was before its kernels were edited, which made small problems slower and large ones faster. */
 export function makeBefore(recording, path) {
-  write(path, retimed(read(recording), {
+  write(path, retimed(readRecording(recording), {
     day: "2026-10-01",
     factorOf: ({ N }) => (N < 2000000 ? 1 / 1.08 : 1.05),
     driver: "580.1",
@@ -91,7 +126,7 @@ export function makeBefore(recording, path) {
 
 /** One kernel was edited since, and the configurations of the others were verified. */
 export function makeTrusted(recording, path, edited) {
-  const lines = read(recording);
+  const lines = readRecording(recording);
   const kernels = lines.filter((line) => line.define_kernel).map((line) => line.define_kernel);
   for (const kernel of kernels) if (kernel.name === edited) kernel.source_hash = "0".repeat(32);
   for (const line of lines) {
@@ -107,7 +142,7 @@ const KINDS = { compile: "nvrtc", runtime: "launch", timeout: "hang", correctnes
 
 /** A question with `count` trials over six parameters, one in five of which fails. */
 export function makeLarge(recording, path, count) {
-  const lines = read(recording);
+  const lines = readRecording(recording);
   const definitions = lines.filter((line) => !line.timestamp);
   const model = lines.find((line) => line.invalidity === "correct" && line.problem);
   const random = spread();
@@ -135,7 +170,7 @@ export function makeLarge(recording, path, count) {
       const ms = 0.01 * (1 + Math.abs(Math.log2(configuration.BLOCK_M / 128)) * 0.2 + (configuration.STAGES % 5) * 0.07 +
         (configuration.SPLIT * configuration.WARPS) * 0.01 + 0.3 * next() ** 3);
       Object.assign(trial, { invalidity: "correct", correctness: 1,
-        measurements: [{ name: "time", value: ms, unit: "ms" }], interval: [ms, ms], stop: next() < 0.4 ? "raced" : "precision",
+        time: ms, interval: [ms, ms], stop: next() < 0.4 ? "raced" : "precision",
         compile: { registers: 32 + 8 * (i % 28), cubin_hash: String(i) } });
       trial.times.runtimes = [ms, ms, ms];
     }

@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 
+from recording import read
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NUM_FIRST = 4  # of each sweep's verdict
 
@@ -30,10 +32,6 @@ def assay(*arguments):
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed:\n{run.stderr}")
-
-
-def read(path):
-    return [json.loads(line) for line in open(path) if line.strip()]
 
 
 def write_without(problem, recording, path):

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/stats.h"
+#include "store/recording_format.h"
 
 namespace assay::recording_parts {
 namespace {
@@ -32,7 +34,61 @@ Json::ConstArray list_of(const Json& object, const char* key, std::size_t size) 
   return list.GetArray();
 }
 
+Json copied(const Json& text, Pool& pool) {
+  return Json(text.GetString(), text.GetStringLength(), pool);
+}
+
+/// Copies all of `patch` that `into` gets: the parser's next line takes the place of its text.
+void merge(Json& into, const Json& patch, Pool& pool) {
+  if (patch.IsString()) {
+    into = copied(patch, pool);
+  } else if (patch.IsArray()) {
+    into.SetArray();
+    for (const Json& value : patch.GetArray()) {
+      Json element;
+      merge(element, value, pool);
+      into.PushBack(element, pool);
+    }
+  } else if (!patch.IsObject()) {
+    into.CopyFrom(patch, pool);
+  } else {
+    const bool is_new = !into.IsObject();
+    if (is_new) into.SetObject();
+    for (const auto& [key, value] : patch.GetObject()) {
+      const auto found = is_new ? into.MemberEnd() : into.FindMember(key);
+      if (value.IsNull()) {
+        if (found != into.MemberEnd()) into.EraseMember(found);
+      } else if (found != into.MemberEnd()) {
+        merge(found->value, value, pool);
+      } else if (into.MemberCount() == kMaxParams) {  // each is looked up among the others
+        throw Damage(fmt::format("an object has more than {} keys", kMaxParams));
+      } else {
+        Json name = copied(key, pool), merged;
+        merge(merged, value, pool);
+        into.AddMember(name, merged, pool);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+const Json& Continued::whole(const Json& line, std::size_t num_bytes) {
+  const bool is_whole = find(line, first_) != nullptr;
+  num_bytes_ = num_bytes + (is_whole ? 0 : num_bytes_);
+  if (num_bytes_ > kMaxContinuedBytes) {
+    if (is_whole) return line;
+    throw Damage(fmt::format("no '{}', and the lines since the last with one have over {} bytes",
+                             first_, kMaxContinuedBytes));
+  }
+  turn_ = 1 - turn_;
+  Pool& pool = pools_.at(turn_);
+  pool.Clear();
+  Json next;
+  if (!is_whole) merge(next, before_, pool);
+  merge(next, line, pool);
+  return before_ = next;  // which moves it
+}
 
 const Json& object_member(const Json& object, const char* key) {
   const Json& value = member(object, key);
@@ -100,6 +156,11 @@ Problem read_problem(const Json& line, const char* key) {
 }
 
 std::vector<double> read_runtimes(const Json& object) {
+  if (const Json& text = member(object, "runtimes"); text.IsString()) {
+    auto samples_ns = unpack_samples(view(text), kPartsPerNs);
+    if (!samples_ns) throw Damage("'runtimes' is neither a list nor a text of samples");
+    return *std::move(samples_ns);
+  }
   const auto list = list_member(object, "runtimes");
   std::vector<double> samples_ns;
   samples_ns.reserve(list.Size());
@@ -119,7 +180,12 @@ Interval read_ratio(const Json& object, const char* key) {
 
 std::vector<double> read_clocks(const Json& object, std::size_t num_samples) {
   std::vector<double> clocks_mhz;
-  if (!find(object, "clocks_mhz")) return clocks_mhz;
+  const Json* clocks = find(object, "clocks_mhz");
+  if (!clocks) return clocks_mhz;
+  if (clocks->IsString()) {
+    auto unpacked = unpack_samples(view(*clocks), kPartsPerMhz);
+    if (unpacked && unpacked->size() == num_samples) return *std::move(unpacked);
+  }
   for (const Json& mhz : list_of(object, "clocks_mhz", num_samples)) {
     clocks_mhz.push_back(number(mhz, "clocks_mhz"));
   }
@@ -146,6 +212,10 @@ Timing read_timing(const Json& line) {
     const Json& state = object_member(line, "gpu_state");
     timing.state = {integer<std::uint64_t>(member(state, "throttle_reasons"), "throttle_reasons"),
                     number_or_zero(state, "power_w"), number_or_zero(state, "temperature_c")};
+  }
+  if (const Json* time = find(line, "time")) {
+    timing.median_ns = nanoseconds(number(*time, "time"));
+    return timing;
   }
   for (const Json& measurement : list_member(line, "measurements")) {
     if (text(measurement, "name") == "time") {

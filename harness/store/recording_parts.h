@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -24,6 +26,23 @@ double number_or_zero(const Json& object, const char* key);
 /// Turns milliseconds of the file into nanoseconds: exactly the tenths that were written.
 double nanoseconds(double ms);
 std::string text(const Json& object, const char* key);
+
+/// Lines of one kind, of which each may leave out what is as in the line before: it is a JSON merge
+/// patch (RFC 7396) of that.
+class Continued {
+ public:
+  /// Only a whole line has the key `first`.
+  explicit Continued(const char* first) : first_(first) {}
+  /// The line, which has `num_bytes`, with all that it leaves out: there until the next call.
+  const Json& whole(const Json& line, std::size_t num_bytes);
+
+ private:
+  const char* first_;
+  std::array<Pool, 2> pools_ = {};  // in turn: a line is made of the one before
+  std::size_t turn_ = 0;
+  Json before_ = {};
+  std::size_t num_bytes_ = 0;  // since the last whole line, with it
+};
 
 /// Leaves `into` as it is where the object has no such key.
 template <class T>

@@ -70,13 +70,13 @@ class Reader {
     try {
       const Json* json = parser_.parse(line);
       if (!json) throw Damage("not a line of JSON");
-      read_thing(*json);
+      read_thing(*json, line.size());
     } catch (const Damage& damage) {
       throw UsageError(fmt::format("{}: {}", where, damage.what()));
     }
   }
 
-  void read_thing(const Json& line) {
+  void read_thing(const Json& line, std::size_t num_bytes) {
     if (!line.IsObject()) throw Damage("not a JSON object");
     if (!has_header_) return read_header(line);
     if (find(line, "define_kernel")) {
@@ -86,9 +86,9 @@ class Reader {
     } else if (find(line, "define_protocol")) {
       protocols_.push_back(read_protocol(object_member(line, "define_protocol")));
     } else if (find(line, "configuration")) {
-      recording_.trials.push_back(read_trial(line));
+      recording_.trials.push_back(read_trial(whole(line, trial_, num_bytes)));
     } else if (find(line, "baseline")) {
-      recording_.baselines.push_back(read_baseline(line));
+      recording_.baselines.push_back(read_baseline(whole(line, baseline_, num_bytes)));
     } else if (find(line, "rank")) {
       recording_.ranks.push_back(read_rank(line));
     } else {
@@ -96,10 +96,15 @@ class Reader {
     }
   }
 
+  /// In the first format each line is whole.
+  const Json& whole(const Json& line, Continued& before, std::size_t num_bytes) const {
+    return version_ == 1 ? line : before.whole(line, num_bytes);
+  }
+
   void read_header(const Json& line) {
-    const auto version = integer<int>(member(line, "assay_recording"), "assay_recording");
-    if (version != 1) {
-      throw Damage(fmt::format("recording format {}; this assay reads 1", version));
+    version_ = integer<int>(member(line, "assay_recording"), "assay_recording");
+    if (version_ != 1 && version_ != 2) {
+      throw Damage(fmt::format("recording format {}; this assay reads 1 and 2", version_));
     }
     recording_.sweep = text(line, "sweep");
     if (!is_one_line(recording_.sweep)) throw Damage("'sweep' has control characters");
@@ -286,6 +291,8 @@ class Reader {
   std::size_t line_number_ = 0;
   Parser parser_;
   bool has_header_ = false;
+  int version_ = 0;
+  Continued trial_{"kernel"}, baseline_{"op"};
   std::vector<KernelVersion> kernels_;
   std::vector<Toolchain> toolchains_;
   std::vector<Protocol> protocols_;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -7,9 +8,11 @@
 #include "base/file.h"
 #include "spec/sweep_spec.h"
 #include "store/gzip.h"
+#include "store/recording_format.h"
 #include "store/store.h"
 
-// The format is described in results/README.md. What a line leaves out is zero, empty or false.
+// The format is described in results/README.md. What a whole line leaves out is zero, empty or
+// false. What another line leaves out is as in the line before.
 
 namespace assay {
 namespace {
@@ -35,7 +38,13 @@ OrderedJson significant(double value) {
   return real(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr));
 }
 
+// So many samples are a list, which people and programs read more easily.
+constexpr std::size_t kMostListed = 8;
+
 OrderedJson runtimes(const std::vector<double>& samples_ns) {
+  if (samples_ns.size() > kMostListed) {
+    if (auto packed = pack_samples(samples_ns, kPartsPerNs)) return *std::move(packed);
+  }
   OrderedJson list = OrderedJson::array();
   for (const double ns : samples_ns) list.push_back(milliseconds(ns));
   return list;
@@ -43,6 +52,9 @@ OrderedJson runtimes(const std::vector<double>& samples_ns) {
 
 // Whole megahertz: clocks move in steps of 15, and stamps of a short kernel are no finer.
 OrderedJson clocks(const std::vector<double>& clocks_mhz) {
+  if (clocks_mhz.size() > kMostListed) {
+    if (auto packed = pack_samples(clocks_mhz, kPartsPerMhz)) return *std::move(packed);
+  }
   OrderedJson list = OrderedJson::array();
   for (const double mhz : clocks_mhz) list.push_back(std::lround(mhz));
   return list;
@@ -138,8 +150,7 @@ void put_roofline(OrderedJson& object, double roofline_ns) {
 
 // What a line says about a time, apart from `times.runtimes`.
 void put_summary(OrderedJson& line, const Timing& timing) {
-  line["measurements"] = OrderedJson::array(
-      {{{"name", "time"}, {"value", milliseconds(timing.median_ns)}, {"unit", "ms"}}});
+  line["time"] = milliseconds(timing.median_ns);
   line["interval"] =
       OrderedJson::array({milliseconds(timing.ci_low_ns), milliseconds(timing.ci_high_ns)});
   line["stop"] = to_text(timing.stop);
@@ -217,13 +228,40 @@ OrderedJson rank_entry(const RankEntry& entry) {
   return json;
 }
 
+bool has_same_names(const OrderedJson& a, const OrderedJson& b) {
+  const auto& names = a.get_ref<const OrderedJson::object_t&>();
+  const auto& others = b.get_ref<const OrderedJson::object_t&>();
+  return std::equal(names.begin(), names.end(), others.begin(), others.end(),
+                    [](const auto& one, const auto& other) { return one.first == other.first; });
+}
+
+// What of `line` is otherwise than in `before`, as a JSON merge patch (RFC 7396).
+OrderedJson changes(const OrderedJson& before, const OrderedJson& line) {
+  OrderedJson patch = OrderedJson::object();
+  for (const auto& [key, value] : line.items()) {
+    const auto old = before.find(key);
+    if (old != before.end() && *old == value) continue;
+    const bool goes_on = old != before.end() && old->is_object() && value.is_object();
+    patch[key] = goes_on ? changes(*old, value) : value;
+  }
+  for (const auto& [key, value] : before.items()) {
+    if (!line.contains(key)) patch[key] = nullptr;
+  }
+  return patch;
+}
+
+std::string dumped(const OrderedJson& line) {
+  // A compile log may hold any bytes; JSON is UTF-8.
+  return line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
 // Builds the text. Before its first use a kernel, toolchain or protocol gets a line of its own.
 // From then on it is its number among the lines of its kind.
 class Writer {
  public:
   explicit Writer(const Recording& recording) {
     const DeviceInfo& device = recording.device;
-    add({{"assay_recording", 1},
+    add({{"assay_recording", 2},
          {"sweep", recording.sweep},
          {"recorded_at", recording.recorded_at},
          {"device",
@@ -249,7 +287,7 @@ class Writer {
             {"toolchain", number("define_toolchain", verification->toolchain, toolchains_)},
             {"checks", std::move(checks)}};
       }
-      add(line);
+      add_changes(std::move(line), trial_, "kernel", "configuration");
     }
     for (const BaselineRecord& baseline : recording.baselines) add(baseline);
     for (const RankRecord& rank : recording.ranks) add(rank);
@@ -258,9 +296,36 @@ class Writer {
   const std::string& text() const { return text_; }
 
  private:
-  void add(const OrderedJson& line) {
-    // A compile log may hold any bytes; JSON is UTF-8.
-    text_ += line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  /// The last line of a kind. A reader keeps no more of it than kMaxContinuedBytes.
+  struct Before {
+    OrderedJson line = {};
+    std::size_t num_bytes = 0;  // since the last whole line, with it
+  };
+
+  /// Adds what is otherwise than in the line before, or the whole line, which alone says `first`.
+  /// All lines say `kind`.
+  void add_changes(OrderedJson line, Before& before, const char* first, const char* kind) {
+    OrderedJson patch = changes(before.line, line);
+    if (!patch.contains(kind)) {
+      patch[kind] = line[kind].is_object() ? OrderedJson::object() : line[kind];
+    }
+    std::string text = dumped(patch);
+    // A patch would leave the names in the order of the line before.
+    const auto is_in_order = [&](const char* key) {
+      return !line.contains(key) || has_same_names(before.line[key], line[key]);
+    };
+    const std::size_t num_bytes = before.num_bytes + text.size();
+    const bool is_whole = patch.contains(first) || num_bytes > kMaxContinuedBytes ||
+                          !is_in_order("problem") || !is_in_order("configuration");
+    if (is_whole) text = dumped(line);
+    add(text);
+    before = {std::move(line), is_whole ? text.size() : num_bytes};
+  }
+
+  void add(const OrderedJson& line) { add(dumped(line)); }
+
+  void add(const std::string& line) {
+    text_ += line;
     text_ += '\n';
     if (text_.size() > kMaxStreamedBytes) {
       throw UsageError(
@@ -284,7 +349,7 @@ class Writer {
     put_unless_empty(line, "cublas", baseline.cublas);
     put_unless_empty(line, "contract_hash", baseline.contract_hash);
     put_summary(line, baseline.timing);
-    add(line);
+    add_changes(std::move(line), baseline_, "op", "baseline");
   }
 
   void add(const RankRecord& rank) {
@@ -325,6 +390,7 @@ class Writer {
   }
 
   std::string text_;
+  Before trial_, baseline_;
   std::vector<KernelVersion> kernels_;
   std::vector<Toolchain> toolchains_;
   std::vector<Protocol> protocols_;
@@ -333,8 +399,8 @@ class Writer {
 }  // namespace
 
 std::string recording_line(const TrialRecord& trial) {
-  return trial_line(trial, to_json(trial.kernel), to_json(trial.toolchain), to_json(trial.protocol))
-      .dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  return dumped(
+      trial_line(trial, to_json(trial.kernel), to_json(trial.toolchain), to_json(trial.protocol)));
 }
 
 void write_recording(const Recording& recording, const std::filesystem::path& path) {

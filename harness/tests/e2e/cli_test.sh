@@ -251,12 +251,12 @@ expect 0 '"tune_params_keys"' "$assay" export --format kernel-tuner --db "$gemm"
   --problem M=16,N=4096,K=4096
 expect 0 '"key":"gemm_wgmma"' "$assay" export --format wisdom --db "$gemm" --kernel gemm_wgmma
 # Winners as a mixture of experts would have them: the reader finds the file by its name.
-python3 - "$gemm" >moe.jsonl <<'PYTHON'
-import json, sys
+PYTHONPATH=$tree/scripts python3 -B - "$gemm" >moe.jsonl <<'PYTHON'
+import json, recording, sys
 blocks = {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 1,
           "NUM_WARPS": 4, "NUM_STAGES": 2}
 winners = {}
-lines = [json.loads(line) for line in open(sys.argv[1])]
+lines = recording.read(sys.argv[1])
 text = lambda values: ",".join(f"{name}={value}" for name, value in values.items())
 for line in lines:
     for entry in line.get("rank", []):

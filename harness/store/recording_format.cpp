@@ -1,0 +1,85 @@
+#include "store/recording_format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kDigits =
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr double kMaxExact = 9007199254740992;  // 2^53
+
+/// Takes a number and the character behind it off the front of the text.
+template <class T>
+std::optional<T> take_number(std::string_view& text, char end) {
+  T number = 0;
+  const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || behind == text.data() + text.size() || *behind != end) {
+    return std::nullopt;
+  }
+  text.remove_prefix(static_cast<std::size_t>(behind - text.data()) + 1);
+  return number;
+}
+
+std::optional<double> take_count(std::string_view& text) {
+  const char first = text.front();
+  text.remove_prefix(1);
+  if (first == '(') {
+    const auto count = take_number<std::uint64_t>(text, ')');
+    return count ? std::optional(static_cast<double>(*count)) : std::nullopt;
+  }
+  const std::size_t count = kDigits.find(first);
+  return count == kDigits.npos ? std::nullopt : std::optional(static_cast<double>(count));
+}
+
+}  // namespace
+
+std::optional<std::string> pack_samples(const std::vector<double>& samples, int parts) {
+  if (samples.empty()) return std::nullopt;
+  std::vector<std::int64_t> counts;
+  counts.reserve(samples.size());
+  for (const double sample : samples) {
+    const double count = std::round(sample * parts);
+    if (!(std::abs(count) < kMaxExact)) return std::nullopt;
+    counts.push_back(static_cast<std::int64_t>(count));
+  }
+  const std::int64_t least = *std::min_element(counts.begin(), counts.end());
+  std::int64_t step = 0;
+  for (const std::int64_t count : counts) step = std::gcd(step, count - least);
+  if (step == 0) step = parts;  // all are alike
+  std::string text =
+      fmt::format("{} {} ", static_cast<double>(least) / parts, static_cast<double>(step) / parts);
+  for (const std::int64_t count : counts) {
+    const auto steps = static_cast<std::size_t>((count - least) / step);
+    if (steps < kDigits.size()) {
+      text += kDigits[steps];
+    } else {
+      fmt::format_to(std::back_inserter(text), "({})", steps);
+    }
+  }
+  return text;
+}
+
+std::optional<std::vector<double>> unpack_samples(std::string_view text, int parts) {
+  const auto least = take_number<double>(text, ' ');
+  if (!least || !std::isfinite(*least)) return std::nullopt;
+  const auto step = take_number<double>(text, ' ');
+  if (!step || !std::isfinite(*step)) return std::nullopt;
+  std::vector<double> samples;
+  samples.reserve(text.size());
+  while (!text.empty()) {
+    const auto count = take_count(text);
+    if (!count) return std::nullopt;
+    samples.push_back(std::round((*least + *step * *count) * parts) / parts);
+  }
+  return samples;
+}
+
+}  // namespace assay
