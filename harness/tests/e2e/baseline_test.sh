@@ -1,38 +1,17 @@
 #!/usr/bin/env bash
 # Baselines of several steps on the stand-in GPU, which runs vector_add, and whose relu changes
 # nothing: the fastest that is right counts, a wrong one is named, and a verdict is of what they are.
-source "$(dirname "$0")/stand_in.sh"
+source "$(dirname "$0")/contract.sh"
 
-cp "$tree/kernels/vector_add.cu" .
-cat >old.cu <<'CUDA'
-extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
-  const int i = blockIdx.x * SIZE + threadIdx.x;
-  if (i < n) c[i] = a[i] + b[i];
-}
-CUDA
-cat >vector_add.yaml <<'YAML'
-kernel: vector_add
-op: add_f32
-arch: [80]
-dims: [N]
-params: {BLOCK: [64, 128], VECTOR: [1], ITEMS: [1]}
-args:
-  - {name: A, dtype: f32, shape: [N], role: in}
-  - {name: B, dtype: f32, shape: [N], role: in}
-  - {name: C, dtype: f32, shape: [N], role: out}
-  - {name: N, dtype: i32, value: N}
-launches: [{grid: [cdiv(N, BLOCK)], block: [BLOCK]}]
-work: {flops: N, bytes: 12 * N}
-reference: [{add: {a: A, b: B, out: C}}]
+write_adder old.cu SIZE
+write_contract <<'YAML'
 baseline:
   - old: [{kernel: {source: old.cu, entry: vector_add, args: [A, B, C, N], grid: [cdiv(N, 256)],
                     block: [256], define: {SIZE: 256}}}]
   - chain: [{add: {a: A, b: B, out: X}}, {relu: {x: X, out: C}}]
   - wrong: [{mul: {a: A, b: B, out: C}}]
-smoke: {N: 1000}
 YAML
 
-sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 query() { sqlite3 x.db "$1"; }
 
 expect 0 'N=1000: the baseline wrong does not count: C\[0\] is' sweep

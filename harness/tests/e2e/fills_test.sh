@@ -1,20 +1,10 @@
 #!/usr/bin/env bash
 # Inputs that come from a file, from another input and from a kernel of the user's own, on the
 # stand-in GPU, which runs the kernels called vector_add.
-source "$(dirname "$0")/stand_in.sh"
+source "$(dirname "$0")/contract.sh"
 
-cat >gen.cu <<'CUDA'
-extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  if (i < n) c[i] = a[i] + b[i];
-}
-CUDA
-cat >vector_add.yaml <<'YAML'
-kernel: vector_add
-op: add_f32
-arch: [80]
-dims: [N]
-params: {BLOCK: [64, 128], VECTOR: [1], ITEMS: [1]}
+write_adder gen.cu 256
+write_contract <<'YAML'
 args:
   - {name: A, dtype: f32, shape: [N], role: in, fill: {column: {of: X, index: 2}}}
   - name: B
@@ -36,17 +26,11 @@ args:
   - {name: I, dtype: i32, shape: [N, 2], role: in, fill: {choices: {file: data/c.txt, of: N}}}
   - {name: T, dtype: i32, shape: [N + 1], role: in, fill: {starts: I}}
 launches: [{grid: [cdiv(N, BLOCK)], block: [BLOCK], args: [A, B, C, N]}]
-work: {flops: N, bytes: 12 * N}
-reference: [{add: {a: A, b: B, out: C}}]
-smoke: {N: 1000}
 YAML
-cp "$tree/kernels/vector_add.cu" .
 mkdir data
 printf '\1\2\3\4%.0s' {1..1000} >data/f.bin
 
 for ((i = 0; i < 1000; ++i)); do echo "$i $((i * 7 % 1000 == i ? 999 - i : i * 7 % 1000))"; done >data/c.txt
-
-sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 
 expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 expect 0 '2 of 2 trials: 0 now, 2 kept' sweep

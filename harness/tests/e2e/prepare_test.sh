@@ -1,15 +1,9 @@
 #!/usr/bin/env bash
 # Launches that prepare, on the stand-in GPU, which runs the kernels called vector_add.
-source "$(dirname "$0")/stand_in.sh"
+source "$(dirname "$0")/contract.sh"
 
-cp "$tree/kernels/vector_add.cu" .
 # C = (A + Z) + B, where A + Z is prepared.
-cat >vector_add.yaml <<'YAML'
-kernel: vector_add
-op: add_f32
-arch: [80]
-dims: [N]
-params: {BLOCK: [64, 128], VECTOR: [1], ITEMS: [1]}
+write_contract <<'YAML'
 let: {blocks: cdiv(N, BLOCK)}
 args:
   - {name: A, dtype: f32, shape: [N], role: in}
@@ -20,12 +14,7 @@ args:
   - {name: n, dtype: i32, value: N}
 prepare: [{grid: [blocks], block: [BLOCK], args: [A, Z, P, n]}]
 launches: [{grid: [blocks], block: [BLOCK], args: [P, B, C, n]}]
-work: {flops: N, bytes: 12 * N}
-reference: [{add: {a: A, b: B, out: C}}]
-smoke: {N: 1000}
 YAML
-
-sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 
 expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 "$assay" show 1 --db x.db >output

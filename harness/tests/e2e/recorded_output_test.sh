@@ -1,29 +1,18 @@
 #!/usr/bin/env bash
 # A reference that another program recorded, on the stand-in GPU, which runs vector_add.
-source "$(dirname "$0")/stand_in.sh"
+source "$(dirname "$0")/contract.sh"
 
-cp "$tree/kernels/vector_add.cu" .
-cat >vector_add.yaml <<'YAML'
-kernel: vector_add
-op: add_f32
-arch: [80]
-dims: [N]
-params: {BLOCK: [64, 128], VECTOR: [1], ITEMS: [1]}
+write_contract <<'YAML'
 args:
   - {name: A, dtype: f32, shape: [N], role: in, fill: ones}
   - {name: B, dtype: f32, shape: [N], role: in, fill: {file: b.bin}}
   - {name: C, dtype: f32, shape: [N], role: out}
   - {name: N, dtype: i32, value: N}
-launches: [{grid: [cdiv(N, BLOCK)], block: [BLOCK]}]
-work: {flops: N, bytes: 12 * N}
 reference: [{file: c.bin, out: C}]
-smoke: {N: 1000}
 YAML
 floats() { for _ in $(seq "$2"); do printf '%b' "$1"; done >"$3"; }
 floats '\0\0\x80\x3f' 1000 b.bin # 1
 floats '\0\0\0\x40' 1000 c.bin   # 2
-
-sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 
 expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 expect 0 'reference     file c.bin' "$assay" show 1 --db x.db

@@ -2,27 +2,10 @@
 # A reference of the user's own, on the stand-in GPU, which runs the kernel called vector_add: it is
 # named in what is shown, its mistakes have a place, and editing it makes trials anew. The arguments
 # of launches have a place, too.
-source "$(dirname "$0")/stand_in.sh"
+source "$(dirname "$0")/contract.sh"
 
-cat >ref.cu <<'CUDA'
-extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  if (i < n) c[i] = a[i] + b[i];
-}
-CUDA
-cat >vector_add.yaml <<'YAML'
-kernel: vector_add
-op: add_f32
-arch: [80]
-dims: [N]
-params: {BLOCK: [64, 128], VECTOR: [1], ITEMS: [1]}
-args:
-  - {name: A, dtype: f32, shape: [N], role: in}
-  - {name: B, dtype: f32, shape: [N], role: in}
-  - {name: C, dtype: f32, shape: [N], role: out}
-  - {name: N, dtype: i32, value: N}
-launches: [{grid: [cdiv(N, BLOCK)], block: [BLOCK]}]
-work: {flops: N, bytes: 12 * N}
+write_adder ref.cu 256
+write_contract <<'YAML'
 reference:
   - kernel:
       source: ref.cu
@@ -30,11 +13,7 @@ reference:
       args: [A, B, C, N]
       grid: [cdiv(N, 256)]
       block: [256]
-smoke: {N: 1000}
 YAML
-cp "$tree/kernels/vector_add.cu" .
-
-sweep() { "$assay" sweep vector_add.yaml --db x.db "$@" >output 2>&1; }
 
 expect 0 '2 of 2 trials: 2 now, 0 kept' sweep
 expect 0 'reference     kernel vector_add of ref.cu' "$assay" show 1 --db x.db
