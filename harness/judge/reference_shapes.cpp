@@ -5,8 +5,6 @@
 
 #include <map>
 
-#include "judge/operation.h"
-
 namespace assay {
 namespace {
 
@@ -23,12 +21,23 @@ void add_results(const Plan& plan, const ReferencePlan& step, Shapes& shapes) {
     const auto found = shapes.find(named->second);
     if (found != shapes.end()) call.operands[named->first] = found->second;
   }
+  const std::vector<OutputShape> made = outputs_of(plan, step, call);
+  for (std::size_t i = 0; i < row.outputs.size(); ++i) {
+    shapes[step.operands.at(std::string(row.outputs[i].name))] = {0, DType::f32, made[i].extents};
+  }
+}
+
+}  // namespace
+
+std::vector<OutputShape> outputs_of(const Plan& plan, const ReferencePlan& step,
+                                    OperationCall& call) {
+  const OperationRow& row = row_of(operations(), "operation", step.operation);
   for (const OperandRow& output : row.outputs) {
     const std::string role(output.name);
     const BufferPlan* buffer = plan.find_buffer(step.operands.at(role));
     if (buffer != nullptr) call.declared_shapes[role] = buffer->shape;
   }
-  const std::vector<OutputShape> made = operation_of(row.id).outputs(call);
+  std::vector<OutputShape> made = operation_of(row.id).outputs(call);
   for (std::size_t i = 0; i < row.outputs.size(); ++i) {
     const std::string role(row.outputs[i].name);
     const std::string& name = step.operands.at(role);
@@ -38,11 +47,9 @@ void add_results(const Plan& plan, const ReferencePlan& step, Shapes& shapes) {
                                        fmt::join(made[i].extents, ","), name,
                                        fmt::join(buffer->shape, ",")));
     }
-    shapes[name] = {0, DType::f32, made[i].extents};
   }
+  return made;
 }
-
-}  // namespace
 
 std::optional<ShapeMistake> find_shape_mistake(const Plan& plan) {
   Shapes shapes;
