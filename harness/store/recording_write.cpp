@@ -168,15 +168,15 @@ void put_summary(OrderedJson& line, const Timing& timing) {
   put_roofline(line, timing.roofline_ns);
 }
 
-// `kernel`, `toolchain` and `protocol` are the objects themselves, or the numbers of their lines.
-OrderedJson trial_line(const TrialRecord& trial, OrderedJson kernel, OrderedJson toolchain,
-                       OrderedJson protocol) {
+// `kernel`, `toolchain` and `protocol` are the numbers of the lines that define them.
+OrderedJson trial_line(const TrialRecord& trial, std::size_t kernel, std::size_t toolchain,
+                       std::size_t protocol) {
   const Outcome& outcome = trial.outcome;
   OrderedJson line;
   line["timestamp"] = trial.finished_at;
-  line["kernel"] = std::move(kernel);
-  line["toolchain"] = std::move(toolchain);
-  line["protocol"] = std::move(protocol);
+  line["kernel"] = kernel;
+  line["toolchain"] = toolchain;
+  line["protocol"] = protocol;
   line["problem"] = object_of(trial.problem);
   line["configuration"] = object_of(trial.config);
   OrderedJson times = OrderedJson::object();
@@ -274,9 +274,9 @@ class Writer {
            {"l2_bytes", device.l2_bytes},
            {"memory_bytes", device.memory_bytes}}}});
     for (const TrialRecord& trial : recording.trials) {
-      const OrderedJson kernel = number("define_kernel", trial.kernel, kernels_);
-      const OrderedJson toolchain = number("define_toolchain", trial.toolchain, toolchains_);
-      const OrderedJson protocol = number("define_protocol", trial.protocol, protocols_);
+      const std::size_t kernel = number("define_kernel", trial.kernel, kernels_);
+      const std::size_t toolchain = number("define_toolchain", trial.toolchain, toolchains_);
+      const std::size_t protocol = number("define_protocol", trial.protocol, protocols_);
       OrderedJson line = trial_line(trial, kernel, toolchain, protocol);
       if (const auto& verification = trial.verification) {
         OrderedJson checks = OrderedJson::array();
@@ -397,11 +397,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::string recording_line(const TrialRecord& trial) {
-  return dumped(
-      trial_line(trial, to_json(trial.kernel), to_json(trial.toolchain), to_json(trial.protocol)));
-}
 
 void write_recording(const Recording& recording, const std::filesystem::path& path) {
   const Writer writer(recording);

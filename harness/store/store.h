@@ -284,6 +284,5 @@ bool is_tuner_file(const std::filesystem::path& path);
 
 /// Throws UsageError where it would be too large to be read (store/gzip.h).
 void write_recording(const Recording& recording, const std::filesystem::path& path);
-std::string recording_line(const TrialRecord& trial);
 
 }  // namespace assay

@@ -17,8 +17,6 @@ class Matcher {
   /// Throws UsageError for a status or a problem that cannot be.
   Matcher(const Filter& filter, const Dimensions& dimensions);
 
-  void only_device(std::int64_t id) { devices_ = {id}; }
-
   bool device(std::int64_t id) const { return devices_.contains(id); }
   bool problem(std::int64_t id) const { return problems_.contains(id); }
   bool kernel(std::int64_t id) const { return kernels_.contains(id); }

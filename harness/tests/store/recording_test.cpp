@@ -97,8 +97,17 @@ TEST(Recording, AClaimThatTheSamplesContradictIsRefused) {
             ":6: 'interval' is 1000.5 to 1234.5 ns, but by the samples it is 990.3 to 1234.5");
 }
 
+/// A header, three definitions, and the trial.
+std::string lines_of(const TrialRecord& trial) {
+  Recording recording = sample_recording();
+  recording.trials = {trial};
+  recording.baselines.clear();
+  recording.ranks.clear();
+  return written(recording);
+}
+
 TEST(Recording, SpeaksT4) {
-  const std::string line = recording_line(timed_record(key_of(64)));
+  const std::string line = lines_of(timed_record(key_of(64)));
   EXPECT_THAT(line, HasSubstr(R"("timestamp":"2026-11-21T10:00:00Z")"));
   EXPECT_THAT(line, HasSubstr(R"("configuration":{"BLOCK":64,"SCHEDULE":"row"})"));
   EXPECT_THAT(line,
@@ -244,11 +253,16 @@ TEST(Recording, LinesThatGoOnForTooLongAreRefused) {
 }
 
 TEST(Recording, ALineStandsAloneToo) {
-  const std::string header = written(sample_recording());
+  std::string text = lines_of(timed_record(key_of(1)));
+  for (const std::string name : {"kernel", "toolchain", "protocol"}) {
+    const std::string define = "{\"define_" + name + "\":";
+    const std::size_t begin = text.find(define), end = text.find("}\n", begin);
+    const std::string object = text.substr(begin + define.size(), end - begin - define.size());
+    text.erase(begin, end + 2 - begin);
+    text.replace(text.find("\"" + name + "\":0") + name.size() + 3, 1, object);
+  }
   TempFolder folder;
-  const Recording recording =
-      read_text(folder, header.substr(0, header.find('\n') + 1) +
-                            recording_line(timed_record(key_of(1))) + "\r\n\n");
+  const Recording recording = read_text(folder, text + "\r\n\n");
   ASSERT_EQ(recording.trials.size(), 1u);
   EXPECT_EQ(describe(recording.trials[0]), describe(timed_record(key_of(1))));
 }
@@ -315,28 +329,28 @@ TEST(Recording, DamageNamesTheLine) {
             ":2: 'kernel' is 3, but only 0 are defined above");
 
   const auto changed = [&](const std::string& from, const std::string& to) {
-    std::string line = recording_line(timed_record(key_of(64)));
-    const std::size_t at = line.find(from);
+    std::string text = lines_of(timed_record(key_of(64)));
+    const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
-    return damage_of(header + line.replace(at, from.size(), to));
+    return damage_of(text.replace(at, from.size(), to));
   };
   EXPECT_EQ(changed(R"("invalidity":"correct")", R"("invalidity":"slow")"),
-            ":2: 'invalidity' is 'slow'; expected one of correct, compiled, constraints, compile, "
+            ":5: 'invalidity' is 'slow'; expected one of correct, compiled, constraints, compile, "
             "runtime, timeout, correctness");
-  EXPECT_EQ(changed(R"("BLOCK":64)", R"("BLOCK":0.5)"), ":2: 'BLOCK' is not an integer");
+  EXPECT_EQ(changed(R"("BLOCK":64)", R"("BLOCK":0.5)"), ":5: 'BLOCK' is not an integer");
   EXPECT_EQ(changed(R"("BLOCK":64)", R"("BLOCK":18446744073709551615)"),
-            ":2: 'BLOCK' is out of range: 18446744073709551615");
+            ":5: 'BLOCK' is out of range: 18446744073709551615");
   EXPECT_EQ(changed(R"("registers":128)", R"("registers":4294967296)"),
-            ":2: 'registers' is out of range: 4294967296");
+            ":5: 'registers' is out of range: 4294967296");
   // The store knows a configuration by its text, which such a name would change.
   EXPECT_THAT(changed(R"("BLOCK":64)", R"("A=1,B":64)"), HasSubstr("'configuration' has a name"));
   EXPECT_THAT(changed(R"("SCHEDULE":"row")", R"("SCHEDULE":"12")"),
               HasSubstr("'configuration' has a name"));
-  EXPECT_EQ(changed("[0.0010001", "[\"fast\""), ":2: 'runtimes' is not a number");
-  EXPECT_EQ(changed("[0.0010001", "[0"), ":2: 'runtimes' has 0 ns, which is no time");
-  EXPECT_EQ(changed("[0.0010001", "[-1"), ":2: 'runtimes' has -1000000 ns, which is no time");
+  EXPECT_EQ(changed("[0.0010001", "[\"fast\""), ":5: 'runtimes' is not a number");
+  EXPECT_EQ(changed("[0.0010001", "[0"), ":5: 'runtimes' has 0 ns, which is no time");
+  EXPECT_EQ(changed("[0.0010001", "[-1"), ":5: 'runtimes' has -1000000 ns, which is no time");
   EXPECT_EQ(changed(R"("num_throttled":2)", R"("num_throttled":true)"),
-            ":2: 'num_throttled' is not an integer");
+            ":5: 'num_throttled' is not an integer");
   std::string cheap = good;
   cheap.replace(cheap.find(R"("objective":"edp")"), 17, R"("objective":"beauty")");
   EXPECT_THAT(damage_of(cheap), EndsWith(": 'objective' is not time, energy, edp or a metric"));
