@@ -14,6 +14,26 @@ constexpr std::int64_t kBlocksPerZone = 16;  // support.cu's kBlocksPerZone
 
 }  // namespace
 
+const char* describe(DataKind kind) {
+  switch (kind) {
+    case DataKind::as_drawn:
+      return "as the contract says";
+    case DataKind::shifted:
+      return "shifted by a quarter of their standard deviation";
+    case DataKind::scaled_rows:
+      return "scaled by 2^-8 to 1, each row by its own factor";
+    case DataKind::sparse:
+      return "zero in half of all runs of 32";
+    case DataKind::constant:
+      return "the same everywhere";
+    case DataKind::large:
+      return "64 times as large";
+    case DataKind::planted:
+      return "with a few large values in each row";
+  }
+  return "";
+}
+
 SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin,
                                int sm_count)
     : driver_(&driver),
