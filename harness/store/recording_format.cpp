@@ -12,8 +12,9 @@
 namespace assay {
 namespace {
 
+// Without vowels, t and x, so that samples spell no words: who looks for XXX finds no data.
 constexpr std::string_view kDigits =
-    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    "0123456789bcdfghjklmnpqrsvwyzBCDFGHJKLMNPQRSVWYZ!#$%*+,.:;=?@_";
 constexpr double kMaxExact = 9007199254740992;  // 2^53
 
 /// Takes a number and the character behind it off the front of the text.

@@ -4,17 +4,26 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace assay {
 namespace {
 
 TEST(RecordingFormat, SamplesAreStepsAboveTheLeast) {
   const std::vector<double> times_ns = {7648, 8000, 7520, 11904, 7552};
-  EXPECT_EQ(pack_samples(times_ns, kPartsPerNs), "7520 32 4f0(137)1");
-  EXPECT_EQ(unpack_samples("7520 32 4f0(137)1", kPartsPerNs), times_ns);
-  EXPECT_EQ(pack_samples({0.1, 6.2, 6.3}, kPartsPerNs), "0.1 0.1 0Z(62)");
-  EXPECT_EQ(unpack_samples("0.1 0.1 0Z(62)", kPartsPerNs), (std::vector<double>{0.1, 6.2, 6.3}));
+  EXPECT_EQ(pack_samples(times_ns, kPartsPerNs), "7520 32 4h0(137)1");
+  EXPECT_EQ(unpack_samples("7520 32 4h0(137)1", kPartsPerNs), times_ns);
+  EXPECT_EQ(pack_samples({0.1, 6.2, 6.3}, kPartsPerNs), "0.1 0.1 0_(62)");
+  EXPECT_EQ(unpack_samples("0.1 0.1 0_(62)", kPartsPerNs), (std::vector<double>{0.1, 6.2, 6.3}));
   EXPECT_EQ(pack_samples({1980, 1980}, kPartsPerMhz), "1980 1 00");
+}
+
+// A search for XXX found the samples of 11 recordings.
+TEST(RecordingFormat, SamplesSpellNoWords) {
+  std::vector<double> samples(100);
+  std::iota(samples.begin(), samples.end(), 0);
+  const std::string text = pack_samples(samples, kPartsPerMhz).value();
+  EXPECT_EQ(text.find_first_of("aeioutxAEIOUTX"), text.npos) << text;
 }
 
 TEST(RecordingFormat, OnlyNumbersWithExactPartsAreText) {
