@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-// Without vowels, t and x, so that samples spell no words: who looks for XXX finds no data.
+// Without vowels, t and x: with them, a search for words found samples that spelled them.
 constexpr std::string_view kDigits =
     "0123456789bcdfghjklmnpqrsvwyzBCDFGHJKLMNPQRSVWYZ!#$%*+,.:;=?@_";
 constexpr double kMaxExact = 9007199254740992;  // 2^53

@@ -18,7 +18,7 @@ TEST(RecordingFormat, SamplesAreStepsAboveTheLeast) {
   EXPECT_EQ(pack_samples({1980, 1980}, kPartsPerMhz), "1980 1 00");
 }
 
-// A search for XXX found the samples of 11 recordings.
+// A search for words of unfinished work found samples that spelled them.
 TEST(RecordingFormat, SamplesSpellNoWords) {
   std::vector<double> samples(100);
   std::iota(samples.begin(), samples.end(), 0);
