@@ -1,6 +1,7 @@
 // What a contract's check lets pass though it is wrong.
 #include <fmt/format.h>
 
+#include "support/device_word.h"
 #include "worker/prepared_trial.h"
 
 namespace assay {
@@ -16,9 +17,14 @@ void PreparedTrial::write_right(const CheckedOutput& output) const {
   }
 }
 
-std::vector<std::string> PreparedTrial::wrongly_accepted() {
-  std::vector<std::string> accepted;
+PreparedTrial::ContractAudit PreparedTrial::audit_contract() {
+  ContractAudit audit;
   SupportKernels& support = worker_->support;
+  const auto hash_of = [&](const GuardedBuffer& buffer) {
+    const DeviceWord<std::uint64_t> hash(worker_->driver, worker_->stream);
+    support.hash(buffer.data, buffer.bytes, hash.pointer());
+    return hash.read();
+  };
   std::vector<DeviceMemory> of_other_inputs;
   redraw_->draw_inputs(seed_ + 1);
   refer();
@@ -37,10 +43,13 @@ std::vector<std::string> PreparedTrial::wrongly_accepted() {
       make_ready();
       refer();  // takes back what hides it
       for (const CheckedOutput& each : buffers_.outputs) write_right(each);
+      const std::uint64_t right = hash_of(buffer);
       write();
+      if (hash_of(buffer) == right) return;
+      ++audit.num_wrong;
       try {
         judge();
-        accepted.push_back(fmt::format("{} for {}", what, buffer.name));
+        audit.accepted.push_back(fmt::format("{} for {}", what, buffer.name));
       } catch (const Failure& failure) {
         if (failure.outcome().status != Status::correctness) throw;
       }
@@ -65,7 +74,7 @@ std::vector<std::string> PreparedTrial::wrongly_accepted() {
       support.copy(buffer.data + buffer.bytes - size, of_other_inputs[i].get(), size);
     });
   }
-  return accepted;
+  return audit;
 }
 
 }  // namespace assay

@@ -69,10 +69,14 @@ class PreparedTrial {
   /// Does nothing where an SM has room for one block anyway and one block is asked for. Throws like
   /// check().
   void check_crowded(Crowding crowding, double time_ns, std::uint64_t seed);
-  /// What the contract's check lets pass for an output, though it is wrong: "zeros for C". Empty:
-  /// it refuses zeros, a constant, the right output with elements out of place, and the output of
-  /// other inputs. Throws like check().
-  std::vector<std::string> wrongly_accepted();
+  struct ContractAudit {
+    int num_wrong = 0;                  // outputs that were tried and are wrong
+    std::vector<std::string> accepted;  // those that the check lets pass: "zeros for C"
+  };
+  /// Whether the contract's check refuses zeros, a constant, the right output with elements out of
+  /// place, and the output of other inputs. What happens to be right says nothing: where one token
+  /// is routed, all its rows are row 0. Throws like check().
+  ContractAudit audit_contract();
   /// The time and the memory of the launches that prepare; nothing where there are none.
   std::optional<Prepared> time_preparation() const;
   /// See unchecked_note(); also whether its inputs were the same in all launches.

@@ -42,6 +42,15 @@ TEST_F(VerifyTest, AContractThatAcceptsAnythingIsFoundOut) {
   }
 }
 
+// The rows of one token's experts are row 0 whatever its inputs are. An audit that took the right
+// output for a wrong one that was accepted convicted `moe_route` of one token.
+TEST_F(VerifyTest, AnOutputThatHappensToBeRightIsNoMistakeOfTheContract) {
+  TrialRequest request = request_of(shipped_kernel("moe_route"), runner_->info(),
+                                    {{"M", 1}, {"E", 8}, {"TOP", 2}, {"HIT", 2}, {"skew", 0}});
+  const Outcome outcome = runner_->verify(request, {"contract", 1, 60});
+  EXPECT_EQ(outcome.status, Status::correct) << outcome.message;
+}
+
 TEST_F(VerifyTest, TwoLaunchesThatShareACounterAreFoundOut) {
   const KernelSpec kernel = broken_kernel("shares_a_counter");
   EXPECT_EQ(verify(kernel, "launches", 200).status, Status::correct);
