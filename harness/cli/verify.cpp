@@ -61,6 +61,12 @@ std::vector<Winner> winners_of(const std::vector<TunedTable>& tables, const Stor
   return list;
 }
 
+/// A winner that was measured elsewhere and imported is verified on any GPU of that model.
+bool won_on(const Winner& winner, const DeviceInfo& gpu) {
+  return winner.row.provenance.empty() ? winner.device.uuid == gpu.uuid
+                                       : winner.device.name == gpu.name;
+}
+
 /// The kernels of the winners, each loaded once, with why one cannot be verified.
 class Kernels {
  public:
@@ -176,12 +182,7 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   for (const Winner& winner : winners) {
     if (options.missing && winner.row.verification) continue;
     std::string why;
-    const KernelSpec* kernel = nullptr;
-    if (winner.row.provenance.empty()) {
-      kernel = kernels.find(winner.row.version, why);
-    } else {
-      why = "its times are " + winner.row.provenance;
-    }
+    const KernelSpec* kernel = kernels.find(winner.row.version, why);
     if (kernel == nullptr) {
       report.skip(winner, why);
     } else {
@@ -206,7 +207,7 @@ VerifyReport verify_winners(const VerifyOptions& options) {
       {include_directories, native_arch(gpu.info().cc), "assay verify", folder, "", false, false}};
   Verifier verifier(run, gpu, options.counts);
   for (const auto& [winner, kernel] : known) {
-    if (winner->device.uuid != gpu.info().uuid) {
+    if (!won_on(*winner, gpu.info())) {
       if (options.missing) continue;
       report.skip(*winner, fmt::format("it won on another device: {} {}, and this is {} {}",
                                        winner->device.name, winner->device.uuid, gpu.info().name,

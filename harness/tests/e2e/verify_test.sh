@@ -187,8 +187,13 @@ sqlite3 other.db "UPDATE device SET uuid = 'GPU-other'"
 verify 1 other.db
 says 'it won on another device: .* GPU-other'
 "$assay" import forgets.jsonl --db imported.db >output 2>&1 || fail "import: exit $?"
+# Winners that were recorded elsewhere are verified on a GPU of the same model, and on no other.
+verify 0 imported.db
+says '^  smoke data +passed +2 seeds$'
+expect 0 'verified' "$assay" best --db imported.db
+sqlite3 imported.db "UPDATE device SET name = 'NVIDIA Other'"
 verify 1 imported.db
-says 'its times are recorded on'
+says 'it won on another device: NVIDIA Other'
 echo '// edited' >>kernels/vector_add.cu
 verify 1 vector_add.db
 says 'vector_add.yaml has changed since; sweep it again'
