@@ -2,26 +2,28 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace assay {
 namespace {
 
-/// Levenshtein distance in thirds of a letter: one is inserted, deleted or replaced for 3, its case
-/// changed for 1.
+/// Damerau's distance (optimal string alignment) in thirds of a letter: one is inserted, deleted or
+/// replaced, or two change places, for 3; the case of one changes for 1.
 std::size_t distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before, above, row(b.size() + 1);  // the rows of a's prefixes
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = 3 * j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before = std::exchange(above, row);
     row[0] = 3 * i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const char x = a[i - 1], y = b[j - 1];
-      const std::size_t replace = diagonal + (x == y ? 0 : lower(x) == lower(y) ? 1 : 3);
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 3, row[j - 1] + 3});
+      const std::size_t replaced = above[j - 1] + (x == y ? 0 : lower(x) == lower(y) ? 1 : 3);
+      row[j] = std::min({replaced, above[j] + 3, row[j - 1] + 3});
+      if (i > 1 && j > 1 && x == b[j - 2] && y == a[i - 2])
+        row[j] = std::min(row[j], before[j - 2] + 3);
     }
   }
   return row[b.size()];

@@ -197,7 +197,17 @@ Verb CommandLine::parse(int argc, char** argv) {
   words.insert(words.begin(), color.begin(), color.end());
   std::reverse(words.begin(), words.end());  // as CLI11 reads a list
   try {
-    app_->parse(std::move(words));
+    app_->parse(words);
+  } catch (const CLI::ExtrasError& error) {
+    const std::vector<std::string> known = command.long_options();
+    for (auto word = words.rbegin(); word != words.rend(); ++word) {
+      const std::string option = word->substr(0, word->find('='));
+      if (!option.starts_with("--") || std::count(known.begin(), known.end(), option) > 0) continue;
+      const std::string near = nearest(option, known);
+      throw UsageError(fmt::format("{} knows no option {}{}; --help says more", command.name(),
+                                   option, near.empty() ? "" : "; did you mean " + near + "?"));
+    }
+    throw UsageError(std::string(error.what()) + "; --help says more");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0)
       throw UsageError(std::string(error.what()) + "; --help says more");

@@ -76,12 +76,11 @@ class Command {
 
   std::string name() const;
   std::vector<Command> commands() const;
+  std::vector<std::string> long_options() const;  // "--db"
   /// What may follow behind these words: an option, if the next word begins with a dash.
   Completion completion(const std::vector<std::string>& before, bool begins_with_dash) const;
 
  private:
-  std::vector<std::string> long_options() const;
-
   CLI::App* app_;
   CommandState* state_;
 };

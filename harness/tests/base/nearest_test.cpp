@@ -12,6 +12,7 @@ TEST(Nearest, FindsTypingMistakes) {
   EXPECT_EQ(nearest("BLOCK_NN", kNames), "BLOCK_N");
   EXPECT_EQ(nearest("groupde", kNames), "grouped");
   EXPECT_EQ(nearest("device.c", kNames), "device.cc");
+  EXPECT_EQ(nearest("bset", {"list", "best", "bench"}), "best");  // two letters changed places
 }
 
 TEST(Nearest, CaseCountsForLittle) {
