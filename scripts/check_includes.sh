@@ -15,6 +15,7 @@ awk '
     core = "base spec space search messages ranking"
     allowed["base"]     = "base"
     allowed["inspect"]  = "base inspect"
+    allowed["emulator"] = "base emulator"
     allowed["spec"]     = "base spec"
     allowed["space"]    = "base spec space"
     allowed["search"]   = "base spec space search"

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulator/memory.h"
+
+// Runs kernels of a PTX module on CPU cores: what is computed, not how long it takes. Global
+// addresses are addresses of this process. All that the model leaves open (when copies complete,
+// which warp goes on) is drawn from a seed.
+
+namespace assay::emulator {
+
+/// A parameter of a kernel, as cuFuncGetParamInfo has it.
+struct KernelParameter {
+  std::string name;
+  std::size_t offset_bytes = 0;
+  std::size_t size_bytes = 0;
+};
+
+/// What a launch must respect, and what cuFuncGetAttribute tells.
+struct KernelTraits {
+  std::string name;
+  std::vector<KernelParameter> parameters = {};
+  std::size_t parameter_bytes = 0;
+  std::size_t shared_bytes = 0;               // static
+  std::size_t local_bytes = 0;                // of a thread
+  std::uint32_t max_threads = 1024;           // .maxntid or .reqntid
+  std::array<std::uint32_t, 3> cluster = {};  // .reqnctapercluster; 0: not said
+};
+
+/// A variable in global or constant memory. The module owns its bytes.
+struct ModuleVariable {
+  std::string name;
+  std::uint64_t address = 0;
+  std::size_t size_bytes = 0;
+  bool is_constant = false;
+};
+
+struct DecodedModule;  // ptx_module.h
+
+/// A loaded module. Its variables hold their initial values.
+class Module {
+ public:
+  explicit Module(std::unique_ptr<DecodedModule> decoded);
+  Module(Module&&) noexcept;
+  Module& operator=(Module&&) noexcept;
+  ~Module();
+
+  const std::vector<KernelTraits>& kernels() const;
+  /// Null if there is none of this name.
+  const KernelTraits* kernel(std::string_view name) const;
+  /// The caller adds them to its Memory (constant ones read-only), and takes them away before the
+  /// module ends.
+  const std::vector<ModuleVariable>& variables() const;
+
+  const DecodedModule& decoded() const { return *decoded_; }
+
+ private:
+  std::unique_ptr<DecodedModule> decoded_;
+};
+
+/// Reads PTX. Throws UsageError "PTX:LINE: ..." where the text is no PTX, and
+/// "emulator/unsupported: ..." where a whole function cannot be run. An instruction that is not
+/// known is no error before it is reached.
+Module load(std::string_view ptx);
+
+enum class FindingKind {
+  unsupported,    // an instruction or form that the emulator does not know
+  out_of_bounds,  // an access outside of all memory, or against its access rights
+  misaligned,
+  uninitialised,  // shared memory that nobody wrote
+  race,
+  deadlock,
+  limit,   // more instructions than allowed: perhaps an endless loop
+  trap,    // trap, or a failed assertion
+  misuse,  // what PTX leaves undefined: a barrier of another count, a copy of an odd size
+};
+std::string_view to_text(FindingKind kind);
+
+/// Something wrong in a launch.
+struct LaunchFinding {
+  FindingKind kind = FindingKind::unsupported;
+  std::string text;  // "reads 4 bytes at 0x7f..., where no memory is"
+  std::string kernel = {};
+  std::string instruction = {};  // "ld.global.f32 %f1, [%rd4]"
+  std::string file = {};         // of the source; empty: the PTX has no lines
+  int line = 0;
+  std::array<std::uint32_t, 3> block = {};
+  std::array<std::uint32_t, 3> thread = {};
+
+  /// "kernel sgemm, file.cu:12, block (0,0,0), thread (3,0,0): reads ..., by ld.global.f32 ..."
+  std::string description() const;
+};
+
+/// What was carried out. A transaction is one 32-byte sector of global memory or one pass over the
+/// banks of shared memory.
+struct LaunchCounts {
+  std::uint64_t instructions = 0;       // of warps
+  std::uint64_t lane_instructions = 0;  // of threads
+  std::uint64_t global_accesses = 0;    // of warps
+  std::uint64_t global_sectors = 0;
+  std::uint64_t shared_accesses = 0;
+  std::uint64_t shared_passes = 0;
+  std::uint64_t divergent_branches = 0;
+
+  LaunchCounts& operator+=(const LaunchCounts& other);
+};
+
+struct LaunchShape {
+  std::array<std::uint32_t, 3> grid = {1, 1, 1};
+  std::array<std::uint32_t, 3> block = {1, 1, 1};
+  std::array<std::uint32_t, 3> cluster = {1, 1, 1};
+  std::size_t dynamic_shared_bytes = 0;
+};
+
+struct MachineOptions {
+  std::uint64_t seed = 1;
+  int threads = 1;                                     // of this process
+  std::uint64_t max_instructions = 20'000'000'000ull;  // of lanes, in the launch
+  std::size_t max_findings = 20;                       // the launch ends at this many
+  std::uint32_t resident_blocks = 132 * 8;             // that may wait for each other
+};
+
+struct LaunchOutcome {
+  bool ok = true;  // no finding
+  std::vector<LaunchFinding> findings = {};
+  LaunchCounts counts = {};
+};
+
+/// Runs a kernel to its end, or to a finding after which it cannot go on. `parameters` is laid out
+/// as KernelTraits says. Throws UsageError if there is no such kernel or the shape is impossible.
+LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchShape& shape,
+                  std::span<const std::byte> parameters, const Memory& memory,
+                  const MachineOptions& options = {});
+
+}  // namespace assay::emulator

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// A PTX module as it is written: names are resolved, calls and instructions are not yet decoded.
+
+namespace assay::emulator {
+
+enum class PtxSpace { none, param, global, constant, shared, local };
+
+/// A variable in memory, with the bytes that it has in the beginning.
+struct PtxVariable {
+  std::string name;
+  PtxSpace space = PtxSpace::none;
+  std::size_t align = 1;
+  std::size_t size_bytes = 0;
+  bool is_dynamic = false;  // .extern .shared x[]
+  std::vector<std::byte> initial = {};
+  /// Addresses of variables of the module: byte offset, name, what is added.
+  struct Address {
+    std::size_t at;
+    std::string name;
+    std::int64_t added;
+  };
+  std::vector<Address> addresses = {};
+};
+
+struct PtxRegister {
+  std::string name;
+  int bits = 0;  // 1: a predicate
+};
+
+struct PtxOperand {
+  enum class Kind {
+    none,      // "_"
+    reg,       // index: of the function's registers
+    integer,   // value
+    real,      // bits of a double in value, or of a float (is_single)
+    special,   // name: %tid.x
+    variable,  // index of the function's variables; offset
+    name,      // of the module: a variable or a function; offset
+    label,     // index: of the function's labels
+    list,      // parts: {a, b}
+    address,   // parts: [base, ...] of which the first is the base; offset
+    pair,      // parts: p|q
+  };
+  Kind kind = Kind::none;
+  bool is_negated = false;
+  bool is_single = false;
+  int index = -1;
+  std::int64_t value = 0;  // of a number; the offset of an address or a name
+  std::string name = {};
+  std::vector<PtxOperand> parts = {};
+};
+
+struct PtxInstruction {
+  std::string opcode;
+  int predicate = -1;  // a register of the function
+  bool is_inverted = false;
+  std::vector<PtxOperand> operands = {};
+  int file = 0, line = 0;  // of the source; 0: not known
+  int ptx_line = 0;
+};
+
+struct PtxFunction {
+  std::string name;
+  bool is_kernel = false;
+  std::vector<PtxRegister> registers = {};
+  std::vector<PtxVariable> variables = {};  // its parameters first, then what it returns
+  std::size_t num_parameters = 0;
+  std::size_t num_returned = 0;
+  std::vector<PtxInstruction> instructions = {};
+  std::vector<int> labels = {};                        // instruction that each is before
+  std::map<int, std::vector<PtxOperand>> tables = {};  // of brx.idx, by label
+  std::uint32_t max_threads = 1024;
+  std::array<std::uint32_t, 3> cluster = {};
+  bool has_body = false;
+};
+
+struct PtxModule {
+  std::string target;
+  std::vector<std::string> files = {};
+  std::vector<PtxVariable> variables = {};
+  std::vector<PtxFunction> functions = {};
+
+  const PtxFunction* function(std::string_view name) const;
+};
+
+/// Throws UsageError "PTX:LINE: ..." where the text is no PTX.
+PtxModule read_module(std::string_view text);
+
+}  // namespace assay::emulator
