@@ -1,0 +1,66 @@
+#pragma once
+
+// Tensor maps, which the copy engine reads: an encoding of our own in the 128 bytes of a
+// CUtensorMap, and the boxes that it copies.
+
+#include <cuda.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace assay::emulator {
+
+/// cuTensorMapEncodeTiled: the same arguments, the same refusals.
+CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                           void* address, const cuuint64_t* extents, const cuuint64_t* strides,
+                           const cuuint32_t* box, const cuuint32_t* element_strides,
+                           CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                           CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+
+/// A tensor map, taken apart. The dimension 0 is the contiguous one.
+struct TensorMapView {
+  std::uint64_t address = 0;
+  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  int rank = 1;
+  std::array<std::uint64_t, 5> extents{};  // elements
+  std::array<std::uint64_t, 5> strides{};  // bytes; strides[0] is an element's size
+  std::array<std::uint32_t, 5> box{};      // elements
+  std::array<std::uint32_t, 5> element_strides{};
+  int swizzle_bytes = 0;  // 0 (none), 32, 64, 128
+  bool fill_nan = false;
+
+  int element_bytes() const { return static_cast<int>(strides[0]); }
+  /// What a copy announces at a barrier: elements outside the tensor count, too.
+  std::uint32_t box_bytes() const;
+};
+/// Nothing when the 128 bytes are not a map that encode_tensor_map made.
+std::optional<TensorMapView> decode_tensor_map(const void* bytes);
+
+/// Bytes that follow one another on both sides of a copy.
+struct BoxPiece {
+  std::uint64_t global = 0;  // of no meaning outside the tensor
+  std::uint32_t shared = 0;  // an address of the shared window
+  std::uint32_t bytes = 0;
+  bool inside = false;  // else: a load fills with fill_word, a store leaves it out
+};
+/// The pieces of the box at `coordinates` (dimension 0 first), which lies at `shared`.
+std::vector<BoxPiece> box_pieces(const TensorMapView& map,
+                                 std::span<const std::int32_t> coordinates, std::uint32_t shared);
+
+/// What a load writes outside the tensor: zeros, or NaN of the map's type, of 16 bytes.
+std::array<std::byte, 16> fill_bytes(const TensorMapView& map);
+
+/// An address of shared memory with the bits swapped as the swizzle has it.
+std::uint32_t swizzled_address(std::uint32_t address, int swizzle_bytes);
+
+/// The operation of cp.reduce.async.bulk (add min max inc dec and or xor) on elements of a type
+/// (PTX's word: u32 s32 u64 s64 f16 bf16 f32 f64 b32 b64): destination = destination op source.
+/// False when there is no such pair.
+bool reduce_elements(std::string_view operation, std::string_view type, std::byte* destination,
+                     const std::byte* source, std::size_t bytes);
+
+}  // namespace assay::emulator
