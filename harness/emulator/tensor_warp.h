@@ -28,6 +28,9 @@ void store_matrices(std::span<const WarpWords> matrices, bool transposed,
 /// movmatrix.sync.aligned.m8n8.trans.b16
 WarpWords transpose_matrix(const WarpWords& matrix);
 
+/// The elements [16][k] of a fragment of A: two or four registers of a warp.
+void a_elements(int element_bytes, std::span<const WarpWords> registers, std::uint32_t* elements);
+
 /// mma.sync.aligned.m16n8kK.row.col: d = a * b + c. `k` of `types` says how many registers a and b
 /// have: k * bytes / 8 and half as many; c and d have four (f32, s32) or two (f16). d may be c.
 void warp_multiply(const ProductTypes& types, int k, std::span<const WarpWords> a,

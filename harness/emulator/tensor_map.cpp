@@ -1,0 +1,301 @@
+#include "emulator/tensor_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "emulator/float_arithmetic.h"
+
+namespace assay::emulator {
+
+namespace {
+
+/// Our encoding. A real map has no such first word, so that bytes that are no map are found out.
+struct EncodedMap {
+  std::uint64_t mark;
+  std::uint64_t address;
+  std::uint64_t extents[5];
+  std::uint64_t strides[4];  // without the contiguous dimension's
+  std::uint16_t box[5];
+  std::uint8_t element_strides[5];
+  std::uint8_t type, rank, swizzle_bytes, fill_nan;
+};
+static_assert(sizeof(EncodedMap) <= sizeof(CUtensorMap));
+static_assert(std::is_trivially_copyable_v<EncodedMap>);
+constexpr std::uint64_t kMark = 0x70616D2D79617361;
+
+int element_bytes_of(CUtensorMapDataType type) {
+  switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
+      return 1;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
+      return 2;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
+    case CU_TENSOR_MAP_DATA_TYPE_INT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
+      return 4;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
+    case CU_TENSOR_MAP_DATA_TYPE_INT64:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
+      return 8;
+    default:
+      return 0;  // the packed types of 4 and 6 bits, which Hopper has not
+  }
+}
+
+bool is_floating(CUtensorMapDataType type) {
+  return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
+}
+
+/// -1 for one that Hopper has not.
+int swizzle_bytes_of(CUtensorMapSwizzle swizzle) {
+  switch (swizzle) {
+    case CU_TENSOR_MAP_SWIZZLE_NONE:
+      return 0;
+    case CU_TENSOR_MAP_SWIZZLE_32B:
+      return 32;
+    case CU_TENSOR_MAP_SWIZZLE_64B:
+      return 64;
+    case CU_TENSOR_MAP_SWIZZLE_128B:
+      return 128;
+    default:
+      return -1;
+  }
+}
+
+constexpr std::uint32_t kChunkBytes = 16;
+
+}  // namespace
+
+CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                           void* address, const cuuint64_t* extents, const cuuint64_t* strides,
+                           const cuuint32_t* box, const cuuint32_t* element_strides,
+                           CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                           CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  if (map == nullptr || address == nullptr || extents == nullptr || box == nullptr ||
+      element_strides == nullptr || promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const int element_bytes = element_bytes_of(type);
+  const int swizzle_bytes = swizzle_bytes_of(swizzle);
+  if (rank < 1 || rank > 5 || (rank > 1 && strides == nullptr) || element_bytes == 0 ||
+      swizzle_bytes < 0 || fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA ||
+      reinterpret_cast<std::uintptr_t>(map) % 64 != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  if (fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA && !is_floating(type)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  EncodedMap encoded{};
+  encoded.mark = kMark;
+  encoded.address = reinterpret_cast<std::uintptr_t>(address);
+  if (encoded.address % kChunkBytes != 0) return CUDA_ERROR_INVALID_VALUE;
+  for (cuuint32_t i = 0; i < rank; ++i) {
+    if (extents[i] == 0 || extents[i] > 1ull << 32 || box[i] == 0 || box[i] > 256 ||
+        element_strides[i] == 0 || element_strides[i] > 8) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    encoded.extents[i] = extents[i];
+    encoded.box[i] = static_cast<std::uint16_t>(box[i]);
+    encoded.element_strides[i] = static_cast<std::uint8_t>(element_strides[i]);
+    if (i == 0) continue;
+    if (strides[i - 1] % kChunkBytes != 0 || strides[i - 1] >= 1ull << 40) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    encoded.strides[i - 1] = strides[i - 1];
+  }
+  const std::uint32_t row_bytes = box[0] * static_cast<std::uint32_t>(element_bytes);
+  if (row_bytes % kChunkBytes != 0 ||
+      (swizzle_bytes > 0 && row_bytes > static_cast<std::uint32_t>(swizzle_bytes))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  encoded.type = static_cast<std::uint8_t>(type);
+  encoded.rank = static_cast<std::uint8_t>(rank);
+  encoded.swizzle_bytes = static_cast<std::uint8_t>(swizzle_bytes);
+  encoded.fill_nan = fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA ? 1 : 0;
+  std::memset(map, 0, sizeof *map);
+  std::memcpy(map, &encoded, sizeof encoded);
+  return CUDA_SUCCESS;
+}
+
+std::uint32_t TensorMapView::box_bytes() const {
+  auto bytes = static_cast<std::uint32_t>(element_bytes());
+  for (int i = 0; i < rank; ++i) {
+    bytes *= (box[i] + element_strides[i] - 1) / element_strides[i];
+  }
+  return bytes;
+}
+
+std::optional<TensorMapView> decode_tensor_map(const void* bytes) {
+  EncodedMap encoded;
+  std::memcpy(&encoded, bytes, sizeof encoded);
+  if (encoded.mark != kMark) return std::nullopt;
+  TensorMapView map;
+  map.address = encoded.address;
+  map.type = static_cast<CUtensorMapDataType>(encoded.type);
+  map.rank = encoded.rank;
+  map.swizzle_bytes = encoded.swizzle_bytes;
+  map.fill_nan = encoded.fill_nan != 0;
+  map.strides[0] = static_cast<std::uint64_t>(element_bytes_of(map.type));
+  for (int i = 0; i < map.rank; ++i) {
+    map.extents[i] = encoded.extents[i];
+    map.box[i] = encoded.box[i];
+    map.element_strides[i] = encoded.element_strides[i];
+    if (i > 0) map.strides[i] = encoded.strides[i - 1];
+  }
+  return map;
+}
+
+std::vector<BoxPiece> box_pieces(const TensorMapView& map,
+                                 std::span<const std::int32_t> coordinates, std::uint32_t shared) {
+  std::vector<BoxPiece> pieces;
+  const auto element_bytes = static_cast<std::uint32_t>(map.element_bytes());
+  std::array<std::uint32_t, 5> sides{1, 1, 1, 1, 1};
+  for (int i = 0; i < map.rank; ++i) {
+    sides[i] = (map.box[i] + map.element_strides[i] - 1) / map.element_strides[i];
+  }
+  const auto add = [&](std::uint64_t global, std::uint32_t bytes, bool inside) {
+    while (bytes > 0) {
+      const std::uint32_t chunk =
+          map.swizzle_bytes == 0 ? bytes : std::min(bytes, kChunkBytes - shared % kChunkBytes);
+      pieces.push_back({global, swizzled_address(shared, map.swizzle_bytes), chunk, inside});
+      global += chunk;
+      shared += chunk;
+      bytes -= chunk;
+    }
+  };
+  const std::uint32_t step = map.element_strides[0];
+  std::array<std::uint32_t, 5> at{};
+  while (true) {
+    // A row: its elements are inside from `first` to `end`.
+    bool inside = true;
+    std::uint64_t row = map.address;
+    for (int i = 1; i < map.rank; ++i) {
+      const std::int64_t coordinate =
+          coordinates[i] + static_cast<std::int64_t>(at[i]) * map.element_strides[i];
+      inside &= coordinate >= 0 && static_cast<std::uint64_t>(coordinate) < map.extents[i];
+      row += static_cast<std::uint64_t>(coordinate) * map.strides[i];
+    }
+    const auto begin = static_cast<std::int64_t>(coordinates[0]);
+    const auto extent = static_cast<std::int64_t>(map.extents[0]);
+    if (!inside) {
+      add(0, sides[0] * element_bytes, false);
+    } else if (step == 1) {
+      const auto clip = [&](std::int64_t to) {
+        return static_cast<std::uint32_t>(
+            std::clamp<std::int64_t>(to - begin, 0, static_cast<std::int64_t>(sides[0])));
+      };
+      const std::uint32_t first = clip(0), end = clip(extent);
+      add(0, first * element_bytes, false);
+      add(row + static_cast<std::uint64_t>(begin + first) * element_bytes,
+          (end - first) * element_bytes, true);
+      add(0, (sides[0] - end) * element_bytes, false);
+    } else {
+      for (std::uint32_t i = 0; i < sides[0]; ++i) {
+        const std::int64_t column = begin + static_cast<std::int64_t>(i) * step;
+        add(row + static_cast<std::uint64_t>(column) * element_bytes, element_bytes,
+            column >= 0 && column < extent);
+      }
+    }
+    int dimension = 1;
+    while (dimension < map.rank && ++at[dimension] == sides[dimension]) at[dimension++] = 0;
+    if (dimension >= map.rank) return pieces;
+  }
+}
+
+std::array<std::byte, 16> fill_bytes(const TensorMapView& map) {
+  std::array<std::byte, 16> bytes{};
+  if (!map.fill_nan) return bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = i % map.strides[0] == map.strides[0] - 1 ? std::byte{0x7F} : std::byte{0xFF};
+  }
+  return bytes;
+}
+
+std::uint32_t swizzled_address(std::uint32_t address, int swizzle_bytes) {
+  if (swizzle_bytes == 0) return address;
+  // As many of the bits that number 16-byte chunks as the swizzle has chunks.
+  const std::uint32_t lines = address >> 7 & (static_cast<std::uint32_t>(swizzle_bytes) / 16 - 1);
+  return address ^ lines << 4;
+}
+
+namespace {
+
+template <typename Number, typename Operation>
+void apply(std::byte* destination, const std::byte* source, std::size_t bytes,
+           Operation operation) {
+  for (std::size_t i = 0; i + sizeof(Number) <= bytes; i += sizeof(Number)) {
+    Number a, b;
+    std::memcpy(&a, destination + i, sizeof a);
+    std::memcpy(&b, source + i, sizeof b);
+    a = static_cast<Number>(operation(a, b));
+    std::memcpy(destination + i, &a, sizeof a);
+  }
+}
+
+template <typename Integer>
+bool reduce_integers(std::string_view operation, std::byte* to, const std::byte* from,
+                     std::size_t bytes) {
+  using Bits = std::make_unsigned_t<Integer>;
+  const auto with = [&](auto function) {
+    apply<Integer>(to, from, bytes, function);
+    return true;
+  };
+  if (operation == "add") {
+    return with([](Integer a, Integer b) { return static_cast<Bits>(a) + static_cast<Bits>(b); });
+  }
+  if (operation == "min") return with([](Integer a, Integer b) { return std::min(a, b); });
+  if (operation == "max") return with([](Integer a, Integer b) { return std::max(a, b); });
+  if (operation == "inc") return with([](Integer a, Integer b) { return a >= b ? 0 : a + 1; });
+  if (operation == "dec") {
+    return with([](Integer a, Integer b) { return a == 0 || a > b ? b : a - 1; });
+  }
+  if (operation == "and") return with([](Integer a, Integer b) { return a & b; });
+  if (operation == "or") return with([](Integer a, Integer b) { return a | b; });
+  if (operation == "xor") return with([](Integer a, Integer b) { return a ^ b; });
+  return false;
+}
+
+template <typename Number>
+bool reduce_floats(std::string_view operation, std::byte* to, const std::byte* from,
+                   std::size_t bytes) {
+  if (operation != "add") return false;
+  apply<Number>(to, from, bytes, [](Number a, Number b) { return a + b; });
+  return true;
+}
+
+}  // namespace
+
+bool reduce_elements(std::string_view operation, std::string_view type, std::byte* destination,
+                     const std::byte* source, std::size_t bytes) {
+  if (type == "u32" || type == "b32") {
+    return reduce_integers<std::uint32_t>(operation, destination, source, bytes);
+  }
+  if (type == "u64" || type == "b64") {
+    return reduce_integers<std::uint64_t>(operation, destination, source, bytes);
+  }
+  if (type == "s32") return reduce_integers<std::int32_t>(operation, destination, source, bytes);
+  if (type == "s64") return reduce_integers<std::int64_t>(operation, destination, source, bytes);
+  if (type == "f32") return reduce_floats<float>(operation, destination, source, bytes);
+  if (type == "f64") return reduce_floats<double>(operation, destination, source, bytes);
+  if (type != "f16" && type != "bf16") return false;
+  HalfMode mode;
+  mode.format = type == "f16" ? FloatFormat::f16 : FloatFormat::bf16;
+  const HalfOperation what = operation == "add"   ? HalfOperation::add
+                             : operation == "min" ? HalfOperation::min
+                             : operation == "max" ? HalfOperation::max
+                                                  : HalfOperation::copy;
+  if (what == HalfOperation::copy) return false;
+  apply<std::uint16_t>(destination, source, bytes,
+                       [&](std::uint16_t a, std::uint16_t b) { return half(what, mode, a, b); });
+  return true;
+}
+
+}  // namespace assay::emulator
