@@ -69,8 +69,6 @@ int swizzle_bytes_of(CUtensorMapSwizzle swizzle) {
   }
 }
 
-constexpr std::uint32_t kChunkBytes = 16;
-
 }  // namespace
 
 CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,

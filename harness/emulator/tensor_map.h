@@ -54,6 +54,9 @@ std::vector<BoxPiece> box_pieces(const TensorMapView& map,
 /// What a load writes outside the tensor: zeros, or NaN of the map's type, of 16 bytes.
 std::array<std::byte, 16> fill_bytes(const TensorMapView& map);
 
+/// What swizzles permute, and addresses and rows of boxes are multiples of.
+inline constexpr std::uint32_t kChunkBytes = 16;
+
 /// An address of shared memory with the bits swapped as the swizzle has it.
 std::uint32_t swizzled_address(std::uint32_t address, int swizzle_bytes);
 

@@ -8,8 +8,8 @@ namespace assay::emulator {
 
 namespace {
 
-constexpr int kChunkBytes = 16;
 constexpr int kStepBytes = 32;  // of k, of one instruction
+constexpr std::uint32_t kStepChunks = kStepBytes / kChunkBytes;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> operand_chunks(const SharedOperand& operand) {
     const std::uint32_t row_bytes = d.swizzle_bytes == 0 ? kChunkBytes : d.swizzle_bytes;
     const std::uint32_t next = d.swizzle_bytes == 0 ? d.leading : kChunkBytes;
     for (int row = 0; row < operand.outer; ++row) {
-      for (std::uint32_t chunk = 0; chunk < kStepBytes / kChunkBytes; ++chunk) {
+      for (std::uint32_t chunk = 0; chunk < kStepChunks; ++chunk) {
         add(row / 8 * d.stride + row % 8 * row_bytes + chunk * next);
       }
     }
