@@ -44,7 +44,7 @@ struct ModuleVariable {
   bool is_constant = false;
 };
 
-struct DecodedModule;  // ptx_module.h
+struct DecodedModule;  // decoded_module.h
 
 /// A loaded module. Its variables hold their initial values.
 class Module {

@@ -1,0 +1,314 @@
+#include <fmt/format.h>
+
+#include "emulator/addressing.h"
+#include "emulator/lane_loops.h"
+#include "emulator/mbarrier.h"
+
+// Barriers of a block, of a cluster, and mbarriers.
+
+namespace assay::emulator {
+namespace {
+
+// op.a: the barrier's number, op.b: how many threads, or none. op.mode: what is reduced.
+enum class Reduces : std::uint32_t { nothing, popc, both, either };
+
+NamedBarrier* barrier_of(Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t& id) {
+  id = warp.in(op.a)[std::countr_zero(lanes)];
+  if (id >= 16) {
+    warp.report(FindingKind::misuse, fmt::format("barrier {}; there are 0 to 15", id));
+    throw StopLaunch();
+  }
+  return &warp.block->barriers[id];
+}
+
+void arrive_at(Warp& warp, const Op& op, NamedBarrier& barrier, std::uint32_t id,
+               std::uint32_t lanes) {
+  std::uint32_t expected = 0;
+  if (op.b != kNoSlot) {
+    expected = warp.in(op.b)[std::countr_zero(lanes)];
+    if (expected == 0 || expected % 32 != 0 ||
+        expected > (warp.block->num_threads + 31) / 32 * 32) {
+      warp.report(FindingKind::misuse,
+                  fmt::format("barrier {} of {} threads; expected a multiple of 32 up to {}", id,
+                              expected, (warp.block->num_threads + 31) / 32 * 32));
+      throw StopLaunch();
+    }
+  }
+  bool is_first = true;
+  for (const std::uint32_t arrived : barrier.arrived) is_first = is_first && arrived == 0;
+  if (!is_first && barrier.expected != expected) {
+    warp.report(FindingKind::misuse,
+                fmt::format("barrier {} of {} threads, where others wait for one of {}", id,
+                            expected == 0 ? warp.block->num_threads : expected,
+                            barrier.expected == 0 ? warp.block->num_threads : barrier.expected));
+  }
+  barrier.expected = expected;
+  if ((barrier.arrived[warp.index] & lanes) != 0) {
+    warp.report(FindingKind::misuse,
+                fmt::format("arrives at barrier {} twice before it completes", id));
+  }
+  barrier.arrived[warp.index] |= lanes;
+  warp.progress();
+  warp.block->check_barrier(barrier);
+}
+
+bool sync_barrier(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
+  std::uint32_t id = 0;
+  NamedBarrier& barrier = *barrier_of(warp, op, lanes, id);
+  if (fragment.waiting.what != Waiting::For::barrier) {
+    fragment.waiting = {Waiting::For::barrier, lanes, 0, id, 0, barrier.generation};
+    if (op.mode != 0) {
+      const std::uint32_t yes = warp.predicate(op.c, op.is_negated) & lanes;
+      barrier.reduced[0] += static_cast<std::uint32_t>(std::popcount(yes));
+      if (yes != lanes) barrier.reduced[1] = 0;
+      if (yes != 0) barrier.reduced[2] = 1;
+    }
+    arrive_at(warp, op, barrier, id, lanes);
+  }
+  if (barrier.generation == fragment.waiting.generation) return false;
+  if (op.mode != 0) {
+    const std::uint32_t result = barrier.result[op.mode - 1];
+    if (static_cast<Reduces>(op.mode) == Reduces::popc) {
+      std::uint32_t* const out = warp.at(op.out);
+      each_lane(lanes, [=](int i) { out[i] = result; });
+    } else {
+      std::uint32_t& out = warp.predicates[op.out];
+      out = result != 0 ? out | lanes : out & ~lanes;
+    }
+  }
+  return true;
+}
+
+void arrive_barrier(Warp& warp, const Op& op, std::uint32_t lanes) {
+  std::uint32_t id = 0;
+  NamedBarrier& barrier = *barrier_of(warp, op, lanes, id);
+  arrive_at(warp, op, barrier, id, lanes);
+}
+
+void arrive_cluster(Warp& warp, const Op&, std::uint32_t lanes) {
+  ClusterState& cluster = *warp.block->cluster;
+  std::uint32_t& arrived = cluster.barrier_arrived[warp.block->rank][warp.index];
+  if ((arrived & lanes) != 0) {
+    warp.report(FindingKind::misuse, "arrives at the cluster's barrier twice before it completes");
+  }
+  arrived |= lanes;
+  warp.cluster_generation = cluster.barrier_generation;
+  warp.progress();
+  cluster.check_cluster_barrier();
+}
+
+bool wait_cluster(Warp& warp, Fragment& fragment, const Op&, std::uint32_t) {
+  if (warp.block->cluster->barrier_generation > warp.cluster_generation) return true;
+  fragment.waiting.what = Waiting::For::cluster;
+  return false;
+}
+
+// mbarriers. op.a and op.offset are the address.
+
+Mbarrier* mbarrier_at(Warp& warp, const Op& op, int lane, Access access) {
+  return reinterpret_cast<Mbarrier*>(
+      resolve(warp, op.window, lane, address_of(warp, op, lane), 8, access, 8));
+}
+
+void initialise(Warp& warp, const Op& op, std::uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const std::uint32_t count = warp.in(op.b)[lane];
+    if (count == 0 || count >= 1u << 20) {
+      warp.report(FindingKind::misuse, fmt::format("an mbarrier of {} arrivals", count), lane);
+      continue;
+    }
+    if (Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::write)) {
+      *barrier = Mbarrier(count);
+    }
+  }
+  warp.progress();
+}
+
+void invalidate(Warp& warp, const Op& op, std::uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    if (Mbarrier* const barrier = mbarrier_at(warp, op, std::countr_zero(lanes), Access::write)) {
+      *barrier = Mbarrier();
+    }
+  }
+}
+
+bool check_valid(Warp& warp, const Mbarrier& barrier, int lane) {
+  if (barrier.is_valid()) return true;
+  warp.report(FindingKind::misuse, "uses an mbarrier that is not initialised", lane);
+  return false;
+}
+
+/// op.b: a count, or bytes that are expected; op.out: the state before. Bits 0 and 1 of op.mode: it
+/// arrives, it expects bytes; 2: with a count.
+void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
+  warp.progress();
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::update);
+    if (barrier == nullptr || !check_valid(warp, *barrier, lane)) continue;
+    if (op.out != kNoSlot) lanes_out<std::uint64_t>(warp, op.out)[lane] = barrier->bits();
+    const std::uint32_t value = op.b == kNoSlot ? 1 : warp.in(op.b)[lane];
+    if ((op.mode & 2) != 0) barrier->expect(static_cast<std::int32_t>(value));
+    if ((op.mode & 8) != 0) barrier->expect(-static_cast<std::int32_t>(value));
+    if ((op.mode & 1) != 0 && !barrier->arrive((op.mode & 4) != 0 ? value : 1)) {
+      warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more", lane);
+    }
+  }
+}
+
+/// Whether a phase is over: op.out, of lanes; op.b: its parity (op.mode 1), or the state that
+/// arriving gave.
+std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t& waited) {
+  std::uint32_t result = 0;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::read);
+    if (barrier == nullptr || !check_valid(warp, *barrier, lane)) {
+      result |= 1u << lane;
+      continue;
+    }
+    waited = op.mode == 1 ? warp.in(op.b)[lane] & 1
+                          : Mbarrier::of(lanes_in<std::uint64_t>(warp, op.b)[lane]).parity();
+    if (barrier->parity() != waited) result |= 1u << lane;
+  }
+  return result;
+}
+
+void poll(Warp& warp) {
+  warp.has_polled = true;
+  warp.last_polled = warp.block->cluster->round;
+}
+
+bool test_phase(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
+  std::uint32_t waited = 0;
+  const std::uint32_t done = completed(warp, op, lanes, waited);
+  if (done != lanes) {
+    poll(warp);
+    // try_wait may wait, or say that it has waited long enough.
+    if (op.bytes != 0 && below(warp.block->cluster->random, 8) != 0) {
+      warp.has_polled = false;
+      fragment.waiting = {
+          Waiting::For::phase,
+          lanes,
+          0,
+          static_cast<std::uint32_t>(address_of(warp, op, std::countr_zero(lanes & ~done))),
+          waited,
+          0};
+      return false;
+    }
+  } else {
+    warp.progress();
+  }
+  if (op.out != kNoSlot) {
+    std::uint32_t& out = warp.predicates[op.out];
+    out = (out & ~lanes) | done;
+  }
+  return true;
+}
+
+void count_pending(Warp& warp, const Op& op, std::uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    warp.at(op.out)[lane] = Mbarrier::of(lanes_in<std::uint64_t>(warp, op.a)[lane]).pending();
+  }
+}
+
+/// bar.warp.sync.
+void decode_warp_barrier(Form& form) {
+  form.op.control = Control::meet;
+  form.op.meets_anywhere = true;
+  form.op.d = form.in(0, PtxType::b32);
+  form.op.run = [](Warp& warp, const Op&, std::uint32_t) { warp.progress(); };
+}
+
+}  // namespace
+
+void decode_barrier(Form& form) {
+  Op& op = form.op;
+  if (form.has("warp")) return decode_warp_barrier(form);
+  if (form.has("cluster")) {
+    form.allow({"cluster", "arrive", "wait", "release", "relaxed", "acquire", "aligned"});
+    if (form.has("arrive")) {
+      op.run = arrive_cluster;
+    } else {
+      op.control = Control::wait;
+      op.wait = wait_cluster;
+    }
+    return;
+  }
+  form.allow({"cta", "sync", "arrive", "red", "popc", "and", "or", "aligned"});
+  std::size_t at = 0;
+  if (form.has("red")) {
+    op.mode = static_cast<std::uint32_t>(form.has("popc")  ? Reduces::popc
+                                         : form.has("and") ? Reduces::both
+                                                           : Reduces::either);
+    op.out = form.has("popc") ? form.out(0, PtxType::u32) : form.predicate(form.operand(0));
+    at = 1;
+  }
+  op.a = form.in(at++, PtxType::u32);
+  const std::size_t behind = op.mode != 0 ? 1 : 0;
+  if (form.num_operands() > at + behind) op.b = form.in(at++, PtxType::u32);
+  if (op.mode != 0) {
+    op.c = form.predicate(form.operand(at));
+    op.is_negated = form.operand(at).is_negated;
+  }
+  if (form.has("arrive")) {
+    if (op.b == kNoSlot) throw UnknownForm();
+    op.run = arrive_barrier;
+  } else {
+    op.control = Control::wait;
+    op.wait = sync_barrier;
+  }
+}
+
+void decode_mbarrier(Form& form) {
+  form.allow({"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait",
+              "try_wait", "parity", "pending_count", "noComplete", "shared", "shared::cta",
+              "shared::cluster", "release", "acquire", "relaxed", "cta", "cluster"});
+  Op& op = form.op;
+  if (form.has("arrive_drop") || form.has("noComplete")) throw UnknownForm();
+  if (form.has("pending_count")) {
+    op.out = form.out(0, PtxType::b32);
+    op.a = form.in(1, PtxType::b64);
+    op.run = count_pending;
+    return;
+  }
+  const bool waits = form.has("test_wait") || form.has("try_wait");
+  const bool arrives = form.has("arrive");
+  std::size_t at = 0;
+  if (waits) op.out = form.predicate(form.operand(at++));
+  if (arrives) {
+    if (form.operand(0).kind != PtxOperand::Kind::address) {
+      op.out = form.out(at++, PtxType::b64);
+    }
+  }
+  form.address(form.operand(at++));
+  op.window = window_of(form);
+  if (waits) {
+    op.mode = form.has("parity") ? 1 : 0;
+    op.b = form.in(at++, form.has("parity") ? PtxType::b32 : PtxType::b64);
+    op.bytes = form.has("try_wait") ? 1 : 0;
+    op.control = Control::wait;
+    op.wait = test_phase;
+    return;
+  }
+  if (form.has("inval")) {
+    op.run = invalidate;
+    return;
+  }
+  if (form.has("init")) {
+    op.b = form.in(at, PtxType::b32);
+    op.run = initialise;
+    return;
+  }
+  if (form.num_operands() > at) op.b = form.in(at, PtxType::b32);
+  const bool expects = form.has("expect_tx");
+  op.mode = (arrives ? 1u : 0u) | (expects ? 2u : 0u) |
+            (arrives && !expects && op.b != kNoSlot ? 4u : 0u) |
+            (form.has("complete_tx") ? 8u : 0u);
+  if ((op.mode & 10) != 0 && op.b == kNoSlot) throw UnknownForm();
+  op.run = arrive;
+}
+
+}  // namespace assay::emulator

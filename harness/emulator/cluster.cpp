@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emulator/warp.h"
+
+namespace assay::emulator {
+namespace {
+
+// Rounds without anything that somebody could wait for, after which nothing will come any more.
+constexpr std::uint64_t kDeadRounds = 64;
+
+std::uint32_t special_value(const std::string& name, const Warp& warp, std::uint32_t lane) {
+  const BlockState& block = *warp.block;
+  const LaunchShape& shape = block.cluster->launch.shape;
+  const std::uint32_t thread = warp.first_thread() + lane;
+  const std::uint32_t in_block[3] = {thread % shape.block[0],
+                                     thread / shape.block[0] % shape.block[1],
+                                     thread / shape.block[0] / shape.block[1]};
+  const std::size_t dot = name.find('.');
+  const std::string_view base = std::string_view(name).substr(0, dot);
+  const std::size_t axis =
+      dot == std::string::npos ? 0 : static_cast<std::size_t>(name[dot + 1] - 'x');
+  if (axis > 2) return 0;
+  const std::uint32_t cluster_size = shape.cluster[0] * shape.cluster[1] * shape.cluster[2];
+  if (base == "%tid") return in_block[axis];
+  if (base == "%ntid") return shape.block[axis];
+  if (base == "%ctaid") return block.index[axis];
+  if (base == "%nctaid") return shape.grid[axis];
+  if (base == "%laneid") return lane;
+  if (base == "%warpid") return warp.index;
+  if (base == "%nwarpid") return static_cast<std::uint32_t>(block.warps.size());
+  if (base == "%clusterid") return block.index[axis] / shape.cluster[axis];
+  if (base == "%nclusterid") return shape.grid[axis] / shape.cluster[axis];
+  if (base == "%cluster_ctaid") return block.index[axis] % shape.cluster[axis];
+  if (base == "%cluster_nctaid") return shape.cluster[axis];
+  if (base == "%cluster_ctarank") return block.rank;
+  if (base == "%cluster_nctarank") return cluster_size;
+  if (base == "%is_explicit_cluster") return cluster_size > 1;
+  if (base == "%lanemask_eq") return 1u << lane;
+  if (base == "%lanemask_lt") return (1u << lane) - 1;
+  if (base == "%lanemask_le") return (2u << lane) - 1;
+  if (base == "%lanemask_gt") return ~((2u << lane) - 1);
+  if (base == "%lanemask_ge") return ~((1u << lane) - 1);
+  if (base == "%smid") return static_cast<std::uint32_t>(block.cluster->index % 132);
+  if (base == "%nsmid") return 132;
+  if (base == "%dynamic_smem_size") return static_cast<std::uint32_t>(shape.dynamic_shared_bytes);
+  if (base == "%total_smem_size" || base == "%aggr_smem_size") {
+    return static_cast<std::uint32_t>(block.shared.size()) + kSharedBegin;
+  }
+  if (base == "%reserved_smem_offset_end") return kSharedBegin;
+  return 0;
+}
+
+void set_specials(Warp& warp, const Program& program) {
+  for (const SpecialValue& value : program.specials) {
+    std::uint32_t* const slot = warp.at(value.slot);
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      const std::uint32_t bits = value.name.empty()
+                                     ? (warp.block->rank << kRankShift) + value.offset
+                                     : special_value(value.name, warp, lane);
+      if (value.is_wide) {
+        const std::uint64_t wide = bits;
+        std::memcpy(slot + 2 * lane, &wide, 8);
+      } else {
+        slot[lane] = bits;
+      }
+    }
+  }
+}
+
+std::unique_ptr<BlockState> make_block(ClusterState& cluster, std::array<std::uint32_t, 3> index,
+                                       std::uint32_t rank) {
+  const LaunchState& launch = cluster.launch;
+  const Program& program = launch.program;
+  auto block = std::make_unique<BlockState>();
+  block->cluster = &cluster;
+  block->index = index;
+  block->rank = rank;
+  const std::array<std::uint32_t, 3>& shape = launch.shape.block;
+  block->num_threads = shape[0] * shape[1] * shape[2];
+  const std::size_t align = program.dynamic_align;
+  block->shared.resize((program.shared_bytes + align - 1) / align * align +
+                       launch.shape.dynamic_shared_bytes);
+  // What nobody wrote is not zero.
+  std::fill(block->shared.begin(), block->shared.end(), std::byte{0xcb});
+  const std::size_t num_warps = (block->num_threads + 31) / 32;
+  const auto slots = static_cast<std::size_t>(program.num_slots) * 32;
+  block->storage.resize(slots * num_warps);
+  block->local.resize(program.local_bytes * num_warps * 32, std::byte{0xcb});
+  block->warps.resize(num_warps);
+  block->warpgroups.resize((num_warps + 3) / 4);
+  for (NamedBarrier& barrier : block->barriers) {
+    barrier.arrived.assign(num_warps, 0);
+    barrier.reduced[1] = ~0u;
+  }
+  for (std::size_t i = 0; i < num_warps; ++i) {
+    Warp& warp = block->warps[i];
+    warp.block = block.get();
+    warp.index = static_cast<std::uint32_t>(i);
+    warp.slots = block->storage.data() + i * slots;
+    warp.predicates = {warp.slots};
+    warp.constants = program.constants.data();
+    warp.local = block->local.data() + i * 32 * program.local_bytes;
+    const std::uint32_t threads = std::min(32u, block->num_threads - warp.first_thread());
+    warp.alive = threads == 32 ? ~0u : (1u << threads) - 1;
+    warp.fragments.push_back({0, warp.alive});
+  }
+  return block;
+}
+
+}  // namespace
+
+ClusterState::ClusterState(LaunchState& of_launch, std::uint64_t index_of)
+    : launch(of_launch),
+      index(index_of),
+      random(of_launch.options.seed * 0x9e3779b97f4a7c15ull + index_of) {
+  const std::array<std::uint32_t, 3>& grid = launch.shape.grid;
+  const std::array<std::uint32_t, 3>& size = launch.shape.cluster;
+  const std::uint64_t across = grid[0] / size[0], down = grid[1] / size[1];
+  const std::uint32_t first[3] = {static_cast<std::uint32_t>(index % across) * size[0],
+                                  static_cast<std::uint32_t>(index / across % down) * size[1],
+                                  static_cast<std::uint32_t>(index / across / down) * size[2]};
+  for (std::uint32_t rank = 0; rank < size[0] * size[1] * size[2]; ++rank) {
+    blocks.push_back(make_block(*this,
+                                {first[0] + rank % size[0], first[1] + rank / size[0] % size[1],
+                                 first[2] + rank / size[0] / size[1]},
+                                rank));
+    barrier_arrived.emplace_back(blocks.back()->warps.size(), 0);
+  }
+  for (const auto& block : blocks) {
+    for (Warp& warp : block->warps) set_specials(warp, launch.program);
+  }
+}
+
+bool ClusterState::run_round() {
+  std::vector<Warp*> live;
+  for (const auto& block : blocks) {
+    for (Warp& warp : block->warps) {
+      if (warp.alive != 0) live.push_back(&warp);
+    }
+  }
+  ++round;
+  const std::uint64_t before = num_progress;
+  bool all_wait = true;
+  // From one instruction to thousands, so that warps meet in many orders.
+  for (std::size_t left = live.size(); left > 0; --left) {
+    std::swap(live[below(random, left)], live[left - 1]);
+    Warp& warp = *live[left - 1];
+    const int budget = static_cast<int>(below(random, std::size_t{4} << below(random, 11))) + 1;
+    const bool ran = run_warp(warp, budget);
+    if (ran && warp.last_polled + kDeadRounds < round) all_wait = false;
+    if (!pending.empty() && below(random, 4) == 0) complete_any();
+  }
+  if (num_progress != before || !all_wait) {
+    last_progress = round;
+  } else if (complete_any()) {
+    last_progress = round;
+  } else if (!live.empty() && round - last_progress > kDeadRounds) {
+    const Warp& warp = *live.front();
+    launch.report(FindingKind::deadlock, waiting_text(),
+                  &launch.program.ops[static_cast<std::size_t>(warp.fragments.front().pc)],
+                  warp.block, warp.first_thread());
+  }
+  if (!live.empty()) return true;
+  complete([](const PendingWork&) { return true; });
+  for (const auto& block : blocks) {
+    for (const Warp& warp : block->warps) counts += warp.counts;
+  }
+  return false;
+}
+
+bool ClusterState::complete_any() {
+  if (pending.empty()) return false;
+  const std::size_t chosen = below(random, pending.size());
+  const PendingWork work = std::move(pending[chosen]);
+  pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(chosen));
+  work.complete();
+  ++num_progress;
+  return true;
+}
+
+void ClusterState::check_cluster_barrier() {
+  bool has_any = false;
+  for (const auto& block : blocks) {
+    for (const Warp& warp : block->warps) {
+      const std::uint32_t arrived = barrier_arrived[block->rank][warp.index];
+      if ((warp.alive & ~arrived) != 0) return;
+      has_any = has_any || arrived != 0;
+    }
+  }
+  if (!has_any) return;
+  ++barrier_generation;
+  ++num_progress;
+  for (auto& warps : barrier_arrived) std::fill(warps.begin(), warps.end(), 0);
+}
+
+std::string ClusterState::waiting_text() const {
+  std::string text;
+  int shown = 0;
+  for (const auto& block : blocks) {
+    for (const Warp& warp : block->warps) {
+      for (const Fragment& fragment : warp.fragments) {
+        if (++shown > 12) continue;
+        const Op& op = launch.program.ops[static_cast<std::size_t>(fragment.pc)];
+        const Waiting& waiting = fragment.waiting;
+        text +=
+            fmt::format("{}block {} warp {}", text.empty() ? "" : "; ", block->rank, warp.index);
+        if (op.source != nullptr && op.source->line > 0)
+          text += fmt::format(" (line {})", op.source->line);
+        if (waiting.what == Waiting::For::barrier) {
+          text += fmt::format(" waits at barrier {}", waiting.id);
+        } else if (waiting.what == Waiting::For::cluster) {
+          text += " waits at the cluster's barrier";
+        } else if (waiting.what == Waiting::For::lanes) {
+          text += fmt::format(" waits for lanes {:#x}", waiting.members & ~waiting.lanes);
+        } else if (waiting.what == Waiting::For::warpgroup) {
+          text += " waits for products that not all warps of its warpgroup have begun";
+        } else if (waiting.what == Waiting::For::nothing) {
+          text += " runs";
+        } else {
+          text += fmt::format(" waits for phase {} of the mbarrier at {:#x}", waiting.parity,
+                              waiting.id);
+        }
+      }
+    }
+  }
+  if (shown > 12) text += fmt::format("; and {} more", shown - 12);
+  return text;
+}
+
+}  // namespace assay::emulator

@@ -1,0 +1,257 @@
+#include <cmath>
+
+#include "emulator/lane_loops.h"
+
+// setp, set, selp, slct, testp.
+
+namespace assay::emulator {
+namespace {
+
+// What a comparison is true of, as bits: less, equal, greater, unordered.
+constexpr std::uint32_t kLess = 1, kEqual = 2, kGreater = 4, kUnordered = 8;
+
+std::uint32_t comparison_of(std::string_view word, bool of_floats) {
+  static const std::map<std::string_view, std::uint32_t> kWords{
+      {"eq", kEqual},
+      {"ne", kLess | kGreater},
+      {"lt", kLess},
+      {"le", kLess | kEqual},
+      {"gt", kGreater},
+      {"ge", kGreater | kEqual},
+      {"lo", kLess},
+      {"ls", kLess | kEqual},
+      {"hi", kGreater},
+      {"hs", kGreater | kEqual},
+      {"equ", kEqual | kUnordered},
+      {"neu", kLess | kGreater | kUnordered},
+      {"ltu", kLess | kUnordered},
+      {"leu", kLess | kEqual | kUnordered},
+      {"gtu", kGreater | kUnordered},
+      {"geu", kGreater | kEqual | kUnordered},
+      {"num", kLess | kEqual | kGreater},
+      {"nan", kUnordered},
+  };
+  const auto found = kWords.find(word);
+  if (found == kWords.end() || (!of_floats && (found->second & kUnordered) != 0)) {
+    throw UnknownForm();
+  }
+  return found->second;
+}
+
+/// Lanes of which a comparison is true.
+template <class T, std::uint32_t kWhat>
+std::uint32_t compared(const Warp& warp, const Op& op) {
+  const auto* const a = lanes_in<T>(warp, op.a);
+  const auto* const b = lanes_in<T>(warp, op.b);
+  std::uint32_t result = 0;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const T x = from_stored<T>(a[i]), y = from_stored<T>(b[i]);
+    bool holds = false;
+    if constexpr (kWhat == kLess) holds = x < y;
+    if constexpr (kWhat == kEqual) holds = x == y;
+    if constexpr (kWhat == kGreater) holds = x > y;
+    if constexpr (kWhat == (kLess | kEqual)) holds = x <= y;
+    if constexpr (kWhat == (kGreater | kEqual)) holds = x >= y;
+    if constexpr (kWhat == (kLess | kGreater)) holds = x < y || x > y;
+    if constexpr (kWhat == kUnordered) holds = x != x || y != y;
+    result |= static_cast<std::uint32_t>(holds) << i;
+  }
+  return result;
+}
+
+template <class T>
+std::uint32_t compared(const Warp& warp, const Op& op) {
+  std::uint32_t result = 0;
+  switch (op.mode & 7) {
+    case kLess:
+      result = compared<T, kLess>(warp, op);
+      break;
+    case kEqual:
+      result = compared<T, kEqual>(warp, op);
+      break;
+    case kGreater:
+      result = compared<T, kGreater>(warp, op);
+      break;
+    case kLess | kEqual:
+      result = compared<T, kLess | kEqual>(warp, op);
+      break;
+    case kGreater | kEqual:
+      result = compared<T, kGreater | kEqual>(warp, op);
+      break;
+    case kLess | kGreater:
+      result = compared<T, kLess | kGreater>(warp, op);
+      break;
+    case kLess | kEqual | kGreater:
+      result = ~compared<T, kUnordered>(warp, op);
+      break;
+    default:
+      break;
+  }
+  if ((op.mode & kUnordered) != 0) result |= compared<T, kUnordered>(warp, op);
+  return result;
+}
+
+/// The same of f16 and bf16, which become floats.
+template <bool kIsBf16>
+std::uint32_t compared_halves(const Warp& warp, const Op& op) {
+  std::uint32_t result = 0;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const FloatFormat format = kIsBf16 ? FloatFormat::bf16 : FloatFormat::f16;
+    const double x = decode(format, warp.in(op.a)[i]), y = decode(format, warp.in(op.b)[i]);
+    const std::uint32_t is = x < y ? kLess : x > y ? kGreater : x == y ? kEqual : kUnordered;
+    result |= static_cast<std::uint32_t>((op.mode & is) != 0) << i;
+  }
+  return result;
+}
+
+/// The comparison, and how it is combined with a predicate: bits 4 and 5 of op.mode.
+template <std::uint32_t (*kCompared)(const Warp&, const Op&)>
+void set_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const std::uint32_t holds = kCompared(warp, op);
+  std::uint32_t result = holds, opposite = ~holds;
+  if (op.c != kNoSlot) {
+    const std::uint32_t with = warp.predicate(op.c, op.is_negated);
+    const std::uint32_t how = op.mode >> 4 & 3;
+    result = how == 0 ? holds & with : how == 1 ? holds | with : holds ^ with;
+    opposite = how == 0 ? ~holds & with : how == 1 ? ~holds | with : ~holds ^ with;
+  }
+  if (op.out != kNoSlot) {
+    std::uint32_t& out = warp.predicates[op.out];
+    out = (out & ~lanes) | (result & lanes);
+  }
+  if (op.d != kNoSlot) {
+    std::uint32_t& out = warp.predicates[op.d];
+    out = (out & ~lanes) | (opposite & lanes);
+  }
+}
+
+/// set: all ones, or 1.0 of f32 (op.bytes).
+template <std::uint32_t (*kCompared)(const Warp&, const Op&)>
+void set_value(Warp& warp, const Op& op, std::uint32_t lanes) {
+  std::uint32_t holds = kCompared(warp, op);
+  if (op.c != kNoSlot) {
+    const std::uint32_t with = warp.predicate(op.c, op.is_negated);
+    const std::uint32_t how = op.mode >> 4 & 3;
+    holds = how == 0 ? holds & with : how == 1 ? holds | with : holds ^ with;
+  }
+  std::uint32_t* const out = warp.at(op.out);
+  const std::uint32_t yes = op.bytes;
+  each_lane(lanes, [=](int i) { out[i] = (holds >> i & 1) != 0 ? yes : 0; });
+}
+
+template <std::uint32_t (*kCompared)(const Warp&, const Op&)>
+Handler setting(bool is_value) {
+  return is_value ? set_value<kCompared> : set_predicate<kCompared>;
+}
+
+Handler handler_of(PtxType type, bool is_value) {
+  if (type == PtxType::f32) return setting<compared<float>>(is_value);
+  if (type == PtxType::f64) return setting<compared<double>>(is_value);
+  if (type == PtxType::f16) return setting<compared_halves<false>>(is_value);
+  if (type == PtxType::bf16) return setting<compared_halves<true>>(is_value);
+  return for_integer(type, [&](auto x) { return setting<compared<decltype(x)>>(is_value); });
+}
+
+template <class T>
+void select(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto* const a = lanes_in<T>(warp, op.a);
+  const auto* const b = lanes_in<T>(warp, op.b);
+  auto* const out = lanes_out<T>(warp, op.out);
+  const std::uint32_t yes = warp.predicate(op.c, op.is_negated);
+  each_lane(lanes, [=](int i) { out[i] = (yes >> i & 1) != 0 ? a[i] : b[i]; });
+}
+
+template <class T, bool kOfFloat>
+void select_by_sign(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto* const a = lanes_in<T>(warp, op.a);
+  const auto* const b = lanes_in<T>(warp, op.b);
+  const std::uint32_t* const c = warp.in(op.c);
+  auto* const out = lanes_out<T>(warp, op.out);
+  each_lane(lanes, [=](int i) {
+    const bool is_first =
+        kOfFloat ? std::bit_cast<float>(c[i]) >= 0 : static_cast<std::int32_t>(c[i]) >= 0;
+    out[i] = is_first ? a[i] : b[i];
+  });
+}
+
+template <class T>
+void test(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto* const a = lanes_in<T>(warp, op.a);
+  std::uint32_t result = 0;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const T x = from_stored<T>(a[i]);
+    const bool holds[] = {std::isfinite(x), std::isinf(x),
+                          !std::isnan(x),   std::isnan(x),
+                          std::isnormal(x), x != 0 && std::fpclassify(x) == FP_SUBNORMAL};
+    result |= static_cast<std::uint32_t>(holds[op.mode]) << i;
+  }
+  std::uint32_t& out = warp.predicates[op.out];
+  out = (out & ~lanes) | (result & lanes);
+}
+
+}  // namespace
+
+void decode_comparison(Form& form) {
+  const std::string_view name = form.parts[0];
+  Op& op = form.op;
+  if (name == "selp") {
+    const PtxType type = form.type();
+    op.out = form.out(0, type);
+    op.a = form.in(1, type);
+    op.b = form.in(2, type);
+    op.c = form.predicate(form.operand(3));
+    op.is_negated = form.operand(3).is_negated;
+    op.run = bits_of(type) == 64 ? select<std::uint64_t> : select<std::uint32_t>;
+    return;
+  }
+  if (name == "slct") {
+    const PtxType type = form.type();
+    op.out = form.out(0, type);
+    op.a = form.in(1, type);
+    op.b = form.in(2, type);
+    op.c = form.in(3, PtxType::b32);
+    const bool of_float = form.types.at(1) == PtxType::f32;
+    op.run = bits_of(type) == 64 ? (of_float ? select_by_sign<std::uint64_t, true>
+                                             : select_by_sign<std::uint64_t, false>)
+                                 : (of_float ? select_by_sign<std::uint32_t, true>
+                                             : select_by_sign<std::uint32_t, false>);
+    return;
+  }
+  if (name == "testp") {
+    const PtxType type = form.type();
+    constexpr std::string_view kTests[] = {"finite",     "infinite", "number",
+                                           "notanumber", "normal",   "subnormal"};
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      if (form.has(kTests[i])) op.mode = i;
+    }
+    op.out = form.predicate(form.operand(0));
+    op.a = form.in(1, type);
+    op.run = type == PtxType::f64 ? test<double> : test<float>;
+    return;
+  }
+  const bool is_value = name == "set";
+  if (form.types.size() != (is_value ? 2u : 1u) || form.parts.size() < 3) throw UnknownForm();
+  const PtxType type = form.types.back();
+  op.mode = comparison_of(form.parts[1], is_float(type));
+  if (form.has("or")) op.mode |= 1 << 4;
+  if (form.has("xor")) op.mode |= 2 << 4;
+  if (form.has("ftz") && type == PtxType::f32) throw UnknownForm();
+  op.a = form.in(1, type);
+  op.b = form.in(2, type);
+  if (form.num_operands() > 3) {
+    op.c = form.predicate(form.operand(3));
+    op.is_negated = form.operand(3).is_negated;
+  }
+  if (is_value) {
+    op.out = form.out(0, form.type());
+    op.bytes = form.type() == PtxType::f32 ? 0x3f800000u : ~0u;
+  } else if (form.operand(0).kind == PtxOperand::Kind::pair) {
+    op.out = form.predicate(form.operand(0).parts[0]);
+    op.d = form.predicate(form.operand(0).parts[1]);
+  } else {
+    op.out = form.predicate(form.operand(0));
+  }
+  op.run = handler_of(type, is_value);
+}
+
+}  // namespace assay::emulator

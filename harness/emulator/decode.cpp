@@ -1,0 +1,528 @@
+#include "emulator/decode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace assay::emulator {
+namespace {
+
+using Kind = PtxOperand::Kind;
+
+// Calls are written out in place. Real kernels have a tenth of each.
+constexpr std::size_t kMaxOps = 2'000'000;
+constexpr int kMaxCallDepth = 24;
+constexpr std::size_t kMaxLocalBytes = 512 << 10;  // as the hardware's
+constexpr std::size_t kMaxConstants = 1 << 18;
+
+std::size_t aligned(std::size_t at, std::size_t align) { return (at + align - 1) / align * align; }
+
+void report_unknown(Warp& warp, const Op& op, std::uint32_t) {
+  warp.report(FindingKind::unsupported, fmt::format("emulator/unsupported: {}", op.source->opcode));
+}
+
+void trap(Warp& warp, const Op& op, std::uint32_t lanes) {
+  warp.report(FindingKind::trap,
+              op.source->opcode == "call" || op.source->opcode == "call.uni" ? "an assertion failed"
+                                                                             : "the kernel trapped",
+              std::countr_zero(lanes));
+}
+
+void do_nothing(Warp&, const Op&, std::uint32_t) {}
+
+/// Where a variable of a function is.
+struct Place {
+  Window window = Window::local;
+  std::uint64_t at = 0;
+};
+
+class KernelDecoder {
+ public:
+  KernelDecoder(const PtxModule& module,
+                const std::map<std::string, std::uint64_t, std::less<>>& addresses)
+      : module_(module), addresses_(addresses) {}
+
+  Program decode(const PtxFunction& kernel) {
+    std::vector<Place> parameters;
+    for (const std::size_t offset : parameter_offsets(kernel)) {
+      parameters.push_back({Window::param, offset});
+    }
+    call(kernel, parameters, 0);
+    Op end;
+    end.control = Control::exit;
+    program_.ops.push_back(end);
+    place_dynamic();
+    find_joins(program_.ops);
+    mark_wgmma_registers(program_.ops);
+    return std::move(program_);
+  }
+
+ private:
+  friend class FormOfKernel;
+
+  /// A function that is written out.
+  struct Frame {
+    const PtxFunction& function;
+    std::vector<std::int32_t> registers = {};  // slots
+    std::vector<Place> variables = {};
+  };
+
+  void call(const PtxFunction& function, const std::vector<Place>& bound, int depth);
+  void decode_call(Frame& frame, const PtxInstruction& instruction, int depth);
+  void place_dynamic();
+
+  Place place(const PtxVariable& variable) {
+    if (variable.space == PtxSpace::shared) return {Window::shared, shared(variable)};
+    if (variable.space == PtxSpace::global || variable.space == PtxSpace::constant) {
+      throw UsageError(
+          fmt::format("PTX: emulator/unsupported: {} within a function", variable.name));
+    }
+    program_.local_bytes = aligned(program_.local_bytes, variable.align);
+    const Place result{Window::local, program_.local_bytes};
+    program_.local_bytes += variable.size_bytes;
+    if (program_.local_bytes > kMaxLocalBytes) {
+      throw UsageError(
+          fmt::format("PTX: a thread has more than {} bytes of local memory", kMaxLocalBytes));
+    }
+    return result;
+  }
+
+  /// The address of a variable in shared memory, which gets its place here; of a dynamic one 0, and
+  /// its uses are mended in the end.
+  std::uint64_t shared(const PtxVariable& variable) {
+    if (variable.is_dynamic) {
+      program_.dynamic_align = std::max(program_.dynamic_align, variable.align);
+      return kDynamic;
+    }
+    const auto [found, is_new] = shared_.try_emplace(&variable, 0);
+    if (is_new) {
+      program_.shared_bytes = aligned(program_.shared_bytes, variable.align);
+      found->second = kSharedBegin + program_.shared_bytes;
+      program_.shared_bytes += variable.size_bytes;
+    }
+    return found->second;
+  }
+
+  std::int32_t constant(std::uint64_t value, bool is_wide) {
+    if (!is_wide) value = static_cast<std::uint32_t>(value);
+    const auto [found, is_new] = constants_.try_emplace({value, is_wide}, 0);
+    if (is_new) {
+      if (constants_.size() > kMaxConstants) throw UsageError("PTX: too many constants");
+      found->second = ~static_cast<std::int32_t>(program_.constants.size() / 32);
+      const std::size_t at = program_.constants.size();
+      program_.constants.resize(at + (is_wide ? 64 : 32));
+      for (std::size_t lane = 0; lane < 32; ++lane) {
+        if (is_wide) {
+          std::memcpy(&program_.constants[at + lane * 2], &value, 8);
+        } else {
+          program_.constants[at + lane] = static_cast<std::uint32_t>(value);
+        }
+      }
+    }
+    return found->second;
+  }
+
+  std::int32_t new_slot(int bits) {
+    const std::int32_t slot = program_.num_slots;
+    program_.num_slots += bits == 128 ? 4 : bits == 64 ? 2 : 1;
+    return slot;
+  }
+
+  std::int32_t special(const std::string& name, std::uint64_t offset, bool is_wide) {
+    const auto [found, is_new] = specials_.try_emplace({name, offset, is_wide}, 0);
+    if (is_new) {
+      found->second = new_slot(is_wide ? 64 : 32);
+      program_.specials.push_back(
+          {name, found->second, static_cast<std::uint32_t>(offset), is_wide});
+    }
+    return found->second;
+  }
+
+  static constexpr std::uint64_t kDynamic = 1u << 30;  // what a dynamic variable's address has
+
+  const PtxModule& module_;
+  const std::map<std::string, std::uint64_t, std::less<>>& addresses_;
+  Program program_;
+  std::map<const PtxVariable*, std::uint64_t> shared_;
+  std::map<std::pair<std::uint64_t, bool>, std::int32_t> constants_;
+  std::map<std::tuple<std::string, std::uint64_t, bool>, std::int32_t> specials_;
+};
+
+class FormOfKernel : public Form {
+ public:
+  FormOfKernel(KernelDecoder& decoder, KernelDecoder::Frame& frame,
+               const PtxInstruction& instruction, Op& op_of)
+      : Form(instruction, op_of), decoder_(decoder), frame_(frame) {}
+
+  using Form::in;
+  using Form::out;
+
+  int bits(const PtxOperand& operand) const override {
+    if (operand.kind != Kind::reg) return 0;
+    return frame_.function.registers[static_cast<std::size_t>(operand.index)].bits;
+  }
+
+  std::int32_t predicate(const PtxOperand& operand) override {
+    if (operand.kind == Kind::none) return kNoSlot;
+    if (bits(operand) != 1) throw UnknownForm();
+    return frame_.registers[static_cast<std::size_t>(operand.index)];
+  }
+
+  std::int32_t out(const PtxOperand& operand, PtxType type) override {
+    if (operand.kind == Kind::none) return kNoSlot;
+    check_bits(operand, type);
+    return frame_.registers[static_cast<std::size_t>(operand.index)];
+  }
+
+  std::int32_t in(const PtxOperand& operand, PtxType type) override {
+    const bool is_wide = bits_of(type) == 64;
+    switch (operand.kind) {
+      case Kind::reg:
+        if (operand.value != 0) throw UnknownForm();
+        check_bits(operand, type);
+        return frame_.registers[static_cast<std::size_t>(operand.index)];
+      case Kind::integer:
+        if (type == PtxType::f32 || type == PtxType::f64) throw UnknownForm();
+        return decoder_.constant(static_cast<std::uint64_t>(operand.value), is_wide);
+      case Kind::real: {
+        std::uint64_t value = static_cast<std::uint64_t>(operand.value);
+        if (!operand.is_single && !is_wide) {
+          value = std::bit_cast<std::uint32_t>(
+              static_cast<float>(std::bit_cast<double>(operand.value)));
+        } else if (operand.is_single && is_wide) {
+          value = std::bit_cast<std::uint64_t>(
+              static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(operand.value))));
+        }
+        return decoder_.constant(value, is_wide);
+      }
+      case Kind::special:
+        return decoder_.special(operand.name, 0, is_wide);
+      case Kind::variable:
+      case Kind::name: {
+        const Place where = place(operand);
+        const std::uint64_t at = where.at + static_cast<std::uint64_t>(operand.value);
+        if (where.window == Window::shared) return decoder_.special("", at, is_wide);
+        return decoder_.constant(at, is_wide);
+      }
+      default:
+        throw UnknownForm();
+    }
+  }
+
+  void address(const PtxOperand& operand) override {
+    if (operand.kind != Kind::address) throw UnknownForm();
+    const PtxOperand& base = operand.parts.front();
+    op.offset = operand.value;
+    if (base.kind == Kind::variable || base.kind == Kind::name) {
+      const Place where = place(base);
+      op.to_window =
+          where.window;  // of a parameter: the kernel's, or a function's, in local memory
+      op.a = where.window == Window::shared ? decoder_.special("", where.at, true)
+                                            : decoder_.constant(where.at, true);
+      return;
+    }
+    op.a = in(base, bits(base) == 64 || base.kind == Kind::integer ? PtxType::b64 : PtxType::b32);
+    op.is_narrow = bits(base) == 32;
+  }
+
+ private:
+  void check_bits(const PtxOperand& operand, PtxType type) const {
+    const int have = bits(operand), want = bits_of(type);
+    if (have == 0 || have == 1 || (have >= 64 ? have != want : want >= 64)) throw UnknownForm();
+  }
+
+  Place place(const PtxOperand& operand) const {
+    if (operand.kind == Kind::variable) {
+      return frame_.variables[static_cast<std::size_t>(operand.index)];
+    }
+    for (const PtxVariable& variable : decoder_.module_.variables) {
+      if (variable.name == operand.name && variable.space == PtxSpace::shared) {
+        return {Window::shared, decoder_.shared(variable)};
+      }
+    }
+    const auto found = decoder_.addresses_.find(operand.name);
+    if (found == decoder_.addresses_.end()) throw UnknownForm();
+    return {Window::global, found->second};
+  }
+
+  KernelDecoder& decoder_;
+  KernelDecoder::Frame& frame_;
+};
+
+void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& bound, int depth) {
+  Frame frame{function};
+  for (const PtxRegister& reg : function.registers) {
+    frame.registers.push_back(new_slot(reg.bits));
+  }
+  frame.variables = bound;
+  for (std::size_t i = bound.size(); i < function.variables.size(); ++i) {
+    frame.variables.push_back(place(function.variables[i]));
+  }
+  std::vector<std::int32_t> begins;         // of each instruction
+  std::vector<std::size_t> jumps, returns;  // ops to mend
+  const std::size_t first = program_.ops.size();
+  for (const PtxInstruction& instruction : function.instructions) {
+    if (program_.ops.size() > kMaxOps) {
+      throw UsageError(
+          fmt::format("PTX: {} has more than {} instructions", function.name, kMaxOps));
+    }
+    begins.push_back(static_cast<std::int32_t>(program_.ops.size()));
+    const std::string_view name =
+        std::string_view(instruction.opcode).substr(0, instruction.opcode.find('.'));
+    Op op;
+    op.source = &instruction;
+    if (instruction.predicate >= 0) {
+      op.guard = frame.registers[static_cast<std::size_t>(instruction.predicate)];
+      op.is_inverted = instruction.is_inverted;
+    }
+    FormOfKernel form(*this, frame, instruction, op);
+    try {
+      if (name == "call") {
+        const std::size_t around = program_.ops.size();
+        if (op.guard >= 0) {  // a jump around the call
+          op.control = Control::branch;
+          op.is_inverted = !op.is_inverted;
+          program_.ops.push_back(op);
+        }
+        decode_call(frame, instruction, depth);
+        if (op.guard >= 0) {
+          program_.ops[around].target = static_cast<std::int32_t>(program_.ops.size());
+        }
+        continue;
+      } else if (name == "bra") {
+        op.control = Control::branch;
+        if (form.operand(0).kind != Kind::label) throw UnknownForm();
+        op.target = form.operand(0).index;
+        jumps.push_back(program_.ops.size());
+      } else if (name == "brx") {
+        op.control = Control::table;
+        op.a = form.in(0, PtxType::u32);
+        if (form.operand(1).kind != Kind::label) throw UnknownForm();
+        const auto table = function.tables.find(form.operand(1).index);
+        if (table == function.tables.end()) throw UnknownForm();
+        for (const PtxOperand& target : table->second) op.list.push_back(target.index);
+        jumps.push_back(program_.ops.size());
+      } else if (name == "ret" && depth > 0) {
+        op.control = Control::branch;
+        returns.push_back(program_.ops.size());
+      } else if (name == "ret" || name == "exit") {
+        op.control = Control::exit;
+      } else if (name == "trap" || name == "brkpt") {
+        op.run = trap;
+      } else {
+        const FamilyDecoder decode_family = family(name);
+        if (decode_family == nullptr) throw UnknownForm();
+        decode_family(form);
+      }
+    } catch (const UnknownForm&) {
+      const std::int32_t guard = op.guard;
+      op = Op{};
+      op.run = report_unknown;
+      op.guard = guard;
+      op.is_inverted = instruction.is_inverted;
+      op.source = &instruction;
+    }
+    program_.ops.push_back(std::move(op));
+  }
+  const auto end = static_cast<std::int32_t>(program_.ops.size());
+  const auto pc_of = [&](int label) {
+    const int at = function.labels[static_cast<std::size_t>(label)];
+    return at >= 0 && static_cast<std::size_t>(at) < begins.size()
+               ? begins[static_cast<std::size_t>(at)]
+               : end;
+  };
+  for (const std::size_t at : jumps) {
+    Op& op = program_.ops[at];
+    if (op.control == Control::branch) op.target = pc_of(op.target);
+    for (std::int32_t& target : op.list) {
+      if (op.control == Control::table) target = pc_of(target);
+    }
+  }
+  for (const std::size_t at : returns) program_.ops[at].target = end;
+  if (depth == 0 || first == program_.ops.size()) return;
+  // What follows a call begins with an instruction of its own, so that returns have a place.
+  Op nothing;
+  nothing.run = do_nothing;
+  nothing.source = &function.instructions.back();
+  program_.ops.push_back(nothing);
+}
+
+void KernelDecoder::decode_call(Frame& frame, const PtxInstruction& instruction, int depth) {
+  const std::vector<PtxOperand>& operands = instruction.operands;
+  std::size_t at = 0;
+  const bool returns = !operands.empty() && operands[0].kind == Kind::list;
+  if (returns) ++at;
+  if (at >= operands.size() || operands[at].kind != Kind::name) throw UnknownForm();
+  const std::string& name = operands[at].name;
+  const auto place_of = [&](const PtxOperand& operand) {
+    if (operand.kind != Kind::variable) throw UnknownForm();
+    return frame.variables[static_cast<std::size_t>(operand.index)];
+  };
+  if (name == "vprintf" || name == "__assertfail") {
+    Op op;
+    op.source = &instruction;
+    op.run = name == "vprintf" ? do_nothing : trap;
+    program_.ops.push_back(op);
+    return;
+  }
+  const PtxFunction* const callee = module_.function(name);
+  if (callee == nullptr || !callee->has_body || depth >= kMaxCallDepth) throw UnknownForm();
+  std::vector<Place> bound;
+  if (at + 1 < operands.size()) {
+    for (const PtxOperand& argument : operands[at + 1].parts) bound.push_back(place_of(argument));
+  }
+  if (returns) {
+    for (const PtxOperand& result : operands[0].parts) bound.push_back(place_of(result));
+  }
+  if (bound.size() != callee->num_parameters + callee->num_returned) throw UnknownForm();
+  call(*callee, bound, depth + 1);
+}
+
+void KernelDecoder::place_dynamic() {
+  const std::size_t begin = kSharedBegin + aligned(program_.shared_bytes, program_.dynamic_align);
+  for (SpecialValue& value : program_.specials) {
+    if (value.name.empty() && value.offset >= kDynamic / 2) {
+      value.offset = static_cast<std::uint32_t>(value.offset - kDynamic + begin);
+    }
+  }
+}
+
+}  // namespace
+
+PtxType ptx_type(std::string_view part) {
+  static const std::map<std::string_view, PtxType> kTypes{
+      {"pred", PtxType::pred},     {"b8", PtxType::b8},         {"b16", PtxType::b16},
+      {"b32", PtxType::b32},       {"b64", PtxType::b64},       {"b128", PtxType::b128},
+      {"u8", PtxType::u8},         {"u16", PtxType::u16},       {"u32", PtxType::u32},
+      {"u64", PtxType::u64},       {"s8", PtxType::s8},         {"s16", PtxType::s16},
+      {"s32", PtxType::s32},       {"s64", PtxType::s64},       {"f16", PtxType::f16},
+      {"f16x2", PtxType::f16x2},   {"bf16", PtxType::bf16},     {"bf16x2", PtxType::bf16x2},
+      {"tf32", PtxType::tf32},     {"f32", PtxType::f32},       {"f64", PtxType::f64},
+      {"e4m3x2", PtxType::e4m3x2}, {"e5m2x2", PtxType::e5m2x2}, {"e4m3", PtxType::e4m3},
+      {"e5m2", PtxType::e5m2}};
+  const auto found = kTypes.find(part);
+  return found == kTypes.end() ? PtxType::none : found->second;
+}
+
+int bits_of(PtxType type) {
+  switch (type) {
+    case PtxType::none:
+      return 0;
+    case PtxType::pred:
+      return 1;
+    case PtxType::b8:
+    case PtxType::u8:
+    case PtxType::s8:
+    case PtxType::e4m3:
+    case PtxType::e5m2:
+      return 8;
+    case PtxType::b16:
+    case PtxType::u16:
+    case PtxType::s16:
+    case PtxType::f16:
+    case PtxType::bf16:
+    case PtxType::e4m3x2:
+    case PtxType::e5m2x2:
+      return 16;
+    case PtxType::b64:
+    case PtxType::u64:
+    case PtxType::s64:
+    case PtxType::f64:
+      return 64;
+    case PtxType::b128:
+      return 128;
+    default:
+      return 32;
+  }
+}
+
+bool is_signed(PtxType type) {
+  return type == PtxType::s8 || type == PtxType::s16 || type == PtxType::s32 ||
+         type == PtxType::s64;
+}
+
+bool is_float(PtxType type) { return type >= PtxType::f16; }
+
+Form::Form(const PtxInstruction& instruction, Op& op_of) : text(instruction), op(op_of) {
+  const std::string_view opcode = instruction.opcode;
+  for (std::size_t begin = 0; begin <= opcode.size();) {
+    const std::size_t end = std::min(opcode.find('.', begin), opcode.size());
+    parts.push_back(opcode.substr(begin, end - begin));
+    if (const PtxType found = ptx_type(parts.back()); found != PtxType::none) {
+      types.push_back(found);
+    }
+    begin = end + 1;
+  }
+}
+
+bool Form::has(std::string_view part) const {
+  return std::find(parts.begin() + 1, parts.end(), part) != parts.end();
+}
+
+const PtxOperand& Form::operand(std::size_t index) const {
+  if (index >= text.operands.size()) throw UnknownForm();
+  return text.operands[index];
+}
+
+void Form::allow(std::initializer_list<std::string_view> known) const {
+  for (auto part = parts.begin() + 1; part != parts.end(); ++part) {
+    if (ptx_type(*part) == PtxType::none &&
+        std::find(known.begin(), known.end(), *part) == known.end()) {
+      throw UnknownForm();
+    }
+  }
+}
+
+std::vector<std::size_t> parameter_offsets(const PtxFunction& function) {
+  std::vector<std::size_t> offsets;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < function.num_parameters; ++i) {
+    at = aligned(at, function.variables[i].align);
+    offsets.push_back(at);
+    at += function.variables[i].size_bytes;
+  }
+  return offsets;
+}
+
+Program decode_kernel(const PtxModule& module, const PtxFunction& kernel,
+                      const std::map<std::string, std::uint64_t, std::less<>>& addresses) {
+  return KernelDecoder(module, addresses).decode(kernel);
+}
+
+FamilyDecoder family(std::string_view name) {
+  static const std::map<std::string_view, FamilyDecoder> kFamilies = [] {
+    std::map<std::string_view, FamilyDecoder> families;
+    const auto add = [&](FamilyDecoder decoder, std::initializer_list<std::string_view> names) {
+      for (const std::string_view each : names) families[each] = decoder;
+    };
+    add(decode_integer,
+        {"add",  "sub",  "mul",  "mad",   "mul24", "mad24", "div",  "rem",  "abs", "neg",
+         "min",  "max",  "and",  "or",    "xor",   "not",   "cnot", "shl",  "shr", "shf",
+         "lop3", "popc", "clz",  "brev",  "bfind", "bfe",   "bfi",  "prmt", "sad", "dp4a",
+         "dp2a", "fns",  "bmsk", "szext", "addc",  "subc",  "madc"});
+    add(decode_float,
+        {"fma", "rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "copysign"});
+    add(decode_comparison, {"setp", "set", "selp", "slct", "testp"});
+    add(decode_conversion, {"cvt"});
+    add(decode_move, {"mov", "cvta", "mapa", "isspacep", "getctarank"});
+    add(decode_load_store, {"ld", "ldu", "st"});
+    add(decode_atomic, {"atom", "red"});
+    add(decode_lanes, {"shfl", "vote", "match", "redux", "activemask", "elect"});
+    add(decode_barrier, {"bar", "barrier"});
+    add(decode_mbarrier, {"mbarrier"});
+    add(decode_copy, {"cp"});
+    add(decode_matrix, {"ldmatrix", "stmatrix", "movmatrix", "mma"});
+    add(decode_wgmma, {"wgmma"});
+    add(decode_nothing, {"fence", "membar", "prefetch", "prefetchu", "griddepcontrol", "setmaxnreg",
+                         "nanosleep", "applypriority", "discard", "createpolicy", "pmevent"});
+    return families;
+  }();
+  const auto found = kFamilies.find(name);
+  return found == kFamilies.end() ? nullptr : found->second;
+}
+
+}  // namespace assay::emulator

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulator/program.h"
+#include "emulator/warp.h"
+
+// How a family of instructions is decoded: each has a function that fills an Op out of a Form.
+
+namespace assay::emulator {
+
+/// Thrown where a form is not known: the instruction becomes one that reports itself.
+struct UnknownForm {};
+
+/// An instruction as it is written, with its operands as slots.
+class Form {
+ public:
+  Form(const PtxInstruction& instruction, Op& op_of);
+  virtual ~Form() = default;
+
+  const PtxInstruction& text;
+  Op& op;
+  std::vector<std::string_view> parts;  // of the opcode, between dots
+  std::vector<PtxType> types;           // those of the parts that are types
+
+  bool has(std::string_view part) const;
+  PtxType type() const { return types.empty() ? throw UnknownForm() : types.front(); }
+  std::size_t num_operands() const { return text.operands.size(); }
+  const PtxOperand& operand(std::size_t index) const;
+  /// Refuses a form with other parts than these, its name and its types.
+  void allow(std::initializer_list<std::string_view> known) const;
+
+  /// A slot to read or to write a value of a type.
+  virtual std::int32_t in(const PtxOperand& operand, PtxType type) = 0;
+  virtual std::int32_t out(const PtxOperand& operand, PtxType type) = 0;
+  /// Bits of a register; 0: something else.
+  virtual int bits(const PtxOperand& operand) const = 0;
+  /// The index of a predicate.
+  virtual std::int32_t predicate(const PtxOperand& operand) = 0;
+  /// Sets op.a (a slot of 64 bits if is_wide) and op.offset.
+  virtual void address(const PtxOperand& operand) = 0;
+
+  std::int32_t in(std::size_t index, PtxType type_of) { return in(operand(index), type_of); }
+  std::int32_t out(std::size_t index, PtxType type_of) { return out(operand(index), type_of); }
+};
+
+using FamilyDecoder = void (*)(Form&);
+/// Null: no such family.
+FamilyDecoder family(std::string_view name);
+
+void decode_integer(Form& form);     // add ... bfi, prmt, shf, dp4a
+void decode_float(Form& form);       // add ... tanh, of floats
+void decode_comparison(Form& form);  // setp set selp slct testp
+void decode_conversion(Form& form);  // cvt
+void decode_move(Form& form);        // mov, cvta, mapa, isspacep
+void decode_load_store(Form& form);  // ld, st, ldu, prefetch
+void decode_atomic(Form& form);      // atom, red
+void decode_lanes(Form& form);       // shfl vote match redux activemask elect bar.warp
+void decode_barrier(Form& form);     // bar, barrier
+void decode_mbarrier(Form& form);
+void decode_copy(Form& form);    // cp.async, cp.async.bulk, st.async, red.async
+void decode_matrix(Form& form);  // ldmatrix stmatrix movmatrix mma
+void decode_wgmma(Form& form);
+void decode_nothing(Form& form);  // fences, hints
+
+/// Sets touches_wgmma.
+void mark_wgmma_registers(std::vector<Op>& ops);
+
+}  // namespace assay::emulator

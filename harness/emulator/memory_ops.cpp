@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+
+#include "emulator/addressing.h"
+#include "emulator/lane_loops.h"
+
+// ld and st.
+
+namespace assay::emulator {
+namespace {
+
+std::string_view word(Access access) {
+  return access == Access::read ? "reads" : access == Access::write ? "writes" : "updates";
+}
+
+std::string in_block_text(const Warp& warp, std::uint32_t rank) {
+  return rank == warp.block->rank ? std::string()
+                                  : fmt::format(" of block {} of the cluster", rank);
+}
+
+std::byte* resolve_shared(Warp& warp, int lane, std::uint32_t address, std::uint32_t bytes,
+                          Access access, bool own) {
+  const std::uint32_t rank = own ? warp.block->rank : address >> kRankShift;
+  const std::uint32_t at = address & ((1u << kRankShift) - 1);
+  const auto& blocks = warp.block->cluster->blocks;
+  if (rank < blocks.size()) {
+    std::vector<std::byte>& shared = blocks[rank]->shared;
+    const std::size_t offset = at - std::size_t{kSharedBegin};
+    if (at >= kSharedBegin && offset < shared.size() && bytes <= shared.size() - offset) {
+      if (rank != warp.block->rank && blocks[rank]->has_ended()) {
+        warp.report(FindingKind::misuse,
+                    fmt::format("{} shared memory of block {} of the cluster, which has ended",
+                                word(access), rank),
+                    lane);
+      }
+      return shared.data() + offset;
+    }
+  }
+  const std::size_t size = rank < blocks.size() ? blocks[rank]->shared.size() : 0;
+  warp.report(
+      FindingKind::out_of_bounds,
+      at < kSharedBegin
+          ? fmt::format("{} {} bytes at address {:#x} of shared memory{}, which begins at {:#x}",
+                        word(access), bytes, at, in_block_text(warp, rank), kSharedBegin)
+          : fmt::format("{} {} bytes at byte {} of shared memory{}, which has {} bytes",
+                        word(access), bytes, at - kSharedBegin, in_block_text(warp, rank), size),
+      lane);
+  return nullptr;
+}
+
+std::byte* resolve_global(Warp& warp, int lane, std::uint64_t address, std::uint32_t bytes,
+                          Access access) {
+  const MemoryRange* const known = warp.range;
+  if (known != nullptr && address >= known->begin && address < known->end &&
+      bytes <= known->end - address &&
+      (access == Access::read ? known->readable : known->writable)) {
+    return reinterpret_cast<std::byte*>(address);
+  }
+  const Memory& memory = warp.block->cluster->launch.memory;
+  const MemoryRange* const range = memory.find(
+      address, bytes, access == Access::read ? MemoryAccess::read : MemoryAccess::write);
+  if (range != nullptr) {
+    warp.range = range;
+    return reinterpret_cast<std::byte*>(address);
+  }
+  warp.report(FindingKind::out_of_bounds,
+              fmt::format("{} {} bytes at {:#x}: {}", word(access), bytes, address,
+                          memory.describe(address)),
+              lane);
+  return nullptr;
+}
+
+}  // namespace
+
+std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, std::uint32_t bytes,
+                   Access access, std::uint32_t align) {
+  if ((address & (align - 1)) != 0) {
+    warp.report(FindingKind::misaligned,
+                fmt::format("{} {} bytes at {:#x}, which is no multiple of {}", word(access), bytes,
+                            address, align),
+                lane);
+    return nullptr;
+  }
+  if (window == Window::generic) {
+    const std::uint64_t low = address & 0xffff'ffff;
+    switch (address >> 56) {
+      case kSharedWindow >> 56:
+        window = Window::cluster;
+        break;
+      case kLocalWindow >> 56:
+        window = Window::local;
+        break;
+      case kParamWindow >> 56:
+        window = Window::param;
+        break;
+      default:
+        return resolve_global(warp, lane, address, bytes, access);
+    }
+    if ((address & 0x00ff'ffff'0000'0000) != 0) {
+      warp.report(
+          FindingKind::out_of_bounds,
+          fmt::format("{} {} bytes at {:#x}, where no memory is", word(access), bytes, address),
+          lane);
+      return nullptr;
+    }
+    address = low;
+  }
+  switch (window) {
+    case Window::shared:
+    case Window::cluster:
+      return resolve_shared(warp, lane, static_cast<std::uint32_t>(address), bytes, access,
+                            window == Window::shared);
+    case Window::local: {
+      const std::size_t size = warp.block->cluster->launch.program.local_bytes;
+      if (address < size && bytes <= size - address) {
+        return warp.local + static_cast<std::size_t>(lane) * size + address;
+      }
+      warp.report(FindingKind::out_of_bounds,
+                  fmt::format("{} {} bytes at byte {} of local memory, which has {} bytes",
+                              word(access), bytes, address, size),
+                  lane);
+      return nullptr;
+    }
+    case Window::param: {
+      const std::span<const std::byte> parameters = warp.block->cluster->launch.parameters;
+      if (access == Access::read && address < parameters.size() &&
+          bytes <= parameters.size() - address) {
+        return const_cast<std::byte*>(parameters.data()) + address;
+      }
+      warp.report(FindingKind::out_of_bounds,
+                  fmt::format("{} {} bytes at byte {} of the parameters, which have {} bytes",
+                              word(access), bytes, address, parameters.size()),
+                  lane);
+      return nullptr;
+    }
+    default:
+      return resolve_global(warp, lane, address, bytes, access);
+  }
+}
+
+Window window_of(const Form& form) {
+  for (auto part = form.parts.begin() + 1; part != form.parts.end(); ++part) {
+    if (*part == "shared" || *part == "shared::cta") return Window::shared;
+    if (*part == "shared::cluster") return Window::cluster;
+    if (*part == "local") return Window::local;
+    if (*part == "global" || *part == "const") return Window::global;
+    if (part->starts_with("param")) {
+      return form.op.to_window == Window::local ? Window::local : Window::param;
+    }
+  }
+  return form.op.to_window;  // generic, or that of a variable
+}
+
+namespace {
+
+/// op.list: a slot for each element; op.bytes: of an element.
+template <class T, bool kIsWide>
+void load_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
+  using R = std::conditional_t<kIsWide, std::uint64_t, std::uint32_t>;
+  using Extended = std::conditional_t<std::is_signed_v<T>, std::make_signed_t<R>, R>;
+  const std::size_t count = op.list.size();
+  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const std::byte* const from =
+        resolve(warp, op.window, lane, address_of(warp, op, lane), bytes, Access::read, bytes);
+    for (std::size_t i = 0; i < count; ++i) {
+      T value = 0;
+      if (from != nullptr) std::memcpy(&value, from + i * sizeof(T), sizeof(T));
+      if (op.list[i] == kNoSlot) continue;
+      lanes_out<R>(warp, op.list[i])[lane] = static_cast<R>(static_cast<Extended>(value));
+    }
+  }
+}
+
+template <class T, bool kIsWide>
+void store_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
+  using R = std::conditional_t<kIsWide, std::uint64_t, std::uint32_t>;
+  const std::size_t count = op.list.size();
+  const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
+  warp.progress();
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    std::byte* const to =
+        resolve(warp, op.window, lane, address_of(warp, op, lane), bytes, Access::write, bytes);
+    if (to == nullptr) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto value = static_cast<T>(lanes_in<R>(warp, op.list[i])[lane]);
+      std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+    }
+  }
+}
+
+template <bool kIsLoad>
+Handler access_handler(PtxType type, bool is_wide) {
+  const auto pick = [&](auto value) -> Handler {
+    using T = decltype(value);
+    if constexpr (kIsLoad) {
+      return is_wide ? load_lanes<T, true> : load_lanes<T, false>;
+    } else {
+      return is_wide ? store_lanes<T, true> : store_lanes<T, false>;
+    }
+  };
+  switch (bits_of(type)) {
+    case 8:
+      return is_signed(type) ? pick(std::int8_t()) : pick(std::uint8_t());
+    case 16:
+      return is_signed(type) ? pick(std::int16_t()) : pick(std::uint16_t());
+    case 32:
+      return is_signed(type) ? pick(std::int32_t()) : pick(std::uint32_t());
+    case 64:
+      if (!is_wide) throw UnknownForm();
+      return pick(std::uint64_t());
+    default:
+      throw UnknownForm();
+  }
+}
+
+}  // namespace
+
+void decode_load_store(Form& form) {
+  const bool is_load = form.parts[0] != "st";
+  if (form.has("async")) return decode_copy(form);
+  Op& op = form.op;
+  const PtxType type = form.type();
+  const PtxOperand& value = form.operand(is_load ? 0 : 1);
+  const std::vector<PtxOperand> one{value};
+  const bool is_list = value.kind == PtxOperand::Kind::list;
+  const std::size_t count = form.has("v2") ? 2 : form.has("v4") ? 4 : form.has("v8") ? 8 : 1;
+  if (is_list ? value.parts.size() != count : count != 1) throw UnknownForm();
+  form.address(form.operand(is_load ? 1 : 0));
+  op.window = window_of(form);
+  bool is_wide = bits_of(type) == 64;
+  for (const PtxOperand& element : is_list ? value.parts : one) {
+    const int bits = form.bits(element);
+    is_wide = is_wide || bits == 64;
+  }
+  for (const PtxOperand& element : is_list ? value.parts : one) {
+    const PtxType reg = is_wide ? PtxType::b64 : PtxType::b32;
+    op.list.push_back(is_load
+                          ? form.out(element, reg)
+                          : form.in(element, is_float(type) && bits_of(type) >= 32 ? type : reg));
+  }
+  op.run = is_load ? access_handler<true>(type, is_wide) : access_handler<false>(type, is_wide);
+}
+
+}  // namespace assay::emulator

@@ -1,0 +1,225 @@
+#include <chrono>
+
+#include "emulator/lane_loops.h"
+
+// mov, cvta, mapa and what else only carries bits.
+
+namespace assay::emulator {
+namespace {
+
+template <class T>
+void copy_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto* const a = lanes_in<T>(warp, op.a);
+  auto* const out = lanes_out<T>(warp, op.out);
+  each_lane(lanes, [=](int i) { out[i] = a[i]; });
+}
+
+void copy_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
+  std::uint32_t& out = warp.predicates[op.out];
+  out = (out & ~lanes) | (warp.predicate(op.a, op.is_negated) & lanes);
+}
+
+void set_constant_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
+  std::uint32_t& out = warp.predicates[op.out];
+  out = op.mode != 0 ? out | lanes : out & ~lanes;
+}
+
+/// {a, b} into one, the first lowest. op.bytes: of each part.
+void pack(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const std::uint32_t bits = op.bytes * 8;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int i = std::countr_zero(lanes);
+    std::uint64_t value = 0;
+    for (std::size_t part = 0; part < op.list.size(); ++part) {
+      const std::uint64_t bits_of_part = warp.in(op.list[part])[i];
+      value |= (bits_of_part & ((std::uint64_t{1} << bits) - 1)) << (bits * part);
+    }
+    if (bits * op.list.size() == 64) {
+      lanes_out<std::uint64_t>(warp, op.out)[i] = value;
+    } else {
+      warp.at(op.out)[i] = static_cast<std::uint32_t>(value);
+    }
+  }
+}
+
+void unpack(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const std::uint32_t bits = op.bytes * 8;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int i = std::countr_zero(lanes);
+    const std::uint64_t value =
+        bits * op.list.size() == 64 ? lanes_in<std::uint64_t>(warp, op.a)[i] : warp.in(op.a)[i];
+    for (std::size_t part = 0; part < op.list.size(); ++part) {
+      if (op.list[part] == kNoSlot) continue;
+      warp.at(op.list[part])[i] =
+          static_cast<std::uint32_t>(value >> (bits * part) & ((std::uint64_t{1} << bits) - 1));
+    }
+  }
+}
+
+/// %clock and its like: time is how much the cluster has done.
+template <class T>
+void read_clock(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const std::uint64_t now = warp.block->cluster->round * 4096 + warp.counts.instructions;
+  const T value = static_cast<T>(op.mode == 1 ? now >> 32 : now);
+  auto* const out = lanes_out<T>(warp, op.out);
+  each_lane(lanes, [=](int i) { out[i] = value; });
+}
+
+/// Between addresses of a window and generic ones: op.mask is added, or taken away.
+void convert_address(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const std::uint64_t added = op.mask;
+  auto* const out = lanes_out<std::uint64_t>(warp, op.out);
+  if (op.is_narrow) {
+    const std::uint32_t* const a = warp.in(op.a);
+    each_lane(lanes, [=](int i) { out[i] = a[i] + added; });
+    return;
+  }
+  const auto* const a = lanes_in<std::uint64_t>(warp, op.a);
+  each_lane(lanes, [=](int i) { out[i] = a[i] + added; });
+}
+
+std::uint64_t base_of(Window window) {
+  switch (window) {
+    case Window::shared:
+    case Window::cluster:
+      return kSharedWindow;
+    case Window::local:
+      return kLocalWindow;
+    case Window::param:
+      return kParamWindow;
+    default:
+      return 0;
+  }
+}
+
+void is_in_window(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto* const a = lanes_in<std::uint64_t>(warp, op.a);
+  std::uint32_t& out = warp.predicates[op.out];
+  const std::uint64_t all = kSharedWindow | kLocalWindow | kParamWindow;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int i = std::countr_zero(lanes);
+    bool holds = (a[i] & all) == base_of(op.window);
+    // A block's own shared memory only.
+    if (op.window == Window::shared) {
+      holds = holds && static_cast<std::uint32_t>(a[i]) >> kRankShift == warp.block->rank;
+    }
+    out = holds ? out | 1u << i : out & ~(1u << i);
+  }
+}
+
+/// mapa: the same place in the shared memory of another block of the cluster.
+template <class T>
+void map_address(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto* const a = lanes_in<T>(warp, op.a);
+  const std::uint32_t* const rank = warp.in(op.b);
+  auto* const out = lanes_out<T>(warp, op.out);
+  each_lane(lanes, [=](int i) {
+    const T low = a[i] & ~(T{0xff} << kRankShift);
+    out[i] = low | static_cast<T>(rank[i] & 0xff) << kRankShift;
+  });
+}
+
+template <class T>
+void get_rank(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto* const a = lanes_in<T>(warp, op.a);
+  std::uint32_t* const out = warp.at(op.out);
+  each_lane(lanes, [=](int i) { out[i] = static_cast<std::uint32_t>(a[i]) >> kRankShift; });
+}
+
+Window window_named(const Form& form) {
+  return form.has("shared") || form.has("shared::cta") ? Window::shared
+         : form.has("shared::cluster")                 ? Window::cluster
+         : form.has("local")                           ? Window::local
+         : form.has("param")                           ? Window::param
+         : form.has("global") || form.has("const")     ? Window::global
+                                                       : Window::generic;
+}
+
+void decode_mov(Form& form) {
+  using OperandKind = PtxOperand::Kind;
+  Op& op = form.op;
+  const PtxType type = form.type();
+  const PtxOperand &to = form.operand(0), &from = form.operand(1);
+  if (type == PtxType::pred) {
+    op.out = form.predicate(to);
+    if (from.kind == OperandKind::integer) {
+      op.mode = from.value != 0;
+      op.run = set_constant_predicate;
+      return;
+    }
+    op.a = form.predicate(from);
+    op.is_negated = from.is_negated;
+    op.run = copy_predicate;
+    return;
+  }
+  if (from.kind == OperandKind::list || to.kind == OperandKind::list) {
+    const std::vector<PtxOperand>& parts = from.kind == OperandKind::list ? from.parts : to.parts;
+    if (bits_of(type) > 64 || parts.empty() || parts.size() > 8) throw UnknownForm();
+    op.bytes =
+        static_cast<std::uint32_t>(bits_of(type)) / 8 / static_cast<std::uint32_t>(parts.size());
+    if (op.bytes == 0 || op.bytes > 4) throw UnknownForm();
+    for (const PtxOperand& part : parts) {
+      op.list.push_back(from.kind == OperandKind::list ? form.in(part, PtxType::b32)
+                                                       : form.out(part, PtxType::b32));
+    }
+    if (from.kind == OperandKind::list) {
+      op.out = form.out(to, type);
+      op.run = pack;
+    } else {
+      op.a = form.in(from, type);
+      op.run = unpack;
+    }
+    return;
+  }
+  op.out = form.out(to, type);
+  if (from.kind == OperandKind::special &&
+      (from.name.starts_with("%clock") || from.name.starts_with("%globaltimer"))) {
+    op.mode = from.name.ends_with("_hi") ? 1 : 0;
+    op.run = bits_of(type) == 64 ? read_clock<std::uint64_t> : read_clock<std::uint32_t>;
+    return;
+  }
+  op.a = form.in(from, type);
+  op.run = bits_of(type) == 64 ? copy_lanes<std::uint64_t> : copy_lanes<std::uint32_t>;
+}
+
+}  // namespace
+
+void decode_move(Form& form) {
+  const std::string_view name = form.parts[0];
+  Op& op = form.op;
+  if (name == "mov") return decode_mov(form);
+  const PtxType type = name == "isspacep" ? PtxType::u64 : form.type();
+  op.window = window_named(form);
+  if (name == "cvta") {
+    form.allow({"to", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry",
+                "global", "const"});
+    if (bits_of(type) != 64) throw UnknownForm();
+    if (form.has("param::entry")) op.window = Window::param;
+    const bool is_narrow = form.bits(form.operand(1)) == 32;
+    op.out = form.out(0, type);
+    op.a = form.in(1, is_narrow ? PtxType::b32 : type);
+    op.is_narrow = is_narrow;
+    op.mask = form.has("to") ? 0 - base_of(op.window) : base_of(op.window);
+    op.run = convert_address;
+  } else if (name == "isspacep") {
+    op.out = form.predicate(form.operand(0));
+    op.a = form.in(1, PtxType::u64);
+    op.run = is_in_window;
+  } else if (name == "mapa") {
+    form.allow({"shared::cluster"});
+    op.out = form.out(0, type);
+    op.a = form.in(1, type);
+    op.b = form.in(2, PtxType::u32);
+    op.run = bits_of(type) == 64 ? map_address<std::uint64_t> : map_address<std::uint32_t>;
+  } else {  // getctarank
+    op.out = form.out(0, PtxType::u32);
+    op.a = form.in(1, type);
+    op.run = bits_of(type) == 64 ? get_rank<std::uint64_t> : get_rank<std::uint32_t>;
+  }
+}
+
+void decode_nothing(Form& form) {
+  form.op.run = [](Warp&, const Op&, std::uint32_t) {};
+}
+
+}  // namespace assay::emulator

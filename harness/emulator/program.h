@@ -1,0 +1,133 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulator/float_formats.h"
+#include "emulator/ptx_module.h"
+
+// A kernel in the form in which it is carried out: its calls are written out in place, its operands
+// are slots. A slot has 32 lanes of 32 bits; a value of 64 bits takes two slots, a predicate the
+// first word of one.
+
+namespace assay::emulator {
+
+struct Warp;
+struct Fragment;
+struct Op;
+
+/// Carries out an instruction for some lanes.
+using Handler = void (*)(Warp&, const Op&, std::uint32_t lanes);
+/// Likewise; false: the lanes must wait, and ask again.
+using Waiter = bool (*)(Warp&, Fragment&, const Op&, std::uint32_t lanes);
+
+enum class PtxType : std::uint8_t {
+  none,
+  pred,
+  b8,
+  b16,
+  b32,
+  b64,
+  b128,
+  u8,
+  u16,
+  u32,
+  u64,
+  s8,
+  s16,
+  s32,
+  s64,
+  f16,
+  f16x2,
+  bf16,
+  bf16x2,
+  tf32,
+  f32,
+  f64,
+  e4m3x2,
+  e5m2x2,
+  e4m3,
+  e5m2,
+};
+PtxType ptx_type(std::string_view part);
+int bits_of(PtxType type);
+bool is_signed(PtxType type);
+bool is_float(PtxType type);
+
+/// What an instruction does with the flow of control.
+enum class Control : std::uint8_t { none, branch, table, exit, meet, wait };
+
+inline constexpr std::int32_t kNoSlot = INT32_MIN;
+
+/// Where an address lies.
+enum class Window : std::uint8_t { generic, global, shared, cluster, local, param };
+
+struct Op {
+  Handler run = nullptr;
+  Waiter wait = nullptr;
+  Control control = Control::none;
+  bool is_inverted = false;
+  std::int32_t guard = -1;  // a predicate
+  // Slots of operands. Below 0: constants.
+  std::int32_t out = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, d = kNoSlot;
+  std::vector<std::int32_t> list = {};  // of {a, b, ...}: the first
+  std::vector<std::int32_t> more = {};  // the second
+  std::int64_t offset = 0;              // of an address
+  std::int32_t target = -1;             // of a branch
+  std::int32_t join = -1;               // where lanes meet again that part here
+  PtxType type = PtxType::none, from = PtxType::none;
+  Window window = Window::generic, to_window = Window::generic;
+  Rounding rounding = Rounding::nearest_even;
+  bool is_ftz = false, is_saturated = false, is_negated = false;
+  bool is_narrow = false, is_narrow_source = false,
+       is_narrow_barrier = false;     // addresses of 32 bits
+  bool meets_anywhere = false;        // with lanes at another such instruction: bar.warp.sync
+  bool touches_wgmma = false;         // registers of a wgmma.mma_async
+  std::uint32_t mode = 0, bytes = 0;  // of the family
+  std::uint64_t mask = 0;
+  const PtxInstruction* source = nullptr;
+};
+
+/// A value that differs from thread to thread or from block to block, in a slot from the beginning.
+struct SpecialValue {
+  std::string name;  // "%tid.x"; empty: an address in shared memory
+  std::int32_t slot = 0;
+  std::uint32_t offset = 0;  // in shared memory
+  bool is_wide = false;
+};
+
+struct Program {
+  std::vector<Op> ops;
+  std::vector<std::uint32_t> constants;
+  int num_slots = 0;
+  std::vector<SpecialValue> specials;
+  std::size_t shared_bytes = 0;  // static, from kSharedBegin on
+  std::size_t dynamic_align = 16;
+  std::size_t local_bytes = 0;
+};
+
+/// Shared memory begins here in its window. The bytes below are the system's.
+inline constexpr std::uint32_t kSharedBegin = 1024;
+/// An address of shared memory has its block's rank in the cluster above these bits.
+inline constexpr int kRankShift = 24;
+// Generic addresses: no address of this process has these bits.
+inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 56;
+inline constexpr std::uint64_t kLocalWindow = std::uint64_t{1} << 57;
+inline constexpr std::uint64_t kParamWindow = std::uint64_t{1} << 58;
+
+/// Offsets of a kernel's parameters.
+std::vector<std::size_t> parameter_offsets(const PtxFunction& function);
+
+/// Decodes a kernel. `addresses` are those of the module's global and constant variables.
+Program decode_kernel(const PtxModule& module, const PtxFunction& kernel,
+                      const std::map<std::string, std::uint64_t, std::less<>>& addresses);
+
+/// Sets `join` of every branch.
+void find_joins(std::vector<Op>& ops);
+
+}  // namespace assay::emulator

@@ -1,0 +1,286 @@
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/draw.h"
+#include "emulator/machine.h"
+#include "emulator/program.h"
+
+// What runs: a cluster of blocks of warps. One thread of this process runs a cluster.
+
+namespace assay::emulator {
+
+struct BlockState;
+struct ClusterState;
+
+/// The launch cannot go on; its finding is reported.
+struct StopLaunch {};
+
+/// What all threads of this process have in common.
+struct LaunchState {
+  LaunchState(const PtxModule& module_of, const PtxFunction& function_of, const Program& program_of,
+              const LaunchShape& shape_of, const MachineOptions& options_of,
+              const Memory& memory_of, std::span<const std::byte> parameters_of)
+      : module(module_of),
+        function(function_of),
+        program(program_of),
+        shape(shape_of),
+        options(options_of),
+        memory(memory_of),
+        parameters(parameters_of) {}
+
+  const PtxModule& module;
+  const PtxFunction& function;
+  const Program& program;
+  const LaunchShape& shape;
+  const MachineOptions& options;
+  const Memory& memory;
+  std::span<const std::byte> parameters;
+
+  /// Keeps a finding, one of a kind for each instruction. Throws StopLaunch where nothing can go on
+  /// behind it, and when there are as many as options allow.
+  void report(FindingKind kind, const std::string& text, const Op* op, const BlockState* block,
+              std::uint32_t thread);
+  bool has_stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  void stop() { stopped_ = true; }
+  void count(const LaunchCounts& counts);
+  LaunchOutcome take();
+
+ private:
+  std::mutex mutex_;
+  LaunchOutcome outcome_;
+  std::map<std::pair<const Op*, FindingKind>, int> reported_;
+  std::atomic<bool> stopped_ = false;
+};
+
+/// Why lanes do not go on.
+struct Waiting {
+  enum class For : std::uint8_t { nothing, lanes, barrier, cluster, phase, warpgroup };
+  For what = For::nothing;
+  std::uint32_t lanes = 0, members = 0;
+  std::uint32_t id = 0, parity = 0;  // of a barrier; an address of an mbarrier
+  std::uint64_t generation = 0;
+};
+
+/// Lanes of a warp that are at the same instruction.
+struct Fragment {
+  std::int32_t pc = 0;
+  std::uint32_t lanes = 0;
+  std::int32_t join = -1;  // of Warp::joins: where they meet others
+  Waiting waiting = {};
+};
+
+/// What wgmma needs to know of a register that it uses.
+struct RegisterUse {
+  std::uint64_t touched = 0;     // Warp::fences when something else wrote it
+  std::uint64_t written_by = 0;  // the last product, counted from 1, that writes it
+  std::uint64_t read_by = 0;     // likewise, that reads it
+};
+
+/// A product of a warpgroup. It is carried out once all four warps have begun it.
+struct WarpgroupWork {
+  const Op* op = nullptr;
+  std::uint32_t begun = 0;     // warps of the four
+  std::uint64_t a = 0, b = 0;  // descriptors
+  bool accumulates = true;
+};
+struct Warpgroup {
+  std::vector<WarpgroupWork> work = {};  // from num_done on
+  std::uint64_t num_done = 0;
+};
+
+/// Where lanes that parted meet again.
+struct Join {
+  std::int32_t pc = -1;
+  std::int32_t parent = -1;
+  std::uint32_t expected = 0;
+  std::uint32_t arrived = 0;
+  bool in_use = false;
+};
+
+/// The predicates of a warp: lanes in the first word of a slot.
+struct Predicates {
+  std::uint32_t* slots = nullptr;
+  std::uint32_t& operator[](std::int32_t slot) const {
+    return slots[static_cast<std::ptrdiff_t>(slot) * 32];
+  }
+};
+
+struct Warp {
+  BlockState* block = nullptr;
+  std::uint32_t index = 0;  // in the block
+  std::uint32_t* slots = nullptr;
+  const std::uint32_t* constants = nullptr;
+  Predicates predicates = {};
+  std::byte* local = nullptr;  // of each lane, one after the other
+  std::uint32_t alive = 0;     // lanes that have not ended
+  std::vector<Fragment> fragments = {};
+  std::vector<Join> joins = {};
+  bool has_polled = false;               // asked for something that had not happened
+  std::uint64_t last_polled = 0;         // the cluster's round of it
+  std::uint64_t last_meeting = 0;        // counts.instructions when lanes last arrived at a join
+  std::vector<std::int32_t> apart = {};  // joins (their pc) at which lanes do not wait any more
+  const Op* op = nullptr;                // that is carried out
+  std::uint64_t cluster_generation = 0;  // at which it arrived
+  std::uint32_t next_group[2] = {1, 1};  // of cp.async, of bulk copies
+  std::uint32_t carry = 0;               // of add.cc
+  std::uint64_t num_products = 0;        // of wgmma, begun
+  std::vector<std::uint64_t> product_groups = {};  // how many had begun at each commit_group
+  std::uint64_t num_waited = 0;                    // products that it waited for
+  std::uint64_t fences = 1;                        // wgmma.fence
+  std::map<std::int32_t, RegisterUse> wgmma_registers = {};
+  const MemoryRange* range = nullptr;  // of the access before
+  LaunchCounts counts = {};
+
+  std::uint32_t* at(std::int32_t slot) { return slots + static_cast<std::ptrdiff_t>(slot) * 32; }
+  const std::uint32_t* in(std::int32_t slot) const {
+    return slot >= 0 ? slots + static_cast<std::ptrdiff_t>(slot) * 32
+                     : constants + static_cast<std::ptrdiff_t>(~slot) * 32;
+  }
+  std::uint32_t predicate(std::int32_t index_of, bool inverted) const {
+    const std::uint32_t lanes = predicates[index_of];
+    return inverted ? ~lanes : lanes;
+  }
+  std::uint32_t first_thread() const { return index * 32; }
+  void report(FindingKind kind, const std::string& text, int lane = 0);
+  /// Something happened that others may wait for.
+  void progress();
+};
+
+/// A barrier of a block (bar.sync 0 to 15).
+struct NamedBarrier {
+  std::uint64_t generation = 0;
+  std::uint32_t expected = 0;               // threads; 0: all of the block
+  std::vector<std::uint32_t> arrived = {};  // lanes of each warp
+  std::vector<std::uint32_t> waiting = {};
+  std::uint32_t reduced[3] = {};  // of bar.red: popc, and, or
+  std::uint32_t result[3] = {};
+};
+
+struct BlockState {
+  ClusterState* cluster = nullptr;
+  std::array<std::uint32_t, 3> index = {};
+  std::uint32_t rank = 0;  // in the cluster
+  std::uint32_t num_threads = 0;
+  std::vector<std::byte> shared = {};
+  std::vector<std::uint32_t> storage = {};  // slots and predicates of its warps
+  std::vector<std::byte> local = {};
+  std::vector<Warp> warps = {};
+  std::array<NamedBarrier, 16> barriers = {};
+  std::vector<Warpgroup> warpgroups = {};
+
+  bool has_ended() const;
+  /// Completes a barrier for which nobody is missing any more.
+  void check_barrier(NamedBarrier& barrier);
+};
+
+/// A copy or a product that has begun and is not complete.
+struct PendingWork {
+  Warp* warp = nullptr;
+  int lane = 0;
+  enum class Kind : std::uint8_t { copy, bulk, other } kind = Kind::other;
+  std::uint32_t group = 0;  // 0: of an mbarrier
+  const Op* op = nullptr;
+  std::function<void()> complete;
+};
+
+struct ClusterState {
+  LaunchState& launch;
+  std::uint64_t index;  // in the grid
+  Random random;
+  std::vector<std::unique_ptr<BlockState>> blocks = {};
+  std::vector<PendingWork> pending = {};
+  std::uint64_t barrier_generation = 0;
+  std::vector<std::vector<std::uint32_t>> barrier_arrived = {};  // lanes of each warp of each block
+  std::uint64_t num_progress = 0;
+  std::uint64_t round = 0;
+  std::uint64_t last_progress = 0;  // the round of it
+  LaunchCounts counts = {};         // of all warps, once they have ended
+  std::uint64_t counted = 0;        // instructions, for the launch's limit
+
+  ClusterState(LaunchState& of_launch, std::uint64_t index_of);
+  /// Runs each warp for a while; false: all have ended. Reports a deadlock.
+  bool run_round();
+  void check_cluster_barrier();
+  /// Completes what has begun in all that `chosen` says.
+  template <class Chosen>
+  void complete(Chosen chosen);
+  bool complete_any();
+  /// Who waits for what.
+  std::string waiting_text() const;
+};
+
+/// Runs a warp for at most `budget` instructions; false: it did nothing.
+bool run_warp(Warp& warp, int budget);
+
+/// Reports an access to registers that a product of wgmma has not given back.
+void check_wgmma_registers(Warp& warp, const Op& op);
+
+/// Takes lanes out of the warp: they end.
+void end_lanes(Warp& warp, std::uint32_t lanes);
+
+template <class Chosen>
+void ClusterState::complete(Chosen chosen) {
+  for (std::size_t i = 0; i < pending.size();) {
+    if (!chosen(pending[i])) {
+      ++i;
+      continue;
+    }
+    const PendingWork work = std::move(pending[i]);
+    pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(i));
+    work.complete();
+    ++num_progress;
+  }
+}
+
+// Lanes.
+
+template <class T>
+using Stored = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+template <class T>
+const Stored<T>* lanes_in(const Warp& warp, std::int32_t slot) {
+  return reinterpret_cast<const Stored<T>*>(warp.in(slot));
+}
+template <class T>
+Stored<T>* lanes_out(Warp& warp, std::int32_t slot) {
+  return reinterpret_cast<Stored<T>*>(warp.at(slot));
+}
+template <class T>
+T from_stored(Stored<T> bits) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::bit_cast<T>(bits);
+  } else {
+    return static_cast<T>(bits);
+  }
+}
+template <class T>
+Stored<T> to_stored(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::bit_cast<Stored<T>>(value);
+  } else {
+    return static_cast<Stored<T>>(static_cast<std::make_unsigned_t<T>>(value));
+  }
+}
+
+/// Calls f(lane) for each lane. Lanes are independent, so that the loop over all may be vectorised.
+template <class F>
+inline void each_lane(std::uint32_t lanes, F f) {
+  if (lanes == ~0u) {
+#pragma GCC ivdep
+    for (int lane = 0; lane < 32; ++lane) f(lane);
+    return;
+  }
+  for (; lanes != 0; lanes &= lanes - 1) f(std::countr_zero(lanes));
+}
+
+}  // namespace assay::emulator
