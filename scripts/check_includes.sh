@@ -50,8 +50,8 @@ awk '
     sub(/^[^<"]*[<"]/, "", name)
     sub(/[>"].*/, "", name)
     if (name ~ /^(cuda|cublas|cupti|nvrtc|nvml)[A-Za-z0-9_]*\.h$/ &&
-        folder !~ /^(compile|cuda|launch|support|timing|judge|worker)$/) {
-      bad("includes <" name ">; only compile and the rooms from cuda to worker may")
+        folder !~ /^(compile|emulator|cuda|launch|support|timing|judge|worker)$/) {
+      bad("includes <" name ">; only compile, emulator and the rooms from cuda to worker may")
     }
     if ($0 !~ /"/) next
     split(name, target, "/")

@@ -17,8 +17,8 @@ constexpr std::array kFactors{std::pair{"f16", Factor::f16},   std::pair{"bf16",
                               std::pair{"tf32", Factor::tf32}, std::pair{"e4m3", Factor::e4m3},
                               std::pair{"e5m2", Factor::e5m2}, std::pair{"s8", Factor::s8},
                               std::pair{"u8", Factor::u8}};
-constexpr std::array kSums{std::pair{"f32", Sum::f32}, std::pair{"f16", Sum::f16},
-                           std::pair{"s32", Sum::s32}};
+constexpr std::array kSums{std::pair{"f32", SumType::f32}, std::pair{"f16", SumType::f16},
+                           std::pair{"s32", SumType::s32}};
 
 /// The exponent of a zero: it never decides how a sum is aligned.
 constexpr std::int32_t kZeroExponent = -5000;
@@ -81,7 +81,7 @@ std::optional<Factor> parse_factor(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<Sum> parse_sum(std::string_view text) {
+std::optional<SumType> parse_sum_type(std::string_view text) {
   for (const auto& [name, sum] : kSums) {
     if (text == name) return sum;
   }
@@ -93,9 +93,9 @@ int factor_bytes(Factor factor) {
   return factor == Factor::f16 || factor == Factor::bf16 ? 2 : 1;
 }
 
-Operand take_apart(Factor factor, Side side, int outer, int k, const std::uint32_t* bits,
-                   bool negated) {
-  Operand operand{outer, k, {}, {}, {}};
+FactorMatrix take_apart(Factor factor, Side side, int outer, int k, const std::uint32_t* bits,
+                        bool negated) {
+  FactorMatrix operand{outer, k, {}, {}, {}};
   const auto size = static_cast<std::size_t>(outer) * k;
   operand.significand.resize(size);
   operand.exponent.resize(size);
@@ -264,7 +264,7 @@ auto row_multiplier() {
 }
 
 /// An element whose row or column has infinities or NaNs, whose significands are themselves.
-float special_sum(const Operand& a, const Operand& b, int row, int column, float sum) {
+float special_sum(const FactorMatrix& a, const FactorMatrix& b, int row, int column, float sum) {
   double result = sum;
   for (int k = 0; k < a.k; ++k) {
     result +=
@@ -273,7 +273,7 @@ float special_sum(const Operand& a, const Operand& b, int row, int column, float
   return static_cast<float>(result);
 }
 
-void multiply_integers(const ProductTypes& types, const Operand& a, const Operand& b,
+void multiply_integers(const ProductTypes& types, const FactorMatrix& a, const FactorMatrix& b,
                        std::uint32_t* sums) {
   for (int row = 0; row < a.outer; ++row) {
     for (int column = 0; column < b.outer; ++column) {
@@ -295,11 +295,12 @@ std::uint32_t f32_nan_or(float value) {
 
 }  // namespace
 
-void multiply(const ProductTypes& types, const Operand& a, const Operand& b, std::uint32_t* sums) {
-  if (types.sum == Sum::s32) return multiply_integers(types, a, b, sums);
+void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatrix& b,
+              std::uint32_t* sums) {
+  if (types.sum == SumType::s32) return multiply_integers(types, a, b, sums);
   const auto multiply_columns = row_multiplier();
   const Alignment alignment = alignment_of(types.a);
-  const bool half = types.sum == Sum::f16;
+  const bool half = types.sum == SumType::f16;
   for (int row = 0; row < a.outer; ++row) {
     const auto first = static_cast<std::size_t>(row) * a.k;
     for (int column = 0; column < b.outer; column += kLanes) {

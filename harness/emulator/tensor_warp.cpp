@@ -79,7 +79,7 @@ void warp_multiply(const ProductTypes& types, int k, std::span<const WarpWords> 
     }
   }
   // Sums: registers of one element each, or (f16) of two.
-  const bool half = types.sum == Sum::f16;
+  const bool half = types.sum == SumType::f16;
   const auto at = [half](int r, int lane, int i) {
     const int row = lane / 4 + (half ? r : r / 2) * 8;
     return row * 8 + lane % 4 * 2 + (half ? i : r % 2);

@@ -90,7 +90,7 @@ void warpgroup_multiply(const WarpgroupProduct& product, const std::uint32_t* a,
   const ProductTypes& types = product.types;
   const int k = kStepBytes / factor_bytes(types.a);
   const int columns = product.columns;
-  const bool half = types.sum == Sum::f16;
+  const bool half = types.sum == SumType::f16;
   const int per_word = half ? 2 : 1;
   const int registers = columns / 2 / per_word;
   std::vector<std::uint32_t> sums(static_cast<std::size_t>(64) * columns);
