@@ -157,6 +157,14 @@ float approximate_f32(Approximation function, float a, bool flush_subnormals) {
                  FloatMode{Rounding::nearest_even, flush_subnormals, false});
 }
 
+float approximate_divide_f32(float a, float b, bool flush_subnormals, bool full) {
+  const FloatMode mode{Rounding::nearest_even, flush_subnormals, false};
+  if (!full && std::isfinite(b) && std::abs(b) > 0x1p126f) {
+    return std::isinf(a) || std::isnan(a) ? kNan : std::copysign(0.0f, a * b);
+  }
+  return divide_f32(a, b, mode);
+}
+
 double approximate_f64(Approximation function, double a) {
   // The results have 20 bits of fraction, and no subnormals.
   if (std::abs(a) < 0x1p-1022) a = std::copysign(0.0, a);
@@ -178,9 +186,11 @@ std::uint16_t half(HalfOperation operation, HalfMode mode, std::uint16_t a, std:
   double result = 0;
   switch (operation) {
     case HalfOperation::neg:
-      return static_cast<std::uint16_t>(a ^ 0x8000);
+      result = -x;
+      break;
     case HalfOperation::abs:
-      return static_cast<std::uint16_t>(a & 0x7FFF);
+      result = std::abs(x);
+      break;
     case HalfOperation::add:
       result = sum_to_odd(x, y);
       break;

@@ -19,11 +19,8 @@ struct FloatMode {
 float add_f32(float a, float b, FloatMode mode);
 float multiply_f32(float a, float b, FloatMode mode);
 float fma_f32(float a, float b, float c, FloatMode mode);
-/// div.rn and the others; also .approx and .full, whose documented error of 2 ulp contains it.
 float divide_f32(float a, float b, FloatMode mode);
-/// sqrt.rn and the others; also .approx.
 float sqrt_f32(float a, FloatMode mode);
-/// rcp.rn and the others; also .approx.
 float reciprocal_f32(float a, FloatMode mode);
 
 /// min and max: a NaN gives way to a number, or (`propagate_nan`, .NaN) makes the result NaN; -0 is
@@ -42,6 +39,8 @@ double min_max_f64(double a, double b, bool max);
 /// their last bits.
 enum class Approximation { ex2, lg2, sin, cos, tanh, rsqrt, rcp, sqrt };
 float approximate_f32(Approximation function, float a, bool flush_subnormals);
+/// div.approx and div.full, which differ in very large divisors: there .approx gives 0.
+float approximate_divide_f32(float a, float b, bool flush_subnormals, bool full);
 double approximate_f64(Approximation function, double a);  // rcp and rsqrt .approx.ftz.f64
 
 /// Operations of f16 and bf16, rounded to nearest even once. `c` is fma's.

@@ -110,9 +110,7 @@ std::uint64_t encode(FloatFormat format, double value, const Conversion& how) {
   const Shape shape = shape_of(format);
   if (how.flush_subnormals && std::abs(value) < 0x1p-126) value = std::copysign(0.0, value);
   if (how.saturate_to_one) value = value > 0 ? std::min(value, 1.0) : 0.0;
-  if (std::isnan(value)) {
-    return format == FloatFormat::tf32 ? 0x7FFFFFFF : shape.nan;
-  }
+  if (std::isnan(value)) return in_register(format, shape.nan);
   if (how.relu && std::signbit(value)) return 0;
   if (format == FloatFormat::ue8m0 && std::abs(value) <= 0x1p-127) return 0;
   const bool negative = std::signbit(value);
@@ -143,8 +141,8 @@ double decode(FloatFormat format, std::uint64_t bits) {
   }
   const std::uint64_t size = bits & (shape.sign - 1);
   const double sign = (bits & shape.sign) != 0 ? -1.0 : 1.0;
-  if (format == FloatFormat::e5m2 && size >= 0x7C) return size == 0x7C ? sign * INFINITY : NAN;
-  if (size > shape.infinity) return NAN;
+  if (format == FloatFormat::e5m2 && size == 0x7C) return sign * INFINITY;
+  if (size > shape.infinity) return std::copysign(NAN, sign);
   if (size == shape.infinity && shape.infinity != shape.largest) return sign * INFINITY;
   const std::uint64_t hidden = 1ull << shape.fraction_bits;
   const int exponent = static_cast<int>(size >> shape.fraction_bits);

@@ -145,18 +145,13 @@ __attribute__((always_inline)) inline void read(const void* from, Vector& vector
 struct Alignment {
   int fraction_bits;  // that are kept of the largest term's exponent, which has the value 1
   int products;       // that are aligned together with the sum
+  int result_bits;    // of the fraction of the result
 };
 
-Alignment alignment_of(Factor factor) {
-  switch (factor) {
-    case Factor::e4m3:
-    case Factor::e5m2:
-      return {13, 32};
-    case Factor::tf32:
-      return {25, 8};
-    default:
-      return {25, 16};
-  }
+Alignment alignment_of(const ProductTypes& types) {
+  const bool eight_bits = types.a == Factor::e4m3 || types.a == Factor::e5m2;
+  if (eight_bits && !types.as_halves) return {13, 32, 13};
+  return {25, types.a == Factor::tf32 ? 8 : 16, 23};
 }
 
 /// What multiply_row works on: a row of A and eight columns of B and of the sums.
@@ -168,6 +163,7 @@ struct RowWork {
   int pitch;
   int products;
   int fraction_bits;
+  int result_bits;
 };
 
 /// sums += a * b: the exact products and the sum are aligned to the largest exponent among them,
@@ -220,7 +216,7 @@ __attribute__((always_inline)) inline void add_products(const RowWork& work, flo
     const HalfDoubles sum =
         (__builtin_convertvector(even, HalfDoubles) + __builtin_convertvector(odd, HalfDoubles)) *
         (HalfDoubles)(__builtin_convertvector(powers, HalfLongs) << 52);
-    const HalfLongs kept = (HalfLongs)sum & ~((std::int64_t{1} << 29) - 1);
+    const HalfLongs kept = (HalfLongs)sum & -(std::int64_t{1} << (52 - work.result_bits));
     const HalfFloats result = __builtin_convertvector((HalfDoubles)kept, HalfFloats);
     __builtin_memcpy(exact + i, &sum, sizeof sum);
     __builtin_memcpy(sums + i, &result, sizeof result);
@@ -299,7 +295,7 @@ void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatr
               std::uint32_t* sums) {
   if (types.sum == SumType::s32) return multiply_integers(types, a, b, sums);
   const auto multiply_columns = row_multiplier();
-  const Alignment alignment = alignment_of(types.a);
+  const Alignment alignment = alignment_of(types);
   const bool half = types.sum == SumType::f16;
   for (int row = 0; row < a.outer; ++row) {
     const auto first = static_cast<std::size_t>(row) * a.k;
@@ -314,10 +310,10 @@ void multiply(const ProductTypes& types, const FactorMatrix& a, const FactorMatr
       }
       std::array<float, kLanes> after = before;
       std::array<double, kLanes> exact;
-      multiply_columns(
-          {a.significand.data() + first, a.exponent.data() + first, b.significand.data() + column,
-           b.exponent.data() + column, b.outer, alignment.products, alignment.fraction_bits},
-          a.k, after.data(), exact.data());
+      multiply_columns({a.significand.data() + first, a.exponent.data() + first,
+                        b.significand.data() + column, b.exponent.data() + column, b.outer,
+                        alignment.products, alignment.fraction_bits, alignment.result_bits},
+                       a.k, after.data(), exact.data());
       if (!half && !special) {
         std::memcpy(words, after.data(), sizeof after);
         continue;

@@ -1,5 +1,9 @@
 #include "emulator/tensor_warp.h"
 
+#include <vector>
+
+#include "emulator/float_formats.h"
+
 namespace assay::emulator {
 
 // A lane's place in a fragment: its group of four is a row, its number in the group a place in the
@@ -44,6 +48,32 @@ namespace {
 
 std::uint32_t part_of(std::uint32_t word, int index, int bytes) {
   return bytes == 4 ? word : word >> (index * bytes * 8) & ((1u << (bytes * 8)) - 1);
+}
+
+/// mma.sync of e4m3 and e5m2, as an H200 does it: the factors become f16, the products of the first
+/// two of each four along k are added up, then those of the others, and what comes of it to c.
+void multiply_as_halves(const ProductTypes& types, int k, std::span<const std::uint32_t> a,
+                        std::span<const std::uint32_t> b, std::span<std::uint32_t> sums) {
+  const auto ordered = [k](std::span<const std::uint32_t> bits, int rows) {
+    std::vector<std::uint32_t> result(bits.begin(), bits.begin() + rows * k);
+    for (int row = 0; row < rows; ++row) {
+      for (int i = 0; i < k; ++i) {
+        result[row * k + i % 4 / 2 * (k / 2) + i / 4 * 2 + i % 2] = bits[row * k + i];
+      }
+    }
+    return result;
+  };
+  ProductTypes products = types;
+  products.as_halves = true;
+  products.sum = SumType::f32;
+  std::array<std::uint32_t, 16 * 8> made{};
+  multiply(products, take_apart(types.a, Side::a, 16, k, ordered(a, 16).data()),
+           take_apart(types.b, Side::b, 8, k, ordered(b, 8).data()), made.data());
+  const FloatFormat format = types.sum == SumType::f16 ? FloatFormat::f16 : FloatFormat::f32;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const double sum = decode(format, sums[i]) + decode(FloatFormat::f32, made[i]);
+    sums[i] = static_cast<std::uint32_t>(encode(format, static_cast<float>(sum)));
+  }
 }
 
 }  // namespace
@@ -93,8 +123,12 @@ void warp_multiply(const ProductTypes& types, int k, std::span<const WarpWords> 
       }
     }
   }
-  multiply(types, take_apart(types.a, Side::a, 16, k, a_bits.data()),
-           take_apart(types.b, Side::b, 8, k, b_bits.data()), sums.data());
+  if (bytes == 1 && types.sum != SumType::s32) {
+    multiply_as_halves(types, k, a_bits, b_bits, sums);
+  } else {
+    multiply(types, take_apart(types.a, Side::a, 16, k, a_bits.data()),
+             take_apart(types.b, Side::b, 8, k, b_bits.data()), sums.data());
+  }
   for (int r = 0; r < registers; ++r) {
     for (int lane = 0; lane < 32; ++lane) {
       const std::uint32_t low = sums[at(r, lane, 0)];
