@@ -63,7 +63,7 @@ void transpose(Warp& warp, const Op& op, std::uint32_t lanes) {
 // mma: op.list is d, op.more is a, b, c one after the other; op.mode: the index of its types.
 ProductTypes types_of(const Op& op) {
   return {static_cast<Factor>(op.mode & 15), static_cast<Factor>(op.mode >> 4 & 15),
-          static_cast<Sum>(op.mode >> 8 & 15), op.is_saturated};
+          static_cast<SumType>(op.mode >> 8 & 15), op.is_saturated};
 }
 
 void multiply_matrices(Warp& warp, const Op& op, std::uint32_t lanes) {
@@ -92,14 +92,14 @@ void decode_mma(Form& form) {
   }
   if (types.size() != 4 || k == 0 || types[0] != types[3]) throw UnknownForm();
   const auto a = parse_factor(types[1]), b = parse_factor(types[2]);
-  const auto sum = parse_sum(types[0]);
+  const auto sum = parse_sum_type(types[0]);
   if (!a || !b || !sum) throw UnknownForm();
   op.mode = static_cast<std::uint32_t>(*a) | static_cast<std::uint32_t>(*b) << 4 |
             static_cast<std::uint32_t>(*sum) << 8;
   op.is_saturated = form.has("satfinite");
   op.bytes = static_cast<std::uint32_t>(k);
   const std::size_t num_a = static_cast<std::size_t>(k * factor_bytes(*a)) / 8;
-  const std::size_t num_d = *sum == Sum::f16 ? 2 : 4;
+  const std::size_t num_d = *sum == SumType::f16 ? 2 : 4;
   const std::size_t expected[] = {num_d, num_a, num_a / 2, num_d};
   for (std::size_t i = 0; i < 4; ++i) {
     const PtxOperand& operand = form.operand(i);

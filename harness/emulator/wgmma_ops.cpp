@@ -37,7 +37,7 @@ void carry_out(Warp& any, const WarpgroupWork& work) {
   const Op* const before = std::exchange(warps[0].op, &op);
   WarpgroupProduct product;
   product.types = {static_cast<Factor>(op.mode & 15), static_cast<Factor>(op.mode >> 4 & 15),
-                   static_cast<Sum>(op.mode >> 8 & 15), op.is_saturated};
+                   static_cast<SumType>(op.mode >> 8 & 15), op.is_saturated};
   product.columns = static_cast<int>(op.bytes);
   product.accumulate = work.accumulates;
   product.negate_a = (op.mask & 2) != 0;
@@ -225,7 +225,7 @@ void decode_wgmma(Form& form) {
     }
   }
   if (form.has("sp")) throw UnknownForm();
-  const auto sum = parse_sum(types[0]);
+  const auto sum = parse_sum_type(types[0]);
   const auto a = parse_factor(types[1]), b = parse_factor(types[2]);
   if (!sum || !a || !b || columns < 8 || columns > 256 || columns % 8 != 0 ||
       k * factor_bytes(*a) != 32) {
@@ -239,7 +239,7 @@ void decode_wgmma(Form& form) {
     op.list.push_back(form.out(part, PtxType::b32));
     if (op.list.back() == kNoSlot) throw UnknownForm();
   }
-  if (op.list.size() != static_cast<std::size_t>(columns) / (*sum == Sum::f16 ? 4 : 2)) {
+  if (op.list.size() != static_cast<std::size_t>(columns) / (*sum == SumType::f16 ? 4 : 2)) {
     throw UnknownForm();
   }
   if (form.operand(1).kind == PtxOperand::Kind::list) {

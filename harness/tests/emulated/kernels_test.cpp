@@ -1,0 +1,281 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <sstream>
+
+#include "compile/nvrtc.h"
+#include "emulator/machine.h"
+#include "emulator/tensor_map.h"
+
+// Shipped kernels, compiled by NVRTC and run on the emulator. Inputs are small integers, so that
+// every order of sums gives the same result, to the bit.
+
+namespace assay::emulator {
+namespace {
+
+using Defines = std::vector<std::pair<std::string, std::string>>;
+
+/// PTX of a kernel's source.
+std::string compile(const std::string& file, const Defines& defines) {
+  const std::string folder = ASSAY_SOURCE_DIR "/kernels";
+  std::ifstream stream(folder + "/" + file);
+  std::stringstream text;
+  text << stream.rdbuf();
+  Nvrtc::Unit unit;
+  unit.name = file;
+  unit.text = text.str();
+  unit.options = {"--gpu-architecture=compute_90a", "-std=c++17", "-lineinfo", "-I" + folder,
+                  "-default-device"};
+  for (const auto& [name, value] : defines) unit.options.push_back("-D" + name + "=" + value);
+  unit.wants_ptx = true;
+  const Nvrtc::Output output = Nvrtc().compile(unit);
+  EXPECT_TRUE(output.ok) << output.log;
+  return output.ptx;
+}
+
+/// Parameters of a launch, laid out as C++ does.
+class Arguments {
+ public:
+  template <class T>
+  void add(const T& value, std::size_t align = alignof(T)) {
+    bytes_.resize((bytes_.size() + align - 1) / align * align);
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + sizeof(T));
+    std::memcpy(bytes_.data() + at, &value, sizeof(T));
+  }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+std::uint16_t to_bf16(float value) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+}
+float from_bf16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+/// A product of matrices of small integers: what is multiplied, and the sums.
+struct Product {
+  int m, n, k;
+  std::vector<float> a, b, c;  // a: [m][k], b: [n][k], c: [m][n]
+
+  Product(int rows, int columns, int depth) : m(rows), n(columns), k(depth) {
+    std::mt19937 random(7);
+    const auto fill = [&](std::vector<float>& values, int count) {
+      for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(random() % 3) - 1);
+    };
+    fill(a, m * k);
+    fill(b, n * k);
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) {
+        float sum = 0;
+        for (int x = 0; x < k; ++x) sum += a[at(i, x, k)] * b[at(j, x, k)];
+        c.push_back(sum);
+      }
+    }
+  }
+  static std::size_t at(int row, int column, int columns) {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) +
+           static_cast<std::size_t>(column);
+  }
+};
+
+template <class T>
+std::uint64_t add(Memory& memory, const std::vector<T>& values) {
+  const std::uint64_t address = memory.allocate(values.size() * sizeof(T));
+  std::memcpy(reinterpret_cast<void*>(address), values.data(), values.size() * sizeof(T));
+  return address;
+}
+
+std::uint64_t add_bf16(Memory& memory, const std::vector<float>& values) {
+  std::vector<std::uint16_t> bits;
+  for (const float value : values) bits.push_back(to_bf16(value));
+  return add(memory, bits);
+}
+
+std::string text_of(const LaunchOutcome& outcome) {
+  std::string text;
+  for (const LaunchFinding& finding : outcome.findings) text += finding.description() + "\n";
+  return text;
+}
+
+void check_bf16(const Product& product, std::uint64_t c) {
+  const auto* const got = reinterpret_cast<const std::uint16_t*>(c);
+  for (std::size_t i = 0; i < product.c.size(); ++i) {
+    ASSERT_EQ(from_bf16(got[i]), from_bf16(to_bf16(product.c[i]))) << "at " << i;
+  }
+}
+
+/// How fast it was, for whoever reads along.
+class Report {
+ public:
+  explicit Report(const LaunchOutcome& outcome) : outcome_(outcome) {}
+  ~Report() {
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    std::cout << "  " << outcome_.counts.lane_instructions / 1'000'000
+              << " million instructions of "
+              << "threads in " << seconds << " s\n";
+  }
+
+ private:
+  const LaunchOutcome& outcome_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+TEST(EmulatedKernels, Sgemm) {
+  const Module module = load(compile(
+      "sgemm.cu", {{"THREADS_M", "8"}, {"THREADS_N", "16"}, {"TILE", "6"}, {"BLOCK_K", "16"}}));
+  const Product product(250, 386, 129);
+  Memory memory(std::size_t{64} << 20);
+  std::vector<float> b(product.b.size());  // not transposed
+  for (int i = 0; i < product.n; ++i) {
+    for (int j = 0; j < product.k; ++j) {
+      b[Product::at(j, i, product.n)] = product.b[Product::at(i, j, product.k)];
+    }
+  }
+  Arguments arguments;
+  arguments.add(add(memory, product.a));
+  arguments.add(add(memory, b));
+  const std::uint64_t c = add(memory, std::vector<float>(product.c.size()));
+  arguments.add(c);
+  for (const int size : {product.m, product.n, product.k}) arguments.add(size);
+  LaunchOutcome outcome;
+  {
+    const Report report(outcome);
+    outcome = run(module, "sgemm", {{(386 + 95) / 96, (250 + 47) / 48, 1}, {128, 1, 1}},
+                  arguments.bytes(), memory);
+  }
+  ASSERT_TRUE(outcome.ok) << text_of(outcome);
+  const auto* const got = reinterpret_cast<const float*>(c);
+  for (std::size_t i = 0; i < product.c.size(); ++i) ASSERT_EQ(got[i], product.c[i]) << i;
+}
+
+TEST(EmulatedKernels, GemmMma) {
+  const Module module = load(compile("gemm_mma.cu", {{"BLOCK_M", "64"},
+                                                     {"BLOCK_N", "64"},
+                                                     {"BLOCK_K", "64"},
+                                                     {"WARPS", "4"},
+                                                     {"WARPS_K", "2"},
+                                                     {"STAGES", "3"},
+                                                     {"SCHEDULE", "grouped"},
+                                                     {"GROUP_M", "8"},
+                                                     {"SPLIT_K", "1"}}));
+  const Product product(256, 192, 256);
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    Memory memory(std::size_t{64} << 20);
+    Arguments arguments;
+    arguments.add(add_bf16(memory, product.a));
+    arguments.add(add_bf16(memory, product.b));
+    const std::uint64_t c = add_bf16(memory, std::vector<float>(product.c.size()));
+    arguments.add(c);
+    arguments.add(c);
+    for (const int size : {product.m, product.n, product.k}) arguments.add(size);
+    MachineOptions options;
+    options.seed = seed;
+    LaunchOutcome outcome;
+    {
+      const Report report(outcome);
+      outcome = run(module, "gemm_mma", {{4 * 3, 1, 1}, {128, 1, 1}, {1, 1, 1}, 3 * 128 * 64 * 2},
+                    arguments.bytes(), memory, options);
+    }
+    ASSERT_TRUE(outcome.ok) << text_of(outcome);
+    check_bf16(product, c);
+  }
+}
+
+struct WgmmaCase {
+  std::string mode, store;
+  int block_m, block_n, block_k, stages, cluster_m, cluster_n;
+  bool persistent;
+};
+
+struct alignas(64) TensorMapBytes {
+  std::byte bytes[128];
+};
+
+TensorMapBytes bf16_map(std::uint64_t address, int rows, int columns, int box_rows) {
+  alignas(64) CUtensorMap map;
+  const cuuint64_t extents[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
+  const cuuint64_t strides[] = {static_cast<cuuint64_t>(columns) * 2};
+  const cuuint32_t box[] = {64, static_cast<cuuint32_t>(box_rows)}, steps[] = {1, 1};
+  EXPECT_EQ(encode_tensor_map(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2,
+                              reinterpret_cast<void*>(address), extents, strides, box, steps,
+                              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                              CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+            CUDA_SUCCESS);
+  return std::bit_cast<TensorMapBytes>(map);
+}
+
+void run_wgmma(const WgmmaCase& with, std::uint64_t num_seeds) {
+  const int cluster = with.cluster_m * with.cluster_n;
+  const Module module =
+      load(compile("gemm_wgmma.cu", {{"SWAP_AB", "0"},
+                                     {"MODE", with.mode},
+                                     {"BLOCK_M", std::to_string(with.block_m)},
+                                     {"BLOCK_N", std::to_string(with.block_n)},
+                                     {"BLOCK_K", std::to_string(with.block_k)},
+                                     {"STAGES", std::to_string(with.stages)},
+                                     {"CLUSTER_M", std::to_string(with.cluster_m)},
+                                     {"CLUSTER_N", std::to_string(with.cluster_n)},
+                                     {"CLUSTER_K", "1"},
+                                     {"SPLIT_K", "1"},
+                                     {"PERSISTENT", with.persistent ? "1" : "0"},
+                                     {"SCHEDULE", "row"},
+                                     {"GROUP_M", "1"},
+                                     {"STREAM_K", "0"},
+                                     {"OVERLAP", "0"},
+                                     {"STORE", with.store}}));
+  const Product product(260, 200, 328);
+  const int consumers = with.mode == "single" ? 1 : 2;
+  const int threads = consumers * 128 + (consumers > 1 ? 128 : 32);
+  const int clusters_m =
+      (260 + with.block_m * with.cluster_m - 1) / (with.block_m * with.cluster_m);
+  const int clusters_n =
+      (200 + with.block_n * with.cluster_n - 1) / (with.block_n * with.cluster_n);
+  const int units = clusters_m * clusters_n;
+  const int grid = (with.persistent ? std::min(units, 2) : units) * cluster;
+  const int smem = with.stages * (with.block_m + with.block_n) * with.block_k * 2 +
+                   consumers * (with.mode == "pingpong" ? 8192 : 16384) + with.stages * 16 + 8;
+  for (std::uint64_t seed = 1; seed <= num_seeds; ++seed) {
+    Memory memory(std::size_t{64} << 20);
+    const std::uint64_t a = add_bf16(memory, product.a), b = add_bf16(memory, product.b);
+    const std::uint64_t c = add_bf16(memory, std::vector<float>(product.c.size(), 77));
+    Arguments arguments;
+    for (const std::uint64_t address : {a, b, c, c}) arguments.add(address);
+    arguments.add(bf16_map(a, product.m, product.k, with.block_m / with.cluster_n));
+    arguments.add(bf16_map(b, product.n, product.k, with.block_n / with.cluster_m));
+    arguments.add(bf16_map(c, product.m, product.n, 16));
+    for (const int value : {product.m, product.n, product.k, grid / cluster}) arguments.add(value);
+    MachineOptions options;
+    options.seed = seed;
+    LaunchOutcome outcome;
+    {
+      const Report report(outcome);
+      outcome = run(module, "gemm_wgmma",
+                    {{static_cast<std::uint32_t>(grid), 1, 1},
+                     {static_cast<std::uint32_t>(threads), 1, 1},
+                     {static_cast<std::uint32_t>(cluster), 1, 1},
+                     static_cast<std::size_t>(smem)},
+                    arguments.bytes(), memory, options);
+    }
+    ASSERT_TRUE(outcome.ok) << text_of(outcome);
+    check_bf16(product, c);
+  }
+}
+
+TEST(EmulatedKernels, GemmWgmma) {
+  run_wgmma({"single", "lanes", 64, 64, 64, 3, 1, 1, false}, 2);
+  run_wgmma({"cooperative", "tma", 128, 128, 64, 4, 2, 1, true}, 2);
+  run_wgmma({"pingpong", "lanes", 64, 96, 128, 3, 1, 2, true}, 2);
+}
+
+}  // namespace
+}  // namespace assay::emulator
