@@ -53,6 +53,10 @@ bool is_floating(CUtensorMapDataType type) {
   return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
 }
 
+/// The shared memory of an SM. The driver of an H200 takes boxes of 233,472 bytes, and none of
+/// 260,096.
+constexpr std::uint64_t kLargestBoxBytes = 228 * 1024;
+
 /// -1 for one that Hopper has not.
 int swizzle_bytes_of(CUtensorMapSwizzle swizzle) {
   switch (swizzle) {
@@ -87,11 +91,15 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
       reinterpret_cast<std::uintptr_t>(map) % 64 != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) {
+    const bool valid = interleave <= CU_TENSOR_MAP_INTERLEAVE_32B && rank >= 3;
+    return valid ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+  }
   if (fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA && !is_floating(type)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   EncodedMap encoded{};
+  std::uint64_t box_bytes = static_cast<std::uint64_t>(element_bytes);
   encoded.mark = kMark;
   encoded.address = reinterpret_cast<std::uintptr_t>(address);
   if (encoded.address % kChunkBytes != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -102,7 +110,9 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
     }
     encoded.extents[i] = extents[i];
     encoded.box[i] = static_cast<std::uint16_t>(box[i]);
-    encoded.element_strides[i] = static_cast<std::uint8_t>(element_strides[i]);
+    // The contiguous dimension has no element stride: what is given for it is ignored.
+    encoded.element_strides[i] = static_cast<std::uint8_t>(i == 0 ? 1 : element_strides[i]);
+    box_bytes *= box[i];
     if (i == 0) continue;
     if (strides[i - 1] % kChunkBytes != 0 || strides[i - 1] >= 1ull << 40) {
       return CUDA_ERROR_INVALID_VALUE;
@@ -110,7 +120,7 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
     encoded.strides[i - 1] = strides[i - 1];
   }
   const std::uint32_t row_bytes = box[0] * static_cast<std::uint32_t>(element_bytes);
-  if (row_bytes % kChunkBytes != 0 ||
+  if (row_bytes % kChunkBytes != 0 || box_bytes > kLargestBoxBytes ||
       (swizzle_bytes > 0 && row_bytes > static_cast<std::uint32_t>(swizzle_bytes))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -152,67 +162,98 @@ std::optional<TensorMapView> decode_tensor_map(const void* bytes) {
 }
 
 std::vector<BoxPiece> box_pieces(const TensorMapView& map,
-                                 std::span<const std::int32_t> coordinates, std::uint32_t shared) {
+                                 std::span<const std::int32_t> coordinates, std::uint32_t shared,
+                                 bool is_load) {
   std::vector<BoxPiece> pieces;
   const auto element_bytes = static_cast<std::uint32_t>(map.element_bytes());
-  std::array<std::uint32_t, 5> sides{1, 1, 1, 1, 1};
-  for (int i = 0; i < map.rank; ++i) {
-    sides[i] = (map.box[i] + map.element_strides[i] - 1) / map.element_strides[i];
-  }
-  const auto add = [&](std::uint64_t global, std::uint32_t bytes, bool inside) {
-    while (bytes > 0) {
-      const std::uint32_t chunk =
-          map.swizzle_bytes == 0 ? bytes : std::min(bytes, kChunkBytes - shared % kChunkBytes);
-      pieces.push_back({global, swizzled_address(shared, map.swizzle_bytes), chunk, inside});
-      global += chunk;
-      shared += chunk;
-      bytes -= chunk;
-    }
+  const std::uint32_t row_bytes = map.box[0] * element_bytes;
+  const std::uint32_t pitch =
+      map.swizzle_bytes == 0 ? row_bytes : static_cast<std::uint32_t>(map.swizzle_bytes);
+  // What of a row is inside; a store goes on to the end of its last 16 bytes.
+  const std::int64_t begin = std::int64_t{coordinates[0]} * element_bytes;
+  std::uint64_t extent = map.extents[0] * element_bytes;
+  if (!is_load) extent = (extent + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
+  const auto clipped = [&](std::int64_t to) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(to - begin, 0, row_bytes));
   };
-  const std::uint32_t step = map.element_strides[0];
+  const std::uint32_t first = clipped(0), end = clipped(static_cast<std::int64_t>(extent));
+
   std::array<std::uint32_t, 5> at{};
-  while (true) {
-    // A row: its elements are inside from `first` to `end`.
+  for (std::uint32_t row_shared = shared;; row_shared += pitch) {
     bool inside = true;
-    std::uint64_t row = map.address;
+    std::uint64_t row = map.address + static_cast<std::uint64_t>(begin);
     for (int i = 1; i < map.rank; ++i) {
-      const std::int64_t coordinate =
-          coordinates[i] + static_cast<std::int64_t>(at[i]) * map.element_strides[i];
+      const std::int64_t coordinate = coordinates[i] + std::int64_t{at[i]} * map.element_strides[i];
       inside &= coordinate >= 0 && static_cast<std::uint64_t>(coordinate) < map.extents[i];
       row += static_cast<std::uint64_t>(coordinate) * map.strides[i];
     }
-    const auto begin = static_cast<std::int64_t>(coordinates[0]);
-    const auto extent = static_cast<std::int64_t>(map.extents[0]);
-    if (!inside) {
-      add(0, sides[0] * element_bytes, false);
-    } else if (step == 1) {
-      const auto clip = [&](std::int64_t to) {
-        return static_cast<std::uint32_t>(
-            std::clamp<std::int64_t>(to - begin, 0, static_cast<std::int64_t>(sides[0])));
-      };
-      const std::uint32_t first = clip(0), end = clip(extent);
-      add(0, first * element_bytes, false);
-      add(row + static_cast<std::uint64_t>(begin + first) * element_bytes,
-          (end - first) * element_bytes, true);
-      add(0, (sides[0] - end) * element_bytes, false);
-    } else {
-      for (std::uint32_t i = 0; i < sides[0]; ++i) {
-        const std::int64_t column = begin + static_cast<std::int64_t>(i) * step;
-        add(row + static_cast<std::uint64_t>(column) * element_bytes, element_bytes,
-            column >= 0 && column < extent);
+    const auto add = [&](std::uint32_t from, std::uint32_t to, bool is_inside) {
+      while (from < to) {
+        const std::uint32_t piece_end =
+            map.swizzle_bytes == 0 ? to : std::min(to, (from / kChunkBytes + 1) * kChunkBytes);
+        pieces.push_back({row + from, swizzled_address(row_shared + from, map.swizzle_bytes),
+                          piece_end - from, is_inside});
+        from = piece_end;
       }
+    };
+    add(0, inside ? first : row_bytes, false);
+    if (inside) {
+      add(first, end, true);
+      add(end, row_bytes, false);
     }
     int dimension = 1;
-    while (dimension < map.rank && ++at[dimension] == sides[dimension]) at[dimension++] = 0;
+    while (dimension < map.rank &&
+           ++at[dimension] * map.element_strides[dimension] >= map.box[dimension]) {
+      at[dimension++] = 0;
+    }
     if (dimension >= map.rank) return pieces;
+  }
+}
+
+std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int32_t> coordinates,
+                              std::uint32_t shared, bool is_load) {
+  if (shared % 128 != 0) return "the shared address is no multiple of 128";
+  if (std::int64_t{coordinates[0]} * map.element_bytes() % kChunkBytes != 0) {
+    return "the box does not begin at a multiple of 16 bytes";
+  }
+  for (int i = 0; i < map.rank && !is_load; ++i) {
+    if (coordinates[i] < 0) return "a store has a negative coordinate";
+  }
+  return "";
+}
+
+std::string_view reduction_type(CUtensorMapDataType type) {
+  switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
+      return "u32";
+    case CU_TENSOR_MAP_DATA_TYPE_INT32:
+      return "s32";
+    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
+      return "u64";
+    case CU_TENSOR_MAP_DATA_TYPE_INT64:
+      return "s64";
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
+      return "f16";
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
+      return "bf16";
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
+      return "f64";
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
+      return "f32";
+    default:
+      return "";
   }
 }
 
 std::array<std::byte, 16> fill_bytes(const TensorMapView& map) {
   std::array<std::byte, 16> bytes{};
   if (!map.fill_nan) return bytes;
+  // An H200 writes 0x7FF7 over and over, whatever the type.
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = i % map.strides[0] == map.strides[0] - 1 ? std::byte{0x7F} : std::byte{0xFF};
+    bytes[i] = i % 2 == 0 ? std::byte{0xF7} : std::byte{0x7F};
   }
   return bytes;
 }
@@ -246,18 +287,20 @@ bool reduce_integers(std::string_view operation, std::byte* to, const std::byte*
     apply<Integer>(to, from, bytes, function);
     return true;
   };
-  if (operation == "add") {
-    return with([](Integer a, Integer b) { return static_cast<Bits>(a) + static_cast<Bits>(b); });
-  }
   if (operation == "min") return with([](Integer a, Integer b) { return std::min(a, b); });
   if (operation == "max") return with([](Integer a, Integer b) { return std::max(a, b); });
-  if (operation == "inc") return with([](Integer a, Integer b) { return a >= b ? 0 : a + 1; });
-  if (operation == "dec") {
-    return with([](Integer a, Integer b) { return a == 0 || a > b ? b : a - 1; });
+  if constexpr (std::is_same_v<Integer, std::int64_t>) return false;
+  if (operation == "add") {
+    return with([](Integer a, Integer b) { return static_cast<Bits>(a) + static_cast<Bits>(b); });
   }
   if (operation == "and") return with([](Integer a, Integer b) { return a & b; });
   if (operation == "or") return with([](Integer a, Integer b) { return a | b; });
   if (operation == "xor") return with([](Integer a, Integer b) { return a ^ b; });
+  if constexpr (!std::is_same_v<Integer, std::uint32_t>) return false;
+  if (operation == "inc") return with([](Integer a, Integer b) { return a >= b ? 0 : a + 1; });
+  if (operation == "dec") {
+    return with([](Integer a, Integer b) { return a == 0 || a > b ? b : a - 1; });
+  }
   return false;
 }
 

@@ -47,9 +47,21 @@ struct BoxPiece {
   std::uint32_t bytes = 0;
   bool inside = false;  // else: a load fills with fill_word, a store leaves it out
 };
-/// The pieces of the box at `coordinates` (dimension 0 first), which lies at `shared`.
+/// The pieces of the box at `coordinates` (dimension 0 first), which lies at `shared`. Rows of a
+/// swizzled box lie as far apart as the swizzle is long. A store (and a reduction) ends a row
+/// inside at a multiple of 16 bytes, as an H200's does: what is between the tensor's extent and
+/// there is overwritten.
 std::vector<BoxPiece> box_pieces(const TensorMapView& map,
-                                 std::span<const std::int32_t> coordinates, std::uint32_t shared);
+                                 std::span<const std::int32_t> coordinates, std::uint32_t shared,
+                                 bool is_load = true);
+
+/// Why a copy of a box ends the launch on an H200 (as an illegal instruction, or a misaligned
+/// address); empty when nothing is wrong.
+std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int32_t> coordinates,
+                              std::uint32_t shared, bool is_load);
+
+/// reduce_elements's word for the elements of a map; empty for what has no reduction.
+std::string_view reduction_type(CUtensorMapDataType type);
 
 /// What a load writes outside the tensor: zeros, or NaN of the map's type, of 16 bytes.
 std::array<std::byte, 16> fill_bytes(const TensorMapView& map);

@@ -82,7 +82,7 @@ TEST(TensorMap, CopiesEachElementOfABoxOnce) {
     arguments.rank = static_cast<cuuint32_t>(1 + draw(5));
     arguments.swizzle = static_cast<CUtensorMapSwizzle>(mode);
     arguments.box = {line_bytes / size, static_cast<cuuint32_t>(1 + draw(9)), 2, 1, 2};
-    if (turn % 5 == 0) arguments.steps = {2, 1, 2, 1, 1};
+    if (turn % 5 == 0) arguments.steps = {2, 3, 2, 1, 1};  // the first is ignored
     const TensorMapView map = arguments.view();
     std::array<std::int32_t, 5> corner{};
     for (int i = 0; i < map.rank; ++i) {
@@ -122,8 +122,49 @@ TEST(TensorMap, CopiesEachElementOfABoxOnce) {
       }
     };
     walk(walk, map.rank - 1);
-    EXPECT_EQ(linear - kShared, map.box_bytes());
+    EXPECT_EQ(linear - kShared, map.box_bytes());  // rows here are as long as the swizzle
   }
+}
+
+/// Rows that are shorter than the swizzle lie as far apart as it is long.
+TEST(TensorMap, SpreadsShortRowsOfSwizzledBoxes) {
+  MapArguments arguments;
+  arguments.box = {8, 2, 1, 1, 1};
+  arguments.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+  const std::array<std::int32_t, 5> corner{};
+  const std::vector<BoxPiece> pieces = box_pieces(arguments.view(), corner, 1024);
+  ASSERT_EQ(pieces.size(), 4u);
+  EXPECT_EQ(pieces[1].shared, 1024u + 16);
+  EXPECT_EQ(pieces[2].shared, 1024u + 128 + 16);  // chunk 0 of line 1 lies in place 1
+  EXPECT_EQ(pieces[3].shared, 1024u + 128);
+}
+
+/// A store writes whole 16 bytes: up to three floats behind the tensor's extent.
+TEST(TensorMap, StoresWhole16Bytes) {
+  MapArguments arguments;
+  arguments.extents[0] = 61;
+  const std::array<std::int32_t, 5> corner{32};
+  const auto inside = [&](bool is_load) {
+    std::uint32_t bytes = 0;
+    for (const BoxPiece& piece : box_pieces(arguments.view(), corner, 1024, is_load)) {
+      if (piece.inside) bytes += piece.bytes;
+    }
+    return bytes;
+  };
+  EXPECT_EQ(inside(true), 8u * 29 * 4);
+  EXPECT_EQ(inside(false), 8u * 32 * 4);
+}
+
+TEST(TensorMap, SaysWhatEndsALaunch) {
+  const TensorMapView map = MapArguments{}.view();
+  const auto mistake = [&](std::int32_t x, std::int32_t y, std::uint32_t shared, bool is_load) {
+    const std::array<std::int32_t, 5> corner{x, y};
+    return copy_mistake(map, corner, shared, is_load);
+  };
+  EXPECT_EQ(mistake(-4, -1, 1024, true), "");
+  EXPECT_EQ(mistake(2, 0, 1024, true), "the box does not begin at a multiple of 16 bytes");
+  EXPECT_EQ(mistake(0, -1, 1024, false), "a store has a negative coordinate");
+  EXPECT_EQ(mistake(0, 0, 1040, true), "the shared address is no multiple of 128");
 }
 
 TEST(TensorMap, FillsWithNanOnlyWhereTheMapSaysSo) {
