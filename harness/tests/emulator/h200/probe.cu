@@ -479,20 +479,22 @@ int main(int count, char** arguments) {
   FILE* const in = std::fopen(arguments[1], "r");
   char line[512];
   std::string maps;  // in one process
+  std::vector<std::string> copies;
   while (std::fgets(line, sizeof line, in) != nullptr) {
-    if (std::strncmp(line, "map", 3) == 0) maps += line;
-    if (std::strncmp(line, "map", 3) == 0) continue;
-    if (!maps.empty()) {
-      apart(
-          folder + "/tensor_maps.txt",
-          [](FILE* out, const char* lines) {
-            for (const char* one = lines; *one != 0; one = std::strchr(one, '\n') + 1) {
-              probe_line(out, one);
-            }
-          },
-          maps.c_str());
-      maps.clear();
+    if (std::strncmp(line, "map", 3) == 0) {
+      maps += line;
+    } else {
+      copies.push_back(line);
     }
-    apart(folder + "/tensor_maps.txt", probe_line, line);
   }
+  apart(
+      folder + "/tensor_maps.txt",
+      [](FILE* out, const char* lines) {
+        for (const char* one = lines; *one != 0; one = std::strchr(one, '\n') + 1) {
+          probe_line(out, one);
+        }
+      },
+      maps.c_str());
+  for (const std::string& copy : copies)
+    apart(folder + "/tensor_maps.txt", probe_line, copy.c_str());
 }
