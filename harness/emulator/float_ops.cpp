@@ -84,7 +84,20 @@ struct Max64 {
 
 FloatMode mode_of(const Op& op) { return {op.rounding, op.is_ftz, op.is_saturated}; }
 
-enum class Which : std::uint32_t { add, sub, mul, fma, div, sqrt, rcp, min, max, neg, abs };
+enum class Which : std::uint32_t {
+  add,
+  sub,
+  mul,
+  fma,
+  div,
+  div_approx,
+  sqrt,
+  rcp,
+  min,
+  max,
+  neg,
+  abs
+};
 
 /// One lane, with all modifiers.
 float modified(const Op& op, float a, float b, float c) {
@@ -100,6 +113,8 @@ float modified(const Op& op, float a, float b, float c) {
       return fma_f32(a, b, c, mode);
     case Which::div:
       return divide_f32(a, b, mode);
+    case Which::div_approx:
+      return approximate_divide_f32(a, b, op.is_ftz, false);
     case Which::sqrt:
       return sqrt_f32(a, mode);
     case Which::rcp:
@@ -248,7 +263,7 @@ void decode_float(Form& form) {
     return;
   }
   const bool is_modified = op.rounding != Rounding::nearest_even || op.is_ftz || op.is_saturated ||
-                           name == "min" || name == "max";
+                           name == "min" || name == "max" || form.has("approx");
   if (type == PtxType::f64) {
     if (op.rounding != Rounding::nearest_even) throw UnknownForm();
     op.run = plain(name, true);
@@ -261,7 +276,8 @@ void decode_float(Form& form) {
         {"min", Which::min}, {"max", Which::max}, {"neg", Which::neg},   {"abs", Which::abs}};
     const auto found = kNames.find(name);
     if (found == kNames.end()) throw UnknownForm();
-    op.mode = static_cast<std::uint32_t>(found->second);
+    const bool is_approximate = found->second == Which::div && form.has("approx");
+    op.mode = static_cast<std::uint32_t>(is_approximate ? Which::div_approx : found->second);
     op.bytes = (form.has("NaN") ? 1u : 0u) | (form.has("xorsign") ? 2u : 0u);
     op.run = modified_lanes;
   }
