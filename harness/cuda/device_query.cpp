@@ -26,6 +26,12 @@ std::string uuid_text(const CUuuid& uuid) {
 }  // namespace
 
 DeviceInfo query_device(const Driver& driver, CUdevice device) {
+  DeviceInfo info = query_gpu(driver, device);
+  info.driver = driver_version();
+  return info;
+}
+
+DeviceInfo query_gpu(const Driver& driver, CUdevice device) {
   DeviceInfo info;
   std::array<char, 256> name{};
   driver.check(driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device),
@@ -34,7 +40,6 @@ DeviceInfo query_device(const Driver& driver, CUdevice device) {
   CUuuid uuid{};
   driver.check(driver.cuDeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
   info.uuid = uuid_text(uuid);
-  info.driver = driver_version();
   info.cc = 10 * attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
             attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   info.sm_count = attribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);

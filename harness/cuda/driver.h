@@ -23,6 +23,8 @@
   X(cuDevicePrimaryCtxRetain)                    \
   X(cuDevicePrimaryCtxRelease)                   \
   X(cuCtxSetCurrent)                             \
+  X(cuCtxPushCurrent)                            \
+  X(cuCtxPopCurrent)                             \
   X(cuCtxGetDevice)                              \
   X(cuCtxSynchronize)                            \
   X(cuCtxResetPersistingL2Cache)                 \
@@ -30,11 +32,13 @@
   X(cuModuleUnload)                              \
   X(cuModuleGetFunction)                         \
   X(cuModuleGetGlobal)                           \
+  X(cuFuncGetAttribute)                          \
   X(cuFuncSetAttribute)                          \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuLaunchKernel)                              \
   X(cuLaunchKernelEx)                            \
   X(cuTensorMapEncodeTiled)                      \
+  X(cuTensorMapReplaceAddress)                   \
   X(cuTexObjectCreate)                           \
   X(cuTexObjectDestroy)                          \
   X(cuMemGetInfo)                                \
@@ -65,6 +69,8 @@
   X(cuEventRecordWithFlags)                      \
   X(cuStreamBeginCapture)                        \
   X(cuStreamEndCapture)                          \
+  X(cuStreamIsCapturing)                         \
+  X(cuThreadExchangeStreamCaptureMode)           \
   X(cuGraphInstantiate)                          \
   X(cuGraphLaunch)                               \
   X(cuGraphExecDestroy)                          \

@@ -1,12 +1,9 @@
 #include "launch/launcher.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
-#include <map>
 #include <utility>
 
 #include "base/cubin_info.h"
@@ -14,21 +11,6 @@
 #include "launch/failure.h"
 
 namespace assay {
-namespace {
-
-unsigned extent(std::int64_t value, const char* what, const LaunchPlan& plan) {
-  if (value < 1 || !std::in_range<unsigned>(value)) {
-    throw refused(fmt::format("launch of {}: a {} of {} is outside 1..{}", plan.entry, what, value,
-                              std::numeric_limits<unsigned>::max()));
-  }
-  return static_cast<unsigned>(value);
-}
-
-const std::string& symbol_of(const LaunchPlan& plan) {
-  return plan.symbol.empty() ? plan.entry : plan.symbol;
-}
-
-}  // namespace
 
 Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cubin,
                    const AddressOf& address_of, std::shared_ptr<const Module> loaded)
@@ -36,16 +18,11 @@ Launcher::Launcher(const Driver& driver, const Plan& plan, const std::string& cu
       module_(loaded ? std::move(loaded)
                      : std::make_shared<const Module>(load_module(driver, cubin))) {
   bind(driver, plan, cubin, address_of);
-  std::map<std::string, std::int64_t> most_smem_bytes;  // the attribute belongs to the entry
-  for (const auto* launches : {&plan.launches, &plan.prepare}) {
-    for (const LaunchPlan& launch : *launches) {
-      std::int64_t& most = most_smem_bytes[symbol_of(launch)];
-      most = std::max(most, launch.smem_bytes);
-    }
-  }
   const auto add = [&](const std::vector<LaunchPlan>& plans, std::vector<Launch>& launches) {
-    for (const LaunchPlan& launch : plans) {
-      launches.push_back(set_up(launch, most_smem_bytes[symbol_of(launch)], launches.empty()));
+    for (ReadyLaunch& ready : ready_launches(driver, *module_, plan, plans)) {
+      std::vector<void*> parameters;
+      for (const std::size_t arg : ready.args) parameters.push_back(slots_.at(arg).data());
+      launches.push_back({std::move(ready), std::move(parameters)});
     }
   };
   add(plan.launches, launches_);
@@ -116,76 +93,6 @@ CUdeviceptr Launcher::find_symbol(const BufferPlan& buffer, const std::string& c
   return data;
 }
 
-Launcher::Launch Launcher::set_up(const LaunchPlan& plan, std::int64_t most_smem_bytes,
-                                  bool is_first) {
-  Launch launch;
-  for (const std::size_t arg : plan.args) launch.parameters.push_back(slots_.at(arg).data());
-  const CUresult found =
-      driver_->cuModuleGetFunction(&launch.function, module_->get(), symbol_of(plan).c_str());
-  if (found == CUDA_ERROR_NOT_FOUND) {
-    throw Failure(Status::runtime, "missing_entry",
-                  fmt::format("the compiled kernel has no entry {}", plan.entry));
-  }
-  driver_->check(found, "cuModuleGetFunction");
-
-  CUlaunchConfig& config = launch.config;
-  config.gridDimX = extent(plan.grid[0], "grid", plan);
-  config.gridDimY = extent(plan.grid[1], "grid", plan);
-  config.gridDimZ = extent(plan.grid[2], "grid", plan);
-  config.blockDimX = extent(plan.block[0], "block", plan);
-  config.blockDimY = extent(plan.block[1], "block", plan);
-  config.blockDimZ = extent(plan.block[2], "block", plan);
-  launch.call =
-      fmt::format("launch of {}, grid [{}], block [{}], {} bytes of shared memory", plan.entry,
-                  fmt::join(plan.grid, ","), fmt::join(plan.block, ","), plan.smem_bytes);
-  if (plan.smem_bytes < 0 || !std::in_range<int>(most_smem_bytes)) {
-    throw refused(launch.call + ": no such amount of shared memory");
-  }
-  config.sharedMemBytes = static_cast<unsigned>(plan.smem_bytes);
-  if (most_smem_bytes > 0) {
-    const CUresult result = driver_->cuFuncSetAttribute(
-        launch.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-        static_cast<int>(most_smem_bytes));
-    if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
-  }
-  if (plan.carveout >= 0) {
-    driver_->check(
-        driver_->cuFuncSetAttribute(
-            launch.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, plan.carveout),
-        "cuFuncSetAttribute");
-  }
-
-  const std::int64_t blocks = plan.cluster[0] * plan.cluster[1] * plan.cluster[2];
-  if (blocks != 1) {
-    launch.call += fmt::format(", cluster [{}]", fmt::join(plan.cluster, ","));
-    CUlaunchAttribute& cluster = launch.attributes.emplace_back();
-    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    cluster.value.clusterDim.x = extent(plan.cluster[0], "cluster", plan);
-    cluster.value.clusterDim.y = extent(plan.cluster[1], "cluster", plan);
-    cluster.value.clusterDim.z = extent(plan.cluster[2], "cluster", plan);
-    constexpr std::int64_t kPortableClusterBlocks = 8;
-    if (blocks > kPortableClusterBlocks) {
-      const CUresult result = driver_->cuFuncSetAttribute(
-          launch.function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-      if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
-    }
-  }
-  if (plan.cooperative) {
-    launch.call += ", cooperative";
-    CUlaunchAttribute& cooperative = launch.attributes.emplace_back();
-    cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-    cooperative.value.cooperative = 1;
-  }
-  // The first launch of a trial always waits for what is ahead of it. So what is timed does not
-  // overlap with what is not.
-  if (plan.early && !is_first) {
-    CUlaunchAttribute& early = launch.attributes.emplace_back();
-    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    early.value.programmaticStreamSerializationAllowed = 1;
-  }
-  return launch;
-}
-
 void Launcher::write_symbols(CUstream stream) const {
   for (const DeviceCopy& copy : symbols_) {
     driver_->check(driver_->cuMemcpyDtoDAsync(copy.to, copy.from, copy.bytes, stream),
@@ -197,15 +104,15 @@ int Launcher::shared_sm_threads() const {
   int most_threads = 0;
   for (const Launch& launch : launches_) {
     const bool is_cluster =
-        std::ranges::any_of(launch.attributes, [](const CUlaunchAttribute& attribute) {
+        std::ranges::any_of(launch.ready.attributes, [](const CUlaunchAttribute& attribute) {
           return attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
         });
     if (is_cluster) continue;
-    const CUlaunchConfig& config = launch.config;
+    const CUlaunchConfig& config = launch.ready.config;
     const auto threads = static_cast<int>(config.blockDimX * config.blockDimY * config.blockDimZ);
     int blocks = 0;
     driver_->check(driver_->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                       &blocks, launch.function, threads, config.sharedMemBytes),
+                       &blocks, launch.ready.function, threads, config.sharedMemBytes),
                    "cuOccupancyMaxActiveBlocksPerMultiprocessor");
     if (blocks > 1) most_threads = std::max(most_threads, threads);
   }
@@ -226,14 +133,10 @@ void Launcher::enqueue(CUstream stream) const {
 
 void Launcher::enqueue(const std::vector<Launch>& launches, CUstream stream) const {
   for (const Launch& launch : launches) {
-    CUlaunchConfig config = launch.config;
-    config.hStream = stream;
-    // The driver takes pointers to non-const attributes and parameters, but only reads them.
-    config.attrs = const_cast<CUlaunchAttribute*>(launch.attributes.data());
-    config.numAttrs = static_cast<unsigned>(launch.attributes.size());
-    const CUresult result = driver_->cuLaunchKernelEx(
-        &config, launch.function, const_cast<void**>(launch.parameters.data()), nullptr);
-    if (result != CUDA_SUCCESS) driver_->fail(result, launch.call);
+    // The driver takes pointers to non-const parameters, but only reads them.
+    const CUresult result =
+        launch.ready.enqueue(*driver_, const_cast<void**>(launch.parameters.data()), stream);
+    if (result != CUDA_SUCCESS) driver_->fail(result, launch.ready.call);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/handles.h"
+#include "launch/ready_launch.h"
 #include "space/plan.h"
 
 namespace assay {
@@ -52,11 +53,8 @@ class Launcher {
 
  private:
   struct Launch {
-    CUfunction function = nullptr;
-    CUlaunchConfig config{};
-    std::vector<CUlaunchAttribute> attributes;
+    ReadyLaunch ready;
     std::vector<void*> parameters;  // into slots_
-    std::string call;  // for the error: "launch of gemm_mma<<<[128,1,1], [256,1,1], 98304>>>"
   };
   struct Memset {
     CUdeviceptr data = 0;
@@ -73,7 +71,6 @@ class Launcher {
             const AddressOf& address_of);
   void pack(const Plan& plan, std::size_t place);
   CUdeviceptr find_symbol(const BufferPlan& buffer, const std::string& cubin) const;
-  Launch set_up(const LaunchPlan& plan, std::int64_t most_smem_bytes, bool is_first);
   void enqueue(const std::vector<Launch>& launches, CUstream stream) const;
 
   const Driver* driver_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -13,133 +12,6 @@
 
 namespace assay {
 namespace {
-
-constexpr std::int64_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
-
-// Limits of every compute capability from 8.0 on (CUDA C++ Programming Guide, technical
-// specifications). They are checked here because the driver takes 32-bit sizes. A larger size would
-// be cut, and another launch would be timed than the one written.
-constexpr std::array<std::int64_t, 3> kMostGrid{kMostInt32, 65535, 65535};
-constexpr std::array<std::int64_t, 3> kMostBlock{1024, 1024, 64};
-constexpr std::int64_t kMostThreads = 1024;
-constexpr std::int64_t kMostClusterBlocks = 16;  // above 8 the kernel opts in
-// While a stream is held, so that launches follow each other, a driver takes a thousand of them.
-constexpr std::int64_t kMostLaunches = 500;
-
-using Extent = std::array<std::int64_t, 3>;
-
-Extent plan_extent(const std::vector<ExprSpec>& specs, const std::string& what, const Extent& most,
-                   const Evaluator& evaluator) {
-  Extent extent{1, 1, 1};
-  for (std::size_t i = 0; i < std::min(specs.size(), extent.size()); ++i) {
-    extent[i] = evaluator.eval(specs[i], fmt::format("{}.{}", what, "xyz"[i]), {1, most[i]});
-  }
-  return extent;
-}
-
-void check_product(const Extent& extent, const std::string& what, std::int64_t most,
-                   const Evaluator& evaluator) {
-  const std::int64_t product = extent[0] * extent[1] * extent[2];
-  if (product > most) {
-    evaluator.fail(fmt::format("{} {} x {} x {} is {} in all, allowed are 1 to {}", what, extent[0],
-                               extent[1], extent[2], product, most));
-  }
-}
-
-/// The buffer that a pass takes: see LaunchArgSpec.
-const std::string& taken(const std::vector<std::string>& names, std::int64_t pass,
-                         std::int64_t passes) {
-  const bool reads = names.size() == 3;
-  if (names.size() == 1 || (reads && pass == 0)) return names.front();
-  const std::int64_t passes_after_writing = passes - pass - (reads ? 0 : 1);
-  return names.rbegin()[passes_after_writing % 2];
-}
-
-/// What a launch passes, as places in `plan.args`. A scalar of its own gets a place there.
-std::vector<std::size_t> plan_args(const LaunchSpec& spec, const std::vector<std::size_t>& passed,
-                                   std::int64_t pass, std::int64_t passes,
-                                   const Evaluator& evaluator, Plan& plan) {
-  if (!spec.args) return passed;
-  std::vector<std::size_t> places;
-  for (const LaunchArgSpec& arg : *spec.args) {
-    if (arg.names.empty()) {
-      plan.args.emplace_back(plan_scalar(arg.scalar, "a scalar of " + spec.entry, evaluator));
-      places.push_back(plan.args.size() - 1);
-    } else {
-      const ArgPlan* found = plan.find_arg(taken(arg.names, pass, passes));
-      places.push_back(static_cast<std::size_t>(found - plan.args.data()));
-    }
-  }
-  return places;
-}
-
-/// Gives the struct at `place` its members. A scalar of its own gets a place in `plan.args`.
-void plan_members(const StructSpec& spec, std::size_t place, const Evaluator& evaluator,
-                  Plan& plan) {
-  std::vector<std::size_t> members;
-  for (const StructSpec::Member& member : spec.members) {
-    if (member.name.empty()) {
-      const std::string& name = std::get<StructPlan>(plan.args[place]).name;
-      plan.args.emplace_back(plan_scalar(member.scalar, "a scalar of " + name, evaluator));
-      members.push_back(plan.args.size() - 1);
-    } else {
-      const ArgPlan* found = plan.find_arg(member.name);
-      members.push_back(static_cast<std::size_t>(found - plan.args.data()));
-    }
-  }
-  std::get<StructPlan>(plan.args[place]).members = std::move(members);
-}
-
-LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
-                       const Evaluator& evaluator) {
-  const std::string grid = entry + " grid", block = entry + " block", cluster = entry + " cluster";
-  constexpr Extent kMostCluster{kMostClusterBlocks, kMostClusterBlocks, kMostClusterBlocks};
-  LaunchPlan plan;
-  plan.entry = entry;
-  plan.grid = plan_extent(spec.grid, grid, kMostGrid, evaluator);
-  plan.block = plan_extent(spec.block, block, kMostBlock, evaluator);
-  plan.cluster = plan_extent(spec.cluster, cluster, kMostCluster, evaluator);
-  check_product(plan.block, block, kMostThreads, evaluator);
-  check_product(plan.cluster, cluster, kMostClusterBlocks, evaluator);
-  if (spec.smem_bytes) {
-    plan.smem_bytes = evaluator.eval(*spec.smem_bytes, entry + " smem_bytes", {0, kMostInt32});
-  }
-  if (spec.early) plan.early = evaluator.eval(*spec.early, entry + " early", {0, 1}) != 0;
-  if (spec.carveout) {
-    plan.carveout =
-        static_cast<int>(evaluator.eval(*spec.carveout, entry + " carveout", {-1, 100}));
-  }
-  plan.cooperative = spec.cooperative;
-  return plan;
-}
-
-/// Writes out the passes of each group of launches. `passed` are the places of what a launch passes
-/// that names no arguments.
-std::vector<LaunchPlan> plan_launches(const std::vector<LaunchSpec>& specs,
-                                      const std::vector<std::size_t>& passed, Evaluator& evaluator,
-                                      Plan& plan) {
-  std::vector<LaunchPlan> launches;
-  for (auto begin = specs.begin(), end = begin; begin != specs.end(); begin = end) {
-    end = std::find_if(begin, specs.end(),
-                       [&](const LaunchSpec& launch) { return launch.group != begin->group; });
-    const std::int64_t passes =
-        begin->repeat ? evaluator.eval(*begin->repeat, "repeat", {1, kMostLaunches}) : 1;
-    for (std::int64_t pass = 0; pass < passes; ++pass) {
-      evaluator.set_pass(pass);
-      for (auto launch = begin; launch != end; ++launch) {
-        const std::string when = launch->entry + " when";
-        if (launch->when && evaluator.eval(*launch->when, when, kAnyInteger) == 0) continue;
-        const std::string entry = instantiate(launch->entry, plan.config);
-        launches.push_back(plan_launch(*launch, entry, evaluator));
-        launches.back().args = plan_args(*launch, passed, pass, passes, evaluator, plan);
-        if (launches.size() > kMostLaunches) {
-          evaluator.fail(fmt::format("more than {} launches in all", kMostLaunches));
-        }
-      }
-    }
-  }
-  return launches;
-}
 
 ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Config& sizes,
                                     const Plan& plan, const Evaluator& evaluator) {
@@ -191,7 +63,8 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
       evaluator.eval(*spec.repeat, spec.entry + " repeat", {1, kMostLaunches});
   for (std::int64_t pass = 0; pass < passes; ++pass) {
     auto& places = kernel.passes.emplace_back();
-    for (const auto& names : spec.turns) places.push_back(place_of(taken(names, pass, passes)));
+    for (const auto& names : spec.turns)
+      places.push_back(place_of(taken_by_pass(names, pass, passes)));
   }
   return kernel;
 }
@@ -223,36 +96,6 @@ std::vector<ReferencePlan> plan_steps(const std::vector<ReferenceSpec>& specs, c
 }
 
 }  // namespace
-
-std::int64_t element_count(const std::vector<std::int64_t>& shape) {
-  std::int64_t product = 1;
-  for (const std::int64_t side : shape) product *= side;
-  return product;
-}
-
-std::vector<const BufferPlan*> Plan::buffers() const {
-  std::vector<const BufferPlan*> buffers;
-  for (const ArgPlan& arg : args) {
-    if (const auto* buffer = std::get_if<BufferPlan>(&arg)) buffers.push_back(buffer);
-  }
-  return buffers;
-}
-
-const ArgPlan* Plan::find_arg(std::string_view name) const {
-  for (const ArgPlan& arg : args) {
-    if (std::visit([](const auto& form) -> const std::string& { return form.name; }, arg) == name) {
-      return &arg;
-    }
-  }
-  return nullptr;
-}
-
-const BufferPlan* Plan::find_buffer(std::string_view name) const {
-  for (const BufferPlan* buffer : buffers()) {
-    if (buffer->name == name) return buffer;
-  }
-  return nullptr;
-}
 
 std::int64_t Plan::input_bytes() const {
   std::int64_t sum = 0;
@@ -287,22 +130,13 @@ std::vector<ReferenceKernelPlan*> own_kernels(Plan& plan) {
 
 Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
                const DeviceInfo& device) {
-  Evaluator evaluator(kernel, problem, config, device);
-  Plan plan;
-  plan.kernel = kernel.name;
-  plan.problem = problem;
-  plan.config = config;
-  for (const ArgSpec& arg : kernel.args) {
-    plan.args.push_back(plan_arg(arg, evaluator));
-  }
+  const Evaluator evaluator(kernel, problem, config, device);
+  Plan plan = make_launch_plan(kernel, problem, config, device);
   for (std::size_t i = 0; i < kernel.args.size(); ++i) {
-    const auto* packed = std::get_if<StructSpec>(&kernel.args[i].form);
-    if (packed) plan_members(*packed, i, evaluator, plan);
+    const auto* buffer = std::get_if<BufferSpec>(&kernel.args[i].form);
+    if (buffer) plan_fill(*buffer, std::get<BufferPlan>(plan.args[i]), evaluator);
   }
-  check_sources(plan, evaluator);
-  const std::vector<std::size_t> passed = passed_args(kernel);
-  plan.launches = plan_launches(kernel.launches, passed, evaluator, plan);
-  plan.prepare = plan_launches(kernel.prepare, passed, evaluator, plan);
+  check_derivations(plan, evaluator);
   const Config sizes = sizes_of(kernel, problem);
   plan.reference = plan_steps(kernel.reference, sizes, plan, evaluator);
   for (const ArgSpec& arg : kernel.args) {

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "space/plan_parts.h"
-#include "spec/choices.h"
 
 namespace assay {
 namespace {
@@ -30,14 +29,6 @@ TensorMapPlan plan_tensor_map(const TensorMapSpec& spec, const std::string& name
 std::string place(const Location& where) {
   if (!where.source) return "";
   return fmt::format("{}:{}:{}: ", where.source->path.generic_string(), where.line, where.column);
-}
-
-void check_file(const BufferPlan& buffer, const std::string& file, std::int64_t bytes,
-                const Location& where, const Evaluator& evaluator) {
-  if (buffer.bytes() == bytes) return;
-  evaluator.fail(fmt::format("{}{} has {} bytes, [{}] of {}, but {} has {}", place(where),
-                             buffer.name, buffer.bytes(), fmt::join(buffer.shape, ","),
-                             to_text(buffer.dtype), file, bytes));
 }
 
 Evaluator::Evaluator(const KernelSpec& kernel, const Problem& problem, const Config& config,
@@ -66,6 +57,14 @@ double Evaluator::eval_real(const ExprSpec& spec, const std::string& what) const
     return bindings_.eval_real(spec.expr);
   } catch (const EvalError& error) {
     fail(fmt::format("{}: {}", what, error.what()));
+  }
+}
+
+bool Evaluator::holds(const ExprSpec& constraint) const {
+  try {
+    return bindings_.eval(constraint.expr) != 0;
+  } catch (const EvalError&) {
+    return false;
   }
 }
 
@@ -105,16 +104,6 @@ void check_texture(const BufferPlan& buffer, const Evaluator& evaluator) {
                   buffer.name, row_bytes, kPitchBytes));
 }
 
-/// Throws SpecError at a number that is not one of those to choose of.
-void check_choices(const BufferPlan& buffer, const Choices& choices, const Location& where,
-                   const Evaluator& evaluator) {
-  check_choices(choices, static_cast<std::int64_t>(buffer.arguments.at("of")));
-  if (buffer.shape[0] == choices.rows && buffer.shape[1] == choices.per_row) return;
-  evaluator.fail(fmt::format("{}{} is [{}], but {} has {} rows of {} numbers", place(where),
-                             buffer.name, fmt::join(buffer.shape, ","), buffer.file, choices.rows,
-                             choices.per_row));
-}
-
 BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
                        const Evaluator& evaluator) {
   BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, 0, spec.copy_of, spec.symbol};
@@ -138,21 +127,6 @@ BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
   if (plan.texture) check_texture(plan, evaluator);
   plan.check_sorted = spec.check.sorted;
   plan.check_sum = spec.check.sum;
-  if (!is_filled(spec.role)) return plan;
-  plan.generator = spec.fill.generator;
-  for (const auto& [argument, value] : spec.fill.arguments) {
-    const std::string what = fmt::format("{} of {}'s {}", argument, name, plan.generator);
-    plan.arguments[argument] = value.expr.is_real()
-                                   ? evaluator.eval_real(value, what)
-                                   : static_cast<double>(evaluator.eval(value, what, kAnyInteger));
-  }
-  plan.made_of = spec.fill.of;
-  plan.file = spec.fill.file.string();
-  if (plan.generator == kFillChoices) {
-    check_choices(plan, read_choices(load_source(spec.fill.file)), spec.fill.where, evaluator);
-  } else if (!plan.file.empty()) {
-    check_file(plan, plan.file, spec.fill.file_bytes, spec.fill.where, evaluator);
-  }
   return plan;
 }
 
@@ -181,32 +155,18 @@ ArgPlan plan_arg(const ArgSpec& arg, const Evaluator& evaluator) {
   return StructPlan{arg.name, {}};
 }
 
-/// Refuses a buffer that does not fit the input that it is a copy of, or made of.
-void check_sources(const Plan& plan, const Evaluator& evaluator) {
-  const auto refuse = [&](const BufferPlan& buffer, std::string_view what, const BufferPlan& source,
-                          std::int64_t found) {
-    evaluator.fail(fmt::format("{} has {} elements and is to be {} of {}, which has {}",
-                               buffer.name, buffer.elements(), what, source.name, found));
-  };
+void refuse_source(const BufferPlan& buffer, std::string_view what, const BufferPlan& source,
+                   std::int64_t found, const Evaluator& evaluator) {
+  evaluator.fail(fmt::format("{} has {} elements and is to be {} of {}, which has {}", buffer.name,
+                             buffer.elements(), what, source.name, found));
+}
+
+void check_copies(const Plan& plan, const Evaluator& evaluator) {
   for (const BufferPlan* buffer : plan.buffers()) {
-    if (!buffer->copy_of.empty()) {
-      const BufferPlan& source = *plan.find_buffer(buffer->copy_of);
-      if (source.elements() != buffer->elements())
-        refuse(*buffer, "a copy", source, source.elements());
-    }
-    if (buffer->made_of.empty()) continue;
-    const BufferPlan& source = *plan.find_buffer(buffer->made_of);
-    const DerivationRow& row = row_of(derivations(), "derivation", buffer->generator);
-    const std::string what = fmt::format("the {}", row.name);
-    if (row.as_many && source.elements() != buffer->elements()) {
-      refuse(*buffer, what, source, source.elements());
-    }
-    if (!row.takes_index) continue;
-    if (source.shape[0] != buffer->elements()) refuse(*buffer, what, source, source.shape[0]);
-    const double index = buffer->arguments.at("index");
-    if (index < 0 || index >= static_cast<double>(source.shape[1])) {
-      evaluator.fail(fmt::format("{} is to be the {} {} of {}, which has 0 to {}", buffer->name,
-                                 row.name, index, source.name, source.shape[1] - 1));
+    if (buffer->copy_of.empty()) continue;
+    const BufferPlan& source = *plan.find_buffer(buffer->copy_of);
+    if (source.elements() != buffer->elements()) {
+      refuse_source(*buffer, "a copy", source, source.elements(), evaluator);
     }
   }
 }

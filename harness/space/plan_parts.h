@@ -13,6 +13,9 @@ namespace assay {
 
 inline constexpr std::int64_t kMostInt64 = std::numeric_limits<std::int64_t>::max();
 
+// While a stream is held, so that launches follow each other, a driver takes a thousand of them.
+inline constexpr std::int64_t kMostLaunches = 500;
+
 struct Range {
   std::int64_t low, high;
 };
@@ -29,6 +32,8 @@ class Evaluator {
 
   double eval_real(const ExprSpec& spec, const std::string& what) const;
   std::int64_t eval(const ExprSpec& spec, const std::string& what, Range allowed) const;
+  /// Whether a constraint has an answer that is not 0.
+  bool holds(const ExprSpec& constraint) const;
 
   /// Throws PlanError.
   [[noreturn]] void fail(const std::string& message) const;
@@ -47,10 +52,25 @@ void check_file(const BufferPlan& buffer, const std::string& file, std::int64_t 
 
 /// A struct has no members yet: make_plan knows the places of all arguments.
 ArgPlan plan_arg(const ArgSpec& arg, const Evaluator& evaluator);
+/// Without its fill.
 BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name, const Evaluator& evaluator);
+/// Says how a buffer is filled, if it is. Throws SpecError for a file that it cannot be filled
+/// from.
+void plan_fill(const BufferSpec& spec, BufferPlan& plan, const Evaluator& evaluator);
 ScalarPlan plan_scalar(const ScalarSpec& spec, const std::string& name, const Evaluator& evaluator);
 
+/// A launch without its arguments.
+LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
+                       const Evaluator& evaluator);
+/// The buffer that a pass takes: see LaunchArgSpec.
+const std::string& taken_by_pass(const std::vector<std::string>& names, std::int64_t pass,
+                                 std::int64_t passes);
+
 /// Refuses a buffer that does not fit the input that it is a copy of, or made of.
-void check_sources(const Plan& plan, const Evaluator& evaluator);
+void check_copies(const Plan& plan, const Evaluator& evaluator);
+void check_derivations(const Plan& plan, const Evaluator& evaluator);
+[[noreturn]] void refuse_source(const BufferPlan& buffer, std::string_view what,
+                                const BufferPlan& source, std::int64_t found,
+                                const Evaluator& evaluator);
 
 }  // namespace assay

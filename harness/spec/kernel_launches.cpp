@@ -22,18 +22,6 @@ const ArgSpec& find_arg(const YamlNode& node, const KernelSpec& spec) {
                         suggestion(name, names)));
 }
 
-bool is_symbol(const ArgSpec& arg) {
-  const auto* buffer = std::get_if<BufferSpec>(&arg.form);
-  return buffer && !buffer->symbol.empty();
-}
-
-bool holds(const ArgSpec& arg, const std::string& name) {
-  const auto* packed = std::get_if<StructSpec>(&arg.form);
-  return packed &&
-         std::any_of(packed->members.begin(), packed->members.end(),
-                     [&](const StructSpec::Member& member) { return member.name == name; });
-}
-
 /// An argument that a launch passes.
 const ArgSpec& find_passed(const YamlNode& node, const KernelSpec& spec) {
   const ArgSpec& arg = find_arg(node, spec);
@@ -52,7 +40,7 @@ std::vector<const ArgSpec*> reached(const ArgSpec& arg, const KernelSpec& spec) 
   std::vector<const ArgSpec*> found;
   const auto* map = std::get_if<TensorMapSpec>(&arg.form);
   for (const ArgSpec& each : spec.args) {
-    if (!(map && map->of == each.name) && !holds(arg, each.name)) continue;
+    if (!(map && map->of == each.name) && !has_member(arg, each.name)) continue;
     const auto inner = reached(each, spec);
     found.insert(found.end(), inner.begin(), inner.end());
   }
@@ -131,25 +119,6 @@ LaunchSpec read_launch(const YamlNode& node, const MapKeys& keys, const KernelSp
 
 }  // namespace
 
-std::vector<std::size_t> passed_args(const KernelSpec& kernel) {
-  std::vector<std::size_t> passed;
-  for (std::size_t i = 0; i < kernel.args.size(); ++i) {
-    const ArgSpec& arg = kernel.args[i];
-    const bool is_member =
-        std::any_of(kernel.args.begin(), kernel.args.end(),
-                    [&](const ArgSpec& other) { return holds(other, arg.name); });
-    if (!is_symbol(arg) && !is_member) passed.push_back(i);
-  }
-  return passed;
-}
-
-std::vector<const LaunchSpec*> all_launches(const KernelSpec& kernel) {
-  std::vector<const LaunchSpec*> all;
-  for (const LaunchSpec& launch : kernel.launches) all.push_back(&launch);
-  for (const LaunchSpec& launch : kernel.prepare) all.push_back(&launch);
-  return all;
-}
-
 std::vector<LaunchSpec> read_launches(const YamlNode& node, const KernelSpec& spec,
                                       const Location& args_where) {
   std::vector<LaunchSpec> launches;
@@ -222,7 +191,7 @@ void check_prepared(const YamlNode& args, const KernelSpec& spec) {
       return !arg.names.empty() &&
              (arg.names[0] == name ||
               std::any_of(spec.args.begin(), spec.args.end(), [&](const ArgSpec& each) {
-                return each.name == arg.names[0] && holds(each, name);
+                return each.name == arg.names[0] && has_member(each, name);
               }));
     };
     const bool is_passed =

@@ -275,6 +275,10 @@ struct KernelSpec {
   Symbols symbols;
 };
 
+/// Whether an argument is copied to a variable, and whether a struct has the member.
+bool is_symbol(const ArgSpec& arg);
+bool has_member(const ArgSpec& arg, const std::string& name);
+
 /// The launches, then those that prepare. The pointers are into `kernel`.
 std::vector<const LaunchSpec*> all_launches(const KernelSpec& kernel);
 

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "machine.h"
 
@@ -33,10 +35,14 @@ T* pointer(CUdeviceptr address) {
 
 constexpr int kSmThreads = 2048;
 double capture_begin_ns = 0;
+std::atomic<bool> capturing = false;
 
 CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }
 
+/// Kernels run one after the other, whichever threads launch them.
 CUresult run(CUfunction function, unsigned grid, unsigned block, void** arguments) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   const Function& called = *reinterpret_cast<Function*>(function);
   return machine().launch(called.entry, called.module, arguments, grid, block);
 }
@@ -166,6 +172,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice) { return machine().status(); }
 CUresult cuCtxSetCurrent(CUcontext) { return machine().status(); }
+CUresult cuCtxPushCurrent(CUcontext) { return machine().status(); }
+CUresult cuCtxPopCurrent(CUcontext*) { return machine().status(); }
 CUresult cuCtxSynchronize() { return machine().synchronise(); }
 CUresult cuCtxResetPersistingL2Cache() { return machine().status(); }
 
@@ -205,6 +213,12 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
   return machine().status();
 }
 
+// As for a kernel without static shared memory.
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
+  *value = 48 << 10;
+  return machine().status();
+}
+
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 232448) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -238,6 +252,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   std::copy_n(box, std::min(rank, 2u), written.box);
   std::memset(map, 0, sizeof *map);
   std::memcpy(map, &written, sizeof written);
+  return machine().status();
+}
+
+CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* data) {
+  const auto value = reinterpret_cast<std::uint64_t>(data);
+  static_assert(offsetof(fake::TensorMap, address) == 0);
+  std::memcpy(map, &value, sizeof value);
   return machine().status();
 }
 
@@ -379,11 +400,24 @@ CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return machine().statu
 // Work runs as soon as it is enqueued, also while it is captured. A graph is the time that this
 // took, and launching it takes 9/10 of it and does nothing else.
 CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
+  capturing = true;
   capture_begin_ns = machine().now_ns();
   return machine().status();
 }
 
+CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
+  *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return machine().status();
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  static thread_local CUstreamCaptureMode of_thread = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::swap(*mode, of_thread);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuStreamEndCapture(CUstream, CUgraph* graph) {
+  capturing = false;
   if (!machine().can_capture()) return CUDA_ERROR_UNKNOWN;
   *graph = reinterpret_cast<CUgraph>(new double(machine().now_ns() - capture_begin_ns));
   return machine().status();

@@ -1,0 +1,70 @@
+// How the inputs of a plan are filled.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "space/plan_parts.h"
+#include "spec/choices.h"
+
+namespace assay {
+
+void check_file(const BufferPlan& buffer, const std::string& file, std::int64_t bytes,
+                const Location& where, const Evaluator& evaluator) {
+  if (buffer.bytes() == bytes) return;
+  evaluator.fail(fmt::format("{}{} has {} bytes, [{}] of {}, but {} has {}", place(where),
+                             buffer.name, buffer.bytes(), fmt::join(buffer.shape, ","),
+                             to_text(buffer.dtype), file, bytes));
+}
+
+namespace {
+
+/// Throws SpecError at a number that is not one of those to choose of.
+void check_choices(const BufferPlan& buffer, const Choices& choices, const Location& where,
+                   const Evaluator& evaluator) {
+  check_choices(choices, static_cast<std::int64_t>(buffer.arguments.at("of")));
+  if (buffer.shape[0] == choices.rows && buffer.shape[1] == choices.per_row) return;
+  evaluator.fail(fmt::format("{}{} is [{}], but {} has {} rows of {} numbers", place(where),
+                             buffer.name, fmt::join(buffer.shape, ","), buffer.file, choices.rows,
+                             choices.per_row));
+}
+
+}  // namespace
+
+void plan_fill(const BufferSpec& spec, BufferPlan& plan, const Evaluator& evaluator) {
+  if (!is_filled(spec.role)) return;
+  plan.generator = spec.fill.generator;
+  for (const auto& [argument, value] : spec.fill.arguments) {
+    const std::string what = fmt::format("{} of {}'s {}", argument, plan.name, plan.generator);
+    plan.arguments[argument] = value.expr.is_real()
+                                   ? evaluator.eval_real(value, what)
+                                   : static_cast<double>(evaluator.eval(value, what, kAnyInteger));
+  }
+  plan.made_of = spec.fill.of;
+  plan.file = spec.fill.file.string();
+  if (plan.generator == kFillChoices) {
+    check_choices(plan, read_choices(load_source(spec.fill.file)), spec.fill.where, evaluator);
+  } else if (!plan.file.empty()) {
+    check_file(plan, plan.file, spec.fill.file_bytes, spec.fill.where, evaluator);
+  }
+}
+
+void check_derivations(const Plan& plan, const Evaluator& evaluator) {
+  for (const BufferPlan* buffer : plan.buffers()) {
+    if (buffer->made_of.empty()) continue;
+    const BufferPlan& source = *plan.find_buffer(buffer->made_of);
+    const DerivationRow& row = row_of(derivations(), "derivation", buffer->generator);
+    const std::string what = fmt::format("the {}", row.name);
+    if (row.as_many && source.elements() != buffer->elements()) {
+      refuse_source(*buffer, what, source, source.elements(), evaluator);
+    }
+    if (!row.takes_index) continue;
+    if (source.shape[0] != buffer->elements())
+      refuse_source(*buffer, what, source, source.shape[0], evaluator);
+    const double index = buffer->arguments.at("index");
+    if (index < 0 || index >= static_cast<double>(source.shape[1])) {
+      evaluator.fail(fmt::format("{} is to be the {} {} of {}, which has 0 to {}", buffer->name,
+                                 row.name, index, source.name, source.shape[1] - 1));
+    }
+  }
+}
+
+}  // namespace assay
