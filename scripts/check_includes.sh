@@ -18,6 +18,7 @@ awk '
     allowed["emulator"] = "base emulator"
     allowed["spec"]     = "base spec"
     allowed["space"]    = "base spec space"
+    allowed["pack"]     = "base spec space pack"
     allowed["search"]   = "base spec space search"
     allowed["messages"] = "base spec space messages"
     allowed["ranking"]  = "base spec space messages ranking"
@@ -35,7 +36,7 @@ awk '
     allowed["worker"]   = allowed["judge"] " worker"
     # Around all of it.
     allowed["tuner"]    = core " inspect store report device compile tuner"
-    allowed["cli"]      = allowed["tuner"] " cuda judge support cli"
+    allowed["cli"]      = allowed["tuner"] " cuda judge support pack cli"
     allowed["bench"]    = allowed["cli"] " bench"
     allowed["main.cpp"] = allowed["cli"] " worker"
     num_bad = 0

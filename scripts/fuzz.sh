@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Feeds damaged input to all that reads what somebody else wrote: kernels, sweeps, expressions,
-# recordings, other tuners' files, a compiler's log, messages, machine code. Prints a line for each
-# target.
+# packs, recordings, other tuners' files, a compiler's log, messages, machine code. Prints a line for
+# each target.
 # Usage: scripts/fuzz.sh [SECONDS [TARGET...]]    SECONDS for each target: 3600 by default
 #        scripts/fuzz.sh --build-only             the targets and what they begin with, and no more
 #

@@ -10,10 +10,12 @@
 #include <set>
 #include <utility>
 
+#include "base/device_info.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/terminal.h"
+#include "cli/export_pack.h"
 #include "cli/include_path.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
@@ -37,6 +39,7 @@ const std::map<std::string, std::string (*)(const std::vector<TrialRow>&)> kTria
     {"t4", export_t4}, {"kernel-tuner", export_kernel_tuner}};
 constexpr const char* kVllmMoe = "vllm-moe";
 constexpr const char* kHeader = "header";
+constexpr const char* kPack = "pack";
 
 /// Whether a format's reader looks up what to launch, of one kernel.
 bool is_lookup(const std::string& format) {
@@ -50,6 +53,7 @@ struct ExportOptions {
   std::string objective;
   std::string output;
   std::string name_space = "assay_tuned";
+  std::vector<std::string> archs;
 };
 
 /// Whether `assay verify` found the winner wrong. Says so: a table whose reader launches what it
@@ -73,7 +77,8 @@ std::vector<TunedTable> load_tables(const ExportOptions& options, const Store& s
   std::erase_if(tables, [&](TunedTable& table) {
     std::erase_if(table.entries, [&](const TunedRow& entry) {
       return (!kernel.empty() && entry.best.kernel != kernel) ||
-             ((is_lookup(options.format) || options.format == kHeader) && is_refuted(table, entry));
+             ((is_lookup(options.format) || options.format == kHeader || options.format == kPack) &&
+              is_refuted(table, entry));
     });
     return table.entries.empty() ||
            (!options.protocol.empty() && table.protocol != options.protocol) ||
@@ -202,6 +207,9 @@ int run_export(const ExportOptions& options) {
   if (options.format != kVllmMoe && std::filesystem::is_directory(options.output)) {
     throw UsageError(fmt::format("--output {} is a folder; name a file", options.output));
   }
+  if (options.format == kPack && options.output.empty()) {
+    throw UsageError("--format pack needs --output FILE: a pack is no text");
+  }
   const Store store = open_results(options.results);
   if (options.format == "recording") return export_recording(options, store);
   if (const auto trials_as = kTrialFormats.find(options.format); trials_as != kTrialFormats.end()) {
@@ -214,6 +222,7 @@ int run_export(const ExportOptions& options) {
   if (tables.empty()) {
     return say_nothing_found(options, store, "re-ranked winner (only these are exported)");
   }
+  if (options.format == kPack) return export_pack(tables, store, options.archs, options.output);
   if (options.format == kVllmMoe) {
     write_named(options.output, export_vllm_moe(tables));
   } else if (options.format == kHeader) {
@@ -234,13 +243,14 @@ void add_export(Command program) {
                   "json, csv, markdown: all tables\n"
                   "svg: a picture of the speed-ups\n"
                   "header: C++17 with a constexpr lookup\n"
+                  "pack: the winners with their machine code, for a program with libassay\n"
                   "wisdom, triton, vllm-moe: the winners of one kernel, for Kernel Launcher, "
                   "Triton, vLLM\n"
                   "google-benchmark, github-action-benchmark, bencher, junit: the winners' times\n"
                   "t4, kernel-tuner: every trial of one kernel and problem\n"
                   "recording: every trial of --sweep, to be replayed")
       .placeholder("FORMAT")
-      .one_of({"json", "csv", "markdown", "svg", kHeader, "wisdom", "triton", kVllmMoe,
+      .one_of({"json", "csv", "markdown", "svg", kHeader, kPack, "wisdom", "triton", kVllmMoe,
                "google-benchmark", "github-action-benchmark", "bencher", "junit", "t4",
                "kernel-tuner", "recording"})
       .required();
@@ -262,6 +272,10 @@ void add_export(Command program) {
                   "outer namespace of the header, with one inside for each op; default: "
                   "assay_tuned")
       .placeholder("NAME");
+  verb.add_option("--arch", options->archs,
+                  "what the machine code of a pack is for; may be repeated; default: the GPU of "
+                  "each table")
+      .placeholder(known_archs("|"));
   verb.footer("example: assay export --format header --op gemm_bf16 --output tuned_gemm.h");
   verb.runs([options] { return run_export(*options); });
 }

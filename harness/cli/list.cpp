@@ -14,6 +14,7 @@
 #include "base/device_info.h"
 #include "base/error.h"
 #include "base/terminal.h"
+#include "cli/export_pack.h"
 #include "cli/include_path.h"
 #include "cli/recordings.h"
 #include "cli/reference_check.h"
@@ -229,6 +230,9 @@ int run_list(const ListOptions& options) {
         fmt::format("--recordings lists results/recorded; leave out {}", options.paths.front()));
   }
   if (options.recordings) return list_recordings(options);
+  if (options.paths.size() == 1 && fs::path(options.paths[0]).extension() == ".pack") {
+    return list_pack(options.paths[0], options.json);
+  }
   const DeviceInfo device = nominal_device(options.arch);
   bool single = false;
   const std::vector<fs::path> files = files_of(options, single);
@@ -280,7 +284,8 @@ void add_list(Command program) {
   Command verb = program.add_command(
       "list", "kernels and sweeps: how many configurations, and what each constraint removed");
   verb.add_option("PATHS", options->paths,
-                  "files, listed constraint by constraint, or folders; default: kernels sweeps");
+                  "files, listed constraint by constraint, folders, or a pack; default: kernels "
+                  "sweeps");
   verb.add_option("--arch", options->arch,
                   "the compute capability whose limits are used; default: 90a")
       .placeholder(known_archs("|"));

@@ -1,0 +1,290 @@
+#include "cli/export_pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/cubin_info.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/interrupt.h"
+#include "base/limits.h"
+#include "base/terminal.h"
+#include "cli/include_path.h"
+#include "compile/nvrtc_compiler.h"
+#include "pack/pack.h"
+#include "report/entry_json.h"
+#include "report/table.h"
+#include "spec/twins.h"
+#include "tuner/compile_job.h"
+#include "tuner/kernel_version.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The licence of what the program ships, and what a source says of its own.
+constexpr const char* kShippedLicence = "Apache-2.0";
+constexpr std::string_view kLicenceMark = "SPDX-License-Identifier:";
+
+std::string licence_of(const KernelSpec& kernel) {
+  const std::string source = read_file(kernel.source_path);
+  const std::size_t mark = source.find(kLicenceMark);
+  if (mark == std::string::npos) {
+    const fs::path shipped = shipped_folder();
+    std::error_code ignored;
+    const bool is_shipped =
+        !shipped.empty() &&
+        is_inside(fs::canonical(kernel.source_path, ignored), fs::canonical(shipped, ignored));
+    return is_shipped ? kShippedLicence : "";
+  }
+  std::string text = source.substr(mark + kLicenceMark.size());
+  text = text.substr(0, text.find_first_of("\r\n"));
+  text.erase(0, text.find_first_not_of(' '));
+  return text.substr(0, text.find(" */"));
+}
+
+/// The problem as the kernel has it: its dims, then its traits.
+Problem problem_of(const KernelSpec& kernel, const Problem& given) {
+  Problem problem;
+  for (const std::string& dim : kernel.dims) problem.emplace_back(dim, std::int64_t{0});
+  problem.insert(problem.end(), kernel.traits.begin(), kernel.traits.end());
+  for (auto& [name, number] : problem) {
+    for (const auto& [of, value] : given) {
+      if (of == name) number = value;
+    }
+  }
+  return problem;
+}
+
+/// Collects winners. The compiler works meanwhile.
+class PackMaker {
+ public:
+  PackMaker(const Store& store, std::vector<std::string> archs)
+      : store_(store), archs_(std::move(archs)), compiler_({cache_directory(), 0}) {}
+
+  void add(const TunedTable& table) {
+    for (const PackTable& other : pack_.tables) {
+      if (other.op != table.op || other.device.name != table.device.name) continue;
+      throw UsageError(
+          fmt::format("a pack holds one table of an op on a GPU, and {} on {} has two: {}, and {}; "
+                      "choose with --protocol or --objective",
+                      table.op, table.device.name, other.conditions, conditions_text(table)));
+    }
+    PackTable packed{table.op, table.device, conditions_text(table), {}, 0, {}};
+    std::vector<std::string> measured;
+    for (std::size_t i = 0; i < table.entries.size(); ++i) {
+      const TunedRow& entry = table.entries[i];
+      const std::optional<std::size_t> kernel = kernel_of(entry);
+      if (!kernel) continue;
+      if (i == table.fallback) packed.default_row = packed.rows.size();
+      packed.measured_at = std::max(packed.measured_at, entry.finished_at);
+      packed.rows.push_back(row_of(entry, *kernel, table.device));
+      measured.push_back(entry.cubin_hash);
+    }
+    if (packed.rows.empty()) return;
+    pack_.tables.push_back(std::move(packed));
+    measured_.push_back(std::move(measured));
+  }
+
+  /// Waits for the compiler. Throws UsageError for a winner that does not compile, and where there
+  /// is none.
+  std::string finish() {
+    if (pack_.tables.empty()) throw UsageError("no winner is left for the pack");
+    std::string code;
+    std::vector<std::string> hashes;  // of the code of each job, as trials have them
+    std::vector<std::size_t> places;  // of the code of each job in pack_.codes
+    std::map<std::string, std::size_t> known;
+    for (auto& [arch, job] : jobs_) {
+      while (job.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
+        check_interrupt();
+      }
+      const CompileResult result = job.get();
+      if (!result.ok) throw UsageError("a winner does not compile:\n" + result.log);
+      const std::string cubin = read_file(result.cubin_path, kMaxCubinBytes);
+      PackCode added{arch, code.size(), cubin.size(), hash_hex(cubin), result.symbols};
+      for (const Variable& variable : named_variables_of(cubin)) {
+        added.symbols.emplace(variable.name, variable.symbol);
+      }
+      hashes.push_back(result.report.cubin_hash);
+      // The same code may have entries by other names.
+      const std::string key =
+          fmt::format("{} {} {}", arch, added.hash, nlohmann::json(added.symbols).dump());
+      const auto [at, is_new] = known.emplace(key, pack_.codes.size());
+      places.push_back(at->second);
+      if (!is_new) continue;
+      pack_.codes.push_back(std::move(added));
+      code += cubin;
+    }
+    for (std::size_t i = 0; i < pack_.tables.size(); ++i) {
+      for (std::size_t j = 0; j < pack_.tables[i].rows.size(); ++j) {
+        PackRow& row = pack_.tables[i].rows[j];
+        for (std::size_t& place : row.codes) {
+          row.measured_code = row.measured_code || hashes[place] == measured_[i][j];
+          place = places[place];
+        }
+      }
+    }
+    pack_.made_by = fmt::format("assay {}, NVRTC {}", ASSAY_VERSION, compiler_.nvrtc_version());
+    return seal_pack(index_text(pack_), code);
+  }
+
+  const Pack& pack() const { return pack_; }
+
+ private:
+  struct Known {
+    std::optional<std::size_t> place;  // in pack_.kernels; nothing: it is left out
+    std::vector<fs::path> include;
+  };
+
+  /// Which kernel of the pack the winner is of. Says once of each kernel why it is left out.
+  std::optional<std::size_t> kernel_of(const TunedRow& entry) {
+    const std::string& name = entry.best.kernel;
+    if (const auto known = kernels_.find(name); known != kernels_.end()) {
+      return known->second.place;
+    }
+    Known& known = kernels_[name];
+    const std::optional<TrialRow> trial = store_.trial(entry.trial_id);
+    const fs::path folder = kernel_folder("", trial ? trial->command_line : "");
+    std::optional<KernelSpec> kernel;
+    if (fs::is_directory(folder)) kernel = find_kernel(folder, name);
+    known.include = include_path(folder, {});
+    const std::string why = why_left_out(kernel, entry, known.include);
+    if (!why.empty()) {
+      print_err("warning: the winners of {} are left out: {}\n", name, why);
+      return std::nullopt;
+    }
+    known.place = pack_.kernels.size();
+    const bool per_problem = is_compiled_per_problem(*kernel);
+    std::string licence = licence_of(*kernel);
+    pack_.kernels.push_back(
+        {*std::move(kernel), per_problem, entry.version.source_hash, std::move(licence)});
+    return known.place;
+  }
+
+  static std::string why_left_out(const std::optional<KernelSpec>& kernel, const TunedRow& entry,
+                                  const std::vector<fs::path>& include) {
+    if (!kernel) return "its contract is not here";
+    const KernelVersion version = version_of(*kernel, include);
+    if (version.contract_hash != entry.version.contract_hash) {
+      return "its contract has changed since it was measured";
+    }
+    if (version.source_hash != entry.version.source_hash) {
+      return "its source has changed since it was measured";
+    }
+    return unpackable(*kernel);
+  }
+
+  PackRow row_of(const TunedRow& entry, std::size_t place, const DeviceInfo& device) {
+    const KernelSpec& kernel = pack_.kernels[place].spec;
+    PackRow row;
+    row.problem = problem_of(kernel, entry.problem);
+    row.kernel = place;
+    row.config = entry.best.config;
+    row.time_ns = entry.time_ns.value;
+    row.baseline = entry.baseline;
+    row.baseline_ns = entry.baseline_ns;
+    row.verified = entry.verification.has_value();
+    std::vector<std::string> archs = archs_;
+    if (archs.empty()) archs.push_back(native_arch(device.cc));
+    for (const std::string& arch : archs) {
+      const DeviceInfo target = archs_.empty() ? device : nominal_device(arch);
+      if (!runs_on(kernel, target.cc)) continue;
+      row.codes.push_back(job_of(place, row, target, arch));
+    }
+    return row;
+  }
+
+  std::size_t job_of(std::size_t place, const PackRow& row, const DeviceInfo& target,
+                     const std::string& arch) {
+    const auto& [kernel, per_problem, source_hash, licence] = pack_.kernels[place];
+    const std::string key = fmt::format("{} {} {} {}", arch, kernel.name, to_text(row.config),
+                                        per_problem ? to_text(row.problem) : "");
+    const auto [at, is_new] = job_places_.emplace(key, jobs_.size());
+    if (is_new) {
+      jobs_.emplace_back(arch,
+                         compiler_.submit(compile_job(kernel, row.problem, row.config, target, arch,
+                                                      kernels_.at(kernel.name).include)));
+    }
+    return at->second;
+  }
+
+  const Store& store_;
+  const std::vector<std::string> archs_;
+  NvrtcCompiler compiler_;
+  Pack pack_;
+  std::map<std::string, Known> kernels_;
+  std::vector<std::pair<std::string, std::future<CompileResult>>> jobs_;  // with their arch
+  std::map<std::string, std::size_t> job_places_;
+  std::vector<std::vector<std::string>> measured_;  // the hash of the code of each row
+};
+
+std::string or_not_stated(const std::string& text) { return text.empty() ? "not stated" : text; }
+
+}  // namespace
+
+int export_pack(const std::vector<TunedTable>& tables, const Store& store,
+                const std::vector<std::string>& archs, const std::string& output) {
+  PackMaker maker(store, archs);
+  for (const TunedTable& table : tables) maker.add(table);
+  const std::string bytes = maker.finish();
+  check_interrupt();
+  create_folder_of(output);
+  write_file_atomic(output, bytes);
+  std::size_t num_rows = 0;
+  for (const PackTable& table : maker.pack().tables) num_rows += table.rows.size();
+  print_out("{}: {} problems, {} pieces of machine code, {}\n", output, num_rows,
+            maker.pack().codes.size(), format_bytes(static_cast<double>(bytes.size())));
+  return kExitDone;
+}
+
+int list_pack(const std::string& path, bool json) {
+  const PackFile file(path);
+  const Pack& pack = file.pack();
+  for (const PackCode& code : pack.codes) file.code(code);  // checks the hash
+  if (json) {
+    write_out(document("pack", nlohmann::ordered_json::parse(index_text(pack))));
+    return kExitDone;
+  }
+  print_out("{}: made by {}\n\n", path, pack.made_by);
+  Table tables({"op", "GPU", "conditions", "measured", ">problems", ">verified", ">measured code"});
+  for (const PackTable& table : pack.tables) {
+    const auto count = [&](bool PackRow::*flag) {
+      return std::to_string(std::count_if(table.rows.begin(), table.rows.end(),
+                                          [&](const PackRow& row) { return row.*flag; }));
+    };
+    tables.add_row({table.op, table.device.name, table.conditions, table.measured_at.substr(0, 10),
+                    std::to_string(table.rows.size()), count(&PackRow::verified),
+                    count(&PackRow::measured_code)});
+  }
+  write_out(tables.text(stdout_terminal()));
+  Table kernels({"kernel", "op", "licence", "source", "contract"});
+  for (const PackKernel& kernel : pack.kernels) {
+    kernels.add_row({kernel.spec.name, kernel.spec.op, or_not_stated(kernel.licence),
+                     kernel.source_hash.substr(0, 8), kernel.spec.contract_hash.substr(0, 8)});
+  }
+  print_out("\n{}", kernels.text(stdout_terminal()));
+  std::map<std::string, std::pair<std::size_t, std::uint64_t>> archs;
+  for (const PackCode& code : pack.codes) {
+    auto& [count, total] = archs[code.arch];
+    ++count;
+    total += code.bytes;
+  }
+  Table codes({"machine code for", ">pieces", ">size"});
+  for (const auto& [arch, each] : archs) {
+    codes.add_row(
+        {"sm_" + arch, std::to_string(each.first), format_bytes(static_cast<double>(each.second))});
+  }
+  print_out("\n{}", codes.text(stdout_terminal()));
+  return kExitDone;
+}
+
+}  // namespace assay

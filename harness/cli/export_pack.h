@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/tuned_table.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// Compiles the winners for each of `archs`, by default for the GPU of their table, and writes them
+/// as a pack. Says which winners are left out, and why. Throws UsageError where none is left.
+int export_pack(const std::vector<TunedTable>& tables, const Store& store,
+                const std::vector<std::string>& archs, const std::string& output);
+
+/// Prints what a pack has. Throws UsageError for a damaged one.
+int list_pack(const std::string& path, bool json);
+
+}  // namespace assay

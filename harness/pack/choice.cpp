@@ -1,0 +1,178 @@
+#include "pack/choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+namespace assay {
+namespace {
+
+/// Whether a GPU of the compute capability runs machine code for `arch`: "90a" is for 90 alone,
+/// "100f" and "80" for later ones of the same generation, too.
+bool code_runs_on(std::string_view arch, int cc) {
+  int of = 0;
+  const auto [end, error] = std::from_chars(arch.data(), arch.data() + arch.size(), of);
+  if (error != std::errc()) return false;
+  if (std::string_view(end, arch.data() + arch.size()) == "a") return of == cc;
+  return of / 10 == cc / 10 && of <= cc;
+}
+
+struct Ranked {
+  int tier;  // lower ones are tried first
+  double factor;
+  const PackTable* table;
+  const PackRow* row;
+
+  /// For a heap, whose top is the greatest.
+  bool operator<(const Ranked& other) const {
+    return std::tie(other.tier, other.factor) < std::tie(tier, factor);
+  }
+};
+
+/// The rows of the op as a heap, so that the first to try costs no sort.
+std::vector<Ranked> ranked_rows(const Pack& pack, std::string_view op, const Problem& problem,
+                                const DeviceInfo& device, double most_factor) {
+  std::vector<Ranked> rows;
+  for (const PackTable& table : pack.tables) {
+    if (table.op != op) continue;
+    const int other_device = table.device.name == device.name ? 0 : 1;
+    for (const PackRow& row : table.rows) {
+      const double factor = distance_factor(problem, row.problem);
+      const bool is_default = &row == &table.rows[table.default_row];
+      const int tier = factor <= most_factor ? 0 : is_default ? 2 : 4;
+      rows.push_back({tier + other_device, factor, &table, &row});
+    }
+  }
+  std::make_heap(rows.begin(), rows.end());
+  return rows;
+}
+
+const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
+  for (const std::size_t code : row.codes) {
+    if (code_runs_on(pack.codes[code].arch, cc)) return &pack.codes[code];
+  }
+  return nullptr;
+}
+
+std::string why_not_exact(const Choice& choice, const DeviceInfo& device) {
+  if (choice.match == Match::exact) return {};
+  const std::string tuned = to_text(choice.row->problem);
+  std::string why = choice.match == Match::otherwise
+                        ? fmt::format("no tuned problem is near; this is for {}", tuned)
+                    : choice.factor == 1
+                        ? "this problem was tuned"
+                        : fmt::format("the nearest problem that fits is {}", tuned);
+  if (choice.table->device.name != device.name) why += " on " + choice.table->device.name;
+  return why;
+}
+
+/// Fills in `choice.code` and `choice.plan`. Returns why it cannot: empty if it did.
+std::string plan_row(const Pack& pack, const Problem& problem, const DeviceInfo& device,
+                     Choice& choice) {
+  const PackRow& row = *choice.row;
+  const PackKernel& kernel = pack.kernels[row.kernel];
+  choice.code = find_code(pack, row, device.cc);
+  if (choice.code == nullptr) {
+    return fmt::format("its machine code does not run on compute capability {}", device.cc);
+  }
+  if (kernel.per_problem && row.problem != problem) return "its machine code is for one problem";
+  try {
+    std::string broken = broken_constraint(kernel.spec, problem, row.config, device);
+    if (!broken.empty()) return broken;
+    choice.plan = make_launch_plan(kernel.spec, problem, row.config, device);
+  } catch (const PlanError& error) {
+    return error.what();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  for (auto* launches : {&choice.plan.launches, &choice.plan.prepare}) {
+    for (LaunchPlan& launch : *launches) {
+      const auto symbol = choice.code->symbols.find(launch.entry);
+      if (symbol != choice.code->symbols.end()) launch.symbol = symbol->second;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+double distance_factor(const Problem& a, const Problem& b) {
+  double factor = 1;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double x = to_real(a[i].second), y = to_real(b[i].second);
+    if (x == y) continue;
+    if (x <= 0 || y <= 0) return std::numeric_limits<double>::infinity();
+    factor *= std::max(x, y) / std::min(x, y);
+  }
+  return factor;
+}
+
+Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given) {
+  const auto kernel = std::find_if(pack.kernels.begin(), pack.kernels.end(),
+                                   [&](const PackKernel& each) { return each.spec.op == op; });
+  if (kernel == pack.kernels.end()) {
+    std::vector<std::string> ops;
+    for (const PackTable& table : pack.tables) ops.push_back(table.op);
+    throw UsageError(fmt::format("the pack has no op {}{}", op, suggestion(op, ops)));
+  }
+  const KernelSpec& spec = kernel->spec;
+  Problem problem;
+  for (const std::string& dim : spec.dims) problem.emplace_back(dim, std::int64_t{0});
+  problem.insert(problem.end(), spec.traits.begin(), spec.traits.end());
+  std::size_t sizes = 0;
+  for (const auto& [name, number] : given) {
+    const auto found = std::find_if(problem.begin(), problem.end(),
+                                    [&](const auto& each) { return each.first == name; });
+    if (found == problem.end()) {
+      throw UsageError(fmt::format("{} has no size and no trait {}", op, name));
+    }
+    if (found < problem.begin() + static_cast<std::ptrdiff_t>(spec.dims.size())) {
+      const auto* size = std::get_if<std::int64_t>(&number);
+      if (size == nullptr || *size < 1) {
+        throw UsageError(
+            fmt::format("{}: {} is {}, expected an integer from 1 on", op, name, to_text(number)));
+      }
+      if (found->second == Number(std::int64_t{0})) ++sizes;
+    }
+    found->second = number;
+  }
+  if (sizes < spec.dims.size()) {
+    throw UsageError(fmt::format("{} needs the sizes {}", op, fmt::join(spec.dims, ", ")));
+  }
+  return problem;
+}
+
+Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
+              const DeviceInfo& device, double most_factor) {
+  std::string nearer;  // why what is nearer does not fit
+  std::vector<Ranked> rows = ranked_rows(pack, op, problem, device, most_factor);
+  for (; !rows.empty(); rows.pop_back()) {
+    std::pop_heap(rows.begin(), rows.end());
+    const Ranked& each = rows.back();
+    Choice choice{each.table, each.row, nullptr, Match::exact, each.factor, {}, {}};
+    if (each.factor > most_factor) {
+      choice.match = Match::otherwise;
+    } else if (each.factor != 1 || each.table->device.name != device.name) {
+      choice.match = Match::near;
+    }
+    const std::string misfit = plan_row(pack, problem, device, choice);
+    if (misfit.empty()) {
+      choice.why = why_not_exact(choice, device);
+      if (!nearer.empty()) choice.why += "; " + nearer;
+      return choice;
+    }
+    if (!nearer.empty()) continue;
+    nearer = fmt::format("{} {} does not fit: {}", pack.kernels[each.row->kernel].spec.name,
+                         to_text(each.row->problem), misfit);
+  }
+  throw UsageError(fmt::format("the pack has nothing for {} {} on {}: {}", op, to_text(problem),
+                               device.name, nearer));
+}
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "pack/pack.h"
+#include "space/plan.h"
+
+namespace assay {
+
+/// How a configuration was found: the problem was tuned on this device; another problem or another
+/// device was; or none is near, and what loses least over the whole table is taken.
+enum class Match { exact, near, otherwise };
+
+/// What to launch for a problem.
+struct Choice {
+  const PackTable* table = nullptr;
+  const PackRow* row = nullptr;
+  const PackCode* code = nullptr;
+  Match match = Match::exact;
+  double factor = 1;  // how far the problem is from the row's: see distance_factor()
+  std::string why;    // why it is not exact; empty if it is
+  Plan plan;
+};
+
+/// The product over the sizes and traits of the larger over the smaller; infinite where only one
+/// is positive.
+double distance_factor(const Problem& a, const Problem& b);
+
+/// The op's problem with all of its dims and traits in order: those given, and defaults of traits.
+/// Throws UsageError for an op or a name that the pack does not have, and for one that is missing.
+Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given);
+
+/// The first of these whose code runs on the device, and whose constraints hold for this problem:
+/// the row of the problem, tuned on a device of this name; the nearest row within `most_factor`;
+/// the default row. Rows that were tuned on a device of this name come first. Throws UsageError
+/// that says why none does.
+Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
+              const DeviceInfo& device, double most_factor);
+
+}  // namespace assay

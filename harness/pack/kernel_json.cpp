@@ -1,0 +1,342 @@
+#include "pack/kernel_json.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::json;
+
+// Far more than any kernel has; a launch finds room for as many on its stack.
+constexpr std::size_t kMostPackArgs = 64, kMostPackLaunches = 64, kMostRank = 8, kMostWords = 4096;
+constexpr std::size_t kMostNameBytes = 1024;
+
+Json texts_of(const std::vector<ExprSpec>& exprs) {
+  Json texts = Json::array();
+  for (const ExprSpec& each : exprs) texts.push_back(each.expr.text());
+  return texts;
+}
+
+void put(Json& target, const char* key, const std::optional<ExprSpec>& expr) {
+  if (expr) target[key] = expr->expr.text();
+}
+
+Json scalar_json(const ScalarSpec& scalar) {
+  return {{"dtype", to_text(scalar.dtype)}, {"value", scalar.value.expr.text()}};
+}
+
+Json arg_json(const ArgSpec& arg) {
+  Json json;
+  if (const auto* buffer = std::get_if<BufferSpec>(&arg.form)) {
+    json = {{"form", "buffer"},
+            {"dtype", to_text(buffer->dtype)},
+            {"role", name_of(roles(), buffer->role)},
+            {"shape", texts_of(buffer->shape)},
+            {"zeroed", buffer->zeroed}};
+    put(json, "zeroed_elements", buffer->zeroed_elements);
+    if (!buffer->copy_of.empty()) json["copy_of"] = buffer->copy_of;
+    if (!buffer->symbol.empty()) json["symbol"] = buffer->symbol;
+  } else if (const auto* scalar = std::get_if<ScalarSpec>(&arg.form)) {
+    json = scalar_json(*scalar);
+    json["form"] = "scalar";
+  } else if (const auto* map = std::get_if<TensorMapSpec>(&arg.form)) {
+    json = {{"form", "tensor_map"},
+            {"of", map->of},
+            {"box", texts_of(map->box)},
+            {"swizzle_bytes", map->swizzle_bytes}};
+    put(json, "when", map->when);
+  } else {
+    json = {{"form", "struct"}, {"members", Json::array()}};
+    for (const StructSpec::Member& member : std::get<StructSpec>(arg.form).members) {
+      json["members"].push_back(member.name.empty() ? scalar_json(member.scalar)
+                                                    : Json(member.name));
+    }
+  }
+  json["name"] = arg.name;
+  return json;
+}
+
+Json launch_json(const LaunchSpec& launch) {
+  Json json = {{"entry", launch.entry},
+               {"grid", texts_of(launch.grid)},
+               {"block", texts_of(launch.block)},
+               {"cluster", texts_of(launch.cluster)},
+               {"cooperative", launch.cooperative},
+               {"group", launch.group}};
+  put(json, "when", launch.when);
+  put(json, "smem_bytes", launch.smem_bytes);
+  put(json, "early", launch.early);
+  put(json, "carveout", launch.carveout);
+  put(json, "repeat", launch.repeat);
+  if (launch.args) {
+    json["args"] = Json::array();
+    for (const LaunchArgSpec& arg : *launch.args) {
+      json["args"].push_back(arg.names.empty() ? scalar_json(arg.scalar) : Json(arg.names));
+    }
+  }
+  return json;
+}
+
+Json launches_json(const std::vector<LaunchSpec>& launches) {
+  Json json = Json::array();
+  for (const LaunchSpec& launch : launches) json.push_back(launch_json(launch));
+  return json;
+}
+
+/// Reads what kernel_json() wrote. Whatever make_launch_plan takes for granted is checked here.
+class KernelReader {
+ public:
+  explicit KernelReader(const Json& source) : source_(source) {}
+
+  KernelSpec read() {
+    spec_.name = name(source_.at("name"));
+    spec_.op = name(source_.at("op"));
+    read_names();
+    spec_.constraints = exprs(source_.at("constraints"), 0, kMaxConstraints);
+    for (const Json& arg : list(source_.at("args"), kMostPackArgs)) read_arg(arg);
+    spec_.launches = read_launches(source_.at("launches"));
+    spec_.prepare = read_launches(source_.at("prepare"));
+    if (spec_.launches.empty()) fail("it has no launch");
+    return std::move(spec_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& message) const {
+    throw UsageError(fmt::format("kernel {}: {}", spec_.name, message));
+  }
+
+  const Json& list(const Json& source, std::size_t most) const {
+    if (!source.is_array()) fail("expected a list, found " + std::string(source.type_name()));
+    if (source.size() > most) fail(fmt::format("a list has {} items, of {}", source.size(), most));
+    return source;
+  }
+
+  std::string name(const Json& source) const {
+    const auto& text = source.get_ref<const std::string&>();
+    if (text.empty() || text.size() > kMostNameBytes ||
+        std::any_of(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; })) {
+      fail(fmt::format("a name has {} bytes, or some that names do not have", text.size()));
+    }
+    return text;
+  }
+
+  ExprSpec expr(const Json& source, bool real = false) const {
+    const auto& text = source.get_ref<const std::string&>();
+    try {
+      return {real ? Expr::parse_real(text, symbols_) : Expr::parse(text, symbols_), {}};
+    } catch (const ExprError& error) {
+      fail(fmt::format("\"{}\": {}", text, error.what()));
+    }
+  }
+
+  std::optional<ExprSpec> find_expr(const Json& source, const char* key) const {
+    const auto found = source.find(key);
+    if (found == source.end()) return std::nullopt;
+    return expr(*found);
+  }
+
+  std::vector<ExprSpec> exprs(const Json& source, std::size_t least, std::size_t most) const {
+    std::vector<ExprSpec> all;
+    for (const Json& each : list(source, most)) all.push_back(expr(each));
+    if (all.size() < least) fail(fmt::format("a list has {} items, not {}", all.size(), least));
+    return all;
+  }
+
+  void read_names() {
+    for (const Json& dim : list(source_.at("dims"), kMaxDims)) {
+      spec_.dims.push_back(claim(dim));
+    }
+    for (const Json& trait : list(source_.at("traits"), kMaxDims)) {
+      spec_.traits.emplace_back(claim(trait.at("name"), true), trait.at("default").get<Number>());
+    }
+    for (const Json& param : list(source_.at("params"), kMaxParams)) {
+      spec_.params.push_back({claim(param), {}, {}});
+    }
+    for (const Json& word : list(source_.at("words"), kMostWords)) claim(word);
+    for (const std::string_view device : kDeviceNames) symbols_.add(std::string(device));
+    for (const Json& let : list(source_.at("let"), kMaxLets)) {
+      // Before its own name is known, so that an expression reads only what stands ahead of it.
+      ExprSpec value = expr(let.at("value"));
+      spec_.lets.push_back({claim(let.at("name")), std::move(value)});
+    }
+    spec_.symbols = symbols_;
+  }
+
+  std::string claim(const Json& source, bool real = false) {
+    std::string text = name(source);
+    if (symbols_.find(text) >= 0) fail("two things are called " + text);
+    symbols_.add(text, real);
+    return text;
+  }
+
+  ScalarSpec scalar(const Json& source) const {
+    const DType dtype = read_word(source.at("dtype"), parse_dtype);
+    return {dtype, expr(source.at("value"), is_floating(dtype))};
+  }
+
+  const ArgSpec& arg_called(const std::string& text) const {
+    for (const ArgSpec& arg : spec_.args) {
+      if (arg.name == text) return arg;
+    }
+    fail("it has no argument " + text);
+  }
+
+  const BufferSpec& buffer_called(const std::string& text) const {
+    const auto* buffer = std::get_if<BufferSpec>(&arg_called(text).form);
+    if (buffer == nullptr) fail(text + " is no buffer");
+    return *buffer;
+  }
+
+  BufferSpec buffer(const Json& source) const {
+    BufferSpec spec;
+    spec.dtype = read_word(source.at("dtype"), parse_dtype);
+    spec.role = row_of(roles(), "role", source.at("role").get_ref<const std::string&>()).id;
+    spec.shape = exprs(source.at("shape"), 1, kMostRank);
+    spec.zeroed = source.at("zeroed").get<bool>();
+    spec.zeroed_elements = find_expr(source, "zeroed_elements");
+    if (const auto copy = source.find("copy_of"); copy != source.end()) {
+      spec.copy_of = name(*copy);
+      buffer_called(spec.copy_of);
+    }
+    if (const auto symbol = source.find("symbol"); symbol != source.end()) {
+      spec.symbol = name(*symbol);
+      if (spec.role != Role::in) fail(spec.symbol + " is a copy of what is no input");
+    }
+    return spec;
+  }
+
+  TensorMapSpec tensor_map(const Json& source) const {
+    TensorMapSpec spec;
+    spec.of = name(source.at("of"));
+    const std::size_t rank = buffer_called(spec.of).shape.size();
+    spec.box = exprs(source.at("box"), rank, std::min<std::size_t>(rank, 5));
+    spec.swizzle_bytes = source.at("swizzle_bytes").get<int>();
+    spec.when = find_expr(source, "when");
+    return spec;
+  }
+
+  /// A member is of one struct, so that structs in structs are a tree.
+  StructSpec packed(const Json& source) {
+    StructSpec spec;
+    for (const Json& member : list(source.at("members"), kMostPackArgs)) {
+      if (member.is_object()) {
+        spec.members.push_back({"", scalar(member)});
+        continue;
+      }
+      const ArgSpec& arg = arg_called(name(member));
+      if (!members_.insert(arg.name).second) fail(arg.name + " is a member twice");
+      spec.members.push_back({arg.name});
+    }
+    return spec;
+  }
+
+  void read_arg(const Json& source) {
+    ArgSpec arg{name(source.at("name")), {}, {}};
+    if (std::any_of(spec_.args.begin(), spec_.args.end(),
+                    [&](const ArgSpec& other) { return other.name == arg.name; })) {
+      fail("two arguments are called " + arg.name);
+    }
+    const auto& form = source.at("form").get_ref<const std::string&>();
+    if (form == "buffer") {
+      arg.form = buffer(source);
+    } else if (form == "scalar") {
+      arg.form = scalar(source);
+    } else if (form == "tensor_map") {
+      arg.form = tensor_map(source);
+    } else if (form == "struct") {
+      arg.form = packed(source);
+    } else {
+      fail("an argument has the form " + form);
+    }
+    spec_.args.push_back(std::move(arg));
+  }
+
+  LaunchArgSpec launch_arg(const Json& source) const {
+    if (source.is_object()) return {{}, scalar(source)};
+    LaunchArgSpec arg;
+    for (const Json& each : list(source, 3)) {
+      arg.names.push_back(arg_called(name(each)).name);
+      if (source.size() > 1) buffer_called(arg.names.back());
+    }
+    if (arg.names.empty()) fail("a launch passes an argument without a name");
+    return arg;
+  }
+
+  std::vector<LaunchSpec> read_launches(const Json& source) {
+    std::vector<LaunchSpec> launches;
+    for (const Json& each : list(source, kMostPackLaunches)) {
+      LaunchSpec launch;
+      launch.repeat = find_expr(each, "repeat");
+      if (launch.repeat) symbols_.add("pass");
+      launch.entry = name(each.at("entry"));
+      launch.when = find_expr(each, "when");
+      launch.grid = exprs(each.at("grid"), 1, 3);
+      launch.block = exprs(each.at("block"), 1, 3);
+      launch.cluster = exprs(each.at("cluster"), 0, 3);
+      launch.smem_bytes = find_expr(each, "smem_bytes");
+      launch.early = find_expr(each, "early");
+      launch.carveout = find_expr(each, "carveout");
+      launch.cooperative = each.at("cooperative").get<bool>();
+      launch.group = each.at("group").get<int>();
+      if (const auto args = each.find("args"); args != each.end()) {
+        launch.args.emplace();
+        for (const Json& arg : list(*args, kMostPackArgs)) {
+          launch.args->push_back(launch_arg(arg));
+        }
+      }
+      symbols_ = spec_.symbols;
+      launches.push_back(std::move(launch));
+    }
+    return launches;
+  }
+
+  const Json& source_;
+  KernelSpec spec_;
+  Symbols symbols_;
+  std::set<std::string> members_;
+};
+
+}  // namespace
+
+Json kernel_json(const KernelSpec& kernel) {
+  Json json = {{"name", kernel.name},
+               {"op", kernel.op},
+               {"dims", kernel.dims},
+               {"traits", Json::array()},
+               {"params", Json::array()},
+               {"words", Json::array()},
+               {"let", Json::array()},
+               {"constraints", texts_of(kernel.constraints)},
+               {"args", Json::array()},
+               {"launches", launches_json(kernel.launches)},
+               {"prepare", launches_json(kernel.prepare)}};
+  std::set<std::string> named(kernel.dims.begin(), kernel.dims.end());
+  for (const auto& [name, otherwise] : kernel.traits) {
+    json["traits"].push_back({{"name", name}, {"default", otherwise}});
+    named.insert(name);
+  }
+  for (const ParamSpec& param : kernel.params) {
+    json["params"].push_back(param.name);
+    named.insert(param.name);
+  }
+  for (const LetSpec& let : kernel.lets) {
+    json["let"].push_back({{"name", let.name}, {"value", let.value.expr.text()}});
+    named.insert(let.name);
+  }
+  for (const std::string_view name : kDeviceNames) named.emplace(name);
+  for (int slot = 0; slot < static_cast<int>(kernel.symbols.size()); ++slot) {
+    const std::string& name = kernel.symbols.name(slot);
+    if (!named.contains(name)) json["words"].push_back(name);
+  }
+  for (const ArgSpec& arg : kernel.args) json["args"].push_back(arg_json(arg));
+  return json;
+}
+
+KernelSpec read_kernel_json(const Json& source) { return KernelReader(source).read(); }
+
+}  // namespace assay

@@ -1,0 +1,337 @@
+#include "pack/pack.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "base/bounded_json.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "pack/kernel_json.h"
+
+namespace assay {
+
+using Json = nlohmann::json;
+
+// Two alternatives, of which one is a text.
+static Json value_json(const Value& value) {
+  return std::visit([](const auto& each) { return Json(each); }, value);
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackCode, arch, offset, bytes, hash, symbols)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, name, uuid, driver, cc, sm_count, smem_optin_bytes,
+                                   l2_bytes, memory_bytes)
+
+namespace {
+
+constexpr std::size_t kMostPackItems = 1 << 20;  // rows, codes
+
+/// What a pack begins with. Numbers are little-endian, as all machines with such GPUs are.
+struct Header {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t index_bytes;
+  char hash[16];  // of the index: the first half of its text
+};
+static_assert(sizeof(Header) == 32);
+
+std::string index_hash(std::string_view index) {
+  return hash_hex(index).substr(0, sizeof(Header::hash));
+}
+
+Json row_json(const PackRow& row) {
+  Json json = {{"problem", Json::array()},
+               {"kernel", row.kernel},
+               {"configuration", Json::array()},
+               {"codes", row.codes},
+               {"time_ns", row.time_ns},
+               {"baseline", row.baseline},
+               {"baseline_ns", row.baseline_ns},
+               {"verified", row.verified},
+               {"measured_code", row.measured_code}};
+  for (const auto& [name, number] : row.problem) json["problem"].push_back(number);
+  for (const auto& [name, value] : row.config) {
+    json["configuration"].push_back(value_json(value));
+  }
+  return json;
+}
+
+/// Reads the index. Whatever is not as it must be throws.
+class IndexReader {
+ public:
+  IndexReader(const Json& index, std::uint64_t code_bytes)
+      : index_(index), code_bytes_(code_bytes) {}
+
+  Pack read() {
+    pack_.made_by = index_.at("made_by").get<std::string>();
+    for (const Json& kernel : list(index_.at("kernels"))) {
+      pack_.kernels.push_back(
+          {read_kernel_json(kernel.at("contract")), kernel.at("per_problem").get<bool>(),
+           kernel.at("source_hash").get<std::string>(), kernel.at("licence").get<std::string>()});
+      pack_.kernels.back().spec.contract_hash = kernel.at("contract_hash").get<std::string>();
+    }
+    for (const Json& code : list(index_.at("codes"))) {
+      pack_.codes.push_back(code.get<PackCode>());
+      const PackCode& read = pack_.codes.back();
+      if (read.offset > code_bytes_ || read.bytes > code_bytes_ - read.offset) {
+        fail(fmt::format("machine code lies at {} to {} of {}", read.offset,
+                         read.offset + read.bytes, code_bytes_));
+      }
+    }
+    for (const Json& table : list(index_.at("tables"))) pack_.tables.push_back(read_table(table));
+    check_ops();
+    return std::move(pack_);
+  }
+
+ private:
+  [[noreturn]] static void fail(const std::string& message) { throw UsageError(message); }
+
+  static const Json& list(const Json& source) {
+    if (!source.is_array() || source.size() > kMostPackItems) fail("a list is none, or too long");
+    return source;
+  }
+
+  static std::size_t index(const Json& source, std::size_t size, const char* what) {
+    if (!source.is_number_unsigned() || source.get<std::uint64_t>() >= size) {
+      fail(fmt::format("{} {} is none of {}", what, source.dump(), size));
+    }
+    return source.get<std::size_t>();
+  }
+
+  static double positive(const Json& source) {
+    const auto value = source.get<double>();
+    if (!std::isfinite(value) || value < 0) fail("a time is no number from 0 on");
+    return value;
+  }
+
+  PackTable read_table(const Json& source) const {
+    PackTable table;
+    table.op = source.at("op").get<std::string>();
+    table.device = source.at("device").get<DeviceInfo>();
+    table.conditions = source.at("conditions").get<std::string>();
+    table.measured_at = source.at("measured_at").get<std::string>();
+    for (const Json& row : list(source.at("rows"))) table.rows.push_back(read_row(row, table.op));
+    table.default_row = index(source.at("default"), table.rows.size(), "the default row");
+    return table;
+  }
+
+  PackRow read_row(const Json& source, const std::string& op) const {
+    PackRow row;
+    row.kernel = index(source.at("kernel"), pack_.kernels.size(), "kernel");
+    const KernelSpec& kernel = pack_.kernels[row.kernel].spec;
+    if (kernel.op != op) fail(fmt::format("{} is no kernel of {}", kernel.name, op));
+    const Json& problem = list(source.at("problem"));
+    const Json& values = list(source.at("configuration"));
+    const std::size_t dims = kernel.dims.size();
+    if (problem.size() != dims + kernel.traits.size() || values.size() != kernel.params.size()) {
+      fail(fmt::format("a row of {} has {} numbers and {} values", kernel.name, problem.size(),
+                       values.size()));
+    }
+    for (std::size_t i = 0; i < problem.size(); ++i) {
+      if (i < dims && !problem[i].is_number_integer()) fail("a size is no integer");
+      if (!problem[i].is_number()) fail("a trait is no number");
+      row.problem.emplace_back(i < dims ? kernel.dims[i] : kernel.traits[i - dims].first,
+                               problem[i].get<Number>());
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string& param = kernel.params[i].name;
+      if (values[i].is_string()) {
+        row.config.emplace_back(param, values[i].get<std::string>());
+      } else if (values[i].is_number_integer()) {
+        row.config.emplace_back(param, values[i].get<std::int64_t>());
+      } else {
+        fail(param + " is neither an integer nor a word");
+      }
+    }
+    for (const Json& code : list(source.at("codes"))) {
+      row.codes.push_back(index(code, pack_.codes.size(), "machine code"));
+    }
+    row.time_ns = positive(source.at("time_ns"));
+    row.baseline = source.at("baseline").get<std::string>();
+    row.baseline_ns = positive(source.at("baseline_ns"));
+    row.verified = source.at("verified").get<bool>();
+    row.measured_code = source.at("measured_code").get<bool>();
+    return row;
+  }
+
+  static std::map<std::string, DType> typed_args(const KernelSpec& kernel) {
+    std::map<std::string, DType> types;
+    for (const std::string& name : caller_args(kernel)) {
+      const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(),
+                                    [&](const ArgSpec& each) { return each.name == name; });
+      types[name] = std::get<BufferSpec>(arg->form).dtype;
+    }
+    return types;
+  }
+
+  /// All kernels of an op take the same problems and the same arguments.
+  void check_ops() const {
+    for (const PackKernel& kernel : pack_.kernels) {
+      const auto first =
+          std::find_if(pack_.kernels.begin(), pack_.kernels.end(),
+                       [&](const PackKernel& other) { return other.spec.op == kernel.spec.op; });
+      if (kernel.spec.dims != first->spec.dims || kernel.spec.traits != first->spec.traits ||
+          typed_args(kernel.spec) != typed_args(first->spec)) {
+        fail(fmt::format("{} and {} are of {}, and have other sizes, traits or arguments",
+                         kernel.spec.name, first->spec.name, kernel.spec.op));
+      }
+    }
+  }
+
+  const Json& index_;
+  const std::uint64_t code_bytes_;
+  Pack pack_;
+};
+
+/// An open file.
+class File {
+ public:
+  explicit File(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+std::string index_text(const Pack& pack) {
+  Json index = {{"made_by", pack.made_by},
+                {"kernels", Json::array()},
+                {"codes", pack.codes},
+                {"tables", Json::array()}};
+  for (const PackKernel& kernel : pack.kernels) {
+    index["kernels"].push_back({{"contract", kernel_json(kernel.spec)},
+                                {"contract_hash", kernel.spec.contract_hash},
+                                {"per_problem", kernel.per_problem},
+                                {"source_hash", kernel.source_hash},
+                                {"licence", kernel.licence}});
+  }
+  for (const PackTable& table : pack.tables) {
+    Json rows = Json::array();
+    for (const PackRow& row : table.rows) rows.push_back(row_json(row));
+    index["tables"].push_back({{"op", table.op},
+                               {"device", table.device},
+                               {"conditions", table.conditions},
+                               {"measured_at", table.measured_at},
+                               {"default", table.default_row},
+                               {"rows", std::move(rows)}});
+  }
+  return index.dump();
+}
+
+std::string seal_pack(std::string index, std::string_view code) {
+  index.append((8 - index.size() % 8) % 8, ' ');  // so that the code is aligned
+  check_json(index, "the pack's index");
+  Header header{};
+  std::copy(kPackMagic.begin(), kPackMagic.end(), header.magic);
+  header.version = kPackVersion;
+  header.index_bytes = static_cast<std::uint32_t>(index.size());
+  const std::string hash = index_hash(index);
+  std::copy(hash.begin(), hash.end(), header.hash);
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  return bytes.append(index).append(code);
+}
+
+Pack read_pack(std::string_view bytes, std::string_view where, std::string_view* code) {
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError(fmt::format("{}: {}", where, why));
+  };
+  Header header;
+  if (bytes.size() < sizeof header || !bytes.starts_with(kPackMagic)) {
+    refuse("this is no pack; assay export --format pack makes one");
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.version != kPackVersion) {
+    refuse(fmt::format("this is a pack of version {}, expected {}", header.version, kPackVersion));
+  }
+  bytes.remove_prefix(sizeof header);
+  if (header.index_bytes > bytes.size()) refuse("the pack is damaged: its end is missing");
+  const std::string_view index = bytes.substr(0, header.index_bytes);
+  if (index_hash(index) != std::string_view(header.hash, sizeof header.hash)) {
+    refuse("the pack is damaged: its index has another hash");
+  }
+  check_json(index, where);
+  *code = bytes.substr(index.size());
+  try {
+    return IndexReader(Json::parse(index), code->size()).read();
+  } catch (const Json::exception& error) {
+    refuse(fmt::format("the pack's index is not as it must be: {}", error.what()));
+  } catch (const std::runtime_error& error) {  // Error and UsageError
+    refuse(fmt::format("the pack's index is not as it must be: {}", error.what()));
+  }
+  return {};
+}
+
+PackFile::PackFile(const std::string& path) : path_(path) {
+  const auto refuse = [&](const char* why) {
+    throw UsageError(fmt::format("cannot read {}: {}", path, why));
+  };
+  const File file(path);
+  struct stat status {};
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) refuse(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) refuse("a pack is a regular file");
+  bytes_ = static_cast<std::size_t>(status.st_size);
+  if (bytes_ == 0) refuse("the file is empty");
+  memory_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (memory_ == MAP_FAILED) refuse(std::strerror(errno));
+  try {
+    pack_ = read_pack({static_cast<const char*>(memory_), bytes_}, path, &code_);
+  } catch (...) {
+    ::munmap(memory_, bytes_);
+    throw;
+  }
+}
+
+PackFile::~PackFile() { ::munmap(memory_, bytes_); }
+
+std::string PackFile::code(const PackCode& code) const {
+  const std::string_view bytes = code_.substr(code.offset, code.bytes);
+  if (hash_hex(bytes) != code.hash) {
+    throw UsageError(path_ + ": the pack is damaged: its machine code has another hash");
+  }
+  return std::string(bytes);
+}
+
+std::vector<std::string> caller_args(const KernelSpec& kernel) {
+  std::vector<std::string> names;
+  for (const ArgSpec& arg : kernel.args) {
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    if (buffer == nullptr || buffer->role == Role::scratch || buffer->role == Role::prepared) {
+      continue;
+    }
+    names.push_back(arg.name);
+  }
+  return names;
+}
+
+std::vector<std::string> op_args(const Pack& pack, std::string_view op) {
+  for (const PackKernel& kernel : pack.kernels) {
+    if (kernel.spec.op == op) return caller_args(kernel.spec);
+  }
+  return {};
+}
+
+std::string unpackable(const KernelSpec& kernel) {
+  for (const ArgSpec& arg : kernel.args) {
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    if (buffer != nullptr && buffer->texture) return arg.name + " is read as a texture";
+  }
+  return {};
+}
+
+}  // namespace assay

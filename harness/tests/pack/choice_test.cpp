@@ -1,0 +1,121 @@
+#include "pack/choice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "example_pack.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class ChoiceTest : public testing::Test {
+ protected:
+  static Problem size(std::int64_t n) { return {{"N", n}}; }
+
+  Choice choose_for(std::int64_t n, double most_factor = 16) const {
+    return choose(pack_, "add_f32", size(n), device_, most_factor);
+  }
+
+  /// Tuned for 1000 and 100000; the second is the default.
+  Pack pack_ = [] {
+    KernelSpec kernel = load_kernel(ASSAY_SOURCE_DIR "/kernels/vector_add.yaml");
+    Pack pack = example_pack(kernel, {size(1000), size(100'000)},
+                             parse_config("BLOCK=64,VECTOR=1,ITEMS=2"));
+    pack.tables[0].rows[1].config = parse_config("BLOCK=256,VECTOR=4,ITEMS=8");
+    pack.tables[0].default_row = 1;
+    return pack;
+  }();
+  DeviceInfo device_ = pack_.tables[0].device;
+};
+
+TEST_F(ChoiceTest, TakesWhatWasTunedForTheProblem) {
+  const Choice choice = choose_for(1000);
+  EXPECT_EQ(choice.match, Match::exact);
+  EXPECT_EQ(choice.why, "");
+  EXPECT_EQ(choice.row, &pack_.tables[0].rows[0]);
+  EXPECT_EQ(choice.plan.launches.at(0).grid[0], 8);  // cdiv(1000, 64 * 2)
+}
+
+TEST_F(ChoiceTest, TakesTheNearestWithTheLaunchOfTheProblem) {
+  const Choice choice = choose_for(2000);
+  EXPECT_EQ(choice.match, Match::near);
+  EXPECT_DOUBLE_EQ(choice.factor, 2);
+  EXPECT_EQ(choice.why, "the nearest problem that fits is N=1000");
+  EXPECT_EQ(choice.plan.launches.at(0).grid[0], 16);
+  EXPECT_EQ(choose_for(90'000).row, &pack_.tables[0].rows[1]);
+}
+
+TEST_F(ChoiceTest, TakesTheDefaultWhereNothingIsNear) {
+  const Choice choice = choose_for(10);
+  EXPECT_EQ(choice.match, Match::otherwise);
+  EXPECT_EQ(choice.row, &pack_.tables[0].rows[1]);
+  EXPECT_EQ(choice.why, "no tuned problem is near; this is for N=100000");
+  EXPECT_EQ(choose_for(2000, 1).match, Match::otherwise);
+}
+
+// A configuration was tuned for a size whose constraints it holds. For others it may write beside
+// its output, so that it is never launched there.
+TEST_F(ChoiceTest, SkipsWhatTheConstraintsRuleOut) {
+  KernelSpec& kernel = pack_.kernels[0].spec;
+  kernel.constraints.push_back({Expr::parse("N % 8 == 0 || ITEMS > 2", kernel.symbols), {}});
+  const Choice choice = choose_for(1001);
+  EXPECT_EQ(choice.row, &pack_.tables[0].rows[1]);
+  EXPECT_EQ(choice.match, Match::otherwise);
+  EXPECT_THAT(choice.why, HasSubstr("vector_add N=1000 does not fit: N % 8 == 0 || ITEMS > 2"));
+  kernel.constraints.push_back({Expr::parse("N < 2000 || 1 / (N - N)", kernel.symbols), {}});
+  EXPECT_THAT([&] { choose_for(2001); },
+              ThrowsMessage<UsageError>(HasSubstr("nothing for add_f32 N=2001 on Fake GPU")));
+}
+
+TEST_F(ChoiceTest, TakesOnlyCodeThatTheGpuRuns) {
+  DeviceInfo other = device_;
+  other.name = "Other GPU";
+  const Choice choice = choose(pack_, "add_f32", size(1000), other, 16);
+  EXPECT_EQ(choice.match, Match::near);
+  EXPECT_EQ(choice.why, "this problem was tuned on Fake GPU");
+  other.cc = 100;
+  EXPECT_THAT([&] { choose(pack_, "add_f32", size(1000), other, 16); },
+              ThrowsMessage<UsageError>(HasSubstr("does not run on compute capability 100")));
+  pack_.codes[0].arch = "90a";
+  EXPECT_EQ(choose_for(1000).match, Match::exact);
+  pack_.codes[0].arch = "80";
+  EXPECT_THROW(choose_for(1000), UsageError);
+  device_.cc = 86;
+  EXPECT_EQ(choose_for(1000).match, Match::exact);
+}
+
+TEST_F(ChoiceTest, CodeOfOneProblemIsForNoOther) {
+  pack_.kernels[0].per_problem = true;
+  EXPECT_EQ(choose_for(1000).match, Match::exact);
+  EXPECT_THAT([&] { choose_for(1001); },
+              ThrowsMessage<UsageError>(HasSubstr("its machine code is for one problem")));
+}
+
+TEST_F(ChoiceTest, CompletesProblems) {
+  EXPECT_EQ(complete_problem(pack_, "add_f32", size(7)), size(7));
+  const auto refuses = [&](const char* op, const Problem& problem, const char* why) {
+    EXPECT_THAT([&] { complete_problem(pack_, op, problem); },
+                ThrowsMessage<UsageError>(HasSubstr(why)));
+  };
+  refuses("add_f16", size(7), "the pack has no op add_f16; did you mean \"add_f32\"?");
+  refuses("add_f32", {}, "add_f32 needs the sizes N");
+  refuses("add_f32", {{"M", std::int64_t{1}}}, "add_f32 has no size and no trait M");
+  refuses("add_f32", size(0), "N is 0, expected an integer from 1 on");
+  refuses("add_f32", {{"N", 1.5}}, "N is 1.5, expected an integer from 1 on");
+}
+
+TEST(DistanceFactor, IsTheProductOfTheRatios) {
+  const auto problem = [](std::int64_t m, double density) {
+    return Problem{{"M", m}, {"density", density}};
+  };
+  EXPECT_DOUBLE_EQ(distance_factor(problem(8, 0.5), problem(4, 1.0)), 4);
+  EXPECT_DOUBLE_EQ(distance_factor(problem(8, 0.0), problem(8, 0.0)), 1);
+  EXPECT_GT(distance_factor(problem(8, 0.0), problem(8, 0.5)), 1e300);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,143 @@
+#include "pack/pack.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "example_pack.h"
+#include "pack/kernel_json.h"
+#include "space/plan.h"
+#include "space/space.h"
+#include "spec/twins.h"
+#include "temp_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+KernelSpec vector_add() { return load_kernel(ASSAY_SOURCE_DIR "/kernels/vector_add.yaml"); }
+
+Pack example() {
+  return example_pack(vector_add(), {{{"N", std::int64_t{1000}}}, {{"N", std::int64_t{4000}}}},
+                      parse_config("BLOCK=64,VECTOR=1,ITEMS=2"));
+}
+
+Pack read(std::string_view bytes) {
+  std::string_view code;
+  return read_pack(bytes, "x.pack", &code);
+}
+
+std::string sealed(const Pack& pack) { return seal_pack(index_text(pack), kExampleCode); }
+
+/// A pack whose index differs from the example's in one value, and is whole.
+std::string with(const std::string& pointer, const nlohmann::json& value) {
+  nlohmann::json index = nlohmann::json::parse(index_text(example()));
+  index.at(nlohmann::json::json_pointer(pointer)) = value;
+  return seal_pack(index.dump(), kExampleCode);
+}
+
+TEST(Pack, ReadsWhatItWrote) {
+  const Pack pack = example();
+  const Pack again = read(sealed(pack));
+  EXPECT_EQ(index_text(again), index_text(pack));
+  EXPECT_EQ(again.tables[0].rows[1].problem, pack.tables[0].rows[1].problem);
+}
+
+// A kernel goes through a pack as a reduced contract. Every shipped kernel must be launched from
+// there as the tuner launches it.
+TEST(Pack, LaunchesAreThoseOfTheContract) {
+  int num_kernels = 0;
+  for (const char* folder : {"/kernels", "/kernels/examples"}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(ASSAY_SOURCE_DIR + std::string(folder))) {
+      if (entry.path().extension() != ".yaml") continue;
+      for (const KernelSpec& kernel : load_twins(entry.path())) {
+        if (!unpackable(kernel).empty()) continue;
+        const DeviceInfo device = nominal_device("90a");
+        const Space space(kernel, kernel.smoke, device);
+        const auto points = space.draw(3, 1);
+        ASSERT_FALSE(points.empty()) << kernel.name;
+        const KernelSpec again =
+            read_kernel_json(nlohmann::json::parse(kernel_json(kernel).dump()));
+        for (const auto& point : points) {
+          const Config config = space.config(point);
+          EXPECT_EQ(make_launch_plan(again, kernel.smoke, config, device),
+                    make_launch_plan(kernel, kernel.smoke, config, device))
+              << kernel.name << " " << to_text(config);
+          EXPECT_EQ(broken_constraint(again, kernel.smoke, config, device), "") << kernel.name;
+        }
+        ++num_kernels;
+      }
+    }
+  }
+  EXPECT_GT(num_kernels, 30);
+}
+
+TEST(Pack, RefusesEveryTruncation) {
+  const std::string bytes = sealed(example());
+  for (std::size_t size = 0; size + kExampleCode.size() < bytes.size(); ++size) {
+    EXPECT_THROW(read(bytes.substr(0, size)), UsageError) << size;
+  }
+  // Without the end of the machine code, no code may be said to lie there.
+  EXPECT_THAT([&] { read(bytes.substr(0, bytes.size() - 1)); },
+              ThrowsMessage<UsageError>(HasSubstr("machine code lies at 0 to 12 of 11")));
+}
+
+TEST(Pack, RefusesEveryFlippedByte) {
+  const std::string bytes = sealed(example());
+  const std::size_t code_begin = bytes.size() - kExampleCode.size();
+  const TempFolder folder;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    if (at < code_begin) {
+      EXPECT_THROW(read(damaged), UsageError) << at;
+    } else {
+      const PackFile file(folder.write("x.pack", damaged).string());
+      EXPECT_THROW(file.code(file.pack().codes[0]), UsageError) << at;
+    }
+  }
+}
+
+TEST(Pack, RefusesWhatNoPackHas) {
+  const auto refuses = [](const std::string& bytes, const std::string& why) {
+    EXPECT_THAT([&] { read(bytes); }, ThrowsMessage<UsageError>(HasSubstr(why)));
+  };
+  refuses("kernel: x\n", "this is no pack");
+  std::string later = sealed(example());
+  later[8] = 2;
+  refuses(later, "a pack of version 2, expected 1");
+  refuses(seal_pack("[]", ""), "not as it must be");
+  EXPECT_THROW(seal_pack(std::string(100, '['), ""), UsageError);
+  refuses(with("/tables/0/rows/0/kernel", 1), "kernel 1 is none of 1");
+  refuses(with("/tables/0/rows/0/kernel", -1), "kernel -1 is none of 1");
+  refuses(with("/tables/0/rows/0/codes", {0, 7}), "machine code 7 is none of 1");
+  refuses(with("/tables/0/default", 2), "the default row 2 is none of 2");
+  refuses(with("/tables/0/rows/0/problem", {1, 2}), "has 2 numbers");
+  refuses(with("/tables/0/rows/0/problem", {1.5}), "a size is no integer");
+  refuses(with("/tables/0/rows/0/configuration", {64, 1, 1.5}), "neither an integer nor a word");
+  refuses(with("/tables/0/op", "gemm"), "vector_add is no kernel of gemm");
+  refuses(with("/codes/0/offset", 1), "machine code lies at 1 to 13 of 12");
+  refuses(with("/codes/0/offset", ~std::uint64_t{0}), "machine code lies at");
+  refuses(with("/kernels/0/contract/dims", {"N", "N"}), "two things are called N");
+  refuses(with("/kernels/0/contract/launches", nlohmann::json::array()), "it has no launch");
+  refuses(with("/kernels/0/contract/launches/0/grid/0", "N / x"), "\"N / x\": ");
+  refuses(with("/kernels/0/contract/args/0/shape", nlohmann::json::array()), "0 items, not 1");
+  refuses(with("/kernels/0/contract/args/1/name", "A"), "two arguments are called A");
+  refuses(with("/kernels/0/contract/args/0/form", "texture"), "has the form texture");
+}
+
+TEST(Pack, SaysWhichKernelsItCannotHave) {
+  EXPECT_EQ(unpackable(vector_add()), "");
+  KernelSpec kernel = vector_add();
+  std::get<BufferSpec>(kernel.args[0].form).texture.emplace();
+  EXPECT_EQ(unpackable(kernel), "A is read as a texture");
+}
+
+}  // namespace
+}  // namespace assay
