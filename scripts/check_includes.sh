@@ -34,6 +34,8 @@ awk '
     allowed["timing"]   = allowed["support"] " messages timing"
     allowed["judge"]    = allowed["timing"] " judge"
     allowed["worker"]   = allowed["judge"] " worker"
+    # What a program links that launches tuned kernels.
+    allowed["runtime"]  = allowed["launch"] " pack runtime assay"
     # Around all of it.
     allowed["tuner"]    = core " inspect store report device compile tuner"
     allowed["cli"]      = allowed["tuner"] " cuda judge support pack cli"
@@ -51,8 +53,8 @@ awk '
     sub(/^[^<"]*[<"]/, "", name)
     sub(/[>"].*/, "", name)
     if (name ~ /^(cuda|cublas|cupti|nvrtc|nvml)[A-Za-z0-9_]*\.h$/ &&
-        folder !~ /^(compile|emulator|cuda|launch|support|timing|judge|worker)$/) {
-      bad("includes <" name ">; only compile, emulator and the rooms from cuda to worker may")
+         folder !~ /^(compile|emulator|cuda|launch|runtime|support|timing|judge|worker)$/) {
+        bad("includes <" name ">; only compile, emulator and the rooms from cuda to worker may")
     }
     if ($0 !~ /"/) next
     split(name, target, "/")

@@ -6,5 +6,5 @@ cd "$(dirname "$0")/.."
 options=(-i)
 if [ "${1:-}" = --check ]; then options=(--dry-run -Werror); fi
 git ls-files --cached --others --exclude-standard -z -- \
-  'harness/*.h' 'harness/*.cpp' 'kernels/*.cu' 'kernels/*.cuh' |
+  'harness/*.h' 'harness/*.cpp' 'include/*' 'kernels/*.cu' 'kernels/*.cuh' |
   xargs -0 clang-format "${options[@]}"

@@ -1,0 +1,72 @@
+# libassay: what a program links that launches tuned kernels. It is made of those sources of the
+# harness that need neither YAML nor SQLite, compiled once more so that only assay_* is visible.
+if(ASSAY_SANITIZE)
+  return()
+endif()
+set(ASSAY_RUNTIME_base bounded_json device_info dtype expr expr_parser fmt_definitions hash
+  identifier library nearest value)
+set(ASSAY_RUNTIME_spec entry kernel_spec vocabulary)
+set(ASSAY_RUNTIME_space bindings plan_args plan_launches)
+set(ASSAY_RUNTIME_pack choice kernel_json pack)
+set(ASSAY_RUNTIME_cuda device_query driver handles)
+set(ASSAY_RUNTIME_launch argument_values failure ready_launch)
+set(ASSAY_RUNTIME_runtime assay open_pack tuned_plan)
+foreach(room base spec space pack cuda launch runtime)
+  set(sources ${ASSAY_RUNTIME_${room}})
+  list(TRANSFORM sources PREPEND harness/${room}/)
+  list(TRANSFORM sources APPEND .cpp)
+  set_source_files_properties(${sources} PROPERTIES UNITY_GROUP ${room})
+  list(APPEND ASSAY_RUNTIME_SOURCES ${sources})
+endforeach()
+add_library(assay_runtime_objects OBJECT ${ASSAY_RUNTIME_SOURCES})
+# Names of different rooms need not differ.
+set_target_properties(assay_runtime_objects PROPERTIES UNITY_BUILD_MODE GROUP)
+target_include_directories(assay_runtime_objects PRIVATE harness include)
+target_include_directories(assay_runtime_objects SYSTEM PRIVATE ${CUDA_INCLUDE_DIR})
+target_link_libraries(assay_runtime_objects PRIVATE nlohmann_json::nlohmann_json)
+target_compile_options(assay_runtime_objects PRIVATE -Os -fPIC -ffunction-sections -fdata-sections
+  -fvisibility=hidden -fvisibility-inlines-hidden -fno-gnu-unique)
+# libxxhash.a is not compiled for shared libraries.
+target_compile_definitions(assay_runtime_objects PRIVATE
+  XXH_INLINE_ALL ASSAY_VERSION="${PROJECT_VERSION}")
+
+set(ASSAY_SYMBOLS ${CMAKE_CURRENT_LIST_DIR}/assay.map)
+add_library(assay_shared SHARED $<TARGET_OBJECTS:assay_runtime_objects>)
+target_link_options(assay_shared PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections
+  -Wl,-z,defs -Wl,--version-script=${ASSAY_SYMBOLS})
+target_link_libraries(assay_shared PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+set_target_properties(assay_shared PROPERTIES
+  OUTPUT_NAME assay VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${ASSAY_SYMBOLS})
+
+# The static library is one object, in which all other symbols are local.
+set(ASSAY_STATIC ${CMAKE_BINARY_DIR}/libassay.a)
+add_custom_command(OUTPUT ${ASSAY_STATIC}
+  COMMAND ${CMAKE_LINKER} -r --gc-sections --gc-keep-exported --force-group-allocation -o libassay_all.o
+    $<TARGET_OBJECTS:assay_runtime_objects>
+  COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=assay_* libassay_all.o libassay.o
+  COMMAND ${CMAKE_COMMAND} -E rm -f libassay.a
+  COMMAND ${CMAKE_AR} qcs libassay.a libassay.o
+  DEPENDS $<TARGET_OBJECTS:assay_runtime_objects> VERBATIM COMMAND_EXPAND_LISTS)
+add_custom_target(assay_static ALL DEPENDS ${ASSAY_STATIC})
+# Threads that share packs, under ThreadSanitizer: build/runtime_threads PACK [SECONDS]
+add_executable(runtime_threads harness/tests/runtime/threads_main.cpp ${ASSAY_RUNTIME_SOURCES})
+set_target_properties(runtime_threads PROPERTIES UNITY_BUILD_MODE GROUP)
+target_include_directories(runtime_threads PRIVATE harness include)
+target_include_directories(runtime_threads SYSTEM PRIVATE ${CUDA_INCLUDE_DIR})
+target_compile_definitions(runtime_threads PRIVATE XXH_INLINE_ALL ASSAY_VERSION="${PROJECT_VERSION}")
+target_compile_options(runtime_threads PRIVATE -O1 -g1 -fsanitize=thread)
+target_link_options(runtime_threads PRIVATE -fsanitize=thread)
+target_link_libraries(runtime_threads PRIVATE
+  nlohmann_json::nlohmann_json fake_cuda ${CMAKE_DL_LIBS} Threads::Threads)
+
+# find_package(assay) and pkg-config find what is installed wherever the folder is moved to.
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/assayConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+configure_file(cmake/assay.pc.in ${CMAKE_BINARY_DIR}/assay.pc @ONLY)
+install(TARGETS assay_shared LIBRARY DESTINATION lib OPTIONAL)
+install(FILES ${ASSAY_STATIC} DESTINATION lib OPTIONAL)
+install(DIRECTORY include/assay DESTINATION include)
+install(FILES cmake/assayConfig.cmake ${CMAKE_BINARY_DIR}/assayConfigVersion.cmake
+  DESTINATION lib/cmake/assay)
+install(FILES ${CMAKE_BINARY_DIR}/assay.pc DESTINATION lib/pkgconfig)

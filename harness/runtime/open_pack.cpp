@@ -1,0 +1,179 @@
+#include "runtime/open_pack.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "cuda/device_query.h"
+
+namespace assay {
+namespace {
+
+// So many plans are remembered. A plan takes about 10 KB.
+constexpr std::size_t kMostPlans = 4096;
+constexpr double kDefaultFactor = 16;
+
+/// A context is current as long as this object lives.
+class CurrentContext {
+ public:
+  CurrentContext(const Driver& driver, CUcontext context) : driver_(driver) {
+    driver.check(driver.cuCtxPushCurrent(context), "cuCtxPushCurrent");
+  }
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+  ~CurrentContext() {
+    CUcontext popped = nullptr;
+    driver_.cuCtxPopCurrent(&popped);
+  }
+
+ private:
+  const Driver& driver_;
+};
+
+/// What this thread does breaks no capture of others, as long as this object lives.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const Driver& driver) : driver_(driver) {
+    driver.check(driver.cuThreadExchangeStreamCaptureMode(&mode_),
+                 "cuThreadExchangeStreamCaptureMode");
+  }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+  ~RelaxedCapture() { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  const Driver& driver_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+/// Of the legacy stream the driver says whether any stream that waits for it is captured.
+bool is_capturing(const Driver& driver, CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult result = driver.cuStreamIsCapturing(stream, &status);
+  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
+  driver.check(result, "cuStreamIsCapturing");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/// All that decides a choice.
+std::string key_of(const assay_request& request, CUdevice device) {
+  std::string key(request.op);
+  const auto add = [&](const auto& value) {
+    key.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  key += '\0';
+  add(device);
+  add(request.most_factor);
+  for (std::size_t i = 0; i < request.num_numbers; ++i) {
+    key += request.numbers[i].name;
+    key += '\0';
+    add(request.numbers[i].value);
+  }
+  return key;
+}
+
+}  // namespace
+
+OpenPack::OpenPack(const std::string& path) : file_(path) {}
+
+OpenPack::~OpenPack() {
+  plans_.clear();
+  for (const auto& [device, gpu] : gpus_) {
+    // Nothing is left to do for an error, as one after the driver's end.
+    CUcontext popped = nullptr;
+    const bool pushed = driver_->cuCtxPushCurrent(gpu.context) == CUDA_SUCCESS;
+    std::erase_if(modules_, [&, of = device](const auto& each) {
+      return std::get<CUdevice>(each.first) == of;
+    });
+    if (pushed) driver_->cuCtxPopCurrent(&popped);
+    driver_->cuDevicePrimaryCtxRelease(gpu.device);
+  }
+}
+
+const Driver& OpenPack::driver() {
+  std::call_once(driver_loaded_, [this] { driver_.emplace(); });
+  return *driver_;
+}
+
+const OpenPack::Gpu& OpenPack::gpu(CUdevice device) {
+  const auto [found, added] = gpus_.try_emplace(device);
+  if (!added) return found->second;
+  Gpu made{device, nullptr, {}};
+  try {
+    made.info = query_gpu(*driver_, device);
+    driver_->check(driver_->cuDevicePrimaryCtxRetain(&made.context, device),
+                   "cuDevicePrimaryCtxRetain");
+  } catch (...) {
+    gpus_.erase(found);
+    throw;
+  }
+  return found->second = std::move(made);
+}
+
+std::shared_ptr<TunedPlan> OpenPack::plan(const assay_request& request) {
+  const Driver& cuda = driver();
+  CUdevice device = 0;
+  if (request.device >= 0 || cuda.cuCtxGetDevice(&device) != CUDA_SUCCESS) {
+    const CUresult found = cuda.cuDeviceGet(&device, std::max(request.device, 0));
+    if (found == CUDA_ERROR_INVALID_DEVICE) {
+      throw Refusal(ASSAY_NO_DRIVER, fmt::format("there is no GPU {}", request.device));
+    }
+    cuda.check(found, "cuDeviceGet");
+  }
+  const std::string key = key_of(request, device);
+  {
+    const std::shared_lock lock(plans_mutex_);
+    const auto found = plans_.find(key);
+    if (found != plans_.end()) return found->second;
+  }
+  std::shared_ptr<TunedPlan> made = choose_plan(request, device);
+  const std::unique_lock lock(plans_mutex_);
+  if (plans_.size() >= kMostPlans) plans_.clear();
+  return plans_.try_emplace(key, std::move(made)).first->second;
+}
+
+std::shared_ptr<TunedPlan> OpenPack::choose_plan(const assay_request& request, CUdevice device) {
+  Problem given;
+  for (std::size_t i = 0; i < request.num_numbers; ++i) {
+    given.emplace_back(request.numbers[i].name, to_number(request.numbers[i].value));
+  }
+  Problem problem;
+  try {
+    problem = complete_problem(pack(), request.op, given);
+  } catch (const UsageError& error) {
+    throw Refusal(ASSAY_INVALID_ARGUMENT, error.what());
+  }
+  DeviceInfo info;
+  {
+    const std::lock_guard lock(mutex_);
+    info = gpu(device).info;
+  }
+  const double factor = request.most_factor > 0 ? request.most_factor : kDefaultFactor;
+  try {
+    Choice choice = choose(pack(), request.op, problem, info, factor);
+    return std::make_shared<TunedPlan>(std::move(choice), op_args(pack(), request.op), device);
+  } catch (const UsageError& error) {
+    throw Refusal(ASSAY_NOTHING_FITS, error.what());
+  }
+}
+
+void OpenPack::load(TunedPlan& plan, CUstream stream) {
+  const std::lock_guard lock(mutex_);
+  if (plan.is_loaded()) return;
+  const Driver& cuda = driver();
+  const CurrentContext current(cuda, gpu(plan.device()).context);
+  const RelaxedCapture relaxed(cuda);
+  for (const CUstream each : {stream, CU_STREAM_LEGACY}) {
+    if (!is_capturing(cuda, each)) continue;
+    throw Refusal(ASSAY_CAPTURING,
+                  "code is not loaded while a stream is captured; call assay_prepare before");
+  }
+  const PackCode* const code = plan.choice().code;
+  const std::tuple key(plan.device(), code, plan.has_variables() ? &plan : nullptr);
+  auto module = modules_.find(key);
+  if (module == modules_.end()) {
+    module = modules_.emplace(key, load_module(cuda, file_.code(*code))).first;
+  }
+  plan.load(cuda, module->second);
+}
+
+}  // namespace assay

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "cuda/handles.h"
+#include "pack/pack.h"
+#include "runtime/tuned_plan.h"
+
+namespace assay {
+
+/// A pack with the plans that were made of it, and the code that they loaded. Threads share it.
+class OpenPack {
+ public:
+  /// Throws UsageError.
+  explicit OpenPack(const std::string& path);
+  OpenPack(const OpenPack&) = delete;
+  OpenPack& operator=(const OpenPack&) = delete;
+  ~OpenPack();
+
+  const Pack& pack() const { return file_.pack(); }
+
+  /// Chooses, or remembers, what to launch. Throws Refusal, or Error without a driver.
+  std::shared_ptr<TunedPlan> plan(const assay_request& request);
+
+  /// Loads the plan's code once. Throws Refusal while a capture is active, UsageError for a damaged
+  /// pack, Failure or CudaError.
+  void load(TunedPlan& plan, CUstream stream);
+
+ private:
+  struct Gpu {
+    CUdevice device = 0;
+    CUcontext context = nullptr;  // the primary one, retained
+    DeviceInfo info;
+  };
+
+  const Driver& driver();
+  const Gpu& gpu(CUdevice device);
+  std::shared_ptr<TunedPlan> choose_plan(const assay_request& request, CUdevice device);
+
+  PackFile file_;
+  std::once_flag driver_loaded_;
+  std::optional<Driver> driver_;
+  std::shared_mutex plans_mutex_;
+  std::unordered_map<std::string, std::shared_ptr<TunedPlan>> plans_;  // by all of a request
+  std::mutex mutex_;                                                   // of what follows
+  std::map<CUdevice, Gpu> gpus_;
+  /// Plans share code, but those with variables do not: null, or the plan.
+  std::map<std::tuple<CUdevice, const PackCode*, const TunedPlan*>, Module> modules_;
+};
+
+}  // namespace assay
