@@ -53,8 +53,8 @@ awk '
     sub(/^[^<"]*[<"]/, "", name)
     sub(/[>"].*/, "", name)
     if (name ~ /^(cuda|cublas|cupti|nvrtc|nvml)[A-Za-z0-9_]*\.h$/ &&
-         folder !~ /^(compile|emulator|cuda|launch|runtime|support|timing|judge|worker)$/) {
-        bad("includes <" name ">; only compile, emulator and the rooms from cuda to worker may")
+        folder !~ /^(compile|emulator|cuda|launch|runtime|support|timing|judge|worker)$/) {
+      bad("includes <" name ">; only compile, emulator and the rooms from cuda to worker may")
     }
     if ($0 !~ /"/) next
     split(name, target, "/")

@@ -14,6 +14,9 @@ namespace assay {
 /// How the failure of an entry begins that says nothing of it: its verdict does not hold for good.
 inline constexpr std::string_view kMachineFailed = "the machine failed: ";
 
+/// Ends the name of a baseline that computes with another accuracy than the kernels.
+inline constexpr std::string_view kOtherAccuracy = "_other_accuracy";
+
 /// One entry of a re-rank: a configuration of a kernel or, with an empty kernel, a baseline.
 struct RankEntry {
   std::string kernel;
@@ -35,6 +38,9 @@ struct RankEntry {
   double roofline_ns = 0;               // as in Timing
   NamedFigures figures = {};            // that the objective reads, beside time and energy
   std::int64_t trial_id = 0;  // in the database that it was read from; 0: a baseline, or no trial
+
+  /// Whether kernels are compared with it: a baseline that computes the same.
+  bool is_rival() const { return kernel.empty() && !config.ends_with(kOtherAccuracy); }
 };
 
 /// The A/A duplicate: a second entry of the screening's leader, with the same machine code. How far

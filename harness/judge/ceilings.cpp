@@ -68,8 +68,9 @@ double product_flops_per_s(const Driver& driver, CUstream stream, const SupportK
   const DeviceMemory c = allocate(driver, matrix_bytes(product.out));
   const bool floating = is_floating(product.dtype);
   for (const auto& [matrix, name] : {std::pair{&a, "a"}, std::pair{&b, "b"}}) {
+    const double most = product.dtype == DType::e4m3 ? largest(product.dtype) / 7 : 1;
     support.fill(floating ? Generator::normal : Generator::uniform, product.dtype, matrix->get(),
-                 size * size, generator_key(1, name), floating ? 0 : -128, floating ? 1 : 127);
+                 size * size, generator_key(1, name), floating ? 0 : -128, floating ? most : 127);
   }
   OperationCall call;
   call.operands["a"] = {a.get(), product.dtype, {size, size}};
@@ -102,10 +103,15 @@ OperationRate rate_of(DType dtype, const Ceilings& ceilings) {
     case DType::bf16:
     case DType::f16:
       return {"products of 16 bits", ceilings.bf16_flops_per_s};
+    case DType::e4m3:
+    case DType::e5m2:
+      return {"8-bit floating products", ceilings.fp8_flops_per_s};
     case DType::f32:
       return {"tf32 products", ceilings.tf32_flops_per_s};
     case DType::f64:
       return {"f64 products", ceilings.f64_flops_per_s};
+    case DType::e2m1:  // what GPUs do of them is not measured
+      return {};
     default:
       return {"8-bit products", ceilings.i8_flops_per_s};
   }
@@ -118,6 +124,7 @@ OperationRate fastest_rate(const Plan& plan, const Ceilings& ceilings) {
   OperationRate fastest;
   for (const BufferPlan* buffer : plan.buffers()) {
     if (!is_floating(buffer->dtype) && size_bytes(buffer->dtype) > 1) continue;
+    if (buffer->dtype == DType::ue8m0) continue;  // are scales
     const OperationRate rate = rate_of(buffer->dtype, ceilings);
     if (rate.flops_per_s == 0) return {};
     if (rate.flops_per_s > fastest.flops_per_s) fastest = rate;
@@ -129,7 +136,7 @@ OperationRate fastest_rate(const Plan& plan, const Ceilings& ceilings) {
 double usual_flops_per_s(const Plan& plan, const Ceilings& ceilings) {
   double most = 0;
   for (const BufferPlan* buffer : plan.buffers()) {
-    if (!is_floating(buffer->dtype)) continue;
+    if (!is_floating(buffer->dtype) || buffer->dtype == DType::ue8m0) continue;
     most =
         std::max(most, buffer->dtype == DType::f32 ? ceilings.f32_flops_per_s
                                                    : rate_of(buffer->dtype, ceilings).flops_per_s);
@@ -194,6 +201,7 @@ Ceilings measure_ceilings(const Driver& driver, CUstream stream, const SupportKe
     return product_flops_per_s(driver, stream, support, *cublas, timer, product);
   };
   ceilings.bf16_flops_per_s = rate({DType::bf16, DType::bf16, 8192, CUBLAS_COMPUTE_32F});
+  ceilings.fp8_flops_per_s = rate({DType::e4m3, DType::bf16, 8192, CUBLAS_COMPUTE_32F});
   ceilings.tf32_flops_per_s = rate({DType::f32, DType::f32, 8192, CUBLAS_COMPUTE_32F_FAST_TF32});
   ceilings.f32_flops_per_s = rate({DType::f32, DType::f32, 4096, CUBLAS_COMPUTE_32F_PEDANTIC});
   ceilings.f64_flops_per_s = rate({DType::f64, DType::f64, 4096, CUBLAS_COMPUTE_64F});

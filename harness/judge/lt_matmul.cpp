@@ -72,12 +72,8 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
   operation_.reset(operation);
   const cublasOperation_t op_first = gemm.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t op_second = gemm.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-  cublas.check(cublas.cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA,
-                                                     &op_first, sizeof op_first),
-               "cublasLtMatmulDescSetAttribute");
-  cublas.check(cublas.cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB,
-                                                     &op_second, sizeof op_second),
-               "cublasLtMatmulDescSetAttribute");
+  set(CUBLASLT_MATMUL_DESC_TRANSA, op_first);
+  set(CUBLASLT_MATMUL_DESC_TRANSB, op_second);
   const auto layout_of = [&](const Operand& operand) {
     const std::size_t rank = operand.shape.size();
     return make_layout(cuda_type(operand.dtype), operand.shape.at(rank - 1),
@@ -87,6 +83,7 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
   second_ = layout_of(a);
   out_ = layout_of(call.operand("out"));
   set_epilogue(call);
+  set_scales(call);
 
   cublasLtMatmulPreference_t preference = nullptr;
   cublas.check(cublas.cublasLtMatmulPreferenceCreate(&preference),
@@ -114,6 +111,13 @@ LtMatmul::LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas,
   if (workspace_bytes_ > 0) workspace_ = allocate(driver, workspace_bytes_);
 }
 
+template <typename Value>
+void LtMatmul::set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
+  cublas_->check(
+      cublas_->cublasLtMatmulDescSetAttribute(operation_.get(), attribute, &value, sizeof value),
+      "cublasLtMatmulDescSetAttribute");
+}
+
 void LtMatmul::set_epilogue(const OperationCall& call) {
   const Operand* bias = call.find("bias");
   const auto has = [&](const char* flag) { return call.options.contains(flag) && call.flag(flag); };
@@ -121,11 +125,6 @@ void LtMatmul::set_epilogue(const OperationCall& call) {
   if (has("relu")) epilogue = bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
   if (has("gelu")) epilogue = bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
   if (epilogue == CUBLASLT_EPILOGUE_DEFAULT) return;
-  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-    cublas_->check(
-        cublas_->cublasLtMatmulDescSetAttribute(operation_.get(), attribute, &value, sizeof value),
-        "cublasLtMatmulDescSetAttribute");
-  };
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   if (bias == nullptr) return;
   // One value for each row of out^T, which cuBLASLt computes.
@@ -135,6 +134,41 @@ void LtMatmul::set_epilogue(const OperationCall& call) {
   }
   set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias->data);
   set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(bias->dtype));
+}
+
+namespace {
+
+/// How cuBLASLt calls blocks of so many rows by 128 columns. Throws Error for others, and where the
+/// scales lie in another way than cuBLASLt has them: those of rows beside each other down the rows,
+/// those of 128 x 128 elements along them, each from a multiple of 16 bytes on.
+cublasLtMatmulMatrixScale_t scale_mode(const OperationCall& call, const std::string& side) {
+  const Operand& scales = call.operand(side + "_scales");
+  if (scales.dtype == DType::f32 && scales.elements() == 1) {
+    return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  }
+  const double rows = call.number(side + "_block_rows");
+  const bool by_row = rows == 1;
+  const bool fits = scales.dtype == DType::f32 && (by_row || rows == 128) &&
+                    call.number("block_columns") == 128 && scales.shape.back() % 4 == 0 &&
+                    call.flag(fmt::format("transpose_{}_scales", side)) == by_row;
+  if (!fits) {
+    throw Error(
+        "cuBLASLt has scales of f32 for 1 x 128 elements, transposed, or for 128 x 128, in rows of "
+        "a multiple of 4; or one for the whole matrix");
+  }
+  return by_row ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F
+                : CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+}
+
+}  // namespace
+
+/// cuBLASLt's A is b, as everywhere here.
+void LtMatmul::set_scales(const OperationCall& call) {
+  if (call.find("a_scales") == nullptr) return;
+  set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, std::int32_t{scale_mode(call, "b")});
+  set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, std::int32_t{scale_mode(call, "a")});
+  set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, call.operand("b_scales").data);
+  set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, call.operand("a_scales").data);
 }
 
 LtMatmul::Layout LtMatmul::make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns,

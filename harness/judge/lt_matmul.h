@@ -17,7 +17,8 @@ namespace assay {
 class LtMatmul {
  public:
   /// `call` is a gemm whose `out` has the dtype that the product is written in. It may have a
-  /// `bias` for each column, and the flags `relu` and `gelu`, which are done with the product.
+  /// `bias` for each column, and the flags `relu` and `gelu`, which are done with the product. With
+  /// `a_scales` and `b_scales` its factors are small floating numbers, as of a scaled_gemm.
   /// Throws Failure when it is no gemm, Error when cuBLASLt has no algorithm for it.
   LtMatmul(const Driver& driver, CUstream stream, const Cublas& cublas, const OperationCall& call,
            cublasComputeType_t compute = CUBLAS_COMPUTE_32F);
@@ -41,7 +42,10 @@ class LtMatmul {
 
   Layout make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
                      std::int64_t batch) const;
+  template <typename Value>
+  void set(cublasLtMatmulDescAttributes_t attribute, const Value& value);
   void set_epilogue(const OperationCall& call);
+  void set_scales(const OperationCall& call);
 
   const Driver* driver_;
   CUstream stream_;

@@ -10,6 +10,10 @@ const Operation& operation_of(OperationId id) {
       return operation::gemm();
     case OperationId::grouped_gemm:
       return operation::grouped_gemm();
+    case OperationId::scaled_gemm:
+      return operation::scaled_gemm();
+    case OperationId::grouped_scaled_gemm:
+      return operation::grouped_scaled_gemm();
     case OperationId::add:
       return operation::add();
     case OperationId::mul:
@@ -137,33 +141,42 @@ std::vector<double> OperationEngine::read(const Operand& operand, std::int64_t f
   return values;
 }
 
-std::array<Operand, 2> OperationEngine::squares(const Operand& a, const Operand& b, DType dtype) {
+std::array<Operand, 2> OperationEngine::place(const Operand& a, const Operand& b, DType dtype,
+                                              Room& room) {
   constexpr std::size_t kAlignment = 256;
   const auto bytes_of = [&](const Operand& operand) {
-    const auto bytes = static_cast<std::size_t>(operand.elements() * size_bytes(dtype));
+    const auto bytes = static_cast<std::size_t>(size_bytes(dtype, operand.elements()));
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   };
   const std::size_t bytes = bytes_of(a) + bytes_of(b);
-  if (bytes > squares_bytes_) {
-    release_squares();  // before there are both
-    squares_ = allocate(*driver_, bytes);
-    squares_bytes_ = bytes;
+  if (bytes > room.bytes) {
+    room = {};  // before there are both
+    room = {allocate(*driver_, bytes), bytes};
   }
-  std::array<Operand, 2> made = {a, b};
-  CUdeviceptr data = squares_.get();
-  for (Operand& operand : made) {
-    support_->square(operand.dtype, operand.data, operand.elements(), dtype, data);
-    const std::size_t taken = bytes_of(operand);
+  std::array<Operand, 2> placed = {a, b};
+  CUdeviceptr data = room.memory.get();
+  for (Operand& operand : placed) {
     operand.data = data;
     operand.dtype = dtype;
-    data += taken;
+    data += bytes_of(operand);
   }
+  return placed;
+}
+
+std::array<Operand, 2> OperationEngine::squares(const Operand& a, const Operand& b, DType dtype) {
+  const std::array<Operand, 2> made = place(a, b, dtype, squares_);
+  support_->square(a.dtype, a.data, a.elements(), dtype, made[0].data);
+  support_->square(b.dtype, b.data, b.elements(), dtype, made[1].data);
   return made;
 }
 
-void OperationEngine::release_squares() {
+std::array<Operand, 2> OperationEngine::floats(const Operand& a, const Operand& b) {
+  return place(a, b, DType::f32, floats_);
+}
+
+void OperationEngine::release() {
   squares_ = {};
-  squares_bytes_ = 0;
+  floats_ = {};
 }
 
 std::optional<ExactElement> Operation::exact(const OperationCall&, std::size_t, std::int64_t,

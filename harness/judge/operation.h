@@ -88,8 +88,10 @@ class OperationEngine {
   /// Enqueues the squares of the elements of two operands, as `dtype`. They are overwritten by the
   /// next call.
   std::array<Operand, 2> squares(const Operand& a, const Operand& b, DType dtype);
-  /// Gives back the memory of squares().
-  void release_squares();
+  /// Room for the elements of two operands in f32. The next call takes it.
+  std::array<Operand, 2> floats(const Operand& a, const Operand& b);
+  /// Gives back the memory of squares() and floats().
+  void release();
 
  private:
   const Driver* driver_;
@@ -99,8 +101,14 @@ class OperationEngine {
   std::unique_ptr<Cusparse> cusparse_;
   DeviceMemory staging_;
   std::int64_t staging_elements_ = 0;
-  DeviceMemory squares_;
-  std::size_t squares_bytes_ = 0;
+  /// Memory that grows.
+  struct Room {
+    DeviceMemory memory;
+    std::size_t bytes = 0;
+  };
+  std::array<Operand, 2> place(const Operand& a, const Operand& b, DType dtype, Room& room);
+
+  Room squares_, floats_;
 };
 
 /// An output that an operation makes of its inputs.
@@ -147,6 +155,8 @@ namespace operation {
 // One file each.
 const Operation& gemm();
 const Operation& grouped_gemm();
+const Operation& scaled_gemm();
+const Operation& grouped_scaled_gemm();
 const Operation& add();
 const Operation& mul();
 const Operation& bias();

@@ -131,7 +131,7 @@ void References::hide(std::uint64_t key) {
 
 void References::clear() {
   kept_.clear();
-  engine_->release_squares();
+  engine_->release();
 }
 
 /// Takes back the veil that is there, or makes one of `key`.

@@ -36,6 +36,19 @@
 // off, with each element in ratio to its own S, so that all count alike: 2^-12.6, 1.65e-4, where
 // sums of three come to 1.0e-4 and those of two to 2.5e-4 at K = 65536.
 //
+// Products of 8 bits are added with fewer bits: a Hopper GPU aligns 32 products and the sum so far
+// with the largest of them and cuts each off 13 bits below its leading one. A cut is 2^-13 /
+// sqrt(3) of the largest in the root mean square, and no addend of a block of L products is larger
+// than the size S of the block's terms but by chance. The cuts of products have the products'
+// signs, so L of them come to 2^-13 sqrt(L / 3) S. Those of L / 32 sums point to zero, by half of
+// 2^-13 each: 2^-13 L / 64 S. Where a scale belongs to each block, sums leave the tensor cores
+// after each, and the errors of blocks are as independent as the blocks: the limit does not grow
+// with K. For L = 128 it is 1.0e-3 in the norm, and 4.2e-3 S for an element. Random numbers come
+// to 1.3e-4 S, and to 1.6e-3 S for the worst of ten thousand sums; with a few large values among
+// them to 2.4e-4 S. One sum over K = 7168 is off by 1.0e-2 S where it is nearly 0, and one of equal
+// terms by a hundredth of itself. Scales that are rounded to bf16 come to 2.4e-3 S, and to 1.0e-2
+// S.
+//
 // Above K = 32768 the limits grow with the root of K, as a random walk does, and end at 2^-5 in the
 // norm. Nothing is known that is right and further off: a chain of tensor-core steps would be at
 // K = 4,000,000, where each sum has lost a hundredth of itself. So zeros, which are off by 1 in the
@@ -83,7 +96,11 @@ double of_terms(const Arithmetic& arithmetic) {
 double of_value(const Arithmetic& arithmetic) { return 4 * arithmetic.walk + arithmetic.chain; }
 
 /// Half the distance of subnormal numbers: below the normal range rounding errors stop shrinking.
-double subnormal_rounding(DType dtype) { return dtype == DType::f16 ? std::ldexp(1.0, -25) : 0.0; }
+double subnormal_rounding(DType dtype) {
+  if (dtype == DType::f16) return std::ldexp(1.0, -25);
+  if (dtype == DType::e4m3) return std::ldexp(1.0, -10);
+  return dtype == DType::e5m2 ? std::ldexp(1.0, -17) : 0.0;
+}
 
 }  // namespace
 
@@ -111,6 +128,14 @@ Arithmetic sum_of_products(std::int64_t length, DType factors) {
 Arithmetic sum_of_unknown_products(std::int64_t length) {
   Arithmetic arithmetic = sum_of_products(length);
   arithmetic.walk *= 8;  // see above
+  return arithmetic;
+}
+
+Arithmetic sum_of_scaled_products(std::int64_t length, std::int64_t block) {
+  const auto products = static_cast<double>(std::min(length, block));
+  Arithmetic arithmetic = sum_of_terms(length);
+  arithmetic.chain = std::ldexp(std::sqrt(products / 3) + products / 64, -13);
+  arithmetic.across = arithmetic.chain;
   return arithmetic;
 }
 

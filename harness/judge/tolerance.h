@@ -38,6 +38,9 @@ struct Arithmetic {
 Arithmetic sum_of_products(std::int64_t length, DType factors = DType::bf16);
 /// Of sums of so many products, the size of whose terms will not be known.
 Arithmetic sum_of_unknown_products(std::int64_t length);
+/// Of sums of so many products of small floating numbers, with a scale for each `block` of them:
+/// what tensor cores add of them leaves these to be scaled.
+Arithmetic sum_of_scaled_products(std::int64_t length, std::int64_t block);
 /// Of plain sums of so many terms.
 Arithmetic sum_of_terms(std::int64_t length);
 /// Of functions that GPUs approximate.

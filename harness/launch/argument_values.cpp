@@ -52,6 +52,11 @@ void write_scalar(const ScalarPlan& scalar, void* slot) {
       return write(bf16_bits(cast<float>(scalar)));
     case DType::f16:
       return write(static_cast<_Float16>(cast<float>(scalar)));
+    case DType::e4m3:
+    case DType::e5m2:
+    case DType::ue8m0:
+    case DType::e2m1:
+      return write(small_float_bits(scalar.dtype, cast<double>(scalar)));
   }
 }
 
@@ -78,6 +83,10 @@ CUtensorMapDataType tensor_map_type(DType dtype) {
       return CU_TENSOR_MAP_DATA_TYPE_UINT32;
     case DType::u64:
       return CU_TENSOR_MAP_DATA_TYPE_UINT64;
+    case DType::e4m3:
+    case DType::e5m2:
+    case DType::ue8m0:
+    case DType::e2m1:  // as bytes of two: see write_tensor_map
     case DType::u8:
     case DType::i8:
       break;
@@ -105,7 +114,9 @@ void write_tensor_map(const Driver& driver, const TensorMapPlan& map, const Buff
                     "same number, 1 to 5",
                     map.name, map.of, rank, map.box.size()));
   }
-  const std::vector<cuuint64_t> extents(buffer.shape.rbegin(), buffer.shape.rend());
+  std::vector<cuuint64_t> extents(buffer.shape.rbegin(), buffer.shape.rend());
+  extents[0] = static_cast<cuuint64_t>(size_bytes(buffer.dtype, buffer.shape.back()) /
+                                       size_bytes(buffer.dtype));
   std::vector<cuuint32_t> box;
   for (auto side = map.box.rbegin(); side != map.box.rend(); ++side) {
     // A size that does not fit in 32 bits becomes 0, which the driver refuses.
@@ -153,6 +164,10 @@ CUarray_format texture_format(DType dtype) {
       return CU_AD_FORMAT_FLOAT;
     case DType::bf16:
     case DType::f64:
+    case DType::e4m3:
+    case DType::e5m2:
+    case DType::ue8m0:
+    case DType::e2m1:
     case DType::i64:
     case DType::u64:
       break;

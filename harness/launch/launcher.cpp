@@ -49,7 +49,7 @@ void Launcher::bind(const Driver& driver, const Plan& plan, const std::string& c
         std::memcpy(slot, &object, sizeof object);
       }
       const auto bytes = static_cast<std::size_t>(buffer.bytes());
-      const auto zeroed = static_cast<std::size_t>(buffer.zeroed * size_bytes(buffer.dtype));
+      const auto zeroed = static_cast<std::size_t>(size_bytes(buffer.dtype, buffer.zeroed));
       if (zeroed > 0) memsets_.push_back({data, zeroed});
       if (!buffer.copy_of.empty()) copies_.push_back({data, address_of(buffer.copy_of), bytes});
       if (!buffer.symbol.empty()) symbols_.push_back({find_symbol(buffer, cubin), data, bytes});

@@ -43,9 +43,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RerankEntry, name, samples_ns, outcome, clock
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RerankResult, candidates, baselines, duplicate, duplicate_of)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RerankSpec, top, rounds, precision_ratio, objective)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ceilings, copy_bytes_per_s, read_bytes_per_s, l2_bytes_per_s,
-                                   bf16_flops_per_s, tf32_flops_per_s, f32_flops_per_s,
-                                   f64_flops_per_s, i8_flops_per_s, launch_ns, next_launch_ns,
-                                   clock_mhz)
+                                   bf16_flops_per_s, fp8_flops_per_s, tf32_flops_per_s,
+                                   f32_flops_per_s, f64_flops_per_s, i8_flops_per_s, launch_ns,
+                                   next_launch_ns, clock_mhz)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Vitals, clock_mhz, num_processes, mps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SelfTest, empty_event_ns, empty_kernel_ns, cold_read_ns,
                                    hot_read_ns, dirty_read_ns, repeat_spread_ratio, clock_mhz,

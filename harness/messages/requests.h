@@ -27,6 +27,7 @@ struct Ceilings {
   // Dense products of random data, with tensor cores where the GPU has them for the type; of f32
   // without any.
   double bf16_flops_per_s = 0;
+  double fp8_flops_per_s = 0;
   double tf32_flops_per_s = 0;
   double f32_flops_per_s = 0;
   double f64_flops_per_s = 0;

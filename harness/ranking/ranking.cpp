@@ -167,7 +167,7 @@ Ranked* best_of(std::vector<Ranked>& all, bool baseline) {
 const Ranked* fastest_baseline(const std::vector<Ranked>& all) {
   const Ranked* best = nullptr;
   for (const Ranked& ranked : all) {
-    if (!ranked.in_all_rounds() || !ranked.baseline()) continue;
+    if (!ranked.in_all_rounds() || !ranked.is_rival()) continue;
     if (!best || midmean(ranked.samples_ns) < midmean(best->samples_ns)) {
       best = &ranked;
     }

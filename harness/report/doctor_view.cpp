@@ -192,6 +192,7 @@ Finding judge_ceilings(const std::string& name, const SelfMeasurement& m) {
                          {"read", c.read_bytes_per_s, "B/s"},
                          {"L2", c.l2_bytes_per_s, "B/s"},
                          {"bf16", c.bf16_flops_per_s, "FLOP/s"},
+                         {"fp8", c.fp8_flops_per_s, "FLOP/s"},
                          {"tf32", c.tf32_flops_per_s, "FLOP/s"},
                          {"f32", c.f32_flops_per_s, "FLOP/s"},
                          {"f64", c.f64_flops_per_s, "FLOP/s"},

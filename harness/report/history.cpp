@@ -40,7 +40,7 @@ HistoryPoint point_of(const std::string& run, RunResult result) {
   point.time = level_of(log_times(rounds));
   point.cycles = level_of(log_cycles(rounds));
   for (const RankEntry& entry : result.rank->entries) {
-    if (!entry.kernel.empty() || !entry.failure.empty()) continue;
+    if (!entry.is_rival() || !entry.failure.empty()) continue;
     Rounds beside = rounds;
     beside.yardstick_ns = entry.samples_ns;
     if (const auto level = level_of(log_yardsticks(beside))) {

@@ -97,6 +97,7 @@ Rivals rivals_of(const RankRecord& rank, const std::vector<const TrialRow*>& tri
       rivals.winner = &entry;
       continue;
     }
+    if (entry.kernel.empty() && !entry.is_rival()) continue;
     const RankEntry*& best = entry.kernel.empty() ? rivals.baseline : rivals.next;
     if (best == nullptr || entry.median_ns < best->median_ns) best = &entry;
   }

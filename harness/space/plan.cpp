@@ -157,7 +157,8 @@ BaselinePlan make_baseline_plan(const KernelSpec& kernel, const BaselineSpec& ba
                                 const Plan& plan, const DeviceInfo& device) {
   const Evaluator evaluator(kernel, plan.problem, plan.config, device);
   return {baseline.name,
-          plan_steps(baseline.steps, sizes_of(kernel, plan.problem), plan, evaluator)};
+          plan_steps(baseline.steps, sizes_of(kernel, plan.problem), plan, evaluator),
+          baseline.relative};
 }
 
 }  // namespace assay

@@ -40,7 +40,7 @@ struct BufferPlan {
   std::optional<TextureSpec> texture = {};  // what is passed is a texture object
 
   std::int64_t elements() const { return element_count(shape); }
-  std::int64_t bytes() const { return elements() * size_bytes(dtype); }
+  std::int64_t bytes() const { return size_bytes(dtype, elements()); }
   bool operator==(const BufferPlan&) const = default;
 };
 
@@ -112,6 +112,7 @@ struct ReferencePlan {
 struct BaselinePlan {
   std::string name;
   std::vector<ReferencePlan> steps;
+  std::optional<double> relative = {};  // see BaselineSpec
   bool operator==(const BaselinePlan&) const = default;
 };
 

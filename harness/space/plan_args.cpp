@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -107,13 +108,19 @@ void check_texture(const BufferPlan& buffer, const Evaluator& evaluator) {
 BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
                        const Evaluator& evaluator) {
   BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, 0, spec.copy_of, spec.symbol};
-  std::int64_t bytes = size_bytes(spec.dtype);
+  std::int64_t bytes = size_bytes(spec.dtype);  // at least
   for (std::size_t i = 0; i < spec.shape.size(); ++i) {
     const std::string what = fmt::format("dimension {} of {}", i, name);
     plan.shape.push_back(evaluator.eval(spec.shape[i], what, {1, kMostInt64}));
     if (__builtin_mul_overflow(bytes, plan.shape.back(), &bytes)) {
       evaluator.fail(fmt::format("{} has more than {} bytes", name, kMostInt64));
     }
+  }
+  if (spec.dtype == DType::e2m1 && plan.shape.back() % 2 != 0) {
+    evaluator.fail(
+        fmt::format("rows of {} have {} elements; of e2m1, of which two share a byte, they "
+                    "must be even",
+                    name, plan.shape.back()));
   }
   const std::int64_t elements = plan.elements();
   if (spec.zeroed) plan.zeroed = elements;

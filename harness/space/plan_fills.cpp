@@ -1,8 +1,11 @@
 // How the inputs of a plan are filled.
+#include <cmath>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "space/plan_parts.h"
+#include "space/scale_layout.h"
 #include "spec/choices.h"
 
 namespace assay {
@@ -25,6 +28,33 @@ void check_choices(const BufferPlan& buffer, const Choices& choices, const Locat
   evaluator.fail(fmt::format("{}{} is [{}], but {} has {} rows of {} numbers", place(where),
                              buffer.name, fmt::join(buffer.shape, ","), buffer.file, choices.rows,
                              choices.per_row));
+}
+
+/// Refuses values that are not as many as what they are made of, and scales that do not fit their
+/// values.
+void check_quantised(const BufferPlan& buffer, const BufferPlan& source,
+                     const Evaluator& evaluator) {
+  if (buffer.generator == name_of(derivations(), Derivation::quantise)) {
+    for (const char* side : {"block_rows", "block_columns"}) {
+      if (buffer.arguments.at(side) >= 1) continue;
+      evaluator.fail(fmt::format("{} of {} is {}, expected at least 1", side, buffer.name,
+                                 buffer.arguments.at(side)));
+    }
+    if (buffer.dtype == DType::e2m1 && std::fmod(buffer.arguments.at("block_columns"), 2) != 0) {
+      evaluator.fail(
+          fmt::format("block_columns of {} is {}; of e2m1, of which two share a byte, it "
+                      "must be even",
+                      buffer.name, buffer.arguments.at("block_columns")));
+    }
+    if (buffer.shape == source.shape) return;
+    evaluator.fail(fmt::format("{} [{}] is made of {} [{}], which has another shape", buffer.name,
+                               fmt::join(buffer.shape, ","), source.name,
+                               fmt::join(source.shape, ",")));
+  }
+  const ScaleLayout layout = scale_layout(source, buffer.arguments.contains("transpose"));
+  if (layout.fits(buffer.shape)) return;
+  evaluator.fail(fmt::format("{} is [{}], but the scales of {} are {}", buffer.name,
+                             fmt::join(buffer.shape, ","), source.name, layout.text()));
 }
 
 }  // namespace
@@ -56,7 +86,10 @@ void check_derivations(const Plan& plan, const Evaluator& evaluator) {
     if (row.as_many && source.elements() != buffer->elements()) {
       refuse_source(*buffer, what, source, source.elements(), evaluator);
     }
-    if (!row.takes_index) continue;
+    if (row.id == Derivation::quantise || row.id == Derivation::scales) {
+      check_quantised(*buffer, source, evaluator);
+    }
+    if (row.id != Derivation::column) continue;
     if (source.shape[0] != buffer->elements())
       refuse_source(*buffer, what, source, source.shape[0], evaluator);
     const double index = buffer->arguments.at("index");

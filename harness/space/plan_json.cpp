@@ -49,7 +49,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchPlan, entry, grid, block, cluster, smem
                                    carveout, cooperative, args, symbol)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReferenceKernelPlan, source, cubin_path, args, launch,
                                    sum_length, passes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselinePlan, name, steps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BaselinePlan, name, steps, relative)
 
 // The macro's functions are inline. What other files call is not, so that they need not make it.
 namespace fields {

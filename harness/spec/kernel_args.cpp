@@ -70,7 +70,8 @@ TextureSpec read_texture(const YamlNode& node, const BufferSpec& buffer) {
   if (channels) texture.channels = std::stoi(channels->one_of("channels", kTextureChannels));
 
   if (buffer.role != Role::in) node.fail("expected texture on inputs only");
-  if (buffer.dtype == DType::bf16 || size_bytes(buffer.dtype) > 4) {
+  const bool small_float = is_floating(buffer.dtype) && size_bytes(buffer.dtype) == 1;
+  if (buffer.dtype == DType::bf16 || small_float || size_bytes(buffer.dtype) > 4) {
     node.fail(
         fmt::format("expected a dtype that textures have, f16, f32 or an integer of at most "
                     "32 bits, found {}",
@@ -102,9 +103,12 @@ BufferSpec read_buffer(const YamlNode& node, const Symbols& symbols) {
   buffer.dtype = read_dtype(map["dtype"]);
   buffer.shape = read_exprs(map["shape"], symbols, 1, 8);
   buffer.role = read_role(map["role"]);
+  if (buffer.dtype == DType::e2m1 && is_output(buffer.role)) {
+    node.fail("expected an output of whole bytes, found e2m1, of which two share one");
+  }
   const YamlNode* fill = map.find("fill");
   if (is_filled(buffer.role)) {
-    if (!fill && !is_floating(buffer.dtype)) {
+    if (!fill && (!is_floating(buffer.dtype) || buffer.dtype == DType::ue8m0)) {
       node.fail(
           fmt::format("expected the key \"fill\" for an input of {}, found none; the default "
                       "is normal, which makes floating values",

@@ -5,14 +5,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/rank.h"
 #include "spec/kernel_parts.h"
+#include "spec/keys.h"
 #include "spec/reference_tensors.h"
 
 namespace assay {
 namespace {
 
 // What tables add to the name of a baseline that can be run in several ways.
-constexpr std::string_view kWays[] = {"_first", "_best", "_graph"};
+constexpr std::string_view kWays[] = {"_first", "_best", "_graph", kOtherAccuracy};
 
 void require_one_product(const YamlNode& node, const std::vector<ReferenceSpec>& reference) {
   if (reference.size() == 1 && reference.front().operation == "gemm") return;
@@ -55,13 +57,15 @@ std::optional<std::string> param_of_reference(const KernelSpec& spec) {
   return found;
 }
 
-/// `name: [steps]`
+/// `name: [steps]`, and beside it `relative: 0.1` for another accuracy.
 BaselineSpec read_alternative(const YamlNode& node, const KernelSpec& spec) {
   const auto& entries = node.map("a baseline: cublaslt, or {name: [its steps]}");
-  if (entries.size() != 1) {
-    node.fail(fmt::format("expected one baseline in each item, found {}", entries.size()));
+  const YamlNode* relative = node.find(kBaselineRelative);
+  if (entries.size() != (relative ? 2 : 1)) {
+    node.fail(fmt::format("expected one baseline in each item, found {}",
+                          entries.size() - (relative ? 1 : 0)));
   }
-  const YamlEntry& entry = entries.front();
+  const YamlEntry& entry = entries[relative == entries.front().value.get() ? 1 : 0];
   const YamlNode name = YamlNode::scalar(entry.where, entry.key);
   BaselineSpec baseline{name.identifier("the name of a baseline")};
   for (const std::string_view way : kWays) {
@@ -75,6 +79,13 @@ BaselineSpec read_alternative(const YamlNode& node, const KernelSpec& spec) {
   }
   tensors.check_complete(*entry.value);
   baseline.hash = steps_hash(baseline.steps);
+  if (relative) {
+    baseline.relative = relative->positive_number("a positive ratio such as 0.01 or 1%");
+    if (*baseline.relative >= 1) {
+      relative->fail_expected("a ratio below 1, since an output of zeros is off by 1");
+    }
+    baseline.hash += fmt::format(" {}", *baseline.relative);
+  }
   return baseline;
 }
 

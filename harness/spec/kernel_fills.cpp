@@ -26,7 +26,9 @@ FillSpec read_generator(const YamlNode& node, DType dtype, const Symbols& symbol
   if (has_arguments) name = node.find("name");
   const auto& generator =
       row_of(generators(), "generator", name->one_of("a generator", names_of(generators())));
+  // Its numbers are powers of two.
   const bool wrong_type =
+      (dtype == DType::ue8m0 && generator.id == Generator::normal) ||
       (generator.makes == GeneratorRow::Makes::floating && !is_floating(dtype)) ||
       (generator.makes == GeneratorRow::Makes::integer && is_floating(dtype));
   if (wrong_type) {
@@ -111,20 +113,86 @@ const ArgSpec& find_source(const YamlNode& node, const std::string& name, const 
                         suggestion(wanted, inputs)));
 }
 
+/// What is said beside the input that another one is made of.
+void read_derivation_keys(const YamlMap& map, const Symbols& symbols, FillSpec& fill) {
+  if (const YamlNode* index = map.find("index"))
+    fill.arguments["index"] = read_expr(*index, symbols);
+  if (const YamlNode* block = map.find("block")) {
+    const std::vector<ExprSpec> sides = read_exprs(*block, symbols, 2, 2);
+    fill.arguments["block_rows"] = sides[0];
+    fill.arguments["block_columns"] = sides[1];
+  }
+  for (const char* flag : {"powers_of_two", "transpose"}) {
+    const YamlNode* given = map.find(flag);
+    if (given && given->boolean(flag)) fill.arguments[flag] = {Expr::constant(1), given->where()};
+  }
+}
+
+/// `quantise`: small floating numbers of larger ones.
+void check_quantised(const YamlNode& of, const BufferSpec& buffer, const ArgSpec& source) {
+  const auto& other = std::get<BufferSpec>(source.form);
+  const auto is_small = [](DType dtype) {
+    return dtype == DType::e4m3 || dtype == DType::e5m2 || dtype == DType::e2m1;
+  };
+  if (!is_small(buffer.dtype)) {
+    of.fail(fmt::format("expected quantise in an input of e4m3, e5m2 or e2m1, found {}",
+                        to_text(buffer.dtype)));
+  }
+  if (!is_floating(other.dtype) || size_bytes(other.dtype) < 2) {
+    of.fail(fmt::format("expected an input of bf16, f16, f32 or f64, found \"{}\" of {}",
+                        source.name, to_text(other.dtype)));
+  }
+  if (other.shape.size() < 2 || other.shape.size() != buffer.shape.size()) {
+    of.fail(
+        fmt::format("expected two inputs of the same 2 dimensions or more, found {} and \"{}\" "
+                    "with {}",
+                    buffer.shape.size(), source.name, other.shape.size()));
+  }
+}
+
+/// `scales`: of an input that is made by `quantise`.
+void check_scales(const YamlNode& of, const BufferSpec& buffer, const ArgSpec& source) {
+  const auto& other = std::get<BufferSpec>(source.form);
+  if (buffer.dtype != DType::f32 && buffer.dtype != DType::ue8m0) {
+    of.fail(fmt::format("expected scales in an input of f32 or ue8m0, found {}",
+                        to_text(buffer.dtype)));
+  }
+  if (other.fill.generator != name_of(derivations(), Derivation::quantise)) {
+    of.fail(
+        fmt::format("expected an input that is made by quantise and stands before its scales, "
+                    "found \"{}\"",
+                    source.name));
+  }
+  if (buffer.dtype == DType::ue8m0 && !other.fill.arguments.contains("powers_of_two")) {
+    of.fail(
+        fmt::format("expected scales of f32, or `powers_of_two: true` in what makes \"{}\": "
+                    "ue8m0 holds powers of two",
+                    source.name));
+  }
+  if (other.shape.size() != buffer.shape.size()) {
+    of.fail(fmt::format("expected scales of {} dimensions like \"{}\", found {}",
+                        other.shape.size(), source.name, buffer.shape.size()));
+  }
+}
+
 /// `{starts: ids}` or `{column: {of: X, index: 0}}`.
 FillSpec read_derivation(const YamlEntry& entry, const std::string& name, const BufferSpec& buffer,
                          const KernelSpec& spec) {
   const DerivationRow& row = row_of(derivations(), "derivation", entry.key);
   FillSpec fill{std::string(row.name), {}};
   const YamlNode* of = entry.value.get();
-  if (row.takes_index) {
+  if (!row.required.empty() || of->kind() == YamlNode::Kind::map) {
     const YamlMap map(*entry.value, keys_of(row));
-    of = map.find("of");
-    fill.arguments["index"] = read_expr(map["index"], spec.symbols);
+    of = &map["of"];
+    read_derivation_keys(map, spec.symbols, fill);
   }
   const ArgSpec& source = find_source(*of, name, spec);
   const auto& other = std::get<BufferSpec>(source.form);
   fill.of = source.name;
+  if (row.id == Derivation::quantise || row.id == Derivation::scales) {
+    (row.id == Derivation::quantise ? check_quantised : check_scales)(*of, buffer, source);
+    return fill;
+  }
   if (row.copies && other.dtype != buffer.dtype) {
     of->fail(fmt::format("expected an input of {}, found \"{}\" of {}", to_text(buffer.dtype),
                          source.name, to_text(other.dtype)));

@@ -199,7 +199,10 @@ struct ReferenceSpec {
 struct BaselineSpec {
   std::string name;
   std::vector<ReferenceSpec> steps = {};  // none: cuBLASLt's product, which is the whole reference
-  std::string hash = {};                  // of the steps, but for what their sources hold
+  /// Where its accuracy is another one: how far its output may be in the norm. No kernel has to be
+  /// faster than it.
+  std::optional<double> relative = {};
+  std::string hash = {};  // of the steps, but for what their sources hold
 };
 
 /// Overrides of the limits that are otherwise derived from the output's dtype and the sum's length.

@@ -25,7 +25,10 @@ MapKeys keys_of(const GeneratorRow& row) {
 }
 
 MapKeys keys_of(const DerivationRow& row) {
-  return {fmt::format("the {} of an input", row.name), {"of", "index"}};
+  MapKeys keys{fmt::format("the {} of an input", row.name), {"of"}, {}};
+  for (const std::string_view key : row.required) keys.required.emplace_back(key);
+  for (const std::string_view key : row.optional) keys.optional.emplace_back(key);
+  return keys;
 }
 
 std::vector<std::string> counter_words() {

@@ -59,6 +59,8 @@ inline const MapKeys kReferenceKernelKeys{
     "a reference kernel", {"source", "entry", "args", "grid", "block"}, {"sum_length", "repeat"}};
 inline const MapKeys kBaselineKernelKeys{
     "a baseline's kernel", {"source", "entry", "args", "grid", "block"}, {"define", "smem_bytes"}};
+/// Stands beside a baseline's name.
+inline constexpr std::string_view kBaselineRelative = "relative";
 inline const MapKeys kReferenceArgKeys{
     "an argument of a reference kernel", {"name"}, {"dtype", "shape", "init"}};
 inline const MapKeys kReferenceScratchKeys{
@@ -79,7 +81,7 @@ inline const MapKeys kRerankKeys{"rerank", {}, {"top", "rounds", "precision", "o
 MapKeys keys_of(const OperationRow& row);
 /// What a generator takes where it stands as a map.
 MapKeys keys_of(const GeneratorRow& row);
-/// What a derivation takes whose `takes_index` is set.
+/// What a derivation takes where it stands as a map.
 MapKeys keys_of(const DerivationRow& row);
 
 inline const std::vector<std::string> kSwizzleBytes = {"0", "32", "64", "128"};

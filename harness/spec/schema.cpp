@@ -121,11 +121,24 @@ Json generator_forms() {
   return forms;
 }
 
+Json derivation_value(const std::string& key) {
+  if (key == "of") return name();
+  if (key == "block") return list_of(expression(), 2);
+  return key == "index" ? expression() : type("boolean");
+}
+
 Json fill_form() {
   Values ways;
   for (const DerivationRow& row : derivations()) {
-    ways[std::string(row.name)] =
-        row.takes_index ? object(keys_of(row), {{"of", name()}, {"index", expression()}}) : name();
+    const MapKeys keys = keys_of(row);
+    Values values;
+    for (const auto* words : {&keys.required, &keys.optional}) {
+      for (const std::string& word : *words) values[word] = derivation_value(word);
+    }
+    const Json map = object(keys, values);
+    ways[std::string(row.name)] = row.required.empty() && row.optional.empty() ? name()
+                                  : row.required.empty() ? any_of({name(), map})
+                                                         : map;
   }
   ways[std::string(kFillFile)] = text();
   ways[std::string(kFillChoices)] = object(kChoicesKeys, {{"file", text()}, {"of", expression()}});
@@ -256,8 +269,14 @@ Json reference_form() {
 
 Json baseline_form() {
   Json named = map_of(list_of(step_form(baseline_operations(), false)));
+  Json of_other_accuracy = named;
   named["minProperties"] = named["maxProperties"] = 1;
-  return {{"type", "array"}, {"items", any_of({{{"const", kCublasLt}}, std::move(named)})}};
+  of_other_accuracy["properties"] = {{std::string(kBaselineRelative), number()}};
+  of_other_accuracy["required"] = {kBaselineRelative};
+  of_other_accuracy["minProperties"] = of_other_accuracy["maxProperties"] = 2;
+  return {
+      {"type", "array"},
+      {"items", any_of({{{"const", kCublasLt}}, std::move(named), std::move(of_other_accuracy)})}};
 }
 
 Json compile_form() {

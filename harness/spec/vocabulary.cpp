@@ -7,12 +7,23 @@ namespace {
 const std::vector<DType> kFloats = {DType::bf16, DType::f16, DType::f32};
 // And cuSPARSE.
 const std::vector<DType> kSparse = {DType::f32, DType::f64};
-const std::vector<DType> kReals = {DType::bf16, DType::f16, DType::f32, DType::f64};
+// What tensor cores multiply that is stored with scales, and the scales.
+const std::vector<DType> kSmallFloats = {DType::e4m3, DType::e5m2, DType::e2m1};
+const std::vector<DType> kScales = {DType::f32, DType::ue8m0};
+const std::vector<DType> kReals = {DType::bf16, DType::f16,  DType::f32,
+                                   DType::f64,  DType::e4m3, DType::e5m2};
 const std::vector<DType> kIntegers = {DType::i32, DType::i64, DType::u8,  DType::i8,
                                       DType::i16, DType::u16, DType::u32, DType::u64};
-const std::vector<DType> kNumbers = {DType::bf16, DType::f16, DType::f32, DType::f64,
-                                     DType::i32,  DType::i64, DType::u8,  DType::i8,
+const std::vector<DType> kNumbers = {DType::bf16, DType::f16, DType::f32, DType::f64, DType::e4m3,
+                                     DType::e5m2, DType::i32, DType::i64, DType::u8,  DType::i8,
                                      DType::i16,  DType::u16, DType::u32, DType::u64};
+
+// Which elements share a scale, and which dimension of the scales is contiguous.
+const std::vector<OptionRow> kScaleOptions = {{"a_block_rows", 1.0},
+                                              {"b_block_rows", 128.0},
+                                              {"block_columns", 128.0},
+                                              {"transpose_a_scales", false},
+                                              {"transpose_b_scales", false}};
 
 /// `{silu: {x: A, out: B}}`: any shape, and out has it too.
 OperationRow unary(OperationId id, std::string_view name, const std::vector<DType>& dtypes,
@@ -54,6 +65,23 @@ const std::vector<OperationRow>& operations() {
        {{"a", 2, kFloats}, {"b", 3, kFloats, "a"}, {"starts", 1, kIntegers}},
        {{"out", 2, kFloats}},
        {{"transpose_b", false}}},
+      {OperationId::scaled_gemm,
+       "scaled_gemm",
+       {{"a", 2, kSmallFloats},
+        {"a_scales", 2, kScales},
+        {"b", 2, kSmallFloats},
+        {"b_scales", 2, kScales}},
+       {{"out", 2, kFloats}},
+       kScaleOptions},
+      {OperationId::grouped_scaled_gemm,
+       "grouped_scaled_gemm",
+       {{"a", 2, kSmallFloats},
+        {"a_scales", 2, kScales},
+        {"b", 3, kSmallFloats},
+        {"b_scales", 3, kScales},
+        {"starts", 1, kIntegers}},
+       {{"out", 2, kFloats}},
+       kScaleOptions},
       binary(OperationId::add, "add", kNumbers),
       binary(OperationId::mul, "mul", kNumbers),
       {OperationId::bias, "bias", {{"x", 0, kReals}, {"bias", 1, kReals}}, {{"out", 0, kReals}}},
@@ -136,15 +164,22 @@ const std::vector<GeneratorRow>& generators() {
 
 const std::vector<DerivationRow>& derivations() {
   static const std::vector<DerivationRow> rows = {
-      {Derivation::column, "column", true, false, 2, true, false},
+      {Derivation::column, "column", true, false, 2, false, {"index"}},
       {Derivation::sorted, "sorted", true},
       {Derivation::order, "order"},
       {Derivation::rows, "rows", false, false, 2},
-      {Derivation::counts, "counts", false, true, 0, false, false},
-      {Derivation::starts, "starts", false, true, 0, false, false},
+      {Derivation::counts, "counts", false, true, 0, false},
+      {Derivation::starts, "starts", false, true, 0, false},
       {Derivation::inverse, "inverse", false, true},
+      {Derivation::quantise, "quantise", false, false, 0, true, {"block"}, {"powers_of_two"}},
+      {Derivation::scales, "scales", false, false, 0, false, {}, {"transpose"}},
   };
   return rows;
+}
+
+bool is_made_by_host(Derivation derivation) {
+  return derivation != Derivation::column && derivation != Derivation::quantise &&
+         derivation != Derivation::scales;
 }
 
 const std::vector<OperationRow>& baseline_operations() {

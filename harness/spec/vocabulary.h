@@ -50,6 +50,8 @@ const std::vector<AddressModeRow>& address_modes();
 enum class OperationId {
   gemm,
   grouped_gemm,
+  scaled_gemm,
+  grouped_scaled_gemm,
   add,
   mul,
   bias,
@@ -132,7 +134,7 @@ struct GeneratorRow {
 const std::vector<GeneratorRow>& generators();
 
 /// What an input can be made of another one: `{starts: ids}`.
-enum class Derivation { column, sorted, order, rows, counts, starts, inverse };
+enum class Derivation { column, sorted, order, rows, counts, starts, inverse, quantise, scales };
 
 struct DerivationRow {
   Derivation id;
@@ -140,10 +142,14 @@ struct DerivationRow {
   bool copies = false;       // its elements are those of the other, so it has its dtype
   bool of_integers = false;  // the other holds indices
   std::size_t rank = 0;      // of the other; 0: any
-  bool takes_index = false;  // {column: {of: X, index: 0}}
   bool as_many = true;       // elements as the other has
+  /// What is said beside the other: {column: {of: X, index: 0}}.
+  std::vector<std::string_view> required = {}, optional = {};
 };
 const std::vector<DerivationRow>& derivations();
+/// Whether the host makes it: all but what is copied or computed on the device, ahead of each
+/// launch.
+bool is_made_by_host(Derivation derivation);
 
 /// Stand where a fill has a derivation's name, for a kernel of the user's own and for a file.
 inline constexpr std::string_view kFillKernel = "kernel", kFillFile = "file";

@@ -118,12 +118,14 @@ Derivation derivation_of(const BufferPlan& plan) {
 }  // namespace
 
 bool is_derived_on_host(const BufferPlan& plan) {
-  return !plan.made_of.empty() && derivation_of(plan) != Derivation::column;
+  return !plan.made_of.empty() && is_made_by_host(derivation_of(plan));
 }
 
 std::string derived(const BufferPlan& plan, const BufferPlan& source, const std::string& bytes) {
   switch (derivation_of(plan)) {
-    case Derivation::column:  // is made on the device
+    case Derivation::column:  // these are made on the device
+    case Derivation::quantise:
+    case Derivation::scales:
       break;
     case Derivation::sorted:
       return permuted(plan, bytes, order_of(source, bytes));

@@ -6,8 +6,7 @@
 
 namespace assay {
 
-/// Whether an input follows from another one by a computation of the host: any derivation but a
-/// column, which is copied on the device.
+/// Whether an input follows from another one by a computation of the host.
 bool is_derived_on_host(const BufferPlan& plan);
 
 /// The bytes of `plan`, an input that is made of `source`, whose bytes are given. Throws Failure

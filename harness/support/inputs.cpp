@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "launch/failure.h"
+#include "space/scale_layout.h"
 #include "spec/choices.h"
 #include "support/derived.h"
 #include "support/device_word.h"
@@ -71,6 +72,25 @@ std::string content_of(const BufferPlan& plan) {
   }
 }
 
+/// Of what is quantised.
+Blocks blocks_of(const BufferPlan& plan) {
+  const ScaleLayout layout = scale_layout(plan, false);
+  return {layout.batch(),       layout.rows(),        layout.columns(),      layout.block_rows,
+          layout.block_columns, layout.blocks_down(), layout.blocks_across()};
+}
+
+ScaleRule rule_of(const BufferPlan& plan) {
+  return {largest(plan.dtype), plan.arguments.contains("powers_of_two")};
+}
+
+/// The standard deviation that makes use of a small type's range: where it is left out, 448 is
+/// 7 of them.
+double usual_std(const BufferPlan& plan, double given) {
+  if (plan.arguments.contains("std")) return given;
+  if (plan.dtype == DType::e4m3 || plan.dtype == DType::e5m2) return largest(plan.dtype) / 7;
+  return plan.dtype == DType::e2m1 ? largest(plan.dtype) / 3 : given;
+}
+
 bool is_made_on_device(const Input& input) {
   if (input.kernel) return input.kernel->takes_seed();
   return input.plan.file.empty() && !is_derived_on_host(input.plan);
@@ -91,7 +111,7 @@ FillRecipe fill_recipe(const BufferPlan& plan) {
   };
   switch (row.id) {
     case Generator::normal:
-      return {row.id, argument(plan, row, "mean"), argument(plan, row, "std")};
+      return {row.id, argument(plan, row, "mean"), usual_std(plan, argument(plan, row, "std"))};
     case Generator::zeros:
     case Generator::ones:
     case Generator::iota:
@@ -184,6 +204,12 @@ std::shared_ptr<Input> Inputs::get(const Plan& plan, const BufferPlan& buffer, s
   input->plan = buffer;
   input->seed = input->first_seed = seed;
   input->key = key;
+  if (buffer.generator == name_of(derivations(), Derivation::quantise)) {
+    const Blocks blocks = blocks_of(buffer);
+    input->largest =
+        allocate(*driver_, static_cast<std::size_t>(blocks.batch * blocks.down * blocks.across) *
+                               sizeof(float));
+  }
   for (const auto& [name, source] : sources) input->sources.push_back(source);
   if (const ReferenceKernelPlan* const kernel = find_fill(plan, buffer.name)) {
     input->kernel = std::make_unique<FillKernel>(*driver_, *kernel, [&](const std::string& name) {
@@ -218,7 +244,7 @@ void Inputs::write(const Input& input) const {
   if (input.kernel) return input.kernel->enqueue(stream_, generator_key(input.seed, plan.name));
   if (!plan.file.empty()) return upload(input, content_of(plan));
   if (is_derived_on_host(plan)) return derive(input);
-  if (!plan.made_of.empty()) return copy_column(input);
+  if (!plan.made_of.empty()) return make_of(*input.sources.front(), input);
   const FillRecipe recipe = fill_recipe(plan);
   // How many rows each expert gets decides how much work there is. So tokens only change places.
   const bool keeps_work = recipe.generator == Generator::routing;
@@ -233,14 +259,37 @@ void Inputs::write(const Input& input) const {
                  recipe.second);
 }
 
-void Inputs::copy_column(const Input& input) const {
-  const Input& source = *input.sources.front();
-  // A copy goes by way of doubles, which hold no 64-bit integer.
-  const DType dtype = size_bytes(input.plan.dtype) == 8 ? DType::f64 : input.plan.dtype;
-  const auto column = static_cast<std::int64_t>(input.plan.arguments.at("index"));
-  support_->pointwise(Pointwise::copy,
-                      {source.buffer.data, column, 0, source.plan.shape.back(), dtype}, {}, dtype,
-                      input.buffer.data, {1, input.plan.elements()});
+/// On the device.
+void Inputs::make_of(const Input& source, const Input& input) const {
+  const BufferPlan& plan = input.plan;
+  const CUdeviceptr out = input.buffer.data;
+  switch (row_of(derivations(), "derivation", plan.generator).id) {
+    case Derivation::column: {
+      // A copy goes by way of doubles, which hold no 64-bit integer.
+      const DType dtype = size_bytes(plan.dtype) == 8 ? DType::f64 : plan.dtype;
+      const auto column = static_cast<std::int64_t>(plan.arguments.at("index"));
+      return support_->pointwise(Pointwise::copy,
+                                 {source.buffer.data, column, 0, source.plan.shape.back(), dtype},
+                                 {}, dtype, out, {1, plan.elements()});
+    }
+    case Derivation::quantise: {
+      const Blocks blocks = blocks_of(plan);
+      support_->largest(source.plan.dtype, source.buffer.data, blocks, input.largest.get());
+      return support_->quantise(source.plan.dtype, source.buffer.data, blocks, input.largest.get(),
+                                rule_of(plan), plan.dtype, out);
+    }
+    case Derivation::scales:
+      return support_->scales(blocks_of(source.plan), source.largest.get(), rule_of(source.plan),
+                              {plan.arguments.contains("transpose"), plan.shape.back()}, plan.dtype,
+                              out);
+    case Derivation::sorted:  // the host makes these
+    case Derivation::order:
+    case Derivation::rows:
+    case Derivation::counts:
+    case Derivation::starts:
+    case Derivation::inverse:
+      break;
+  }
 }
 
 void Inputs::derive(const Input& input) const {

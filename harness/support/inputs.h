@@ -23,7 +23,8 @@ struct Input {
   std::uint64_t first_seed = 0;        // of Inputs::get: decides what no later draw changes
   std::optional<std::uint64_t> hash;   // of what is in it, where that is not made anew: see remake
   DeviceMemory memory;
-  std::string key;  // what it is but for the seed: its name, its size, and how it is made
+  DeviceMemory largest = {};  // of what is quantised: the size of the largest element of each block
+  std::string key;            // what it is but for the seed: its name, its size, and how it is made
   std::vector<std::shared_ptr<Input>> sources = {};  // the inputs that it is made of
   std::unique_ptr<FillKernel> kernel = {};           // that fills it
 };
@@ -54,7 +55,7 @@ class Inputs {
  private:
   void fill(Input& input) const;
   void write(const Input& input) const;
-  void copy_column(const Input& input) const;
+  void make_of(const Input& source, const Input& input) const;
   void derive(const Input& input) const;
   void upload(const Input& input, const std::string& bytes) const;
   void fill_twice(Input& input) const;

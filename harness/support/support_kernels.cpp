@@ -34,6 +34,16 @@ const char* describe(DataKind kind) {
   return "";
 }
 
+namespace {
+
+/// A warp for each row of each block.
+std::int64_t lanes_of(const Blocks& blocks) {
+  constexpr std::int64_t kLanes = 32, kLeast = 256;
+  return std::max(kLeast, kLanes * blocks.batch * blocks.rows * blocks.across);
+}
+
+}  // namespace
+
 SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std::string& cubin,
                                int sm_count)
     : driver_(&driver),
@@ -43,6 +53,10 @@ SupportKernels::SupportKernels(const Driver& driver, CUstream stream, const std:
       sink_(allocate(driver, sizeof(std::uint32_t))),
       fill_(function("assay_fill")),
       vary_(function("assay_vary")),
+      largest_(function("assay_largest")),
+      quantise_(function("assay_quantise")),
+      scales_(function("assay_scales")),
+      dequantise_(function("assay_dequantise")),
       hash_(function("assay_hash")),
       poison_zones_(function("assay_poison_zones")),
       guard_zones_(function("assay_guard_zones")),
@@ -185,6 +199,36 @@ void SupportKernels::pointwise(Pointwise function, const Strided& a, const Strid
                                const Strided& b_terms, CUdeviceptr terms) const {
   launch(pointwise_, std::max(size.rows * size.columns, kThreads), static_cast<int>(function), a, b,
          static_cast<int>(dtype), out, size.rows, size.columns, a_terms, b_terms, terms);
+}
+
+void SupportKernels::largest(DType dtype, CUdeviceptr data, const Blocks& blocks,
+                             CUdeviceptr out) const {
+  fill(Generator::zeros, DType::f32, out, blocks.batch * blocks.down * blocks.across, 0, 0, 0);
+  launch(largest_, lanes_of(blocks), static_cast<int>(dtype), data, blocks, out);
+}
+
+void SupportKernels::quantise(DType from, CUdeviceptr data, const Blocks& blocks,
+                              CUdeviceptr largest, const ScaleRule& rule, DType to,
+                              CUdeviceptr out) const {
+  launch(quantise_, lanes_of(blocks), static_cast<int>(from), data, blocks, largest,
+         static_cast<float>(rule.limit), static_cast<int>(rule.powers_of_two), static_cast<int>(to),
+         out);
+}
+
+void SupportKernels::scales(const Blocks& blocks, CUdeviceptr largest, const ScaleRule& rule,
+                            const ScalePlaces& places, DType to, CUdeviceptr out) const {
+  const std::int64_t outer = places.transpose ? blocks.across : blocks.down;
+  launch(scales_, std::max(blocks.batch * outer * places.width, kThreads), blocks, largest,
+         static_cast<float>(rule.limit), static_cast<int>(rule.powers_of_two),
+         static_cast<int>(places.transpose), places.width, static_cast<int>(to), out);
+}
+
+void SupportKernels::dequantise(DType from, CUdeviceptr data, const Blocks& blocks,
+                                DType scales_dtype, CUdeviceptr scales, const ScalePlaces& places,
+                                CUdeviceptr out) const {
+  launch(dequantise_, lanes_of(blocks), static_cast<int>(from), data, blocks,
+         static_cast<int>(scales_dtype), scales, static_cast<int>(places.transpose), places.width,
+         out);
 }
 
 void SupportKernels::square(DType from, CUdeviceptr data, std::int64_t elements, DType to,

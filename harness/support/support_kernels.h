@@ -58,6 +58,26 @@ struct Rows {
   std::int64_t columns = 1;
 };
 
+/// A stack of matrices in blocks that have a scale each. Mirrors the struct in support.cu.
+struct Blocks {
+  std::int64_t batch = 1, rows = 0, columns = 0;
+  std::int64_t block_rows = 1, block_columns = 1;
+  std::int64_t down = 1, across = 1;  // blocks of a matrix
+};
+
+/// How the scale of a block follows from its largest element.
+struct ScaleRule {
+  double limit = 448;  // what the largest element becomes
+  bool powers_of_two = false;
+};
+
+/// Where the scales stand: beside each other those of a row of blocks, or of a column. `width` is
+/// the length of a row of them.
+struct ScalePlaces {
+  bool transpose = false;
+  std::int64_t width = 1;
+};
+
 /// What is made of one element of each of two operands; support.cu mirrors the order.
 enum class Pointwise : int { copy, add, multiply, relu, silu, gelu, gelu_tanh, gate };
 
@@ -129,6 +149,17 @@ class SupportKernels {
   void pointwise(Pointwise function, const Strided& a, const Strided& b, DType dtype,
                  CUdeviceptr out, const Rows& size, const Strided& a_terms = {},
                  const Strided& b_terms = {}, CUdeviceptr terms = 0) const;
+  /// The size of the largest element of each block, in f32, row by row.
+  void largest(DType dtype, CUdeviceptr data, const Blocks& blocks, CUdeviceptr out) const;
+  /// The elements over the scales of their blocks, which follow from what `largest` made.
+  void quantise(DType from, CUdeviceptr data, const Blocks& blocks, CUdeviceptr largest,
+                const ScaleRule& rule, DType to, CUdeviceptr out) const;
+  /// Those scales, and zeros where rows of them are longer.
+  void scales(const Blocks& blocks, CUdeviceptr largest, const ScaleRule& rule,
+              const ScalePlaces& places, DType to, CUdeviceptr out) const;
+  /// The elements times the scales of their blocks, in f32.
+  void dequantise(DType from, CUdeviceptr data, const Blocks& blocks, DType scales_dtype,
+                  CUdeviceptr scales, const ScalePlaces& places, CUdeviceptr out) const;
   /// out[i] = data[i]^2.
   void square(DType from, CUdeviceptr data, std::int64_t elements, DType to, CUdeviceptr out) const;
   /// A row of `out` from each row of `x`. Weight and bias are of the columns.
@@ -189,10 +220,10 @@ class SupportKernels {
   int sm_threads_ = 0;         // that an SM can have
   Module module_;
   DeviceMemory sink_;
-  CUfunction fill_, vary_, hash_, poison_zones_, guard_zones_, compare_, sum_squares_, sum_,
-      sort_keys_, sort_step_, sort_values_, gather_, pointwise_, square_, rowwise_, gather_rows_,
-      scatter_rows_, veil_, poison_, plant_, fill_shared_, occupy_, narrow_, read_, hold_, stamp_,
-      empty_;
+  CUfunction fill_, vary_, largest_, quantise_, scales_, dequantise_, hash_, poison_zones_,
+      guard_zones_, compare_, sum_squares_, sum_, sort_keys_, sort_step_, sort_values_, gather_,
+      pointwise_, square_, rowwise_, gather_rows_, scatter_rows_, veil_, poison_, plant_,
+      fill_shared_, occupy_, narrow_, read_, hold_, stamp_, empty_;
 };
 
 }  // namespace assay

@@ -140,7 +140,8 @@ std::optional<double> Baselines::measure(const std::string& op, const Problem& p
     }
     // One that ended its worker would end a re-rank, too.
     if (time_ns || baseline.spec->steps.empty()) names_.push_back(baseline.spec->name);
-    if (time_ns) best_ns = std::min(best_ns.value_or(*time_ns), *time_ns);
+    if (time_ns && !baseline.spec->relative)
+      best_ns = std::min(best_ns.value_or(*time_ns), *time_ns);
   }
   return best_ns;
 }

@@ -131,7 +131,8 @@ std::vector<Passed> passed_of(const KernelSpec& kernel, const LaunchSpec& launch
 /// Whether elements of one type may be meant where a kernel takes another: bytes, the bits of a
 /// small float, and integers of one size.
 bool may_stand_for(DType passed, DType taken) {
-  if (passed == taken || size_bytes(taken) == 1) return true;
+  const bool is_byte = size_bytes(taken) == 1 && !is_floating(taken);
+  if (passed == taken || is_byte) return true;
   const bool same_size = size_bytes(passed) == size_bytes(taken);
   return same_size && (!is_floating(taken) && (!is_floating(passed) || size_bytes(taken) == 2));
 }

@@ -76,8 +76,9 @@ std::unique_ptr<Baseline> make_baseline(WorkerState& worker, const TrialRequest&
 std::vector<std::string> names_of_times(const TrialRequest& request, const std::string& name) {
   const BaselinePlan* steps = find_steps(request.plan, name);
   if (steps == nullptr) return {name + "_first", name + "_best"};
-  if (!SequenceBaseline::has_graph(*steps, request.measure)) return {name};
-  return {name, name + "_graph"};
+  const std::string end(steps->relative ? kOtherAccuracy : "");
+  if (!SequenceBaseline::has_graph(*steps, request.measure)) return {name + end};
+  return {name + end, name + "_graph" + end};
 }
 
 std::vector<BaselineTiming> time_baselines(WorkerState& worker, const TrialRequest& request,

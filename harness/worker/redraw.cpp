@@ -132,7 +132,8 @@ void Redraw::draw(const std::vector<std::shared_ptr<Input>>& inputs, std::uint64
                   DataKind kind) const {
   for (const auto& input : inputs) {
     const GeneratorRow* const row = generator_of(input->plan);
-    const bool any_range = row != nullptr && row->id == Generator::normal;
+    // What is made of others is made anew where these become data of another kind.
+    const bool any_range = row != nullptr ? row->id == Generator::normal : !input->sources.empty();
     worker_->inputs.draw(*input, seed, any_range ? kind : DataKind::as_drawn);
   }
 }

@@ -61,7 +61,8 @@ class SequenceBaseline : public Baseline {
   std::map<std::string, Operand> results_;
   std::vector<DeviceMemory> memory_;  // of the results
   std::vector<Step> steps_;
-  double rounding_ = 0;  // of what later steps read, relative to the output
+  double rounding_ = 0;             // of what later steps read, relative to the output
+  std::optional<double> relative_;  // see BaselineSpec
   bool has_graph_;
   GraphInstance graph_;
 };

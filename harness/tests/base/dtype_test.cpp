@@ -8,8 +8,10 @@
 namespace assay {
 namespace {
 
-constexpr DType kAll[] = {DType::bf16, DType::f16, DType::f32, DType::f64, DType::i32, DType::i64,
-                          DType::u8,   DType::i8,  DType::i16, DType::u16, DType::u32, DType::u64};
+constexpr DType kAll[] = {DType::bf16, DType::f16,  DType::f32,   DType::f64,
+                          DType::e4m3, DType::e5m2, DType::ue8m0, DType::e2m1,
+                          DType::i32,  DType::i64,  DType::u8,    DType::i8,
+                          DType::i16,  DType::u16,  DType::u32,   DType::u64};
 
 TEST(DType, TextRoundTrips) {
   for (const DType dtype : kAll) EXPECT_EQ(parse_dtype(to_text(dtype)), dtype);

@@ -8,6 +8,7 @@ namespace assay {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// A product and a GELU, with these baselines.
@@ -55,6 +56,31 @@ TEST(Baseline, HasANameAndSteps) {
   EXPECT_EQ(mine.smem_bytes->expr.text(), "4 * N");
   EXPECT_TRUE(mine.args[2].written);
   EXPECT_THAT(texts(mine.args[2].shape), ElementsAre("M", "N"));
+}
+
+TEST(Baseline, MayComputeWithAnotherAccuracy) {
+  const std::string step = "[{cublaslt: {a: A, b: B, transpose_b: true, gelu: true, out: C}}]\n";
+  const KernelSpec kernel =
+      with_baseline("baseline:\n  - coarse: " + step + "    relative: 12.5%\n  - usual: " + step +
+                    "  - relative: 0.25\n    last: " + step);
+  ASSERT_EQ(kernel.baseline.size(), 3u);
+  EXPECT_EQ(kernel.baseline[0].name, "coarse");
+  EXPECT_EQ(kernel.baseline[0].relative, 0.125);
+  EXPECT_EQ(kernel.baseline[1].relative, std::nullopt);
+  EXPECT_EQ(kernel.baseline[2].name, "last");
+  EXPECT_NE(kernel.baseline[0].hash, kernel.baseline[1].hash);
+  const auto message_of = [&](const std::string& text) -> std::string {
+    try {
+      with_baseline("baseline:\n" + text);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(message_of("  - coarse: " + step + "    relative: 1\n"),
+              HasSubstr("expected a ratio below 1"));
+  EXPECT_THAT(message_of("  - relative: 0.1\n"), HasSubstr("expected one baseline in each item"));
+  EXPECT_THAT(message_of("  - x_other_accuracy: " + step), HasSubstr("which tables add"));
 }
 
 TEST(Baseline, MayBeNone) { EXPECT_THAT(with_baseline("baseline: []\n").baseline, IsEmpty()); }

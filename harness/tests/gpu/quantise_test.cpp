@@ -1,0 +1,272 @@
+// Inputs of small floating numbers with scales, on a real GPU; products of them; and what cuBLASLt
+// makes of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "base/file.h"
+#include "cuda/device_query.h"
+#include "gpu_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kRows = 37, kColumns = 300;
+
+float from_bf16(const std::string& bytes, std::int64_t i) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, bytes.data() + 2 * i, 2);
+  bits <<= 16;
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+class QuantisedInputs : public test::GpuTest {
+ protected:
+  /// X[37,300] of bf16, and what is made of it: Y by `quantise`, and S, its scales.
+  KernelSpec kernel_of(const std::string& values, const std::string& scales) {
+    folder_.write("q.cu", "");
+    return load_kernel(
+        folder_.write("q.yaml",
+                      "kernel: q\nop: q\narch: [80]\ndims: [M, K]\nargs:\n"
+                      "  - {name: X, dtype: bf16, shape: [M, K], role: in}\n"
+                      "  - {name: Y, shape: [M, K], role: in, " +
+                          values + "}\n" + "  - {name: S, role: in, " + scales + "}\n" +
+                          "  - {name: C, dtype: f32, shape: [M], role: out}\n"
+                          "launches: [{grid: [1], block: [32]}]\nwork: {flops: 0, bytes: 0}\n"
+                          "reference: [{sum: {x: X, out: C}}]\nsmoke: {M: 37, K: 300}\n"));
+  }
+
+  TempFolder folder_;
+};
+
+/// The bytes of inputs that are drawn again and again.
+class DrawnInputs {
+ public:
+  DrawnInputs(const KernelSpec& kernel, const Driver& driver, const std::string& cubin,
+              const DeviceInfo& info)
+      : driver_(driver),
+        stream_(make_stream(driver)),
+        support_(driver, stream_.get(), cubin, info.sm_count),
+        inputs_(driver, stream_.get(), support_),
+        plan_(make_plan(kernel, kernel.smoke, {}, info)) {
+    for (const char* name : {"X", "Y", "S"}) {
+      made_[name] = inputs_.get(plan_, *plan_.find_buffer(name), 1);
+    }
+  }
+
+  void draw(std::uint64_t seed, DataKind kind) {
+    for (const char* name : {"X", "Y", "S"}) inputs_.draw(*made_[name], seed, kind);
+  }
+
+  std::string bytes(const char* name) {
+    const GuardedBuffer& buffer = made_[name]->buffer;
+    std::string found(buffer.bytes, '\0');
+    driver_.check(driver_.cuMemcpyDtoHAsync(found.data(), buffer.data, found.size(), stream_.get()),
+                  "cuMemcpyDtoHAsync");
+    driver_.check(driver_.cuStreamSynchronize(stream_.get()), "cuStreamSynchronize");
+    return found;
+  }
+
+ private:
+  const Driver& driver_;
+  Stream stream_;
+  SupportKernels support_;
+  Inputs inputs_;
+  Plan plan_;
+  std::map<std::string, std::shared_ptr<Input>> made_;
+};
+
+struct Format {
+  DType dtype;
+  std::int64_t block_rows, block_columns;
+  bool transpose, powers_of_two;
+};
+
+TEST_F(QuantisedInputs, ValuesAndScalesBelongTogetherHoweverTheyAreDrawn) {
+  for (const Format& format : std::vector<Format>{{DType::e4m3, 1, 128, true, false},
+                                                  {DType::e4m3, 16, 128, false, false},
+                                                  {DType::e5m2, 37, 300, false, false},
+                                                  {DType::e2m1, 1, 32, true, true}}) {
+    const auto cdiv = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+    const std::int64_t down = cdiv(kRows, format.block_rows);
+    const std::int64_t across = cdiv(kColumns, format.block_columns);
+    const std::int64_t outer = format.transpose ? across : down;
+    const std::int64_t width = (format.transpose ? down : across) + 3;
+    const bool bytes = format.powers_of_two;
+    const KernelSpec kernel = kernel_of(
+        fmt::format("dtype: {}, fill: {{quantise: {{of: X, block: [{}, {}], powers_of_two: {}}}}}",
+                    to_text(format.dtype), format.block_rows, format.block_columns,
+                    format.powers_of_two),
+        fmt::format("dtype: {}, shape: [{}, {}], fill: {{scales: {{of: Y, transpose: {}}}}}",
+                    bytes ? "ue8m0" : "f32", outer, width, format.transpose));
+    const Driver driver;
+    const Context context(driver, 0);
+    const DeviceInfo info = query_device(driver, context.device());
+    DrawnInputs inputs(kernel, driver, read_file(support_cubin(info)), info);
+    for (const DataKind kind : {DataKind::as_drawn, DataKind::large, DataKind::sparse}) {
+      inputs.draw(7, kind);
+      const std::string x = inputs.bytes("X"), y = inputs.bytes("Y"), s = inputs.bytes("S");
+      for (std::int64_t at = 0; at < down * across; ++at) {
+        const std::int64_t row = at / across * format.block_rows;
+        const std::int64_t column = at % across * format.block_columns;
+        float most = 0;
+        for (std::int64_t r = row; r < std::min(kRows, row + format.block_rows); ++r) {
+          for (std::int64_t c = column; c < std::min(kColumns, column + format.block_columns);
+               ++c) {
+            most = std::max(most, std::abs(from_bf16(x, r * kColumns + c)));
+          }
+        }
+        float scale = most == 0 ? 1 : most / static_cast<float>(largest(format.dtype));
+        if (format.powers_of_two) scale = std::exp2(std::ceil(std::log2(scale)));
+        const std::int64_t place = format.transpose ? at % across * width + at / across
+                                                    : at / across * width + at % across;
+        if (bytes) {
+          EXPECT_EQ(std::uint8_t(s[static_cast<std::size_t>(place)]),
+                    small_float_bits(DType::ue8m0, scale));
+        } else {
+          float found = 0;
+          std::memcpy(&found, s.data() + 4 * place, sizeof found);
+          EXPECT_EQ(found, scale);
+        }
+        for (std::int64_t r = row; r < std::min(kRows, row + format.block_rows); ++r) {
+          for (std::int64_t c = column; c < std::min(kColumns, column + format.block_columns);
+               ++c) {
+            const std::int64_t i = r * kColumns + c;
+            const int expected = small_float_bits(format.dtype, from_bf16(x, i) / scale);
+            const int found =
+                format.dtype == DType::e2m1
+                    ? std::uint8_t(y[static_cast<std::size_t>(i / 2)]) >> (i % 2 * 4) & 15
+                    : std::uint8_t(y[static_cast<std::size_t>(i)]);
+            ASSERT_EQ(found, expected) << to_text(format.dtype) << " " << r << " " << c;
+          }
+        }
+      }
+      // Behind the scales of a row there is padding.
+      EXPECT_EQ(s.substr(s.size() - (bytes ? 1 : 4)), std::string(bytes ? 1 : 4, '\0'));
+    }
+  }
+}
+
+TEST_F(QuantisedInputs, SmallNumbersUseTheirRangeAndNoMore) {
+  const Driver driver;
+  const Context context(driver, 0);
+  const DeviceInfo info = query_device(driver, context.device());
+  const Stream stream = make_stream(driver);
+  const SupportKernels support(driver, stream.get(), read_file(support_cubin(info)), info.sm_count);
+  Inputs inputs(driver, stream.get(), support);
+  const BufferPlan plan{"Y", DType::e4m3, {100000}, Role::in, "normal", {}};
+  const auto input = inputs.get({}, plan, 1);
+  std::string bytes(static_cast<std::size_t>(plan.bytes()), '\0');
+  driver.check(
+      driver.cuMemcpyDtoHAsync(bytes.data(), input->buffer.data, bytes.size(), stream.get()),
+      "cuMemcpyDtoHAsync");
+  driver.check(driver.cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
+  int large = 0;
+  for (const char c : bytes) {
+    const int code = std::uint8_t(c) & 0x7F;
+    ASSERT_NE(code, 0x7F);          // NaN
+    large += code >= 0x70 ? 1 : 0;  // 128 and more: two standard deviations
+  }
+  EXPECT_NEAR(large, 4550, 400);
+}
+
+class ScaledProducts : public test::RunnerTest {
+ protected:
+  TempFolder folder_;
+};
+
+const char* const kProduct =
+    "dims: [M, N, K]\nargs:\n"
+    "  - {name: X, dtype: bf16, shape: [M, K], role: in}\n"
+    "  - {name: W, dtype: bf16, shape: [N, K], role: in}\n"
+    "  - {name: A, dtype: e4m3, shape: [M, K], role: in, fill: {quantise: {of: X, block: [1, "
+    "128]}}}\n"
+    "  - {name: B, dtype: e4m3, shape: [N, K], role: in, fill: {quantise: {of: W, block: [128, "
+    "128]}}}\n"
+    "  - {name: SA, dtype: f32, shape: [cdiv(K, 128), 4 * cdiv(M, 4)], role: in, fill: {scales: "
+    "{of: A, transpose: true}}}\n"
+    "  - {name: SB, dtype: f32, shape: [cdiv(N, 128), 4 * cdiv(K, 512)], role: in, fill: {scales: "
+    "B}}\n"
+    "  - {name: AT, dtype: e4m3, shape: [M, K], role: in, fill: {quantise: {of: X, block: [M, "
+    "K]}}}\n"
+    "  - {name: BT, dtype: e4m3, shape: [N, K], role: in, fill: {quantise: {of: W, block: [N, "
+    "K]}}}\n"
+    "  - {name: SAT, dtype: f32, shape: [1, 1], role: in, fill: {scales: AT}}\n"
+    "  - {name: SBT, dtype: f32, shape: [1, 1], role: in, fill: {scales: BT}}\n"
+    "  - {name: C, dtype: bf16, shape: [M, N], role: out}\n"
+    "  - {name: m, dtype: i32, value: M}\n"
+    "  - {name: n, dtype: i32, value: N}\n"
+    "  - {name: k, dtype: i32, value: K}\n"
+    "reference:\n"
+    "  - scaled_gemm: {a: A, a_scales: SA, b: B, b_scales: SB, transpose_a_scales: true, out: C}\n"
+    "work: {flops: 2 * M * N * K, bytes: M * K + N * K + 2 * M * N}\n";
+
+/// One thread for each element.
+const char* const kNaive =
+    "extern \"C\" __global__ void fp8(const unsigned char* a, const float* sa,\n"
+    "    const unsigned char* b, const float* sb, unsigned short* c, int m, int n, int k) {\n"
+    "  auto value = [](int bits) {\n"
+    "    const int e = bits >> 3 & 15, f = bits & 7;\n"
+    "    const float size = e == 0 ? f * exp2f(-9) : (8 + f) * exp2f(e - 10);\n"
+    "    return bits & 128 ? -size : size; };\n"
+    "  const int row = blockIdx.x, columns = (k + 511) / 512 * 4;\n"
+    "  for (int column = threadIdx.x; column < n; column += 128) {\n"
+    "    float sum = 0;\n"
+    "    for (int i = 0; i < k; ++i)\n"
+    "      sum += sa[i / 128 * ((m + 3) / 4 * 4) + row] * sb[column / 128 * columns + i / 128] *\n"
+    "             value(a[row * k + i]) * value(b[column * k + i]);\n"
+    "    const unsigned bits = __float_as_uint(sum);\n"
+    "    c[row * n + column] = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16; } }\n";
+
+TEST_F(ScaledProducts, AProductIsRightAlsoWhereNoBlockDividesIt) {
+  folder_.write("fp8.cu", kNaive);
+  const KernelSpec kernel = load_kernel(folder_.write(
+      "fp8.yaml", "kernel: fp8\nop: fp8\narch: [80]\n" + std::string(kProduct) +
+                      "launches: [{grid: [M], block: [128], args: [A, SA, B, SB, C, m, n, k]}]\n"
+                      "smoke: {M: 37, N: 130, K: 784}\n"));
+  const Outcome outcome = runner_->run(request_of(kernel, runner_->info()));
+  EXPECT_EQ(to_text(outcome.status), "correct") << outcome.message;
+}
+
+TEST_F(ScaledProducts, BaselinesOfCublasLtHaveScalesOfBlocksOrOne) {
+  folder_.write("work.cu", "extern \"C\" __global__ void work() {}\n");
+  const KernelSpec kernel = load_kernel(folder_.write(
+      "work.yaml",
+      "kernel: work\nop: work\narch: [80]\n" + std::string(kProduct) +
+          "launches: [{grid: [1], block: [32], args: [{dtype: i32, value: 1}]}]\n"
+          "smoke: {M: 256, N: 384, K: 1024}\nbaseline:\n"
+          "  - blocks: [{scaled_gemm: {a: A, a_scales: SA, b: B, b_scales: SB, "
+          "transpose_a_scales: true, out: C}}]\n"
+          "  - whole: [{scaled_gemm: {a: AT, a_scales: SAT, b: BT, b_scales: SBT, out: C}}]\n"
+          "    relative: 0.125\n"
+          "  - strict: [{scaled_gemm: {a: AT, a_scales: SAT, b: BT, b_scales: SBT, out: C}}]\n"
+          "  - unscaled: [{scaled_gemm: {a: A, a_scales: SAT, b: B, b_scales: SBT, out: C}}]\n"
+          "    relative: 0.125\n"));
+  const DeviceInfo& info = runner_->info();
+  if (info.cc != 90) GTEST_SKIP() << "cuBLASLt has such scales on Hopper GPUs";
+  TrialRequest request = request_of(kernel, info);
+  std::vector<std::string> names;
+  for (const BaselineSpec& spec : kernel.baseline) {
+    names.push_back(spec.name);
+    request.plan.baselines.push_back(make_baseline_plan(kernel, spec, request.plan, info));
+  }
+  std::map<std::string, std::string> failures;
+  for (const BaselineTiming& timing : runner_->run_baselines(request, names)) {
+    failures[timing.name] = timing.failure;
+  }
+  EXPECT_EQ(failures.at("blocks"), "");
+  EXPECT_EQ(failures.at("whole_other_accuracy"), "");
+  EXPECT_THAT(failures.at("strict"), HasSubstr("C["));
+  EXPECT_THAT(failures.at("unscaled"), HasSubstr("relative error"));
+}
+
+}  // namespace
+}  // namespace assay
