@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/shipped.h"
 #include "base/terminal.h"
 #include "cli/include_path.h"
 #include "cli/verbs.h"
@@ -58,7 +59,8 @@ std::vector<fs::path> yaml_files_below(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code ignored;  // a folder that cannot be read has none
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored)) {
-    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+    const bool is_op = entry.path().parent_path().filename() == "ops";
+    if (entry.path().extension() == ".yaml" && !is_op) files.push_back(entry.path());
   }
   return files;
 }

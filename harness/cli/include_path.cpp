@@ -1,4 +1,5 @@
 #include "cli/include_path.h"
+#include "base/shipped.h"
 
 #include <fmt/format.h>
 
@@ -82,16 +83,6 @@ fs::path here_or_shipped(const fs::path& path) {
   if (fs::exists(path) || path.is_absolute()) return path;
   const fs::path shipped = shipped_folder() / path;
   return fs::exists(shipped) ? shipped : path;
-}
-
-fs::path shipped_folder() {
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const char* place : {"../share/assay", ".."}) {  // where it is installed, and built
-    const fs::path folder = (program / place).lexically_normal();
-    if (fs::is_directory(folder / "kernels/include/assay", ignored)) return folder;
-  }
-  return {};
 }
 
 }  // namespace assay

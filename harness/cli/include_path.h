@@ -38,8 +38,4 @@ std::filesystem::path here_or_shipped(const std::filesystem::path& path);
 std::vector<std::filesystem::path> include_path(const std::filesystem::path& kernels,
                                                 const std::vector<std::string>& given);
 
-/// Where the kernels are that the program ships: PREFIX/share/assay where it is installed, the tree
-/// where it was built, or an empty path.
-std::filesystem::path shipped_folder();
-
 }  // namespace assay

@@ -26,6 +26,7 @@
 #include "report/table.h"
 #include "space/launched.h"
 #include "space/space.h"
+#include "spec/op_file.h"
 #include "spec/sweep_spec.h"
 #include "spec/twins.h"
 #include "store/store.h"
@@ -56,10 +57,48 @@ std::vector<fs::path> yaml_files(const fs::path& folder) {
   return files;
 }
 
+/// What a path names that is an op: `gemm_bf16`, or `gemm` or ops/gemm.yaml of several types.
+std::vector<std::string> ops_named(const fs::path& path, const fs::path& kernels) {
+  const bool is_file = path.extension() == ".yaml" && path.parent_path().filename() == "ops";
+  const fs::path file = is_file ? path : kernels / "ops" / (path.string() + ".yaml");
+  if (fs::is_regular_file(file)) return op_names(file);
+  if (fs::exists(path)) return {};
+  return {path.string()};
+}
+
+/// The files of the kernels of these ops in a folder, and in those below it.
+std::vector<fs::path> files_of_ops(const std::vector<std::string>& ops, const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;  // a folder that is not there has no kernels
+  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
+    const fs::path& file = entry.path();
+    if (file.extension() != ".yaml" || file.parent_path().filename() == "ops") continue;
+    const std::vector<std::string> own = twin_ops(file);
+    const auto is_asked = [&](const std::string& op) {
+      return std::find(ops.begin(), ops.end(), op) != ops.end();
+    };
+    if (std::any_of(own.begin(), own.end(), is_asked)) files.push_back(file);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 /// The files to list. `single` says that the user named only files; these are then shown in detail.
-std::vector<fs::path> files_of(const ListOptions& options, bool& single) {
+/// Of ops that the user named, `ops` are all kernels listed.
+std::vector<fs::path> files_of(const ListOptions& options, bool& single,
+                               std::vector<std::string>& ops) {
   std::vector<fs::path> paths;
-  for (const std::string& path : options.paths) paths.push_back(here_or_shipped(path));
+  const fs::path kernels = here_or_shipped(options.kernels.empty() ? "kernels" : options.kernels);
+  for (const std::string& path : options.paths) {
+    const std::vector<std::string> named = ops_named(path, kernels);
+    const std::vector<fs::path> files = files_of_ops(named, kernels);
+    if (files.empty()) {
+      paths.push_back(here_or_shipped(path));
+    } else {
+      ops.insert(ops.end(), named.begin(), named.end());
+      paths.insert(paths.end(), files.begin(), files.end());
+    }
+  }
   if (paths.empty()) {
     const bool any_here = fs::exists("kernels") || fs::exists("sweeps");
     for (const char* folder : {"kernels", "sweeps"}) {
@@ -70,7 +109,7 @@ std::vector<fs::path> files_of(const ListOptions& options, bool& single) {
       throw UsageError("no folder kernels or sweeps here; name files or folders to list");
     }
   }
-  single = true;
+  single = ops.empty();
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
     if (fs::is_directory(path)) {
@@ -235,7 +274,8 @@ int run_list(const ListOptions& options) {
   }
   const DeviceInfo device = nominal_device(options.arch);
   bool single = false;
-  const std::vector<fs::path> files = files_of(options, single);
+  std::vector<std::string> ops;
+  const std::vector<fs::path> files = files_of(options, single, ops);
   if (files.empty()) {
     print_err("no kernel or sweep (*.yaml) in {}\n",
               options.paths.empty() ? "kernels or sweeps"
@@ -250,6 +290,7 @@ int run_list(const ListOptions& options) {
       const std::uint64_t most_steps = single ? kMaxCountedSteps : kMostListedSteps;
       if (is_kernel_file(file)) {
         for (const KernelSpec& kernel : load_twins(file)) {
+          if (!ops.empty() && std::find(ops.begin(), ops.end(), kernel.op) == ops.end()) continue;
           if (single) warn_of_names(kernel, options);
           std::uint64_t steps_left = most_steps;
           kernels.push_back(kernel_row(kernel, {kernel.smoke}, device, steps_left));
@@ -284,8 +325,8 @@ void add_list(Command program) {
   Command verb = program.add_command(
       "list", "kernels and sweeps: how many configurations, and what each constraint removed");
   verb.add_option("PATHS", options->paths,
-                  "files, listed constraint by constraint, folders, or a pack; default: kernels "
-                  "sweeps");
+                  "files, listed constraint by constraint, folders, a pack, or ops, such as "
+                  "gemm_bf16, whose kernels compete with each other; default: kernels sweeps");
   verb.add_option("--arch", options->arch,
                   "the compute capability whose limits are used; default: 90a")
       .placeholder(known_archs("|"));

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/shipped.h"
 #include "base/terminal.h"
 #include "cli/include_path.h"
 #include "cli/verbs.h"

@@ -1,4 +1,4 @@
-// `assay schema kernel|sweep`: prints what editors check and complete the files by.
+// `assay schema kernel|op|sweep`: prints what editors check and complete the files by.
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,16 +11,19 @@
 namespace assay {
 
 void add_schema(Command program) {
-  Command verb = program.add_command("schema", "print the JSON Schema of kernel or sweep files");
+  Command verb =
+      program.add_command("schema", "print the JSON Schema of kernel, op or sweep files");
   auto kind = std::make_shared<std::string>();
-  verb.add_option("KIND", *kind, "of which files").required().one_of({"kernel", "sweep"});
+  verb.add_option("KIND", *kind, "of which files").required().one_of({"kernel", "op", "sweep"});
   verb.footer(
       "An editor with a YAML language server checks and completes a file by it. The file's first\n"
       "line names the schema: # yaml-language-server: $schema=PATH\n"
-      "`cmake --install` puts both into share/assay/schema.\n"
+      "`cmake --install` puts all into share/assay/schema.\n"
       "example: assay schema kernel > kernel.json");
   verb.runs([kind] {
-    print_out("{}", dump(*kind == "kernel" ? kernel_schema() : sweep_schema()));
+    print_out("{}", dump(*kind == "kernel" ? kernel_schema()
+                         : *kind == "op"   ? op_schema()
+                                           : sweep_schema()));
     return kExitDone;
   });
 }

@@ -120,7 +120,8 @@ std::map<std::string, std::string> own_defines(const KernelSpec& kernel,
     return std::none_of(slots.begin(), slots.end(),
                         [&](int slot) { return varying.contains(slot); });
   };
-  std::map<std::string, MacroSpec> macros = kernel.compile.define;
+  std::map<std::string, MacroSpec> macros;  // a kernel of an op has no say in how the op's are made
+  if (kernel.op_path.empty()) macros = kernel.compile.define;
   for (const auto& [name, macro] : own.define) macros[name] = macro;
   std::map<std::string, std::string> texts;
   if (macros.empty()) return texts;

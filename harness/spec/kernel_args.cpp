@@ -195,6 +195,15 @@ StructSpec read_struct(const YamlNode& node, const Symbols& symbols,
   return spec;
 }
 
+/// Whether an argument is the name of a size, a parameter or a let, which is passed as an i32.
+bool is_number(const YamlNode& node, const KernelSpec& spec) {
+  if (node.kind() != YamlNode::Kind::scalar) return false;
+  const auto is_it = [&](const auto& each) { return each.name == node.text("a name"); };
+  return std::count(spec.dims.begin(), spec.dims.end(), node.text("a name")) > 0 ||
+         std::any_of(spec.params.begin(), spec.params.end(), is_it) ||
+         std::any_of(spec.lets.begin(), spec.lets.end(), is_it);
+}
+
 /// Every tensor_map is of a buffer of the kernel, with a box of the buffer's rank.
 void check_tensor_maps(const std::vector<YamlPtr>& nodes, const std::vector<ArgSpec>& args) {
   std::vector<std::string> buffers;
@@ -280,12 +289,21 @@ ScalarSpec read_scalar(const YamlMap& map, const Symbols& symbols) {
   return scalar;
 }
 
-std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols) {
+std::vector<ArgSpec> read_args(const YamlNode& node, const KernelSpec& spec) {
+  const Symbols& symbols = spec.symbols;
   const auto& items = node.list("a list of arguments");
   std::vector<ArgSpec> args;
   std::set<std::string> names;
   bool has_output = false;
   for (const YamlPtr& item : items) {
+    if (is_number(*item, spec)) {
+      args.push_back(
+          {item->text("a name"), ScalarSpec{DType::i32, read_expr(*item, symbols)}, item->where()});
+      if (!names.insert(args.back().name).second) {
+        item->fail(fmt::format("duplicate argument \"{}\"", args.back().name));
+      }
+      continue;
+    }
     item->map("an argument: a map with name, dtype, ..");
     const YamlNode* name = item->find("name");
     if (!name) item->fail("expected the key \"name\" in an argument, found none");

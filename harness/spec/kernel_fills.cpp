@@ -88,7 +88,7 @@ FillSpec read_fill_choices(const YamlNode& node, const BufferSpec& buffer, const
     // somebody else must not put there a file that it was not given.
     namespace fs = std::filesystem;
     if (is_inside(fs::canonical(fill.file),
-                  fs::canonical(fs::absolute(spec.yaml_path)).parent_path())) {
+                  fs::canonical(fs::absolute(folder_at(spec, map["file"].where()))))) {
       throw;
     }
     map["file"].fail(
@@ -325,7 +325,7 @@ void check_order(const KernelSpec& spec) {
 
 DataFileSpec read_data_file(const YamlNode& node, const KernelSpec& spec) {
   DataFileSpec file;
-  file.path = (spec.yaml_path.parent_path() / node.text("the path of a file")).lexically_normal();
+  file.path = (folder_at(spec, node.where()) / node.text("the path of a file")).lexically_normal();
   file.where = node.where();
   if (!std::filesystem::is_regular_file(file.path)) {
     node.fail_expected("a file, as seen from the folder of this file");

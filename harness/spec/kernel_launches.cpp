@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/nearest.h"
 #include "spec/kernel_parts.h"
@@ -87,6 +88,14 @@ LaunchArgSpec read_launch_arg(const YamlNode& node, const KernelSpec& spec,
   return {{}, read_scalar(YamlMap(node, kLaunchScalarKeys), symbols)};
 }
 
+/// What is prepared is not in the time, so an op says which of its inputs may be.
+void check_may_prepare(const YamlNode& node, const std::string& input, const KernelSpec& spec) {
+  const auto& may = spec.may_prepare;
+  if (spec.op_path.empty() || std::find(may.begin(), may.end(), input) != may.end()) return;
+  node.fail(fmt::format("expected an input that the op lets be prepared ({}), found \"{}\"",
+                        may.empty() ? "none" : fmt::format("{}", fmt::join(may, ", ")), input));
+}
+
 LaunchSpec read_launch(const YamlNode& node, const MapKeys& keys, const KernelSpec& spec,
                        const Symbols& symbols, const Location& args_where) {
   LaunchSpec launch;
@@ -171,6 +180,7 @@ std::vector<LaunchSpec> read_prepare(const YamlNode& node, const KernelSpec& spe
       if (names.empty()) continue;
       for (const ArgSpec* arg : reached(find_arg(at, spec), spec)) {
         const Role role = std::get<BufferSpec>(arg->form).role;
+        if (role == Role::in) check_may_prepare(at, arg->name, spec);
         if (role == Role::in || role == Role::prepared) continue;
         at.fail(
             fmt::format("expected an input, a scalar or what is prepared, found \"{}\", whose role "

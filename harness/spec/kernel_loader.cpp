@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "spec/kernel_parts.h"
 #include "spec/keys.h"
+#include "spec/problems.h"
 
 namespace assay {
 namespace {
@@ -30,6 +31,26 @@ std::vector<std::string> read_arch(const YamlNode& node) {
   return arch;
 }
 
+/// The name of an input, which launches of `prepare` may read.
+const std::string& read_input(const YamlNode& node, const KernelSpec& spec) {
+  const std::string& name = node.text("the name of an input");
+  const auto is_it = [&](const ArgSpec& arg) {
+    const auto* buffer = std::get_if<BufferSpec>(&arg.form);
+    return arg.name == name && buffer && buffer->role == Role::in;
+  };
+  if (std::none_of(spec.args.begin(), spec.args.end(), is_it)) {
+    node.fail_expected("the name of an input");
+  }
+  return name;
+}
+
+/// The keys of an op's file and of a contract, put together.
+MapKeys merged_keys() {
+  MapKeys keys = kKernelKeys;
+  keys.optional.insert(keys.optional.end(), {"may_prepare", "problems"});
+  return keys;
+}
+
 Problem read_smoke(const YamlNode& node, const KernelSpec& spec) {
   std::vector<std::string> traits;
   for (const auto& [name, value] : spec.traits) traits.push_back(name);
@@ -53,11 +74,17 @@ bool runs_on(const KernelSpec& kernel, int cc) {
   });
 }
 
-KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_path,
+std::filesystem::path folder_at(const KernelSpec& kernel, const Location& where) {
+  const bool is_of_op = !kernel.op_path.empty() && where.source->path == kernel.op_path;
+  return is_of_op ? kernel.op_path.parent_path().parent_path() : kernel.yaml_path.parent_path();
+}
+
+KernelSpec read_kernel(const Contract& contract, const std::filesystem::path& yaml_path,
                        const std::string& name) {
-  const YamlMap map(root, kKernelKeys);
+  const YamlMap map(*contract.root, contract.op_path.empty() ? kKernelKeys : merged_keys());
   KernelSpec spec;
   spec.yaml_path = yaml_path;
+  spec.op_path = contract.op_path;
   spec.name = name;
   spec.source_path = yaml_path.parent_path() / (name + ".cu");
   if (!std::filesystem::exists(spec.source_path)) {
@@ -79,9 +106,14 @@ KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_p
       spec.constraints.push_back(read_expr(*item, spec.symbols));
     }
   }
-  spec.args = read_args(map["args"], spec.symbols);
+  spec.args = read_args(map["args"], spec);
   read_fills(map["args"], spec);
   spec.launches = read_launches(map["launches"], spec, map["args"].where());
+  if (const YamlNode* inputs = map.find("may_prepare")) {
+    for (const YamlPtr& input : inputs->list("a list of inputs")) {
+      spec.may_prepare.push_back(read_input(*input, spec));
+    }
+  }
   if (const YamlNode* prepare = map.find("prepare")) {
     spec.prepare = read_prepare(*prepare, spec);
   }
@@ -100,6 +132,9 @@ KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_p
     spec.deterministic = deterministic->boolean("deterministic");
   }
   spec.smoke = read_smoke(map["smoke"], spec);
+  if (const YamlNode* problems = map.find("problems")) {
+    spec.problems = read_problems(*problems, {spec.dims, {spec.traits.begin(), spec.traits.end()}});
+  }
   spec.contract_hash = contract_hash(spec);
 
   const std::string stem = yaml_path.stem().string();

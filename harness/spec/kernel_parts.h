@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "spec/kernel_spec.h"
+#include "spec/op_file.h"
 #include "spec/vocabulary.h"
 #include "spec/yaml.h"
 
@@ -15,7 +16,7 @@ namespace assay {
 
 /// The kernel `name` of a contract, which is one of its twins. Its source is NAME.cu or, where
 /// there is none, that of the contract. Throws SpecError.
-KernelSpec read_kernel(const YamlNode& root, const std::filesystem::path& yaml_path,
+KernelSpec read_kernel(const Contract& contract, const std::filesystem::path& yaml_path,
                        const std::string& name);
 
 /// An expression over `symbols`; its mistakes are reported at their own column.
@@ -47,7 +48,8 @@ DataFileSpec read_data_file(const YamlNode& node, const KernelSpec& spec);
 /// Macros and their values. `spec` has its names already.
 std::map<std::string, MacroSpec> read_define(const YamlNode& node, const KernelSpec& spec);
 
-std::vector<ArgSpec> read_args(const YamlNode& node, const Symbols& symbols);
+/// `spec` has its names already.
+std::vector<ArgSpec> read_args(const YamlNode& node, const KernelSpec& spec);
 
 /// Reads how each input of `spec` is made; `args` is where its arguments stand.
 void read_fills(const YamlNode& args, KernelSpec& spec);

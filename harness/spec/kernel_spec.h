@@ -258,8 +258,11 @@ struct KernelSpec {
   ToleranceSpec tolerance;
   bool deterministic = true;
   Problem smoke;
+  std::vector<Problem> problems;         // on which the op is judged
+  std::vector<std::string> may_prepare;  // the inputs of the op that `prepare` may read
 
   std::filesystem::path yaml_path;
+  std::filesystem::path op_path;      // the op's file; empty where the contract has it all
   std::filesystem::path source_path;  // x.cu beside x.yaml
   /// Hash of the part of the contract that changes what a trial means: args, launches, let,
   /// prepare, reference, tolerance, deterministic, work.
@@ -281,6 +284,10 @@ struct KernelSpec {
 /// Whether an argument is copied to a variable, and whether a struct has the member.
 bool is_symbol(const ArgSpec& arg);
 bool has_member(const ArgSpec& arg, const std::string& name);
+
+/// The folder that a file's name at `where` is seen from: that of the contract or, for what the op
+/// says, the one that holds the folder `ops`.
+std::filesystem::path folder_at(const KernelSpec& kernel, const Location& where);
 
 /// The launches, then those that prepare. The pointers are into `kernel`.
 std::vector<const LaunchSpec*> all_launches(const KernelSpec& kernel);

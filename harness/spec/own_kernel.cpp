@@ -13,7 +13,7 @@ std::filesystem::path read_source(const YamlNode& node, const KernelSpec& spec) 
   if (name.is_absolute() || name.begin()->string() == "..") {
     node.fail_expected("the name of a source in the folder of the contract");
   }
-  const std::filesystem::path path = spec.yaml_path.parent_path() / name;
+  const std::filesystem::path path = folder_at(spec, node.where()) / name;
   if (!std::filesystem::is_regular_file(path)) {
     node.fail(
         fmt::format("expected the source {} beside this file, found none", name.generic_string()));

@@ -64,6 +64,17 @@ Json object(const MapKeys& keys, const Values& values) {
   return form;
 }
 
+/// The values of the keys that a table has.
+Values only(Values values, const MapKeys& keys) {
+  std::erase_if(values, [&](const auto& value) {
+    const auto has = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), value.first) != names.end();
+    };
+    return !has(keys.required) && !has(keys.optional);
+  });
+  return values;
+}
+
 /// A map of names that the file chooses.
 Json map_of(Json value) {
   return {{"type", "object"},
@@ -172,7 +183,10 @@ Json argument_form() {
   const Json member =
       any_of({name(), object(kMemberKeys, {{"dtype", dtype()}, {"value", real_expression()}})});
   return any_of(
-      {object(kBufferKeys, {{"name", name()},
+      {name(),
+       object(kTakenKeys,
+              {{"name", name()}, {"init", init}, {"symbol", text()}, {"texture", texture}}),
+       object(kBufferKeys, {{"name", name()},
                             {"dtype", dtype()},
                             {"shape", expressions()},
                             {"role", one_of(names_of(roles()))},
@@ -202,13 +216,7 @@ Json launch_form(const MapKeys& keys) {
                 {"cooperative", type("boolean")},
                 {"args", list_of(turns)},
                 {"repeat", expression()}};
-  std::erase_if(values, [&](const auto& value) {
-    const auto has = [&](const std::vector<std::string>& names) {
-      return std::find(names.begin(), names.end(), value.first) != names.end();
-    };
-    return !has(keys.required) && !has(keys.optional);
-  });
-  return object(keys, values);
+  return object(keys, only(std::move(values), keys));
 }
 
 Json launches_form() {
@@ -294,6 +302,8 @@ Json compile_form() {
                                {"ptxas", options}});
 }
 
+Json problems_form() { return list_of(map_of(any_of({number(), list_of(number())}))); }
+
 /// The document: what `form` says, with a title.
 Json document(const char* title, const Json& form) {
   Json made{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
@@ -301,38 +311,47 @@ Json document(const char* title, const Json& form) {
   return made;
 }
 
-}  // namespace
-
-Json kernel_schema() {
+/// What the keys of kernels and of ops take.
+Values contract_values() {
   const Json arch = any_of({integer(10, 999), matching("^[1-9][0-9]{1,2}[af]?$")});
   Json types = map_of(list_of(one_of(dtype_names())));
   types["minProperties"] = types["maxProperties"] = 1;
   const Json tolerance = object(
       kToleranceKeys, {{"relative", number()}, {"element", number()}, {"absolute", number()}});
-  return document(
-      "a kernel of assay",
-      object(kKernelKeys,
-             {{"kernel", name()},
-              {"op", name()},
-              {"summary", text()},
-              {"arch", list_of(arch)},
-              {"types", types},
-              {"dims", list_of(name())},
-              {"traits", map_of(number())},
-              {"compile", compile_form()},
-              {"params", map_of(param_values())},
-              {"let", map_of(expression())},
-              {"constraints", expressions()},
-              {"args", list_of(argument_form())},
-              {"launches", launches_form()},
-              {"prepare", list_of(launch_form(kPrepareKeys))},
-              {"work", object(kWorkKeys, {{"flops", expression()}, {"bytes", expression()}})},
-              {"reference", reference_form()},
-              {"baseline", baseline_form()},
-              {"tolerance", tolerance},
-              {"deterministic", type("boolean")},
-              {"smoke", map_of(number())}}));
+  return {{"kernel", name()},
+          {"op", name()},
+          {"summary", text()},
+          {"arch", list_of(arch)},
+          {"types", types},
+          {"dims", list_of(name())},
+          {"traits", map_of(number())},
+          {"compile", compile_form()},
+          {"params", map_of(param_values())},
+          {"let", map_of({{"type", {"integer", "string", "null"}}})},
+          {"constraints", expressions()},
+          {"args", list_of(argument_form())},
+          {"may_prepare", list_of(name())},
+          {"launches", launches_form()},
+          {"prepare", list_of(launch_form(kPrepareKeys))},
+          {"work", object(kWorkKeys, {{"flops", expression()}, {"bytes", expression()}})},
+          {"reference", reference_form()},
+          {"baseline", baseline_form()},
+          {"tolerance", tolerance},
+          {"deterministic", type("boolean")},
+          {"smoke", map_of(number())},
+          {"problems", problems_form()}};
 }
+
+Json contract_form(const MapKeys& keys) { return object(keys, only(contract_values(), keys)); }
+
+}  // namespace
+
+Json kernel_schema() {
+  return document("a kernel of assay",
+                  any_of({contract_form(kKernelKeys), contract_form(kOpKernelKeys)}));
+}
+
+Json op_schema() { return document("an op of assay", contract_form(kOpKeys)); }
 
 Json sweep_schema() {
   const Json objective = any_of({one_of(objective_words()), matching("^(minimize|maximize) ")});
@@ -348,16 +367,14 @@ Json sweep_schema() {
                                            {"rounds", integer(1, RerankSpec::kMostRounds)},
                                            {"precision", number()},
                                            {"objective", any_of({objective, list_of(objective)})}});
-  return document(
-      "a sweep of assay",
-      object(kSweepKeys, {{"sweep", name()},
-                          {"kernels", list_of(text())},
-                          {"problems", list_of(map_of(any_of({number(), list_of(number())})))},
-                          {"params", map_of(param_values())},
-                          {"constraints", expressions()},
-                          {"search", search},
-                          {"measure", measure},
-                          {"rerank", rerank}}));
+  return document("a sweep of assay", object(kSweepKeys, {{"sweep", name()},
+                                                          {"kernels", list_of(text())},
+                                                          {"problems", problems_form()},
+                                                          {"params", map_of(param_values())},
+                                                          {"constraints", expressions()},
+                                                          {"search", search},
+                                                          {"measure", measure},
+                                                          {"rerank", rerank}}));
 }
 
 }  // namespace assay

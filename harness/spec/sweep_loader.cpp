@@ -365,6 +365,9 @@ SweepSpec load_sweep(const std::filesystem::path& path,
   const YamlPtr root = load_yaml(path);
   root->map("a kernel or a sweep");
   if (is_kernel(*root)) return smoke_sweep(path);
+  if (root->find("op") && !root->find("sweep")) {
+    root->fail("expected a kernel or a sweep, found an op; `assay list` says which kernels it has");
+  }
   const YamlMap map(*root, kSweepKeys);
   SweepSpec sweep;
   sweep.yaml_path = path;

@@ -21,7 +21,8 @@ fs::path find_file(const fs::path& folder, const std::string& file) {
                                          error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (entry->path().filename() == file) return entry->path();
-    if (entry.depth() == kDeepest) entry.disable_recursion_pending();
+    const bool is_ops = entry->path().filename() == "ops";  // whose files are no kernels'
+    if (is_ops || entry.depth() == kDeepest) entry.disable_recursion_pending();
   }
   return {};
 }
@@ -97,16 +98,17 @@ Types read_types(const YamlNode& node, const YamlNode& root, const fs::path& yam
 
 }  // namespace
 
-std::vector<KernelSpec> load_twins(const fs::path& yaml_path) {
-  const YamlPtr root = load_yaml(yaml_path);
+std::vector<KernelSpec> load_twins(const fs::path& yaml_path, const fs::path& op_path) {
+  const Contract contract = load_contract(yaml_path, op_path);
+  const YamlPtr& root = contract.root;
   const YamlNode* const node = root->find("types");
-  if (node == nullptr) return {read_kernel(*root, yaml_path, yaml_path.stem().string())};
+  if (node == nullptr) return {read_kernel(contract, yaml_path, yaml_path.stem().string())};
   const Types types = read_types(*node, *root, yaml_path);
   std::vector<KernelSpec> twins;
   for (const std::string& type : types.types) {
     const std::string name = twins.empty() ? yaml_path.stem().string() : twin_name(yaml_path, type);
     const YamlPtr replaced = with_word(root, types.word, type);
-    twins.push_back(read_kernel(*replaced, yaml_path, name));
+    twins.push_back(read_kernel({replaced, contract.op_path}, yaml_path, name));
   }
   return twins;
 }
@@ -116,7 +118,7 @@ KernelSpec load_kernel(const fs::path& yaml_path) { return load_twins(yaml_path)
 std::vector<std::string> twin_names(const fs::path& yaml_path) {
   std::vector<std::string> names = {yaml_path.stem().string()};
   try {
-    const YamlPtr root = load_yaml(yaml_path);
+    const YamlPtr root = load_contract(yaml_path).root;
     const YamlNode* const node = root->find("types");
     if (node == nullptr) return names;
     const Types types = read_types(*node, *root, yaml_path);
@@ -131,7 +133,7 @@ std::vector<std::string> twin_names(const fs::path& yaml_path) {
 std::vector<std::string> twin_ops(const fs::path& yaml_path) {
   std::vector<std::string> ops;
   try {
-    const YamlPtr root = load_yaml(yaml_path);
+    const YamlPtr root = load_contract(yaml_path).root;
     const YamlNode* const op = root->find("op");
     const YamlNode* const node = root->find("types");
     if (op == nullptr) return ops;

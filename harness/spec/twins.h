@@ -13,8 +13,10 @@
 
 namespace assay {
 
-/// The kernels of a contract, the one that has its name first. Throws like load_kernel.
-std::vector<KernelSpec> load_twins(const std::filesystem::path& yaml_path);
+/// The kernels of a contract, the one that has its name first. Its op's file may be given, see
+/// load_contract. Throws like load_kernel.
+std::vector<KernelSpec> load_twins(const std::filesystem::path& yaml_path,
+                                   const std::filesystem::path& op_path = {});
 
 /// The names of the kernels of a contract. Of a file with a mistake: its own name.
 std::vector<std::string> twin_names(const std::filesystem::path& yaml_path);

@@ -69,6 +69,18 @@ YamlNode YamlNode::scalar(Location where, std::string text) {
   return node;
 }
 
+YamlPtr YamlNode::list_of(Location where, std::vector<YamlPtr> items) {
+  const auto node = std::make_shared<YamlNode>(Kind::list, std::move(where));
+  node->items_ = std::move(items);
+  return node;
+}
+
+YamlPtr YamlNode::map_of(Location where, std::vector<YamlEntry> entries) {
+  const auto node = std::make_shared<YamlNode>(Kind::map, std::move(where));
+  node->entries_ = std::move(entries);
+  return node;
+}
+
 Location YamlNode::at(std::size_t offset) const {
   const std::string& source = where_.source->text;
   const std::string& text = origins_.empty() ? text_ : written_;

@@ -31,6 +31,9 @@ class YamlNode {
 
   /// A scalar with this text, so that a key can be checked as values are.
   static YamlNode scalar(Location where, std::string text);
+  /// A list and a map made of nodes of other files, each of which keeps its place.
+  static YamlPtr list_of(Location where, std::vector<YamlPtr> items);
+  static YamlPtr map_of(Location where, std::vector<YamlEntry> entries);
 
   Kind kind() const { return kind_; }
   const Location& where() const { return where_; }

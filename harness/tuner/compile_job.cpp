@@ -23,10 +23,12 @@ CompileJob own_compile_job(const KernelSpec& kernel, const ReferenceKernelSpec& 
                            const Problem& problem, const DeviceInfo& info, const std::string& arch,
                            const std::vector<std::filesystem::path>& include_directories,
                            bool fast_math) {
-  const CompileSettings settings{own_defines(kernel, own, problem, info), kernel.compile.std,
-                                 fast_math};
+  const bool is_of_op = !kernel.op_path.empty();
+  const CompileSettings settings{own_defines(kernel, own, problem, info),
+                                 is_of_op ? CompileSpec().std : kernel.compile.std,
+                                 fast_math && !is_of_op};
   return {own.source,
-          include_path(kernel, include_directories),
+          own_include_path(kernel, include_directories),
           reference_macros(kernel, own, problem),
           arch,
           {instantiate(own.entry, sizes_of(kernel, problem))},

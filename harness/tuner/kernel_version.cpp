@@ -50,14 +50,18 @@ std::vector<std::filesystem::path> include_path(
   return path;
 }
 
+std::vector<std::filesystem::path> own_include_path(
+    const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories) {
+  return kernel.op_path.empty() ? include_path(kernel, include_directories) : include_directories;
+}
+
 KernelVersion version_of(const KernelSpec& kernel,
                          const std::vector<std::filesystem::path>& include_directories) {
-  const auto hash_of = [&](const std::filesystem::path& source) {
-    return SourceTree::read(source, include_path(kernel, include_directories)).hash;
-  };
-  std::string source_hash = hash_of(kernel.source_path);
+  std::string source_hash =
+      SourceTree::read(kernel.source_path, include_path(kernel, include_directories)).hash;
+  const std::vector<fs::path> folders = own_include_path(kernel, include_directories);
   for (const ReferenceKernelSpec* own : own_kernels(kernel)) {
-    source_hash = Hasher().add(source_hash).add(hash_of(own->source)).hex();
+    source_hash = Hasher().add(source_hash).add(SourceTree::read(own->source, folders).hash).hex();
   }
   return {kernel.name, kernel.op, source_hash, kernel.contract_hash};
 }
@@ -69,8 +73,8 @@ std::string identity_of(const KernelSpec& kernel, const BaselineSpec& baseline,
   hasher.add(baseline.hash);
   for (const ReferenceSpec& step : baseline.steps) {
     if (!step.kernel) continue;
-    hasher.add(
-        SourceTree::read(step.kernel->source, include_path(kernel, include_directories)).hash);
+    const std::vector<fs::path> folders = own_include_path(kernel, include_directories);
+    hasher.add(SourceTree::read(step.kernel->source, folders).hash);
   }
   return baseline.name + ":" + hasher.hex();
 }

@@ -14,6 +14,11 @@ namespace assay {
 std::vector<std::filesystem::path> include_path(
     const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories);
 
+/// The same of the kernels of its reference, its fills and its baselines. Those of an op's file do
+/// not look into the kernel's folders, where a header could change what is right.
+std::vector<std::filesystem::path> own_include_path(
+    const KernelSpec& kernel, const std::vector<std::filesystem::path>& include_directories);
+
 /// What a result of the kernel as it is now belongs to: its source, and with it the sources of its
 /// reference's own kernels, with every header; and its contract. Throws UsageError when one cannot
 /// be read.

@@ -41,8 +41,8 @@ std::size_t count_word(std::string_view text, std::string_view name) {
 /// The contract without its comments.
 std::string contract_text(const KernelSpec& kernel) {
   std::string text;
-  if (kernel.args.empty() || !kernel.args[0].where.source) return text;
-  const std::string& source = kernel.args[0].where.source->text;
+  if (kernel.params.empty() || !kernel.params[0].where.source) return text;
+  const std::string& source = kernel.params[0].where.source->text;
   for (std::size_t begin = 0; begin < source.size();) {
     const std::size_t end = std::min(source.find('\n', begin), source.size());
     const std::string_view line = std::string_view(source).substr(begin, end - begin);
@@ -65,7 +65,7 @@ void find_unread(const KernelSpec& kernel, const std::set<std::string>& names,
     if (names.contains(param.name)) continue;
     std::size_t in_constraints = 0;
     for (const ExprSpec& constraint : kernel.constraints) {
-      if (constraint.where.source != kernel.args[0].where.source) continue;  // of a sweep
+      if (constraint.where.source != kernel.params[0].where.source) continue;  // of a sweep
       in_constraints += count_word(constraint.expr.text(), param.name);
     }
     if (count_word(contract, param.name) > 1 + in_constraints) continue;

@@ -55,7 +55,7 @@ done
 printf '__global__ void draft(float* out, int n) { out[n] = 0; }\n' >draft.cu
 "$program" new draft.cu >output 2>&1 || fail "no draft: exit $?"
 schema=$(sed -n '1s/^# yaml-language-server: $schema=//p' draft.yaml)
-for kind in kernel sweep; do
+for kind in kernel op sweep; do
   cmp -s <("$assay" schema $kind) "$share/assay/schema/$kind.json" || fail "no schema of a $kind"
 done
 cmp -s "$schema" "$share/assay/schema/kernel.json" || fail "the draft names no schema: $schema"

@@ -21,8 +21,10 @@ using ::testing::IsEmpty;
 std::optional<Lines> refusals(const TempFolder& folder, const std::vector<std::string>& files) {
   const auto kernel = folder.write("kernel.json", kernel_schema().dump());
   const auto sweep = folder.write("sweep.json", sweep_schema().dump());
-  const std::string command = fmt::format("{} {} {} {}", (spec_tests() / "validate.py").string(),
-                                          kernel.string(), sweep.string(), fmt::join(files, " "));
+  const auto op = folder.write("op.json", op_schema().dump());
+  const std::string command =
+      fmt::format("{} {} {} {} {}", (spec_tests() / "validate.py").string(), kernel.string(),
+                  sweep.string(), op.string(), fmt::join(files, " "));
   FILE* const output = ::popen(command.c_str(), "r");
   std::string text;
   for (int c = ::fgetc(output); c != EOF; c = ::fgetc(output)) text += static_cast<char>(c);

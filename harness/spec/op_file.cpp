@@ -1,0 +1,260 @@
+#include "spec/op_file.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/identifier.h"
+#include "base/nearest.h"
+#include "base/shipped.h"
+#include "spec/keys.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool has(const MapKeys& keys, const std::string& name) {
+  return has(keys.required, name) || has(keys.optional, name);
+}
+
+std::string text_of(const YamlNode* node) {
+  return node && node->kind() == YamlNode::Kind::scalar ? node->text("a name") : "";
+}
+
+std::vector<YamlPtr> items_of(const YamlNode* node, const char* what) {
+  return node ? node->list(what) : std::vector<YamlPtr>();
+}
+
+/// An op's file, checked as far as it can be without a kernel.
+class OpFile {
+ public:
+  explicit OpFile(const fs::path& file) : path_(file), root_(load_yaml(file)) {
+    const YamlMap map(*root_, kOpKeys);
+    const YamlNode& op = map["op"];
+    const std::string stem = file.stem().string();
+    if (const YamlNode* types = map.find("types")) {
+      const auto& entries = types->map("a map of one name to a list of dtypes");
+      if (entries.size() != 1) types->fail("expected one name");
+      word_ = entries.front().key;
+      types_ = entries.front().value->list("a list of dtypes");
+    }
+    if (op.text("the name of an op") != stem &&
+        op.text("the name of an op") != stem + "_" + word_) {
+      op.fail_expected(
+          fmt::format("\"{}\", the name of the file{}", stem,
+                      word_.empty() ? "" : fmt::format(", or \"{}_{}\"", stem, word_)));
+    }
+    for (const YamlPtr& arg : map["args"].list("a list of arguments")) {
+      const YamlNode* const role = arg->find("role");
+      const std::string text = text_of(role);
+      if (text == "scratch" || text == "prepared") {
+        role->fail(
+            fmt::format("expected what a caller passes, found {}, which is a kernel's", text));
+      }
+      for (const char* key : {"tensor_map", "struct", "symbol", "texture"}) {
+        if (const YamlNode* form = arg->find(key)) {
+          form->fail(
+              fmt::format("expected what a caller passes, found a {}, which is how a kernel "
+                          "takes it",
+                          key));
+        }
+      }
+    }
+  }
+
+  const YamlNode* find(std::string_view key) const { return root_->find(key); }
+  const YamlNode& root() const { return *root_; }
+  const fs::path& path() const { return path_; }
+
+  /// `gemm_T`, and after it one name for each type.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names = {text_of(find("op"))};
+    for (const YamlPtr& type : types_) {
+      names.push_back(text_of(with_word(root_, word_, type->text("a dtype"))->find("op")));
+    }
+    return names;
+  }
+
+  /// The types of a kernel whose op is called `name`: all, or the one that it names.
+  YamlPtr types_for(const std::string& name) const {
+    const YamlNode& types = *find("types");
+    const std::vector<std::string> all = names();
+    const auto at = std::find(all.begin() + 1, all.end(), name) - all.begin() - 1;
+    if (all.front() == name) return find_entry("types").value;
+    const YamlPtr one = YamlNode::list_of(types.where(), {types_.at(static_cast<std::size_t>(at))});
+    return YamlNode::map_of(types.where(), {{word_, types.map("types").front().where, one}});
+  }
+
+  const YamlEntry& find_entry(std::string_view key) const {
+    const auto& entries = root_->map("an op");
+    return *std::find_if(entries.begin(), entries.end(),
+                         [&](const YamlEntry& entry) { return entry.key == key; });
+  }
+
+ private:
+  fs::path path_;
+  YamlPtr root_;
+  std::string word_;
+  std::vector<YamlPtr> types_;
+};
+
+/// The op's lets where the kernel names them without a value, the others of the op first.
+YamlPtr merge_lets(const OpFile& op, const YamlNode& kernel) {
+  std::vector<YamlEntry> own, merged;
+  const YamlNode* const lets = kernel.find("let");
+  const YamlNode* const of_op = op.find("let");
+  if (lets) own = lets->map("a map of names to expressions");
+  const auto is_placed = [&](const YamlEntry& let) {
+    return let.value->kind() == YamlNode::Kind::nothing && of_op && of_op->find(let.key);
+  };
+  if (of_op) {
+    for (const YamlEntry& let : of_op->map("a map of names to expressions")) {
+      const bool placed = std::any_of(own.begin(), own.end(), [&](const YamlEntry& each) {
+        return each.key == let.key && is_placed(each);
+      });
+      if (!placed) merged.push_back(let);
+    }
+  }
+  for (const YamlEntry& let : own) {
+    if (!is_placed(let)) {
+      merged.push_back(let);
+      continue;
+    }
+    for (const YamlEntry& each : of_op->map("lets")) {
+      if (each.key == let.key) merged.push_back(each);
+    }
+  }
+  if (merged.empty()) return nullptr;
+  return YamlNode::map_of(lets ? lets->where() : of_op->where(), std::move(merged));
+}
+
+/// `{name: taps, symbol: filter}`: the op's argument, with how the kernel takes it.
+YamlPtr taken(const YamlNode& of_op, const YamlNode& item) {
+  const YamlMap map(item, kTakenKeys);
+  std::vector<YamlEntry> entries = of_op.map("an argument");
+  for (const YamlEntry& entry : item.map("an argument")) {
+    if (entry.key == "name") continue;
+    if (of_op.find(entry.key)) {
+      throw SpecError(entry.where, fmt::format("\"{}\" of {} is the op's", entry.key,
+                                               text_of(map.find("name"))));
+    }
+    entries.push_back(entry);
+  }
+  return YamlNode::map_of(item.where(), std::move(entries));
+}
+
+/// The op's arguments where the kernel names them, the others of the op first.
+YamlPtr merge_args(const OpFile& op, const YamlNode& kernel) {
+  const YamlNode* const list = kernel.find("args");
+  const std::vector<YamlPtr> of_op = items_of(op.find("args"), "a list of arguments");
+  std::vector<YamlPtr> own, placed, merged;
+  for (const YamlPtr& item : items_of(list, "a list of arguments")) {
+    const bool is_map = item->kind() == YamlNode::Kind::map;
+    const std::string name = text_of(is_map ? item->find("name") : item.get());
+    const auto found = std::find_if(of_op.begin(), of_op.end(), [&](const YamlPtr& arg) {
+      return !name.empty() && text_of(arg->find("name")) == name;
+    });
+    if (found != of_op.end()) {
+      placed.push_back(*found);
+      own.push_back(is_map ? taken(**found, *item) : *found);
+      continue;
+    }
+    const YamlNode* const role = is_map ? item->find("role") : nullptr;
+    if (role && !has({"scratch", "prepared"}, text_of(role))) {
+      role->fail(
+          fmt::format("expected scratch or prepared, since the op says what is passed, "
+                      "found {}",
+                      role->found()));
+    }
+    own.push_back(item);
+  }
+  for (const YamlPtr& arg : of_op) {
+    if (std::find(placed.begin(), placed.end(), arg) == placed.end()) merged.push_back(arg);
+  }
+  merged.insert(merged.end(), own.begin(), own.end());
+  return YamlNode::list_of(list ? list->where() : op.find("args")->where(), std::move(merged));
+}
+
+void check_keys(const OpFile& op, const YamlNode& kernel) {
+  for (const YamlEntry& entry : kernel.map("a kernel of an op")) {
+    // A kernel may be less exact, and may need other sizes, than the op cares to say.
+    const bool may =
+        has(kOpKernelKeys, entry.key) && !(entry.key == "deterministic" && op.find(entry.key));
+    if (may || !has(kOpKeys, entry.key)) continue;
+    throw SpecError(entry.where, fmt::format("\"{}\" is the op's, whose file {} says it", entry.key,
+                                             op.path().generic_string()));
+  }
+  const YamlMap checked(kernel, kOpKernelKeys);
+}
+
+YamlPtr merge(const OpFile& op, const YamlNode& kernel) {
+  check_keys(op, kernel);
+  std::vector<YamlEntry> entries;
+  for (const YamlEntry& entry : op.root().map("an op")) {
+    if (has({"args", "let", "types"}, entry.key)) continue;
+    if (has({"smoke", "summary"}, entry.key) && kernel.find(entry.key)) continue;
+    entries.push_back(entry);
+  }
+  for (const YamlEntry& entry : kernel.map("a kernel of an op")) {
+    if (!has({"args", "let", "op"}, entry.key)) entries.push_back(entry);
+  }
+  entries.push_back({"args", kernel.where(), merge_args(op, kernel)});
+  if (YamlPtr lets = merge_lets(op, kernel)) entries.push_back({"let", lets->where(), lets});
+  if (op.find("types")) {
+    YamlPtr types = op.types_for(text_of(kernel.find("op")));
+    entries.push_back({"types", op.find_entry("types").where, std::move(types)});
+  }
+  return YamlNode::map_of(kernel.where(), std::move(entries));
+}
+
+/// Whether a contract says anything of what an op's file does.
+bool is_whole(const YamlNode& root) {
+  const auto& keys = kOpKeys.required;
+  return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+    return key != "op" && key != "args" && key != "smoke" && root.find(key);
+  });
+}
+
+}  // namespace
+
+fs::path find_op(const fs::path& folder, const std::string& op) {
+  for (const std::string& stem : {op, op.substr(0, op.rfind('_'))}) {
+    fs::path path = folder / "ops" / (stem + ".yaml");
+    if (fs::is_regular_file(path) && has(OpFile(path).names(), op)) return path;
+  }
+  return {};
+}
+
+std::vector<std::string> op_names(const fs::path& op_path) {
+  std::vector<std::string> names = OpFile(op_path).names();
+  if (names.size() > 1) names.erase(names.begin());
+  return names;
+}
+
+Contract load_contract(const fs::path& yaml_path, const fs::path& op_path) {
+  const YamlPtr root = load_yaml(yaml_path);
+  const YamlNode* const op = root->find("op");
+  const std::string name = is_identifier(text_of(op)) ? text_of(op) : "";
+  fs::path path = op_path;
+  const fs::path own = yaml_path.parent_path();
+  std::vector<fs::path> folders = {own, (own / "..").lexically_normal()};
+  if (!is_whole(*root)) folders.push_back(shipped_folder() / "kernels");
+  for (const fs::path& folder : folders) {
+    if (path.empty() && !name.empty()) path = find_op(folder, name);
+  }
+  if (path.empty()) return {root};
+  const OpFile file(path);
+  if (const auto names = file.names(); !has(names, name)) {
+    op->fail(
+        fmt::format("expected the op {}{}", fmt::join(names, " or "), suggestion(name, names)));
+  }
+  return {merge(file, *root), path};
+}
+
+}  // namespace assay

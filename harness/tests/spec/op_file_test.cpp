@@ -1,0 +1,198 @@
+#include "spec/op_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+
+#include "base/file.h"
+#include "spec/loaded_kernels.h"
+#include "spec/twins.h"
+#include "temp_folder.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const char* const kScale = R"(op: scale_T
+dims: [M, N]
+types: {T: [f32, f16]}
+let: {size: M * N}
+args:
+  - {name: x, dtype: T, shape: [M, N], role: in}
+  - {name: taps, dtype: f32, shape: [N], role: in}
+  - {name: y, dtype: T, shape: [M, N], role: out}
+may_prepare: [taps]
+work: {flops: size, bytes: 8 * size}
+reference: [{kernel: {source: plain/ref.cu, entry: scale, args: [x, taps, y], grid: [M], block: [1]}}]
+deterministic: true
+smoke: {M: 3, N: 5}
+problems: [{M: [7, 8], N: 9}]
+)";
+
+const char* const kKernel = R"YAML(kernel: mine
+op: scale_T
+arch: [80]
+params: {BLOCK: [64, 128]}
+let: {blocks: "cdiv(size, BLOCK)"}
+args: [{name: spare, dtype: T, shape: [blocks], role: scratch}, y, {name: taps, symbol: filter}, M, blocks]
+launches: [{grid: [blocks], block: [BLOCK]}]
+)YAML";
+
+class OpFileTest : public testing::Test {
+ protected:
+  OpFileTest() {
+    folder_.write("kernels/ops/scale.yaml", kScale);
+    folder_.write("kernels/plain/ref.cu", "");
+    folder_.write("kernels/mine.cu", "");
+  }
+
+  std::vector<KernelSpec> load_edited(std::string_view from = "", std::string_view to = "") {
+    std::string text = kKernel;
+    if (!from.empty()) replace_all(text, from, to);
+    return load_twins(folder_.write("kernels/mine.yaml", text));
+  }
+
+  /// What is wrong with the contract where it is edited, without the folder's name.
+  std::string mistake(std::string_view from, std::string_view to) {
+    try {
+      load_edited(from, to);
+    } catch (const SpecError& error) {
+      std::string message = error.what();
+      replace_all(message, folder_.path().generic_string() + "/kernels/", "");
+      return message.substr(0, message.find('\n'));
+    }
+    return "no error";
+  }
+
+  TempFolder folder_;
+};
+
+std::vector<std::string> arg_names(const KernelSpec& kernel) {
+  std::vector<std::string> names;
+  for (const ArgSpec& each : kernel.args) names.push_back(each.name);
+  return names;
+}
+
+TEST_F(OpFileTest, PutsWhatTheOpSaysAheadOfWhatTheKernelSays) {
+  const std::vector<KernelSpec> kernels = load_edited();
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0].op, "scale_f32");
+  EXPECT_EQ(kernels[1].op, "scale_f16");
+  EXPECT_EQ(kernels[1].name, "mine_f16");
+  const KernelSpec& kernel = kernels[0];
+  EXPECT_THAT(arg_names(kernel), ElementsAre("x", "spare", "y", "taps", "M", "blocks"));
+  EXPECT_EQ(kernel.lets[0].name, "size");
+  EXPECT_EQ(buffer(kernel, "taps").symbol, "filter");
+  EXPECT_EQ(std::get<ScalarSpec>(arg(kernel, "blocks").form).dtype, DType::i32);
+  EXPECT_EQ(to_text(kernel.smoke), "M=3,N=5");
+  ASSERT_EQ(kernel.problems.size(), 2u);
+  EXPECT_EQ(to_text(kernel.problems[1]), "M=8,N=9");
+  EXPECT_TRUE(kernel.deterministic);
+  // Files that the op names are seen from the folder that holds `ops`.
+  EXPECT_EQ(kernel.reference[0].kernel->source, folder_.path() / "kernels/plain/ref.cu");
+}
+
+TEST_F(OpFileTest, IsFoundFromAFolderBeside) {
+  folder_.write("kernels/examples/mine.cu", "");
+  const auto path = folder_.write("kernels/examples/mine.yaml", kKernel);
+  EXPECT_EQ(load_kernel(path).op, "scale_f32");
+}
+
+TEST_F(OpFileTest, AKernelMayBeOfOneType) {
+  const std::vector<KernelSpec> kernels = load_edited("scale_T", "scale_f16");
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].op, "scale_f16");
+  EXPECT_EQ(kernels[0].name, "mine");
+  EXPECT_EQ(buffer(kernels[0], "spare").dtype, DType::f16);
+}
+
+TEST_F(OpFileTest, AKernelMayHaveASmokeProblemOfItsOwn) {
+  EXPECT_EQ(to_text(load_edited("launches", "smoke: {M: 2, N: 2}\nlaunches")[0].smoke), "M=2,N=2");
+}
+
+// Whoever writes the contract once wrote the exam, too: its inputs, its reference and its limits.
+TEST_F(OpFileTest, RefusesWhatIsTheOps) {
+  const std::map<std::string, std::string> sections = {{"dims", "[M]"},
+                                                       {"types", "{T: [f32]}"},
+                                                       {"traits", "{eps: 1}"},
+                                                       {"work", "{flops: 1, bytes: 1}"},
+                                                       {"reference", "[]"},
+                                                       {"baseline", "[]"},
+                                                       {"deterministic", "false"},
+                                                       {"tolerance", "{relative: 0.5}"},
+                                                       {"may_prepare", "[x]"},
+                                                       {"problems", "[{M: 1, N: 1}]"}};
+  for (const auto& [key, value] : sections) {
+    EXPECT_THAT(mistake("launches", key + ": " + value + "\nlaunches"),
+                HasSubstr("mine.yaml:7:1: \"" + key + "\" is the op's, whose file "))
+        << key;
+  }
+  EXPECT_EQ(mistake("role: scratch", "role: in"),
+            "mine.yaml:6:55: expected scratch or prepared, since the op says what is passed, found "
+            "\"in\"");
+  EXPECT_THAT(mistake("symbol: filter", "fill: zeros"), HasSubstr("unknown key \"fill\" in an"));
+  EXPECT_THAT(mistake("blocks: \"", "size: 7, blocks: \""), HasSubstr("which is a let already"));
+}
+
+TEST_F(OpFileTest, LetsBePreparedWhatTheOpSays) {
+  const auto prepare = [&](const std::string& input) {
+    const std::string args = "{name: made, dtype: f32, shape: [N], role: prepared}, y, taps, M";
+    return mistake("y, {name: taps, symbol: filter}, M, blocks]",
+                   args +
+                       "]\nprepare: [{entry: p, grid: [1], "
+                       "block: [1], args: [" +
+                       input + ", made]}]");
+  };
+  EXPECT_EQ(prepare("taps"), "no error");
+  EXPECT_THAT(prepare("x"),
+              HasSubstr("expected an input that the op lets be prepared (taps), found \"x\""));
+}
+
+TEST_F(OpFileTest, MistakesOfTheOpStandInItsFile) {
+  std::string text = kScale;
+  replace_all(text, "role: out}", "role: scratch}");
+  folder_.write("kernels/ops/scale.yaml", text);
+  EXPECT_EQ(
+      mistake("", ""),
+      "ops/scale.yaml:8:46: expected what a caller passes, found scratch, which is a kernel's");
+}
+
+TEST_F(OpFileTest, AContractWithoutAnOpFileStaysWhole) {
+  const std::string text = read_file(spec_tests() / "kernels/add_chain.yaml");
+  EXPECT_TRUE(load_text("add_chain", text).op_path.empty());
+}
+
+/// Of each shipped kernel its name, op and hash.
+std::map<std::string, std::string> shipped_hashes() {
+  std::map<std::string, std::string> hashes;
+  const std::filesystem::path tree = ASSAY_SOURCE_DIR;
+  for (const auto& folder : {tree / "kernels", tree / "kernels/examples"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".yaml") continue;
+      for (const KernelSpec& kernel : load_twins(entry.path())) {
+        hashes[kernel.name] = kernel.op + " " + kernel.contract_hash;
+      }
+    }
+  }
+  return hashes;
+}
+
+// What was measured is kept under these. A shipped contract that says the same in another way, such
+// as by an op's file, keeps its hash. After a change of what a contract says, change its line.
+TEST(ShippedKernels, KeepTheHashesOfTheirContracts) {
+  const std::map<std::string, std::string> hashes = shipped_hashes();
+  std::size_t num_lines = 0;
+  std::istringstream lines(read_file(spec_tests() / "contract_hashes.txt"));
+  for (std::string name, op, hash; lines >> name >> op >> hash; ++num_lines) {
+    ASSERT_TRUE(hashes.contains(name)) << name;
+    EXPECT_EQ(hashes.at(name), op + " " + hash) << name;
+  }
+  EXPECT_GT(num_lines, 50u);
+}
+
+}  // namespace
+}  // namespace assay
