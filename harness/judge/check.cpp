@@ -6,13 +6,14 @@
 #include <cmath>
 #include <cstring>
 
+#include "judge/bad_elements.h"
 #include "support/device_word.h"
 
 namespace assay {
 namespace {
 
-Failure incorrect(const char* kind, std::string message) {
-  return {Status::correctness, kind, std::move(message)};
+Failure incorrect(std::string kind, std::string message) {
+  return {Status::correctness, std::move(kind), std::move(message)};
 }
 
 /// Which changed byte is nearest to the buffer, from the two words that assay_guard left.
@@ -242,6 +243,11 @@ CheckReport Checker::check(const CheckedBuffers& buffers, const GuardZones& zone
                                                        "{} was compared with",
                                                        output.buffer.name));
     }
+    if (failure && !report.failure && !report.damaged_reference &&
+        found.bad + found.unwritten > 0) {
+      const Outcome said = failure->outcome();
+      failure = incorrect(said.kind, said.message + wrong_places_text(output, pairs[i]));
+    }
     note(std::move(failure));
     if (found.unwritten > 0) continue;
     const double error = relative_error(found);
@@ -283,6 +289,39 @@ std::string Checker::element_text(const CheckedOutput& output, const ComparedPai
   const double bound = output.tolerance.element.at(
       expected, terms != 0 ? read({terms, DType::f32, pair.found.shape}) : 0);
   return fmt::format("{} is {:.6g}, expected {:.6g} within {:.3g}", place, found, expected, bound);
+}
+
+std::string Checker::wrong_places_text(const CheckedOutput& output,
+                                       const ComparedPair& pair) const {
+  constexpr std::int64_t kMostElements = 1 << 26, kAtOnce = 1 << 20;
+  const std::int64_t count = pair.found.elements();
+  if (output.part.sorted || output.part.sum || count > kMostElements) return "";
+  const DeviceMemory memory = allocate(*driver_, sizeof(double) * kAtOnce);
+  std::vector<double> found(kAtOnce), expected(kAtOnce), terms(kAtOnce);
+  std::vector<std::int64_t> bad;
+  for (std::int64_t begin = 0; begin < count; begin += kAtOnce) {
+    const std::int64_t size = std::min(kAtOnce, count - begin);
+    const auto read = [&](DType dtype, CUdeviceptr data, std::vector<double>& values) {
+      support_->gather(dtype, data, begin, 1, size, memory.get());
+      driver_->check(
+          driver_->cuMemcpyDtoHAsync(values.data(), memory.get(),
+                                     sizeof(double) * static_cast<std::size_t>(size), stream_),
+          "cuMemcpyDtoHAsync");
+      driver_->check(driver_->cuStreamSynchronize(stream_), "cuStreamSynchronize");
+    };
+    read(pair.found.dtype, pair.found.data, found);
+    read(pair.expected.dtype, pair.expected.data, expected);
+    if (output.terms() != 0) read(DType::f32, output.terms(), terms);
+    for (std::int64_t i = 0; i < size; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const double bound =
+          is_floating(output.dtype) ? output.tolerance.element.at(expected[at], terms[at]) : 0;
+      const bool is_right =
+          found[at] == expected[at] || std::abs(found[at] - expected[at]) <= bound;
+      if (!is_right) bad.push_back(begin + i);
+    }
+  }
+  return bad.empty() ? "" : "; " + pattern_of(pair.found.shape, bad);
 }
 
 bool Checker::reference_changed(const CheckedOutput& output) const {

@@ -92,6 +92,9 @@ class Checker {
   ComparedPair pair_of(const CheckedOutput& output) const;
   std::string element_text(const CheckedOutput& output, const ComparedPair& pair,
                            std::uint64_t index) const;
+  /// "; wrong are the last 8 columns (from 56 on)", see pattern_of. Empty for an output of which no
+  /// place is compared, and for a huge one.
+  std::string wrong_places_text(const CheckedOutput& output, const ComparedPair& pair) const;
   bool reference_changed(const CheckedOutput& output) const;
 
   const Driver* driver_;
