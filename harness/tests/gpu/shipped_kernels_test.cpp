@@ -106,6 +106,15 @@ std::vector<ShippedCase> shipped_cases() {
   for (const char* kernel : {"sparse_ffn_chosen", "sparse_ffn_chosen_f16"}) {
     cases.push_back({kernel, {{"M", 19}, {"F", 5003}, {"K", 456}, {"density", 0.131}}});
   }
+  cases.push_back({"naive/argmax_naive", {{"M", 37}, {"N", 1001}}});
+  cases.push_back({"naive/attention_decode_naive", {{"B", 5}, {"S", 129}, {"D", 64}}});
+  cases.push_back({"naive/batched_gemm_naive", {{"B", 3}, {"M", 33}, {"N", 72}, {"K", 136}}});
+  cases.push_back({"naive/cross_entropy_naive", {{"M", 37}, {"N", 1001}}});
+  cases.push_back({"naive/embedding_naive", {{"M", 131}, {"V", 1009}, {"N", 448}}});
+  cases.push_back({"naive/layer_norm_naive", {{"M", 37}, {"N", 1001}}});
+  cases.push_back({"naive/linear_gelu_naive", {{"M", 100}, {"N", 72}, {"K", 136}}});
+  cases.push_back({"naive/scan_naive", {{"M", 37}, {"N", 1001}}});
+  cases.push_back({"naive/top_k_naive", {{"M", 37}, {"N", 1001}, {"K", 8}}});
   cases.push_back({"examples/grid_norm", {{"N", 100003}}});
   cases.push_back({"examples/heat_tiles", {{"M", 301}, {"N", 1003}}});
   cases.push_back({"examples/affine_rows", {{"M", 77}, {"N", 1003}}});

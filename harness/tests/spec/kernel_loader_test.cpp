@@ -267,7 +267,8 @@ TEST(LoadKernel, MissingFileIsAUsageError) {
 TEST(LoadKernel, LoadsEveryKernelOfTheProject) {
   int loaded = 0;
   const std::filesystem::path root = ASSAY_SOURCE_DIR;
-  for (const auto& folder : {root / "kernels", root / "kernels/examples", broken_kernels()}) {
+  for (const auto& folder :
+       {root / "kernels", root / "kernels/examples", root / "kernels/naive", broken_kernels()}) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (entry.path().extension() != ".yaml") continue;
       EXPECT_NO_THROW(load_kernel(entry.path()));

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "spec/loaded_kernels.h"
+#include "spec/problems.h"
 #include "spec/twins.h"
 #include "temp_folder.h"
 
@@ -179,6 +180,23 @@ std::map<std::string, std::string> shipped_hashes() {
     }
   }
   return hashes;
+}
+
+// A family of tasks has a plain kernel, which runs all public problems; the hidden ones fit, too.
+TEST(ShippedOps, HaveProblemsThatTheirNaiveKernelsTake) {
+  const std::filesystem::path kernels = std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels";
+  int num_kernels = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kernels / "naive")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++num_kernels;
+    for (const KernelSpec& kernel : load_twins(entry.path())) {
+      EXPECT_FALSE(kernel.problems.empty()) << kernel.name;
+      const auto hidden = kernels / "ops/hidden" / kernel.op_path.filename();
+      EXPECT_NO_THROW(read_problems(*load_yaml(hidden)->find("problems"), {kernel.dims, {}}))
+          << hidden;
+    }
+  }
+  EXPECT_GE(num_kernels, 9);
 }
 
 // What was measured is kept under these. A shipped contract that says the same in another way, such

@@ -42,7 +42,8 @@ TEST(Schema, TakesAllFilesThatTheLoaderTakes) {
                                                           spec_tests() / "bad/gemm/base.yaml"};
   for (const auto& folder : {tree / "kernels", tree / "sweeps", spec_tests()}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      const bool is_yaml = entry.path().extension() == ".yaml";
+      const bool is_hidden = entry.path().parent_path().filename() == "hidden";  // problems alone
+      const bool is_yaml = entry.path().extension() == ".yaml" && !is_hidden;
       if (is_yaml && !read_otherwise.contains(entry.path())) files.push_back(entry.path().string());
     }
   }
