@@ -325,8 +325,8 @@ void add_list(Command program) {
   Command verb = program.add_command(
       "list", "kernels and sweeps: how many configurations, and what each constraint removed");
   verb.add_option("PATHS", options->paths,
-                  "files, listed constraint by constraint, folders, a pack, or ops, such as "
-                  "gemm_bf16, whose kernels compete with each other; default: kernels sweeps");
+                  "files, listed constraint by constraint, folders, a pack, or ops (gemm_bf16); "
+                  "default: kernels sweeps");
   verb.add_option("--arch", options->arch,
                   "the compute capability whose limits are used; default: 90a")
       .placeholder(known_archs("|"));

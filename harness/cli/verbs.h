@@ -9,6 +9,7 @@ namespace assay {
 void add_new(Command program);
 void add_list(Command program);
 void add_sweep(Command program);
+void add_judge(Command program);
 void add_best(Command program);
 void add_verify(Command program);
 void add_show(Command program);

@@ -100,7 +100,7 @@ Verification Verifier::verify(const KernelSpec& kernel, const Problem& problem,
       add({"compile", CheckResult::failed, of_small.log});
     } else {
       if (small.problem != problem) check(small, of_small, add);
-      sanitize(small, of_small, add);
+      if (counts_.sanitizes) sanitize(small, of_small, add);
     }
   } else {
     add({"compile", CheckResult::failed, compiled.log});

@@ -16,6 +16,7 @@ class Verifier {
   struct Counts {
     int seeds = 16;
     int launches = 1000;
+    bool sanitizes = true;  // compute-sanitizer's tools look on, too
   };
   using Tell = std::function<void(const VerificationCheck&)>;
 

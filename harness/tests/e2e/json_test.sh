@@ -26,6 +26,15 @@ document again sweep sweeps/j.yaml --db k.db --device 0
 document best best --db j.db --ties
 document verify verify --db j.db --seeds 2 --launches 20 --problem N=5000
 document verified best --db j.db
+mkdir -p judged/ops
+sed -n '/^dims/p; /^args/,/role: out/p; /^work/,$p' kernels/vector_add.yaml |
+  sed -e '1i op: add_f32' -e 's/N: 1000003/N: 1003/' >judged/ops/add_f32.yaml
+sed '/^dims/d; /^work/,$d; /role: in/d; /role: out/d' kernels/vector_add.yaml >judged/vector_add.yaml
+sed -i 's/BLOCK: .*/BLOCK: [64]/; s/VECTOR: .*/VECTOR: [1]/; s/ITEMS: .*/ITEMS: [1]/' judged/vector_add.yaml
+cp kernels/vector_add.cu judged
+document judge judge add_f32 judged --kernels judged --device 0
+echo 'tolerance: {}' >>judged/vector_add.yaml
+document refused judge add_f32 judged --kernels judged --device 0
 document counts show --db j.db
 document times show --times --db j.db
 document failures show --failures --db none.db

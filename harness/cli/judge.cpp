@@ -1,0 +1,393 @@
+// `assay judge OP SUBMISSION...`: what a kernel of an op is worth. Each problem is a sweep of the
+// submission, beside the best kernel that the database knows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/stats.h"
+#include "base/terminal.h"
+#include "cli/figure_source.h"
+#include "cli/gpu_setup.h"
+#include "cli/include_path.h"
+#include "cli/results.h"
+#include "cli/submission.h"
+#include "cli/sweep_target.h"
+#include "cli/verbs.h"
+#include "compile/nvrtc_compiler.h"
+#include "device/compile_only_device.h"
+#include "report/entry_json.h"
+#include "report/judged_kernel.h"
+#include "report/tuned_table.h"
+#include "spec/op_file.h"
+#include "spec/problems.h"
+#include "spec/twins.h"
+#include "tuner/kernel_version.h"
+#include "tuner/tuner.h"
+#include "tuner/verifier.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct JudgeOptions {
+  std::string op;
+  std::vector<std::string> submissions;
+  std::string hidden;
+  std::string db = "results/assay.db";
+  std::string device;
+  std::string arch;
+  std::string kernels;
+  std::vector<std::string> include;
+  bool full = false;
+  bool json = false;
+};
+
+/// A folder for what is unpacked, which goes away with this object.
+class WorkFolder {
+ public:
+  WorkFolder() {
+    std::string name = (fs::temp_directory_path() / "assay-judge-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw Error("cannot make a folder like " + name);
+    path_ = name;
+  }
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  ~WorkFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// The file of the op, in the folder of the kernels or else in that of the shipped ones.
+fs::path op_file(const JudgeOptions& options, const fs::path& kernels) {
+  for (const fs::path& folder : {kernels, here_or_shipped("kernels")}) {
+    const fs::path whole = folder / "ops" / (options.op + ".yaml");
+    if (fs::is_regular_file(whole)) return whole;
+    const fs::path of_type = find_op(folder, options.op);
+    if (!of_type.empty()) return of_type;
+  }
+  throw UsageError(fmt::format("expected the op {} in {}, found none", options.op,
+                               (kernels / "ops").generic_string()));
+}
+
+/// How large a problem is, to try small ones first.
+double size_of(const Problem& problem) {
+  double size = 1;
+  for (const auto& [name, value] : problem) {
+    if (const auto* dim = std::get_if<std::int64_t>(&value)) size *= static_cast<double>(*dim);
+  }
+  return size;
+}
+
+/// The smoke problem, those of the op and the hidden ones, the smallest first.
+std::vector<JudgedProblem> problems_of(const KernelSpec& kernel, const std::string& hidden) {
+  std::vector<JudgedProblem> problems{{kernel.smoke}};
+  for (const Problem& problem : kernel.problems) {
+    if (problem != kernel.smoke) problems.push_back({problem});
+  }
+  if (!hidden.empty()) {
+    const YamlPtr root = load_yaml(hidden);
+    const YamlNode* const list = root->find("problems");
+    int number = 0;
+    for (const Problem& problem : read_problems(
+             list ? *list : *root, {kernel.dims, {kernel.traits.begin(), kernel.traits.end()}})) {
+      problems.push_back({problem, ++number});
+    }
+  }
+  std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) {
+    return size_of(a.problem) < size_of(b.problem);
+  });
+  return problems;
+}
+
+/// Where submissions run: on a GPU, or nowhere.
+struct Bench {
+  std::unique_ptr<GpuDevice> gpu;
+  std::unique_ptr<Device> nominal;
+  std::string arch;
+
+  Device& device() const { return gpu ? static_cast<Device&>(*gpu) : *nominal; }
+};
+
+Bench bench_of(const JudgeOptions& options, Compiler& compiler) {
+  Bench bench;
+  if (options.device == "none") {
+    bench.arch = options.arch.empty() ? "90a" : options.arch;
+    bench.nominal = std::make_unique<CompileOnlyDevice>(nominal_device(bench.arch));
+    return bench;
+  }
+  std::string why;
+  const std::vector<int> gpus = choose_gpus(options.device, why);
+  if (gpus.size() != 1) {
+    throw Error(why.empty() ? "--device: expected one GPU, or none"
+                            : why + "; --device none only compiles");
+  }
+  GpuOptions gpu;
+  gpu.index = gpus.front();
+  bench.gpu = std::make_unique<GpuDevice>(gpu);
+  set_up_gpu(*bench.gpu, compiler);
+  bench.arch = native_arch(bench.gpu->info().cc);
+  return bench;
+}
+
+class Judge {
+ public:
+  Judge(const JudgeOptions& options, fs::path kernels, fs::path op_path, Compiler& compiler,
+        const Bench& bench)
+      : options_(options),
+        kernels_(std::move(kernels)),
+        op_path_(std::move(op_path)),
+        compiler_(compiler),
+        bench_(bench) {}
+
+  /// A mistake in what was handed in makes it wrong.
+  std::vector<JudgedKernel> judge(const std::string& submission) const {
+    const WorkFolder work;
+    try {
+      const fs::path contract = fs::absolute(contract_of(submission, op_path_, work.path()));
+      std::vector<JudgedKernel> judged;
+      for (const KernelSpec& kernel : load_twins(contract, op_path_)) {
+        if (!is_asked(kernel.op)) continue;
+        judged.push_back({submission, kernel.op, kernel.name});
+        judge(kernel, judged.back());
+      }
+      if (judged.empty()) throw UsageError("expected a kernel of " + options_.op);
+      return judged;
+    } catch (const UsageError& error) {
+      JudgedKernel judged{submission, options_.op};
+      fail(judged, "contract", "", error.what());
+      return {judged};
+    }
+  }
+
+ private:
+  static void fail(JudgedKernel& judged, std::string_view status, const std::string& kind,
+                   const std::string& message) {
+    judged.verdict = Verdict::wrong;
+    judged.status = status;
+    judged.kind = kind;
+    judged.message = message;
+  }
+
+  bool is_asked(const std::string& op) const {
+    const bool is_family = options_.op == op_path_.stem();
+    return is_family || op == options_.op;
+  }
+
+  void judge(const KernelSpec& kernel, JudgedKernel& judged) const {
+    Store store = Store::in_memory();
+    judged.device = bench_.device().info().name;
+    if (!bench_.gpu) judged.verdict = Verdict::compiled;
+    for (JudgedProblem& problem : problems_of(kernel, options_.hidden)) {
+      sweep(kernel, problem, store, judged);
+      if (judged.verdict == Verdict::wrong) return;
+      judged.problems.push_back(std::move(problem));
+    }
+    if (bench_.gpu) verify(kernel, store, judged);
+  }
+
+  SweepRun::Options run_options(const std::vector<fs::path>& include) const {
+    return {include, bench_.arch, "assay judge", kernels_, "", !bench_.gpu, false, true};
+  }
+
+  std::vector<fs::path> include_of(const KernelSpec& kernel) const {
+    std::vector<fs::path> include = include_path(kernels_, options_.include);
+    include.insert(include.begin(), kernel.yaml_path.parent_path());
+    return include;
+  }
+
+  /// One problem: all configurations of the submission, then the re-rank.
+  void sweep(const KernelSpec& kernel, JudgedProblem& problem, Store& store,
+             JudgedKernel& judged) const {
+    SweepSpec sweep;
+    sweep.name = "judge";
+    sweep.yaml_path = kernel.yaml_path;
+    sweep.kernels.push_back(kernel);
+    if (auto known = best_known(kernel, problem.problem)) {
+      sweep.kernels.push_back(*std::move(known));
+    }
+    sweep.problems.push_back(problem.problem);
+    Progress progress(Progress::Mode::silent);
+    Tuner(sweep, bench_.device(), compiler_, store, progress, run_options(include_of(kernel)))
+        .run();
+    Filter filter = SweepRun::filter(kernel.op, problem.problem);
+    filter.kernel = kernel.name;
+    const TrialRow* best = nullptr;
+    const std::vector<TrialRow> trials = store.trials(filter);
+    for (const TrialRow& row : trials) {
+      if (row.record.problem != problem.problem) continue;
+      ++judged.num_configs;
+      const Outcome& outcome = row.record.outcome;
+      if (is_failure(outcome.status)) {
+        ++judged.num_failed;
+      } else if (!best || (outcome.timing &&
+                           outcome.timing->median_ns < best->record.outcome.timing->median_ns)) {
+        best = &row;
+      }
+    }
+    if (!best) {
+      judged.failed = problem;
+      if (trials.empty()) {
+        fail(judged, to_text(Status::constraints), "", "the constraints leave no configuration");
+        return;
+      }
+      judged.failed->config = trials.back().record.config;
+      const Outcome outcome = store.trial(trials.back().id)->record.outcome;
+      fail(judged, to_text(outcome.status), outcome.kind, outcome.message);
+      return;
+    }
+    problem.config = best->record.config;
+    if (!bench_.gpu) return;
+    compare(kernel, store, problem);
+    explain_time(kernel, *best, problem);
+  }
+
+  /// The times of the re-rank.
+  static void compare(const KernelSpec& kernel, const Store& store, JudgedProblem& problem) {
+    const Results results = store.results(SweepRun::filter(kernel.op, problem.problem));
+    const auto rank =
+        std::find_if(results.ranks.rbegin(), results.ranks.rend(),
+                     [&](const RankRow& row) { return row.record.problem == problem.problem; });
+    if (rank == results.ranks.rend()) return;
+    const auto& entries = rank->record.entries;  // fastest first
+    const auto mine = std::find_if(entries.begin(), entries.end(), [&](const RankEntry& entry) {
+      return entry.kernel == kernel.name && entry.failure.empty();
+    });
+    if (mine == entries.end()) return;
+    problem.config = parse_config(mine->config);
+    problem.time_ns = median_interval(mine->samples_ns);
+    if (mine->roofline_ns > 0) problem.roofline_ratio = mine->roofline_ns / problem.time_ns.value;
+    problem.rank = 1;
+    for (const RankEntry& entry : entries) {
+      if (entry.kernel == kernel.name || !entry.failure.empty()) continue;
+      const std::size_t rounds = std::min(entry.samples_ns.size(), mine->samples_ns.size());
+      if (rounds == 0) continue;
+      const std::span<const double> theirs(entry.samples_ns.data(), rounds);
+      problem.rivals.push_back({entry.kernel, entry.config, entry.median_ns,
+                                paired_ratio(theirs, {mine->samples_ns.data(), rounds})});
+      if (entry.median_ns < mine->median_ns) ++problem.rank;
+    }
+  }
+
+  /// What the time is made of, where the contract is found again by the kernel's name.
+  void explain_time(const KernelSpec& kernel, const TrialRow& row, JudgedProblem& problem) const {
+    try {
+      FigureSource source(kernel.yaml_path.parent_path().string(), options_.include);
+      problem.explanation = explain(source.of_trial(row, FigureSource::Code::leave)).headline;
+    } catch (const UsageError&) {  // its op's file lies elsewhere
+    }
+  }
+
+  void verify(const KernelSpec& kernel, Store& store, JudgedKernel& judged) const {
+    SweepSpec sweep;
+    Progress progress(Progress::Mode::silent);
+    const std::vector<fs::path> include = include_of(kernel);
+    SweepRun run{sweep, *bench_.gpu, compiler_, store, progress, run_options(include)};
+    run.versions[kernel.name] = version_of(kernel, include);
+    const Verifier::Counts quick{2, 20, false};
+    Verifier verifier(run, *bench_.gpu, options_.full ? Verifier::Counts() : quick);
+    for (const JudgedProblem& problem : judged.problems) {
+      const Verification found =
+          verifier.verify(kernel, problem.problem, problem.config, [](const auto&) {});
+      judged.checks.insert(judged.checks.end(), found.checks.begin(), found.checks.end());
+      if (const VerificationCheck* failure = found.failure()) {
+        judged.failed = problem;
+        fail(judged, to_text(Status::correctness), failure->name, failure->message);
+        return;
+      }
+      if (!options_.full) return;
+    }
+  }
+
+  /// The best kernel that the database knows for the problem on this device, with its parameters
+  /// as they won.
+  std::optional<KernelSpec> best_known(const KernelSpec& kernel, const Problem& problem) const {
+    if (!bench_.gpu || !fs::exists(options_.db)) return std::nullopt;
+    const Store store = Store::open_readonly(options_.db);
+    Filter filter = SweepRun::filter(kernel.op, problem);
+    filter.status = to_text(Status::correct);
+    for (const TunedTable& table :
+         tuned_tables(store.results(filter, TunedTrials()), Screened::show)) {
+      if (table.device != bench_.gpu->info()) continue;
+      for (const TunedRow& row : table.entries) {
+        if (row.problem != problem || row.best.kernel == kernel.name) continue;
+        std::optional<KernelSpec> found = find_kernel(kernels_, row.best.kernel);
+        if (!found || found->params.size() != row.best.config.size()) continue;
+        for (std::size_t i = 0; i < found->params.size(); ++i) {
+          found->params[i].values = {row.best.config[i].second};
+          found->params[i].device_values.clear();
+        }
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  const JudgeOptions& options_;
+  fs::path kernels_;
+  fs::path op_path_;
+  Compiler& compiler_;
+  const Bench& bench_;
+};
+
+int run_judge(const JudgeOptions& options) {
+  const fs::path kernels = kernel_folder(options.kernels);
+  const fs::path op_path = op_file(options, kernels);
+  NvrtcCompiler compiler({cache_directory(), 0, 60, true});
+  const Bench bench = bench_of(options, compiler);
+  const Judge judge(options, kernels, op_path, compiler, bench);
+  int code = kExitDone;
+  for (const std::string& submission : options.submissions) {
+    for (const JudgedKernel& judged : judge.judge(submission)) {
+      if (judged.verdict == Verdict::wrong) code = kExitNo;
+      write_out(options.json ? document("judge", judged_json(judged)) : judged_text(judged));
+    }
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_judge(Command program) {
+  auto options = std::make_shared<JudgeOptions>();
+  Command verb = program.add_command(
+      "judge", "whether kernels of an op are right, and how fast beside its baselines");
+  verb.add_option("OP", options->op, "the op, such as gemm_bf16, or gemm for all of its types")
+      .required();
+  verb.add_option("SUBMISSION", options->submissions,
+                  "a contract or the .cu beside it, a folder with one, or a Solution (.json)")
+      .required();
+  verb.add_option("--hidden", options->hidden, "a file with further problems, told to nobody")
+      .placeholder("FILE");
+  verb.add_option("--db", options->db,
+                  "a database whose best kernels take part; default: results/assay.db")
+      .placeholder("PATH");
+  verb.add_option("--device", options->device,
+                  "a GPU by index, or none, to compile only; default: 0")
+      .placeholder("0|none");
+  verb.add_option("--arch", options->arch, "with --device none: what to compile for; default: 90a")
+      .placeholder(known_archs("|"));
+  add_kernel_folders(verb, options->kernels, options->include);
+  verb.add_flag("--full", options->full,
+                "verify all problems as assay verify does; default: a quick look at the smallest");
+  verb.add_flag("--json", options->json, "print a JSON document for each submission");
+  verb.footer(
+      "example: assay judge gemm_f32 my_gemm.cu\n"
+      "exit code 0 when all are correct, 1 when one is wrong");
+  verb.runs([options] { return run_judge(*options); });
+}
+
+}  // namespace assay

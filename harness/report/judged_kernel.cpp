@@ -1,0 +1,118 @@
+#include "report/judged_kernel.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/entry_json.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string name_of(const JudgedProblem& problem) {
+  return problem.hidden > 0 ? fmt::format("hidden problem {}", problem.hidden)
+                            : to_text(problem.problem);
+}
+
+std::string name_of(const Rival& rival) { return rival.kernel.empty() ? rival.name : rival.kernel; }
+
+/// The sizes of a hidden problem stay hidden.
+Json where_json(const JudgedProblem& problem) {
+  return {{"problem", problem.hidden > 0 ? Json(nullptr) : problem_json(problem.problem)},
+          {"hidden", problem.hidden > 0 ? Json(problem.hidden) : Json(nullptr)},
+          {"config", config_json(problem.config)}};
+}
+
+Json speed_json(const JudgedProblem& problem) {
+  Json rivals = Json::array();
+  for (const Rival& rival : problem.rivals) {
+    rivals.push_back({{"kernel", text_or_null(rival.kernel)},
+                      {"name", rival.name},
+                      {"time_ns", rival.time_ns},
+                      {"speedup", finite_or_null(rival.speedup.value)},
+                      {"speedup_low", finite_or_null(rival.speedup.low)},
+                      {"speedup_high", finite_or_null(rival.speedup.high)}});
+  }
+  Json json = where_json(problem);
+  json.update({{"time_ns", known_or_null(problem.time_ns.value)},
+               {"time_low_ns", finite_or_null(problem.time_ns.low)},
+               {"time_high_ns", finite_or_null(problem.time_ns.high)},
+               {"roofline_ratio", known_or_null(problem.roofline_ratio)},
+               {"explanation", text_or_null(problem.explanation)},
+               {"rank", problem.rank > 0 ? Json(problem.rank) : Json(nullptr)},
+               {"rivals", std::move(rivals)}});
+  return json;
+}
+
+}  // namespace
+
+std::string_view to_text(Verdict verdict) {
+  return verdict == Verdict::correct ? "correct" : verdict == Verdict::wrong ? "wrong" : "compiled";
+}
+
+std::string judged_text(const JudgedKernel& judged) {
+  std::string text = fmt::format("{} for {}", judged.submission, judged.op);
+  if (!judged.device.empty()) text += fmt::format(", on {}", judged.device);
+  text += fmt::format(": {}\n", to_text(judged.verdict));
+  if (judged.verdict == Verdict::wrong) {
+    text += fmt::format("  {}{}{}", judged.status, judged.kind.empty() ? "" : "/", judged.kind);
+    if (const auto& failed = judged.failed) {
+      text += fmt::format(" on {}", name_of(*failed));
+      if (!failed->config.empty()) text += fmt::format(" with {}", to_text(failed->config));
+    }
+    text += fmt::format(": {}\n", judged.message);
+  }
+  for (const JudgedProblem& problem : judged.problems) {
+    text += fmt::format("  {}", name_of(problem));
+    if (!problem.config.empty()) text += fmt::format(" {}", to_text(problem.config));
+    if (problem.time_ns.value > 0) text += "  " + format_time(problem.time_ns.value);
+    if (problem.roofline_ratio > 0) {
+      text += fmt::format(", {} of what the device allows", format_percent(problem.roofline_ratio));
+    }
+    if (problem.rank > 0) {
+      text += fmt::format(", number {} of {}", problem.rank, problem.rivals.size() + 1);
+    }
+    text += '\n';
+    for (const Rival& rival : problem.rivals) {
+      text +=
+          fmt::format("    {} times as fast as {}\n", format_ratio(rival.speedup), name_of(rival));
+    }
+    if (!problem.explanation.empty()) text += fmt::format("    {}\n", problem.explanation);
+  }
+  if (judged.num_failed > 0) {
+    text +=
+        fmt::format("  {} of {} configurations failed\n", judged.num_failed, judged.num_configs);
+  }
+  if (!judged.checks.empty()) {
+    text += fmt::format("  verify: {} checks\n", judged.checks.size());
+  }
+  return text;
+}
+
+Json judged_json(const JudgedKernel& judged) {
+  Json problems = Json::array(), checks = Json::array();
+  for (const JudgedProblem& problem : judged.problems) problems.push_back(speed_json(problem));
+  for (const VerificationCheck& check : judged.checks) {
+    checks.push_back({{"name", check.name},
+                      {"result", to_text(check.result)},
+                      {"message", text_or_null(check.message)}});
+  }
+  const bool is_wrong = judged.verdict == Verdict::wrong;
+  Json failure = nullptr;
+  if (is_wrong) {
+    failure = {{"status", judged.status},
+               {"kind", text_or_null(judged.kind)},
+               {"message", judged.message}};
+    if (judged.failed) failure.update(where_json(*judged.failed));
+  }
+  return {{"submission", judged.submission},       {"op", judged.op},
+          {"kernel", text_or_null(judged.kernel)}, {"device", text_or_null(judged.device)},
+          {"verdict", to_text(judged.verdict)},    {"failure", std::move(failure)},
+          {"problems", std::move(problems)},       {"num_configs", judged.num_configs},
+          {"num_failed", judged.num_failed},       {"checks", std::move(checks)}};
+}
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/rank.h"
+
+// What `assay judge` says of a submission.
+
+namespace assay {
+
+/// What a submission was timed in turn with: a baseline of the op, or the best kernel that the
+/// database knows.
+struct Rival {
+  std::string kernel;  // empty: a baseline
+  std::string name;    // of the baseline, or the text of the configuration
+  double time_ns = 0;
+  Interval speedup;  // time(rival) / time(submission), paired
+};
+
+/// How fast a submission is on a problem.
+struct JudgedProblem {
+  Problem problem;
+  int hidden = 0;  // its number among the hidden problems; 0: it is public
+  Config config = {};
+  Interval time_ns = {};         // zeros where nothing was timed
+  double roofline_ratio = 0;     // 0: not known
+  std::string explanation = {};  // the first sentence of what the time is made of
+  std::vector<Rival> rivals = {};
+  int rank = 0;  // among the submission and its rivals
+};
+
+enum class Verdict { correct, wrong, compiled };
+std::string_view to_text(Verdict verdict);
+
+struct JudgedKernel {
+  std::string submission;  // as the user named it
+  std::string op;
+  std::string kernel = {};
+  std::string device = {};
+  Verdict verdict = Verdict::correct;
+  /// Of a wrong one: what is wrong. `failed` is the smallest problem that shows it, if one does.
+  std::string status = {};
+  std::string kind = {};
+  std::string message = {};
+  std::optional<JudgedProblem> failed = {};
+  std::vector<JudgedProblem> problems = {};
+  std::size_t num_configs = 0, num_failed = 0;  // configurations tried, over all problems
+  std::vector<VerificationCheck> checks = {};   // of `verify`
+};
+
+std::string judged_text(const JudgedKernel& judged);
+nlohmann::ordered_json judged_json(const JudgedKernel& judged);
+
+}  // namespace assay

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# A kernel that was handed in is judged on its op's problems, on the stand-in GPU: right, wrong, and
+# in ways that are no kernel at all.
+source "$(dirname "$0")/stand_in.sh"
+
+mkdir -p kernels/ops honest
+cat >kernels/ops/add.yaml <<'YAML'
+op: add
+dims: [N]
+args:
+  - {name: A, dtype: f32, shape: [N], role: in}
+  - {name: B, dtype: f32, shape: [N], role: in}
+  - {name: C, dtype: f32, shape: [N], role: out}
+work: {flops: N, bytes: 12 * N}
+reference: [{add: {a: A, b: B, out: C}}]
+deterministic: true
+smoke: {N: 1000}
+problems: [{N: [4000, 2000]}]
+YAML
+# write_kernel FOLDER NAME [KEY]: a kernel that the stand-in runs for its name.
+write_kernel() {
+  cat >"$1/$2.cu" <<CUDA
+extern "C" __global__ void $2(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) c[i] = a[i] + b[i];
+}
+CUDA
+  cat >"$1/$2.yaml" <<YAML
+kernel: $2
+op: add
+arch: [80]
+params: {BLOCK: [64, 128]}
+args: [N]
+launches: [{grid: ["cdiv(N, BLOCK)"], block: [BLOCK]}]
+${3:-}
+YAML
+}
+write_kernel kernels vector_add
+write_kernel honest vector_add
+for kernel in wrong_value forgets_tail skips_last; do write_kernel . $kernel; done
+judge() { "$assay" judge add "$@" --kernels kernels --db known.db; }
+# field PATH: a field of the document that was printed last.
+field() { sqlite3 :memory: "SELECT json_extract(readfile('output'), '\$.$1')"; }
+
+# Compiled only.
+expect 0 '^honest/vector_add.cu for add, on nominal.*: compiled$' \
+  judge honest/vector_add.cu --device none
+
+# An honest one: its problems with the smallest first, and a quick look by verify.
+expect 0 '^honest for add, on .*: correct$' judge honest --device 0
+grep -q '^  N=1000 BLOCK=' output || fail "the smoke problem is left out"
+judge honest --device 0 --json >output 2>errors || fail "judge --json: exit $?"
+[[ $(field verdict) == correct && $(field 'problems[2].problem.N') == 4000 ]] || fail "the verdict"
+[[ $(field 'problems[0].time_ns') =~ ^[0-9.]+$ && $(field 'problems[0].rank') == 1 ]] || fail "no time"
+[[ $(field 'checks[0].result') == passed ]] || fail "not verified"
+
+# The best of the database takes part under its own name.
+cat >s.yaml <<'YAML'
+sweep: s
+kernels: [vector_add]
+problems: [{N: 1000}, {N: 2000}, {N: 4000}]
+YAML
+"$assay" sweep s.yaml --kernels kernels --db known.db --device 0 >output 2>&1 || fail "sweep: $?"
+mkdir renamed
+sed 's/kernel: vector_add/kernel: mine/; s/{grid/{entry: vector_add, grid/' honest/vector_add.yaml \
+  >renamed/mine.yaml
+cp honest/vector_add.cu renamed/mine.cu
+judge renamed/mine.yaml --device 0 --json >output 2>errors || fail "with a rival: exit $?"
+[[ $(field 'problems[0].rivals[0].kernel') == vector_add ]] || fail "the best is left out"
+[[ $(field 'problems[0].rivals[0].speedup') =~ ^[0-9.]+$ ]] || fail "no speed-up"
+
+# Wrong ones: the smallest problem, and where the wrong elements are.
+expect 1 'correctness/mismatch on N=1000 with BLOCK=.*; wrong is element 500$' \
+  judge wrong_value.cu --device 0
+expect 1 'correctness/unwritten on N=1000 .*; wrong is element 999$' judge skips_last.cu --device 0
+judge wrong_value.cu --device 0 --json >output 2>errors
+[[ $? -eq 1 && $(field failure.kind) == mismatch && $(field failure.problem.N) == 1000 ]] ||
+  fail "the JSON of a wrong one"
+
+expect 0 ': correct$' judge forgets_tail.cu --device 0
+# It is right on multiples of four. Hidden sizes are told to nobody.
+echo 'problems: [{N: 3001}]' >hidden.yaml
+expect 1 'correctness/unwritten on hidden problem 1 ' \
+  judge forgets_tail.cu --device 0 --hidden hidden.yaml
+judge forgets_tail.cu --device 0 --hidden hidden.yaml --json >output 2>errors
+[[ $(field failure.hidden) == 1 && -z $(field failure.problem) ]] || fail "the hidden sizes are told"
+
+# A submission has no say in its exam.
+write_kernel . cheat 'tolerance: {relative: 0.9}'
+expect 1 'cheat.yaml:7:1: "tolerance" is the op'"'"'s' judge cheat.cu --device 0
+write_kernel . broken
+sed -i 's/+ b\[i\]/+ d[i]/' broken.cu
+expect 1 'compile/error on N=1000.*: ' judge broken.cu --device 0
+grep -q 'c\[i\] = a\[i\] + d\[i\];' output || fail "the source line is not shown"
+
+# Solutions in JSON.
+cat >solution.json <<'JSON'
+{"name": "s", "definition": "add",
+ "spec": {"language": "cuda", "entry_point": "main.cu::vector_add"},
+ "sources": [{"path": "main.cu", "content": "#define BLOCK 256\nextern \"C\" __global__ void vector_add(const float* a, const float* b, float* c, int n) {\n  const int i = blockIdx.x * BLOCK + threadIdx.x;\n  if (i < n) c[i] = a[i] + b[i];\n}\n"}]}
+JSON
+expect 0 '^solution.json for add, on .*: compiled$' judge solution.json --device none
+sed 's/__global__ //' solution.json >host.json
+expect 1 'expected a __global__ function vector_add in main.cu; a kernel is code of the device' \
+  judge host.json --device none
+sed 's/"main.cu", "content"/"..\/main.cu", "content"/' solution.json >outside.json
+expect 1 'expected the path of a source in a folder of its own' judge outside.json --device none
+sed 's/"cuda"/"triton"/' solution.json >triton.json
+expect 1 'expected the language cuda, found triton' judge triton.json --device none
+
+# Several: the exit code is of the worst.
+judge honest wrong_value.cu --device 0 >output 2>&1
+[[ $? -eq 1 && $(grep -cE ': (correct|wrong)$' output) == 2 ]] || fail "two submissions"
+expect 2 'expected the op nothing in ' "$assay" judge nothing honest --kernels kernels --device none
+echo ok
