@@ -321,7 +321,9 @@ std::string Checker::wrong_places_text(const CheckedOutput& output,
       if (!is_right) bad.push_back(begin + i);
     }
   }
-  return bad.empty() ? "" : "; " + pattern_of(pair.found.shape, bad);
+  if (bad.empty()) return "";
+  const bool is_whole = count == element_count(output.shape);  // else a first part of the elements
+  return "; " + pattern_of(is_whole ? output.shape : std::vector{count}, bad);
 }
 
 bool Checker::reference_changed(const CheckedOutput& output) const {

@@ -72,6 +72,12 @@ judge renamed/mine.yaml --device 0 --json >output 2>errors || fail "with a rival
 # Wrong ones: the smallest problem, and where the wrong elements are.
 expect 1 'correctness/mismatch on N=1000 with BLOCK=.*; wrong is element 500$' \
   judge wrong_value.cu --device 0
+# Of an output with rows it once told the place as if the output had none.
+mkdir -p rows/ops
+sed 's/op: add/op: rows/; s/shape: \[N\]/shape: [N \/ 10, 10]/' kernels/ops/add.yaml >rows/ops/rows.yaml
+sed 's/op: add/op: rows/' wrong_value.yaml >rows/wrong_value.yaml
+cp wrong_value.cu rows
+expect 1 '; wrong is column 0 of row 50$' "$assay" judge rows rows --kernels rows --device 0
 expect 1 'correctness/unwritten on N=1000 .*; wrong is element 999$' judge skips_last.cu --device 0
 judge wrong_value.cu --device 0 --json >output 2>errors
 [[ $? -eq 1 && $(field failure.kind) == mismatch && $(field failure.problem.N) == 1000 ]] ||
