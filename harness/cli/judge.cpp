@@ -15,14 +15,13 @@
 #include "base/stats.h"
 #include "base/terminal.h"
 #include "cli/figure_source.h"
-#include "cli/gpu_setup.h"
 #include "cli/include_path.h"
 #include "cli/results.h"
 #include "cli/submission.h"
 #include "cli/sweep_target.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
-#include "device/compile_only_device.h"
+#include "device/gpu_device.h"
 #include "report/entry_json.h"
 #include "report/judged_kernel.h"
 #include "report/tuned_table.h"
@@ -113,45 +112,24 @@ std::vector<JudgedProblem> problems_of(const KernelSpec& kernel, const std::stri
   return problems;
 }
 
-/// Where submissions run: on a GPU, or nowhere.
-struct Bench {
-  std::unique_ptr<GpuDevice> gpu;
-  std::unique_ptr<Device> nominal;
-  std::string arch;
-
-  Device& device() const { return gpu ? static_cast<Device&>(*gpu) : *nominal; }
-};
-
-Bench bench_of(const JudgeOptions& options, Compiler& compiler) {
-  Bench bench;
-  if (options.device == "none") {
-    bench.arch = options.arch.empty() ? "90a" : options.arch;
-    bench.nominal = std::make_unique<CompileOnlyDevice>(nominal_device(bench.arch));
-    return bench;
-  }
+Target target_of(const JudgeOptions& options, Compiler& compiler) {
   std::string why;
   const std::vector<int> gpus = choose_gpus(options.device, why);
-  if (gpus.size() != 1) {
-    throw Error(why.empty() ? "--device: expected one GPU, or none"
-                            : why + "; --device none only compiles");
-  }
-  GpuOptions gpu;
-  gpu.index = gpus.front();
-  bench.gpu = std::make_unique<GpuDevice>(gpu);
-  set_up_gpu(*bench.gpu, compiler);
-  bench.arch = native_arch(bench.gpu->info().cc);
-  return bench;
+  if (gpus.size() == 1) return gpu_target(gpus.front(), compiler);
+  if (options.device == "none") return target_without_gpu("none", options.arch, {}, {}, {}, "");
+  throw Error(why.empty() ? "--device: expected one GPU, or none"
+                          : why + "; --device none only compiles");
 }
 
 class Judge {
  public:
   Judge(const JudgeOptions& options, fs::path kernels, fs::path op_path, Compiler& compiler,
-        const Bench& bench)
+        const Target& target)
       : options_(options),
         kernels_(std::move(kernels)),
         op_path_(std::move(op_path)),
         compiler_(compiler),
-        bench_(bench) {}
+        target_(target) {}
 
   /// A mistake in what was handed in makes it wrong.
   std::vector<JudgedKernel> judge(const std::string& submission) const {
@@ -189,18 +167,18 @@ class Judge {
 
   void judge(const KernelSpec& kernel, JudgedKernel& judged) const {
     Store store = Store::in_memory();
-    judged.device = bench_.device().info().name;
-    if (!bench_.gpu) judged.verdict = Verdict::compiled;
+    judged.device = target_.device->info().name;
+    if (target_.compile_only) judged.verdict = Verdict::compiled;
     for (JudgedProblem& problem : problems_of(kernel, options_.hidden)) {
       sweep(kernel, problem, store, judged);
       if (judged.verdict == Verdict::wrong) return;
       judged.problems.push_back(std::move(problem));
     }
-    if (bench_.gpu) verify(kernel, store, judged);
+    if (!target_.compile_only) verify(kernel, store, judged);
   }
 
   SweepRun::Options run_options(const std::vector<fs::path>& include) const {
-    return {include, bench_.arch, "assay judge", kernels_, "", !bench_.gpu, false, true};
+    return {include, target_.arch, "assay judge", kernels_, "", target_.compile_only, false, true};
   }
 
   std::vector<fs::path> include_of(const KernelSpec& kernel) const {
@@ -221,7 +199,7 @@ class Judge {
     }
     sweep.problems.push_back(problem.problem);
     Progress progress(Progress::Mode::silent);
-    Tuner(sweep, bench_.device(), compiler_, store, progress, run_options(include_of(kernel)))
+    Tuner(sweep, *target_.device, compiler_, store, progress, run_options(include_of(kernel)))
         .run();
     Filter filter = SweepRun::filter(kernel.op, problem.problem);
     filter.kernel = kernel.name;
@@ -250,7 +228,7 @@ class Judge {
       return;
     }
     problem.config = best->record.config;
-    if (!bench_.gpu) return;
+    if (target_.compile_only) return;
     compare(kernel, store, problem);
     explain_time(kernel, *best, problem);
   }
@@ -295,10 +273,11 @@ class Judge {
     SweepSpec sweep;
     Progress progress(Progress::Mode::silent);
     const std::vector<fs::path> include = include_of(kernel);
-    SweepRun run{sweep, *bench_.gpu, compiler_, store, progress, run_options(include)};
+    auto& gpu = static_cast<GpuDevice&>(*target_.device);  // no other device runs kernels here
+    SweepRun run{sweep, gpu, compiler_, store, progress, run_options(include)};
     run.versions[kernel.name] = version_of(kernel, include);
     const Verifier::Counts quick{2, 20, false};
-    Verifier verifier(run, *bench_.gpu, options_.full ? Verifier::Counts() : quick);
+    Verifier verifier(run, gpu, options_.full ? Verifier::Counts() : quick);
     for (const JudgedProblem& problem : judged.problems) {
       const Verification found =
           verifier.verify(kernel, problem.problem, problem.config, [](const auto&) {});
@@ -315,13 +294,13 @@ class Judge {
   /// The best kernel that the database knows for the problem on this device, with its parameters
   /// as they won.
   std::optional<KernelSpec> best_known(const KernelSpec& kernel, const Problem& problem) const {
-    if (!bench_.gpu || !fs::exists(options_.db)) return std::nullopt;
+    if (target_.compile_only || !fs::exists(options_.db)) return std::nullopt;
     const Store store = Store::open_readonly(options_.db);
     Filter filter = SweepRun::filter(kernel.op, problem);
     filter.status = to_text(Status::correct);
     for (const TunedTable& table :
          tuned_tables(store.results(filter, TunedTrials()), Screened::show)) {
-      if (table.device != bench_.gpu->info()) continue;
+      if (table.device != target_.device->info()) continue;
       for (const TunedRow& row : table.entries) {
         if (row.problem != problem || row.best.kernel == kernel.name) continue;
         std::optional<KernelSpec> found = find_kernel(kernels_, row.best.kernel);
@@ -340,15 +319,15 @@ class Judge {
   fs::path kernels_;
   fs::path op_path_;
   Compiler& compiler_;
-  const Bench& bench_;
+  const Target& target_;
 };
 
 int run_judge(const JudgeOptions& options) {
   const fs::path kernels = kernel_folder(options.kernels);
   const fs::path op_path = op_file(options, kernels);
   NvrtcCompiler compiler({cache_directory(), 0, 60, true});
-  const Bench bench = bench_of(options, compiler);
-  const Judge judge(options, kernels, op_path, compiler, bench);
+  const Target target = target_of(options, compiler);
+  const Judge judge(options, kernels, op_path, compiler, target);
   int code = kExitDone;
   for (const std::string& submission : options.submissions) {
     for (const JudgedKernel& judged : judge.judge(submission)) {

@@ -106,32 +106,20 @@ class OpFile {
 
 /// The op's lets where the kernel names them without a value, the others of the op first.
 YamlPtr merge_lets(const OpFile& op, const YamlNode& kernel) {
-  std::vector<YamlEntry> own, merged;
+  std::vector<YamlEntry> own, of_op, merged;
   const YamlNode* const lets = kernel.find("let");
-  const YamlNode* const of_op = op.find("let");
   if (lets) own = lets->map("a map of names to expressions");
-  const auto is_placed = [&](const YamlEntry& let) {
-    return let.value->kind() == YamlNode::Kind::nothing && of_op && of_op->find(let.key);
-  };
-  if (of_op) {
-    for (const YamlEntry& let : of_op->map("a map of names to expressions")) {
-      const bool placed = std::any_of(own.begin(), own.end(), [&](const YamlEntry& each) {
-        return each.key == let.key && is_placed(each);
-      });
-      if (!placed) merged.push_back(let);
-    }
-  }
+  if (op.find("let")) of_op = op.find("let")->map("a map of names to expressions");
   for (const YamlEntry& let : own) {
-    if (!is_placed(let)) {
-      merged.push_back(let);
-      continue;
-    }
-    for (const YamlEntry& each : of_op->map("lets")) {
-      if (each.key == let.key) merged.push_back(each);
-    }
+    const auto named = std::find_if(of_op.begin(), of_op.end(),
+                                    [&](const YamlEntry& each) { return each.key == let.key; });
+    const bool is_placed = named != of_op.end() && let.value->kind() == YamlNode::Kind::nothing;
+    merged.push_back(is_placed ? *named : let);
+    if (is_placed) of_op.erase(named);
   }
+  merged.insert(merged.begin(), of_op.begin(), of_op.end());
   if (merged.empty()) return nullptr;
-  return YamlNode::map_of(lets ? lets->where() : of_op->where(), std::move(merged));
+  return YamlNode::map_of(lets ? lets->where() : op.find("let")->where(), std::move(merged));
 }
 
 /// `{name: taps, symbol: filter}`: the op's argument, with how the kernel takes it.
@@ -152,32 +140,25 @@ YamlPtr taken(const YamlNode& of_op, const YamlNode& item) {
 /// The op's arguments where the kernel names them, the others of the op first.
 YamlPtr merge_args(const OpFile& op, const YamlNode& kernel) {
   const YamlNode* const list = kernel.find("args");
-  const std::vector<YamlPtr> of_op = items_of(op.find("args"), "a list of arguments");
-  std::vector<YamlPtr> own, placed, merged;
+  std::vector<YamlPtr> of_op = items_of(op.find("args"), "a list of arguments"), merged;
   for (const YamlPtr& item : items_of(list, "a list of arguments")) {
     const bool is_map = item->kind() == YamlNode::Kind::map;
     const std::string name = text_of(is_map ? item->find("name") : item.get());
-    const auto found = std::find_if(of_op.begin(), of_op.end(), [&](const YamlPtr& arg) {
+    const auto named = std::find_if(of_op.begin(), of_op.end(), [&](const YamlPtr& arg) {
       return !name.empty() && text_of(arg->find("name")) == name;
     });
-    if (found != of_op.end()) {
-      placed.push_back(*found);
-      own.push_back(is_map ? taken(**found, *item) : *found);
+    if (named != of_op.end()) {
+      merged.push_back(is_map ? taken(**named, *item) : *named);
+      of_op.erase(named);
       continue;
     }
     const YamlNode* const role = is_map ? item->find("role") : nullptr;
     if (role && !has({"scratch", "prepared"}, text_of(role))) {
-      role->fail(
-          fmt::format("expected scratch or prepared, since the op says what is passed, "
-                      "found {}",
-                      role->found()));
+      role->fail_expected("scratch or prepared, since the op says what is passed");
     }
-    own.push_back(item);
+    merged.push_back(item);
   }
-  for (const YamlPtr& arg : of_op) {
-    if (std::find(placed.begin(), placed.end(), arg) == placed.end()) merged.push_back(arg);
-  }
-  merged.insert(merged.end(), own.begin(), own.end());
+  merged.insert(merged.begin(), of_op.begin(), of_op.end());
   return YamlNode::list_of(list ? list->where() : op.find("args")->where(), std::move(merged));
 }
 
