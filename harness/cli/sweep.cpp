@@ -64,6 +64,7 @@ struct SweepOptions {
   std::string kernels;
   std::vector<std::string> include;
   std::string problem;
+  std::string sizes;
   std::string shard;
   std::vector<std::string> objective;
   std::optional<double> budget_seconds;
@@ -205,6 +206,7 @@ int run_on_several(const std::vector<int>& gpus, const SweepOptions& options,
 int run_on_all(const SweepOptions& options, Json& summaries) {
   const fs::path kernel_directory = kernel_directory_of(options);
   SweepSpec sweep = load_sweep(options.file, kernel_directory);
+  if (!options.sizes.empty()) choose_logged_problems(options.sizes, sweep);
   if (!options.problem.empty()) choose_problems(options.problem, sweep);
   if (!options.shard.empty()) choose_shard(options.shard, sweep);
   if (options.budget_seconds) sweep.search.budget_seconds = options.budget_seconds;
@@ -291,6 +293,9 @@ void add_sweep(Command program) {
       .placeholder("0|1,2|all|none|replay:FILE")
       .check([](const std::string& text) { return text.empty() ? "it is empty" : ""; });
   add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
+  verb.add_option("--sizes", options->sizes,
+                  "run the problems that programs with libassay logged: see docs/runtime.md")
+      .placeholder("FILE");
   verb.add_option("--problem", options->problem,
                   "run only the problems with these sizes\n"
                   "With every dimension named, the sweep need not list the problem.")

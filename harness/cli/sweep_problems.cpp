@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace assay {
 
@@ -52,6 +53,37 @@ void choose_problems(const std::string& text, SweepSpec& sweep) {
                     text, sweep.name, to_text(pattern)));
   }
   sweep.problems = std::move(kept);
+}
+
+void choose_logged_problems(const std::string& file, SweepSpec& sweep) {
+  const std::string text = read_file(file);
+  const Problem& pattern = sweep.problems.front();
+  std::vector<Problem> logged;
+  std::size_t line = 0;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string row = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t space = std::min(row.find(' '), row.size());
+    const auto is_of_op = [&](const KernelSpec& kernel) {
+      return kernel.op == row.substr(0, space);
+    };
+    if (std::none_of(sweep.kernels.begin(), sweep.kernels.end(), is_of_op)) continue;
+    try {
+      const Problem found = parse_problem(row.substr(std::min(space + 1, row.size())));
+      const bool same_names =
+          std::equal(found.begin(), found.end(), pattern.begin(), pattern.end(),
+                     [](const auto& a, const auto& b) { return a.first == b.first; });
+      if (!same_names) throw UsageError(fmt::format("expected {}", to_text(pattern)));
+      if (std::find(logged.begin(), logged.end(), found) == logged.end()) logged.push_back(found);
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}:{}: {}", file, line + 1, error.what()));
+    }
+  }
+  if (logged.empty()) {
+    throw UsageError(fmt::format("--sizes {}: no line is of {}", file, sweep.kernels.front().op));
+  }
+  sweep.problems = std::move(logged);
 }
 
 void choose_shard(const std::string& text, SweepSpec& sweep) {

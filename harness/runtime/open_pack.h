@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <tuple>
@@ -15,10 +16,30 @@
 
 namespace assay {
 
+/// The problems that a program asked for, as lines "gemm_bf16 M=16,N=4096,K=4096" of the file that
+/// $ASSAY_LOG_SIZES names. `assay sweep --sizes` reads the file.
+class ProblemLog {
+ public:
+  /// Throws Refusal for a file that cannot be written.
+  ProblemLog();
+  ProblemLog(const ProblemLog&) = delete;
+  ProblemLog& operator=(const ProblemLog&) = delete;
+  ~ProblemLog();
+
+  /// Appends a line that was not there yet. A line that cannot be written is lost: a log is no
+  /// reason to end a program.
+  void add(std::string_view op, const Problem& problem);
+
+ private:
+  int fd_ = -1;  // there is no log
+  std::mutex mutex_;
+  std::set<std::string> lines_;
+};
+
 /// A pack with the plans that were made of it, and the code that they loaded. Threads share it.
 class OpenPack {
  public:
-  /// Throws UsageError.
+  /// Throws UsageError, and Refusal for a log that cannot be written.
   explicit OpenPack(const std::string& path);
   OpenPack(const OpenPack&) = delete;
   OpenPack& operator=(const OpenPack&) = delete;
@@ -45,6 +66,7 @@ class OpenPack {
   std::shared_ptr<TunedPlan> choose_plan(const assay_request& request, CUdevice device);
 
   PackFile file_;
+  ProblemLog log_;
   std::once_flag driver_loaded_;
   std::optional<Driver> driver_;
   std::shared_mutex plans_mutex_;

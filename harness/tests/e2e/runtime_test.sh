@@ -49,6 +49,16 @@ expect 0 'factor 2\. the nearest problem that fits is N=1000' examples/launch_c 
 expect 1 'ASSAY_INVALID_ARGUMENT: add_f32 needs the sizes N' examples/launch_c x.pack add_f32
 expect 0 'op add_f32' examples/launch_cpp x.pack
 expect 1 'ASSAY_BAD_PACK: cut.pack: the pack is damaged' examples/launch_cpp cut.pack
+# What a program used, as a sweep.
+for n in 1000 700 700; do
+  ASSAY_LOG_SIZES=sizes.txt examples/launch_c x.pack add_f32 N=$n >output || fail "with a log"
+done
+expect 0 '4 of 4 trials' "$assay" sweep vector_add.yaml --sizes sizes.txt --db sizes.db
+expect 0 'N=700' "$assay" best --db sizes.db
+echo 'add_f32 M=1' >>sizes.txt
+expect 2 'sizes.txt:4: expected N=1000' "$assay" sweep vector_add.yaml --sizes sizes.txt --db y.db
+expect 2 '--sizes x.yaml: no line is of add_f32' bash -c \
+  "echo 'sub_f32 N=1' >x.yaml; '$assay' sweep vector_add.yaml --sizes x.yaml --db y.db"
 if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig
   gcc "$tree/examples/runtime/launch.c" -o by_pkg_config $(pkg-config --cflags --libs assay) -ldl \

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/assay.h"
+#include "base/file.h"
 #include "cuda/driver.h"
 #include "runtime_pack.h"
 
@@ -259,6 +260,23 @@ launches:
   EXPECT_EQ(c_->values[999], 7.0f);  // 2 + 2 + 0 + 3
   EXPECT_EQ(launch(add, nullptr, prepared->values.data()), ASSAY_INVALID_ARGUMENT);
   EXPECT_THAT(error_.text, HasSubstr("the workspace of 8192 bytes is at 0x0"));
+}
+
+// What a program really uses is what should be tuned.
+TEST_F(RuntimeTest, LogsEachProblemOnce) {
+  const std::string log = folder_ / "sizes.txt";
+  ::setenv("ASSAY_LOG_SIZES", log.c_str(), 1);
+  open(adder_pack(folder_));
+  ::unsetenv("ASSAY_LOG_SIZES");
+  PlanPtr add;
+  for (const double n : {1000, 500, 1000, 500}) ASSERT_EQ(plan(n, add), ASSAY_OK);
+  plan(1, add, "sub_f32");
+  EXPECT_EQ(read_file(log), "add_f32 N=1000\nadd_f32 N=500\n");
+  ::setenv("ASSAY_LOG_SIZES", (folder_ / "nowhere/x").c_str(), 1);
+  assay_pack* none = nullptr;
+  EXPECT_EQ(assay_open((folder_ / "x.pack").c_str(), &none, &error_), ASSAY_INVALID_ARGUMENT);
+  EXPECT_THAT(error_.text, StartsWith("ASSAY_LOG_SIZES: cannot write "));
+  ::unsetenv("ASSAY_LOG_SIZES");
 }
 
 // Two plans of one piece of code would write over each other's variables.
