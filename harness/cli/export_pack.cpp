@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/cubin_info.h"
@@ -22,6 +23,8 @@
 #include "pack/pack.h"
 #include "report/entry_json.h"
 #include "report/table.h"
+#include "spec/default_config.h"
+#include "spec/sweep_spec.h"
 #include "spec/twins.h"
 #include "tuner/compile_job.h"
 #include "tuner/kernel_version.h"
@@ -91,6 +94,14 @@ class PackMaker {
       measured.push_back(entry.cubin_hash);
     }
     if (packed.rows.empty()) return;
+    for (const std::size_t kernel : kernels_with_default(table.op)) {
+      const KernelSpec& spec = pack_.kernels[kernel].spec;
+      PackRow row;
+      row.problem = spec.smoke;
+      row.config = load_default_config(spec);
+      packed.rows.push_back(with_code(std::move(row), kernel, table.device));
+      measured.emplace_back();
+    }
     pack_.tables.push_back(std::move(packed));
     measured_.push_back(std::move(measured));
   }
@@ -103,21 +114,21 @@ class PackMaker {
     std::vector<std::string> hashes;  // of the code of each job, as trials have them
     std::vector<std::size_t> places;  // of the code of each job in pack_.codes
     std::map<std::string, std::size_t> known;
-    for (auto& [arch, job] : jobs_) {
-      while (job.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
+    for (Job& job : jobs_) {
+      while (job.code.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
         check_interrupt();
       }
-      const CompileResult result = job.get();
+      const CompileResult result = job.code.get();
       if (!result.ok) throw UsageError("a winner does not compile:\n" + result.log);
       const std::string cubin = read_file(result.cubin_path, kMaxCubinBytes);
-      PackCode added{arch, code.size(), cubin.size(), hash_hex(cubin), result.symbols};
-      for (const Variable& variable : named_variables_of(cubin)) {
-        added.symbols.emplace(variable.name, variable.symbol);
+      PackCode added{job.arch, code.size(), cubin.size(), hash_hex(cubin), result.symbols};
+      for (const std::string& name : job.variables) {
+        if (const auto found = find_variable(cubin, name)) added.symbols[name] = found->symbol;
       }
       hashes.push_back(result.report.cubin_hash);
       // The same code may have entries by other names.
       const std::string key =
-          fmt::format("{} {} {}", arch, added.hash, nlohmann::json(added.symbols).dump());
+          fmt::format("{} {} {}", job.arch, added.hash, nlohmann::json(added.symbols).dump());
       const auto [at, is_new] = known.emplace(key, pack_.codes.size());
       places.push_back(at->second);
       if (!is_new) continue;
@@ -140,6 +151,11 @@ class PackMaker {
   const Pack& pack() const { return pack_; }
 
  private:
+  struct Job {
+    std::string arch;
+    std::vector<std::string> variables;  // that inputs are copied to
+    std::future<CompileResult> code;
+  };
   struct Known {
     std::optional<std::size_t> place;  // in pack_.kernels; nothing: it is left out
     std::vector<fs::path> include;
@@ -157,17 +173,49 @@ class PackMaker {
     std::optional<KernelSpec> kernel;
     if (fs::is_directory(folder)) kernel = find_kernel(folder, name);
     known.include = include_path(folder, {});
+    folders_.insert(folder);
     const std::string why = why_left_out(kernel, entry, known.include);
     if (!why.empty()) {
       print_err("warning: the winners of {} are left out: {}\n", name, why);
       return std::nullopt;
     }
-    known.place = pack_.kernels.size();
-    const bool per_problem = is_compiled_per_problem(*kernel);
-    std::string licence = licence_of(*kernel);
-    pack_.kernels.push_back(
-        {*std::move(kernel), per_problem, entry.version.source_hash, std::move(licence)});
+    add_kernel(*std::move(kernel), entry.version.source_hash, known);
     return known.place;
+  }
+
+  void add_kernel(KernelSpec kernel, std::string source_hash, Known& known) {
+    known.place = pack_.kernels.size();
+    const bool per_problem = is_compiled_per_problem(kernel);
+    std::string licence = licence_of(kernel);
+    pack_.kernels.push_back(
+        {std::move(kernel), per_problem, std::move(source_hash), std::move(licence)});
+  }
+
+  /// The kernels of the op that have a default, where its winners are.
+  std::vector<std::size_t> kernels_with_default(const std::string& op) {
+    std::vector<std::size_t> places;
+    for (const fs::path& folder : folders_) {
+      if (!fs::is_directory(folder)) continue;
+      const std::set<fs::path> files(fs::directory_iterator(folder), {});  // in order
+      for (const fs::path& file : files) {
+        if (file.extension() != ".yaml" || !is_kernel_file(file)) continue;
+        for (KernelSpec& kernel : load_twins(file)) {
+          if (kernel.op != op || load_default_config(kernel).empty() ||
+              !unpackable(kernel).empty() || is_compiled_per_problem(kernel)) {
+            continue;
+          }
+          const auto [at, is_new] = kernels_.try_emplace(kernel.name);
+          Known& known = at->second;
+          if (is_new) {
+            known.include = include_path(folder, {});
+            std::string source_hash = version_of(kernel, known.include).source_hash;
+            add_kernel(std::move(kernel), std::move(source_hash), known);
+          }
+          if (known.place) places.push_back(*known.place);
+        }
+      }
+    }
+    return places;
   }
 
   static std::string why_left_out(const std::optional<KernelSpec>& kernel, const TunedRow& entry,
@@ -187,12 +235,17 @@ class PackMaker {
     const KernelSpec& kernel = pack_.kernels[place].spec;
     PackRow row;
     row.problem = problem_of(kernel, entry.problem);
-    row.kernel = place;
     row.config = entry.best.config;
     row.time_ns = entry.time_ns.value;
     row.baseline = entry.baseline;
     row.baseline_ns = entry.baseline_ns;
     row.verified = entry.verification.has_value();
+    return with_code(std::move(row), place, device);
+  }
+
+  PackRow with_code(PackRow row, std::size_t place, const DeviceInfo& device) {
+    const KernelSpec& kernel = pack_.kernels[place].spec;
+    row.kernel = place;
     std::vector<std::string> archs = archs_;
     if (archs.empty()) archs.push_back(native_arch(device.cc));
     for (const std::string& arch : archs) {
@@ -209,10 +262,13 @@ class PackMaker {
     const std::string key = fmt::format("{} {} {} {}", arch, kernel.name, to_text(row.config),
                                         per_problem ? to_text(row.problem) : "");
     const auto [at, is_new] = job_places_.emplace(key, jobs_.size());
-    if (is_new) {
-      jobs_.emplace_back(arch,
-                         compiler_.submit(compile_job(kernel, row.problem, row.config, target, arch,
-                                                      kernels_.at(kernel.name).include)));
+    if (!is_new) return at->second;
+    Job& job = jobs_.emplace_back();
+    job.arch = arch;
+    job.code = compiler_.submit(compile_job(kernel, row.problem, row.config, target, arch,
+                                            kernels_.at(kernel.name).include));
+    for (const ArgSpec& arg : kernel.args) {
+      if (is_symbol(arg)) job.variables.push_back(std::get<BufferSpec>(arg.form).symbol);
     }
     return at->second;
   }
@@ -222,7 +278,8 @@ class PackMaker {
   NvrtcCompiler compiler_;
   Pack pack_;
   std::map<std::string, Known> kernels_;
-  std::vector<std::pair<std::string, std::future<CompileResult>>> jobs_;  // with their arch
+  std::set<fs::path> folders_;  // of the winners' contracts
+  std::vector<Job> jobs_;
   std::map<std::string, std::size_t> job_places_;
   std::vector<std::vector<std::string>> measured_;  // the hash of the code of each row
 };
@@ -240,7 +297,10 @@ int export_pack(const std::vector<TunedTable>& tables, const Store& store,
   create_folder_of(output);
   write_file_atomic(output, bytes);
   std::size_t num_rows = 0;
-  for (const PackTable& table : maker.pack().tables) num_rows += table.rows.size();
+  for (const PackTable& table : maker.pack().tables) {
+    num_rows +=
+        static_cast<std::size_t>(std::count_if(table.rows.begin(), table.rows.end(), is_measured));
+  }
   print_out("{}: {} problems, {} pieces of machine code, {}\n", output, num_rows,
             maker.pack().codes.size(), format_bytes(static_cast<double>(bytes.size())));
   return kExitDone;
@@ -257,13 +317,12 @@ int list_pack(const std::string& path, bool json) {
   print_out("{}: made by {}\n\n", path, pack.made_by);
   Table tables({"op", "GPU", "conditions", "measured", ">problems", ">verified", ">measured code"});
   for (const PackTable& table : pack.tables) {
-    const auto count = [&](bool PackRow::*flag) {
-      return std::to_string(std::count_if(table.rows.begin(), table.rows.end(),
-                                          [&](const PackRow& row) { return row.*flag; }));
+    const auto count = [&](const auto& holds) {
+      return std::to_string(std::count_if(table.rows.begin(), table.rows.end(), holds));
     };
     tables.add_row({table.op, table.device.name, table.conditions, table.measured_at.substr(0, 10),
-                    std::to_string(table.rows.size()), count(&PackRow::verified),
-                    count(&PackRow::measured_code)});
+                    count(is_measured), count([](const PackRow& row) { return row.verified; }),
+                    count([](const PackRow& row) { return row.measured_code; })});
   }
   write_out(tables.text(stdout_terminal()));
   Table kernels({"kernel", "op", "licence", "source", "contract"});

@@ -45,7 +45,7 @@ std::vector<Ranked> ranked_rows(const Pack& pack, std::string_view op, const Pro
     for (const PackRow& row : table.rows) {
       const double factor = distance_factor(problem, row.problem);
       const bool is_default = &row == &table.rows[table.default_row];
-      const int tier = factor <= most_factor ? 0 : is_default ? 2 : 4;
+      const int tier = !is_measured(row) ? 6 : factor <= most_factor ? 0 : is_default ? 2 : 4;
       rows.push_back({tier + other_device, factor, &table, &row});
     }
   }
@@ -62,6 +62,9 @@ const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
 
 std::string why_not_exact(const Choice& choice, const DeviceInfo& device) {
   if (choice.match == Match::exact) return {};
+  if (!is_measured(*choice.row)) {
+    return fmt::format("this is the default of {}, which was not measured", choice.plan.kernel);
+  }
   const std::string tuned = to_text(choice.row->problem);
   std::string why = choice.match == Match::otherwise
                         ? fmt::format("no tuned problem is near; this is for {}", tuned)
@@ -156,7 +159,7 @@ Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
     std::pop_heap(rows.begin(), rows.end());
     const Ranked& each = rows.back();
     Choice choice{each.table, each.row, nullptr, Match::exact, each.factor, {}, {}};
-    if (each.factor > most_factor) {
+    if (each.factor > most_factor || !is_measured(*each.row)) {
       choice.match = Match::otherwise;
     } else if (each.factor != 1 || each.table->device.name != device.name) {
       choice.match = Match::near;

@@ -34,8 +34,8 @@ Problem complete_problem(const Pack& pack, std::string_view op, const Problem& g
 
 /// The first of these whose code runs on the device, and whose constraints hold for this problem:
 /// the row of the problem, tuned on a device of this name; the nearest row within `most_factor`;
-/// the default row. Rows that were tuned on a device of this name come first. Throws UsageError
-/// that says why none does.
+/// the default row; any other row that was measured; defaults of contracts. Rows that were tuned on
+/// a device of this name come first. Throws UsageError that says why none does.
 Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
               const DeviceInfo& device, double most_factor);
 

@@ -41,12 +41,14 @@ struct PackRow {
   std::size_t kernel = 0;
   Config config;
   std::vector<std::size_t> codes;  // one for each architecture
-  double time_ns = 0;              // median where it was measured
+  double time_ns = 0;              // median; 0: a contract's default, which was not measured
   std::string baseline;            // the fastest; empty when there was none
   double baseline_ns = 0;
   bool verified = false;       // by `assay verify`
   bool measured_code = false;  // the code is bit for bit what was measured
 };
+
+inline bool is_measured(const PackRow& row) { return row.time_ns > 0; }
 
 /// The tuned table of an op on one device.
 struct PackTable {

@@ -135,6 +135,7 @@ KernelSpec read_kernel(const Contract& contract, const std::filesystem::path& ya
   if (const YamlNode* problems = map.find("problems")) {
     spec.problems = read_problems(*problems, {spec.dims, {spec.traits.begin(), spec.traits.end()}});
   }
+  if (const YamlNode* otherwise = map.find("default")) read_default_config(*otherwise, spec);
   spec.contract_hash = contract_hash(spec);
 
   const std::string stem = yaml_path.stem().string();

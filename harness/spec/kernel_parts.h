@@ -34,6 +34,9 @@ std::vector<Value> read_values(const YamlNode& node,
 std::vector<ExprSpec> read_exprs(const YamlNode& node, const Symbols& symbols, std::size_t least,
                                  std::size_t most);
 
+/// A value of each parameter of `spec`.
+Config read_default_config(const YamlNode& node, const KernelSpec& spec);
+
 DType read_dtype(const YamlNode& node);
 
 /// dims, traits, params and let, and with them every symbol of the kernel.

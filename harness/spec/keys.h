@@ -14,8 +14,8 @@ namespace assay {
 inline const MapKeys kKernelKeys{
     "a kernel",
     {"kernel", "op", "arch", "dims", "args", "launches", "work", "reference", "smoke"},
-    {"summary", "types", "traits", "compile", "params", "let", "constraints", "prepare", "baseline",
-     "tolerance", "deterministic"}};
+    {"summary", "types", "traits", "compile", "params", "let", "constraints", "default", "prepare",
+     "baseline", "tolerance", "deterministic"}};
 inline const MapKeys kOpKeys{"an op",
                              {"op", "dims", "args", "work", "reference", "smoke"},
                              {"summary", "types", "traits", "let", "baseline", "tolerance",
@@ -23,8 +23,8 @@ inline const MapKeys kOpKeys{"an op",
 /// Of a contract that leaves the rest to its op's file.
 inline const MapKeys kOpKernelKeys{"a kernel of an op",
                                    {"kernel", "op", "arch", "launches"},
-                                   {"summary", "compile", "params", "let", "constraints", "args",
-                                    "prepare", "deterministic", "smoke"}};
+                                   {"summary", "compile", "params", "let", "constraints", "default",
+                                    "args", "prepare", "deterministic", "smoke"}};
 /// How a kernel takes an argument of its op.
 inline const MapKeys kTakenKeys{"an argument of the op", {"name"}, {"init", "symbol", "texture"}};
 inline const MapKeys kRangeKeys{"a range", {"from", "to"}, {"step", "times"}};

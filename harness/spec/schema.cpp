@@ -339,7 +339,8 @@ Values contract_values() {
           {"tolerance", tolerance},
           {"deterministic", type("boolean")},
           {"smoke", map_of(number())},
-          {"problems", problems_form()}};
+          {"problems", problems_form()},
+          {"default", map_of(expression())}};
 }
 
 Json contract_form(const MapKeys& keys) { return object(keys, only(contract_values(), keys)); }

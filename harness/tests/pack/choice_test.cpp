@@ -71,6 +71,22 @@ TEST_F(ChoiceTest, SkipsWhatTheConstraintsRuleOut) {
               ThrowsMessage<UsageError>(HasSubstr("nothing for add_f32 N=2001 on Fake GPU")));
 }
 
+// Constraints also rule out what is never worth its time, so that small packs had nothing at all
+// for M=2 and M=5 between M=1 and M=16.
+TEST_F(ChoiceTest, TakesTheContractsDefaultLast) {
+  KernelSpec& kernel = pack_.kernels[0].spec;
+  kernel.constraints.push_back({Expr::parse("N >= 900 || ITEMS == 1", kernel.symbols), {}});
+  PackTable& table = pack_.tables[0];
+  table.rows.push_back(
+      {size(1'000'003), 0, parse_config("BLOCK=64,VECTOR=1,ITEMS=1"), {0}, 0, "", 0, false, false});
+  const Choice choice = choose_for(800);
+  EXPECT_EQ(choice.row, &table.rows[2]);
+  EXPECT_EQ(choice.match, Match::otherwise);
+  EXPECT_THAT(choice.why, HasSubstr("this is the default of vector_add, which was not measured; "
+                                    "vector_add N=1000 does not fit"));
+  EXPECT_EQ(choose_for(1'000'003).row, &table.rows[1]);  // what was measured comes first
+}
+
 TEST_F(ChoiceTest, TakesOnlyCodeThatTheGpuRuns) {
   DeviceInfo other = device_;
   other.name = "Other GPU";

@@ -11,6 +11,7 @@
 #include "pack/kernel_json.h"
 #include "space/plan.h"
 #include "space/space.h"
+#include "spec/default_config.h"
 #include "spec/twins.h"
 #include "temp_folder.h"
 
@@ -76,6 +77,35 @@ TEST(Pack, LaunchesAreThoseOfTheContract) {
     }
   }
   EXPECT_GT(num_kernels, 30);
+}
+
+// A program launches a contract's default for whatever sizes it has.
+TEST(Pack, DefaultsFitEveryProblem) {
+  int num_defaults = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(ASSAY_SOURCE_DIR "/kernels")) {
+    if (entry.path().extension() != ".yaml") continue;
+    for (const KernelSpec& kernel : load_twins(entry.path())) {
+      const Config config = load_default_config(kernel);
+      if (config.empty()) continue;
+      ++num_defaults;
+      constexpr std::int64_t kSizes[] = {1, 3, 8, 17, 100, 4096, 10'007};
+      std::size_t num_problems = 1;
+      for (std::size_t i = 0; i < kernel.dims.size(); ++i) num_problems *= std::size(kSizes);
+      for (std::size_t number = 0; number < num_problems; ++number) {
+        Problem problem = kernel.smoke;
+        std::size_t rest = number;
+        for (std::size_t i = 0; i < kernel.dims.size(); ++i, rest /= std::size(kSizes)) {
+          problem[i].second = kSizes[rest % std::size(kSizes)];
+        }
+        for (const char* arch : {"80", "90a"}) {
+          EXPECT_EQ(broken_constraint(kernel, problem, config, nominal_device(arch)), "")
+              << kernel.name << " " << to_text(problem);
+          EXPECT_NO_THROW(make_launch_plan(kernel, problem, config, nominal_device(arch)));
+        }
+      }
+    }
+  }
+  EXPECT_GE(num_defaults, 2);
 }
 
 TEST(Pack, RefusesEveryTruncation) {

@@ -239,6 +239,9 @@ TEST(ContractHash, KeepsOldResultsWhenOnlyTheSpaceChanges) {
       {"[80, 86, 89, \"90a\"]", "[90a]"},
       {"M: 256, N: 384", "M: 128, N: 384"},
       {"[cublaslt]", "[]"},
+      {"work:",
+       "default: {BLOCK_M: 64, BLOCK_N: 64, BLOCK_K: 32, WARPS: 4, STAGES: 2, SPLIT_K: 1, "
+       "SCHEDULE: row}\nwork:"},
       {"dims:", "compile: {std: 20, fast_math: false, include: [.]}\ndims:"},
       // A change of layout changes no meaning.
       {"STAGES * (BLOCK_M + BLOCK_N)", "STAGES*( BLOCK_M+BLOCK_N )"},
