@@ -173,9 +173,9 @@ TEST_F(QuantisedInputs, SmallNumbersUseTheirRangeAndNoMore) {
   for (const char c : bytes) {
     const int code = std::uint8_t(c) & 0x7F;
     ASSERT_NE(code, 0x7F);          // NaN
-    large += code >= 0x70 ? 1 : 0;  // 128 and more: two standard deviations
+    large += code >= 0x70 ? 1 : 0;  // what rounds to 128: 1.94 standard deviations
   }
-  EXPECT_NEAR(large, 4550, 400);
+  EXPECT_NEAR(large, 5270, 400);
 }
 
 class ScaledProducts : public test::RunnerTest {

@@ -61,6 +61,8 @@ TEST(Ptx, HasBlocksLoopsAndLines) {
 TEST(Ptx, KnowsWhatAnInstructionKeepsBusy) {
   const std::pair<const char*, Kind> kCases[] = {
       {"wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16", Kind::tensor},
+      {"wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3", Kind::tensor},
+      {"cvt.rn.satfinite.e4m3x2.f32", Kind::conversion},
       {"wgmma.wait_group.sync.aligned", Kind::barrier},
       {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", Kind::tensor},
       {"tcgen05.mma.cta_group::1.kind::f16", Kind::tensor},
@@ -168,6 +170,8 @@ $__internal_0_$divide:
 }
 
 TEST(Sass, ClassesWhatOnlyLooksLikeArithmetic) {
+  EXPECT_EQ(class_of_sass("QGMMA.64x256x32.F32.E4M3.E4M3"), Kind::tensor);
+  EXPECT_EQ(class_of_sass("F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C"), Kind::conversion);
   EXPECT_EQ(class_of_sass("IMAD.WIDE.U32"), Kind::integer);
   EXPECT_EQ(class_of_sass("IMAD.MOV.U32"), Kind::move);
   EXPECT_EQ(class_of_sass("UIADD3"), Kind::integer);
