@@ -14,6 +14,8 @@ const Operation& operation_of(OperationId id) {
       return operation::scaled_gemm();
     case OperationId::grouped_scaled_gemm:
       return operation::grouped_scaled_gemm();
+    case OperationId::quantise:
+      return operation::quantise();
     case OperationId::add:
       return operation::add();
     case OperationId::mul:

@@ -157,6 +157,7 @@ const Operation& gemm();
 const Operation& grouped_gemm();
 const Operation& scaled_gemm();
 const Operation& grouped_scaled_gemm();
+const Operation& quantise();
 const Operation& add();
 const Operation& mul();
 const Operation& bias();

@@ -82,6 +82,15 @@ const std::vector<OperationRow>& operations() {
         {"starts", 1, kIntegers}},
        {{"out", 2, kFloats}},
        kScaleOptions},
+      {OperationId::quantise,
+       "quantise",
+       {{"x", 0, kReals}},
+       {{"out", 0, kReals}, {"scales", 0, {DType::f32}}},
+       {{"block_rows", 1.0},
+        {"block_columns", 128.0},
+        {"limit", 448.0},
+        {"powers_of_two", false},
+        {"transpose_scales", false}}},
       binary(OperationId::add, "add", kNumbers),
       binary(OperationId::mul, "mul", kNumbers),
       {OperationId::bias, "bias", {{"x", 0, kReals}, {"bias", 1, kReals}}, {{"out", 0, kReals}}},
@@ -195,7 +204,8 @@ const std::vector<OperationRow>& baseline_operations() {
           {"gelu", false},
           {"tf32", false, true}}}};
     for (const OperationRow& row : operations()) {
-      if (row.id == OperationId::gemm) continue;
+      // What makes two things is no step of a baseline.
+      if (row.id == OperationId::gemm || row.outputs.size() > 1) continue;
       made.push_back(row);
       if (row.id == OperationId::grouped_gemm) made.back().options.push_back({kCublasLt, false});
     }

@@ -52,6 +52,7 @@ enum class OperationId {
   grouped_gemm,
   scaled_gemm,
   grouped_scaled_gemm,
+  quantise,
   add,
   mul,
   bias,

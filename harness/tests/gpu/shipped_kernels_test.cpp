@@ -86,6 +86,11 @@ std::vector<ShippedCase> shipped_cases() {
     cases.push_back({kernel, routed(4, 264, 1304, 3, 1, 1, 0)});
     cases.push_back({kernel, routed(4, 395, 520, 200, 8, 20, 1)});
   }
+  for (const char* kernel : {"quantise_f8", "swiglu_f8"}) {
+    cases.push_back({kernel, {{"M", 517}, {"K", 1416}}});
+    cases.push_back({kernel, {{"M", 1}, {"K", 7168}}});
+    cases.push_back({kernel, {{"M", 66}, {"K", 8}}});
+  }
   cases.push_back({"moe_route", {{"M", 53}, {"E", 13}, {"TOP", 3}, {"HIT", 11}, {"skew", 0}}});
   cases.push_back({"moe_route", {{"M", 1500}, {"E", 200}, {"TOP", 8}, {"HIT", 190}, {"skew", 1}}});
   const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
