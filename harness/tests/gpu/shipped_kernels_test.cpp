@@ -59,6 +59,10 @@ std::vector<ShippedCase> shipped_cases() {
     cases.push_back({kernel, {{"M", 50}, {"N", 2100}, {"K", 1300}}});
     cases.push_back({kernel, {{"M", 1}, {"N", 2100}, {"K", 1300}}});
   }
+  // Bytes: K is a multiple of 16.
+  cases.push_back({"gemm_fp8", {{"M", 1000}, {"N", 1096}, {"K", 336}}});
+  cases.push_back({"gemm_fp8", {{"M", 600}, {"N", 1001}, {"K", 784}}});
+  cases.push_back({"gemm_fp8", {{"M", 50}, {"N", 2100}, {"K", 1312}}});
   cases.push_back({"gemv_bf16", {{"M", 5}, {"N", 2101}, {"K", 1304}}});
   // Experts that nobody chose, one token, all tokens on one expert, every expert, many experts of
   // which a few are popular.

@@ -1,0 +1,26 @@
+#pragma once
+
+// What a block-scaled product is tuned in beside the tunables of wgmma/geometry.cuh.
+
+#include "common/wgmma/geometry.cuh"
+
+/// kSetsOfPartials: 1, or 2 so that a warpgroup's next slice is multiplied while one is added up.
+/// kTakeTurns: the two warpgroups that share a tile multiply in turn, 64 rows of a slice at a time,
+/// so that one adds while the other multiplies. kPanelsOfWarp: where a warp stages C, 1 or 2
+/// panels.
+template <typename Config, int kSetsOfPartials, bool kTakeTurns, int kPanelsOfWarp>
+struct ScaledGeometry : Geometry<Config> {
+  using Base = Geometry<Config>;
+  static constexpr int kPartials = kSetsOfPartials;
+  static constexpr bool kInTurn = kTakeTurns;
+  static constexpr int kStagingPanels = kPanelsOfWarp;
+  static constexpr int kStagingBytes = kPanelsOfWarp * 16 * 128;
+  static constexpr int kProducerRegisters = 24;
+  static constexpr int kConsumerRegisters = 240;
+
+  static_assert(kPartials == 1 || kPartials == 2);
+  static_assert(!kInTurn || Base::kMode == Mode::cooperative, "two warpgroups share a tile");
+  static_assert(Base::kMode != Mode::pingpong,
+                "a warpgroup begins its next tile before it stores one");
+  static_assert(Base::kBlockK == 64 && !Base::kOverlap, "a slice is 128 columns of 8 bits");
+};

@@ -1,0 +1,165 @@
+#pragma once
+
+// The main loop of a block-scaled product of e4m3: that of wgmma/loop.cuh with scales. To the
+// headers of wgmma/ two columns of 8 bits are one of 16, so that a slice has 64 columns there and
+// 128 here, and K is half of what it is here.
+//
+// The tensor cores multiply one slice of 64 rows, and keep few bits of its sums. So those sums,
+// the partial ones, leave the tensor cores after each slice and are added to the sums in registers,
+// times the slice's scales. Meanwhile the tensor cores have the other warpgroup's slice, or, with
+// two sets of partial sums, this one's next.
+
+#include "common/fp8/geometry.cuh"
+#include "common/fp8/scales.cuh"
+#include "common/ptx/wgmma_fp8.cuh"
+#include "common/wgmma/loop.cuh"
+#include "common/wgmma/operand.cuh"
+
+/// The slice of a work that comes `index`th.
+template <typename G>
+__device__ __forceinline__ int slice_at(const Work& work, int index, bool backwards) {
+  return G::kStaggered ? work.staggered(index) : work.slices.at(index, backwards);
+}
+
+/// The producer's half, by one thread: fills a stage with each of the work's slices, and the
+/// stage's scales.
+template <typename G>
+__device__ __forceinline__ void produce_scaled(const Ring<G::kStages>& ring,
+                                               RingPlace<G::kStages>& place, unsigned stages,
+                                               const OperandShare<Boxes<G, Side::m>>& a,
+                                               const OperandShare<Boxes<G, Side::n>>& b,
+                                               const TensorMap& a_scales, const Corner& corner,
+                                               const Work& work, bool backwards) {
+  constexpr int kBytesA = Boxes<G, Side::m>::kSliceBytes, kBytesB = Boxes<G, Side::n>::kSliceBytes;
+#pragma unroll 1
+  for (int slice = 0; slice < work.slices.count; ++slice, place.advance()) {
+    ring.wait_empty(place);
+    const unsigned barrier = ring.full(place.stage);
+    const unsigned stage = stages + place.stage * G::kStageBytes;
+    const int at = slice_at<G>(work, slice, backwards);
+    mbarrier_arrive_expect_bytes(barrier, G::kStageBytes + G::kBlockM * 4);
+    a.copy_slice(stage + (G::kSwap ? kBytesB : 0), barrier, corner.m, at * 128);
+    b.copy_slice(stage + (G::kSwap ? 0 : kBytesA), barrier, corner.n, at * 128);
+    tma_load(stages + scales_offset<G>(place.stage), a_scales, barrier, at, corner.m);
+  }
+}
+
+/// A warpgroup's half: multiplies the work's first `count` slices. `warpgroup` is its number among
+/// those that share the tile. With two sets of partial sums, the next slice is multiplied while one
+/// is added, within a run of slices: ptxas takes wgmma one by one if sums are read while a wgmma
+/// from before a jump is under way.
+///
+/// `meanwhile()` is called once, when the tensor cores have the first slice: what `sums` hold until
+/// then is the last tile's. With one set, finish(i) is called when the `i`th 64 rows are final and
+/// the tensor cores have the next, for all but the last.
+template <typename G>
+struct ScaledLoop {
+  static constexpr int kLongTiles = G::kLongTiles, kHalf = G::kWide / 2;
+  static constexpr int kSets = G::kPartials;
+  static constexpr bool kFinishEarly = kSets == 1 && G::kClusterK == 1;
+  // Where more of the last tile's sums are to be stored, ptxas would spill some.
+  static constexpr bool kIssueFirst =
+      (kSets == 1 && kLongTiles > 1) || (kLongTiles + kSets) * kHalf <= 128;
+  static constexpr int kSteps = 4;  // of 32 columns, 32 bytes
+
+  const Ring<G::kStages>& ring;
+  RingPlace<G::kStages>& place;
+  unsigned stages;
+  const unsigned char* smem;
+  int warpgroup;
+  TileScales<G>& scales;
+  const Work& work;
+  int count;
+  bool backwards;
+  int release_to;
+  bool full = false;  // the stage at `place`, for all that is known
+
+  /// Issues the wgmma of 64 rows of a slice. The slices are given as panel_address.
+  __device__ __forceinline__ void issue(float (&partial)[kHalf], unsigned long_rows,
+                                        unsigned wide_rows) const {
+    const Turns turn = {warpgroup};
+    wgmma_fence();
+    if constexpr (G::kInTurn) turn.take();
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      WgmmaFp8<kHalf * 2>::multiply(partial, panel_descriptor(long_rows + step * 2),
+                                    panel_descriptor(wide_rows + step * 2), step > 0);
+    }
+    wgmma_commit();
+    if constexpr (G::kInTurn) turn.pass();
+  }
+
+  /// Slices `first` to `first` + kSlices - 1; kBegin: the work's first.
+  template <int kSlices, bool kBegin, typename Meanwhile, typename Finish>
+  __device__ __forceinline__ void multiply(Accumulators<G>& sums, int first,
+                                           const Meanwhile& meanwhile, const Finish& finish) {
+    const unsigned long_rows = panel_address(stages + warpgroup * kLongTiles * 64 * 128);
+    const unsigned wide_rows = panel_address(stages + G::kLong * 128);
+    float partial[kSets][kHalf];
+    PartialScale<G> scale[kSets];
+    int stage = 0, last_stage = 0;
+    const auto promote = [&](int chunk, int of_stage) {
+      pin(partial[chunk % kSets]);
+      if (chunk % kLongTiles == kLongTiles - 1) release<G>(ring, of_stage, release_to);
+      scales.template promote<!kBegin>(sums[chunk % kLongTiles], partial[chunk % kSets],
+                                       scale[chunk % kSets]);
+    };
+#pragma unroll
+    for (int chunk = 0; chunk < kSlices * kLongTiles; ++chunk) {
+      const int slice = first + chunk / kLongTiles, tile = chunk % kLongTiles;
+      if (tile == 0) {
+        if (!full) ring.wait_full(place);
+        last_stage = stage;
+        stage = place.stage;
+        place.advance();
+      }
+      if (kBegin && chunk == 0 && !kIssueFirst) meanwhile();
+      const unsigned offset = static_cast<unsigned>(stage * (G::kStageBytes / 16));
+      issue(partial[chunk % kSets], long_rows + offset + tile * 512, wide_rows + offset);
+      scales.take(scale[chunk % kSets], smem + scales_offset<G>(stage),
+                  warpgroup * kLongTiles + tile);
+      if (tile == kLongTiles - 1) {
+        scales.fetch(slice_at<G>(work, smaller(slice + 1, count - 1), backwards));
+        full = ring.is_full(place);
+      }
+      if (kBegin && chunk == 0 && kIssueFirst) meanwhile();
+      if constexpr (kSets == 1) {
+        if (kFinishEarly && tile > 0 && slice + 1 == count) finish(tile - 1);
+        wgmma_wait<0>();
+        promote(chunk, stage);
+      } else if (chunk > 0) {
+        wgmma_wait<1>();
+        promote(chunk - 1, tile == 0 ? last_stage : stage);
+      }
+    }
+    if constexpr (kSets == 2) {
+      wgmma_wait<0>();
+      promote(kSlices * kLongTiles - 1, stage);
+    }
+  }
+
+  template <typename Meanwhile, typename Finish>
+  __device__ __forceinline__ void operator()(Accumulators<G>& sums, const Meanwhile& meanwhile,
+                                             const Finish& finish) {
+    if (count == 0) {
+      meanwhile();
+#pragma unroll
+      for (int i = 0; i < kLongTiles; ++i) {
+#pragma unroll
+        for (int j = 0; j < kHalf; ++j) sums[i][j] = 0;
+      }
+      return;
+    }
+    constexpr int kRun = kSets == 1 ? 1 : cdiv(4, kLongTiles);
+    multiply<1, true>(sums, 0, meanwhile, finish);
+    int slice = 1;
+#pragma unroll 1
+    for (; slice + kRun <= count; slice += kRun) {
+      multiply<kRun, false>(sums, slice, meanwhile, finish);
+    }
+    if constexpr (kRun > 1) {
+#pragma unroll 1
+      for (; slice < count; ++slice) multiply<1, false>(sums, slice, meanwhile, finish);
+    }
+  }
+};

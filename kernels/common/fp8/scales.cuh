@@ -1,0 +1,129 @@
+#pragma once
+
+// The scales of a block-scaled product: A has one for each row of 128 columns, B one for each
+// 128 x 128. A's of a slice arrive in shared memory with it; B's are read by every thread, one
+// slice ahead.
+
+#include "common/fp8/scale_runs.cuh"
+#include "common/wgmma/block.cuh"
+
+/// Scales of B, and where those of A are read from.
+struct Scales {
+  const TensorMap* a_map;  // of A's [cdiv(k, 128), m], boxes of kBlockM
+  const float* b;          // [cdiv(n, 128), cdiv(k, 128)]
+  int b_pitch;             // from one row of `b` to the next
+  int b_rows;
+};
+
+/// Where a stage's scales of A begin in shared memory, behind what gemm_block has there: a float
+/// for each of the tile's rows.
+template <typename G>
+ASSAY_HD constexpr int scales_offset(int stage) {
+  constexpr int kFirst = cdiv(SharedLayout<G>::kSumBarrier + 8, 128) * 128;
+  return kFirst + stage * (cdiv(G::kBlockM * 4, 128) * 128);
+}
+
+/// What a thread's partial sums of 64 rows are multiplied by.
+template <typename G>
+struct PartialScale {
+  using Runs = ScaleRuns<G::kBlockN>;
+  /// Of A: of the thread's two rows, or with kSwap of its two columns of each eight.
+  float a[G::kSwap ? G::kWide / 4 : 2];
+  /// Of B: of each block of rows that the tile has; with kSwap of the 64 rows.
+  float b[G::kSwap ? 1 : Runs::kBlocks];
+};
+
+/// The scales of a warpgroup's tile.
+template <typename G>
+struct TileScales {
+  using Runs = ScaleRuns<G::kBlockN>;
+  static constexpr int kBlocks = Runs::kBlocks;
+
+  const float* b;        // the row of the tile's first block
+  int pitches[kBlocks];  // from there to the others
+  int first_n;
+  float next[kBlocks];  // of the slice that comes next
+
+  /// Of the tile whose first row of B is `tile_n`; begins to read B's of its first slice.
+  __device__ __forceinline__ void begin(const Scales& scales, int tile_n, int first_slice) {
+    const int block =
+        smaller(tile_n / kScaleBlock, scales.b_rows - 1);  // of a cluster's last tiles
+    b = scales.b + static_cast<long long>(block) * scales.b_pitch;
+    first_n = tile_n;
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      pitches[i] = smaller(i, scales.b_rows - 1 - block) * scales.b_pitch;
+    }
+    fetch(first_slice);
+  }
+
+  /// Begins to read B's of a slice.
+  __device__ __forceinline__ void fetch(int slice) {
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) next[i] = b[pitches[i] + slice];
+  }
+
+  /// Those of the slice that was fetched last, for the `tile`th 64 rows of the block's tile.
+  __device__ __forceinline__ void take(PartialScale<G>& scale, const unsigned char* of_stage,
+                                       int tile) const {
+    const float* a = reinterpret_cast<const float*>(of_stage);
+    const WarpRows rows;
+    if constexpr (G::kSwap) {
+      float of_rows = next[0];
+#pragma unroll
+      for (int i = 1; i < kBlocks; ++i) {
+        if (Runs::block_of(first_n, tile * 64) >= i) of_rows = next[i];
+      }
+      scale.b[0] = of_rows;
+#pragma unroll
+      for (int group = 0; group < G::kWide / 8; ++group) {
+        struct alignas(8) Two {
+          float lane[2];
+        };
+        const Two two = *reinterpret_cast<const Two*>(a + group * 8 + rows.lane % 4 * 2);
+        scale.a[group * 2] = two.lane[0];
+        scale.a[group * 2 + 1] = two.lane[1];
+      }
+    } else {
+      scale.a[0] = a[rows.first(tile) + rows.lane / 4];
+      scale.a[1] = a[rows.first(tile) + rows.lane / 4 + 8];
+#pragma unroll
+      for (int i = 0; i < kBlocks; ++i) scale.b[i] = next[i];
+    }
+  }
+
+  template <bool kAdd>
+  static __device__ __forceinline__ void add(float& sum, float partial, float scale) {
+    sum = kAdd ? fmaf(partial, scale, sum) : partial * scale;
+  }
+
+  /// sums (+)= partial * scale
+  template <bool kAdd, int kHalf>
+  __device__ __forceinline__ void promote(float (&sums)[kHalf], const float (&partial)[kHalf],
+                                          const PartialScale<G>& scale) const {
+    if constexpr (G::kSwap) {
+#pragma unroll
+      for (int group = 0; group < G::kWide / 8; ++group) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const float both = scale.a[group * 2 + e % 2] * scale.b[0];
+          add<kAdd>(sums[group * 4 + e], partial[group * 4 + e], both);
+        }
+      }
+    } else {
+#pragma unroll
+      for (int column = 0; column < G::kWide; column += Runs::kLength) {
+        float of_columns = scale.b[0];
+#pragma unroll
+        for (int i = 1; i < kBlocks; ++i) {
+          if (Runs::block_of(first_n, column) >= i) of_columns = scale.b[i];
+        }
+        const float both[2] = {scale.a[0] * of_columns, scale.a[1] * of_columns};
+#pragma unroll
+        for (int j = column / 2; j < (column + Runs::kLength) / 2; ++j) {
+          add<kAdd>(sums[j], partial[j], both[j / 2 % 2]);
+        }
+      }
+    }
+  }
+};
