@@ -11,7 +11,8 @@
 namespace assay::emulator {
 
 /// How an address is accessed, for the words of a finding.
-enum class Access : std::uint8_t { read, write, update };
+/// `sync`: an mbarrier or a strong load, which do not race with their like.
+enum class Access : std::uint8_t { read, write, update, sync };
 
 /// The bytes behind an address, or null after a finding.
 std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, std::uint32_t bytes,
@@ -24,12 +25,23 @@ inline std::uint64_t address_of(const Warp& warp, const Op& op, int lane) {
   return base + static_cast<std::uint64_t>(op.offset);
 }
 
+/// A strong access or an atomic: it may order what warps of a cluster do.
+void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires);
+
 /// Where the instruction says that its address lies.
 Window window_of(const Form& form);
 
-/// A shared address of the block itself, out of one in a register.
-inline std::uint32_t shared_address(std::uint64_t address) {
-  return static_cast<std::uint32_t>(address);
+/// An address of the block's own shared memory, in the cluster's window.
+inline std::uint32_t own_address(const Warp& warp, std::uint64_t address) {
+  return (static_cast<std::uint32_t>(address) & ((1u << kRankShift) - 1)) |
+         warp.block->rank << kRankShift;
+}
+
+/// The address in the cluster's window of an operand that is shared::cta or shared::cluster.
+inline std::uint32_t cluster_address(const Warp& warp, const Op& op, int lane) {
+  const std::uint64_t address = address_of(warp, op, lane);
+  return op.window == Window::shared ? own_address(warp, address)
+                                     : static_cast<std::uint32_t>(address);
 }
 
 }  // namespace assay::emulator

@@ -118,8 +118,10 @@ void update_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   };
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
-    std::byte* const at =
-        resolve(warp, op.window, lane, address_of(warp, op, lane), bytes, Access::update, bytes);
+    const std::uint64_t address = address_of(warp, op, lane);
+    std::byte* const at = resolve(warp, op.window, lane, address, bytes, Access::update, bytes);
+    order_strong(warp, address, op.is_negated, true);
+    order_strong(warp, address, op.is_negated, false);
     for (std::size_t i = 0; i < op.list.size(); ++i) {
       std::uint64_t old = 0;
       const std::uint64_t b = value(op.list[i], lane), c = value(op.c, lane);
@@ -197,6 +199,7 @@ void decode_atomic(Form& form) {
   if (operation == AtomicOperation::cas) {
     op.c = form.in(form.operand(at++), op.bytes == 8 ? PtxType::b64 : PtxType::b32);
   }
+  op.is_negated = form.has("release") || form.has("acq_rel");
   op.run = update_lanes;
 }
 

@@ -49,6 +49,7 @@ void arrive_at(Warp& warp, const Op& op, NamedBarrier& barrier, std::uint32_t id
   }
   barrier.arrived[warp.index] |= lanes;
   warp.progress();
+  release(warp, barrier.point);
   warp.block->check_barrier(barrier);
 }
 
@@ -66,6 +67,7 @@ bool sync_barrier(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t la
     arrive_at(warp, op, barrier, id, lanes);
   }
   if (barrier.generation == fragment.waiting.generation) return false;
+  acquire(warp, barrier.point);
   if (op.mode != 0) {
     const std::uint32_t result = barrier.result[op.mode - 1];
     if (static_cast<Reduces>(op.mode) == Reduces::popc) {
@@ -85,20 +87,28 @@ void arrive_barrier(Warp& warp, const Op& op, std::uint32_t lanes) {
   arrive_at(warp, op, barrier, id, lanes);
 }
 
-void arrive_cluster(Warp& warp, const Op&, std::uint32_t lanes) {
+void arrive_cluster(Warp& warp, const Op& op, std::uint32_t lanes) {
   ClusterState& cluster = *warp.block->cluster;
   std::uint32_t& arrived = cluster.barrier_arrived[warp.block->rank][warp.index];
   if ((arrived & lanes) != 0) {
     warp.report(FindingKind::misuse, "arrives at the cluster's barrier twice before it completes");
   }
   arrived |= lanes;
+  if (op.mode == 0) {
+    release(warp, cluster.barrier_point);
+  } else if (warp.fenced != nullptr) {  // .relaxed
+    cluster.barrier_point.arriving.join(*warp.fenced);
+  }
   warp.cluster_generation = cluster.barrier_generation;
   warp.progress();
   cluster.check_cluster_barrier();
 }
 
 bool wait_cluster(Warp& warp, Fragment& fragment, const Op&, std::uint32_t) {
-  if (warp.block->cluster->barrier_generation > warp.cluster_generation) return true;
+  if (warp.block->cluster->barrier_generation > warp.cluster_generation) {
+    acquire(warp, warp.block->cluster->barrier_point);
+    return true;
+  }
   fragment.waiting.what = Waiting::For::cluster;
   return false;
 }
@@ -145,8 +155,11 @@ void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.progress();
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
-    Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::update);
+    Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::sync);
     if (barrier == nullptr || !check_valid(warp, *barrier, lane)) continue;
+    SyncPoint& point = warp.block->cluster->points[cluster_address(warp, op, lane)];
+    const std::uint32_t parity = barrier->parity();
+    if ((op.mode & 1) != 0) release(warp, point);
     if (op.out != kNoSlot) lanes_out<std::uint64_t>(warp, op.out)[lane] = barrier->bits();
     const std::uint32_t value = op.b == kNoSlot ? 1 : warp.in(op.b)[lane];
     if ((op.mode & 2) != 0) barrier->expect(static_cast<std::int32_t>(value));
@@ -154,6 +167,7 @@ void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
     if ((op.mode & 1) != 0 && !barrier->arrive((op.mode & 4) != 0 ? value : 1)) {
       warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more", lane);
     }
+    if (barrier->parity() != parity) complete_phase(point);
   }
 }
 
@@ -163,14 +177,16 @@ std::uint32_t completed(Warp& warp, const Op& op, std::uint32_t lanes, std::uint
   std::uint32_t result = 0;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
-    const Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::read);
+    const Mbarrier* const barrier = mbarrier_at(warp, op, lane, Access::sync);
     if (barrier == nullptr || !check_valid(warp, *barrier, lane)) {
       result |= 1u << lane;
       continue;
     }
     waited = op.mode == 1 ? warp.in(op.b)[lane] & 1
                           : Mbarrier::of(lanes_in<std::uint64_t>(warp, op.b)[lane]).parity();
-    if (barrier->parity() != waited) result |= 1u << lane;
+    if (barrier->parity() == waited) continue;
+    result |= 1u << lane;
+    acquire(warp, warp.block->cluster->points[cluster_address(warp, op, lane)]);
   }
   return result;
 }
@@ -230,6 +246,7 @@ void decode_barrier(Form& form) {
   if (form.has("cluster")) {
     form.allow({"cluster", "arrive", "wait", "release", "relaxed", "acquire", "aligned"});
     if (form.has("arrive")) {
+      op.mode = form.has("relaxed") ? 1 : 0;
       op.run = arrive_cluster;
     } else {
       op.control = Control::wait;

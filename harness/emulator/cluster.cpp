@@ -84,6 +84,7 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, std::array<std::ui
                        launch.shape.dynamic_shared_bytes);
   // What nobody wrote is not zero.
   std::fill(block->shared.begin(), block->shared.end(), std::byte{0xcb});
+  if (launch.options.finds_races) block->shadow.resize(block->shared.size() / 4 + 1);
   const std::size_t num_warps = (block->num_threads + 31) / 32;
   const auto slots = static_cast<std::size_t>(program.num_slots) * 32;
   block->storage.resize(slots * num_warps);
@@ -128,8 +129,13 @@ ClusterState::ClusterState(LaunchState& of_launch, std::uint64_t index_of)
                                 rank));
     barrier_arrived.emplace_back(blocks.back()->warps.size(), 0);
   }
+  const Clock clock(num_actors(*this));
   for (const auto& block : blocks) {
-    for (Warp& warp : block->warps) set_specials(warp, launch.program);
+    for (Warp& warp : block->warps) {
+      set_specials(warp, launch.program);
+      warp.order = {clock, clock};
+      order_lanes(warp);  // what it does is event 1
+    }
   }
 }
 
@@ -190,6 +196,7 @@ void ClusterState::check_cluster_barrier() {
     }
   }
   if (!has_any) return;
+  complete_phase(barrier_point);
   ++barrier_generation;
   ++num_progress;
   for (auto& warps : barrier_arrived) std::fill(warps.begin(), warps.end(), 0);

@@ -14,8 +14,8 @@
 namespace assay::emulator {
 namespace {
 
-/// Begins something that completes at once, or later.
-void begin(Warp& warp, int lane, PendingWork::Kind kind, std::uint32_t group,
+/// Begins something that completes at once, or later. `number`: of the warp's copies.
+void begin(Warp& warp, std::uint32_t lanes, PendingWork::Kind kind, std::uint32_t number,
            std::function<void()> complete) {
   ClusterState& cluster = *warp.block->cluster;
   warp.progress();
@@ -23,37 +23,58 @@ void begin(Warp& warp, int lane, PendingWork::Kind kind, std::uint32_t group,
     complete();
     return;
   }
-  cluster.pending.push_back({&warp, lane, kind, group, warp.op, std::move(complete)});
+  cluster.pending.push_back({&warp, lanes, kind, number, std::move(complete)});
 }
 
 /// Work goes on for a warp that does something else by now: findings name where it began.
 class AsBegun {
  public:
-  AsBegun(Warp& warp, const Op* op) : warp_(warp), before_(std::exchange(warp.op, op)) {}
-  ~AsBegun() { warp_.op = before_; }
+  AsBegun(Warp& warp, const Op* op, const Actor& actor)
+      : warp_(warp),
+        op_(std::exchange(warp.op, op)),
+        actor_(std::exchange(warp.actor, &actor)) {}
+  ~AsBegun() {
+    warp_.op = op_;
+    warp_.actor = actor_;
+  }
   AsBegun(const AsBegun&) = delete;
   AsBegun& operator=(const AsBegun&) = delete;
 
  private:
   Warp& warp_;
-  const Op* before_;
+  const Op* op_;
+  const Actor* actor_;
 };
 
-/// The mbarrier at an address of the cluster's window gets bytes, and perhaps an arrival.
+/// Copies of the warp that it waits for by groups: cp.async (0) or bulk stores (1).
+Actor own_actor(Warp& warp, std::size_t which) {
+  const std::uint32_t number = ++warp.num_copies[which];
+  return {which == 0 ? copies_of(warp) : bulk_stores_of(warp), number, which == 1, order_now(warp)};
+}
+/// Copies that signal an mbarrier.
+Actor signal_actor(Warp& warp, std::uint32_t mbarrier) {
+  ClusterState& cluster = *warp.block->cluster;
+  const std::uint32_t index = signals_of(cluster, mbarrier);
+  return {index, ++cluster.signal_events[index], true, order_now(warp)};
+}
+
+/// The mbarrier at an address of the cluster's window gets bytes from an actor.
 void signal(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes) {
   auto* const barrier = reinterpret_cast<Mbarrier*>(
-      resolve(warp, Window::cluster, lane, address, 8, Access::update, 8));
+      resolve(warp, Window::cluster, lane, address, 8, Access::sync, 8));
   if (barrier == nullptr) return;
   if (!barrier->is_valid()) {
     warp.report(FindingKind::misuse, "signals an mbarrier that is not initialised", lane);
     return;
   }
+  ClusterState& cluster = *warp.block->cluster;
+  SyncPoint& point = cluster.points[address];
+  Clock now(num_actors(cluster));
+  now.raise(warp.actor->index, warp.actor->event);
+  point.arriving.join({now, now});
+  const std::uint32_t parity = barrier->parity();
   barrier->expect(-bytes);
-}
-
-/// An address of the block's own shared memory, in the cluster's window.
-std::uint32_t own(const Warp& warp, std::uint32_t address) {
-  return (address & ((1u << kRankShift) - 1)) | warp.block->rank << kRankShift;
+  if (barrier->parity() != parity) complete_phase(point);
 }
 
 /// A shared address in a register of 32 or 64 bits; generic addresses have a window above.
@@ -62,12 +83,17 @@ std::uint32_t shared_of(const Warp& warp, std::int32_t slot, bool is_narrow, int
                    : static_cast<std::uint32_t>(lanes_in<std::uint64_t>(warp, slot)[lane]);
 }
 
-// cp.async: op.a shared, op.b global, op.bytes; op.c: bytes that are read, the rest is 0.
+// cp.async: op.a shared, op.b global, op.bytes; op.c: bytes that are read, the rest is 0. The lanes
+// of an instruction are one piece of work.
 void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
-    const std::uint64_t to = address_of(warp, op, lane);
-    const std::uint64_t from = lanes_in<std::uint64_t>(warp, op.b)[lane] + op.mask;
+  struct Piece {
+    std::uint64_t to, from;
+    std::uint32_t bytes;
+    int lane;
+  };
+  std::vector<Piece> pieces;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
     std::uint32_t bytes = op.c == kNoSlot ? op.bytes : warp.in(op.c)[lane];
     if (op.d != kNoSlot && (warp.predicate(op.d, op.is_negated) >> lane & 1) != 0) bytes = 0;
     if (bytes > op.bytes) {
@@ -75,65 +101,78 @@ void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
                   fmt::format("cp.async of {} bytes reads {}", op.bytes, bytes), lane);
       bytes = op.bytes;
     }
-    begin(warp, lane, PendingWork::Kind::copy, warp.next_group[0],
-          [&warp, &op, lane, to, from, bytes] {
-            const AsBegun as(warp, &op);
-            std::array<std::byte, 16> moved{};
-            if (bytes > 0) {
-              const std::byte* const source =
-                  resolve(warp, Window::global, lane, from, bytes, Access::read, op.bytes);
-              if (source != nullptr) std::memcpy(moved.data(), source, bytes);
-            }
-            std::byte* const target =
-                resolve(warp, Window::shared, lane, to, op.bytes, Access::write, op.bytes);
-            if (target != nullptr) std::memcpy(target, moved.data(), op.bytes);
-          });
+    pieces.push_back({address_of(warp, op, lane),
+                      lanes_in<std::uint64_t>(warp, op.b)[lane] + op.mask, bytes, lane});
   }
+  const Actor actor = own_actor(warp, 0);
+  begin(warp, lanes, PendingWork::Kind::copy, actor.event, [&warp, &op, actor, pieces] {
+    const AsBegun as(warp, &op, actor);
+    for (const auto& [to, from, bytes, lane] : pieces) {
+      std::array<std::byte, 16> moved{};
+      if (bytes > 0) {
+        const std::byte* const source =
+            resolve(warp, Window::global, lane, from, bytes, Access::read, op.bytes);
+        if (source != nullptr) std::memcpy(moved.data(), source, bytes);
+      }
+      std::byte* const target =
+          resolve(warp, Window::shared, lane, to, op.bytes, Access::write, op.bytes);
+      if (target != nullptr) std::memcpy(target, moved.data(), op.bytes);
+    }
+  });
 }
 
 template <int kWhich>
 void commit_group(Warp& warp, const Op&, std::uint32_t) {
-  ++warp.next_group[kWhich];
+  warp.copy_groups[kWhich].push_back(warp.num_copies[kWhich]);
 }
 
-/// All but the last op.mode groups complete. Groups are counted by warp: lanes that commit apart
-/// complete more than they asked for.
+/// All but the last op.mode groups complete; with op.bytes also what is not committed. Groups are
+/// counted by warp: lanes that commit apart complete more than they asked for.
 template <int kWhich>
-void wait_group(Warp& warp, const Op& op, std::uint32_t lanes) {
+void wait_group(Warp& warp, const Op& op, std::uint32_t) {
   const PendingWork::Kind kind = kWhich == 0 ? PendingWork::Kind::copy : PendingWork::Kind::bulk;
-  const std::uint32_t next = warp.next_group[kWhich] + (op.bytes != 0 ? 1 : 0);
+  const std::vector<std::uint32_t>& groups = warp.copy_groups[kWhich];
+  std::uint32_t last = warp.num_copies[kWhich];
+  if (op.bytes == 0) {
+    if (groups.size() <= op.mode) return;
+    last = groups[groups.size() - 1 - op.mode];
+  }
   warp.block->cluster->complete([&](const PendingWork& work) {
-    return work.warp == &warp && work.kind == kind && work.group != 0 &&
-           (lanes >> work.lane & 1) != 0 && work.group + op.mode < next;
+    return work.warp == &warp && work.kind == kind && work.number != 0 && work.number <= last;
   });
+  order_work(warp, kWhich == 0 ? copies_of(warp) : bulk_stores_of(warp), last);
 }
 
-/// cp.async.mbarrier.arrive: an arrival once all copies of the lane ahead of it are complete.
+/// cp.async.mbarrier.arrive: an arrival once all copies of the warp ahead of it are complete.
 void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
-    const auto address = static_cast<std::uint32_t>(address_of(warp, op, lane));
-    const auto barrier_at = [&warp, lane, address] {
-      return reinterpret_cast<Mbarrier*>(
-          resolve(warp, Window::shared, lane, address, 8, Access::update, 8));
-    };
-    if (op.mode == 0) {  // not .noinc: the phase expects it
-      if (Mbarrier* const barrier = barrier_at()) {
-        *barrier = Mbarrier::of(barrier->bits() + 1);
-      }
-    }
-    begin(warp, lane, PendingWork::Kind::other, 0, [&warp, &op, lane, barrier_at] {
-      const AsBegun as(warp, &op);
-      warp.block->cluster->complete([&](const PendingWork& work) {
-        return work.warp == &warp && work.lane == lane && work.kind == PendingWork::Kind::copy;
-      });
-      Mbarrier* const barrier = barrier_at();
-      if (barrier == nullptr) return;
-      if (!barrier->is_valid() || !barrier->arrive(1)) {
-        warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more", lane);
-      }
-    });
+  const Actor actor{copies_of(warp), warp.num_copies[0], false, order_now(warp)};
+  std::vector<std::uint32_t> addresses;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    addresses.push_back(own_address(warp, address_of(warp, op, lane)));
+    if (op.mode != 0) continue;  // .noinc; else the phase expects it
+    auto* const barrier = reinterpret_cast<Mbarrier*>(
+        resolve(warp, Window::cluster, lane, addresses.back(), 8, Access::sync, 8));
+    if (barrier != nullptr) *barrier = Mbarrier::of(barrier->bits() + 1);
   }
+  begin(warp, lanes, PendingWork::Kind::other, 0, [&warp, &op, actor, addresses] {
+    const AsBegun as(warp, &op, actor);
+    warp.block->cluster->complete([&](const PendingWork& work) {
+      return work.warp == &warp && work.kind == PendingWork::Kind::copy &&
+             work.number <= actor.event;
+    });
+    for (const std::uint32_t address : addresses) {
+      signal(warp, 0, address, 0);
+      auto* const barrier = reinterpret_cast<Mbarrier*>(
+          resolve(warp, Window::cluster, 0, address, 8, Access::sync, 8));
+      if (barrier == nullptr || !barrier->is_valid()) continue;
+      const std::uint32_t parity = barrier->parity();
+      if (!barrier->arrive(1)) {
+        warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more");
+      }
+      if (barrier->parity() != parity) complete_phase(warp.block->cluster->points[address]);
+    }
+  });
 }
 
 // Bulk copies. op.mode: which way. op.a: to; op.b: from; op.c: bytes; op.d: the mbarrier.
@@ -175,9 +214,10 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
     if (!check_bulk(warp, lane, to, from, bytes)) continue;
     const auto way = static_cast<Way>(op.mode);
     if (way == Way::to_global) {
-      begin(warp, lane, PendingWork::Kind::bulk, warp.next_group[1],
-            [&warp, &op, lane, to, from, bytes] {
-              const AsBegun as(warp, &op);
+      const Actor actor = own_actor(warp, 1);
+      begin(warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
+            [&warp, &op, actor, lane, to, from, bytes] {
+              const AsBegun as(warp, &op, actor);
               const std::byte* const source =
                   resolve(warp, Window::shared, lane, from, bytes, Access::read, 16);
               std::byte* const target =
@@ -188,15 +228,15 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
     }
     const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
     const auto address = static_cast<std::uint32_t>(to);
-    const std::uint32_t first = op.window == Window::shared ? own(warp, address) : address;
+    const std::uint32_t first = op.window == Window::shared ? own_address(warp, address) : address;
     for (const std::uint32_t target : targets_of(warp, op, lane, first)) {
       const std::uint32_t signalled =
           op.list.empty()
-              ? (op.window == Window::shared ? own(warp, barrier) : barrier)
+              ? (op.window == Window::shared ? own_address(warp, barrier) : barrier)
               : (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
-      begin(warp, lane, PendingWork::Kind::bulk, 0,
-            [&warp, &op, lane, target, from, bytes, signalled, way] {
-              const AsBegun as(warp, &op);
+      const Actor actor = signal_actor(warp, signalled);
+      begin(warp, 1u << lane, PendingWork::Kind::bulk, 0, [&warp, &op, actor, lane, target, from, bytes, signalled, way] {
+              const AsBegun as(warp, &op, actor);
               const Window window = way == Way::to_cluster ? Window::shared : Window::global;
               const std::byte* const source =
                   resolve(warp, window, lane, from, bytes, Access::read, 16);
@@ -245,10 +285,11 @@ void copy_tensor(Warp& warp, const Op& op, std::uint32_t lanes) {
       continue;
     }
     if (!loads) {
-      begin(warp, lane, PendingWork::Kind::bulk, warp.next_group[1],
-            [&warp, &op, lane, map, coordinates, shared] {
-              const AsBegun as(warp, &op);
-              for (const BoxPiece& piece : box_pieces(*map, coordinates, own(warp, shared))) {
+      const Actor actor = own_actor(warp, 1);
+      begin(warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
+            [&warp, &op, actor, lane, map, coordinates, shared] {
+              const AsBegun as(warp, &op, actor);
+              for (const BoxPiece& piece : box_pieces(*map, coordinates, own_address(warp, shared))) {
                 if (!piece.inside) continue;
                 const std::byte* const source =
                     resolve(warp, Window::shared, lane, piece.shared, piece.bytes, Access::read, 1);
@@ -261,15 +302,15 @@ void copy_tensor(Warp& warp, const Op& op, std::uint32_t lanes) {
       continue;
     }
     const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
-    const std::uint32_t first = op.window == Window::shared ? own(warp, shared) : shared;
+    const std::uint32_t first = op.window == Window::shared ? own_address(warp, shared) : shared;
     for (const std::uint32_t target : targets_of(warp, op, lane, first)) {
       const std::uint32_t signalled =
           op.list.empty()
-              ? (op.window == Window::shared ? own(warp, barrier) : barrier)
+              ? (op.window == Window::shared ? own_address(warp, barrier) : barrier)
               : (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
-      begin(warp, lane, PendingWork::Kind::bulk, 0,
-            [&warp, &op, lane, map, coordinates, target, signalled] {
-              const AsBegun as(warp, &op);
+      const Actor actor = signal_actor(warp, signalled);
+      begin(warp, 1u << lane, PendingWork::Kind::bulk, 0, [&warp, &op, actor, lane, map, coordinates, target, signalled] {
+              const AsBegun as(warp, &op, actor);
               const std::array<std::byte, 16> fill = fill_bytes(*map);
               for (const BoxPiece& piece : box_pieces(*map, coordinates, target)) {
                 std::byte* const place = resolve(warp, Window::cluster, lane, piece.shared,
@@ -305,8 +346,9 @@ void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
                                                 : warp.in(op.list[i])[lane];
       std::memcpy(values.data() + i * op.bytes, &value, op.bytes);
     }
-    begin(warp, lane, PendingWork::Kind::other, 0, [&warp, &op, lane, to, barrier, bytes, values] {
-      const AsBegun as(warp, &op);
+    const Actor actor = signal_actor(warp, barrier);
+      begin(warp, 1u << lane, PendingWork::Kind::other, 0, [&warp, &op, actor, lane, to, barrier, bytes, values] {
+              const AsBegun as(warp, &op, actor);
       std::byte* const place =
           resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
       if (place != nullptr) std::memcpy(place, values.data(), bytes);

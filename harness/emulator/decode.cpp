@@ -517,7 +517,8 @@ FamilyDecoder family(std::string_view name) {
     add(decode_copy, {"cp"});
     add(decode_matrix, {"ldmatrix", "stmatrix", "movmatrix", "mma"});
     add(decode_wgmma, {"wgmma"});
-    add(decode_nothing, {"fence", "membar", "prefetch", "prefetchu", "griddepcontrol", "setmaxnreg",
+    add(decode_fence, {"fence", "membar"});
+    add(decode_nothing, {"prefetch", "prefetchu", "griddepcontrol", "setmaxnreg",
                          "nanosleep", "applypriority", "discard", "createpolicy", "pmevent"});
     return families;
   }();

@@ -127,6 +127,7 @@ struct MachineOptions {
   std::uint64_t max_instructions = 20'000'000'000ull;  // of lanes, in the launch
   std::size_t max_findings = 20;                       // the launch ends at this many
   std::uint32_t resident_blocks = 132 * 8;             // that may wait for each other
+  bool finds_races = true;                             // in shared memory
 };
 
 struct LaunchOutcome {

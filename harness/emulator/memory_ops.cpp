@@ -9,7 +9,9 @@ namespace assay::emulator {
 namespace {
 
 std::string_view word(Access access) {
-  return access == Access::read ? "reads" : access == Access::write ? "writes" : "updates";
+  return access == Access::read || access == Access::sync ? "reads"
+         : access == Access::write                       ? "writes"
+                                                         : "updates";
 }
 
 std::string in_block_text(const Warp& warp, std::uint32_t rank) {
@@ -32,6 +34,9 @@ std::byte* resolve_shared(Warp& warp, int lane, std::uint32_t address, std::uint
                                 word(access), rank),
                     lane);
       }
+      if (!blocks[rank]->shadow.empty()) {
+        note_access(warp, *blocks[rank], lane, offset, bytes, access);
+      }
       return shared.data() + offset;
     }
   }
@@ -52,12 +57,12 @@ std::byte* resolve_global(Warp& warp, int lane, std::uint64_t address, std::uint
   const MemoryRange* const known = warp.range;
   if (known != nullptr && address >= known->begin && address < known->end &&
       bytes <= known->end - address &&
-      (access == Access::read ? known->readable : known->writable)) {
+      (access == Access::read || access == Access::sync ? known->readable : known->writable)) {
     return reinterpret_cast<std::byte*>(address);
   }
   const Memory& memory = warp.block->cluster->launch.memory;
   const MemoryRange* const range = memory.find(
-      address, bytes, access == Access::read ? MemoryAccess::read : MemoryAccess::write);
+      address, bytes, access == Access::read || access == Access::sync ? MemoryAccess::read : MemoryAccess::write);
   if (range != nullptr) {
     warp.range = range;
     return reinterpret_cast<std::byte*>(address);
@@ -137,6 +142,20 @@ std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, s
   }
 }
 
+void order_strong(Warp& warp, std::uint64_t address, bool releases, bool acquires) {
+  std::map<std::uint64_t, SyncPoint>& points = warp.block->cluster->points;
+  const auto point = points.find(address);
+  if (acquires && point != points.end()) acquire(warp, point->second);
+  if (acquires || (!releases && warp.fenced == nullptr)) return;
+  SyncPoint& to = points[address];
+  if (releases) {
+    release(warp, to);
+  } else {
+    to.arriving.join(*warp.fenced);
+  }
+  complete_phase(to);
+}
+
 Window window_of(const Form& form) {
   for (auto part = form.parts.begin() + 1; part != form.parts.end(); ++part) {
     if (*part == "shared" || *part == "shared::cta") return Window::shared;
@@ -161,8 +180,10 @@ void load_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto bytes = static_cast<std::uint32_t>(count * sizeof(T));
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
-    const std::byte* const from =
-        resolve(warp, op.window, lane, address_of(warp, op, lane), bytes, Access::read, bytes);
+    const std::uint64_t address = address_of(warp, op, lane);
+    const std::byte* const from = resolve(warp, op.window, lane, address, bytes,
+                                          op.mode != 0 ? Access::sync : Access::read, bytes);
+    if (op.mode != 0) order_strong(warp, address, false, true);
     for (std::size_t i = 0; i < count; ++i) {
       T value = 0;
       if (from != nullptr) std::memcpy(&value, from + i * sizeof(T), sizeof(T));
@@ -180,9 +201,11 @@ void store_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   warp.progress();
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
-    std::byte* const to =
-        resolve(warp, op.window, lane, address_of(warp, op, lane), bytes, Access::write, bytes);
+    const std::uint64_t address = address_of(warp, op, lane);
+    std::byte* const to = resolve(warp, op.window, lane, address, bytes,
+                                  op.mode != 0 ? Access::update : Access::write, bytes);
     if (to == nullptr) continue;
+    if (op.mode != 0) order_strong(warp, address, op.mode == 2, false);
     for (std::size_t i = 0; i < count; ++i) {
       const auto value = static_cast<T>(lanes_in<R>(warp, op.list[i])[lane]);
       std::memcpy(to + i * sizeof(T), &value, sizeof(T));
@@ -240,6 +263,10 @@ void decode_load_store(Form& form) {
                           ? form.out(element, reg)
                           : form.in(element, is_float(type) && bits_of(type) >= 32 ? type : reg));
   }
+  // Strong ones do not race with each other, and may carry order from warp to warp.
+  op.mode = form.has("release") || form.has("acquire")        ? 2
+            : form.has("volatile") || form.has("relaxed") ? 1
+                                                              : 0;
   op.run = is_load ? access_handler<true>(type, is_wide) : access_handler<false>(type, is_wide);
 }
 

@@ -218,6 +218,20 @@ void decode_move(Form& form) {
   }
 }
 
+void decode_fence(Form& form) {
+  if (form.has("proxy")) {
+    const bool is_async = form.has("async") || form.has("async::global") ||
+                          form.has("async::shared::cta") || form.has("async.shared::cta");
+    form.op.run = is_async ? [](Warp& warp, const Op&, std::uint32_t) { fence_async(warp); }
+                           : [](Warp&, const Op&, std::uint32_t) {};
+    return;
+  }
+  form.op.run = [](Warp& warp, const Op&, std::uint32_t) {
+    warp.fenced = order_now(warp);
+    order_lanes(warp);
+  };
+}
+
 void decode_nothing(Form& form) {
   form.op.run = [](Warp&, const Op&, std::uint32_t) {};
 }

@@ -91,6 +91,7 @@ void meet(Warp& warp, const Fragment& fragment) {
   }
   warp.fragments = std::move(others);
   op.run(warp, op, together);
+  order_lanes(warp);
   std::vector<Fragment> after;
   for (Fragment& each : met) {
     // A join that nobody else is expected at is none.
@@ -215,6 +216,7 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
         const std::uint32_t members = members_of(warp, op, lanes);
         if ((members & warp.alive & ~lanes) == 0) {
           op.run(warp, op, lanes);
+          order_lanes(warp);
           ++fragment.pc;
           break;
         }
@@ -307,6 +309,7 @@ void BlockState::check_barrier(NamedBarrier& barrier) {
   if (barrier.expected == 0 ? !all : complete < barrier.expected) return;
   ++barrier.generation;
   ++cluster->num_progress;
+  complete_phase(barrier.point);
   std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
   std::copy(barrier.reduced, barrier.reduced + 3, barrier.result);
   barrier.reduced[0] = 0;

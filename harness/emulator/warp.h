@@ -14,6 +14,7 @@
 #include "base/draw.h"
 #include "emulator/machine.h"
 #include "emulator/program.h"
+#include "emulator/shadow.h"
 
 // What runs: a cluster of blocks of warps. One thread of this process runs a cluster.
 
@@ -92,6 +93,7 @@ struct WarpgroupWork {
   std::uint32_t begun = 0;     // warps of the four
   std::uint64_t a = 0, b = 0;  // descriptors
   bool accumulates = true;
+  Order order = {};  // of all four
 };
 struct Warpgroup {
   std::vector<WarpgroupWork> work = {};  // from num_done on
@@ -131,7 +133,13 @@ struct Warp {
   std::vector<std::int32_t> apart = {};  // joins (their pc) at which lanes do not wait any more
   const Op* op = nullptr;                // that is carried out
   std::uint64_t cluster_generation = 0;  // at which it arrived
-  std::uint32_t next_group[2] = {1, 1};  // of cp.async, of bulk copies
+  // Of cp.async, and of bulk stores: how many have begun, and how many had at each commit.
+  std::array<std::uint32_t, 2> num_copies = {};
+  std::array<std::vector<std::uint32_t>, 2> copy_groups = {};
+  Order order = {};                                    // what is ordered before it
+  std::shared_ptr<const Order> order_before = nullptr;  // a copy of it
+  const Actor* actor = nullptr;                        // who works for it; null: its lanes
+  std::shared_ptr<const Order> fenced = nullptr;        // at its last fence or membar
   std::uint32_t carry = 0;               // of add.cc
   std::uint64_t num_products = 0;        // of wgmma, begun
   std::vector<std::uint64_t> product_groups = {};  // how many had begun at each commit_group
@@ -164,6 +172,7 @@ struct NamedBarrier {
   std::vector<std::uint32_t> waiting = {};
   std::uint32_t reduced[3] = {};  // of bar.red: popc, and, or
   std::uint32_t result[3] = {};
+  SyncPoint point = {};
 };
 
 struct BlockState {
@@ -172,6 +181,7 @@ struct BlockState {
   std::uint32_t rank = 0;  // in the cluster
   std::uint32_t num_threads = 0;
   std::vector<std::byte> shared = {};
+  std::vector<ShadowWord> shadow = {};  // of each word of it
   std::vector<std::uint32_t> storage = {};  // slots and predicates of its warps
   std::vector<std::byte> local = {};
   std::vector<Warp> warps = {};
@@ -186,10 +196,9 @@ struct BlockState {
 /// A copy or a product that has begun and is not complete.
 struct PendingWork {
   Warp* warp = nullptr;
-  int lane = 0;
+  std::uint32_t lanes = 0;
   enum class Kind : std::uint8_t { copy, bulk, other } kind = Kind::other;
-  std::uint32_t group = 0;  // 0: of an mbarrier
-  const Op* op = nullptr;
+  std::uint32_t number = 0;  // of the warp's copies, from 1; 0: it signals an mbarrier
   std::function<void()> complete;
 };
 
@@ -201,6 +210,10 @@ struct ClusterState {
   std::vector<PendingWork> pending = {};
   std::uint64_t barrier_generation = 0;
   std::vector<std::vector<std::uint32_t>> barrier_arrived = {};  // lanes of each warp of each block
+  SyncPoint barrier_point = {};
+  std::map<std::uint64_t, SyncPoint> points = {};  // by address: mbarriers, words of atomics
+  std::map<std::uint32_t, std::uint32_t> signal_actors = {};  // of mbarriers
+  std::map<std::uint32_t, std::uint32_t> signal_events = {};  // by actor
   std::uint64_t num_progress = 0;
   std::uint64_t round = 0;
   std::uint64_t last_progress = 0;  // the round of it
@@ -230,16 +243,11 @@ void end_lanes(Warp& warp, std::uint32_t lanes);
 
 template <class Chosen>
 void ClusterState::complete(Chosen chosen) {
-  for (std::size_t i = 0; i < pending.size();) {
-    if (!chosen(pending[i])) {
-      ++i;
-      continue;
-    }
-    const PendingWork work = std::move(pending[i]);
-    pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(i));
-    work.complete();
-    ++num_progress;
-  }
+  std::vector<PendingWork> now, later;
+  for (PendingWork& work : pending) (chosen(work) ? now : later).push_back(std::move(work));
+  pending = std::move(later);
+  for (const PendingWork& work : now) work.complete();
+  num_progress += now.size();
 }
 
 // Lanes.

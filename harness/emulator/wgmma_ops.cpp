@@ -35,6 +35,9 @@ void carry_out(Warp& any, const WarpgroupWork& work) {
   BlockState& block = *any.block;
   Warp* const warps = &block.warps[any.index / 4 * 4];
   const Op* const before = std::exchange(warps[0].op, &op);
+  const Actor actor{products_of(any), static_cast<std::uint32_t>(warpgroup_of(any).num_done), true,
+                    std::make_shared<const Order>(work.order)};
+  warps[0].actor = &actor;
   WarpgroupProduct product;
   product.types = {static_cast<Factor>(op.mode & 15), static_cast<Factor>(op.mode >> 4 & 15),
                    static_cast<SumType>(op.mode >> 8 & 15), op.is_saturated};
@@ -66,6 +69,7 @@ void carry_out(Warp& any, const WarpgroupWork& work) {
   }
   warpgroup_multiply(product, a.data(), b.data(), d);
   warps[0].op = before;
+  warps[0].actor = nullptr;
 }
 
 /// Carries out all work that all four warps have begun, up to a number of products.
@@ -102,6 +106,7 @@ void multiply_async(Warp& warp, const Op& op, std::uint32_t lanes) {
   work.b = b;
   work.accumulates = accumulates;
   work.begun |= 1u << warp.index % 4;
+  work.order.join(warp.order);
   ++warp.num_products;
   warp.progress();
   for (const std::int32_t slot : op.list) {
@@ -139,6 +144,7 @@ bool wait(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lanes) {
     return false;
   }
   warp.num_waited = std::max(warp.num_waited, count);
+  order_work(warp, products_of(warp), static_cast<std::uint32_t>(count));
   groups.erase(groups.begin(), groups.end() - static_cast<std::ptrdiff_t>(op.mode));
   return true;
 }

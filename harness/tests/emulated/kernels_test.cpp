@@ -214,67 +214,109 @@ TensorMapBytes bf16_map(std::uint64_t address, int rows, int columns, int box_ro
   return std::bit_cast<TensorMapBytes>(map);
 }
 
-void run_wgmma(const WgmmaCase& with, std::uint64_t num_seeds) {
+std::string wgmma_ptx(const WgmmaCase& with) {
+  return compile(
+      "gemm_wgmma.cu",
+      {{"SWAP_AB", "0"}, {"MODE", with.mode}, {"BLOCK_M", std::to_string(with.block_m)},
+       {"BLOCK_N", std::to_string(with.block_n)}, {"BLOCK_K", std::to_string(with.block_k)},
+       {"STAGES", std::to_string(with.stages)}, {"CLUSTER_M", std::to_string(with.cluster_m)},
+       {"CLUSTER_N", std::to_string(with.cluster_n)}, {"CLUSTER_K", "1"}, {"SPLIT_K", "1"},
+       {"PERSISTENT", with.persistent ? "1" : "0"}, {"SCHEDULE", "row"}, {"GROUP_M", "1"},
+       {"STREAM_K", "0"}, {"OVERLAP", "0"}, {"STORE", with.store}});
+}
+
+/// What is wrong with a run: findings, or a wrong result; empty: nothing.
+std::string wrong(const WgmmaCase& with, const std::string& ptx, std::uint64_t seed) {
+  const Module module = load(ptx);
   const int cluster = with.cluster_m * with.cluster_n;
-  const Module module =
-      load(compile("gemm_wgmma.cu", {{"SWAP_AB", "0"},
-                                     {"MODE", with.mode},
-                                     {"BLOCK_M", std::to_string(with.block_m)},
-                                     {"BLOCK_N", std::to_string(with.block_n)},
-                                     {"BLOCK_K", std::to_string(with.block_k)},
-                                     {"STAGES", std::to_string(with.stages)},
-                                     {"CLUSTER_M", std::to_string(with.cluster_m)},
-                                     {"CLUSTER_N", std::to_string(with.cluster_n)},
-                                     {"CLUSTER_K", "1"},
-                                     {"SPLIT_K", "1"},
-                                     {"PERSISTENT", with.persistent ? "1" : "0"},
-                                     {"SCHEDULE", "row"},
-                                     {"GROUP_M", "1"},
-                                     {"STREAM_K", "0"},
-                                     {"OVERLAP", "0"},
-                                     {"STORE", with.store}}));
   const Product product(260, 200, 328);
   const int consumers = with.mode == "single" ? 1 : 2;
   const int threads = consumers * 128 + (consumers > 1 ? 128 : 32);
   const int clusters_m =
-      (260 + with.block_m * with.cluster_m - 1) / (with.block_m * with.cluster_m);
+      (product.m + with.block_m * with.cluster_m - 1) / (with.block_m * with.cluster_m);
   const int clusters_n =
-      (200 + with.block_n * with.cluster_n - 1) / (with.block_n * with.cluster_n);
+      (product.n + with.block_n * with.cluster_n - 1) / (with.block_n * with.cluster_n);
   const int units = clusters_m * clusters_n;
   const int grid = (with.persistent ? std::min(units, 2) : units) * cluster;
   const int smem = with.stages * (with.block_m + with.block_n) * with.block_k * 2 +
                    consumers * (with.mode == "pingpong" ? 8192 : 16384) + with.stages * 16 + 8;
-  for (std::uint64_t seed = 1; seed <= num_seeds; ++seed) {
-    Memory memory(std::size_t{64} << 20);
-    const std::uint64_t a = add_bf16(memory, product.a), b = add_bf16(memory, product.b);
-    const std::uint64_t c = add_bf16(memory, std::vector<float>(product.c.size(), 77));
-    Arguments arguments;
-    for (const std::uint64_t address : {a, b, c, c}) arguments.add(address);
-    arguments.add(bf16_map(a, product.m, product.k, with.block_m / with.cluster_n));
-    arguments.add(bf16_map(b, product.n, product.k, with.block_n / with.cluster_m));
-    arguments.add(bf16_map(c, product.m, product.n, 16));
-    for (const int value : {product.m, product.n, product.k, grid / cluster}) arguments.add(value);
-    MachineOptions options;
-    options.seed = seed;
-    LaunchOutcome outcome;
-    {
-      const Report report(outcome);
-      outcome = run(module, "gemm_wgmma",
-                    {{static_cast<std::uint32_t>(grid), 1, 1},
-                     {static_cast<std::uint32_t>(threads), 1, 1},
-                     {static_cast<std::uint32_t>(cluster), 1, 1},
-                     static_cast<std::size_t>(smem)},
-                    arguments.bytes(), memory, options);
+  Memory memory(std::size_t{64} << 20);
+  const std::uint64_t a = add_bf16(memory, product.a), b = add_bf16(memory, product.b);
+  const std::uint64_t c = add_bf16(memory, std::vector<float>(product.c.size(), 77));
+  Arguments arguments;
+  for (const std::uint64_t address : {a, b, c, c}) arguments.add(address);
+  arguments.add(bf16_map(a, product.m, product.k, with.block_m / with.cluster_n));
+  arguments.add(bf16_map(b, product.n, product.k, with.block_n / with.cluster_m));
+  arguments.add(bf16_map(c, product.m, product.n, 16));
+  for (const int value : {product.m, product.n, product.k, grid / cluster}) arguments.add(value);
+  MachineOptions options;
+  options.seed = seed;
+  options.max_instructions = 50'000'000;
+  const LaunchOutcome outcome =
+      run(module, "gemm_wgmma",
+          {{static_cast<std::uint32_t>(grid), 1, 1},
+           {static_cast<std::uint32_t>(threads), 1, 1},
+           {static_cast<std::uint32_t>(cluster), 1, 1},
+           static_cast<std::size_t>(smem)},
+          arguments.bytes(), memory, options);
+  if (!outcome.ok) return text_of(outcome);
+  const auto* const got = reinterpret_cast<const std::uint16_t*>(c);
+  for (std::size_t i = 0; i < product.c.size(); ++i) {
+    if (from_bf16(got[i]) != from_bf16(to_bf16(product.c[i]))) {
+      return "a wrong result at " + std::to_string(i);
     }
-    ASSERT_TRUE(outcome.ok) << text_of(outcome);
-    check_bf16(product, c);
   }
+  return "";
 }
 
 TEST(EmulatedKernels, GemmWgmma) {
-  run_wgmma({"single", "lanes", 64, 64, 64, 3, 1, 1, false}, 2);
-  run_wgmma({"cooperative", "tma", 128, 128, 64, 4, 2, 1, true}, 2);
-  run_wgmma({"pingpong", "lanes", 64, 96, 128, 3, 1, 2, true}, 2);
+  for (const WgmmaCase& with : {WgmmaCase{"single", "lanes", 64, 64, 64, 3, 1, 1, false},
+                                WgmmaCase{"cooperative", "tma", 128, 128, 64, 4, 2, 1, true},
+                                WgmmaCase{"pingpong", "lanes", 64, 96, 128, 3, 1, 2, true}}) {
+    const std::string ptx = wgmma_ptx(with);
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) EXPECT_EQ(wrong(with, ptx, seed), "");
+  }
+}
+
+struct Fault {
+  std::string name, from, to;
+};
+
+TEST(EmulatedKernels, FaultsInGemmWgmmaAreFound) {
+  // Each fault is a change of its PTX, at all places or at the first.
+  const WgmmaCase with{"cooperative", "tma", 128, 128, 64, 3, 2, 1, true};
+  const std::string good = wgmma_ptx(with);
+  const std::vector<Fault> faults{
+      {"no wait for products", "wgmma.wait_group.sync.aligned 1;", ";"},
+      {"no last wait for products", "wgmma.wait_group.sync.aligned 0;", ";"},
+      {"a wait for one group fewer", "wgmma.wait_group.sync.aligned 1;",
+       "wgmma.wait_group.sync.aligned 2;"},
+      {"no commit", "wgmma.commit_group.sync.aligned;", ";"},
+      {"no wgmma.fence", "wgmma.fence.sync.aligned;", ";"},
+      {"no proxy fence", "fence.proxy.async.shared::cta;", ";"},
+      {"no wait for the store's reads", "cp.async.bulk.wait_group.read 0;", ";"},
+      {"no arrival at the empty barrier", "mbarrier.arrive.shared::cluster.b64", "//"},
+      {"no swizzle", "4611686293305294848", "65536"},
+      {"no barriers of threads", "bar.sync", "//"},
+      {"no wait at the cluster's barrier", "barrier.cluster.wait.acquire.aligned;", ";"},
+      {"no fence behind mbarrier.init", "fence.mbarrier_init.release.cluster;", ";"},
+      {"too few bytes expected", ", 32768;", ", 16384;"},
+      {"too many bytes expected", ", 32768;", ", 49152;"},
+  };
+  for (const Fault& fault : faults) {
+    std::string ptx = good;
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = ptx.find(fault.from, at)) != std::string::npos; ++count) {
+      ptx.replace(at, fault.from.size(), fault.to);
+      at += fault.to.size();
+    }
+    std::string what;
+    std::uint64_t seed = 0;
+    while (what.empty() && seed < 10) what = wrong(with, ptx, ++seed);
+    std::cout << fault.name << " (" << count << " places), seed " << seed << ": "
+              << what.substr(0, what.find('\n')) << "\n";
+    EXPECT_NE(what, "") << fault.name;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,164 @@
+#include "emulator/shadow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emulator/addressing.h"
+#include "emulator/warp.h"
+
+namespace assay::emulator {
+namespace {
+
+// Mbarriers of a cluster that have an actor of their own; more share them.
+constexpr std::uint32_t kSignalActors = 64;
+
+std::size_t warps_of(const ClusterState& cluster) {
+  return cluster.blocks.size() * cluster.blocks.front()->warps.size();
+}
+
+std::uint32_t index_of(const Warp& warp) {
+  return warp.block->rank * static_cast<std::uint32_t>(warp.block->warps.size()) + warp.index;
+}
+
+std::string note_text(const Warp& warp, const ShadowWord::Note& note, bool is_write) {
+  const ClusterState& cluster = *warp.block->cluster;
+  const auto num_warps = static_cast<std::uint32_t>(cluster.blocks.front()->warps.size());
+  const Op& op = cluster.launch.program.ops[note.op];
+  std::string text = fmt::format("{} {}", is_write ? "was written by" : "was read by",
+                                 op.source != nullptr ? op.source->opcode : "an instruction");
+  if (op.source != nullptr && op.source->line > 0) text += fmt::format(" (line {})", op.source->line);
+  if (note.actor < warps_of(cluster)) {
+    text += fmt::format(" of thread {}", note.actor % num_warps * 32 + note.lane);
+    if (cluster.blocks.size() > 1) text += fmt::format(" of block {}", note.actor / num_warps);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::size_t num_actors(const ClusterState& cluster) {
+  return warps_of(cluster) * 4 + kSignalActors;
+}
+std::uint32_t copies_of(const Warp& warp) {
+  return index_of(warp) + static_cast<std::uint32_t>(warps_of(*warp.block->cluster));
+}
+std::uint32_t bulk_stores_of(const Warp& warp) {
+  return index_of(warp) + static_cast<std::uint32_t>(warps_of(*warp.block->cluster)) * 2;
+}
+std::uint32_t products_of(const Warp& warp) {
+  return index_of(warp.block->warps[warp.index / 4 * 4]) +
+         static_cast<std::uint32_t>(warps_of(*warp.block->cluster)) * 3;
+}
+std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier) {
+  const auto next = static_cast<std::uint32_t>(cluster.signal_actors.size());
+  const std::uint32_t number =
+      cluster.signal_actors.try_emplace(mbarrier, next % kSignalActors).first->second;
+  return static_cast<std::uint32_t>(warps_of(cluster)) * 4 + number;
+}
+
+void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, std::uint32_t bytes,
+                 Access access) {
+  const Actor* const actor = warp.actor;
+  const bool is_write = access == Access::write || access == Access::update;
+  const bool is_atomic = access == Access::update || access == Access::sync;
+  const std::uint32_t index = actor != nullptr ? actor->index : index_of(warp);
+  const Order& order = actor != nullptr ? *actor->order : warp.order;
+  const bool is_async = actor != nullptr && actor->is_async;
+  ShadowWord::Note note;
+  note.event = actor != nullptr ? actor->event : order.generic[index];
+  note.op = static_cast<std::uint32_t>(warp.op - warp.block->cluster->launch.program.ops.data());
+  note.actor = static_cast<std::uint16_t>(index);
+  note.lane = static_cast<std::uint8_t>(lane);
+  note.is_async = is_async;
+  note.is_atomic = is_atomic;
+  const auto is_ordered = [&](const ShadowWord::Note& before) {
+    if (before.actor == index) {
+      // Lanes of a warp, between two meetings.
+      return actor != nullptr || before.event < note.event || before.lane == note.lane ||
+             before.op == note.op;
+    }
+    // What the generic proxy wrote the async proxy sees through a fence.
+    const bool needs_fence = is_async && !before.is_async && access != Access::sync;
+    return before.event <= (needs_fence ? order.async : order.generic)[before.actor];
+  };
+  for (std::uint32_t done = 0; done < bytes;) {
+    const std::size_t at = offset + done;
+    const std::uint32_t in_word = std::min<std::uint32_t>(4 - at % 4, bytes - done);
+    note.bytes = static_cast<std::uint8_t>(((1u << in_word) - 1) << at % 4);
+    done += in_word;
+    ShadowWord& word = block.shadow[at / 4];
+    const auto report = [&](const ShadowWord::Note& before, bool was_write) {
+      const bool lacks_fence = is_async && !before.is_async && was_write &&
+                               before.event <= order.generic[before.actor];
+      warp.report(FindingKind::race,
+                  fmt::format("{} byte {} of shared memory, which {}; {}",
+                              is_write ? "writes" : "reads", at,
+                              note_text(warp, before, was_write),
+                              lacks_fence ? "no fence.proxy.async comes between"
+                                          : "nothing orders the two"),
+                  lane);
+    };
+    if ((word.write.bytes & note.bytes) != 0 && !(is_atomic && word.write.is_atomic) &&
+        !is_ordered(word.write)) {
+      report(word.write, true);
+    }
+    if (is_write) {
+      for (const ShadowWord::Note& read : word.reads) {
+        if ((read.bytes & note.bytes) == 0 || (is_atomic && read.is_atomic)) continue;
+        // A write of the async proxy behind a read needs no fence.
+        if (read.actor == index ? !is_ordered(read) : read.event > order.generic[read.actor]) {
+          report(read, false);
+        }
+      }
+      word.write = note;
+      word.initialised |= note.bytes;
+      continue;
+    }
+    if ((note.bytes & ~word.initialised) != 0 && access != Access::sync) {
+      warp.report(FindingKind::uninitialised,
+                  fmt::format("reads byte {} of shared memory, which nobody wrote", at), lane);
+    }
+    if (access == Access::sync) continue;
+    ShadowWord::Note* place = nullptr;
+    for (ShadowWord::Note& read : word.reads) {
+      if (read.bytes == 0 || (read.actor == note.actor && read.bytes == note.bytes)) place = &read;
+    }
+    if (place == nullptr) place = &word.reads[word.next_read++ % 3];
+    *place = note;
+  }
+}
+
+void release(Warp& warp, SyncPoint& point) {
+  point.arriving.join(warp.order);
+  order_lanes(warp);
+}
+
+void complete_phase(SyncPoint& point) { point.complete = point.arriving; }
+
+void acquire(Warp& warp, const SyncPoint& point) {
+  warp.order.join(point.complete);
+  warp.order_before = nullptr;
+}
+
+void order_lanes(Warp& warp) {
+  warp.order.generic.advance(index_of(warp));
+  warp.order_before = nullptr;
+}
+
+void fence_async(Warp& warp) {
+  warp.order.async.join(warp.order.generic);
+  order_lanes(warp);
+}
+
+std::shared_ptr<const Order> order_now(Warp& warp) {
+  if (warp.order_before == nullptr) warp.order_before = std::make_shared<const Order>(warp.order);
+  return warp.order_before;
+}
+
+void order_work(Warp& warp, std::uint32_t actor, std::uint32_t event) {
+  warp.order.generic.raise(actor, event);
+  warp.order_before = nullptr;
+}
+
+}  // namespace assay::emulator
