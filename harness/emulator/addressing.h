@@ -33,8 +33,8 @@ Window window_of(const Form& form);
 
 /// An address of the block's own shared memory, in the cluster's window.
 inline std::uint32_t own_address(const Warp& warp, std::uint64_t address) {
-  return (static_cast<std::uint32_t>(address) & ((1u << kRankShift) - 1)) |
-         warp.block->rank << kRankShift;
+  return (static_cast<std::uint32_t>(address) & ((1u << kRankShift) - 1)) | warp.block->rank
+                                                                                << kRankShift;
 }
 
 /// The address in the cluster's window of an operand that is shared::cta or shared::cluster.

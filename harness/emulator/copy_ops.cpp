@@ -30,9 +30,7 @@ void begin(Warp& warp, std::uint32_t lanes, PendingWork::Kind kind, std::uint32_
 class AsBegun {
  public:
   AsBegun(Warp& warp, const Op* op, const Actor& actor)
-      : warp_(warp),
-        op_(std::exchange(warp.op, op)),
-        actor_(std::exchange(warp.actor, &actor)) {}
+      : warp_(warp), op_(std::exchange(warp.op, op)), actor_(std::exchange(warp.actor, &actor)) {}
   ~AsBegun() {
     warp_.op = op_;
     warp_.actor = actor_;
@@ -222,7 +220,7 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
                   resolve(warp, Window::shared, lane, from, bytes, Access::read, 16);
               std::byte* const target =
                   resolve(warp, Window::global, lane, to, bytes, Access::write, 16);
-              if (source != nullptr && target != nullptr) std::memcpy(target, source, bytes);
+              if (source != nullptr && target != nullptr) std::memmove(target, source, bytes);
             });
       continue;
     }
@@ -235,14 +233,15 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
               ? (op.window == Window::shared ? own_address(warp, barrier) : barrier)
               : (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
       const Actor actor = signal_actor(warp, signalled);
-      begin(warp, 1u << lane, PendingWork::Kind::bulk, 0, [&warp, &op, actor, lane, target, from, bytes, signalled, way] {
+      begin(warp, 1u << lane, PendingWork::Kind::bulk, 0,
+            [&warp, &op, actor, lane, target, from, bytes, signalled, way] {
               const AsBegun as(warp, &op, actor);
               const Window window = way == Way::to_cluster ? Window::shared : Window::global;
               const std::byte* const source =
                   resolve(warp, window, lane, from, bytes, Access::read, 16);
               std::byte* const place =
                   resolve(warp, Window::cluster, lane, target, bytes, Access::write, 16);
-              if (source != nullptr && place != nullptr) std::memcpy(place, source, bytes);
+              if (source != nullptr && place != nullptr) std::memmove(place, source, bytes);
               signal(warp, lane, signalled, static_cast<std::int32_t>(bytes));
             });
     }
@@ -286,19 +285,20 @@ void copy_tensor(Warp& warp, const Op& op, std::uint32_t lanes) {
     }
     if (!loads) {
       const Actor actor = own_actor(warp, 1);
-      begin(warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
-            [&warp, &op, actor, lane, map, coordinates, shared] {
-              const AsBegun as(warp, &op, actor);
-              for (const BoxPiece& piece : box_pieces(*map, coordinates, own_address(warp, shared))) {
-                if (!piece.inside) continue;
-                const std::byte* const source =
-                    resolve(warp, Window::shared, lane, piece.shared, piece.bytes, Access::read, 1);
-                std::byte* const target = resolve(warp, Window::global, lane, piece.global,
-                                                  piece.bytes, Access::write, 1);
-                if (source == nullptr || target == nullptr) return;
-                std::memcpy(target, source, piece.bytes);
-              }
-            });
+      begin(
+          warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
+          [&warp, &op, actor, lane, map, coordinates, shared] {
+            const AsBegun as(warp, &op, actor);
+            for (const BoxPiece& piece : box_pieces(*map, coordinates, own_address(warp, shared))) {
+              if (!piece.inside) continue;
+              const std::byte* const source =
+                  resolve(warp, Window::shared, lane, piece.shared, piece.bytes, Access::read, 1);
+              std::byte* const target =
+                  resolve(warp, Window::global, lane, piece.global, piece.bytes, Access::write, 1);
+              if (source == nullptr || target == nullptr) return;
+              std::memcpy(target, source, piece.bytes);
+            }
+          });
       continue;
     }
     const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
@@ -309,7 +309,8 @@ void copy_tensor(Warp& warp, const Op& op, std::uint32_t lanes) {
               ? (op.window == Window::shared ? own_address(warp, barrier) : barrier)
               : (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
       const Actor actor = signal_actor(warp, signalled);
-      begin(warp, 1u << lane, PendingWork::Kind::bulk, 0, [&warp, &op, actor, lane, map, coordinates, target, signalled] {
+      begin(warp, 1u << lane, PendingWork::Kind::bulk, 0,
+            [&warp, &op, actor, lane, map, coordinates, target, signalled] {
               const AsBegun as(warp, &op, actor);
               const std::array<std::byte, 16> fill = fill_bytes(*map);
               for (const BoxPiece& piece : box_pieces(*map, coordinates, target)) {
@@ -347,13 +348,14 @@ void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
       std::memcpy(values.data() + i * op.bytes, &value, op.bytes);
     }
     const Actor actor = signal_actor(warp, barrier);
-      begin(warp, 1u << lane, PendingWork::Kind::other, 0, [&warp, &op, actor, lane, to, barrier, bytes, values] {
-              const AsBegun as(warp, &op, actor);
-      std::byte* const place =
-          resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
-      if (place != nullptr) std::memcpy(place, values.data(), bytes);
-      signal(warp, lane, barrier, static_cast<std::int32_t>(bytes));
-    });
+    begin(warp, 1u << lane, PendingWork::Kind::other, 0,
+          [&warp, &op, actor, lane, to, barrier, bytes, values] {
+            const AsBegun as(warp, &op, actor);
+            std::byte* const place =
+                resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
+            if (place != nullptr) std::memcpy(place, values.data(), bytes);
+            signal(warp, lane, barrier, static_cast<std::int32_t>(bytes));
+          });
   }
 }
 
@@ -427,6 +429,14 @@ void decode_small(Form& form) {
 }
 
 }  // namespace
+
+void check_bulk_stores(Warp& warp) {
+  if (warp.order.generic[bulk_stores_of(warp)] < warp.num_copies[1]) {
+    warp.report(FindingKind::race,
+                "ends while its bulk copy may still read shared memory; "
+                "expected cp.async.bulk.wait_group ahead of it");
+  }
+}
 
 void decode_copy(Form& form) {
   Op& op = form.op;

@@ -16,6 +16,7 @@ using Kind = PtxOperand::Kind;
 // Calls are written out in place. Real kernels have a tenth of each.
 constexpr std::size_t kMaxOps = 2'000'000;
 constexpr int kMaxCallDepth = 24;
+constexpr int kMaxCalls = 100'000;
 constexpr std::size_t kMaxLocalBytes = 512 << 10;  // as the hardware's
 constexpr std::size_t kMaxConstants = 1 << 18;
 
@@ -126,6 +127,12 @@ class KernelDecoder {
     return found->second;
   }
 
+  /// Where goes what "_" takes.
+  std::int32_t sink() {
+    if (sink_ < 0) sink_ = new_slot(128);
+    return sink_;
+  }
+
   std::int32_t new_slot(int bits) {
     const std::int32_t slot = program_.num_slots;
     program_.num_slots += bits == 128 ? 4 : bits == 64 ? 2 : 1;
@@ -147,6 +154,8 @@ class KernelDecoder {
   const PtxModule& module_;
   const std::map<std::string, std::uint64_t, std::less<>>& addresses_;
   Program program_;
+  std::int32_t sink_ = -1;
+  int num_calls_ = 0;
   std::map<const PtxVariable*, std::uint64_t> shared_;
   std::map<std::pair<std::uint64_t, bool>, std::int32_t> constants_;
   std::map<std::tuple<std::string, std::uint64_t, bool>, std::int32_t> specials_;
@@ -167,13 +176,13 @@ class FormOfKernel : public Form {
   }
 
   std::int32_t predicate(const PtxOperand& operand) override {
-    if (operand.kind == Kind::none) return kNoSlot;
+    if (operand.kind == Kind::none) return decoder_.sink();
     if (bits(operand) != 1) throw UnknownForm();
     return frame_.registers[static_cast<std::size_t>(operand.index)];
   }
 
   std::int32_t out(const PtxOperand& operand, PtxType type) override {
-    if (operand.kind == Kind::none) return kNoSlot;
+    if (operand.kind == Kind::none) return decoder_.sink();
     check_bits(operand, type);
     return frame_.registers[static_cast<std::size_t>(operand.index)];
   }
@@ -254,6 +263,9 @@ class FormOfKernel : public Form {
 };
 
 void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& bound, int depth) {
+  if (++num_calls_ > kMaxCalls) {
+    throw UsageError(fmt::format("PTX: {} has more than {} calls", function.name, kMaxCalls));
+  }
   Frame frame{function};
   for (const PtxRegister& reg : function.registers) {
     frame.registers.push_back(new_slot(reg.bits));
@@ -393,90 +405,6 @@ void KernelDecoder::place_dynamic() {
 
 }  // namespace
 
-PtxType ptx_type(std::string_view part) {
-  static const std::map<std::string_view, PtxType> kTypes{
-      {"pred", PtxType::pred},     {"b8", PtxType::b8},         {"b16", PtxType::b16},
-      {"b32", PtxType::b32},       {"b64", PtxType::b64},       {"b128", PtxType::b128},
-      {"u8", PtxType::u8},         {"u16", PtxType::u16},       {"u32", PtxType::u32},
-      {"u64", PtxType::u64},       {"s8", PtxType::s8},         {"s16", PtxType::s16},
-      {"s32", PtxType::s32},       {"s64", PtxType::s64},       {"f16", PtxType::f16},
-      {"f16x2", PtxType::f16x2},   {"bf16", PtxType::bf16},     {"bf16x2", PtxType::bf16x2},
-      {"tf32", PtxType::tf32},     {"f32", PtxType::f32},       {"f64", PtxType::f64},
-      {"e4m3x2", PtxType::e4m3x2}, {"e5m2x2", PtxType::e5m2x2}, {"e4m3", PtxType::e4m3},
-      {"e5m2", PtxType::e5m2}};
-  const auto found = kTypes.find(part);
-  return found == kTypes.end() ? PtxType::none : found->second;
-}
-
-int bits_of(PtxType type) {
-  switch (type) {
-    case PtxType::none:
-      return 0;
-    case PtxType::pred:
-      return 1;
-    case PtxType::b8:
-    case PtxType::u8:
-    case PtxType::s8:
-    case PtxType::e4m3:
-    case PtxType::e5m2:
-      return 8;
-    case PtxType::b16:
-    case PtxType::u16:
-    case PtxType::s16:
-    case PtxType::f16:
-    case PtxType::bf16:
-    case PtxType::e4m3x2:
-    case PtxType::e5m2x2:
-      return 16;
-    case PtxType::b64:
-    case PtxType::u64:
-    case PtxType::s64:
-    case PtxType::f64:
-      return 64;
-    case PtxType::b128:
-      return 128;
-    default:
-      return 32;
-  }
-}
-
-bool is_signed(PtxType type) {
-  return type == PtxType::s8 || type == PtxType::s16 || type == PtxType::s32 ||
-         type == PtxType::s64;
-}
-
-bool is_float(PtxType type) { return type >= PtxType::f16; }
-
-Form::Form(const PtxInstruction& instruction, Op& op_of) : text(instruction), op(op_of) {
-  const std::string_view opcode = instruction.opcode;
-  for (std::size_t begin = 0; begin <= opcode.size();) {
-    const std::size_t end = std::min(opcode.find('.', begin), opcode.size());
-    parts.push_back(opcode.substr(begin, end - begin));
-    if (const PtxType found = ptx_type(parts.back()); found != PtxType::none) {
-      types.push_back(found);
-    }
-    begin = end + 1;
-  }
-}
-
-bool Form::has(std::string_view part) const {
-  return std::find(parts.begin() + 1, parts.end(), part) != parts.end();
-}
-
-const PtxOperand& Form::operand(std::size_t index) const {
-  if (index >= text.operands.size()) throw UnknownForm();
-  return text.operands[index];
-}
-
-void Form::allow(std::initializer_list<std::string_view> known) const {
-  for (auto part = parts.begin() + 1; part != parts.end(); ++part) {
-    if (ptx_type(*part) == PtxType::none &&
-        std::find(known.begin(), known.end(), *part) == known.end()) {
-      throw UnknownForm();
-    }
-  }
-}
-
 std::vector<std::size_t> parameter_offsets(const PtxFunction& function) {
   std::vector<std::size_t> offsets;
   std::size_t at = 0;
@@ -491,39 +419,6 @@ std::vector<std::size_t> parameter_offsets(const PtxFunction& function) {
 Program decode_kernel(const PtxModule& module, const PtxFunction& kernel,
                       const std::map<std::string, std::uint64_t, std::less<>>& addresses) {
   return KernelDecoder(module, addresses).decode(kernel);
-}
-
-FamilyDecoder family(std::string_view name) {
-  static const std::map<std::string_view, FamilyDecoder> kFamilies = [] {
-    std::map<std::string_view, FamilyDecoder> families;
-    const auto add = [&](FamilyDecoder decoder, std::initializer_list<std::string_view> names) {
-      for (const std::string_view each : names) families[each] = decoder;
-    };
-    add(decode_integer,
-        {"add",  "sub",  "mul",  "mad",   "mul24", "mad24", "div",  "rem",  "abs", "neg",
-         "min",  "max",  "and",  "or",    "xor",   "not",   "cnot", "shl",  "shr", "shf",
-         "lop3", "popc", "clz",  "brev",  "bfind", "bfe",   "bfi",  "prmt", "sad", "dp4a",
-         "dp2a", "fns",  "bmsk", "szext", "addc",  "subc",  "madc"});
-    add(decode_float,
-        {"fma", "rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "copysign"});
-    add(decode_comparison, {"setp", "set", "selp", "slct", "testp"});
-    add(decode_conversion, {"cvt"});
-    add(decode_move, {"mov", "cvta", "mapa", "isspacep", "getctarank"});
-    add(decode_load_store, {"ld", "ldu", "st"});
-    add(decode_atomic, {"atom", "red"});
-    add(decode_lanes, {"shfl", "vote", "match", "redux", "activemask", "elect"});
-    add(decode_barrier, {"bar", "barrier"});
-    add(decode_mbarrier, {"mbarrier"});
-    add(decode_copy, {"cp"});
-    add(decode_matrix, {"ldmatrix", "stmatrix", "movmatrix", "mma"});
-    add(decode_wgmma, {"wgmma"});
-    add(decode_fence, {"fence", "membar"});
-    add(decode_nothing, {"prefetch", "prefetchu", "griddepcontrol", "setmaxnreg",
-                         "nanosleep", "applypriority", "discard", "createpolicy", "pmevent"});
-    return families;
-  }();
-  const auto found = kFamilies.find(name);
-  return found == kFamilies.end() ? nullptr : found->second;
 }
 
 }  // namespace assay::emulator

@@ -63,8 +63,8 @@ void decode_mbarrier(Form& form);
 void decode_copy(Form& form);    // cp.async, cp.async.bulk, st.async, red.async
 void decode_matrix(Form& form);  // ldmatrix stmatrix movmatrix mma
 void decode_wgmma(Form& form);
-void decode_fence(Form& form);       // fence, membar
-void decode_nothing(Form& form);     // hints
+void decode_fence(Form& form);    // fence, membar
+void decode_nothing(Form& form);  // hints
 
 /// Sets touches_wgmma.
 void mark_wgmma_registers(std::vector<Op>& ops);

@@ -18,6 +18,10 @@ namespace {
 // Rounds of a cluster before others may begin beside it: it may wait for them.
 constexpr int kRoundsAlone = 256;
 
+// Registers and local memory of what must be resident at once. The largest shipped kernel takes a
+// twentieth.
+constexpr std::uint64_t kMaxClusterBytes = std::uint64_t{4} << 30;
+
 std::string operand_text(const PtxFunction& function, const PtxOperand& operand) {
   using OperandKind = PtxOperand::Kind;
   const auto joined = [&](const char* between) {
@@ -75,6 +79,8 @@ struct Queue {
   std::atomic<std::uint64_t> num_resident = 0;
   std::uint64_t max_resident = 1;
   std::atomic<std::uint64_t> num_instructions = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;  // the first of a thread, which run() throws
 };
 
 void work(LaunchState& launch, Queue& queue) {
@@ -159,6 +165,14 @@ void check(const PtxFunction& function, const Program& program, const LaunchShap
   if (program.shared_bytes + shape.dynamic_shared_bytes > (std::size_t{227} << 10)) {
     refuse(fmt::format("{} bytes of shared memory; at most 232448",
                        program.shared_bytes + shape.dynamic_shared_bytes));
+  }
+  const std::uint64_t slot_bytes =
+      std::uint64_t{128} * static_cast<std::uint64_t>(program.num_slots);
+  const std::uint64_t bytes =
+      (slot_bytes + 32 * program.local_bytes) * ((threads + 31) / 32) * cluster;
+  if (bytes > kMaxClusterBytes) {
+    refuse(fmt::format("registers and local memory of a cluster take {} bytes; at most {}", bytes,
+                       kMaxClusterBytes));
   }
   std::size_t needed = 0;
   const std::vector<std::size_t> offsets = parameter_offsets(function);
@@ -335,11 +349,21 @@ LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchSha
   queue.max_resident = std::max<std::uint64_t>(1, options.resident_blocks / cluster_blocks);
   const auto num_threads = static_cast<std::uint64_t>(std::max(1, options.threads));
   std::vector<std::jthread> others;
+  const auto work_or_fail = [&] {
+    try {
+      work(launch, queue);
+    } catch (const std::exception&) {
+      launch.stop();
+      const std::lock_guard lock(queue.mutex);
+      if (queue.failure == nullptr) queue.failure = std::current_exception();
+    }
+  };
   for (std::uint64_t i = 1; i < std::min(num_threads, queue.num_clusters); ++i) {
-    others.emplace_back([&] { work(launch, queue); });
+    others.emplace_back(work_or_fail);
   }
-  work(launch, queue);
+  work_or_fail();
   others.clear();
+  if (queue.failure != nullptr) std::rethrow_exception(queue.failure);
   return launch.take();
 }
 

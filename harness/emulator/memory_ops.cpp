@@ -10,8 +10,8 @@ namespace {
 
 std::string_view word(Access access) {
   return access == Access::read || access == Access::sync ? "reads"
-         : access == Access::write                       ? "writes"
-                                                         : "updates";
+         : access == Access::write                        ? "writes"
+                                                          : "updates";
 }
 
 std::string in_block_text(const Warp& warp, std::uint32_t rank) {
@@ -62,7 +62,8 @@ std::byte* resolve_global(Warp& warp, int lane, std::uint64_t address, std::uint
   }
   const Memory& memory = warp.block->cluster->launch.memory;
   const MemoryRange* const range = memory.find(
-      address, bytes, access == Access::read || access == Access::sync ? MemoryAccess::read : MemoryAccess::write);
+      address, bytes,
+      access == Access::read || access == Access::sync ? MemoryAccess::read : MemoryAccess::write);
   if (range != nullptr) {
     warp.range = range;
     return reinterpret_cast<std::byte*>(address);
@@ -264,9 +265,9 @@ void decode_load_store(Form& form) {
                           : form.in(element, is_float(type) && bits_of(type) >= 32 ? type : reg));
   }
   // Strong ones do not race with each other, and may carry order from warp to warp.
-  op.mode = form.has("release") || form.has("acquire")        ? 2
+  op.mode = form.has("release") || form.has("acquire")    ? 2
             : form.has("volatile") || form.has("relaxed") ? 1
-                                                              : 0;
+                                                          : 0;
   op.run = is_load ? access_handler<true>(type, is_wide) : access_handler<false>(type, is_wide);
 }
 

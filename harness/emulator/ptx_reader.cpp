@@ -6,44 +6,20 @@
 #include <optional>
 
 #include "base/error.h"
+#include "emulator/ptx_cursor.h"
 #include "emulator/ptx_module.h"
-#include "emulator/ptx_tokens.h"
 
 namespace assay::emulator {
 namespace {
 
 using Kind = PtxOperand::Kind;
 
-// PTX is input: what it may make us allocate is bounded. Real modules have a tenth of each.
+// PTX is input: what it may make us allocate is bounded. Real modules have a tenth.
 constexpr std::size_t kMaxRegisters = 1 << 20;
-constexpr std::size_t kMaxVariableBytes = std::size_t{1} << 30;
-constexpr int kMaxNesting = 64;
 
-/// Bits of a type such as ".u32"; 0: no type.
-int bits_of(std::string_view type) {
-  if (type == ".pred") return 1;
-  for (const int bits : {8, 16, 32, 64, 128}) {
-    for (const char* const kind : {"b", "u", "s", "f"}) {
-      if (type == fmt::format(".{}{}", kind, bits)) return bits;
-    }
-  }
-  if (type == ".f16x2" || type == ".bf16x2") return 32;
-  if (type == ".bf16") return 16;
-  return 0;
-}
-
-PtxSpace space_of(std::string_view directive) {
-  if (directive == ".param") return PtxSpace::param;
-  if (directive == ".global") return PtxSpace::global;
-  if (directive == ".const") return PtxSpace::constant;
-  if (directive == ".shared") return PtxSpace::shared;
-  if (directive == ".local") return PtxSpace::local;
-  return PtxSpace::none;
-}
-
-class Reader {
+class Reader : private PtxCursor {
  public:
-  explicit Reader(std::string_view text) : tokens_(ptx_tokens(text)) {}
+  explicit Reader(std::string_view text) : PtxCursor(text) {}
 
   PtxModule read() {
     bool has_version = false;
@@ -84,27 +60,6 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    fail_ptx(tokens_[at_ > 0 ? at_ - 1 : 0].line, what);
-  }
-
-  const PtxToken& peek() const { return tokens_[at_]; }
-  const PtxToken& next() {
-    if (peek().kind == PtxToken::Kind::end) fail("the file ends within a statement");
-    return tokens_[at_++];
-  }
-  bool accept(std::string_view what) {
-    if (!peek().is(what)) return false;
-    ++at_;
-    return true;
-  }
-  void expect(std::string_view what) {
-    const PtxToken& token = next();
-    if (!token.is(what)) fail(fmt::format("expected \"{}\", found \"{}\"", what, token.text));
-  }
-  void skip_line(int line) {
-    while (peek().kind != PtxToken::Kind::end && peek().line == line) ++at_;
-  }
   void skip_section() {
     while (!next().is("{")) {
     }
@@ -121,152 +76,6 @@ class Reader {
     if (module_.files.size() <= index) module_.files.resize(index + 1);
     module_.files[index] = name.text;
     skip_line(line);
-  }
-
-  /// A number without a sign: decimal, 0x..., 0b..., octal, with or without U.
-  static std::optional<std::int64_t> unsigned_of(std::string_view text) {
-    if (!text.empty() && (text.back() == 'U' || text.back() == 'u')) text.remove_suffix(1);
-    int base = 10;
-    if (text.starts_with("0x") || text.starts_with("0X")) base = 16;
-    if (text.starts_with("0b") || text.starts_with("0B")) base = 2;
-    if (base != 10) {
-      text.remove_prefix(2);
-    } else if (text.size() > 1 && text.front() == '0') {
-      base = 8;
-    }
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return static_cast<std::int64_t>(value);
-  }
-  std::int64_t integer() {
-    const bool is_negative = accept("-");
-    const auto value = unsigned_of(next().text);
-    if (!value) fail(fmt::format("expected an integer, found \"{}\"", tokens_[at_ - 1].text));
-    return is_negative ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(*value)) : *value;
-  }
-  /// A number: an integer, 0f and 0d with the bits in hexadecimal, or decimal with a point.
-  PtxOperand number() {
-    const bool is_negative = accept("-");
-    const std::string_view text = next().text;
-    PtxOperand operand;
-    std::uint64_t bits = 0;
-    if (text.size() > 2 && text[0] == '0' && std::string_view("fFdD").find(text[1]) < 4) {
-      operand.kind = Kind::real;
-      operand.is_single = text[1] == 'f' || text[1] == 'F';
-      const char* const end = text.data() + text.size();
-      if (std::from_chars(text.data() + 2, end, bits, 16).ptr != end) {
-        fail(fmt::format("\"{}\" is no number", text));
-      }
-      if (is_negative) bits ^= operand.is_single ? 0x80000000u : std::uint64_t{1} << 63;
-      operand.value = static_cast<std::int64_t>(bits);
-      return operand;
-    }
-    if (const auto value = unsigned_of(text)) {
-      operand.kind = Kind::integer;
-      operand.value =
-          is_negative ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(*value)) : *value;
-      return operand;
-    }
-    double real = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), real).ptr !=
-        text.data() + text.size()) {
-      fail(fmt::format("\"{}\" is no number", text));
-    }
-    operand.kind = Kind::real;
-    operand.value = std::bit_cast<std::int64_t>(is_negative ? -real : real);
-    return operand;
-  }
-
-  // Variables.
-
-  /// What follows the space: alignment, type, names with sizes and initial values, up to ';'. Of a
-  /// parameter up to ',' or ')'.
-  void read_variables(std::vector<PtxVariable>& into, PtxSpace space, bool is_parameter = false) {
-    PtxVariable common;
-    common.space = space;
-    std::size_t element_bytes = 0;
-    while (peek().kind == PtxToken::Kind::word && peek().text.front() == '.') {
-      const std::string_view word = next().text;
-      if (word == ".align") {
-        const std::int64_t align = integer();
-        if (align <= 0 || align > 4096 || (align & (align - 1)) != 0) fail("a bad alignment");
-        if (element_bytes == 0 || !is_parameter) common.align = static_cast<std::size_t>(align);
-      } else if (const int bits = bits_of(word); bits > 0) {
-        element_bytes = static_cast<std::size_t>(std::max(bits, 8)) / 8;
-      } else if (word == ".v2" || word == ".v4") {
-        vector_ = word == ".v2" ? 2 : 4;
-      } else if (word != ".ptr" && space_of(word) == PtxSpace::none) {
-        fail(fmt::format("{} is unknown in a declaration", word));
-      }
-    }
-    if (element_bytes == 0) fail("a variable without a type");
-    element_bytes *= std::exchange(vector_, 1);
-    common.align = std::max(common.align, element_bytes);
-    do {
-      PtxVariable variable = common;
-      variable.name = next().text;
-      std::size_t count = 1;
-      if (accept("<")) fail("expected one variable, found a range of names");
-      while (accept("[")) {
-        if (accept("]")) {
-          count = 0;
-          continue;
-        }
-        const std::int64_t size = integer();
-        if (size < 0 || static_cast<std::uint64_t>(size) > kMaxVariableBytes) fail("a bad size");
-        if (count > kMaxVariableBytes / std::max<std::size_t>(1, static_cast<std::size_t>(size))) {
-          fail("a bad size");
-        }
-        count *= static_cast<std::size_t>(size);
-        expect("]");
-      }
-      if (count > (kMaxVariableBytes - total_bytes_) / element_bytes) {
-        fail(fmt::format("variables of more than {} bytes", kMaxVariableBytes));
-      }
-      variable.size_bytes = count * element_bytes;
-      variable.is_dynamic = count == 0 && space == PtxSpace::shared;
-      if (accept("=")) {
-        read_initial(variable, element_bytes, 0);
-        if (variable.size_bytes == 0) variable.size_bytes = variable.initial.size();
-        if (variable.initial.size() > variable.size_bytes) fail("too many initial values");
-      }
-      total_bytes_ += variable.size_bytes;
-      into.push_back(std::move(variable));
-    } while (!is_parameter && accept(","));
-    if (!is_parameter) expect(";");
-  }
-
-  void read_initial(PtxVariable& variable, std::size_t element_bytes, int depth) {
-    if (depth > kMaxNesting) fail("initial values nest too deeply");
-    if (accept("{")) {
-      while (!accept("}")) {
-        read_initial(variable, element_bytes, depth + 1);
-        accept(",");
-      }
-      return;
-    }
-    std::vector<std::byte>& bytes = variable.initial;
-    std::uint64_t bits = 0;
-    if (peek().kind == PtxToken::Kind::word) {  // an address
-      std::string_view name = next().text;
-      const bool has_parenthesis = accept("(");
-      if (has_parenthesis) name = next().text;  // generic(x)
-      std::int64_t added = 0;
-      if (accept("+")) added = integer();
-      if (has_parenthesis) expect(")");
-      variable.addresses.push_back({bytes.size(), std::string(name), added});
-    } else {
-      const PtxOperand value = number();
-      if (accept("(")) fail("emulator/unsupported: parts of addresses as initial values");
-      bits = static_cast<std::uint64_t>(value.value);
-      if (value.kind == Kind::real && element_bytes == 4 && !value.is_single) {
-        bits = std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(value.value)));
-      }
-    }
-    bytes.resize(bytes.size() + element_bytes);
-    std::memcpy(bytes.data() + bytes.size() - element_bytes, &bits,
-                std::min<std::size_t>(element_bytes, 8));
   }
 
   // Functions.
@@ -345,7 +154,7 @@ class Reader {
     while (!scopes_.empty()) {
       const PtxToken token = next();
       if (token.is("{")) {
-        if (scopes_.size() > kMaxNesting) fail("braces nest too deeply");
+        if (scopes_.size() > kMaxPtxNesting) fail("braces nest too deeply");
         scopes_.emplace_back();
       } else if (token.is("}")) {
         close_scope();
@@ -368,7 +177,7 @@ class Reader {
         next();
         read_label(std::string(token.text));
       } else if (token.is("@") || token.kind == PtxToken::Kind::word) {
-        --at_;
+        back();
         read_instruction();
       } else {
         fail(fmt::format("expected an instruction, found \"{}\"", token.text));
@@ -410,7 +219,7 @@ class Reader {
   void read_registers() {
     while (peek().is(".v2") || peek().is(".v4")) fail("emulator/unsupported: registers of vectors");
     const std::string_view type = next().text;
-    const int bits = bits_of(type);
+    const int bits = declared_bits(type);
     if (bits == 0) fail(fmt::format("{} is no type", type));
     do {
       const std::string name(next().text);
@@ -487,7 +296,7 @@ class Reader {
   }
 
   PtxOperand operand(int depth) {
-    if (depth > kMaxNesting) fail("an operand nests too deeply");
+    if (depth > kMaxPtxNesting) fail("an operand nests too deeply");
     PtxOperand result;
     if (accept("!")) {
       result = operand(depth + 1);
@@ -556,12 +365,8 @@ class Reader {
     return result;
   }
 
-  std::vector<PtxToken> tokens_;
-  std::size_t at_ = 0;
   PtxModule module_;
   bool is_extern_ = false;
-  std::size_t vector_ = 1;
-  std::size_t total_bytes_ = 0;
   PtxFunction* function_ = nullptr;
   std::vector<Scope> scopes_;
   bool names_are_labels_ = false;

@@ -27,7 +27,8 @@ std::string note_text(const Warp& warp, const ShadowWord::Note& note, bool is_wr
   const Op& op = cluster.launch.program.ops[note.op];
   std::string text = fmt::format("{} {}", is_write ? "was written by" : "was read by",
                                  op.source != nullptr ? op.source->opcode : "an instruction");
-  if (op.source != nullptr && op.source->line > 0) text += fmt::format(" (line {})", op.source->line);
+  if (op.source != nullptr && op.source->line > 0)
+    text += fmt::format(" (line {})", op.source->line);
   if (note.actor < warps_of(cluster)) {
     text += fmt::format(" of thread {}", note.actor % num_warps * 32 + note.lane);
     if (cluster.blocks.size() > 1) text += fmt::format(" of block {}", note.actor / num_warps);
@@ -89,12 +90,11 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
     done += in_word;
     ShadowWord& word = block.shadow[at / 4];
     const auto report = [&](const ShadowWord::Note& before, bool was_write) {
-      const bool lacks_fence = is_async && !before.is_async && was_write &&
-                               before.event <= order.generic[before.actor];
+      const bool lacks_fence =
+          is_async && !before.is_async && was_write && before.event <= order.generic[before.actor];
       warp.report(FindingKind::race,
                   fmt::format("{} byte {} of shared memory, which {}; {}",
-                              is_write ? "writes" : "reads", at,
-                              note_text(warp, before, was_write),
+                              is_write ? "writes" : "reads", at, note_text(warp, before, was_write),
                               lacks_fence ? "no fence.proxy.async comes between"
                                           : "nothing orders the two"),
                   lane);

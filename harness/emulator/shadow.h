@@ -83,9 +83,9 @@ struct ShadowWord {
 
 /// The actors of a cluster.
 std::size_t num_actors(const ClusterState& cluster);
-std::uint32_t copies_of(const Warp& warp);       // cp.async
+std::uint32_t copies_of(const Warp& warp);  // cp.async
 std::uint32_t bulk_stores_of(const Warp& warp);
-std::uint32_t products_of(const Warp& warp);     // of its warpgroup
+std::uint32_t products_of(const Warp& warp);  // of its warpgroup
 std::uint32_t signals_of(ClusterState& cluster, std::uint32_t mbarrier);
 
 /// Notes an access to shared memory of a block, and reports a race, or bytes that nobody wrote.

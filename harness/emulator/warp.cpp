@@ -263,6 +263,7 @@ void Warp::progress() { ++block->cluster->num_progress; }
 void end_lanes(Warp& warp, std::uint32_t lanes) {
   warp.alive &= ~lanes;
   warp.progress();
+  if (warp.alive == 0) check_bulk_stores(warp);
   for (std::size_t i = 0; i < warp.joins.size(); ++i) {
     check_join(warp, static_cast<std::int32_t>(i));
   }

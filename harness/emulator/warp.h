@@ -136,15 +136,15 @@ struct Warp {
   // Of cp.async, and of bulk stores: how many have begun, and how many had at each commit.
   std::array<std::uint32_t, 2> num_copies = {};
   std::array<std::vector<std::uint32_t>, 2> copy_groups = {};
-  Order order = {};                                    // what is ordered before it
+  Order order = {};                                     // what is ordered before it
   std::shared_ptr<const Order> order_before = nullptr;  // a copy of it
-  const Actor* actor = nullptr;                        // who works for it; null: its lanes
+  const Actor* actor = nullptr;                         // who works for it; null: its lanes
   std::shared_ptr<const Order> fenced = nullptr;        // at its last fence or membar
-  std::uint32_t carry = 0;               // of add.cc
-  std::uint64_t num_products = 0;        // of wgmma, begun
-  std::vector<std::uint64_t> product_groups = {};  // how many had begun at each commit_group
-  std::uint64_t num_waited = 0;                    // products that it waited for
-  std::uint64_t fences = 1;                        // wgmma.fence
+  std::uint32_t carry = 0;                              // of add.cc
+  std::uint64_t num_products = 0;                       // of wgmma, begun
+  std::vector<std::uint64_t> product_groups = {};       // how many had begun at each commit_group
+  std::uint64_t num_waited = 0;                         // products that it waited for
+  std::uint64_t fences = 1;                             // wgmma.fence
   std::map<std::int32_t, RegisterUse> wgmma_registers = {};
   const MemoryRange* range = nullptr;  // of the access before
   LaunchCounts counts = {};
@@ -181,7 +181,7 @@ struct BlockState {
   std::uint32_t rank = 0;  // in the cluster
   std::uint32_t num_threads = 0;
   std::vector<std::byte> shared = {};
-  std::vector<ShadowWord> shadow = {};  // of each word of it
+  std::vector<ShadowWord> shadow = {};      // of each word of it
   std::vector<std::uint32_t> storage = {};  // slots and predicates of its warps
   std::vector<std::byte> local = {};
   std::vector<Warp> warps = {};
@@ -234,6 +234,9 @@ struct ClusterState {
 
 /// Runs a warp for at most `budget` instructions; false: it did nothing.
 bool run_warp(Warp& warp, int budget);
+
+/// Reports bulk stores that may still read the shared memory of a warp that has ended.
+void check_bulk_stores(Warp& warp);
 
 /// Reports an access to registers that a product of wgmma has not given back.
 void check_wgmma_registers(Warp& warp, const Op& op);

@@ -215,21 +215,29 @@ TensorMapBytes bf16_map(std::uint64_t address, int rows, int columns, int box_ro
 }
 
 std::string wgmma_ptx(const WgmmaCase& with) {
-  return compile(
-      "gemm_wgmma.cu",
-      {{"SWAP_AB", "0"}, {"MODE", with.mode}, {"BLOCK_M", std::to_string(with.block_m)},
-       {"BLOCK_N", std::to_string(with.block_n)}, {"BLOCK_K", std::to_string(with.block_k)},
-       {"STAGES", std::to_string(with.stages)}, {"CLUSTER_M", std::to_string(with.cluster_m)},
-       {"CLUSTER_N", std::to_string(with.cluster_n)}, {"CLUSTER_K", "1"}, {"SPLIT_K", "1"},
-       {"PERSISTENT", with.persistent ? "1" : "0"}, {"SCHEDULE", "row"}, {"GROUP_M", "1"},
-       {"STREAM_K", "0"}, {"OVERLAP", "0"}, {"STORE", with.store}});
+  return compile("gemm_wgmma.cu", {{"SWAP_AB", "0"},
+                                   {"MODE", with.mode},
+                                   {"BLOCK_M", std::to_string(with.block_m)},
+                                   {"BLOCK_N", std::to_string(with.block_n)},
+                                   {"BLOCK_K", std::to_string(with.block_k)},
+                                   {"STAGES", std::to_string(with.stages)},
+                                   {"CLUSTER_M", std::to_string(with.cluster_m)},
+                                   {"CLUSTER_N", std::to_string(with.cluster_n)},
+                                   {"CLUSTER_K", "1"},
+                                   {"SPLIT_K", "1"},
+                                   {"PERSISTENT", with.persistent ? "1" : "0"},
+                                   {"SCHEDULE", "row"},
+                                   {"GROUP_M", "1"},
+                                   {"STREAM_K", "0"},
+                                   {"OVERLAP", "0"},
+                                   {"STORE", with.store}});
 }
 
 /// What is wrong with a run: findings, or a wrong result; empty: nothing.
 std::string wrong(const WgmmaCase& with, const std::string& ptx, std::uint64_t seed) {
   const Module module = load(ptx);
   const int cluster = with.cluster_m * with.cluster_n;
-  const Product product(260, 200, 328);
+  static const Product product(260, 200, 328);
   const int consumers = with.mode == "single" ? 1 : 2;
   const int threads = consumers * 128 + (consumers > 1 ? 128 : 32);
   const int clusters_m =
@@ -252,13 +260,12 @@ std::string wrong(const WgmmaCase& with, const std::string& ptx, std::uint64_t s
   MachineOptions options;
   options.seed = seed;
   options.max_instructions = 50'000'000;
-  const LaunchOutcome outcome =
-      run(module, "gemm_wgmma",
-          {{static_cast<std::uint32_t>(grid), 1, 1},
-           {static_cast<std::uint32_t>(threads), 1, 1},
-           {static_cast<std::uint32_t>(cluster), 1, 1},
-           static_cast<std::size_t>(smem)},
-          arguments.bytes(), memory, options);
+  const LaunchOutcome outcome = run(module, "gemm_wgmma",
+                                    {{static_cast<std::uint32_t>(grid), 1, 1},
+                                     {static_cast<std::uint32_t>(threads), 1, 1},
+                                     {static_cast<std::uint32_t>(cluster), 1, 1},
+                                     static_cast<std::size_t>(smem)},
+                                    arguments.bytes(), memory, options);
   if (!outcome.ok) return text_of(outcome);
   const auto* const got = reinterpret_cast<const std::uint16_t*>(c);
   for (std::size_t i = 0; i < product.c.size(); ++i) {
@@ -294,10 +301,10 @@ TEST(EmulatedKernels, FaultsInGemmWgmmaAreFound) {
       {"no commit", "wgmma.commit_group.sync.aligned;", ";"},
       {"no wgmma.fence", "wgmma.fence.sync.aligned;", ";"},
       {"no proxy fence", "fence.proxy.async.shared::cta;", ";"},
-      {"no wait for the store's reads", "cp.async.bulk.wait_group.read 0;", ";"},
+      {"no wait for the store's reads", "cp.async.bulk.wait_group.read 1;", ";"},
+      {"no wait for the last stores' reads", "cp.async.bulk.wait_group.read 0;", ";"},
       {"no arrival at the empty barrier", "mbarrier.arrive.shared::cluster.b64", "//"},
       {"no swizzle", "4611686293305294848", "65536"},
-      {"no barriers of threads", "bar.sync", "//"},
       {"no wait at the cluster's barrier", "barrier.cluster.wait.acquire.aligned;", ";"},
       {"no fence behind mbarrier.init", "fence.mbarrier_init.release.cluster;", ";"},
       {"too few bytes expected", ", 32768;", ", 16384;"},

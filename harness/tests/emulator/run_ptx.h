@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "emulator/machine.h"
 
 namespace assay::emulator {
@@ -45,7 +46,10 @@ class PtxRun {
       memory.add(
           {variable.address, variable.address + variable.size_bytes, true, !variable.is_constant});
     }
-    parameters.resize(std::max(parameters.size(), module.kernels()[0].parameter_bytes / 8));
+
+    if (module.kernels().empty()) throw UsageError("no kernel");
+    const std::size_t bytes = std::min<std::size_t>(module.kernels()[0].parameter_bytes, 4096);
+    parameters.resize(std::max(parameters.size(), bytes / 8 + 1));
     outcome = emulator::run(module, module.kernels()[0].name, shape,
                             std::as_bytes(std::span(parameters)), memory, options);
   }
