@@ -6,6 +6,7 @@
 #include "emulator/addressing.h"
 #include "emulator/lane_loops.h"
 #include "emulator/mbarrier.h"
+#include "emulator/pending.h"
 #include "emulator/tensor_map.h"
 
 // Copies that go on beside the warps: cp.async, bulk and tensor copies, st.async. When each is
@@ -14,163 +15,10 @@
 namespace assay::emulator {
 namespace {
 
-/// Begins something that completes at once, or later. `number`: of the warp's copies.
-void begin(Warp& warp, std::uint32_t lanes, PendingWork::Kind kind, std::uint32_t number,
-           std::function<void()> complete) {
-  ClusterState& cluster = *warp.block->cluster;
-  warp.progress();
-  if (below(cluster.random, 4) == 0) {
-    complete();
-    return;
-  }
-  cluster.pending.push_back({&warp, lanes, kind, number, std::move(complete)});
-}
-
-/// Work goes on for a warp that does something else by now: findings name where it began.
-class AsBegun {
- public:
-  AsBegun(Warp& warp, const Op* op, const Actor& actor)
-      : warp_(warp), op_(std::exchange(warp.op, op)), actor_(std::exchange(warp.actor, &actor)) {}
-  ~AsBegun() {
-    warp_.op = op_;
-    warp_.actor = actor_;
-  }
-  AsBegun(const AsBegun&) = delete;
-  AsBegun& operator=(const AsBegun&) = delete;
-
- private:
-  Warp& warp_;
-  const Op* op_;
-  const Actor* actor_;
-};
-
-/// Copies of the warp that it waits for by groups: cp.async (0) or bulk stores (1).
-Actor own_actor(Warp& warp, std::size_t which) {
-  const std::uint32_t number = ++warp.num_copies[which];
-  return {which == 0 ? copies_of(warp) : bulk_stores_of(warp), number, which == 1, order_now(warp)};
-}
-/// Copies that signal an mbarrier.
-Actor signal_actor(Warp& warp, std::uint32_t mbarrier) {
-  ClusterState& cluster = *warp.block->cluster;
-  const std::uint32_t index = signals_of(cluster, mbarrier);
-  return {index, ++cluster.signal_events[index], true, order_now(warp)};
-}
-
-/// The mbarrier at an address of the cluster's window gets bytes from an actor.
-void signal(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes) {
-  auto* const barrier = reinterpret_cast<Mbarrier*>(
-      resolve(warp, Window::cluster, lane, address, 8, Access::sync, 8));
-  if (barrier == nullptr) return;
-  if (!barrier->is_valid()) {
-    warp.report(FindingKind::misuse, "signals an mbarrier that is not initialised", lane);
-    return;
-  }
-  ClusterState& cluster = *warp.block->cluster;
-  SyncPoint& point = cluster.points[address];
-  Clock now(num_actors(cluster));
-  now.raise(warp.actor->index, warp.actor->event);
-  point.arriving.join({now, now});
-  const std::uint32_t parity = barrier->parity();
-  barrier->expect(-bytes);
-  if (barrier->parity() != parity) complete_phase(point);
-}
-
 /// A shared address in a register of 32 or 64 bits; generic addresses have a window above.
 std::uint32_t shared_of(const Warp& warp, std::int32_t slot, bool is_narrow, int lane) {
   return is_narrow ? warp.in(slot)[lane]
                    : static_cast<std::uint32_t>(lanes_in<std::uint64_t>(warp, slot)[lane]);
-}
-
-// cp.async: op.a shared, op.b global, op.bytes; op.c: bytes that are read, the rest is 0. The lanes
-// of an instruction are one piece of work.
-void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
-  struct Piece {
-    std::uint64_t to, from;
-    std::uint32_t bytes;
-    int lane;
-  };
-  std::vector<Piece> pieces;
-  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    std::uint32_t bytes = op.c == kNoSlot ? op.bytes : warp.in(op.c)[lane];
-    if (op.d != kNoSlot && (warp.predicate(op.d, op.is_negated) >> lane & 1) != 0) bytes = 0;
-    if (bytes > op.bytes) {
-      warp.report(FindingKind::misuse,
-                  fmt::format("cp.async of {} bytes reads {}", op.bytes, bytes), lane);
-      bytes = op.bytes;
-    }
-    pieces.push_back({address_of(warp, op, lane),
-                      lanes_in<std::uint64_t>(warp, op.b)[lane] + op.mask, bytes, lane});
-  }
-  const Actor actor = own_actor(warp, 0);
-  begin(warp, lanes, PendingWork::Kind::copy, actor.event, [&warp, &op, actor, pieces] {
-    const AsBegun as(warp, &op, actor);
-    for (const auto& [to, from, bytes, lane] : pieces) {
-      std::array<std::byte, 16> moved{};
-      if (bytes > 0) {
-        const std::byte* const source =
-            resolve(warp, Window::global, lane, from, bytes, Access::read, op.bytes);
-        if (source != nullptr) std::memcpy(moved.data(), source, bytes);
-      }
-      std::byte* const target =
-          resolve(warp, Window::shared, lane, to, op.bytes, Access::write, op.bytes);
-      if (target != nullptr) std::memcpy(target, moved.data(), op.bytes);
-    }
-  });
-}
-
-template <int kWhich>
-void commit_group(Warp& warp, const Op&, std::uint32_t) {
-  warp.copy_groups[kWhich].push_back(warp.num_copies[kWhich]);
-}
-
-/// All but the last op.mode groups complete; with op.bytes also what is not committed. Groups are
-/// counted by warp: lanes that commit apart complete more than they asked for.
-template <int kWhich>
-void wait_group(Warp& warp, const Op& op, std::uint32_t) {
-  const PendingWork::Kind kind = kWhich == 0 ? PendingWork::Kind::copy : PendingWork::Kind::bulk;
-  const std::vector<std::uint32_t>& groups = warp.copy_groups[kWhich];
-  std::uint32_t last = warp.num_copies[kWhich];
-  if (op.bytes == 0) {
-    if (groups.size() <= op.mode) return;
-    last = groups[groups.size() - 1 - op.mode];
-  }
-  warp.block->cluster->complete([&](const PendingWork& work) {
-    return work.warp == &warp && work.kind == kind && work.number != 0 && work.number <= last;
-  });
-  order_work(warp, kWhich == 0 ? copies_of(warp) : bulk_stores_of(warp), last);
-}
-
-/// cp.async.mbarrier.arrive: an arrival once all copies of the warp ahead of it are complete.
-void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const Actor actor{copies_of(warp), warp.num_copies[0], false, order_now(warp)};
-  std::vector<std::uint32_t> addresses;
-  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    addresses.push_back(own_address(warp, address_of(warp, op, lane)));
-    if (op.mode != 0) continue;  // .noinc; else the phase expects it
-    auto* const barrier = reinterpret_cast<Mbarrier*>(
-        resolve(warp, Window::cluster, lane, addresses.back(), 8, Access::sync, 8));
-    if (barrier != nullptr) *barrier = Mbarrier::of(barrier->bits() + 1);
-  }
-  begin(warp, lanes, PendingWork::Kind::other, 0, [&warp, &op, actor, addresses] {
-    const AsBegun as(warp, &op, actor);
-    warp.block->cluster->complete([&](const PendingWork& work) {
-      return work.warp == &warp && work.kind == PendingWork::Kind::copy &&
-             work.number <= actor.event;
-    });
-    for (const std::uint32_t address : addresses) {
-      signal(warp, 0, address, 0);
-      auto* const barrier = reinterpret_cast<Mbarrier*>(
-          resolve(warp, Window::cluster, 0, address, 8, Access::sync, 8));
-      if (barrier == nullptr || !barrier->is_valid()) continue;
-      const std::uint32_t parity = barrier->parity();
-      if (!barrier->arrive(1)) {
-        warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more");
-      }
-      if (barrier->parity() != parity) complete_phase(warp.block->cluster->points[address]);
-    }
-  });
 }
 
 // Bulk copies. op.mode: which way. op.a: to; op.b: from; op.c: bytes; op.d: the mbarrier.
@@ -213,15 +61,15 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
     const auto way = static_cast<Way>(op.mode);
     if (way == Way::to_global) {
       const Actor actor = own_actor(warp, 1);
-      begin(warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
-            [&warp, &op, actor, lane, to, from, bytes] {
-              const AsBegun as(warp, &op, actor);
-              const std::byte* const source =
-                  resolve(warp, Window::shared, lane, from, bytes, Access::read, 16);
-              std::byte* const target =
-                  resolve(warp, Window::global, lane, to, bytes, Access::write, 16);
-              if (source != nullptr && target != nullptr) std::memmove(target, source, bytes);
-            });
+      begin_work(warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
+                 [&warp, &op, actor, lane, to, from, bytes] {
+                   const AsBegun as(warp, &op, actor);
+                   const std::byte* const source =
+                       resolve(warp, Window::shared, lane, from, bytes, Access::read, 16);
+                   std::byte* const target =
+                       resolve(warp, Window::global, lane, to, bytes, Access::write, 16);
+                   if (source != nullptr && target != nullptr) std::memmove(target, source, bytes);
+                 });
       continue;
     }
     const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
@@ -233,17 +81,17 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
               ? (op.window == Window::shared ? own_address(warp, barrier) : barrier)
               : (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
       const Actor actor = signal_actor(warp, signalled);
-      begin(warp, 1u << lane, PendingWork::Kind::bulk, 0,
-            [&warp, &op, actor, lane, target, from, bytes, signalled, way] {
-              const AsBegun as(warp, &op, actor);
-              const Window window = way == Way::to_cluster ? Window::shared : Window::global;
-              const std::byte* const source =
-                  resolve(warp, window, lane, from, bytes, Access::read, 16);
-              std::byte* const place =
-                  resolve(warp, Window::cluster, lane, target, bytes, Access::write, 16);
-              if (source != nullptr && place != nullptr) std::memmove(place, source, bytes);
-              signal(warp, lane, signalled, static_cast<std::int32_t>(bytes));
-            });
+      begin_work(warp, 1u << lane, PendingWork::Kind::bulk, 0,
+                 [&warp, &op, actor, lane, target, from, bytes, signalled, way] {
+                   const AsBegun as(warp, &op, actor);
+                   const Window window = way == Way::to_cluster ? Window::shared : Window::global;
+                   const std::byte* const source =
+                       resolve(warp, window, lane, from, bytes, Access::read, 16);
+                   std::byte* const place =
+                       resolve(warp, Window::cluster, lane, target, bytes, Access::write, 16);
+                   if (source != nullptr && place != nullptr) std::memmove(place, source, bytes);
+                   signal_mbarrier(warp, lane, signalled, static_cast<std::int32_t>(bytes));
+                 });
     }
   }
 }
@@ -285,7 +133,7 @@ void copy_tensor(Warp& warp, const Op& op, std::uint32_t lanes) {
     }
     if (!loads) {
       const Actor actor = own_actor(warp, 1);
-      begin(
+      begin_work(
           warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
           [&warp, &op, actor, lane, map, coordinates, shared] {
             const AsBegun as(warp, &op, actor);
@@ -309,27 +157,28 @@ void copy_tensor(Warp& warp, const Op& op, std::uint32_t lanes) {
               ? (op.window == Window::shared ? own_address(warp, barrier) : barrier)
               : (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
       const Actor actor = signal_actor(warp, signalled);
-      begin(warp, 1u << lane, PendingWork::Kind::bulk, 0,
-            [&warp, &op, actor, lane, map, coordinates, target, signalled] {
-              const AsBegun as(warp, &op, actor);
-              const std::array<std::byte, 16> fill = fill_bytes(*map);
-              for (const BoxPiece& piece : box_pieces(*map, coordinates, target)) {
-                std::byte* const place = resolve(warp, Window::cluster, lane, piece.shared,
-                                                 piece.bytes, Access::write, 1);
-                if (place == nullptr) return;
-                if (piece.inside) {
-                  const std::byte* const source = resolve(warp, Window::global, lane, piece.global,
-                                                          piece.bytes, Access::read, 1);
-                  if (source == nullptr) return;
-                  std::memcpy(place, source, piece.bytes);
-                } else {
-                  for (std::uint32_t i = 0; i < piece.bytes; ++i) {
-                    place[i] = fill[(piece.shared + i) % 16];
-                  }
+      begin_work(
+          warp, 1u << lane, PendingWork::Kind::bulk, 0,
+          [&warp, &op, actor, lane, map, coordinates, target, signalled] {
+            const AsBegun as(warp, &op, actor);
+            const std::array<std::byte, 16> fill = fill_bytes(*map);
+            for (const BoxPiece& piece : box_pieces(*map, coordinates, target)) {
+              std::byte* const place =
+                  resolve(warp, Window::cluster, lane, piece.shared, piece.bytes, Access::write, 1);
+              if (place == nullptr) return;
+              if (piece.inside) {
+                const std::byte* const source =
+                    resolve(warp, Window::global, lane, piece.global, piece.bytes, Access::read, 1);
+                if (source == nullptr) return;
+                std::memcpy(place, source, piece.bytes);
+              } else {
+                for (std::uint32_t i = 0; i < piece.bytes; ++i) {
+                  place[i] = fill[(piece.shared + i) % 16];
                 }
               }
-              signal(warp, lane, signalled, static_cast<std::int32_t>(map->box_bytes()));
-            });
+            }
+            signal_mbarrier(warp, lane, signalled, static_cast<std::int32_t>(map->box_bytes()));
+          });
     }
   }
 }
@@ -348,37 +197,15 @@ void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
       std::memcpy(values.data() + i * op.bytes, &value, op.bytes);
     }
     const Actor actor = signal_actor(warp, barrier);
-    begin(warp, 1u << lane, PendingWork::Kind::other, 0,
-          [&warp, &op, actor, lane, to, barrier, bytes, values] {
-            const AsBegun as(warp, &op, actor);
-            std::byte* const place =
-                resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
-            if (place != nullptr) std::memcpy(place, values.data(), bytes);
-            signal(warp, lane, barrier, static_cast<std::int32_t>(bytes));
-          });
+    begin_work(warp, 1u << lane, PendingWork::Kind::other, 0,
+               [&warp, &op, actor, lane, to, barrier, bytes, values] {
+                 const AsBegun as(warp, &op, actor);
+                 std::byte* const place =
+                     resolve(warp, Window::cluster, lane, to, bytes, Access::write, bytes);
+                 if (place != nullptr) std::memcpy(place, values.data(), bytes);
+                 signal_mbarrier(warp, lane, barrier, static_cast<std::int32_t>(bytes));
+               });
   }
-}
-
-/// The address of an operand [x + n] beside the form's first: its slot, and what is added.
-std::int32_t second_address(Form& form, const PtxOperand& operand, std::uint64_t& added,
-                            bool* is_narrow) {
-  Op other;
-  Op& op = form.op;
-  std::swap(op, other);
-  try {
-    form.address(operand);
-  } catch (const UnknownForm&) {
-    std::swap(op, other);
-    throw;
-  }
-  std::swap(op, other);
-  added = static_cast<std::uint64_t>(other.offset);
-  if (is_narrow != nullptr) {
-    *is_narrow = other.is_narrow;
-  } else if (other.is_narrow) {
-    throw UnknownForm();
-  }
-  return other.a;
 }
 
 std::int32_t barrier_slot(Form& form, const PtxOperand& operand) {
@@ -388,44 +215,6 @@ std::int32_t barrier_slot(Form& form, const PtxOperand& operand) {
   if (added != 0) throw UnknownForm();
   form.op.is_narrow_barrier = is_narrow;
   return slot;
-}
-
-void decode_small(Form& form) {
-  Op& op = form.op;
-  if (form.has("commit_group")) {
-    op.run = commit_group<0>;
-  } else if (form.has("wait_group") || form.has("wait_all")) {
-    if (form.has("wait_group")) {
-      if (form.operand(0).kind != PtxOperand::Kind::integer) throw UnknownForm();
-      op.mode =
-          static_cast<std::uint32_t>(std::clamp<std::int64_t>(form.operand(0).value, 0, 1 << 20));
-    } else {
-      op.bytes = 1;  // also what is not committed
-    }
-    op.run = wait_group<0>;
-  } else if (form.has("mbarrier")) {
-    form.address(form.operand(0));
-    op.mode = form.has("noinc") ? 1 : 0;
-    op.run = arrive_after_copies;
-  } else {
-    using OperandKind = PtxOperand::Kind;
-    form.address(form.operand(0));
-    op.b = second_address(form, form.operand(1), op.mask, nullptr);
-    if (form.operand(2).kind != OperandKind::integer) throw UnknownForm();
-    op.bytes = static_cast<std::uint32_t>(form.operand(2).value);
-    // Alignment is to the size.
-    if (op.bytes != 4 && op.bytes != 8 && op.bytes != 16) throw UnknownForm();
-    if (form.num_operands() > 3) {
-      const PtxOperand& fourth = form.operand(3);
-      if (form.bits(fourth) == 1) {
-        op.d = form.predicate(fourth);
-        op.is_negated = fourth.is_negated;
-      } else if (form.bits(fourth) != 64) {  // else a cache policy
-        op.c = form.in(fourth, PtxType::u32);
-      }
-    }
-    op.run = copy_small;
-  }
 }
 
 }  // namespace
@@ -456,16 +245,16 @@ void decode_copy(Form& form) {
     return;
   }
   if (form.parts[0] != "cp" || !form.has("async")) throw UnknownForm();
-  if (!form.has("bulk")) return decode_small(form);
+  if (!form.has("bulk")) return decode_small_copy(form);
   if (form.has("commit_group")) {
-    op.run = commit_group<1>;
+    op.run = commit_copies<1>;
     return;
   }
   if (form.has("wait_group")) {
     if (form.operand(0).kind != PtxOperand::Kind::integer) throw UnknownForm();
     op.mode =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(form.operand(0).value, 0, 1 << 20));
-    op.run = wait_group<1>;
+    op.run = wait_for_copies<1>;
     return;
   }
   if (form.has("prefetch")) return decode_nothing(form);

@@ -50,7 +50,8 @@ using FamilyDecoder = void (*)(Form&);
 /// Null: no such family.
 FamilyDecoder family(std::string_view name);
 
-void decode_integer(Form& form);     // add ... bfi, prmt, shf, dp4a
+void decode_integer(Form& form);     // add ... max, mad, dp4a
+void decode_bits(Form& form);        // and ... shl, popc, bfe, prmt, lop3
 void decode_float(Form& form);       // add ... tanh, of floats
 void decode_comparison(Form& form);  // setp set selp slct testp
 void decode_conversion(Form& form);  // cvt

@@ -97,11 +97,10 @@ FamilyDecoder family(std::string_view name) {
     const auto add = [&](FamilyDecoder decoder, std::initializer_list<std::string_view> names) {
       for (const std::string_view each : names) families[each] = decoder;
     };
-    add(decode_integer,
-        {"add",  "sub",  "mul",  "mad",   "mul24", "mad24", "div",  "rem",  "abs", "neg",
-         "min",  "max",  "and",  "or",    "xor",   "not",   "cnot", "shl",  "shr", "shf",
-         "lop3", "popc", "clz",  "brev",  "bfind", "bfe",   "bfi",  "prmt", "sad", "dp4a",
-         "dp2a", "fns",  "bmsk", "szext", "addc",  "subc",  "madc"});
+    add(decode_integer, {"add", "sub", "mul", "mad", "mul24", "mad24", "div", "rem", "abs", "neg",
+                         "min", "max", "sad", "dp4a", "dp2a", "addc", "subc", "madc"});
+    add(decode_bits, {"and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "lop3", "popc", "clz",
+                      "brev", "bfind", "bfe", "bfi", "prmt"});
     add(decode_float,
         {"fma", "rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "copysign"});
     add(decode_comparison, {"setp", "set", "selp", "slct", "testp"});

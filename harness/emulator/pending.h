@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "emulator/addressing.h"
+#include "emulator/mbarrier.h"
+
+// Work that goes on beside the warps. When a piece is carried out is drawn: at once, at any moment,
+// or only when somebody waits for it.
+
+namespace assay::emulator {
+
+/// Begins something that completes at once, or later. `number`: of the warp's copies.
+void begin_work(Warp& warp, std::uint32_t lanes, PendingWork::Kind kind, std::uint32_t number,
+                std::function<void()> complete);
+
+/// Copies of the warp that it waits for by groups: cp.async (0) or bulk stores (1).
+Actor own_actor(Warp& warp, std::size_t which);
+/// Copies that signal an mbarrier.
+Actor signal_actor(Warp& warp, std::uint32_t mbarrier);
+
+/// The mbarrier at an address of the cluster's window gets bytes from an actor.
+void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes);
+
+/// The address of an operand [x + n] beside the form's first: its slot, and what is added.
+std::int32_t second_address(Form& form, const PtxOperand& operand, std::uint64_t& added,
+                            bool* is_narrow);
+
+void decode_small_copy(Form& form);  // cp.async of 4 to 16 bytes
+
+/// Work goes on for a warp that does something else by now: findings name where it began.
+class AsBegun {
+ public:
+  AsBegun(Warp& warp, const Op* op, const Actor& actor)
+      : warp_(warp), op_(std::exchange(warp.op, op)), actor_(std::exchange(warp.actor, &actor)) {}
+  ~AsBegun() {
+    warp_.op = op_;
+    warp_.actor = actor_;
+  }
+  AsBegun(const AsBegun&) = delete;
+  AsBegun& operator=(const AsBegun&) = delete;
+
+ private:
+  Warp& warp_;
+  const Op* op_;
+  const Actor* actor_;
+};
+
+template <int kWhich>
+void commit_copies(Warp& warp, const Op&, std::uint32_t) {
+  warp.copy_groups[kWhich].push_back(warp.num_copies[kWhich]);
+}
+
+/// All but the last op.mode groups complete; with op.bytes also what is not committed. Groups are
+/// counted by warp: lanes that commit apart complete more than they asked for.
+template <int kWhich>
+void wait_for_copies(Warp& warp, const Op& op, std::uint32_t) {
+  const PendingWork::Kind kind = kWhich == 0 ? PendingWork::Kind::copy : PendingWork::Kind::bulk;
+  const std::vector<std::uint32_t>& groups = warp.copy_groups[kWhich];
+  std::uint32_t last = warp.num_copies[kWhich];
+  if (op.bytes == 0) {
+    if (groups.size() <= op.mode) return;
+    last = groups[groups.size() - 1 - op.mode];
+  }
+  warp.block->cluster->complete([&](const PendingWork& work) {
+    return work.warp == &warp && work.kind == kind && work.number != 0 && work.number <= last;
+  });
+  order_work(warp, kWhich == 0 ? copies_of(warp) : bulk_stores_of(warp), last);
+}
+
+}  // namespace assay::emulator

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "emulator/lane_loops.h"
+#include "emulator/pending.h"
+
+// cp.async of 4 to 16 bytes, and what all copies have in common.
+
+namespace assay::emulator {
+
+void begin_work(Warp& warp, std::uint32_t lanes, PendingWork::Kind kind, std::uint32_t number,
+                std::function<void()> complete) {
+  ClusterState& cluster = *warp.block->cluster;
+  warp.progress();
+  if (below(cluster.random, 4) == 0) {
+    complete();
+    return;
+  }
+  cluster.pending.push_back({&warp, lanes, kind, number, std::move(complete)});
+}
+
+Actor own_actor(Warp& warp, std::size_t which) {
+  const std::uint32_t number = ++warp.num_copies[which];
+  return {which == 0 ? copies_of(warp) : bulk_stores_of(warp), number, which == 1, order_now(warp)};
+}
+
+Actor signal_actor(Warp& warp, std::uint32_t mbarrier) {
+  ClusterState& cluster = *warp.block->cluster;
+  const std::uint32_t index = signals_of(cluster, mbarrier);
+  return {index, ++cluster.signal_events[index], true, order_now(warp)};
+}
+
+void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t bytes) {
+  auto* const barrier = reinterpret_cast<Mbarrier*>(
+      resolve(warp, Window::cluster, lane, address, 8, Access::sync, 8));
+  if (barrier == nullptr) return;
+  if (!barrier->is_valid()) {
+    warp.report(FindingKind::misuse, "signals an mbarrier that is not initialised", lane);
+    return;
+  }
+  ClusterState& cluster = *warp.block->cluster;
+  SyncPoint& point = cluster.points[address];
+  Clock now(num_actors(cluster));
+  now.raise(warp.actor->index, warp.actor->event);
+  point.arriving.join({now, now});
+  const std::uint32_t parity = barrier->parity();
+  barrier->expect(-bytes);
+  if (barrier->parity() != parity) complete_phase(point);
+}
+
+std::int32_t second_address(Form& form, const PtxOperand& operand, std::uint64_t& added,
+                            bool* is_narrow) {
+  Op other;
+  Op& op = form.op;
+  std::swap(op, other);
+  try {
+    form.address(operand);
+  } catch (const UnknownForm&) {
+    std::swap(op, other);
+    throw;
+  }
+  std::swap(op, other);
+  added = static_cast<std::uint64_t>(other.offset);
+  if (is_narrow != nullptr) {
+    *is_narrow = other.is_narrow;
+  } else if (other.is_narrow) {
+    throw UnknownForm();
+  }
+  return other.a;
+}
+
+namespace {
+
+// cp.async: op.a shared, op.b global, op.bytes; op.c: bytes that are read, the rest is 0. The lanes
+// of an instruction are one piece of work.
+void copy_small(Warp& warp, const Op& op, std::uint32_t lanes) {
+  struct Piece {
+    std::uint64_t to, from;
+    std::uint32_t bytes;
+    int lane;
+  };
+  std::vector<Piece> pieces;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    std::uint32_t bytes = op.c == kNoSlot ? op.bytes : warp.in(op.c)[lane];
+    if (op.d != kNoSlot && (warp.predicate(op.d, op.is_negated) >> lane & 1) != 0) bytes = 0;
+    if (bytes > op.bytes) {
+      warp.report(FindingKind::misuse,
+                  fmt::format("cp.async of {} bytes reads {}", op.bytes, bytes), lane);
+      bytes = op.bytes;
+    }
+    pieces.push_back({address_of(warp, op, lane),
+                      lanes_in<std::uint64_t>(warp, op.b)[lane] + op.mask, bytes, lane});
+  }
+  const Actor actor = own_actor(warp, 0);
+  begin_work(warp, lanes, PendingWork::Kind::copy, actor.event, [&warp, &op, actor, pieces] {
+    const AsBegun as(warp, &op, actor);
+    for (const auto& [to, from, bytes, lane] : pieces) {
+      std::array<std::byte, 16> moved{};
+      if (bytes > 0) {
+        const std::byte* const source =
+            resolve(warp, Window::global, lane, from, bytes, Access::read, op.bytes);
+        if (source != nullptr) std::memcpy(moved.data(), source, bytes);
+      }
+      std::byte* const target =
+          resolve(warp, Window::shared, lane, to, op.bytes, Access::write, op.bytes);
+      if (target != nullptr) std::memcpy(target, moved.data(), op.bytes);
+    }
+  });
+}
+
+/// cp.async.mbarrier.arrive: an arrival once all copies of the warp ahead of it are complete.
+void arrive_after_copies(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const Actor actor{copies_of(warp), warp.num_copies[0], false, order_now(warp)};
+  std::vector<std::uint32_t> addresses;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    addresses.push_back(own_address(warp, address_of(warp, op, lane)));
+    if (op.mode != 0) continue;  // .noinc; else the phase expects it
+    auto* const barrier = reinterpret_cast<Mbarrier*>(
+        resolve(warp, Window::cluster, lane, addresses.back(), 8, Access::sync, 8));
+    if (barrier != nullptr) *barrier = Mbarrier::of(barrier->bits() + 1);
+  }
+  begin_work(warp, lanes, PendingWork::Kind::other, 0, [&warp, &op, actor, addresses] {
+    const AsBegun as(warp, &op, actor);
+    warp.block->cluster->complete([&](const PendingWork& work) {
+      return work.warp == &warp && work.kind == PendingWork::Kind::copy &&
+             work.number <= actor.event;
+    });
+    for (const std::uint32_t address : addresses) {
+      signal_mbarrier(warp, 0, address, 0);
+      auto* const barrier = reinterpret_cast<Mbarrier*>(
+          resolve(warp, Window::cluster, 0, address, 8, Access::sync, 8));
+      if (barrier == nullptr || !barrier->is_valid()) continue;
+      const std::uint32_t parity = barrier->parity();
+      if (!barrier->arrive(1)) {
+        warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more");
+      }
+      if (barrier->parity() != parity) complete_phase(warp.block->cluster->points[address]);
+    }
+  });
+}
+
+}  // namespace
+
+void decode_small_copy(Form& form) {
+  Op& op = form.op;
+  if (form.has("commit_group")) {
+    op.run = commit_copies<0>;
+  } else if (form.has("wait_group") || form.has("wait_all")) {
+    if (form.has("wait_group")) {
+      if (form.operand(0).kind != PtxOperand::Kind::integer) throw UnknownForm();
+      op.mode =
+          static_cast<std::uint32_t>(std::clamp<std::int64_t>(form.operand(0).value, 0, 1 << 20));
+    } else {
+      op.bytes = 1;  // also what is not committed
+    }
+    op.run = wait_for_copies<0>;
+  } else if (form.has("mbarrier")) {
+    form.address(form.operand(0));
+    op.mode = form.has("noinc") ? 1 : 0;
+    op.run = arrive_after_copies;
+  } else {
+    using OperandKind = PtxOperand::Kind;
+    form.address(form.operand(0));
+    op.b = second_address(form, form.operand(1), op.mask, nullptr);
+    if (form.operand(2).kind != OperandKind::integer) throw UnknownForm();
+    op.bytes = static_cast<std::uint32_t>(form.operand(2).value);
+    // Alignment is to the size.
+    if (op.bytes != 4 && op.bytes != 8 && op.bytes != 16) throw UnknownForm();
+    if (form.num_operands() > 3) {
+      const PtxOperand& fourth = form.operand(3);
+      if (form.bits(fourth) == 1) {
+        op.d = form.predicate(fourth);
+        op.is_negated = fourth.is_negated;
+      } else if (form.bits(fourth) != 64) {  // else a cache policy
+        op.c = form.in(fourth, PtxType::u32);
+      }
+    }
+    op.run = copy_small;
+  }
+}
+
+}  // namespace assay::emulator

@@ -1,0 +1,108 @@
+#include "run_ptx.h"
+
+// Races in shared memory: what orders two accesses, and what does not.
+
+namespace assay::emulator {
+namespace {
+
+/// Findings of a body of 64 threads; %r1 is the thread, %r3 the address of its word of `s`, %r4
+/// that of the mirrored thread's.
+std::string races(const std::string& body, std::uint64_t seed = 1) {
+  PtxRun run;
+  run.add(std::vector<std::uint32_t>(1024));
+  run.shape.block = {64, 1, 1};
+  run.options.seed = seed;
+  run.options.max_instructions = 1'000'000;
+  run.run_body(R"(.shared .align 16 .b32 s[64]; .shared .align 8 .b64 bar; .loc 1 5 1
+  mov.u32 %r1, %tid.x; mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 4, %r2; sub.u32 %r4, 63, %r1;
+  mad.lo.u32 %r4, %r4, 4, %r2; setp.eq.u32 %p1, %r1, 0; setp.lt.u32 %p2, %r1, 32;
+)" + body,
+               ".file 1 \"k.cu\"\n");
+  return run.findings();
+}
+
+bool has_race(const std::string& body) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const std::string text = races(body, seed);
+    if (text.find("race") == std::string::npos) return false;  // it is found by every seed
+  }
+  return true;
+}
+
+TEST(Races, ABarrierOrdersThreads) {
+  EXPECT_EQ(races("st.shared.u32 [%r3], %r1; bar.sync 0; ld.shared.u32 %r5, [%r4];"), "");
+  const std::string text = races("st.shared.u32 [%r3], %r1; ld.shared.u32 %r5, [%r4];");
+  EXPECT_NE(text.find("race: "), std::string::npos);
+  EXPECT_NE(text.find("of shared memory, which was "), std::string::npos) << text;
+  EXPECT_NE(text.find("k.cu:5"), std::string::npos) << text;
+  // Reads are ordered before the writes of the next round, too.
+  EXPECT_TRUE(
+      has_race("st.shared.u32 [%r3], %r1; bar.sync 0; ld.shared.u32 %r5, [%r4];"
+               "st.shared.u32 [%r3], %r5;"));
+  EXPECT_EQ(races("st.shared.u32 [%r3], %r1; bar.sync 0; ld.shared.u32 %r5, [%r4];"
+                  "bar.sync 0; st.shared.u32 [%r3], %r5;"),
+            "");
+}
+
+TEST(Races, LanesOfAWarpAreOrderedByItsBarrier) {
+  const std::string mirrored = "xor.b32 %r6, %r3, 4; ";
+  EXPECT_TRUE(has_race(mirrored + "st.shared.u32 [%r3], %r1; ld.shared.u32 %r5, [%r6];"));
+  EXPECT_EQ(
+      races(mirrored + "st.shared.u32 [%r3], %r1; bar.warp.sync -1; ld.shared.u32 %r5, [%r6];"),
+      "");
+}
+
+TEST(Races, NamedBarriersOrderWhoTakesPart) {
+  EXPECT_EQ(races("@%p2 bra A; bar.sync 1, 64; ld.shared.u32 %r5, [%r4]; bra B;"
+                  "A: st.shared.u32 [%r3], %r1; bar.arrive 1, 64; B:"),
+            "");
+  EXPECT_TRUE(
+      has_race("@%p2 bra A; bar.arrive 1, 64; ld.shared.u32 %r5, [%r4]; bra B;"
+               "A: st.shared.u32 [%r3], %r1; bar.sync 1, 64; B:"));
+}
+
+TEST(Races, AtomicsDoNotRaceWithEachOther) {
+  EXPECT_EQ(races("@%p1 st.shared.u32 [%r2], 0; bar.sync 0; atom.shared.add.u32 %r5, [s], 1;"), "");
+  EXPECT_TRUE(has_race("@%p1 st.shared.u32 [%r2], 0; atom.shared.add.u32 %r5, [s], 1;"));
+}
+
+TEST(Races, AnMbarrierOrdersACopyAndItsReaders) {
+  const std::string begin = R"(@%p1 mbarrier.init.shared.b64 [bar], 1; 
+  @%p1 fence.proxy.async.shared::cta; bar.sync 0; @!%p1 bra W; mov.u32 %r5, bar;
+  mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd0], 256, [%r5];
+W: )";
+  const std::string wait =
+      "mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra W; ld.shared.u32 %r6, [%r3];";
+  EXPECT_EQ(races(begin + wait), "");
+  EXPECT_NE(races(begin + "ld.shared.u32 %r6, [%r3];"), "");
+  // A copy out needs a proxy fence behind what threads wrote, and a wait before they write again.
+  const std::string out =
+      "cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r2], 256;"
+      "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; E:";
+  EXPECT_EQ(races("st.shared.u32 [%r3], %r1; fence.proxy.async.shared::cta; bar.sync 0;"
+                  "@!%p1 bra E; " +
+                  out),
+            "");
+  EXPECT_NE(races("st.shared.u32 [%r3], %r1; bar.sync 0; @!%p1 bra E; " + out)
+                .find("no fence.proxy.async comes between"),
+            std::string::npos);
+}
+
+TEST(Races, SmallCopiesAreWaitedFor) {
+  const std::string copy =
+      "mad.wide.u32 %rd4, %r1, 4, %rd0;"
+      "cp.async.ca.shared.global [%r3], [%rd4], 4; cp.async.commit_group;";
+  EXPECT_EQ(races(copy + "cp.async.wait_group 0; ld.shared.u32 %r5, [%r3];"), "");
+  EXPECT_NE(races(copy + "ld.shared.u32 %r5, [%r3];"), "");
+  EXPECT_NE(races(copy + "cp.async.wait_group 1; ld.shared.u32 %r5, [%r3];"), "");
+  EXPECT_NE(races(copy + "cp.async.wait_group 0; ld.shared.u32 %r5, [%r4];"), "");
+}
+
+TEST(Races, FindsSharedMemoryThatNobodyWrote) {
+  EXPECT_NE(races("ld.shared.u32 %r5, [%r3];").find("uninitialised: reads byte"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay::emulator
