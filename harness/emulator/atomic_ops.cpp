@@ -36,9 +36,9 @@ T updated_integer(AtomicOperation operation, T old, T b, T c) {
     case AtomicOperation::max:
       return std::max(old, b);
     case AtomicOperation::inc:
-      return old >= b ? T{0} : static_cast<T>(old + 1);
+      return old >= b ? T{0} : static_cast<T>(static_cast<U>(old) + 1);
     case AtomicOperation::dec:
-      return old == 0 || old > b ? b : static_cast<T>(old - 1);
+      return old == 0 || old > b ? b : static_cast<T>(static_cast<U>(old) - 1);
     case AtomicOperation::bit_and:
       return old & b;
     case AtomicOperation::bit_or:

@@ -162,8 +162,8 @@ void arrive(Warp& warp, const Op& op, std::uint32_t lanes) {
     if ((op.mode & 1) != 0) release(warp, point);
     if (op.out != kNoSlot) lanes_out<std::uint64_t>(warp, op.out)[lane] = barrier->bits();
     const std::uint32_t value = op.b == kNoSlot ? 1 : warp.in(op.b)[lane];
-    if ((op.mode & 2) != 0) barrier->expect(static_cast<std::int32_t>(value));
-    if ((op.mode & 8) != 0) barrier->expect(-static_cast<std::int32_t>(value));
+    if ((op.mode & 2) != 0) barrier->expect(std::int64_t{value});
+    if ((op.mode & 8) != 0) barrier->expect(-std::int64_t{value});
     if ((op.mode & 1) != 0 && !barrier->arrive((op.mode & 4) != 0 ? value : 1)) {
       warp.report(FindingKind::misuse, "arrives at an mbarrier that expects nobody more", lane);
     }

@@ -29,7 +29,7 @@ class Mbarrier {
   }
 
   /// Bytes are announced, or (negative) have come.
-  void expect(std::int32_t bytes) {
+  void expect(std::int64_t bytes) {
     const auto sum = static_cast<std::uint64_t>(pending_bytes() + bytes) & 0x3fffff;
     bits_ = (bits_ & ~(std::uint64_t{0x3fffff} << 41)) | sum << 41;
     check_phase();

@@ -46,7 +46,7 @@ void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t b
   now.raise(warp.actor->index, warp.actor->event);
   point.arriving.join({now, now});
   const std::uint32_t parity = barrier->parity();
-  barrier->expect(-bytes);
+  barrier->expect(-std::int64_t{bytes});
   if (barrier->parity() != parity) complete_phase(point);
 }
 
