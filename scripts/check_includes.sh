@@ -28,8 +28,8 @@ awk '
     allowed["device"]   = "base spec space messages device"
     # The stages that build with CUDA headers.
     allowed["compile"]  = "base spec space compile"
-    allowed["cuda"]     = "base cuda"
-    allowed["launch"]   = "base spec space cuda launch"
+    allowed["cuda"]     = "base emulator cuda"
+    allowed["launch"]   = "base emulator spec space cuda launch"
     allowed["support"]  = allowed["launch"] " support"
     allowed["timing"]   = allowed["support"] " messages timing"
     allowed["judge"]    = allowed["timing"] " judge"

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
+#include "emulator/errors.h"
+
 namespace assay {
 namespace {
 
@@ -12,11 +16,20 @@ constexpr const char* kDriverAdvice = "install the NVIDIA driver";
 
 }  // namespace
 
-Driver::Driver() : library_("the NVIDIA driver", {"libcuda.so.1"}, {}, kDriverAdvice) {
-#define ASSAY_LOAD(function) library_.load(function, ASSAY_EXPORTED(function));
-  ASSAY_DRIVER_FUNCTIONS(ASSAY_LOAD)
+Driver::Driver(Source source) {
+  if (source == Source::emulator) {
+#define ASSAY_TAKE(function) function = &::function;
+    ASSAY_DRIVER_FUNCTIONS(ASSAY_TAKE)
+#undef ASSAY_TAKE
+    event_elapsed_time = &::cuEventElapsedTime;
+  } else {
+    library_.emplace("the NVIDIA driver", std::vector<std::string>{"libcuda.so.1"},
+                     LibraryFolders(), kDriverAdvice);
+#define ASSAY_LOAD(function) library_->load(function, ASSAY_EXPORTED(function));
+    ASSAY_DRIVER_FUNCTIONS(ASSAY_LOAD)
 #undef ASSAY_LOAD
-  library_.load(event_elapsed_time, "cuEventElapsedTime");
+    library_->load(event_elapsed_time, "cuEventElapsedTime");
+  }
 
   const CUresult result = cuInit(0);
   if (result == CUDA_ERROR_NO_DEVICE) throw Error("the NVIDIA driver finds no GPU");
@@ -53,7 +66,7 @@ bool is_sticky(CUresult code) {
     case CUDA_ERROR_UNKNOWN:
       return true;
     default:
-      return false;
+      return emulator::find_own_error(code) != nullptr;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cuda.h>
 
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -90,8 +91,11 @@ class CudaError : public Error {
 
 /// libcuda's functions. One per process, and it outlives every handle made with it.
 struct Driver {
-  /// Loads libcuda and initialises it. Throws Error with a sentence (no driver, no GPU).
-  Driver();
+  enum class Source { installed, emulator };
+
+  /// Loads libcuda, or takes the emulator's functions, and initialises it. Throws Error with a
+  /// sentence (no driver, no GPU).
+  explicit Driver(Source source = Source::installed);
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
@@ -100,6 +104,9 @@ struct Driver {
     if (result != CUDA_SUCCESS) fail(result, call);
   }
   [[noreturn]] void fail(CUresult result, const std::string& call) const;
+  /// Whether kernels run on the emulator: no library knows such a GPU, its memory is the host's,
+  /// and its times mean nothing.
+  bool is_emulated() const { return !library_; }
 
 #define ASSAY_MEMBER(function) decltype(&::function) function = nullptr;
   ASSAY_DRIVER_FUNCTIONS(ASSAY_MEMBER)
@@ -109,7 +116,7 @@ struct Driver {
   CUresult (*event_elapsed_time)(float*, CUevent, CUevent) = nullptr;
 
  private:
-  Library library_;
+  std::optional<Library> library_;  // none: the functions are the emulator's
 };
 
 /// Whether the error leaves the context unusable: only a new process can go on.

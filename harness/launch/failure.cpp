@@ -1,9 +1,12 @@
 #include "launch/failure.h"
 
+#include "emulator/errors.h"
+
 namespace assay {
 namespace {
 
 const char* kind_of(CUresult code) {
+  if (const emulator::OwnError* const own = emulator::find_own_error(code)) return own->kind;
   switch (code) {
     case CUDA_ERROR_OUT_OF_MEMORY:
       return "out_of_memory";

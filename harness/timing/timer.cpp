@@ -91,7 +91,10 @@ Timer::Timer(const Driver& driver, CUstream stream, const SupportKernels& suppor
     : driver_(&driver),
       stream_(stream),
       support_(&support),
-      flush_bytes_(std::max(kLeastFlushBytes, 2 * static_cast<std::size_t>(l2_bytes)) / 16 * 16),
+      flush_bytes_(l2_bytes == 0
+                       ? 16
+                       : std::max(kLeastFlushBytes, 2 * static_cast<std::size_t>(l2_bytes)) / 16 *
+                             16),
       mailbox_memory_(allocate_pinned(driver, sizeof(Mailbox))),
       mailbox_on_device_(device_pointer(driver, mailbox_memory_)),
       stamps_(allocate(driver, 2 * sizeof(Stamp))),

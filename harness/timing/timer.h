@@ -39,7 +39,8 @@ struct Sample {
 /// Loading waits for the device, the device waits for the host, and neither goes on.
 class Timer {
  public:
-  /// Throws CudaError when there is no room for the flush buffer.
+  /// `l2_bytes` 0: there is no cache to flush. Throws CudaError when there is no room for the flush
+  /// buffer.
   Timer(const Driver& driver, CUstream stream, const SupportKernels& support,
         std::int64_t l2_bytes);
 

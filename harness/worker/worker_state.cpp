@@ -11,7 +11,7 @@ WorkerState::WorkerState(const Driver& cuda, CUstream work_stream, const DeviceI
       stream(work_stream),
       info(device_info),
       support(cuda, work_stream, support_cubin, device_info.sm_count),
-      timer(cuda, work_stream, support, device_info.l2_bytes),
+      timer(cuda, work_stream, support, cuda.is_emulated() ? 0 : device_info.l2_bytes),
       engine(cuda, work_stream, support),
       inputs(cuda, work_stream, support),
       references(cuda, work_stream, support, engine),

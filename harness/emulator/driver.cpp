@@ -1,0 +1,394 @@
+// libcuda for a GPU that is not there: the functions of the driver API that cuda/driver.h names,
+// under their own names, on emulator/gpu.h. The program exports none of them, so that a libcuda
+// that it loads, and what loads with it, keeps its own.
+#include <cuda.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "emulator/gpu.h"
+#include "emulator/tensor_map.h"
+
+using assay::emulator::Gpu;
+using assay::emulator::GpuWork;
+using assay::emulator::LoadedKernel;
+using assay::emulator::LoadedModule;
+
+namespace {
+
+constexpr int kSmThreads = 2048, kSmBlocks = 32, kSmRegisters = 65536, kRegistersPerWarp = 256;
+constexpr std::size_t kSmSharedBytes = 228 << 10, kReservedBytes = 1024;  // the latter of a block
+
+struct Event {
+  double ns = 0;
+};
+struct Graph {
+  std::vector<GpuWork> work;
+};
+
+Gpu& gpu() { return Gpu::get(); }
+
+template <typename T>
+T* pointer(CUdeviceptr address) {
+  return reinterpret_cast<T*>(address);
+}
+
+CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream) {
+  return gpu().enqueue(stream, [=] { std::memmove(to, from, bytes); });
+}
+
+template <typename T>
+CUresult fill(CUdeviceptr memory, T value, std::size_t count, CUstream stream) {
+  if (!gpu().may_copy(memory, count * sizeof value, true)) return CUDA_ERROR_INVALID_VALUE;
+  return gpu().enqueue(stream, [=] { std::fill_n(pointer<T>(memory), count, value); });
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+
+CUresult cuGetErrorName(CUresult error, const char** text) {
+  *text = assay::emulator::name_of(error);
+  return *text == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  *text = error == gpu().status() ? gpu().finding().c_str() : "refused by the emulator";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int* count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  std::strncpy(name, gpu().info().name.c_str(), static_cast<std::size_t>(size));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
+  std::memset(uuid->bytes, 0xee, sizeof uuid->bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  const assay::DeviceInfo& info = gpu().info();
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *value = info.cc / 10;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      *value = info.cc % 10;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      *value = info.sm_count;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      *value = static_cast<int>(info.smem_optin_bytes);
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      *value = kSmThreads;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+      *value = static_cast<int>(info.l2_bytes);
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
+      *value = 0;
+      return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+      *value = 1;
+      return CUDA_SUCCESS;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+  *bytes = gpu().memory().capacity_bytes();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  *context = reinterpret_cast<CUcontext>(&gpu());
+  return gpu().status();
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice) { return gpu().status(); }
+CUresult cuCtxSetCurrent(CUcontext) { return gpu().status(); }
+CUresult cuCtxSynchronize() { return gpu().status(); }
+CUresult cuCtxResetPersistingL2Cache() { return gpu().status(); }
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  return gpu().load(image, reinterpret_cast<LoadedModule**>(module));
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  gpu().unload(reinterpret_cast<LoadedModule*>(module));
+  return gpu().status();
+}
+
+CUresult cuModuleGetGlobal(CUdeviceptr* data, std::size_t* bytes, CUmodule module,
+                           const char* name) {
+  const auto& variables = reinterpret_cast<LoadedModule*>(module)->module.variables();
+  const auto found = std::ranges::find(variables, name, &assay::emulator::ModuleVariable::name);
+  if (found == variables.end()) return CUDA_ERROR_NOT_FOUND;
+  *data = found->address;
+  *bytes = found->size_bytes;
+  return gpu().status();
+}
+
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  if (gpu().status() != CUDA_SUCCESS) return gpu().status();
+  LoadedKernel* const kernel = gpu().find_kernel(reinterpret_cast<LoadedModule*>(module), name);
+  *function = reinterpret_cast<CUfunction>(kernel);
+  return kernel == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  auto& kernel = *reinterpret_cast<LoadedKernel*>(function);
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
+      const std::int64_t static_bytes = static_cast<std::int64_t>(kernel.traits->shared_bytes);
+      if (value < 0 || value + static_bytes > gpu().info().smem_optin_bytes) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      kernel.most_dynamic_bytes = static_cast<std::size_t>(value);
+      return gpu().status();
+    }
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      kernel.most_cluster_blocks = value != 0 ? 16 : 8;
+      return gpu().status();
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return value > 100 ? CUDA_ERROR_INVALID_VALUE : gpu().status();
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
+                                                     int block_threads, std::size_t dynamic_bytes) {
+  const auto& kernel = *reinterpret_cast<LoadedKernel*>(function);
+  const std::size_t bytes = kernel.traits->shared_bytes + dynamic_bytes + kReservedBytes;
+  *blocks = std::min({kSmBlocks, kSmThreads / std::max(block_threads, 1),
+                      static_cast<int>(kSmSharedBytes / bytes)});
+  const auto limits = kernel.owner->limits.find(kernel.traits->name);
+  if (limits != kernel.owner->limits.end() && limits->second.registers > 0) {
+    const int of_warp = (32 * limits->second.registers + kRegistersPerWarp - 1) /
+                        kRegistersPerWarp * kRegistersPerWarp;
+    *blocks = std::min(*blocks, kSmRegisters / (of_warp * ((block_threads + 31) / 32)));
+  }
+  return gpu().status();
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments,
+                          void**) {
+  return gpu().launch(*config, *reinterpret_cast<LoadedKernel*>(function), arguments);
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void** arguments, void** extra) {
+  const CUlaunchConfig config{grid_x,  grid_y,       grid_z, block_x, block_y,
+                              block_z, shared_bytes, stream, nullptr, 0};
+  return cuLaunchKernelEx(&config, function, arguments, extra);
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                void* data, const cuuint64_t* extents, const cuuint64_t* strides,
+                                const cuuint32_t* box, const cuuint32_t* element_strides,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill outside) {
+  const CUresult encoded =
+      assay::emulator::encode_tensor_map(map, type, rank, data, extents, strides, box,
+                                         element_strides, interleave, swizzle, promotion, outside);
+  return encoded == CUDA_SUCCESS ? gpu().status() : encoded;
+}
+
+// No kernel can read a texture here: the instruction is refused by its name.
+CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource,
+                           const CUDA_TEXTURE_DESC*, const CUDA_RESOURCE_VIEW_DESC*) {
+  *object = resource->res.linear.devPtr;
+  return gpu().status();
+}
+
+CUresult cuTexObjectDestroy(CUtexObject) { return gpu().status(); }
+
+CUresult cuMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  *free_bytes = gpu().memory().free_bytes();
+  *total_bytes = gpu().memory().capacity_bytes();
+  return gpu().status();
+}
+
+CUresult cuMemAlloc(CUdeviceptr* memory, std::size_t bytes) {
+  if (gpu().status() != CUDA_SUCCESS) return gpu().status();
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  *memory = gpu().memory().allocate(bytes);
+  return *memory == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult cuMemFree(CUdeviceptr memory) {
+  return gpu().memory().free(memory) ? gpu().status() : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemGetAllocationGranularity(std::size_t* bytes, const CUmemAllocationProp*,
+                                       CUmemAllocationGranularity_flags) {
+  *bytes = assay::emulator::Memory::kPageBytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr* begin, std::size_t bytes, std::size_t, CUdeviceptr,
+                             unsigned long long) {
+  *begin = gpu().memory().reserve(bytes);
+  return *begin == 0 ? CUDA_ERROR_OUT_OF_MEMORY : gpu().status();
+}
+
+CUresult cuMemAddressFree(CUdeviceptr begin, std::size_t bytes) {
+  return gpu().memory().release(begin, bytes) ? gpu().status() : CUDA_ERROR_INVALID_VALUE;
+}
+
+// Memory is taken when it is mapped.
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                     const CUmemAllocationProp*, unsigned long long) {
+  *handle = 1;
+  return bytes > gpu().memory().free_bytes() ? CUDA_ERROR_OUT_OF_MEMORY : gpu().status();
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle) { return CUDA_SUCCESS; }
+
+CUresult cuMemMap(CUdeviceptr begin, std::size_t bytes, std::size_t, CUmemGenericAllocationHandle,
+                  unsigned long long) {
+  return gpu().memory().map(begin, bytes) ? gpu().status() : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemUnmap(CUdeviceptr begin, std::size_t bytes) {
+  return gpu().memory().unmap(begin, bytes) ? gpu().status() : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr begin, std::size_t bytes, const CUmemAccessDesc* access,
+                        std::size_t) {
+  const bool writable = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const bool readable = writable || access->flags == CU_MEM_ACCESS_FLAGS_PROT_READ;
+  return gpu().memory().allow(begin, bytes, readable, writable) ? gpu().status()
+                                                                : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  CUdeviceptr address = 0;
+  const CUresult result = cuMemAlloc(&address, bytes);
+  *memory = pointer<void>(address);
+  return result;
+}
+
+CUresult cuMemFreeHost(void* memory) { return cuMemFree(reinterpret_cast<CUdeviceptr>(memory)); }
+
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
+  *device = reinterpret_cast<CUdeviceptr>(host);
+  return gpu().status();
+}
+
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  if (!gpu().may_copy(from, bytes, false)) return CUDA_ERROR_INVALID_VALUE;
+  return copy(to, pointer<void>(from), bytes, stream);
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+  if (!gpu().may_copy(to, bytes, true)) return CUDA_ERROR_INVALID_VALUE;
+  return copy(pointer<void>(to), from, bytes, stream);
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  if (!gpu().may_copy(to, bytes, true) || !gpu().may_copy(from, bytes, false)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return copy(pointer<void>(to), pointer<void>(from), bytes, stream);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t count,
+                         CUstream stream) {
+  return fill(memory, value, count, stream);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr memory, unsigned value, std::size_t count, CUstream stream) {
+  return fill(memory, value, count, stream);
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  *stream = reinterpret_cast<CUstream>(new char);
+  return gpu().status();
+}
+
+CUresult cuStreamDestroy(CUstream stream) {
+  delete reinterpret_cast<char*>(stream);
+  return gpu().status();
+}
+
+CUresult cuStreamSynchronize(CUstream) { return gpu().status(); }
+CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return gpu().status(); }
+
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  *event = reinterpret_cast<CUevent>(new Event);
+  return gpu().status();
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  delete reinterpret_cast<Event*>(event);
+  return gpu().status();
+}
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) {
+  return gpu().enqueue(stream, [=] { reinterpret_cast<Event*>(event)->ns = gpu().now_ns(); });
+}
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  return gpu().begin_capture(stream);
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  auto* const captured = new Graph;
+  *graph = reinterpret_cast<CUgraph>(captured);
+  return gpu().end_capture(stream, captured->work);
+}
+
+CUresult cuGraphInstantiate(CUgraphExec* instance, CUgraph graph, unsigned long long) {
+  *instance = reinterpret_cast<CUgraphExec>(new Graph(*reinterpret_cast<Graph*>(graph)));
+  return gpu().status();
+}
+
+CUresult cuGraphLaunch(CUgraphExec instance, CUstream stream) {
+  for (const GpuWork& work : reinterpret_cast<Graph*>(instance)->work) {
+    if (const CUresult result = gpu().enqueue(stream, work); result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec instance) {
+  delete reinterpret_cast<Graph*>(instance);
+  return gpu().status();
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete reinterpret_cast<Graph*>(graph);
+  return gpu().status();
+}
+
+CUresult cuEventElapsedTime(float* ms, CUevent begin, CUevent end) {
+  *ms = static_cast<float>(
+      1e-6 * (reinterpret_cast<Event*>(end)->ns - reinterpret_cast<Event*>(begin)->ns));
+  return gpu().status();
+}
+
+}  // extern "C"

@@ -1,0 +1,256 @@
+#include "emulator/gpu.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+
+namespace assay::emulator {
+namespace {
+
+// For the smoke problems of kernels; pages that nobody touches cost nothing.
+constexpr std::size_t kMemoryBytes = std::size_t{8} << 30;
+constexpr unsigned kBlockThreads = 1024, kGridRows = 65535;
+constexpr double kStepNs = 1000;
+
+CUresult error_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::unsupported:
+      return kErrorUnsupported;
+    case FindingKind::out_of_bounds:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case FindingKind::misaligned:
+      return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case FindingKind::uninitialised:
+      return kErrorUninitialised;
+    case FindingKind::race:
+      return kErrorRace;
+    case FindingKind::deadlock:
+      return kErrorDeadlock;
+    case FindingKind::limit:
+      return kErrorLimit;
+    case FindingKind::trap:
+      return CUDA_ERROR_LAUNCH_FAILED;
+    case FindingKind::misuse:
+      return kErrorMisuse;
+  }
+  return CUDA_ERROR_UNKNOWN;
+}
+
+unsigned volume(const std::array<std::uint32_t, 3>& extents) {
+  return extents[0] * extents[1] * extents[2];
+}
+
+/// The bytes of an ELF file, which does not say how many there are.
+std::size_t elf_bytes(const char* file) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, file, sizeof header);
+  std::size_t bytes = std::max(header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr),
+                               header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr));
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, file + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_NOBITS) {
+      bytes = std::max<std::size_t>(bytes, section.sh_offset + section.sh_size);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+const char* name_of(CUresult error) {
+  if (const OwnError* const own = find_own_error(error)) return own->name;
+  switch (error) {
+#define ASSAY_NAME(name) \
+  case name:             \
+    return #name;
+    ASSAY_NAME(CUDA_ERROR_INVALID_VALUE)
+    ASSAY_NAME(CUDA_ERROR_OUT_OF_MEMORY)
+    ASSAY_NAME(CUDA_ERROR_INVALID_DEVICE)
+    ASSAY_NAME(CUDA_ERROR_INVALID_IMAGE)
+    ASSAY_NAME(CUDA_ERROR_INVALID_PTX)
+    ASSAY_NAME(CUDA_ERROR_NOT_FOUND)
+    ASSAY_NAME(CUDA_ERROR_ILLEGAL_ADDRESS)
+    ASSAY_NAME(CUDA_ERROR_MISALIGNED_ADDRESS)
+    ASSAY_NAME(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
+    ASSAY_NAME(CUDA_ERROR_LAUNCH_FAILED)
+    ASSAY_NAME(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
+    ASSAY_NAME(CUDA_ERROR_INVALID_CLUSTER_SIZE)
+    ASSAY_NAME(CUDA_ERROR_ILLEGAL_STATE)
+    ASSAY_NAME(CUDA_ERROR_UNKNOWN)
+#undef ASSAY_NAME
+    default:
+      return nullptr;
+  }
+}
+
+std::string_view machine_code_of(const void* image) {
+  const auto* const file = static_cast<const char*>(image);
+  if (std::strncmp(file, ELFMAG, SELFMAG) != 0) return {};
+  return {file, elf_bytes(file)};
+}
+
+std::string_view ptx_of(const void* image) {
+  return static_cast<const char*>(image) + machine_code_of(image).size();
+}
+
+Gpu& Gpu::get() {
+  static Gpu gpu;
+  return gpu;
+}
+
+Gpu::Gpu() : info_(nominal_device("90a")), memory_(kMemoryBytes) {
+  info_.name = "emulated " + info_.name;
+  info_.memory_bytes = static_cast<std::int64_t>(memory_.capacity_bytes());
+}
+
+void Gpu::fail(CUresult status, std::string finding) {
+  if (status_ != CUDA_SUCCESS) return;
+  status_ = status;
+  finding_ = std::move(finding);
+}
+
+CUresult Gpu::load(const void* image, LoadedModule** module) {
+  if (status_ != CUDA_SUCCESS) return status_;
+  const std::string_view ptx = ptx_of(image);
+  if (ptx.empty()) {
+    fail(CUDA_ERROR_INVALID_IMAGE, "machine code without its PTX, which the emulator runs");
+    return status_;
+  }
+  try {
+    auto loaded = std::make_unique<LoadedModule>(
+        LoadedModule{emulator::load(ptx), kernel_limits_of(machine_code_of(image))});
+    for (const ModuleVariable& variable : loaded->module.variables()) {
+      // In whole words, as the judge hashes them.
+      const std::uint64_t bytes = (variable.size_bytes + 7) / 8 * 8;
+      memory_.add({variable.address, variable.address + bytes, true, !variable.is_constant});
+    }
+    *module = loaded.get();
+    modules_[*module] = std::move(loaded);
+    return CUDA_SUCCESS;
+  } catch (const UsageError& error) {
+    fail(kErrorUnsupported, error.what());
+    return status_;
+  }
+}
+
+void Gpu::unload(LoadedModule* module) {
+  const auto found = modules_.find(module);
+  if (found == modules_.end()) return;
+  for (const ModuleVariable& variable : module->module.variables()) {
+    memory_.remove(variable.address);
+  }
+  std::erase_if(kernels_, [&](const auto& kernel) { return kernel.first.first == module; });
+  modules_.erase(found);
+}
+
+LoadedKernel* Gpu::find_kernel(LoadedModule* module, const std::string& name) {
+  const KernelTraits* const traits = module->module.kernel(name);
+  if (traits == nullptr) return nullptr;
+  return &kernels_.try_emplace({module, name}, LoadedKernel{module, traits}).first->second;
+}
+
+bool Gpu::may_copy(CUdeviceptr address, std::size_t bytes, bool writes) const {
+  if (memory_.find(address, bytes, writes ? MemoryAccess::write : MemoryAccess::read) != nullptr) {
+    return true;
+  }
+  const MemoryRange* const range = memory_.find(address, bytes, MemoryAccess::read);
+  return range != nullptr && std::ranges::any_of(modules_, [&](const auto& module) {
+           return std::ranges::any_of(module.second->module.variables(), [&](const auto& variable) {
+             return variable.address == range->begin && variable.is_constant;
+           });
+         });
+}
+
+CUresult Gpu::enqueue(CUstream stream, GpuWork work) {
+  if (status_ != CUDA_SUCCESS) return status_;
+  if (captured_stream_ != nullptr && stream == captured_stream_) {
+    captured_.push_back(std::move(work));
+    return CUDA_SUCCESS;
+  }
+  now_ns_ += kStepNs;
+  work();
+  return CUDA_SUCCESS;
+}
+
+CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** arguments) {
+  const KernelTraits& traits = *kernel.traits;
+  LaunchShape shape{{config.gridDimX, config.gridDimY, config.gridDimZ},
+                    {config.blockDimX, config.blockDimY, config.blockDimZ}};
+  shape.dynamic_shared_bytes = config.sharedMemBytes;
+  if (traits.cluster[0] > 0) shape.cluster = traits.cluster;
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& cluster = config.attrs[i].value.clusterDim;
+    shape.cluster = {cluster.x, cluster.y, cluster.z};
+  }
+  const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
+  const bool has_grid = shape.grid[0] > 0 && shape.grid[0] <= 0x7fffffffu && shape.grid[1] > 0 &&
+                        shape.grid[1] <= kGridRows && shape.grid[2] > 0 &&
+                        shape.grid[2] <= kGridRows;
+  if (!has_grid || threads == 0 || threads > kBlockThreads || shape.block[2] > 64) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (threads > traits.max_threads) return CUDA_ERROR_INVALID_VALUE;
+  if (config.sharedMemBytes > kernel.most_dynamic_bytes) return CUDA_ERROR_INVALID_VALUE;
+  const auto most_bytes = static_cast<std::size_t>(info_.smem_optin_bytes);
+  if (config.sharedMemBytes + traits.shared_bytes > most_bytes) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (shape.cluster[i] == 0 || shape.grid[i] % shape.cluster[i] != 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  if (volume(shape.cluster) > kernel.most_cluster_blocks) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+
+  std::vector<std::byte> parameters(traits.parameter_bytes);
+  for (std::size_t i = 0; i < traits.parameters.size(); ++i) {
+    const KernelParameter& parameter = traits.parameters[i];
+    std::memcpy(parameters.data() + parameter.offset_bytes, arguments[i], parameter.size_bytes);
+  }
+  return enqueue(config.hStream, [this, &kernel, shape, parameters = std::move(parameters)] {
+    run(kernel, shape, parameters);
+  });
+}
+
+void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
+              const std::vector<std::byte>& parameters) {
+  MachineOptions options;
+  options.seed = ++num_launches_;
+  options.threads = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
+  try {
+    const LaunchOutcome outcome = emulator::run(kernel.owner->module, kernel.traits->name, shape,
+                                                parameters, memory_, options);
+    if (outcome.ok) return;
+    const LaunchFinding& first = outcome.findings.front();
+    std::string text = first.description();
+    if (const std::size_t more = outcome.findings.size() - 1; more > 0) {
+      text += fmt::format("; and {} more like it or others", more);
+    }
+    fail(error_of(first.kind), std::move(text));
+  } catch (const UsageError& error) {
+    fail(kErrorUnsupported, error.what());
+  }
+}
+
+CUresult Gpu::begin_capture(CUstream stream) {
+  if (status_ != CUDA_SUCCESS) return status_;
+  if (captured_stream_ != nullptr || stream == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  captured_stream_ = stream;
+  captured_.clear();
+  return CUDA_SUCCESS;
+}
+
+CUresult Gpu::end_capture(CUstream stream, std::vector<GpuWork>& captured) {
+  if (stream == nullptr || stream != captured_stream_) return CUDA_ERROR_ILLEGAL_STATE;
+  captured_stream_ = nullptr;
+  captured = std::move(captured_);
+  captured_ = {};
+  return status_;
+}
+
+}  // namespace assay::emulator

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/device_info.h"
+#include "base/kernel_limits.h"
+#include "emulator/errors.h"
+#include "emulator/machine.h"
+#include "emulator/memory.h"
+
+namespace assay::emulator {
+
+/// The name of an error, or null: CUDA's, or "EMULATOR_RACE".
+const char* name_of(CUresult error);
+
+/// The PTX of what cuModuleLoadData takes: PTX alone, or machine code with its PTX behind it, as
+/// the compiler makes it for the emulator. Empty for machine code alone. `image` ends with a 0.
+std::string_view ptx_of(const void* image);
+/// The machine code; empty where there is none.
+std::string_view machine_code_of(const void* image);
+
+/// A module that was loaded, and what its machine code says of its kernels.
+struct LoadedModule {
+  Module module;
+  std::map<std::string, KernelLimits> limits;
+};
+
+struct LoadedKernel {
+  const LoadedModule* owner = nullptr;
+  const KernelTraits* traits = nullptr;
+  std::size_t most_dynamic_bytes = 48 << 10;  // of shared memory
+  unsigned most_cluster_blocks = 8;
+};
+
+/// A piece of a stream's work.
+using GpuWork = std::function<void()>;
+
+/// The emulated GPU of this process. Work runs when it is enqueued, unless its stream is captured.
+class Gpu {
+ public:
+  static Gpu& get();
+
+  const DeviceInfo& info() const { return info_; }
+  Memory& memory() { return memory_; }
+  /// What every call returns: the error of a kernel that ran, if there is one.
+  CUresult status() const { return status_; }
+  /// What the error is about: what was found first, and how much more was.
+  const std::string& finding() const { return finding_; }
+  void fail(CUresult status, std::string finding);
+
+  CUresult load(const void* image, LoadedModule** module);
+  void unload(LoadedModule* module);
+  /// Null if the module has no kernel of this name.
+  LoadedKernel* find_kernel(LoadedModule* module, const std::string& name);
+  /// Whether the host may copy bytes from there, or with `writes` to there. Constants may be copied
+  /// to.
+  bool may_copy(CUdeviceptr address, std::size_t bytes, bool writes) const;
+
+  CUresult enqueue(CUstream stream, GpuWork work);
+  /// Checks the launch as the driver does, and enqueues it.
+  CUresult launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** arguments);
+
+  CUresult begin_capture(CUstream stream);
+  CUresult end_capture(CUstream stream, std::vector<GpuWork>& captured);
+
+  /// Moves on with each piece of work: no time, but an order.
+  double now_ns() const { return now_ns_; }
+
+ private:
+  Gpu();
+  void run(const LoadedKernel& kernel, const LaunchShape& shape,
+           const std::vector<std::byte>& parameters);
+
+  DeviceInfo info_;
+  Memory memory_;
+  CUresult status_ = CUDA_SUCCESS;
+  std::string finding_;
+  double now_ns_ = 0;
+  std::uint64_t num_launches_ = 0;
+  std::map<LoadedModule*, std::unique_ptr<LoadedModule>> modules_;
+  std::map<std::pair<LoadedModule*, std::string>, LoadedKernel> kernels_;
+  CUstream captured_stream_ = nullptr;
+  std::vector<GpuWork> captured_;
+};
+
+}  // namespace assay::emulator
