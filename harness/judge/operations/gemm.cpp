@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "judge/cublas_types.h"
+#include "judge/host_products.h"
 
 namespace assay {
 namespace {
@@ -62,6 +63,7 @@ class Gemm : public Operation {
  private:
   static void enqueue(const GemmShape& gemm, const Operand& a, const Operand& b, const Operand& out,
                       OperationEngine& engine) {
+    if (engine.driver().is_emulated()) return multiply_on_host(gemm, a, b, out);
     const Cublas& cublas = engine.cublas();
     // cuBLAS is column-major: it sees each row-major matrix transposed, so it computes
     // out^T = b^T @ a^T, and the operands swap places.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "judge/host_products.h"
 #include "judge/sparse_matvec.h"
 
 namespace assay {
@@ -27,7 +28,7 @@ class Spmv : public Operation {
   bool makes_terms(const OperationCall&) const override { return true; }
 
   void compute(const OperationCall& call, OperationEngine& engine) const override {
-    SparseMatvec(engine.driver(), engine, call).enqueue();
+    multiply(call, engine);
     const CUdeviceptr terms = call.terms_of("out");
     if (terms == 0) return;
     OperationCall squared = call;
@@ -35,7 +36,7 @@ class Spmv : public Operation {
     squared.operands["values"] = values;
     squared.operands["x"] = x;
     squared.operands["out"] = {terms, DType::f32, call.operand("out").shape};
-    SparseMatvec(engine.driver(), engine, squared).enqueue();
+    multiply(squared, engine);
   }
 
   std::optional<ExactElement> exact(const OperationCall& call, std::size_t, std::int64_t index,
@@ -54,6 +55,12 @@ class Spmv : public Operation {
       element.scale = std::hypot(element.scale, term);
     }
     return element;
+  }
+
+ private:
+  static void multiply(const OperationCall& call, OperationEngine& engine) {
+    if (engine.driver().is_emulated()) return multiply_sparse_on_host(call);
+    SparseMatvec(engine.driver(), engine, call).enqueue();
   }
 };
 
