@@ -73,24 +73,27 @@ struct Work {
   std::vector<std::string> options;
   std::vector<std::string> entries;
   bool for_reading = false;
+  bool for_emulator = false;
   std::string key;
 };
 
-Work prepare(const CompileJob& job, const Nvrtc& nvrtc) {
+Work prepare(const CompileJob& job, const Nvrtc& nvrtc, bool for_emulator) {
   Work work{SourceTree::read(job.source, job.include_directories),
             {},
             compile_options(job.arch, job.settings),
             job.entries,
             job.for_reading,
+            for_emulator,
             {}};
   nvrtc.check_arch(job.arch);
   const std::vector<Definition> definitions = definitions_of(job.config, job.settings);
-  if (work.for_reading) work.options.push_back("--generate-line-info");
+  if (work.for_reading || for_emulator) work.options.push_back("--generate-line-info");
   Hasher hasher;
   hasher.add("cubin 4").add(nvrtc.identity()).add(work.source.hash);
   for (const std::string& option : work.options) hasher.add(option);
   for (const auto& [name, text, is_integer] : definitions) hasher.add("define").add(name).add(text);
   for (const std::string& entry : work.entries) hasher.add("entry").add(entry);
+  if (for_emulator) hasher.add("ptx behind");
   work.key = hasher.hex();
   work.headers = definition_headers(definitions, work.source);
   work.headers.insert(work.headers.end(), work.source.headers.begin(), work.source.headers.end());
@@ -272,7 +275,7 @@ void Pool::run_thread() {
 
 CompileResult Pool::run(const CompileJob& job, Task& task, std::optional<CompileProcess>& process) {
   try {
-    const Work work = prepare(job, nvrtc_);
+    const Work work = prepare(job, nvrtc_, options_.for_emulator);
     if (join_same(task, work.key)) return {};
     if (options_.use_cache || has_compiled(work.key)) {
       if (auto cached = cache_.find(work.key)) return *std::move(cached);
@@ -333,7 +336,7 @@ CompileProcess::Result Pool::compile_once(const Work& work, Task& task,
   }
   CompileProcess::Result compiled =
       process->compile({work.source.name, work.source.text, work.headers, work.options,
-                        work.entries, work.for_reading},
+                        work.entries, work.for_reading || work.for_emulator},
                        limits_);
   const Lock lock(mutex_);
   task.process = nullptr;
@@ -390,10 +393,9 @@ CompileResult Pool::to_result(CompileProcess::Result compiled, const Work& work)
     result.log += hints(result.log);
     return result;
   }
-  if (work.for_reading) {
-    result.ptx = std::move(compiled.output.ptx);
-    remove_all(result.ptx, SourceTree::kPrefix);
-  }
+  remove_all(compiled.output.ptx, SourceTree::kPrefix);
+  if (work.for_emulator) compiled.output.cubin += compiled.output.ptx;
+  if (work.for_reading) result.ptx = std::move(compiled.output.ptx);
   try {
     cache_.store(work.key, compiled.output.cubin, result);
   } catch (const Error&) {

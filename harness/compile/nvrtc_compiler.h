@@ -14,6 +14,8 @@ struct CompilerOptions {
   double timeout_s = 60;                  // of running time, see CompileProcess::Limits
   bool use_cache = true;                  // false: compile anew what others left in it
   std::uint64_t memory_bytes = 0;         // of one compile; 0: its share of the machine's
+  /// Cubins have their PTX behind them, with source lines: the emulator runs it.
+  bool for_emulator = false;
 };
 
 /// A pool of threads that compile ahead of the GPU, each in a child process of its own. Results are
