@@ -72,6 +72,7 @@ int run(int argc, char** argv) {
   assay::add_list(program);
   assay::add_sweep(program);
   assay::add_judge(program);
+  assay::add_check(program);
   assay::add_best(program);
   assay::add_verify(program);
   assay::add_show(program);

@@ -42,14 +42,23 @@ fs::path write_support_source() {
   return source;
 }
 
-}  // namespace
-
-Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
-  check_driver(compiler);
+fs::path compile_support(const GpuDevice& gpu, Compiler& compiler) {
   const CompileResult support =
       compiler.submit({write_support_source(), {}, {}, native_arch(gpu.info().cc)}).get();
   if (!support.ok) throw Error("the worker's own kernels do not compile: " + support.log);
-  gpu.setup(support.cubin_path, std::nullopt);
+  return support.cubin_path;
+}
+
+}  // namespace
+
+void set_up_emulator(GpuDevice& emulator, Compiler& compiler) {
+  emulator.setup(compile_support(emulator, compiler), std::nullopt);
+}
+
+Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
+  check_driver(compiler);
+  const fs::path support = compile_support(gpu, compiler);
+  gpu.setup(support, std::nullopt);
   const Vitals vitals = gpu.vitals();
   if (vitals.num_processes.value_or(1) > 1) {
     print_err(
@@ -71,7 +80,7 @@ Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler) {
         gpu.info().name);
   }
   const Ceilings ceilings = ensure_ceilings(gpu, vitals);
-  gpu.setup(support.cubin_path, ceilings);
+  gpu.setup(support, ceilings);
   return ceilings;
 }
 

@@ -9,4 +9,7 @@ namespace assay {
 /// ceilings. The ceilings are measured the first time. Returns them. Throws Error.
 Ceilings set_up_gpu(GpuDevice& gpu, Compiler& compiler);
 
+/// The same for the emulator, which has no ceilings. `compiler` is one for the emulator.
+void set_up_emulator(GpuDevice& emulator, Compiler& compiler);
+
 }  // namespace assay

@@ -5,6 +5,7 @@
 
 #include <system_error>
 
+#include "spec/sweep_spec.h"
 #include "spec/twins.h"
 #include "spec/yaml.h"
 
@@ -77,6 +78,15 @@ fs::path kernel_folder_of_sweep(const fs::path& file) {
     if (has_kernel(folder, name)) return folder;
   }
   return own.parent_path() / "kernels";
+}
+
+fs::path kernel_folder_of_file(const fs::path& file) {
+  if (!is_kernel_file(file)) return kernel_folder_of_sweep(file);
+  const fs::path own = fs::absolute(file).lexically_normal().parent_path();
+  for (fs::path folder = own; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() == "kernels") return folder;
+  }
+  return own;
 }
 
 fs::path here_or_shipped(const fs::path& path) {

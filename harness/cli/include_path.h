@@ -30,6 +30,10 @@ std::string kernel_folder(const std::string& given, const std::string& command_l
 /// file, in `kernels` here, or among those that the program ships.
 std::filesystem::path kernel_folder_of_sweep(const std::filesystem::path& file);
 
+/// The same of any file: the folder `kernels` that a kernel's file is in, or else its own. Throws
+/// UsageError where the file cannot be read.
+std::filesystem::path kernel_folder_of_file(const std::filesystem::path& file);
+
 /// `path`, or what the program ships under that name where nothing else is there.
 std::filesystem::path here_or_shipped(const std::filesystem::path& path);
 

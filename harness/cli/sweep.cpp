@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal.h"
+#include "cli/emulated.h"
 #include "cli/include_path.h"
 #include "cli/known_code.h"
 #include "cli/reference_check.h"
@@ -77,6 +78,7 @@ struct SweepOptions {
   bool cold_start = false;
   std::string verify = "quick";
   bool json = false;
+  std::optional<std::int64_t> sample;
 };
 
 /// The folder that holds `kernels`, `sweeps` and `results`, seen from a kernel or sweep file.
@@ -86,12 +88,7 @@ fs::path project_of(const fs::path& file) {
 
 fs::path kernel_directory_of(const SweepOptions& options) {
   if (!options.kernels.empty()) return options.kernels;
-  if (!is_kernel_file(options.file)) return kernel_folder_of_sweep(options.file);
-  const fs::path own = fs::absolute(options.file).lexically_normal().parent_path();
-  for (fs::path folder = own; folder.has_relative_path(); folder = folder.parent_path()) {
-    if (folder.filename() == "kernels") return folder;
-  }
-  return own;
+  return kernel_folder_of_file(options.file);
 }
 
 /// A sweep on one device.
@@ -221,6 +218,15 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   }
 
   const std::vector<fs::path> include_directories = include_path(kernel_directory, options.include);
+  if (options.device == "emulate") {
+    if (options.json) throw UsageError("--json: the emulator prints no JSON");
+    SampleOptions sample;
+    sample.count = static_cast<int>(options.sample.value_or(sample.count));
+    sample.seed = sweep.search.seed;
+    sample.threads = options.threads;
+    return run_emulated(kernels_of(sweep), include_directories, sample);
+  }
+  if (options.sample) throw UsageError("--sample goes with --device emulate");
   const CacheFolder cache = cache_folder();
   NvrtcCompiler compiler({cache.path, options.threads, 60, !options.no_cache});
   for (const std::string& warning : {cache.warning, compiler.warning()}) {
@@ -285,12 +291,12 @@ void add_sweep(Command program) {
       .required();
   verb.add_option("--db", options->db, "database to keep every trial in; made if it is missing")
       .placeholder("PATH [results/assay.db]");
-  verb.add_option(
-          "--device", options->device,
-          "GPUs by index; all of them; none, to compile only; or recorded trials. Several GPUs of "
-          "one model share the problems. "
-          "Default: the first GPU, or without one the recording in results/recorded")
-      .placeholder("0|1,2|all|none|replay:FILE")
+  verb.add_option("--device", options->device,
+                  "GPUs by index; all of them; none, to compile only; emulate; or recorded trials\n"
+                  "emulate runs a sample of the configurations on the CPU, and times nothing.\n"
+                  "Several GPUs of one model share the problems.\n"
+                  "Default: the first GPU, or without one the recording in results/recorded")
+      .placeholder("0|1,2|all|none|emulate|replay:FILE")
       .check([](const std::string& text) { return text.empty() ? "it is empty" : ""; });
   add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
   verb.add_option("--sizes", options->sizes,
@@ -323,6 +329,11 @@ void add_sweep(Command program) {
   verb.add_option("--seed", options->seed, "seed of the search; default: the sweep's, else 1")
       .placeholder("NUMBER")
       .check(integer_from(0));
+  verb.add_option(
+          "--sample", options->sample,
+          "with --device emulate: how many configurations of each kernel to run; default: 3")
+      .placeholder("COUNT")
+      .check(integer_from(1));
   verb.add_option("--arch", options->arch,
                   "with --device none or a replay of another tuner: what to compile for")
       .placeholder(known_archs("|"));

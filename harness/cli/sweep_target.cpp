@@ -102,8 +102,8 @@ std::vector<int> parse_device_list(const std::string& text) {
     const char* end = text.data() + comma;
     if (std::from_chars(text.data() + start, end, index).ptr != end || index < 0) {
       throw UsageError(
-          "--device: expected a GPU's index, a list such as 0,1, all, none or "
-          "replay:FILE, found \"" +
+          "--device: expected a GPU's index, a list such as 0,1, all, none, "
+          "emulate or replay:FILE, found \"" +
           text + "\"");
     }
     if (std::find(indices.begin(), indices.end(), index) != indices.end()) {

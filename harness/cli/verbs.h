@@ -10,6 +10,7 @@ void add_new(Command program);
 void add_list(Command program);
 void add_sweep(Command program);
 void add_judge(Command program);
+void add_check(Command program);
 void add_best(Command program);
 void add_verify(Command program);
 void add_show(Command program);

@@ -14,7 +14,7 @@
 namespace assay {
 
 struct GpuOptions {
-  int index = 0;
+  int index = 0;  // or kEmulatorIndex
   /// The program to start as the worker: `PROGRAM worker --fd N --device INDEX`. Empty: this one
   /// (/proc/self/exe).
   std::filesystem::path worker_program;
@@ -45,6 +45,7 @@ class GpuDevice : public Device {
   const DeviceInfo& info() const override;
   const std::string& provenance() const override;
   std::string cublas_version() override;
+  /// On the emulator a correct outcome has no times.
   Outcome run(const TrialRequest& request) override;
   std::vector<BaselineTiming> run_baselines(const TrialRequest& request,
                                             const std::vector<std::string>& baselines) override;

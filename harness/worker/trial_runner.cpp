@@ -12,6 +12,7 @@
 #include "base/stats.h"
 #include "cuda/device_query.h"
 #include "judge/ceilings.h"
+#include "messages/emulator.h"
 #include "spec/vocabulary.h"
 #include "timing/counter_session.h"
 #include "worker/baseline.h"
@@ -155,7 +156,8 @@ auto noting_loss(WorkerState& worker, Task task) {
 
 struct TrialRunner::Impl {
   explicit Impl(int index)
-      : context(driver, index),
+      : driver(index == kEmulatorIndex ? Driver::Source::emulator : Driver::Source::installed),
+        context(driver, std::max(index, 0)),
         info(query_device(driver, context.device())),
         stream(make_stream(driver)) {}
 
@@ -229,6 +231,20 @@ Outcome TrialRunner::run(const TrialRequest& request) {
       std::chrono::steady_clock::now() - begin;
   outcome.device_ms = elapsed.count();
   return outcome;
+}
+
+Outcome TrialRunner::check(const TrialRequest& request) {
+  WorkerState& worker = impl_->ready();
+  worker.enter_problem(request.plan.problem);
+  return worker.guarded([&] {
+    worker.arena.reserve(arena_bytes(request.plan));
+    PreparedTrial trial(worker, request);
+    Outcome outcome;
+    outcome.validation = trial.check();
+    if (request.plan.deterministic) outcome.validation = trial.check();
+    outcome.message = trial.reference_note();
+    return outcome;
+  });
 }
 
 Outcome TrialRunner::verify(const TrialRequest& request, const VerifySpec& spec) {

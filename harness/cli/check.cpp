@@ -1,0 +1,76 @@
+// `assay check`: whether kernels are right, where there is no GPU.
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/emulated.h"
+#include "cli/include_path.h"
+#include "cli/known_code.h"
+#include "cli/verbs.h"
+#include "spec/sweep_spec.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CheckOptions {
+  std::vector<std::string> targets;
+  std::string kernels;
+  std::vector<std::string> include;
+  SampleOptions sample;
+};
+
+/// A configuration, or all that a file names.
+int run_target(const CheckOptions& options, const std::string& target) {
+  if (const auto named = named_config(target)) {
+    const std::string folder = kernel_folder(options.kernels);
+    const KernelSpec kernel = known_kernel(folder, named->kernel);
+    return run_emulated({{kernel, {complete(kernel, named->config)}}},
+                        include_path(folder, options.include), options.sample);
+  }
+  const fs::path file = here_or_shipped(target);
+  const fs::path folder =
+      options.kernels.empty() ? kernel_folder_of_file(file) : fs::path(options.kernels);
+  return run_emulated(kernels_of(load_sweep(file, folder)), include_path(folder, options.include),
+                      options.sample);
+}
+
+int run_check_verb(const CheckOptions& options) {
+  int worst = kExitDone;
+  for (const std::string& target : options.targets) {
+    worst = std::max(worst, run_target(options, target));
+  }
+  return worst;
+}
+
+}  // namespace
+
+void add_check(Command program) {
+  auto options = std::make_shared<CheckOptions>();
+  Command verb = program.add_command(
+      "check",
+      "run a sample of kernels' configurations on the CPU, without a GPU: are they right?");
+  verb.add_option("KERNEL|CONFIG", options->targets,
+                  "kernels (kernels/*.yaml), sweeps (sweeps/*.yaml), or configurations as "
+                  "KERNEL:NAME=VALUE,..")
+      .required();
+  verb.add_option("--sample", options->sample.count,
+                  "how many configurations of each kernel to run; default: 3")
+      .placeholder("COUNT")
+      .between(1, std::numeric_limits<int>::max());
+  verb.add_option("--threads", options->sample.threads,
+                  "compiler threads; default: one for each core")
+      .placeholder("COUNT")
+      .between(1, std::numeric_limits<int>::max());
+  add_kernel_folders(verb, options->kernels, options->include, "the folder of the file");
+  verb.footer(
+      "example: assay check kernels/vector_add.yaml --sample 5\n"
+      "Each kernel runs on its smoke problem. Exit code 1: a configuration is wrong.");
+  verb.runs([options] { return run_check_verb(*options); });
+}
+
+}  // namespace assay

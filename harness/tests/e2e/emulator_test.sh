@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Kernels are checked without a GPU, on the emulator: right ones, and one of each way to be wrong.
+source "$(dirname "$0")/work_folder.sh"
+export TMPDIR=$work  # the file by which those that use the emulator take turns
+
+fail() {
+  printf 'FAILED: %s\n' "$1"
+  [[ -f output ]] && sed 's/^/  | /' output
+  exit 1
+}
+# expect CODE PATTERN COMMAND...: exit code, and a regular expression that the output must match.
+expect() {
+  local code=$1 pattern=$2
+  shift 2
+  "$@" >output 2>&1 </dev/null
+  local actual=$?
+  [[ $actual -eq $code ]] || fail "$*: exit $actual instead of $code"
+  grep -qE -- "$pattern" output || fail "$*: no /$pattern/"
+}
+# kernel NAME SED: vector_add under another name, with its source changed so.
+kernel() {
+  sed "s/vector_add/$1/g; s/N: 1000003/N: 4003/" "$tree/kernels/vector_add.yaml" >"kernels/$1.yaml"
+  sed "s/vector_add/$1/g; $2" "$tree/kernels/vector_add.cu" >"kernels/$1.cu"
+  ! cmp -s <(sed "s/vector_add/$1/g" "$tree/kernels/vector_add.cu") "kernels/$1.cu" || [[ -z $2 ]] ||
+    fail "$1 is vector_add: its source no longer has what is changed"
+}
+mkdir kernels
+
+kernel right ''
+expect 0 'right N=4003' "$assay" check kernels/right.yaml --sample 2
+expect 0 '2 of [0-9]+ configurations were run on the emulator: all correct' \
+  "$assay" check kernels/right.yaml --sample 2
+[[ $(grep -c '^  correct ' output) -eq 2 ]] || fail 'two configurations are not two lines'
+[[ $(grep -c 'Nothing is timed' output) -eq 1 ]] || fail 'nothing says once that nothing is timed'
+expect 0 'all correct' "$assay" sweep kernels/right.yaml --device emulate --sample 1
+[[ ! -e results ]] || fail 'what was emulated is kept'
+
+kernel wrong 's/x.lane\[i\] + y/x.lane[i] - y/'
+expect 1 'correctness/mismatch' "$assay" check kernels/wrong.yaml --sample 1
+expect 1 '1 of [0-9]+ configurations were run on the emulator: 1 wrong' \
+  "$assay" check kernels/wrong.yaml --sample 1
+expect 1 'all correct' "$assay" check kernels/right.yaml kernels/wrong.yaml --sample 1
+
+kernel far 's/(c + first) = sum/(c + first + 500000000) = sum/'
+expect 1 'runtime/illegal_address' "$assay" check kernels/far.yaml --sample 1
+grep -qE 'kernel far, far.cu:[0-9]+, block' output || fail 'no source line of the access'
+
+expect 2 '--sample goes with --device emulate' "$assay" sweep kernels/right.yaml --device none --sample 1
+expect 2 'no JSON' "$assay" sweep kernels/right.yaml --device emulate --json
+expect 2 'cannot read|no such file|nothing' "$assay" check kernels/none.yaml
