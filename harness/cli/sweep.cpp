@@ -220,6 +220,11 @@ int run_on_all(const SweepOptions& options, Json& summaries) {
   const std::vector<fs::path> include_directories = include_path(kernel_directory, options.include);
   if (options.device == "emulate") {
     if (options.json) throw UsageError("--json: the emulator prints no JSON");
+    if (!options.problem.empty() || !options.shard.empty() || options.verify == "full") {
+      throw UsageError(
+          "--device emulate runs kernels on their smoke problems, without --problem, --shard and "
+          "--verify full");
+    }
     SampleOptions sample;
     sample.count = static_cast<int>(options.sample.value_or(sample.count));
     sample.seed = sweep.search.seed;

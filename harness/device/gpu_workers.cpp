@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "messages/emulator.h"
 #include "messages/messages.h"
 
 namespace assay {
@@ -61,6 +62,8 @@ void GpuWorkers::set_up(nlohmann::json request) {
 
 GpuTurns::Turn GpuWorkers::wait_for_turn() {
   await_ready();
+  constexpr int kNoFile = -1;
+  if (options_.index == kEmulatorIndex) return GpuTurns::Turn(kNoFile);  // no time is disturbed
   if (!turns_) turns_.emplace(info_.uuid);
   return turns_->wait();
 }

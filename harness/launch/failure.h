@@ -31,7 +31,7 @@ inline Failure refused(std::string message) {
 }
 
 /// The outcome `runtime` of a driver's error, with the kind that the error belongs to: launch,
-/// illegal_address, trap, out_of_memory or sticky.
+/// illegal_address, trap, out_of_memory or sticky; or, on the emulator, one of emulator/errors.h.
 Outcome runtime_outcome(const CudaError& error);
 
 }  // namespace assay
