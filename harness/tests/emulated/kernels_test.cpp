@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <random>
+#include <regex>
 #include <sstream>
 
 #include "compile/nvrtc.h"
@@ -285,14 +286,32 @@ TEST(EmulatedKernels, GemmWgmma) {
   }
 }
 
+/// A change of PTX: what lines say, by a regular expression, and what they say instead. `number`
+/// chooses one of the lines, from 0.
 struct Fault {
   std::string name, from, to;
+  int number = -1;
 };
 
+std::string with_fault(const std::string& ptx, const Fault& fault, int& num_places) {
+  const std::regex from(fault.from);
+  std::istringstream lines(ptx);
+  std::string result;
+  int number = 0;
+  for (std::string line; std::getline(lines, line); result += line + "\n") {
+    if (!std::regex_search(line, from)) continue;
+    if (fault.number >= 0 && fault.number != number++) continue;
+    line = std::regex_replace(line, from, fault.to);
+    ++num_places;
+  }
+  return result;
+}
+
 TEST(EmulatedKernels, FaultsInGemmWgmmaAreFound) {
-  // Each fault is a change of its PTX, at all places or at the first.
   const WgmmaCase with{"cooperative", "tma", 128, 128, 64, 3, 2, 1, true};
   const std::string good = wgmma_ptx(with);
+  const std::string try_wait = "(mbarrier.try_wait.*, )(%r[0-9]+);";
+  const std::string other_phase = ".reg .b32 other;\nxor.b32 other, $2, 1;\n$1other;";
   const std::vector<Fault> faults{
       {"no wait for products", "wgmma.wait_group.sync.aligned 1;", ";"},
       {"no last wait for products", "wgmma.wait_group.sync.aligned 0;", ";"},
@@ -309,14 +328,22 @@ TEST(EmulatedKernels, FaultsInGemmWgmmaAreFound) {
       {"no fence behind mbarrier.init", "fence.mbarrier_init.release.cluster;", ";"},
       {"too few bytes expected", ", 32768;", ", 16384;"},
       {"too many bytes expected", ", 32768;", ", 49152;"},
+      {"no bytes expected", "\\.expect_tx(.*), %r[0-9]+;", "$1;"},
+      {"the producer's phase off by one", try_wait, other_phase, 0},
+      {"the consumers' phase off by one", try_wait, other_phase, 1},
+      {"a producer that does not wait", try_wait, "setp.eq.u32 done, 0, 0;", 0},
+      {"consumers that do not wait", try_wait, "setp.eq.u32 done, 0, 0;", 1},
+      {"a look ahead that always says yes", "mbarrier.test_wait.*", "setp.eq.u32 done, 0, 0;"},
+      {"a last stage that is not let go of", "mbarrier.arrive.shared::cluster.*", ";", 1},
+      {"a stage let go of by one of its readers", "(mbarrier.init.*), %r[0-9]+;", "$1, 1;", 1},
+      {"another stride of a descriptor", "4611686293305294848", "4611686155866341376", 1},
+      {"a slice for one block of two", "\\.multicast::cluster(.*), %rs[0-9]+;", "$1;"},
+      {"rows and columns of a box changed", "(multicast.*\\{)(%r[0-9]+), (%r[0-9]+)", "$1$3, $2"},
   };
   for (const Fault& fault : faults) {
-    std::string ptx = good;
-    std::size_t count = 0;
-    for (std::size_t at = 0; (at = ptx.find(fault.from, at)) != std::string::npos; ++count) {
-      ptx.replace(at, fault.from.size(), fault.to);
-      at += fault.to.size();
-    }
+    int count = 0;
+    const std::string ptx = with_fault(good, fault, count);
+    EXPECT_GT(count, 0) << fault.name;
     std::string what;
     std::uint64_t seed = 0;
     while (what.empty() && seed < 10) what = wrong(with, ptx, ++seed);
