@@ -111,7 +111,7 @@ struct Bfe {
     const bool sign = std::is_signed_v<T> && length != 0 && (a >> sign_at & 1) != 0;
     UnsignedBits<T> result = sign ? static_cast<UnsignedBits<T>>(-1) : UnsignedBits<T>{0};
     for (std::uint32_t i = 0; i <= kTop && i < length && begin + i <= kTop; ++i) {
-      const UnsignedBits<T> bit = UnsignedBits<T>{1} << i;
+      const UnsignedBits<T> bit = static_cast<UnsignedBits<T>>(UnsignedBits<T>{1} << i);
       result = (a >> (begin + i) & 1) != 0 ? result | bit : result & ~bit;
     }
     return static_cast<T>(result);

@@ -296,14 +296,13 @@ bool BlockState::has_ended() const {
 
 void BlockState::check_barrier(NamedBarrier& barrier) {
   if (barrier.arrived.empty()) return;
-  std::uint32_t complete = 0, live = 0;
+  std::uint32_t complete = 0;
   bool has_waiter = false, all = true;
   for (const Warp& warp : warps) {
     const std::uint32_t there = barrier.arrived[warp.index];
     has_waiter = has_waiter || there != 0;
     // A warp counts as a whole, once those of its lanes are there that have not ended.
     if (there != 0 && (warp.alive & ~there) == 0) complete += 32;
-    if (warp.alive != 0) ++live;
     all = all && (warp.alive & ~there) == 0;
   }
   if (!has_waiter) return;

@@ -287,7 +287,11 @@ Stored<T> to_stored(T value) {
 template <class F>
 inline void each_lane(std::uint32_t lanes, F f) {
   if (lanes == ~0u) {
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
     for (int lane = 0; lane < 32; ++lane) f(lane);
     return;
   }
