@@ -20,11 +20,9 @@
 
 namespace assay {
 
-using Json = nlohmann::json;
-
 // Two alternatives, of which one is a text.
-static Json value_json(const Value& value) {
-  return std::visit([](const auto& each) { return Json(each); }, value);
+static nlohmann::json value_json(const Value& value) {
+  return std::visit([](const auto& each) { return nlohmann::json(each); }, value);
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackCode, arch, offset, bytes, hash, symbols)
@@ -48,16 +46,16 @@ std::string index_hash(std::string_view index) {
   return hash_hex(index).substr(0, sizeof(Header::hash));
 }
 
-Json row_json(const PackRow& row) {
-  Json json = {{"problem", Json::array()},
-               {"kernel", row.kernel},
-               {"configuration", Json::array()},
-               {"codes", row.codes},
-               {"time_ns", row.time_ns},
-               {"baseline", row.baseline},
-               {"baseline_ns", row.baseline_ns},
-               {"verified", row.verified},
-               {"measured_code", row.measured_code}};
+nlohmann::json row_json(const PackRow& row) {
+  nlohmann::json json = {{"problem", nlohmann::json::array()},
+                         {"kernel", row.kernel},
+                         {"configuration", nlohmann::json::array()},
+                         {"codes", row.codes},
+                         {"time_ns", row.time_ns},
+                         {"baseline", row.baseline},
+                         {"baseline_ns", row.baseline_ns},
+                         {"verified", row.verified},
+                         {"measured_code", row.measured_code}};
   for (const auto& [name, number] : row.problem) json["problem"].push_back(number);
   for (const auto& [name, value] : row.config) {
     json["configuration"].push_back(value_json(value));
@@ -68,18 +66,18 @@ Json row_json(const PackRow& row) {
 /// Reads the index. Whatever is not as it must be throws.
 class IndexReader {
  public:
-  IndexReader(const Json& index, std::uint64_t code_bytes)
+  IndexReader(const nlohmann::json& index, std::uint64_t code_bytes)
       : index_(index), code_bytes_(code_bytes) {}
 
   Pack read() {
     pack_.made_by = index_.at("made_by").get<std::string>();
-    for (const Json& kernel : list(index_.at("kernels"))) {
+    for (const nlohmann::json& kernel : list(index_.at("kernels"))) {
       pack_.kernels.push_back(
           {read_kernel_json(kernel.at("contract")), kernel.at("per_problem").get<bool>(),
            kernel.at("source_hash").get<std::string>(), kernel.at("licence").get<std::string>()});
       pack_.kernels.back().spec.contract_hash = kernel.at("contract_hash").get<std::string>();
     }
-    for (const Json& code : list(index_.at("codes"))) {
+    for (const nlohmann::json& code : list(index_.at("codes"))) {
       pack_.codes.push_back(code.get<PackCode>());
       const PackCode& read = pack_.codes.back();
       if (read.offset > code_bytes_ || read.bytes > code_bytes_ - read.offset) {
@@ -87,7 +85,8 @@ class IndexReader {
                          read.offset + read.bytes, code_bytes_));
       }
     }
-    for (const Json& table : list(index_.at("tables"))) pack_.tables.push_back(read_table(table));
+    for (const nlohmann::json& table : list(index_.at("tables")))
+      pack_.tables.push_back(read_table(table));
     check_ops();
     return std::move(pack_);
   }
@@ -95,42 +94,43 @@ class IndexReader {
  private:
   [[noreturn]] static void fail(const std::string& message) { throw UsageError(message); }
 
-  static const Json& list(const Json& source) {
+  static const nlohmann::json& list(const nlohmann::json& source) {
     if (!source.is_array() || source.size() > kMostPackItems) fail("a list is none, or too long");
     return source;
   }
 
-  static std::size_t index(const Json& source, std::size_t size, const char* what) {
+  static std::size_t index(const nlohmann::json& source, std::size_t size, const char* what) {
     if (!source.is_number_unsigned() || source.get<std::uint64_t>() >= size) {
       fail(fmt::format("{} {} is none of {}", what, source.dump(), size));
     }
     return source.get<std::size_t>();
   }
 
-  static double positive(const Json& source) {
+  static double positive(const nlohmann::json& source) {
     const auto value = source.get<double>();
     if (!std::isfinite(value) || value < 0) fail("a time is no number from 0 on");
     return value;
   }
 
-  PackTable read_table(const Json& source) const {
+  PackTable read_table(const nlohmann::json& source) const {
     PackTable table;
     table.op = source.at("op").get<std::string>();
     table.device = source.at("device").get<DeviceInfo>();
     table.conditions = source.at("conditions").get<std::string>();
     table.measured_at = source.at("measured_at").get<std::string>();
-    for (const Json& row : list(source.at("rows"))) table.rows.push_back(read_row(row, table.op));
+    for (const nlohmann::json& row : list(source.at("rows")))
+      table.rows.push_back(read_row(row, table.op));
     table.default_row = index(source.at("default"), table.rows.size(), "the default row");
     return table;
   }
 
-  PackRow read_row(const Json& source, const std::string& op) const {
+  PackRow read_row(const nlohmann::json& source, const std::string& op) const {
     PackRow row;
     row.kernel = index(source.at("kernel"), pack_.kernels.size(), "kernel");
     const KernelSpec& kernel = pack_.kernels[row.kernel].spec;
     if (kernel.op != op) fail(fmt::format("{} is no kernel of {}", kernel.name, op));
-    const Json& problem = list(source.at("problem"));
-    const Json& values = list(source.at("configuration"));
+    const nlohmann::json& problem = list(source.at("problem"));
+    const nlohmann::json& values = list(source.at("configuration"));
     const std::size_t dims = kernel.dims.size();
     if (problem.size() != dims + kernel.traits.size() || values.size() != kernel.params.size()) {
       fail(fmt::format("a row of {} has {} numbers and {} values", kernel.name, problem.size(),
@@ -152,7 +152,7 @@ class IndexReader {
         fail(param + " is neither an integer nor a word");
       }
     }
-    for (const Json& code : list(source.at("codes"))) {
+    for (const nlohmann::json& code : list(source.at("codes"))) {
       row.codes.push_back(index(code, pack_.codes.size(), "machine code"));
     }
     row.time_ns = positive(source.at("time_ns"));
@@ -187,7 +187,7 @@ class IndexReader {
     }
   }
 
-  const Json& index_;
+  const nlohmann::json& index_;
   const std::uint64_t code_bytes_;
   Pack pack_;
 };
@@ -210,10 +210,10 @@ class File {
 }  // namespace
 
 std::string index_text(const Pack& pack) {
-  Json index = {{"made_by", pack.made_by},
-                {"kernels", Json::array()},
-                {"codes", pack.codes},
-                {"tables", Json::array()}};
+  nlohmann::json index = {{"made_by", pack.made_by},
+                          {"kernels", nlohmann::json::array()},
+                          {"codes", pack.codes},
+                          {"tables", nlohmann::json::array()}};
   for (const PackKernel& kernel : pack.kernels) {
     index["kernels"].push_back({{"contract", kernel_json(kernel.spec)},
                                 {"contract_hash", kernel.spec.contract_hash},
@@ -222,7 +222,7 @@ std::string index_text(const Pack& pack) {
                                 {"licence", kernel.licence}});
   }
   for (const PackTable& table : pack.tables) {
-    Json rows = Json::array();
+    nlohmann::json rows = nlohmann::json::array();
     for (const PackRow& row : table.rows) rows.push_back(row_json(row));
     index["tables"].push_back({{"op", table.op},
                                {"device", table.device},
@@ -268,8 +268,8 @@ Pack read_pack(std::string_view bytes, std::string_view where, std::string_view*
   check_json(index, where);
   *code = bytes.substr(index.size());
   try {
-    return IndexReader(Json::parse(index), code->size()).read();
-  } catch (const Json::exception& error) {
+    return IndexReader(nlohmann::json::parse(index), code->size()).read();
+  } catch (const nlohmann::json::exception& error) {
     refuse(fmt::format("the pack's index is not as it must be: {}", error.what()));
   } catch (const std::runtime_error& error) {  // Error and UsageError
     refuse(fmt::format("the pack's index is not as it must be: {}", error.what()));
