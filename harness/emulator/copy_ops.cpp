@@ -123,30 +123,30 @@ void copy_tensor(Warp& warp, const Op& op, std::uint32_t lanes) {
     }
     const std::uint32_t shared = static_cast<std::uint32_t>(
         shared_of(warp, op.a, op.is_narrow, lane) + static_cast<std::uint64_t>(op.offset));
-    const std::uint32_t align = map->swizzle_bytes == 0 ? 16 : 128;
-    if (shared % align != 0) {
-      warp.report(FindingKind::misaligned,
-                  fmt::format("a tensor copy at {:#x} of shared memory, which is no multiple of {}",
-                              shared, align),
+    const std::string_view mistake = copy_mistake(*map, coordinates, shared, loads);
+    if (!mistake.empty()) {
+      warp.report(shared % 128 != 0 ? FindingKind::misaligned : FindingKind::misuse,
+                  fmt::format("a tensor copy at {:#x} of shared memory and [{}]: {}", shared,
+                              fmt::join(coordinates, ", "), mistake),
                   lane);
       continue;
     }
     if (!loads) {
       const Actor actor = own_actor(warp, 1);
-      begin_work(
-          warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
-          [&warp, &op, actor, lane, map, coordinates, shared] {
-            const AsBegun as(warp, &op, actor);
-            for (const BoxPiece& piece : box_pieces(*map, coordinates, own_address(warp, shared))) {
-              if (!piece.inside) continue;
-              const std::byte* const source =
-                  resolve(warp, Window::shared, lane, piece.shared, piece.bytes, Access::read, 1);
-              std::byte* const target =
-                  resolve(warp, Window::global, lane, piece.global, piece.bytes, Access::write, 1);
-              if (source == nullptr || target == nullptr) return;
-              std::memcpy(target, source, piece.bytes);
-            }
-          });
+      begin_work(warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
+                 [&warp, &op, actor, lane, map, coordinates, shared] {
+                   const AsBegun as(warp, &op, actor);
+                   for (const BoxPiece& piece :
+                        box_pieces(*map, coordinates, own_address(warp, shared), false)) {
+                     if (!piece.inside) continue;
+                     const std::byte* const source = resolve(
+                         warp, Window::shared, lane, piece.shared, piece.bytes, Access::read, 1);
+                     std::byte* const target = resolve(warp, Window::global, lane, piece.global,
+                                                       piece.bytes, Access::write, 1);
+                     if (source == nullptr || target == nullptr) return;
+                     std::memcpy(target, source, piece.bytes);
+                   }
+                 });
       continue;
     }
     const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
