@@ -16,21 +16,17 @@ constexpr const char* kDriverAdvice = "install the NVIDIA driver";
 
 }  // namespace
 
-Driver::Driver(Source source) {
-  if (source == Source::emulator) {
-#define ASSAY_TAKE(function) function = &::function;
-    ASSAY_DRIVER_FUNCTIONS(ASSAY_TAKE)
-#undef ASSAY_TAKE
-    event_elapsed_time = &::cuEventElapsedTime;
-  } else {
-    library_.emplace("the NVIDIA driver", std::vector<std::string>{"libcuda.so.1"},
-                     LibraryFolders(), kDriverAdvice);
+Driver::Driver() {
+  library_.emplace("the NVIDIA driver", std::vector<std::string>{"libcuda.so.1"}, LibraryFolders(),
+                   kDriverAdvice);
 #define ASSAY_LOAD(function) library_->load(function, ASSAY_EXPORTED(function));
-    ASSAY_DRIVER_FUNCTIONS(ASSAY_LOAD)
+  ASSAY_DRIVER_FUNCTIONS(ASSAY_LOAD)
 #undef ASSAY_LOAD
-    library_->load(event_elapsed_time, "cuEventElapsedTime");
-  }
+  library_->load(event_elapsed_time, "cuEventElapsedTime");
+  initialise();
+}
 
+void Driver::initialise() const {
   const CUresult result = cuInit(0);
   if (result == CUDA_ERROR_NO_DEVICE) throw Error("the NVIDIA driver finds no GPU");
   check(result, "cuInit");

@@ -91,11 +91,12 @@ class CudaError : public Error {
 
 /// libcuda's functions. One per process, and it outlives every handle made with it.
 struct Driver {
-  enum class Source { installed, emulator };
+  struct Emulated {};
 
-  /// Loads libcuda, or takes the emulator's functions, and initialises it. Throws Error with a
-  /// sentence (no driver, no GPU).
-  explicit Driver(Source source = Source::installed);
+  /// Loads libcuda and initialises it. Throws Error with a sentence (no driver, no GPU).
+  Driver();
+  /// Takes the emulator's functions.
+  explicit Driver(Emulated);
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
@@ -116,6 +117,8 @@ struct Driver {
   CUresult (*event_elapsed_time)(float*, CUevent, CUevent) = nullptr;
 
  private:
+  void initialise() const;
+
   std::optional<Library> library_;  // none: the functions are the emulator's
 };
 

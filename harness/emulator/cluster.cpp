@@ -83,12 +83,12 @@ std::unique_ptr<BlockState> make_block(ClusterState& cluster, std::array<std::ui
   block->shared.resize((program.shared_bytes + align - 1) / align * align +
                        launch.shape.dynamic_shared_bytes);
   // What nobody wrote is not zero.
-  std::fill(block->shared.begin(), block->shared.end(), std::byte{0xcb});
+  std::fill(block->shared.begin(), block->shared.end(), std::byte{0xff});  // NaN, as any float
   if (launch.options.finds_races) block->shadow.resize(block->shared.size() / 4 + 1);
   const std::size_t num_warps = (block->num_threads + 31) / 32;
   const auto slots = static_cast<std::size_t>(program.num_slots) * 32;
   block->storage.resize(slots * num_warps);
-  block->local.resize(program.local_bytes * num_warps * 32, std::byte{0xcb});
+  block->local.resize(program.local_bytes * num_warps * 32, std::byte{0xff});  // NaN, as any float
   block->warps.resize(num_warps);
   block->warpgroups.resize((num_warps + 3) / 4);
   for (NamedBarrier& barrier : block->barriers) {

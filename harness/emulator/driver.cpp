@@ -128,6 +128,15 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice) { return gpu().status(); }
+// What only programs with libassay call, which launch on a GPU.
+CUresult cuCtxPushCurrent(CUcontext) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuCtxPopCurrent(CUcontext*) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuTensorMapReplaceAddress(CUtensorMap*, void*) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus*) { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode*) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult cuCtxSetCurrent(CUcontext) { return gpu().status(); }
 CUresult cuCtxSynchronize() { return gpu().status(); }
 CUresult cuCtxResetPersistingL2Cache() { return gpu().status(); }
@@ -156,6 +165,12 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   LoadedKernel* const kernel = gpu().find_kernel(reinterpret_cast<LoadedModule*>(module), name);
   *function = reinterpret_cast<CUfunction>(kernel);
   return kernel == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_NOT_SUPPORTED;
+  *value = static_cast<int>(reinterpret_cast<LoadedKernel*>(function)->most_dynamic_bytes);
+  return gpu().status();
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {

@@ -115,7 +115,8 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
       word.initialised |= note.bytes;
       continue;
     }
-    if ((note.bytes & ~word.initialised) != 0 && access != Access::sync) {
+    if (warp.block->cluster->launch.options.finds_uninitialised &&
+        (note.bytes & ~word.initialised) != 0 && access != Access::sync) {
       warp.report(FindingKind::uninitialised,
                   fmt::format("reads byte {} of shared memory, which nobody wrote", at), lane);
     }

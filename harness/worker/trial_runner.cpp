@@ -156,7 +156,7 @@ auto noting_loss(WorkerState& worker, Task task) {
 
 struct TrialRunner::Impl {
   explicit Impl(int index)
-      : driver(index == kEmulatorIndex ? Driver::Source::emulator : Driver::Source::installed),
+      : driver(index == kEmulatorIndex ? Driver(Driver::Emulated()) : Driver()),
         context(driver, std::max(index, 0)),
         info(query_device(driver, context.device())),
         stream(make_stream(driver)) {}
