@@ -245,15 +245,18 @@ class LayerNorm : public RandomConfigurations, public testing::WithParamInterfac
                       GetParam().element + "));\n  }\n}\n");
     const bool is_f32 = name.ends_with("f32");
     const std::string file = (is_f32 ? name : "ln_linear_gelu") + ".yaml";
-    std::string contract = read_file(shipped / file);
+    folder_.write(file, read_file(shipped / file));
+    const std::string op_file = "ops/" + file;
+    std::string op = read_file(shipped / op_file);
     const std::string before = "fill: {name: normal, mean: 1, std: 2}}";
-    const auto at = contract.find(before);
+    const auto at = op.find(before);
     EXPECT_NE(at, std::string::npos);
-    contract.replace(at, before.size(),
-                     std::string("fill: {kernel: {source: rows.cu, entry: \"rows<") +
-                         (is_f32 ? "float" : "ELEMENT") +
-                         ">\", grid: [M], block: [256], args: [X, seed]}}}");
-    folder_.write(file, contract);
+    op.replace(at, before.size(),
+               std::string("fill: {kernel: {source: rows.cu, entry: \"rows<") +
+                   (is_f32 ? "float" : "ELEMENT") +
+                   ">\", grid: [M], block: [256], args: [X, seed]}}}");
+    std::filesystem::create_directory(folder_.path() / "ops");
+    folder_.write(op_file, op);
     return find_kernel(folder_.path(), name).value();
   }
 
