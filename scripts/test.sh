@@ -10,7 +10,7 @@ scripts/format.sh --check
 scripts/check_includes.sh
 scripts/build.sh assay assay_bench fake_cuda fake_cuda_worker fake_nvml fake_nvrtc \
   kernels_test search_test ranking_test device_test launch_test support_test timing_test \
-  judge_test compile_test report_test tuner_test gpu_test
+  judge_test pack_test compile_test report_test tuner_test gpu_test
 
 # The tests of the other folders run once, under sanitizers.
 scripts/sanitize.sh

@@ -203,7 +203,7 @@ struct alignas(64) TensorMapBytes {
 };
 
 TensorMapBytes bf16_map(std::uint64_t address, int rows, int columns, int box_rows) {
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;
   const cuuint64_t extents[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
   const cuuint64_t strides[] = {static_cast<cuuint64_t>(columns) * 2};
   const cuuint32_t box[] = {64, static_cast<cuuint32_t>(box_rows)}, steps[] = {1, 1};

@@ -58,7 +58,7 @@ std::string copied(const MapLine& line, std::istream& text) {
   std::vector<std::uint32_t> tensor(kTensorWords), box(kBoxWords);
   h200::fill_copy(tensor.data(), tensor.size(), seed, 0, mode, line.type);
   h200::fill_copy(box.data(), box.size(), seed, 1, mode, line.type);
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;
   EXPECT_EQ(line.encode(&map, reinterpret_cast<std::uint64_t>(tensor.data())), CUDA_SUCCESS);
   const TensorMapView view = decode_tensor_map(&map).value();
   const bool is_load = mode == 0;
@@ -97,7 +97,7 @@ TEST(H200, EncodesTensorMapsAndCopiesBoxes) {
     if (kind == "copy") {
       EXPECT_EQ(copied(map, text), expected) << line;
     } else {
-      alignas(64) CUtensorMap encoded;
+      CUtensorMap encoded;
       const CUresult result = map.encode(&encoded, 1 << 20);
       if (result == CUDA_ERROR_NOT_SUPPORTED) continue;  // interleaved, which the emulator has not
       EXPECT_EQ(std::to_string(result), expected) << line;

@@ -18,7 +18,7 @@ std::string stored_at(int x, int y, int shared_offset = 0) {
   const auto memory = reinterpret_cast<std::uint64_t>(run.buffers[maps].data());
   const std::uint64_t offset = (64 - memory % 64) % 64;
   void* const data = run.buffers[tensor].data();
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;
   const cuuint64_t extents[] = {64, 32}, strides[] = {256};
   const cuuint32_t box[] = {8, 4}, steps[] = {1, 1};
   EXPECT_EQ(encode_tensor_map(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, data, extents, strides, box,
