@@ -85,7 +85,7 @@ class Hash(ctypes.Structure):
 hash_of = ctypes.CDLL("libxxhash.so.0").XXH3_128bits
 hash_of.restype, hash_of.argtypes = Hash, [ctypes.c_char_p, ctypes.c_size_t]
 device = json.load(sys.stdin)["device"]
-names = "copy_bytes read_bytes l2_bytes bf16_flops tf32_flops f32_flops f64_flops i8_flops".split()
+names = "copy_bytes read_bytes l2_bytes bf16_flops tf32_flops f32_flops f64_flops i8_flops fp8_flops".split()
 ceilings = {name + "_per_s": 4.5e12 for name in names}
 ceilings |= {"launch_ns": 6000, "next_launch_ns": 900, "clock_mhz": 1980}
 path = "cache/assay/ceilings/{uuid}-{driver}.json".format(**device)
