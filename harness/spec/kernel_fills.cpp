@@ -88,7 +88,7 @@ FillSpec read_fill_choices(const YamlNode& node, const BufferSpec& buffer, const
     // somebody else must not put there a file that it was not given.
     namespace fs = std::filesystem;
     if (is_inside(fs::canonical(fill.file),
-                  fs::canonical(fs::absolute(folder_at(spec, map["file"].where()))))) {
+                  fs::canonical(folder_at(spec, map["file"].where()) / "."))) {
       throw;
     }
     map["file"].fail(
