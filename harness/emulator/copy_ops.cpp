@@ -38,6 +38,16 @@ std::vector<std::uint32_t> targets_of(const Warp& warp, const Op& op, int lane,
   return targets;
 }
 
+/// The mbarrier that a copy to `target` signals: a multicast signals one in each block that it
+/// writes to.
+std::uint32_t signalled_barrier(const Warp& warp, const Op& op, std::uint32_t barrier,
+                                std::uint32_t target) {
+  if (!op.list.empty()) {
+    return (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
+  }
+  return op.window == Window::shared ? own_address(warp, barrier) : barrier;
+}
+
 bool check_bulk(Warp& warp, int lane, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
   if ((to | from | bytes) % 16 == 0) return true;
   warp.report(
@@ -76,10 +86,7 @@ void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
     const auto address = static_cast<std::uint32_t>(to);
     const std::uint32_t first = op.window == Window::shared ? own_address(warp, address) : address;
     for (const std::uint32_t target : targets_of(warp, op, lane, first)) {
-      const std::uint32_t signalled =
-          op.list.empty()
-              ? (op.window == Window::shared ? own_address(warp, barrier) : barrier)
-              : (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
+      const std::uint32_t signalled = signalled_barrier(warp, op, barrier, target);
       const Actor actor = signal_actor(warp, signalled);
       begin_work(warp, 1u << lane, PendingWork::Kind::bulk, 0,
                  [&warp, &op, actor, lane, target, from, bytes, signalled, way] {
@@ -152,10 +159,7 @@ void copy_tensor(Warp& warp, const Op& op, std::uint32_t lanes) {
     const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
     const std::uint32_t first = op.window == Window::shared ? own_address(warp, shared) : shared;
     for (const std::uint32_t target : targets_of(warp, op, lane, first)) {
-      const std::uint32_t signalled =
-          op.list.empty()
-              ? (op.window == Window::shared ? own_address(warp, barrier) : barrier)
-              : (barrier & ((1u << kRankShift) - 1)) | (target >> kRankShift << kRankShift);
+      const std::uint32_t signalled = signalled_barrier(warp, op, barrier, target);
       const Actor actor = signal_actor(warp, signalled);
       begin_work(
           warp, 1u << lane, PendingWork::Kind::bulk, 0,

@@ -1,6 +1,6 @@
 // libcuda for a GPU that is not there: the functions of the driver API that cuda/driver.h names,
-// under their own names, on emulator/gpu.h. The program exports none of them, so that a libcuda
-// that it loads, and what loads with it, keeps its own.
+// under their own names, on emulator/gpu.h. The program exports none of these functions, so that
+// an installed libcuda, and the libraries that need it, call their own.
 #include <cuda.h>
 
 #include <algorithm>

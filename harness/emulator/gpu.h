@@ -27,7 +27,7 @@ std::string_view ptx_of(const void* image);
 /// The machine code; empty where there is none.
 std::string_view machine_code_of(const void* image);
 
-/// A module that was loaded, and what its machine code says of its kernels.
+/// A loaded module, with the limits of each kernel that its machine code states.
 struct LoadedModule {
   Module module;
   std::map<std::string, KernelLimits> limits;
