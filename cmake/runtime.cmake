@@ -48,8 +48,9 @@ add_custom_command(OUTPUT ${ASSAY_STATIC}
   COMMAND ${CMAKE_AR} qcs libassay.a libassay.o
   DEPENDS $<TARGET_OBJECTS:assay_runtime_objects> VERBATIM COMMAND_EXPAND_LISTS)
 add_custom_target(assay_static ALL DEPENDS ${ASSAY_STATIC})
-# Threads that share packs, under ThreadSanitizer: build/runtime_threads PACK [SECONDS]
-add_executable(runtime_threads harness/tests/runtime/threads_main.cpp ${ASSAY_RUNTIME_SOURCES})
+# Threads that share packs, under ThreadSanitizer: scripts/build.sh runtime_threads, then
+# build/runtime_threads PACK [SECONDS]
+add_executable(runtime_threads EXCLUDE_FROM_ALL harness/tests/runtime/threads_main.cpp ${ASSAY_RUNTIME_SOURCES})
 set_target_properties(runtime_threads PROPERTIES UNITY_BUILD_MODE GROUP)
 target_include_directories(runtime_threads PRIVATE harness include)
 target_include_directories(runtime_threads SYSTEM PRIVATE ${CUDA_INCLUDE_DIR})
