@@ -260,14 +260,14 @@ void decode_barrier(Form& form) {
     op.mode = static_cast<std::uint32_t>(form.has("popc")  ? Reduces::popc
                                          : form.has("and") ? Reduces::both
                                                            : Reduces::either);
-    op.out = form.has("popc") ? form.out(0, PtxType::u32) : form.predicate(form.operand(0));
+    op.out = form.has("popc") ? form.out(0, PtxType::u32) : form.out(0, PtxType::pred);
     at = 1;
   }
   op.a = form.in(at++, PtxType::u32);
   const std::size_t behind = op.mode != 0 ? 1 : 0;
   if (form.num_operands() > at + behind) op.b = form.in(at++, PtxType::u32);
   if (op.mode != 0) {
-    op.c = form.predicate(form.operand(at));
+    op.c = form.in(at, PtxType::pred);
     op.is_negated = form.operand(at).is_negated;
   }
   if (form.has("arrive")) {
@@ -294,7 +294,7 @@ void decode_mbarrier(Form& form) {
   const bool waits = form.has("test_wait") || form.has("try_wait");
   const bool arrives = form.has("arrive");
   std::size_t at = 0;
-  if (waits) op.out = form.predicate(form.operand(at++));
+  if (waits) op.out = form.out(at++, PtxType::pred);
   if (arrives) {
     if (form.operand(0).kind != PtxOperand::Kind::address) {
       op.out = form.out(at++, PtxType::b64);

@@ -193,11 +193,11 @@ void predicate_logic(Warp& warp, const Op& op, std::uint32_t lanes) {
 void decode_predicate_logic(Form& form) {
   const std::string_view name = form.parts[0];
   Op& op = form.op;
-  op.out = form.predicate(form.operand(0));
-  op.a = form.predicate(form.operand(1));
+  op.out = form.out(0, PtxType::pred);
+  op.a = form.in(1, PtxType::pred);
   op.is_negated = form.operand(1).is_negated;
   if (name != "not" && name != "mov") {
-    op.b = form.predicate(form.operand(2));
+    op.b = form.in(2, PtxType::pred);
     op.is_ftz = form.operand(2).is_negated;  // the second operand's
   }
   if (op.out == kNoSlot || op.a == kNoSlot) throw UnknownForm();

@@ -179,8 +179,9 @@ bool ClusterState::run_round() {
 bool ClusterState::complete_any() {
   if (pending.empty()) return false;
   const std::size_t chosen = below(random, pending.size());
-  const PendingWork work = std::move(pending[chosen]);
-  pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(chosen));
+  std::swap(pending[chosen], pending.back());
+  const PendingWork work = std::move(pending.back());
+  pending.pop_back();
   work.complete();
   ++num_progress;
   return true;

@@ -199,7 +199,7 @@ void decode_comparison(Form& form) {
     op.out = form.out(0, type);
     op.a = form.in(1, type);
     op.b = form.in(2, type);
-    op.c = form.predicate(form.operand(3));
+    op.c = form.in(3, PtxType::pred);
     op.is_negated = form.operand(3).is_negated;
     op.run = bits_of(type) == 64 ? select<std::uint64_t> : select<std::uint32_t>;
     return;
@@ -224,7 +224,7 @@ void decode_comparison(Form& form) {
     for (std::uint32_t i = 0; i < 6; ++i) {
       if (form.has(kTests[i])) op.mode = i;
     }
-    op.out = form.predicate(form.operand(0));
+    op.out = form.out(0, PtxType::pred);
     op.a = form.in(1, type);
     op.run = type == PtxType::f64 ? test<double> : test<float>;
     return;
@@ -239,17 +239,17 @@ void decode_comparison(Form& form) {
   op.a = form.in(1, type);
   op.b = form.in(2, type);
   if (form.num_operands() > 3) {
-    op.c = form.predicate(form.operand(3));
+    op.c = form.in(3, PtxType::pred);
     op.is_negated = form.operand(3).is_negated;
   }
   if (is_value) {
     op.out = form.out(0, form.type());
     op.bytes = form.type() == PtxType::f32 ? 0x3f800000u : ~0u;
   } else if (form.operand(0).kind == PtxOperand::Kind::pair) {
-    op.out = form.predicate(form.operand(0).parts[0]);
-    op.d = form.predicate(form.operand(0).parts[1]);
+    op.out = form.out(form.operand(0).parts[0], PtxType::pred);
+    op.d = form.out(form.operand(0).parts[1], PtxType::pred);
   } else {
-    op.out = form.predicate(form.operand(0));
+    op.out = form.out(0, PtxType::pred);
   }
   op.run = handler_of(type, is_value);
 }

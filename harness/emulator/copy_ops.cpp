@@ -200,7 +200,8 @@ void store_async(Warp& warp, const Op& op, std::uint32_t lanes) {
                                                 : warp.in(op.list[i])[lane];
       std::memcpy(values.data() + i * op.bytes, &value, op.bytes);
     }
-    const Actor actor = signal_actor(warp, barrier);
+    Actor actor = signal_actor(warp, barrier);
+    actor.is_async = false;  // PTX has st.async in the generic proxy
     begin_work(warp, 1u << lane, PendingWork::Kind::other, 0,
                [&warp, &op, actor, lane, to, barrier, bytes, values] {
                  const AsBegun as(warp, &op, actor);

@@ -175,25 +175,20 @@ class FormOfKernel : public Form {
     return frame_.function.registers[static_cast<std::size_t>(operand.index)].bits;
   }
 
-  std::int32_t predicate(const PtxOperand& operand) override {
-    if (operand.kind == Kind::none) return decoder_.sink();
-    if (bits(operand) != 1) throw UnknownForm();
-    return frame_.registers[static_cast<std::size_t>(operand.index)];
-  }
-
   std::int32_t out(const PtxOperand& operand, PtxType type) override {
     if (operand.kind == Kind::none) return decoder_.sink();
-    check_bits(operand, type);
-    return frame_.registers[static_cast<std::size_t>(operand.index)];
+    op.writes.push_back(slot_of(operand, type));
+    return op.writes.back();
   }
 
   std::int32_t in(const PtxOperand& operand, PtxType type) override {
     const bool is_wide = bits_of(type) == 64;
+    if (type == PtxType::pred && operand.kind != Kind::reg) throw UnknownForm();
     switch (operand.kind) {
       case Kind::reg:
         if (operand.value != 0) throw UnknownForm();
-        check_bits(operand, type);
-        return frame_.registers[static_cast<std::size_t>(operand.index)];
+        op.reads.push_back(slot_of(operand, type));
+        return op.reads.back();
       case Kind::integer:
         if (type == PtxType::f32 || type == PtxType::f64) throw UnknownForm();
         return decoder_.constant(static_cast<std::uint64_t>(operand.value), is_wide);
@@ -222,26 +217,28 @@ class FormOfKernel : public Form {
     }
   }
 
-  void address(const PtxOperand& operand) override {
+  Address address_of(const PtxOperand& operand) override {
     if (operand.kind != Kind::address) throw UnknownForm();
     const PtxOperand& base = operand.parts.front();
-    op.offset = operand.value;
     if (base.kind == Kind::variable || base.kind == Kind::name) {
+      // The window of a parameter: the kernel's, or a function's, in local memory.
       const Place where = place(base);
-      op.to_window =
-          where.window;  // of a parameter: the kernel's, or a function's, in local memory
-      op.a = where.window == Window::shared ? decoder_.special("", where.at, true)
-                                            : decoder_.constant(where.at, true);
-      return;
+      return {where.window == Window::shared ? decoder_.special("", where.at, true)
+                                             : decoder_.constant(where.at, true),
+              operand.value, false, where.window};
     }
-    op.a = in(base, bits(base) == 64 || base.kind == Kind::integer ? PtxType::b64 : PtxType::b32);
-    op.is_narrow = bits(base) == 32;
+    const bool is_wide = bits(base) == 64 || base.kind == Kind::integer;
+    return {in(base, is_wide ? PtxType::b64 : PtxType::b32), operand.value, bits(base) == 32};
   }
 
  private:
-  void check_bits(const PtxOperand& operand, PtxType type) const {
+  std::int32_t slot_of(const PtxOperand& operand, PtxType type) const {
     const int have = bits(operand), want = bits_of(type);
-    if (have == 0 || have == 1 || (have >= 64 ? have != want : want >= 64)) throw UnknownForm();
+    const bool fits = have <= 1 || want == 1 ? have == 1 && want == 1
+                      : have >= 64           ? have == want
+                                             : want < 64;
+    if (!fits) throw UnknownForm();
+    return frame_.registers[static_cast<std::size_t>(operand.index)];
   }
 
   Place place(const PtxOperand& operand) const {
@@ -290,6 +287,7 @@ void KernelDecoder::call(const PtxFunction& function, const std::vector<Place>& 
     if (instruction.predicate >= 0) {
       op.guard = frame.registers[static_cast<std::size_t>(instruction.predicate)];
       op.is_inverted = instruction.is_inverted;
+      op.reads.push_back(op.guard);
     }
     FormOfKernel form(*this, frame, instruction, op);
     try {

@@ -32,15 +32,21 @@ class Form {
   /// Refuses a form with other parts than these, its name and its types.
   void allow(std::initializer_list<std::string_view> known) const;
 
-  /// A slot to read or to write a value of a type.
+  /// A slot to read or to write a value of a type. Notes a register in op.reads or op.writes.
   virtual std::int32_t in(const PtxOperand& operand, PtxType type) = 0;
   virtual std::int32_t out(const PtxOperand& operand, PtxType type) = 0;
   /// Bits of a register; 0: something else.
   virtual int bits(const PtxOperand& operand) const = 0;
-  /// The index of a predicate.
-  virtual std::int32_t predicate(const PtxOperand& operand) = 0;
-  /// Sets op.a (a slot of 64 bits if is_wide) and op.offset.
-  virtual void address(const PtxOperand& operand) = 0;
+  /// The parts of an operand [x + n].
+  struct Address {
+    std::int32_t slot = kNoSlot;
+    std::int64_t offset = 0;
+    bool is_narrow = false;           // the slot has 32 bits
+    Window window = Window::generic;  // that a variable lies in
+  };
+  virtual Address address_of(const PtxOperand& operand) = 0;
+  /// Sets op.a, op.offset, op.is_narrow and op.to_window.
+  void address(const PtxOperand& operand);
 
   std::int32_t in(std::size_t index, PtxType type_of) { return in(operand(index), type_of); }
   std::int32_t out(std::size_t index, PtxType type_of) { return out(operand(index), type_of); }

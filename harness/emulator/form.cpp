@@ -82,6 +82,14 @@ const PtxOperand& Form::operand(std::size_t index) const {
   return text.operands[index];
 }
 
+void Form::address(const PtxOperand& operand_of) {
+  const Address found = address_of(operand_of);
+  op.a = found.slot;
+  op.offset = found.offset;
+  op.is_narrow = found.is_narrow;
+  op.to_window = found.window;
+}
+
 void Form::allow(std::initializer_list<std::string_view> known) const {
   for (auto part = parts.begin() + 1; part != parts.end(); ++part) {
     if (ptx_type(*part) == PtxType::none &&

@@ -14,44 +14,15 @@ enum class Shuffle : std::uint32_t { up, down, butterfly, index };
 void shuffle(Warp& warp, const Op& op, std::uint32_t lanes) {
   std::array<std::uint32_t, 32> from;
   std::copy(warp.in(op.a), warp.in(op.a) + 32, from.begin());
-  const std::uint32_t *const amounts = warp.in(op.b), *const clamps = warp.in(op.c);
   std::uint32_t valid = 0;
-  std::array<std::uint32_t, 32> result{};
-  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
-    const int amount = static_cast<int>(amounts[lane] & 31);
-    const int clamp = static_cast<int>(clamps[lane] & 31);
-    const int mask = static_cast<int>(clamps[lane] >> 8 & 31);
-    const int last = (lane & mask) | (clamp & ~mask), first = lane & mask;
-    int source = lane;
-    bool holds = false;
-    switch (static_cast<Shuffle>(op.mode)) {
-      case Shuffle::up:
-        source = lane - amount;
-        holds = source >= last;
-        break;
-      case Shuffle::down:
-        source = lane + amount;
-        holds = source <= last;
-        break;
-      case Shuffle::butterfly:
-        source = lane ^ amount;
-        holds = source <= last;
-        break;
-      case Shuffle::index:
-        source = first | (amount & ~mask);
-        holds = source <= last;
-        break;
-    }
-    if (!holds) source = lane;
-    if (holds) valid |= 1u << lane;
-    // Of a lane that does not take part PTX leaves the value open.
-    result[static_cast<std::size_t>(lane)] =
-        (lanes >> source & 1) != 0 ? from[static_cast<std::size_t>(source)] : 0xdeadbeefu;
-  }
+  const std::array<int, 32> sources = shuffle_sources(warp, op, lanes, valid);
   if (op.out != kNoSlot) {
     std::uint32_t* const out = warp.at(op.out);
-    each_lane(lanes, [&](int i) { out[i] = result[static_cast<std::size_t>(i)]; });
+    // Of a lane that does not take part PTX leaves the value open.
+    each_lane(lanes, [&](int i) {
+      const int source = sources[static_cast<std::size_t>(i)];
+      out[i] = (lanes >> source & 1) != 0 ? from[static_cast<std::size_t>(source)] : 0xdeadbeefu;
+    });
   }
   if (op.to_window == Window::shared) {  // has a predicate
     std::uint32_t& out = warp.predicates[op.target];
@@ -163,6 +134,45 @@ std::uint32_t which(const Form& form, const std::string_view (&words)[kCount]) {
 
 }  // namespace
 
+bool is_shuffle(const Op& op) { return op.run == shuffle; }
+
+std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_t lanes,
+                                    std::uint32_t& valid) {
+  const std::uint32_t *const amounts = warp.in(op.b), *const clamps = warp.in(op.c);
+  std::array<int, 32> sources{};
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    const int amount = static_cast<int>(amounts[lane] & 31);
+    const int clamp = static_cast<int>(clamps[lane] & 31);
+    const int mask = static_cast<int>(clamps[lane] >> 8 & 31);
+    const int last = (lane & mask) | (clamp & ~mask), first = lane & mask;
+    int source = lane;
+    bool holds = false;
+    switch (static_cast<Shuffle>(op.mode)) {
+      case Shuffle::up:
+        source = lane - amount;
+        holds = source >= last;
+        break;
+      case Shuffle::down:
+        source = lane + amount;
+        holds = source <= last;
+        break;
+      case Shuffle::butterfly:
+        source = lane ^ amount;
+        holds = source <= last;
+        break;
+      case Shuffle::index:
+        source = first | (amount & ~mask);
+        holds = source <= last;
+        break;
+    }
+    if (!holds) source = lane;
+    if (holds) valid |= 1u << lane;
+    sources[static_cast<std::size_t>(lane)] = source;
+  }
+  return sources;
+}
+
 void decode_lanes(Form& form) {
   const std::string_view name = form.parts[0];
   Op& op = form.op;
@@ -177,7 +187,7 @@ void decode_lanes(Form& form) {
   const bool has_two = to.kind == PtxOperand::Kind::pair;
   const auto take_results = [&] {
     op.out = form.out(has_two ? to.parts[0] : to, PtxType::b32);
-    if (has_two) op.target = form.predicate(to.parts[1]);
+    if (has_two) op.target = form.out(to.parts[1], PtxType::pred);
   };
   const auto members = [&](std::size_t index) { op.d = form.in(index, PtxType::b32); };
   if (name == "elect") {
@@ -200,9 +210,8 @@ void decode_lanes(Form& form) {
     op.run = shuffle;
   } else if (name == "vote") {
     op.mode = which(form, {"all", "any", "uni", "ballot"});
-    op.out =
-        static_cast<Vote>(op.mode) == Vote::ballot ? form.out(0, PtxType::b32) : form.predicate(to);
-    op.a = form.predicate(form.operand(1));
+    op.out = form.out(0, static_cast<Vote>(op.mode) == Vote::ballot ? PtxType::b32 : PtxType::pred);
+    op.a = form.in(1, PtxType::pred);
     op.is_negated = form.operand(1).is_negated;
     members(2);
     op.run = vote;

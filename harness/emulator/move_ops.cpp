@@ -141,13 +141,13 @@ void decode_mov(Form& form) {
   const PtxType type = form.type();
   const PtxOperand &to = form.operand(0), &from = form.operand(1);
   if (type == PtxType::pred) {
-    op.out = form.predicate(to);
+    op.out = form.out(to, type);
     if (from.kind == OperandKind::integer) {
       op.mode = from.value != 0;
       op.run = set_constant_predicate;
       return;
     }
-    op.a = form.predicate(from);
+    op.a = form.in(from, type);
     op.is_negated = from.is_negated;
     op.run = copy_predicate;
     return;
@@ -202,7 +202,7 @@ void decode_move(Form& form) {
     op.mask = form.has("to") ? 0 - base_of(op.window) : base_of(op.window);
     op.run = convert_address;
   } else if (name == "isspacep") {
-    op.out = form.predicate(form.operand(0));
+    op.out = form.out(0, PtxType::pred);
     op.a = form.in(1, PtxType::u64);
     op.run = is_in_window;
   } else if (name == "mapa") {

@@ -77,9 +77,11 @@ struct Op {
   std::int32_t out = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, d = kNoSlot;
   std::vector<std::int32_t> list = {};  // of {a, b, ...}: the first
   std::vector<std::int32_t> more = {};  // the second
-  std::int64_t offset = 0;              // of an address
-  std::int32_t target = -1;             // of a branch
-  std::int32_t join = -1;               // where lanes meet again that part here
+  // Slots of registers, and of the guard: what follows values and products needs no more.
+  std::vector<std::int32_t> reads = {}, writes = {};
+  std::int64_t offset = 0;   // of an address
+  std::int32_t target = -1;  // of a branch
+  std::int32_t join = -1;    // where lanes meet again that part here
   PtxType type = PtxType::none, from = PtxType::none;
   Window window = Window::generic, to_window = Window::generic;
   Rounding rounding = Rounding::nearest_even;

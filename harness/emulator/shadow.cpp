@@ -73,6 +73,9 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
   note.lane = static_cast<std::uint8_t>(lane);
   note.is_async = is_async;
   note.is_atomic = is_atomic;
+  // Values that lanes load are followed to where something depends on them.
+  const bool is_followed =
+      access == Access::read && actor == nullptr && warp.op->control == Control::none;
   const auto is_ordered = [&](const ShadowWord::Note& before) {
     if (before.actor == index) {
       // Lanes of a warp, between two meetings.
@@ -92,17 +95,19 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
     const auto report = [&](const ShadowWord::Note& before, bool was_write) {
       const bool lacks_fence =
           is_async && !before.is_async && was_write && before.event <= order.generic[before.actor];
-      warp.report(FindingKind::race,
-                  fmt::format("{} byte {} of shared memory, which {}; {}",
-                              is_write ? "writes" : "reads", at, note_text(warp, before, was_write),
-                              lacks_fence ? "no fence.proxy.async comes between"
-                                          : "nothing orders the two"),
-                  lane);
+      std::string text = fmt::format(
+          "{} byte {} of shared memory, which {}; {}", is_write ? "writes" : "reads", at,
+          note_text(warp, before, was_write),
+          lacks_fence ? "no fence.proxy.async comes between" : "nothing orders the two");
+      if (is_followed) {
+        note_bad_read(warp, lane, FindingKind::race, std::move(text));
+      } else {
+        warp.report(FindingKind::race, text, lane);
+      }
     };
-    if ((word.write.bytes & note.bytes) != 0 && !(is_atomic && word.write.is_atomic) &&
-        !is_ordered(word.write)) {
-      report(word.write, true);
-    }
+    const bool races = (word.write.bytes & note.bytes) != 0 &&
+                       !(is_atomic && word.write.is_atomic) && !is_ordered(word.write);
+    if (races) report(word.write, true);
     if (is_write) {
       for (const ShadowWord::Note& read : word.reads) {
         if ((read.bytes & note.bytes) == 0 || (is_atomic && read.is_atomic)) continue;
@@ -115,12 +120,15 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
       word.initialised |= note.bytes;
       continue;
     }
-    if (warp.block->cluster->launch.options.finds_uninitialised &&
-        (note.bytes & ~word.initialised) != 0 && access != Access::sync) {
-      warp.report(FindingKind::uninitialised,
-                  fmt::format("reads byte {} of shared memory, which nobody wrote", at), lane);
-    }
     if (access == Access::sync) continue;
+    const bool is_initialised = (note.bytes & ~word.initialised) == 0;
+    if (!is_initialised && is_followed &&
+        warp.block->cluster->launch.options.finds_uninitialised) {
+      note_bad_read(warp, lane, FindingKind::uninitialised,
+                    fmt::format("reads byte {} of shared memory, which nobody wrote", at));
+    }
+    // What is not to be used may be overwritten at any time.
+    if (is_followed && (!is_initialised || races)) continue;
     ShadowWord::Note* place = nullptr;
     for (ShadowWord::Note& read : word.reads) {
       if (read.bytes == 0 || (read.actor == note.actor && read.bytes == note.bytes)) place = &read;

@@ -52,23 +52,11 @@ void signal_mbarrier(Warp& warp, int lane, std::uint32_t address, std::int32_t b
 
 std::int32_t second_address(Form& form, const PtxOperand& operand, std::uint64_t& added,
                             bool* is_narrow) {
-  Op other;
-  Op& op = form.op;
-  std::swap(op, other);
-  try {
-    form.address(operand);
-  } catch (const UnknownForm&) {
-    std::swap(op, other);
-    throw;
-  }
-  std::swap(op, other);
-  added = static_cast<std::uint64_t>(other.offset);
-  if (is_narrow != nullptr) {
-    *is_narrow = other.is_narrow;
-  } else if (other.is_narrow) {
-    throw UnknownForm();
-  }
-  return other.a;
+  const Form::Address found = form.address_of(operand);
+  added = static_cast<std::uint64_t>(found.offset);
+  if (is_narrow == nullptr && found.is_narrow) throw UnknownForm();
+  if (is_narrow != nullptr) *is_narrow = found.is_narrow;
+  return found.slot;
 }
 
 namespace {
@@ -173,7 +161,7 @@ void decode_small_copy(Form& form) {
     if (form.num_operands() > 3) {
       const PtxOperand& fourth = form.operand(3);
       if (form.bits(fourth) == 1) {
-        op.d = form.predicate(fourth);
+        op.d = form.in(fourth, PtxType::pred);
         op.is_negated = fourth.is_negated;
       } else if (form.bits(fourth) != 64) {  // else a cache policy
         op.c = form.in(fourth, PtxType::u32);

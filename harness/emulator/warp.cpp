@@ -78,6 +78,12 @@ bool can_meet(const Warp& warp, const Fragment& fragment) {
   return (fragment.waiting.members & warp.alive & ~there) == 0;
 }
 
+/// Carries out an instruction that does not wait.
+void run_op(Warp& warp, const Op& op, std::uint32_t lanes) {
+  if (!warp.bad_values.empty()) follow_bad_values(warp, op, lanes);
+  op.run(warp, op, lanes);
+}
+
 /// Lanes that met carry out their instruction together, and go on, as one where they can.
 void meet(Warp& warp, const Fragment& fragment) {
   const Op& op = warp.block->cluster->launch.program.ops[static_cast<std::size_t>(fragment.pc)];
@@ -90,7 +96,7 @@ void meet(Warp& warp, const Fragment& fragment) {
     if (is_here) together |= other.waiting.lanes;
   }
   warp.fragments = std::move(others);
-  op.run(warp, op, together);
+  run_op(warp, op, together);
   order_lanes(warp);
   std::vector<Fragment> after;
   for (Fragment& each : met) {
@@ -165,10 +171,11 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
     if (op.touches_wgmma && lanes != 0) check_wgmma_registers(warp, op);
     switch (op.control) {
       case Control::none:
-        if (lanes != 0) op.run(warp, op, lanes);
+        if (lanes != 0) run_op(warp, op, lanes);
         ++fragment.pc;
         break;
       case Control::branch:
+        if (!warp.bad_values.empty()) follow_bad_values(warp, op, fragment.lanes);
         if (lanes != 0 && lanes != fragment.lanes) {
           part(warp, fragment, op.join, op.target, lanes, fragment.pc + 1);
           return count();
@@ -215,7 +222,7 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
         }
         const std::uint32_t members = members_of(warp, op, lanes);
         if ((members & warp.alive & ~lanes) == 0) {
-          op.run(warp, op, lanes);
+          run_op(warp, op, lanes);
           order_lanes(warp);
           ++fragment.pc;
           break;
@@ -233,6 +240,7 @@ int run_fragment(Warp& warp, std::size_t index, int budget) {
           add_fragment(warp, others);
           fragment.lanes = lanes;
         }
+        if (!warp.bad_values.empty()) follow_bad_values(warp, op, lanes);
         if (lanes != 0 && !op.wait(warp, fragment, op, lanes)) {
           warp.fragments.push_back(fragment);
           return count();

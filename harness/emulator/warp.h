@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -87,6 +88,18 @@ struct RegisterUse {
   std::uint64_t read_by = 0;     // likewise, that reads it
 };
 
+/// A read that races, or of what nobody wrote. Nothing depends on the value so far.
+struct BadRead {
+  const Op* op = nullptr;
+  FindingKind kind = FindingKind::race;
+  std::string text;
+};
+/// Lanes of a slot whose values depend on a bad read.
+struct BadValue {
+  std::uint32_t lanes = 0;
+  std::uint32_t read = 0;  // an index of Warp::bad_reads
+};
+
 /// A product of a warpgroup. It is carried out once all four warps have begun it.
 struct WarpgroupWork {
   const Op* op = nullptr;
@@ -146,7 +159,9 @@ struct Warp {
   std::uint64_t num_waited = 0;                         // products that it waited for
   std::uint64_t fences = 1;                             // wgmma.fence
   std::map<std::int32_t, RegisterUse> wgmma_registers = {};
-  const MemoryRange* range = nullptr;  // of the access before
+  std::vector<BadRead> bad_reads = {};
+  std::vector<BadValue> bad_values = {};  // by slot; empty: none was ever read
+  const MemoryRange* range = nullptr;     // of the access before
   LaunchCounts counts = {};
 
   std::uint32_t* at(std::int32_t slot) { return slots + static_cast<std::ptrdiff_t>(slot) * 32; }
@@ -238,14 +253,28 @@ bool run_warp(Warp& warp, int budget);
 /// Reports bulk stores that may still read the shared memory of a warp that has ended.
 void check_bulk_stores(Warp& warp);
 
+bool is_shuffle(const Op& op);
+/// The lane that each lane of a shuffle gets its value from. `valid`: lanes for which that lane is
+/// in range.
+std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_t lanes,
+                                    std::uint32_t& valid);
+
 /// Reports an access to registers that a product of wgmma has not given back.
 void check_wgmma_registers(Warp& warp, const Op& op);
+
+/// What the warp's instruction reads from memory in a lane is not to be used.
+void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text);
+/// Reports a bad read whose value decides what an instruction does beside writing registers; else
+/// what the instruction writes depends on what it reads. Called ahead of each instruction of a warp
+/// that has bad values.
+void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes);
 
 /// Takes lanes out of the warp: they end.
 void end_lanes(Warp& warp, std::uint32_t lanes);
 
 template <class Chosen>
 void ClusterState::complete(Chosen chosen) {
+  if (std::ranges::none_of(pending, chosen)) return;
   std::vector<PendingWork> now, later;
   for (PendingWork& work : pending) (chosen(work) ? now : later).push_back(std::move(work));
   pending = std::move(later);

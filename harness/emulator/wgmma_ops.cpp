@@ -168,14 +168,8 @@ void check_wgmma_registers(Warp& warp, const Op& op) {
     }
     if (writes) use.touched = warp.fences;
   };
-  check(op.a, false);
-  check(op.b, false);
-  check(op.c, false);
-  check(op.out, true);
-  const bool loads = op.source != nullptr &&
-                     (op.source->opcode.starts_with("ld") || op.source->opcode.starts_with("mma"));
-  for (const std::int32_t slot : op.list) check(slot, loads);
-  for (const std::int32_t slot : op.more) check(slot, op.source->opcode.starts_with("atom"));
+  for (const std::int32_t slot : op.reads) check(slot, false);
+  for (const std::int32_t slot : op.writes) check(slot, true);
 }
 
 void mark_wgmma_registers(std::vector<Op>& ops) {
@@ -191,11 +185,8 @@ void mark_wgmma_registers(std::vector<Op>& ops) {
     return std::binary_search(slots.begin(), slots.end(), slot);
   };
   for (Op& op : ops) {
-    // Predicates and labels have small numbers, too.
-    if (op.control == Control::branch || op.control == Control::table) continue;
-    op.touches_wgmma = is_one(op.out) || is_one(op.a) || is_one(op.b) || is_one(op.c) ||
-                       std::any_of(op.list.begin(), op.list.end(), is_one) ||
-                       std::any_of(op.more.begin(), op.more.end(), is_one);
+    op.touches_wgmma =
+        std::ranges::any_of(op.reads, is_one) || std::ranges::any_of(op.writes, is_one);
   }
 }
 
@@ -261,7 +252,7 @@ void decode_wgmma(Form& form) {
   if (scale.kind == PtxOperand::Kind::integer) {
     op.mask = scale.value != 0 ? 1 : 0;
   } else {
-    op.c = form.predicate(scale);
+    op.c = form.in(scale, PtxType::pred);
     op.is_negated = scale.is_negated;
   }
   // Signs of a and b, then which are transposed; a in registers never is.
