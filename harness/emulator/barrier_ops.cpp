@@ -74,8 +74,7 @@ bool sync_barrier(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t la
       std::uint32_t* const out = warp.at(op.out);
       each_lane(lanes, [=](int i) { out[i] = result; });
     } else {
-      std::uint32_t& out = warp.predicates[op.out];
-      out = result != 0 ? out | lanes : out & ~lanes;
+      warp.set_predicate(op.out, lanes, result != 0 ? ~0u : 0);
     }
   }
   return true;
@@ -217,8 +216,7 @@ bool test_phase(Warp& warp, Fragment& fragment, const Op& op, std::uint32_t lane
     warp.progress();
   }
   if (op.out != kNoSlot) {
-    std::uint32_t& out = warp.predicates[op.out];
-    out = (out & ~lanes) | done;
+    warp.set_predicate(op.out, lanes, done);
   }
   return true;
 }

@@ -38,104 +38,52 @@ std::uint32_t comparison_of(std::string_view word, bool of_floats) {
   return found->second;
 }
 
-/// Lanes of which a comparison is true.
-template <class T, std::uint32_t kWhat>
+/// A value of a lane as C++ compares it.
+template <class T, FloatFormat kFormat>
+auto compared_value(Stored<T> bits) {
+  if constexpr (kFormat == FloatFormat::f16 || kFormat == FloatFormat::bf16) {
+    return decode(kFormat, bits);
+  } else {
+    return from_stored<T>(bits);
+  }
+}
+
+/// Lanes of which a comparison is true. `kFormat` is that of 16-bit floats.
+template <class T, FloatFormat kFormat = FloatFormat::f64>
 std::uint32_t compared(const Warp& warp, const Op& op) {
   const auto* const a = lanes_in<T>(warp, op.a);
   const auto* const b = lanes_in<T>(warp, op.b);
+  const std::uint32_t what = op.mode;
   std::uint32_t result = 0;
   for (std::uint32_t i = 0; i < 32; ++i) {
-    const T x = from_stored<T>(a[i]), y = from_stored<T>(b[i]);
-    bool holds = false;
-    if constexpr (kWhat == kLess) holds = x < y;
-    if constexpr (kWhat == kEqual) holds = x == y;
-    if constexpr (kWhat == kGreater) holds = x > y;
-    if constexpr (kWhat == (kLess | kEqual)) holds = x <= y;
-    if constexpr (kWhat == (kGreater | kEqual)) holds = x >= y;
-    if constexpr (kWhat == (kLess | kGreater)) holds = x < y || x > y;
-    if constexpr (kWhat == kUnordered) holds = x != x || y != y;
-    result |= static_cast<std::uint32_t>(holds) << i;
+    const auto x = compared_value<T, kFormat>(a[i]), y = compared_value<T, kFormat>(b[i]);
+    const std::uint32_t is = (x < y ? kLess : 0) | (x == y ? kEqual : 0) | (x > y ? kGreater : 0);
+    result |= static_cast<std::uint32_t>(((is != 0 ? is : kUnordered) & what) != 0) << i;
   }
   return result;
 }
 
-template <class T>
-std::uint32_t compared(const Warp& warp, const Op& op) {
-  std::uint32_t result = 0;
-  switch (op.mode & 7) {
-    case kLess:
-      result = compared<T, kLess>(warp, op);
-      break;
-    case kEqual:
-      result = compared<T, kEqual>(warp, op);
-      break;
-    case kGreater:
-      result = compared<T, kGreater>(warp, op);
-      break;
-    case kLess | kEqual:
-      result = compared<T, kLess | kEqual>(warp, op);
-      break;
-    case kGreater | kEqual:
-      result = compared<T, kGreater | kEqual>(warp, op);
-      break;
-    case kLess | kGreater:
-      result = compared<T, kLess | kGreater>(warp, op);
-      break;
-    case kLess | kEqual | kGreater:
-      result = ~compared<T, kUnordered>(warp, op);
-      break;
-    default:
-      break;
-  }
-  if ((op.mode & kUnordered) != 0) result |= compared<T, kUnordered>(warp, op);
-  return result;
+/// With a predicate: bits 4 and 5 of op.mode say how.
+std::uint32_t combined(const Warp& warp, const Op& op, std::uint32_t holds) {
+  if (op.c == kNoSlot) return holds;
+  const std::uint32_t with = warp.predicate(op.c, op.is_negated);
+  const std::uint32_t how = op.mode >> 4 & 3;
+  return how == 0 ? holds & with : how == 1 ? holds | with : holds ^ with;
 }
 
-/// The same of f16 and bf16, which become floats.
-template <bool kIsBf16>
-std::uint32_t compared_halves(const Warp& warp, const Op& op) {
-  std::uint32_t result = 0;
-  for (std::uint32_t i = 0; i < 32; ++i) {
-    const FloatFormat format = kIsBf16 ? FloatFormat::bf16 : FloatFormat::f16;
-    const double x = decode(format, warp.in(op.a)[i]), y = decode(format, warp.in(op.b)[i]);
-    const std::uint32_t is = x < y ? kLess : x > y ? kGreater : x == y ? kEqual : kUnordered;
-    result |= static_cast<std::uint32_t>((op.mode & is) != 0) << i;
-  }
-  return result;
-}
-
-/// The comparison, and how it is combined with a predicate: bits 4 and 5 of op.mode.
 template <std::uint32_t (*kCompared)(const Warp&, const Op&)>
 void set_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
   const std::uint32_t holds = kCompared(warp, op);
-  std::uint32_t result = holds, opposite = ~holds;
-  if (op.c != kNoSlot) {
-    const std::uint32_t with = warp.predicate(op.c, op.is_negated);
-    const std::uint32_t how = op.mode >> 4 & 3;
-    result = how == 0 ? holds & with : how == 1 ? holds | with : holds ^ with;
-    opposite = how == 0 ? ~holds & with : how == 1 ? ~holds | with : ~holds ^ with;
-  }
-  if (op.out != kNoSlot) {
-    std::uint32_t& out = warp.predicates[op.out];
-    out = (out & ~lanes) | (result & lanes);
-  }
-  if (op.d != kNoSlot) {
-    std::uint32_t& out = warp.predicates[op.d];
-    out = (out & ~lanes) | (opposite & lanes);
-  }
+  const std::uint32_t result = combined(warp, op, holds), opposite = combined(warp, op, ~holds);
+  warp.set_predicate(op.out, lanes, result);
+  if (op.d != kNoSlot) warp.set_predicate(op.d, lanes, opposite);
 }
 
 /// set: all ones, or 1.0 of f32 (op.bytes).
 template <std::uint32_t (*kCompared)(const Warp&, const Op&)>
 void set_value(Warp& warp, const Op& op, std::uint32_t lanes) {
-  std::uint32_t holds = kCompared(warp, op);
-  if (op.c != kNoSlot) {
-    const std::uint32_t with = warp.predicate(op.c, op.is_negated);
-    const std::uint32_t how = op.mode >> 4 & 3;
-    holds = how == 0 ? holds & with : how == 1 ? holds | with : holds ^ with;
-  }
+  const std::uint32_t holds = combined(warp, op, kCompared(warp, op)), yes = op.bytes;
   std::uint32_t* const out = warp.at(op.out);
-  const std::uint32_t yes = op.bytes;
   each_lane(lanes, [=](int i) { out[i] = (holds >> i & 1) != 0 ? yes : 0; });
 }
 
@@ -147,8 +95,8 @@ Handler setting(bool is_value) {
 Handler handler_of(PtxType type, bool is_value) {
   if (type == PtxType::f32) return setting<compared<float>>(is_value);
   if (type == PtxType::f64) return setting<compared<double>>(is_value);
-  if (type == PtxType::f16) return setting<compared_halves<false>>(is_value);
-  if (type == PtxType::bf16) return setting<compared_halves<true>>(is_value);
+  if (type == PtxType::f16) return setting<compared<std::uint16_t, FloatFormat::f16>>(is_value);
+  if (type == PtxType::bf16) return setting<compared<std::uint16_t, FloatFormat::bf16>>(is_value);
   return for_integer(type, [&](auto x) { return setting<compared<decltype(x)>>(is_value); });
 }
 
@@ -161,15 +109,17 @@ void select(Warp& warp, const Op& op, std::uint32_t lanes) {
   each_lane(lanes, [=](int i) { out[i] = (yes >> i & 1) != 0 ? a[i] : b[i]; });
 }
 
-template <class T, bool kOfFloat>
+/// slct, with c a float if op.mode is set.
+template <class T>
 void select_by_sign(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<T>(warp, op.a);
   const auto* const b = lanes_in<T>(warp, op.b);
   const std::uint32_t* const c = warp.in(op.c);
   auto* const out = lanes_out<T>(warp, op.out);
+  const bool is_float = op.mode != 0;
   each_lane(lanes, [=](int i) {
     const bool is_first =
-        kOfFloat ? std::bit_cast<float>(c[i]) >= 0 : static_cast<std::int32_t>(c[i]) >= 0;
+        is_float ? std::bit_cast<float>(c[i]) >= 0 : static_cast<std::int32_t>(c[i]) >= 0;
     out[i] = is_first ? a[i] : b[i];
   });
 }
@@ -185,8 +135,7 @@ void test(Warp& warp, const Op& op, std::uint32_t lanes) {
                           std::isnormal(x), x != 0 && std::fpclassify(x) == FP_SUBNORMAL};
     result |= static_cast<std::uint32_t>(holds[op.mode]) << i;
   }
-  std::uint32_t& out = warp.predicates[op.out];
-  out = (out & ~lanes) | (result & lanes);
+  warp.set_predicate(op.out, lanes, result);
 }
 
 }  // namespace
@@ -194,27 +143,18 @@ void test(Warp& warp, const Op& op, std::uint32_t lanes) {
 void decode_comparison(Form& form) {
   const std::string_view name = form.parts[0];
   Op& op = form.op;
-  if (name == "selp") {
+  if (name == "selp" || name == "slct") {
     const PtxType type = form.type();
+    const bool is_wide = bits_of(type) == 64;
     op.out = form.out(0, type);
     op.a = form.in(1, type);
     op.b = form.in(2, type);
-    op.c = form.in(3, PtxType::pred);
+    op.c = form.in(3, name == "selp" ? PtxType::pred : PtxType::b32);
     op.is_negated = form.operand(3).is_negated;
-    op.run = bits_of(type) == 64 ? select<std::uint64_t> : select<std::uint32_t>;
-    return;
-  }
-  if (name == "slct") {
-    const PtxType type = form.type();
-    op.out = form.out(0, type);
-    op.a = form.in(1, type);
-    op.b = form.in(2, type);
-    op.c = form.in(3, PtxType::b32);
-    const bool of_float = form.types.at(1) == PtxType::f32;
-    op.run = bits_of(type) == 64 ? (of_float ? select_by_sign<std::uint64_t, true>
-                                             : select_by_sign<std::uint64_t, false>)
-                                 : (of_float ? select_by_sign<std::uint32_t, true>
-                                             : select_by_sign<std::uint32_t, false>);
+    op.mode = form.types.back() == PtxType::f32 ? 1 : 0;
+    op.run = name == "selp" ? (is_wide ? select<std::uint64_t> : select<std::uint32_t>)
+             : is_wide      ? select_by_sign<std::uint64_t>
+                            : select_by_sign<std::uint32_t>;
     return;
   }
   if (name == "testp") {

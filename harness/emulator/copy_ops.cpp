@@ -4,6 +4,7 @@
 #include <array>
 
 #include "emulator/addressing.h"
+#include "emulator/atomics.h"
 #include "emulator/lane_loops.h"
 #include "emulator/mbarrier.h"
 #include "emulator/pending.h"
@@ -21,7 +22,8 @@ std::uint32_t shared_of(const Warp& warp, std::int32_t slot, bool is_narrow, int
                    : static_cast<std::uint32_t>(lanes_in<std::uint64_t>(warp, slot)[lane]);
 }
 
-// Bulk copies. op.mode: which way. op.a: to; op.b: from; op.c: bytes; op.d: the mbarrier.
+// Bulk copies. op.mode: which way. op.a: in shared memory; op.b: the other side, or the map; op.c:
+// bytes; op.d: the mbarrier; op.bytes: 0, or 1 + the operation of a reduction, op.type its type.
 enum class Way : std::uint32_t { to_shared, to_global, to_cluster };
 
 /// A multicast goes to the same place in each block of op.list[0]'s mask.
@@ -48,141 +50,139 @@ std::uint32_t signalled_barrier(const Warp& warp, const Op& op, std::uint32_t ba
   return op.window == Window::shared ? own_address(warp, barrier) : barrier;
 }
 
-bool check_bulk(Warp& warp, int lane, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-  if ((to | from | bytes) % 16 == 0) return true;
-  warp.report(
-      FindingKind::misaligned,
-      fmt::format("a bulk copy of {} bytes from {:#x} to {:#x}: all must be multiples of 16", bytes,
-                  from, to),
-      lane);
-  return false;
+/// A bulk copy that has begun: of a line of bytes, or of a box of a tensor.
+struct BulkCopy {
+  const Op* op = nullptr;
+  int lane = 0;
+  std::uint64_t far = 0;  // global memory, or the block's own if the copy goes to the cluster
+  std::uint32_t bytes = 0;
+  std::optional<TensorMapView> map = {};
+  std::vector<std::int32_t> coordinates = {};
+  std::uint32_t shared = 0;     // in the cluster's window
+  std::uint32_t signalled = 0;  // an mbarrier
+  Actor actor = {};
+};
+
+/// Moves bytes to global memory, or adds them up there.
+bool put_global(const BulkCopy& copy, std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (copy.op->bytes == 0) {
+    std::memmove(to, from, bytes);
+    return true;
+  }
+  const PtxType type = copy.map ? reduction_type(copy.map->type) : copy.op->type;
+  return reduce_elements(static_cast<AtomicOperation>(copy.op->bytes - 1), type, to, from, bytes);
 }
 
-void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
-    const auto value = [&](std::int32_t slot, bool is_narrow) {
-      return is_narrow ? warp.in(slot)[lane] : lanes_in<std::uint64_t>(warp, slot)[lane];
-    };
-    const std::uint64_t to = value(op.a, op.is_narrow) + static_cast<std::uint64_t>(op.offset);
-    const std::uint64_t from = value(op.b, op.is_narrow_source) + op.mask;
-    const std::uint32_t bytes = warp.in(op.c)[lane];
-    if (!check_bulk(warp, lane, to, from, bytes)) continue;
-    const auto way = static_cast<Way>(op.mode);
-    if (way == Way::to_global) {
-      const Actor actor = own_actor(warp, 1);
-      begin_work(warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
-                 [&warp, &op, actor, lane, to, from, bytes] {
-                   const AsBegun as(warp, &op, actor);
-                   const std::byte* const source =
-                       resolve(warp, Window::shared, lane, from, bytes, Access::read, 16);
-                   std::byte* const target =
-                       resolve(warp, Window::global, lane, to, bytes, Access::write, 16);
-                   if (source != nullptr && target != nullptr) std::memmove(target, source, bytes);
-                 });
+void carry_out(Warp& warp, const BulkCopy& copy) {
+  const AsBegun as(warp, copy.op, copy.actor);
+  const auto way = static_cast<Way>(copy.op->mode);
+  const bool loads = way != Way::to_global;
+  const Window far_window = way == Way::to_cluster ? Window::shared : Window::global;
+  const std::uint32_t align = copy.map ? 1 : 16;
+  const std::array<std::byte, 16> fill =
+      copy.map ? fill_bytes(*copy.map) : std::array<std::byte, 16>{};
+  const std::vector<BoxPiece> line{{copy.far, copy.shared, copy.bytes, true}};
+  for (const BoxPiece& piece :
+       copy.map ? box_pieces(*copy.map, copy.coordinates, copy.shared, loads) : line) {
+    if (!loads && !piece.inside) continue;
+    std::byte* const near = resolve(warp, Window::cluster, copy.lane, piece.shared, piece.bytes,
+                                    loads ? Access::write : Access::read, align);
+    if (near == nullptr) return;
+    if (!piece.inside) {
+      for (std::uint32_t i = 0; i < piece.bytes; ++i) near[i] = fill[(piece.shared + i) % 16];
       continue;
     }
-    const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
-    const auto address = static_cast<std::uint32_t>(to);
-    const std::uint32_t first = op.window == Window::shared ? own_address(warp, address) : address;
-    for (const std::uint32_t target : targets_of(warp, op, lane, first)) {
-      const std::uint32_t signalled = signalled_barrier(warp, op, barrier, target);
-      const Actor actor = signal_actor(warp, signalled);
-      begin_work(warp, 1u << lane, PendingWork::Kind::bulk, 0,
-                 [&warp, &op, actor, lane, target, from, bytes, signalled, way] {
-                   const AsBegun as(warp, &op, actor);
-                   const Window window = way == Way::to_cluster ? Window::shared : Window::global;
-                   const std::byte* const source =
-                       resolve(warp, window, lane, from, bytes, Access::read, 16);
-                   std::byte* const place =
-                       resolve(warp, Window::cluster, lane, target, bytes, Access::write, 16);
-                   if (source != nullptr && place != nullptr) std::memmove(place, source, bytes);
-                   signal_mbarrier(warp, lane, signalled, static_cast<std::int32_t>(bytes));
-                 });
+    std::byte* const far = resolve(warp, far_window, copy.lane, piece.global, piece.bytes,
+                                   loads ? Access::read : Access::write, align);
+    if (far == nullptr) return;
+    if (loads) {
+      std::memmove(near, far, piece.bytes);
+    } else if (!put_global(copy, far, near, piece.bytes)) {
+      warp.report(FindingKind::misuse, "a reduction that elements of this type do not have",
+                  copy.lane);
+      return;
     }
+  }
+  if (loads) {
+    const std::uint32_t bytes = copy.map ? copy.map->box_bytes() : copy.bytes;
+    signal_mbarrier(warp, copy.lane, copy.signalled, static_cast<std::int32_t>(bytes));
   }
 }
 
-/// The coordinates are op.more; the map is at op.b, the shared memory at op.a.
-void copy_tensor(Warp& warp, const Op& op, std::uint32_t lanes) {
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int lane = std::countr_zero(lanes);
-    const bool loads = static_cast<Way>(op.mode) == Way::to_shared;
-    const std::uint64_t map_address = lanes_in<std::uint64_t>(warp, op.b)[lane] + op.mask;
-    const std::byte* const bytes =
-        resolve(warp, Window::generic, lane, map_address, 128, Access::read, 64);
-    if (bytes == nullptr) continue;
-    const std::optional<TensorMapView> map = decode_tensor_map(bytes);
-    if (!map) {
-      warp.report(FindingKind::misuse, "a tensor copy by what is no tensor map", lane);
-      continue;
-    }
-    if (static_cast<std::size_t>(map->rank) != op.more.size()) {
-      warp.report(FindingKind::misuse,
+/// Where the bytes are, outside of the block's shared memory. False after a finding.
+bool take_line(Warp& warp, BulkCopy& copy) {
+  const Op& op = *copy.op;
+  copy.far = (op.is_narrow_source ? warp.in(op.b)[copy.lane]
+                                  : lanes_in<std::uint64_t>(warp, op.b)[copy.lane]) +
+             op.mask;
+  copy.bytes = warp.in(op.c)[copy.lane];
+  if ((copy.far | copy.shared | copy.bytes) % 16 == 0) return true;
+  const bool loads = static_cast<Way>(op.mode) != Way::to_global;
+  const std::uint64_t from = loads ? copy.far : copy.shared, to = loads ? copy.shared : copy.far;
+  warp.report(
+      FindingKind::misaligned,
+      fmt::format("a bulk copy of {} bytes from {:#x} to {:#x}: all must be multiples of 16",
+                  copy.bytes, from, to),
+      copy.lane);
+  return false;
+}
+
+/// The coordinates are op.more; the map is at op.b.
+bool take_box(Warp& warp, BulkCopy& copy) {
+  const Op& op = *copy.op;
+  const std::uint64_t at = lanes_in<std::uint64_t>(warp, op.b)[copy.lane] + op.mask;
+  const std::byte* const bytes =
+      resolve(warp, Window::generic, copy.lane, at, 128, Access::read, 64);
+  if (bytes == nullptr) return false;
+  const auto refuse = [&](FindingKind kind, const std::string& why) {
+    warp.report(kind, why, copy.lane);
+    return false;
+  };
+  copy.map = decode_tensor_map(bytes);
+  if (!copy.map) return refuse(FindingKind::misuse, "a tensor copy by what is no tensor map");
+  if (static_cast<std::size_t>(copy.map->rank) != op.more.size()) {
+    return refuse(FindingKind::misuse,
                   fmt::format("a tensor copy with {} coordinates by a map of {} dimensions",
-                              op.more.size(), map->rank),
-                  lane);
+                              op.more.size(), copy.map->rank));
+  }
+  for (const std::int32_t slot : op.more) {
+    copy.coordinates.push_back(static_cast<std::int32_t>(warp.in(slot)[copy.lane]));
+  }
+  const std::string_view mistake = copy_mistake(*copy.map, copy.coordinates, copy.shared,
+                                                static_cast<Way>(op.mode) == Way::to_shared);
+  if (mistake.empty()) return true;
+  return refuse(copy.shared % 128 != 0 ? FindingKind::misaligned : FindingKind::misuse,
+                fmt::format("a tensor copy at {:#x} of shared memory and [{}]: {}", copy.shared,
+                            fmt::join(copy.coordinates, ", "), mistake));
+}
+
+/// op.a and op.offset are in shared memory.
+template <bool (*kTake)(Warp&, BulkCopy&)>
+void copy_bulk(Warp& warp, const Op& op, std::uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    BulkCopy copy;
+    copy.op = &op;
+    copy.lane = std::countr_zero(lanes);
+    const std::uint32_t own_lane = 1u << copy.lane;
+    copy.shared =
+        shared_of(warp, op.a, op.is_narrow, copy.lane) + static_cast<std::uint32_t>(op.offset);
+    if (!kTake(warp, copy)) continue;
+    if (static_cast<Way>(op.mode) == Way::to_global) {
+      copy.shared = own_address(warp, copy.shared);
+      copy.actor = own_actor(warp, 1);
+      begin_work(warp, own_lane, PendingWork::Kind::bulk, copy.actor.event,
+                 [&warp, copy] { carry_out(warp, copy); });
       continue;
     }
-    std::vector<std::int32_t> coordinates;
-    for (const std::int32_t slot : op.more) {
-      coordinates.push_back(static_cast<std::int32_t>(warp.in(slot)[lane]));
-    }
-    const std::uint32_t shared = static_cast<std::uint32_t>(
-        shared_of(warp, op.a, op.is_narrow, lane) + static_cast<std::uint64_t>(op.offset));
-    const std::string_view mistake = copy_mistake(*map, coordinates, shared, loads);
-    if (!mistake.empty()) {
-      warp.report(shared % 128 != 0 ? FindingKind::misaligned : FindingKind::misuse,
-                  fmt::format("a tensor copy at {:#x} of shared memory and [{}]: {}", shared,
-                              fmt::join(coordinates, ", "), mistake),
-                  lane);
-      continue;
-    }
-    if (!loads) {
-      const Actor actor = own_actor(warp, 1);
-      begin_work(warp, 1u << lane, PendingWork::Kind::bulk, actor.event,
-                 [&warp, &op, actor, lane, map, coordinates, shared] {
-                   const AsBegun as(warp, &op, actor);
-                   for (const BoxPiece& piece :
-                        box_pieces(*map, coordinates, own_address(warp, shared), false)) {
-                     if (!piece.inside) continue;
-                     const std::byte* const source = resolve(
-                         warp, Window::shared, lane, piece.shared, piece.bytes, Access::read, 1);
-                     std::byte* const target = resolve(warp, Window::global, lane, piece.global,
-                                                       piece.bytes, Access::write, 1);
-                     if (source == nullptr || target == nullptr) return;
-                     std::memcpy(target, source, piece.bytes);
-                   }
-                 });
-      continue;
-    }
-    const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, lane);
-    const std::uint32_t first = op.window == Window::shared ? own_address(warp, shared) : shared;
-    for (const std::uint32_t target : targets_of(warp, op, lane, first)) {
-      const std::uint32_t signalled = signalled_barrier(warp, op, barrier, target);
-      const Actor actor = signal_actor(warp, signalled);
-      begin_work(
-          warp, 1u << lane, PendingWork::Kind::bulk, 0,
-          [&warp, &op, actor, lane, map, coordinates, target, signalled] {
-            const AsBegun as(warp, &op, actor);
-            const std::array<std::byte, 16> fill = fill_bytes(*map);
-            for (const BoxPiece& piece : box_pieces(*map, coordinates, target)) {
-              std::byte* const place =
-                  resolve(warp, Window::cluster, lane, piece.shared, piece.bytes, Access::write, 1);
-              if (place == nullptr) return;
-              if (piece.inside) {
-                const std::byte* const source =
-                    resolve(warp, Window::global, lane, piece.global, piece.bytes, Access::read, 1);
-                if (source == nullptr) return;
-                std::memcpy(place, source, piece.bytes);
-              } else {
-                for (std::uint32_t i = 0; i < piece.bytes; ++i) {
-                  place[i] = fill[(piece.shared + i) % 16];
-                }
-              }
-            }
-            signal_mbarrier(warp, lane, signalled, static_cast<std::int32_t>(map->box_bytes()));
-          });
+    const std::uint32_t barrier = shared_of(warp, op.d, op.is_narrow_barrier, copy.lane);
+    const std::uint32_t first =
+        op.window == Window::shared ? own_address(warp, copy.shared) : copy.shared;
+    for (const std::uint32_t target : targets_of(warp, op, copy.lane, first)) {
+      copy.shared = target;
+      copy.signalled = signalled_barrier(warp, op, barrier, target);
+      copy.actor = signal_actor(warp, copy.signalled);
+      begin_work(warp, own_lane, PendingWork::Kind::bulk, 0,
+                 [&warp, copy] { carry_out(warp, copy); });
     }
   }
 }
@@ -236,12 +236,10 @@ void decode_copy(Form& form) {
   Op& op = form.op;
   if (form.parts[0] == "st") {  // st.async
     form.address(form.operand(0));
-    const PtxOperand& value = form.operand(1);
-    const std::vector<PtxOperand> one{value};
     const PtxType type = form.type();
     op.bytes = static_cast<std::uint32_t>(bits_of(type)) / 8;
     if (op.bytes < 4) throw UnknownForm();
-    for (const PtxOperand& part : value.kind == PtxOperand::Kind::list ? value.parts : one) {
+    for (const PtxOperand& part : Form::elements(form.operand(1))) {
       op.list.push_back(form.in(part, type));
     }
     if (op.list.size() > 4) throw UnknownForm();
@@ -256,9 +254,7 @@ void decode_copy(Form& form) {
     return;
   }
   if (form.has("wait_group")) {
-    if (form.operand(0).kind != PtxOperand::Kind::integer) throw UnknownForm();
-    op.mode =
-        static_cast<std::uint32_t>(std::clamp<std::int64_t>(form.operand(0).value, 0, 1 << 20));
+    op.mode = form.number(0);
     op.run = wait_for_copies<1>;
     return;
   }
@@ -269,8 +265,6 @@ void decode_copy(Form& form) {
       throw UnknownForm();
     }
   }
-  const bool is_reduction = form.parts.size() > 1 && form.parts[1] == "reduce";
-  if (is_reduction) throw UnknownForm();
   const bool is_tensor = form.has("tensor");
   // cp.async.bulk{.tensor.2d}.TO.FROM...
   std::vector<std::string_view> spaces;
@@ -283,31 +277,37 @@ void decode_copy(Form& form) {
   const Way way = spaces[0] == "global"   ? Way::to_global
                   : spaces[1] == "global" ? Way::to_shared
                                           : Way::to_cluster;
+  if (form.parts[1] == "reduce") {
+    std::optional<AtomicOperation> operation;
+    for (const std::string_view part : form.parts) {
+      if (!operation) operation = parse_atomic(part);
+    }
+    if (!operation || way != Way::to_global) throw UnknownForm();
+    op.bytes = 1 + static_cast<std::uint32_t>(*operation);
+    op.type = is_tensor ? PtxType::none : form.type();
+  }
   op.mode = static_cast<std::uint32_t>(way);
   op.window = spaces[0] == "shared::cta" ? Window::shared : Window::cluster;
   const bool has_barrier = way != Way::to_global;
   const bool is_multicast = form.has("multicast::cluster");
-  std::size_t at = 0;
+  const std::size_t shared_at = way == Way::to_global ? 1 : 0;
+  form.address(form.operand(shared_at));
+  std::size_t at = 2;
   if (is_tensor) {
-    const std::size_t shared_at = way == Way::to_global ? 1 : 0;
     const PtxOperand& tensor = form.operand(1 - shared_at);
     if (tensor.kind != PtxOperand::Kind::address || tensor.parts.size() != 2 ||
         tensor.parts[1].kind != PtxOperand::Kind::list) {
       throw UnknownForm();
     }
-    form.address(form.operand(shared_at));
     op.b = second_address(form, tensor, op.mask, nullptr);
     for (const PtxOperand& coordinate : tensor.parts[1].parts) {
       op.more.push_back(form.in(coordinate, PtxType::b32));
     }
-    at = 2;
-    op.run = copy_tensor;
+    op.run = copy_bulk<take_box>;
   } else {
-    form.address(form.operand(0));
-    op.b = second_address(form, form.operand(1), op.mask, &op.is_narrow_source);
-    op.c = form.in(2, PtxType::u32);
-    at = 3;
-    op.run = copy_bulk;
+    op.b = second_address(form, form.operand(1 - shared_at), op.mask, &op.is_narrow_source);
+    op.c = form.in(at++, PtxType::u32);
+    op.run = copy_bulk<take_line>;
   }
   if (has_barrier) op.d = barrier_slot(form, form.operand(at++));
   if (is_multicast) op.list.push_back(form.in(at++, PtxType::b16));

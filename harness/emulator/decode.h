@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ class Form {
   PtxType type() const { return types.empty() ? throw UnknownForm() : types.front(); }
   std::size_t num_operands() const { return text.operands.size(); }
   const PtxOperand& operand(std::size_t index) const;
+  /// Those of {a, b}, or the one operand.
+  static std::span<const PtxOperand> elements(const PtxOperand& operand_of);
+  /// An integer that is written out, of at least 0.
+  std::uint32_t number(std::size_t index) const;
   /// Refuses a form with other parts than these, its name and its types.
   void allow(std::initializer_list<std::string_view> known) const;
 
@@ -56,8 +61,7 @@ using FamilyDecoder = void (*)(Form&);
 /// Null: no such family.
 FamilyDecoder family(std::string_view name);
 
-void decode_integer(Form& form);     // add ... max, mad, dp4a
-void decode_bits(Form& form);        // and ... shl, popc, bfe, prmt, lop3
+void decode_integer(Form& form);     // add ... mad, dp4a, and ... shl, popc, bfe, prmt, lop3
 void decode_float(Form& form);       // add ... tanh, of floats
 void decode_comparison(Form& form);  // setp set selp slct testp
 void decode_conversion(Form& form);  // cvt

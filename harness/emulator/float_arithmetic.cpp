@@ -237,39 +237,4 @@ std::uint32_t half_pair(HalfOperation operation, HalfMode mode, std::uint32_t a,
   return high << 16 | low;
 }
 
-bool compares(FloatCompare compare, double a, double b) {
-  const bool unordered = std::isnan(a) || std::isnan(b);
-  switch (compare) {
-    case FloatCompare::eq:
-      return a == b;
-    case FloatCompare::ne:
-      return !unordered && a != b;
-    case FloatCompare::lt:
-      return a < b;
-    case FloatCompare::le:
-      return a <= b;
-    case FloatCompare::gt:
-      return a > b;
-    case FloatCompare::ge:
-      return a >= b;
-    case FloatCompare::equ:
-      return unordered || a == b;
-    case FloatCompare::neu:
-      return a != b;
-    case FloatCompare::ltu:
-      return unordered || a < b;
-    case FloatCompare::leu:
-      return unordered || a <= b;
-    case FloatCompare::gtu:
-      return unordered || a > b;
-    case FloatCompare::geu:
-      return unordered || a >= b;
-    case FloatCompare::num:
-      return !unordered;
-    case FloatCompare::nan:
-      break;
-  }
-  return unordered;
-}
-
 }  // namespace assay::emulator

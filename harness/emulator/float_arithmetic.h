@@ -59,9 +59,4 @@ std::uint16_t half(HalfOperation operation, HalfMode mode, std::uint16_t a, std:
 std::uint32_t half_pair(HalfOperation operation, HalfMode mode, std::uint32_t a,
                         std::uint32_t b = 0, std::uint32_t c = 0);
 
-/// testp and copysign are plain; these classify for setp: whether a comparison such as "lt" (PTX's
-/// word: eq ne lt le gt ge, with u behind: true of NaN; num nan) holds.
-enum class FloatCompare { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
-bool compares(FloatCompare compare, double a, double b);
-
 }  // namespace assay::emulator

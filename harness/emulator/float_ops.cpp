@@ -17,71 +17,11 @@ inline float canonical(float value) {
 }
 inline double canonical(double value) { return value; }
 
-struct FloatAdd {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a + b);
-  }
-};
-struct FloatSub {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a - b);
-  }
-};
-struct FloatMul {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a * b);
-  }
-};
-struct FloatDiv {
-  template <class T>
-  T operator()(T a, T b) const {
-    return canonical(a / b);
-  }
-};
-struct FloatFma {
+struct Fma {
   template <class T>
   T operator()(T a, T b, T c) const {
     return canonical(std::fma(a, b, c));
   }
-};
-struct FloatSqrt {
-  template <class T>
-  T operator()(T a) const {
-    return canonical(std::sqrt(a));
-  }
-};
-struct FloatRcp {
-  template <class T>
-  T operator()(T a) const {
-    return canonical(T{1} / a);
-  }
-};
-struct FloatNeg {
-  template <class T>
-  T operator()(T a) const {
-    return -a;
-  }
-};
-struct FloatAbs {
-  template <class T>
-  T operator()(T a) const {
-    return std::fabs(a);
-  }
-};
-struct FloatCopysign {
-  template <class T>
-  T operator()(T sign, T a) const {
-    return std::copysign(a, sign);
-  }
-};
-struct Min64 {
-  double operator()(double a, double b) const { return min_max_f64(a, b, false); }
-};
-struct Max64 {
-  double operator()(double a, double b) const { return min_max_f64(a, b, true); }
 };
 
 #if defined(__x86_64__)
@@ -109,70 +49,31 @@ __attribute__((target("avx2,fma"))) void fma_lanes(Warp& warp, const Op& op, std
 Handler fma_handler() {
   return __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0
              ? fma_lanes
-             : ternary<float, float, float, float, FloatFma>;
+             : ternary<float, float, float, float, Fma>;
 }
 #else
-Handler fma_handler() { return ternary<float, float, float, float, FloatFma>; }
+Handler fma_handler() { return ternary<float, float, float, float, Fma>; }
 #endif
 
 FloatMode mode_of(const Op& op) { return {op.rounding, op.is_ftz, op.is_saturated}; }
 
-enum class Which : std::uint32_t {
-  add,
-  sub,
-  mul,
-  fma,
-  div,
-  div_approx,
-  sqrt,
-  rcp,
-  min,
-  max,
-  neg,
-  abs
-};
+// With all modifiers, one lane after the other. op.bytes: .NaN (1), .xorsign (2).
 
-/// One lane, with all modifiers.
-float modified(const Op& op, float a, float b, float c) {
-  const FloatMode mode = mode_of(op);
-  switch (static_cast<Which>(op.mode)) {
-    case Which::add:
-      return add_f32(a, b, mode);
-    case Which::sub:
-      return add_f32(a, -b, mode);
-    case Which::mul:
-      return multiply_f32(a, b, mode);
-    case Which::fma:
-      return fma_f32(a, b, c, mode);
-    case Which::div:
-      return divide_f32(a, b, mode);
-    case Which::div_approx:
-      return approximate_divide_f32(a, b, op.is_ftz, false);
-    case Which::sqrt:
-      return sqrt_f32(a, mode);
-    case Which::rcp:
-      return reciprocal_f32(a, mode);
-    case Which::min:
-    case Which::max: {
-      const bool is_max = static_cast<Which>(op.mode) == Which::max;
-      return min_max_f32(a, b, {is_max, (op.bytes & 1) != 0, op.is_ftz, (op.bytes & 2) != 0});
-    }
-    case Which::neg:
-    case Which::abs: {
-      if (op.is_ftz && std::fabs(a) < 0x1p-126f) a = std::copysign(0.0f, a);
-      return static_cast<Which>(op.mode) == Which::neg ? -a : std::fabs(a);
-    }
-  }
-  return 0;
+float min_max(const Op& op, float a, float b, bool is_max) {
+  return min_max_f32(a, b, {is_max, (op.bytes & 1) != 0, op.is_ftz, (op.bytes & 2) != 0});
+}
+float flushed(const Op& op, float a) {
+  return op.is_ftz && std::fabs(a) < 0x1p-126f ? std::copysign(0.0f, a) : a;
 }
 
+template <class F>
 void modified_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto value = [&](std::int32_t slot, int lane) {
     return slot == kNoSlot ? 0.0f : std::bit_cast<float>(warp.in(slot)[lane]);
   };
   for (; lanes != 0; lanes &= lanes - 1) {
     const int i = std::countr_zero(lanes);
-    const float result = modified(op, value(op.a, i), value(op.b, i), value(op.c, i));
+    const float result = F()(op, value(op.a, i), value(op.b, i), value(op.c, i));
     warp.at(op.out)[i] = std::bit_cast<std::uint32_t>(result);
   }
 }
@@ -242,25 +143,57 @@ void decode_half(Form& form, std::string_view name) {
   form.op.run = half_lanes;
 }
 
-Handler plain(std::string_view name, bool is_wide) {
+/// An operation: rounded to nearest in both formats, and of f32 with all modifiers. Null: none.
+struct FloatForm {
+  Handler f32, f64, modified;
+};
+
+template <class F>
+constexpr Handler modified(F) {
+  return modified_lanes<F>;
+}
+template <class F, class M>
+FloatForm one(F, M) {
+  return {unary<float, float, F>, unary<double, double, F>, modified_lanes<M>};
+}
+template <class F, class M>
+FloatForm two(F, M) {
+  return {binary<float, float, float, F>, binary<double, double, double, F>, modified_lanes<M>};
+}
+
+const FloatForm* find_float_form(std::string_view name) {
+  using O = const Op&;
   using F = float;
-  using D = double;
-  if (name == "add") return is_wide ? binary<D, D, D, FloatAdd> : binary<F, F, F, FloatAdd>;
-  if (name == "sub") return is_wide ? binary<D, D, D, FloatSub> : binary<F, F, F, FloatSub>;
-  if (name == "mul") return is_wide ? binary<D, D, D, FloatMul> : binary<F, F, F, FloatMul>;
-  if (name == "div") return is_wide ? binary<D, D, D, FloatDiv> : binary<F, F, F, FloatDiv>;
-  if (name == "fma" || name == "mad") {
-    return is_wide ? ternary<D, D, D, D, FloatFma> : fma_handler();
-  }
-  if (name == "sqrt") return is_wide ? unary<D, D, FloatSqrt> : unary<F, F, FloatSqrt>;
-  if (name == "rcp") return is_wide ? unary<D, D, FloatRcp> : unary<F, F, FloatRcp>;
-  if (name == "neg") return is_wide ? unary<D, D, FloatNeg> : unary<F, F, FloatNeg>;
-  if (name == "abs") return is_wide ? unary<D, D, FloatAbs> : unary<F, F, FloatAbs>;
-  if (name == "copysign")
-    return is_wide ? binary<D, D, D, FloatCopysign> : binary<F, F, F, FloatCopysign>;
-  if (is_wide && name == "min") return binary<D, D, D, Min64>;
-  if (is_wide && name == "max") return binary<D, D, D, Max64>;
-  return nullptr;
+  static const FloatForm kFma{
+      fma_handler(), ternary<double, double, double, double, Fma>,
+      modified([](O op, F a, F b, F c) { return fma_f32(a, b, c, mode_of(op)); })};
+  static const std::map<std::string_view, FloatForm> kForms{
+      {"add", two([](auto a, auto b) { return canonical(a + b); },
+                  [](O op, F a, F b, F) { return add_f32(a, b, mode_of(op)); })},
+      {"sub", two([](auto a, auto b) { return canonical(a - b); },
+                  [](O op, F a, F b, F) { return add_f32(a, -b, mode_of(op)); })},
+      {"mul", two([](auto a, auto b) { return canonical(a * b); },
+                  [](O op, F a, F b, F) { return multiply_f32(a, b, mode_of(op)); })},
+      {"div", two([](auto a, auto b) { return canonical(a / b); },
+                  [](O op, F a, F b, F) { return divide_f32(a, b, mode_of(op)); })},
+      {"fma", kFma},
+      {"mad", kFma},
+      {"sqrt", one([](auto a) { return canonical(std::sqrt(a)); },
+                   [](O op, F a, F, F) { return sqrt_f32(a, mode_of(op)); })},
+      {"rcp", one([](auto a) { return canonical(decltype(a){1} / a); },
+                  [](O op, F a, F, F) { return reciprocal_f32(a, mode_of(op)); })},
+      {"neg", one([](auto a) { return -a; }, [](O op, F a, F, F) { return -flushed(op, a); })},
+      {"abs", one([](auto a) { return std::fabs(a); },
+                  [](O op, F a, F, F) { return std::fabs(flushed(op, a)); })},
+      {"min", two([](auto a, auto b) { return min_max_f64(a, b, false); },
+                  [](O op, F a, F b, F) { return min_max(op, a, b, false); })},
+      {"max", two([](auto a, auto b) { return min_max_f64(a, b, true); },
+                  [](O op, F a, F b, F) { return min_max(op, a, b, true); })},
+      {"copysign", two([](auto sign, auto a) { return std::copysign(a, sign); },
+                       [](O, F sign, F a, F) { return std::copysign(a, sign); })},
+  };
+  const auto found = kForms.find(name);
+  return found == kForms.end() ? nullptr : &found->second;
 }
 
 }  // namespace
@@ -295,26 +228,22 @@ void decode_float(Form& form) {
     op.run = type == PtxType::f32 ? approximate_lanes : approximate_wide;
     return;
   }
-  const bool is_modified = op.rounding != Rounding::nearest_even || op.is_ftz || op.is_saturated ||
-                           name == "min" || name == "max" || form.has("approx");
+  const FloatForm* const found = find_float_form(name);
+  if (found == nullptr) throw UnknownForm();
+  op.bytes = (form.has("NaN") ? 1u : 0u) | (form.has("xorsign") ? 2u : 0u);
+  const bool is_nearest = op.rounding == Rounding::nearest_even;
   if (type == PtxType::f64) {
-    if (op.rounding != Rounding::nearest_even) throw UnknownForm();
-    op.run = plain(name, true);
-  } else if (!is_modified || name == "copysign") {
-    op.run = plain(name, false);
+    if (!is_nearest) throw UnknownForm();
+    op.run = found->f64;
+  } else if (name == "div" && form.has("approx")) {
+    op.run = modified([](const Op& of, float a, float b, float) {
+      return approximate_divide_f32(a, b, of.is_ftz, false);
+    });
   } else {
-    static const std::map<std::string_view, Which> kNames{
-        {"add", Which::add}, {"sub", Which::sub}, {"mul", Which::mul},   {"fma", Which::fma},
-        {"mad", Which::fma}, {"div", Which::div}, {"sqrt", Which::sqrt}, {"rcp", Which::rcp},
-        {"min", Which::min}, {"max", Which::max}, {"neg", Which::neg},   {"abs", Which::abs}};
-    const auto found = kNames.find(name);
-    if (found == kNames.end()) throw UnknownForm();
-    const bool is_approximate = found->second == Which::div && form.has("approx");
-    op.mode = static_cast<std::uint32_t>(is_approximate ? Which::div_approx : found->second);
-    op.bytes = (form.has("NaN") ? 1u : 0u) | (form.has("xorsign") ? 2u : 0u);
-    op.run = modified_lanes;
+    const bool is_modified = !is_nearest || op.is_ftz || op.is_saturated || name == "min" ||
+                             name == "max" || form.has("approx");
+    op.run = is_modified ? found->modified : found->f32;
   }
-  if (op.run == nullptr) throw UnknownForm();
 }
 
 }  // namespace assay::emulator

@@ -82,6 +82,16 @@ const PtxOperand& Form::operand(std::size_t index) const {
   return text.operands[index];
 }
 
+std::span<const PtxOperand> Form::elements(const PtxOperand& operand_of) {
+  if (operand_of.kind == PtxOperand::Kind::list) return operand_of.parts;
+  return {&operand_of, 1};
+}
+
+std::uint32_t Form::number(std::size_t index) const {
+  if (operand(index).kind != PtxOperand::Kind::integer) throw UnknownForm();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(operand(index).value, 0, 1 << 20));
+}
+
 void Form::address(const PtxOperand& operand_of) {
   const Address found = address_of(operand_of);
   op.a = found.slot;
@@ -105,10 +115,10 @@ FamilyDecoder family(std::string_view name) {
     const auto add = [&](FamilyDecoder decoder, std::initializer_list<std::string_view> names) {
       for (const std::string_view each : names) families[each] = decoder;
     };
-    add(decode_integer, {"add", "sub", "mul", "mad", "mul24", "mad24", "div", "rem", "abs", "neg",
-                         "min", "max", "sad", "dp4a", "dp2a", "addc", "subc", "madc"});
-    add(decode_bits, {"and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "lop3", "popc", "clz",
-                      "brev", "bfind", "bfe", "bfi", "prmt"});
+    add(decode_integer, {"add",  "sub", "mul",  "mad",   "mul24", "mad24", "div",  "rem",  "abs",
+                         "neg",  "min", "max",  "sad",   "dp4a",  "dp2a",  "addc", "subc", "madc",
+                         "and",  "or",  "xor",  "not",   "cnot",  "shl",   "shr",  "shf",  "lop3",
+                         "popc", "clz", "brev", "bfind", "bfe",   "bfi",   "prmt"});
     add(decode_float,
         {"fma", "rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "copysign"});
     add(decode_comparison, {"setp", "set", "selp", "slct", "testp"});

@@ -1,20 +1,20 @@
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <string>
 
 #include "emulator/lane_loops.h"
 
-// Integer arithmetic.
+// Arithmetic of integers and bits: a table of forms, each with its operation on one lane.
 
 namespace assay::emulator {
 namespace {
 
+using U = std::uint32_t;
+using S32 = std::int32_t;
+using U64 = std::uint64_t;
+
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
-
-// 16-bit values are multiplied as unsigned int: int would overflow.
-template <class T>
-using Product = std::conditional_t<sizeof(T) < 4, std::uint32_t, Unsigned<T>>;
 
 template <class T>
 struct WideOf {
@@ -29,335 +29,416 @@ struct WideOf {
 template <class T>
 using Wide = typename WideOf<T>::type;
 
-struct Add {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(Product<T>(static_cast<Unsigned<T>>(a)) + static_cast<Unsigned<T>>(b));
-  }
-};
-struct Sub {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(Product<T>(static_cast<Unsigned<T>>(a)) - static_cast<Unsigned<T>>(b));
-  }
-};
-struct MulLo {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(Product<T>(static_cast<Unsigned<T>>(a)) * static_cast<Unsigned<T>>(b));
-  }
-};
-struct MulHi {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>((static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b)) >> (8 * sizeof(T)));
-  }
-};
-struct MulWide {
-  template <class T>
-  Wide<T> operator()(T a, T b) const {
-    return static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b);
-  }
-};
-struct MadLo {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return Add()(MulLo()(a, b), c);
-  }
-};
-struct MadHi {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return Add()(MulHi()(a, b), c);
-  }
-};
-struct MadWide {
-  template <class T>
-  Wide<T> operator()(T a, T b, Wide<T> c) const {
-    return Add()(MulWide()(a, b), c);
-  }
-};
-template <bool kIsHigh>
-struct Mul24 {
-  template <class T>
-  T operator()(T a, T b) const {
-    const auto low = [](T value) {
-      return static_cast<std::int64_t>(static_cast<T>(static_cast<std::uint32_t>(value) << 8)) >> 8;
-    };
-    return static_cast<T>((low(a) * low(b)) >> (kIsHigh ? 16 : 0));
-  }
-};
-struct Mad24 {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return Add()(Mul24<false>()(a, b), c);
-  }
-};
+template <class T>
+constexpr U kBits = 8 * sizeof(T);
+
+/// Results are cut off to their type: 64 bits serve for all.
+template <class T>
+U64 extended(T a) {
+  return static_cast<U64>(a);
+}
+template <class T>
+Wide<T> product(T a, T b) {
+  return static_cast<Wide<T>>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
+}
+template <class T>
+Unsigned<T> as_unsigned(T a) {
+  return static_cast<Unsigned<T>>(a);
+}
+template <class T>
+T high_product(T a, T b) {
+  return static_cast<T>(product(a, b) >> kBits<T>);
+}
+
 // What the hardware does where PTX says nothing: all bits of a division by 0.
-struct Div {
-  template <class T>
-  T operator()(T a, T b) const {
-    if (b == 0) return static_cast<T>(-1);
-    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return Sub()(T{0}, a);
-    return static_cast<T>(a / b);
-  }
-};
-struct Rem {
-  template <class T>
-  T operator()(T a, T b) const {
-    if (b == 0) return a;
-    if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
-    return static_cast<T>(a % b);
-  }
-};
-struct Neg {
-  template <class T>
-  T operator()(T a) const {
-    return Sub()(T{0}, a);
-  }
-};
-struct Abs {
-  template <class T>
-  T operator()(T a) const {
-    return a < 0 ? Neg()(a) : a;
-  }
-};
-struct Min {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::min(a, b);
-  }
-};
-struct Max {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::max(a, b);
-  }
-};
-struct MinRelu {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::max<T>(std::min(a, b), 0);
-  }
-};
-struct MaxRelu {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::max<T>(std::max(a, b), 0);
-  }
-};
-struct Sad {
-  template <class T>
-  T operator()(T a, T b, T c) const {
-    return Add()(c, a < b ? Sub()(b, a) : Sub()(a, b));
-  }
-};
 template <class T>
-struct AddSaturated {
-  T operator()(T a, T b) const {
-    const std::int64_t sum = std::int64_t{a} + b;
-    return static_cast<T>(std::clamp<std::int64_t>(sum, std::numeric_limits<T>::min(),
-                                                   std::numeric_limits<T>::max()));
-  }
-};
+T quotient(T a, T b) {
+  if (b == 0) return static_cast<T>(-1);
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(0 - extended(a));
+  return static_cast<T>(a / b);
+}
 template <class T>
-struct SubSaturated {
-  T operator()(T a, T b) const {
-    const std::int64_t sum = std::int64_t{a} - b;
-    return static_cast<T>(std::clamp<std::int64_t>(sum, std::numeric_limits<T>::min(),
-                                                   std::numeric_limits<T>::max()));
+T remainder(T a, T b) {
+  if (b == 0) return a;
+  return std::is_signed_v<T> && b == static_cast<T>(-1) ? T{0} : static_cast<T>(a % b);
+}
+
+template <class T>
+std::int64_t low_24(T a) {
+  return static_cast<std::int64_t>(static_cast<T>(static_cast<U>(a) << 8)) >> 8;
+}
+
+std::int32_t saturated(std::int64_t value) {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX));
+}
+
+/// The sum of products of parts of a (of type A, so far apart) and bytes of b.
+template <class A, class B, int kParts, int kFirst>
+U dot(U a, U b, U c) {
+  for (int i = 0; i < kParts; ++i) {
+    c += static_cast<U>(static_cast<A>(a >> (32 / kParts * i)) *
+                        static_cast<B>(b >> (8 * (i + kFirst))));
   }
-};
-template <class A, class B>
-struct Dp4a {
-  std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
-    for (int i = 0; i < 4; ++i) {
-      c += static_cast<std::uint32_t>(static_cast<A>(a >> (8 * i)) * static_cast<B>(b >> (8 * i)));
-    }
-    return c;
+  return c;
+}
+
+// Shifts by the width and more give 0, or the sign.
+template <class T>
+T shifted_left(T a, U by) {
+  return by >= kBits<T> ? T{0} : static_cast<T>(extended(a) << by);
+}
+template <class T>
+T shifted_right(T a, U by) {
+  if (by < kBits<T>) return static_cast<T>(a >> by);
+  return std::is_signed_v<T> ? static_cast<T>(a >> (kBits<T> - 1)) : T{0};
+}
+U funnel(U low, U high, U by, bool is_left) {
+  const U64 both = U64{high} << 32 | low;
+  return static_cast<U>(is_left ? (both << by) >> 32 : both >> by);
+}
+
+template <class T>
+U highest_bit(T a, bool as_shift) {
+  const auto bits = static_cast<Unsigned<T>>(a < 0 ? ~a : a);
+  if (bits == 0) return ~0u;
+  const auto zeros = static_cast<U>(std::countl_zero(bits));
+  return as_shift ? zeros : kBits<T> - 1 - zeros;
+}
+
+template <class T>
+T reversed(T a) {
+  Unsigned<T> result = 0;
+  for (U bit = 0; bit < kBits<T>; ++bit) {
+    result = static_cast<Unsigned<T>>(result | (extended(a) >> bit & 1) << (kBits<T> - 1 - bit));
   }
-};
-template <class A, class B, int kFirst>
-struct Dp2a {
-  using A16 = std::conditional_t<std::is_signed_v<A>, std::int16_t, std::uint16_t>;
-  std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
-    for (int i = 0; i < 2; ++i) {
-      c += static_cast<std::uint32_t>(static_cast<A16>(a >> (16 * i)) *
-                                      static_cast<B>(b >> (8 * (i + kFirst))));
-    }
-    return c;
+  return static_cast<T>(result);
+}
+
+template <class T>
+T field_of(T a, U begin, U length) {
+  constexpr U kTop = kBits<T> - 1;
+  begin &= 0xff;
+  length &= 0xff;
+  // The sign is the field's highest bit, or the value's where the field goes beyond.
+  const U sign_at = std::min(begin + length - 1, kTop);
+  const bool sign = std::is_signed_v<T> && length != 0 && (a >> sign_at & 1) != 0;
+  U64 result = sign ? ~U64{0} : 0;
+  for (U i = 0; i <= kTop && i < length && begin + i <= kTop; ++i) {
+    result = (a >> (begin + i) & 1) != 0 ? result | U64{1} << i : result & ~(U64{1} << i);
   }
+  return static_cast<T>(result);
+}
+
+template <class T>
+void insert_bits(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto *const a = lanes_in<T>(warp, op.a), *const b = lanes_in<T>(warp, op.b);
+  const U *const begins = warp.in(op.c), *const lengths = warp.in(op.d);
+  auto* const out = lanes_out<T>(warp, op.out);
+  each_lane(lanes, [=](int i) {
+    const U begin = begins[i] & 0xff, length = std::min<U>(lengths[i] & 0xff, kBits<T>);
+    const T ones = static_cast<T>(length == kBits<T> ? ~T{0} : (T{1} << length) - 1);
+    const T field = begin >= kBits<T> ? T{0} : static_cast<T>(ones << begin);
+    out[i] = field == 0 ? b[i] : (b[i] & ~field) | (static_cast<T>(a[i] << begin) & field);
+  });
+}
+
+/// The modes of prmt: any bytes, f4e, b4e, rc8, ecl, ecr, rc16.
+enum Permutation : U {
+  kAnyBytes,
+  kForward4,
+  kBackward4,
+  kReplicate8,
+  kEdgeLeft,
+  kEdgeRight,
+  kReplicate16
 };
 
-// With a carry: op.mode has whether it is read (1), written (2), and a difference (4).
-template <class T>
+U permuted(U a, U b, U selector, Permutation how) {
+  const U64 bytes = U64{b} << 32 | a;
+  const U by = selector & 3;
+  U result = 0;
+  for (U i = 0; i < 4; ++i) {
+    const U picks[] = {selector >> (4 * i) & 15, by + i,          (by - i) & 7,          by,
+                       std::max(i, by),          std::min(i, by), (by & 1) * 2 + (i & 1)};
+    auto byte = static_cast<U>(bytes >> (8 * (picks[how] & 7)) & 0xff);
+    if ((picks[how] & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
+    result |= byte << (8 * i);
+  }
+  return result;
+}
+
+/// Any function of three bits: op.mode is its table.
+void lop3(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const U *const a = warp.in(op.a), *const b = warp.in(op.b), *const c = warp.in(op.c);
+  U* const out = warp.at(op.out);
+  const U table = op.mode;
+  each_lane(lanes, [=](int i) {
+    U result = 0;
+    for (U row = 0; row < 8; ++row) {
+      if ((table >> row & 1) == 0) continue;
+      result |= ((row & 4) != 0 ? a[i] : ~a[i]) & ((row & 2) != 0 ? b[i] : ~b[i]) &
+                ((row & 1) != 0 ? c[i] : ~c[i]);
+    }
+    out[i] = result;
+  });
+}
+
+/// Predicates, 32 lanes at a time. op.mode: the function's result for each pair of bits, as lop3's.
+void predicate_logic(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const U a = warp.predicate(op.a, op.is_negated);
+  const U b = op.b == kNoSlot ? 0 : warp.predicate(op.b, op.is_second_negated);
+  const U both = (op.mode & 8) != 0 ? a & b : 0, first = (op.mode & 4) != 0 ? a & ~b : 0,
+          second = (op.mode & 2) != 0 ? ~a & b : 0, none = (op.mode & 1) != 0 ? ~a & ~b : 0;
+  warp.set_predicate(op.out, lanes, both | first | second | none);
+}
+
+// Bits of op.mode: the carry is read and written, and c is taken away.
+constexpr U kReads = 1, kWrites = 2, kDifference = 4;
+enum class CarryTerm {
+  none,
+  low,
+  high
+};  // what a and b make: a sum with b instead of c, a product
+
+template <class T, CarryTerm kTerm>
 void add_with_carry(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto* const a = lanes_in<T>(warp, op.a);
-  const auto* const b = lanes_in<T>(warp, op.b);
+  const auto *const a = lanes_in<T>(warp, op.a), *const b = lanes_in<T>(warp, op.b);
+  const auto* const c = kTerm == CarryTerm::none ? b : lanes_in<T>(warp, op.c);
   auto* const out = lanes_out<T>(warp, op.out);
   for (; lanes != 0; lanes &= lanes - 1) {
     const int i = std::countr_zero(lanes);
-    const bool is_difference = (op.mode & 4) != 0;
-    const std::uint32_t bit = 1u << i;
-    const bool carry = (op.mode & 1) != 0 && (warp.carry & bit) != 0;
-    const Wide<T> wide =
-        is_difference ? Wide<T>{a[i]} - b[i] - carry : Wide<T>{a[i]} + b[i] + carry;
+    const U bit = 1u << i;
+    const bool carry = (op.mode & kReads) != 0 && (warp.carry & bit) != 0;
+    const T first = kTerm == CarryTerm::none  ? a[i]
+                    : kTerm == CarryTerm::low ? static_cast<T>(a[i] * b[i])
+                                              : high_product<T>(a[i], b[i]);
+    const Wide<T> wide = (op.mode & kDifference) != 0 ? Wide<T>{first} - c[i] - carry
+                                                      : Wide<T>{first} + c[i] + carry;
     out[i] = static_cast<T>(wide);
-    if ((op.mode & 2) == 0) continue;
-    warp.carry = (wide >> (8 * sizeof(T)) & 1) != 0 ? warp.carry | bit : warp.carry & ~bit;
+    if ((op.mode & kWrites) == 0) continue;
+    warp.carry = (wide >> kBits<T> & 1) != 0 ? warp.carry | bit : warp.carry & ~bit;
   }
 }
 
-/// mad with a carry: a product, then a sum.
-template <class T, class F>
-void mad_with_carry(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const auto* const a = lanes_in<T>(warp, op.a);
-  const auto* const b = lanes_in<T>(warp, op.b);
-  const auto* const c = lanes_in<T>(warp, op.c);
-  auto* const out = lanes_out<T>(warp, op.out);
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
-    const std::uint32_t bit = 1u << i;
-    const bool carry = (op.mode & 1) != 0 && (warp.carry & bit) != 0;
-    const Wide<T> wide = Wide<T>{F()(from_stored<T>(a[i]), from_stored<T>(b[i]))} + c[i] + carry;
-    out[i] = static_cast<T>(wide);
-    if ((op.mode & 2) == 0) continue;
-    warp.carry = (wide >> (8 * sizeof(T)) & 1) != 0 ? warp.carry | bit : warp.carry & ~bit;
-  }
-}
+/// A form, which its opcode without types names. `operands`: the type of each, the result first:
+/// t: the instruction's; u: 32 bits; w: twice as wide as the instruction's.
+struct IntegerForm {
+  std::string_view operands;
+  Handler (*handler)(PtxType);
+  U mode = 0;  // Op::mode
+};
 
-void decode_carry(Form& form, bool reads) {
-  Op& op = form.op;
-  const std::string_view name = form.parts[0];
-  const bool is_wide = bits_of(form.type()) == 64;
-  const bool is_product = name.starts_with("mad");
-  const PtxType type = form.type();
-  op.mode = (reads ? 1u : 0u) | (form.has("cc") ? 2u : 0u) | (name.starts_with("sub") ? 4u : 0u);
-  op.out = form.out(0, type);
-  op.a = form.in(1, type);
-  op.b = form.in(2, type);
-  if (!is_product) {
-    op.run = is_wide ? add_with_carry<std::uint64_t> : add_with_carry<std::uint32_t>;
-    return;
-  }
-  if (is_signed(type)) throw UnknownForm();
-  op.c = form.in(3, type);
-  const bool is_high = form.has("hi");
-  op.run =
-      is_wide
-          ? (is_high ? mad_with_carry<std::uint64_t, MulHi> : mad_with_carry<std::uint64_t, MulLo>)
-          : (is_high ? mad_with_carry<std::uint32_t, MulHi> : mad_with_carry<std::uint32_t, MulLo>);
-}
-
-template <template <class, class> class F>
-Handler dot(PtxType a, PtxType b) {
-  using S = std::int8_t;
-  using U = std::uint8_t;
-  using T = std::uint32_t;
-  if (is_signed(a)) {
-    return is_signed(b) ? ternary<T, T, T, T, F<S, S>> : ternary<T, T, T, T, F<S, U>>;
-  }
-  return is_signed(b) ? ternary<T, T, T, T, F<U, S>> : ternary<T, T, T, T, F<U, U>>;
-}
-template <class A, class B>
-using Dp2aLow = Dp2a<A, B, 0>;
-template <class A, class B>
-using Dp2aHigh = Dp2a<A, B, 2>;
-
+// Handlers of an operation F on one lane, whose operands have the types that `operands` has.
 template <class F>
-Handler widening(PtxType type, bool has_three) {
-  const auto handler = [&](auto x) -> Handler {
+IntegerForm t_t(F) {
+  return {"tt", [](PtxType type) { return unary_integer<F>(type); }};
+}
+template <class F>
+IntegerForm u_t(F) {
+  return {"ut", [](PtxType type) {
+            return for_integer(type, [](auto x) -> Handler { return unary<U, decltype(x), F>; });
+          }};
+}
+template <class F>
+IntegerForm t_tt(F) {
+  return {"ttt", [](PtxType type) { return binary_integer<F>(type); }};
+}
+template <class F>
+IntegerForm t_ttt(F) {
+  return {"tttt", [](PtxType type) { return ternary_integer<F>(type); }};
+}
+template <class F>
+IntegerForm t_tu(F) {
+  return {"ttu", [](PtxType type) {
+            return for_integer(
+                type, [](auto x) -> Handler { return binary<decltype(x), decltype(x), U, F>; });
+          }};
+}
+template <class F>
+IntegerForm s_ss(F) {
+  return {"ttt", [](PtxType) -> Handler { return binary<S32, S32, S32, F>; }};
+}
+template <class F>
+IntegerForm u_uuu(F) {
+  return {"uuuu", [](PtxType) -> Handler { return ternary<U, U, U, U, F>; }};
+}
+
+/// f of a value of each type that has one twice as wide.
+template <class F>
+Handler for_narrow(PtxType type, F f) {
+  return for_integer(type, [&](auto x) -> Handler {
+    if constexpr (sizeof x < 8) return f(x);
+    throw UnknownForm();
+  });
+}
+
+Handler wide_product(PtxType type) {
+  return for_narrow(type, [](auto x) -> Handler {
     using T = decltype(x);
-    if constexpr (sizeof(T) == 8) {
-      throw UnknownForm();
-    } else if constexpr (std::is_same_v<F, MulWide>) {
-      return binary<Wide<T>, T, T, MulWide>;
-    } else {
-      return ternary<Wide<T>, T, T, Wide<T>, MadWide>;
-    }
+    const auto multiply = [](T a, T b) { return product(a, b); };
+    return binary<Wide<T>, T, T, decltype(multiply)>;
+  });
+}
+Handler wide_sum(PtxType type) {
+  return for_narrow(type, [](auto x) -> Handler {
+    using T = decltype(x);
+    const auto add = [](T a, T b, Wide<T> c) { return extended(product(a, b)) + extended(c); };
+    return ternary<Wide<T>, T, T, Wide<T>, decltype(add)>;
+  });
+}
+template <CarryTerm kTerm>
+Handler with_carry(PtxType type) {
+  return bits_of(type) == 64 ? add_with_carry<U64, kTerm> : add_with_carry<U, kTerm>;
+}
+
+using S8 = std::int8_t;
+using U8 = std::uint8_t;
+using S16 = std::int16_t;
+using U16 = std::uint16_t;
+
+const IntegerForm* find_integer_form(const std::string& name) {
+  static const std::map<std::string, IntegerForm, std::less<>> kForms{
+      {"add", t_tt([](auto a, auto b) { return extended(a) + extended(b); })},
+      {"sub", t_tt([](auto a, auto b) { return extended(a) - extended(b); })},
+      {"add.sat.s32", s_ss([](S32 a, S32 b) { return saturated(std::int64_t{a} + b); })},
+      {"sub.sat.s32", s_ss([](S32 a, S32 b) { return saturated(std::int64_t{a} - b); })},
+      {"mul.lo", t_tt([](auto a, auto b) { return extended(a) * extended(b); })},
+      {"mul.hi", t_tt([](auto a, auto b) { return high_product(a, b); })},
+      {"mul.wide", {"wtt", wide_product}},
+      {"mad.lo",
+       t_ttt([](auto a, auto b, auto c) { return extended(a) * extended(b) + extended(c); })},
+      {"mad.hi",
+       t_ttt([](auto a, auto b, auto c) { return extended(high_product(a, b)) + extended(c); })},
+      {"mad.wide", {"wttw", wide_sum}},
+      {"mul24.lo", t_tt([](auto a, auto b) { return low_24(a) * low_24(b); })},
+      {"mul24.hi", t_tt([](auto a, auto b) { return (low_24(a) * low_24(b)) >> 16; })},
+      {"mad24.lo",
+       t_ttt([](auto a, auto b, auto c) { return extended(low_24(a) * low_24(b)) + extended(c); })},
+      {"div", t_tt([](auto a, auto b) { return quotient(a, b); })},
+      {"rem", t_tt([](auto a, auto b) { return remainder(a, b); })},
+      {"min", t_tt([](auto a, auto b) { return std::min(a, b); })},
+      {"max", t_tt([](auto a, auto b) { return std::max(a, b); })},
+      {"min.relu", t_tt([](auto a, auto b) { return std::max(std::min(a, b), decltype(a){0}); })},
+      {"max.relu", t_tt([](auto a, auto b) { return std::max(std::max(a, b), decltype(a){0}); })},
+      {"abs", t_t([](auto a) { return a < 0 ? 0 - extended(a) : extended(a); })},
+      {"neg", t_t([](auto a) { return 0 - extended(a); })},
+      {"sad", t_ttt([](auto a, auto b, auto c) {
+         return extended(c) + (a < b ? extended(b) - extended(a) : extended(a) - extended(b));
+       })},
+      {"dp4a.u32.u32", u_uuu([](U a, U b, U c) { return dot<U8, U8, 4, 0>(a, b, c); })},
+      {"dp4a.u32.s32", u_uuu([](U a, U b, U c) { return dot<U8, S8, 4, 0>(a, b, c); })},
+      {"dp4a.s32.u32", u_uuu([](U a, U b, U c) { return dot<S8, U8, 4, 0>(a, b, c); })},
+      {"dp4a.s32.s32", u_uuu([](U a, U b, U c) { return dot<S8, S8, 4, 0>(a, b, c); })},
+      {"dp2a.lo.u32.u32", u_uuu([](U a, U b, U c) { return dot<U16, U8, 2, 0>(a, b, c); })},
+      {"dp2a.lo.u32.s32", u_uuu([](U a, U b, U c) { return dot<U16, S8, 2, 0>(a, b, c); })},
+      {"dp2a.lo.s32.u32", u_uuu([](U a, U b, U c) { return dot<S16, U8, 2, 0>(a, b, c); })},
+      {"dp2a.lo.s32.s32", u_uuu([](U a, U b, U c) { return dot<S16, S8, 2, 0>(a, b, c); })},
+      {"dp2a.hi.u32.u32", u_uuu([](U a, U b, U c) { return dot<U16, U8, 2, 2>(a, b, c); })},
+      {"dp2a.hi.u32.s32", u_uuu([](U a, U b, U c) { return dot<U16, S8, 2, 2>(a, b, c); })},
+      {"dp2a.hi.s32.u32", u_uuu([](U a, U b, U c) { return dot<S16, U8, 2, 2>(a, b, c); })},
+      {"dp2a.hi.s32.s32", u_uuu([](U a, U b, U c) { return dot<S16, S8, 2, 2>(a, b, c); })},
+      {"and", t_tt([](auto a, auto b) { return a & b; })},
+      {"or", t_tt([](auto a, auto b) { return a | b; })},
+      {"xor", t_tt([](auto a, auto b) { return a ^ b; })},
+      {"not", t_t([](auto a) { return ~a; })},
+      {"cnot", t_t([](auto a) { return a == 0 ? 1 : 0; })},
+      {"brev", t_t([](auto a) { return reversed(a); })},
+      {"shl", t_tu([](auto a, U by) { return shifted_left(a, by); })},
+      {"shr", t_tu([](auto a, U by) { return shifted_right(a, by); })},
+      {"shf.l.wrap", u_uuu([](U a, U b, U by) { return funnel(a, b, by & 31, true); })},
+      {"shf.l.clamp", u_uuu([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), true); })},
+      {"shf.r.wrap", u_uuu([](U a, U b, U by) { return funnel(a, b, by & 31, false); })},
+      {"shf.r.clamp", u_uuu([](U a, U b, U by) { return funnel(a, b, std::min(by, 32u), false); })},
+      {"popc", u_t([](auto a) { return static_cast<U>(std::popcount(as_unsigned(a))); })},
+      {"clz", u_t([](auto a) { return static_cast<U>(std::countl_zero(as_unsigned(a))); })},
+      {"bfind", u_t([](auto a) { return highest_bit(a, false); })},
+      {"bfind.shiftamt", u_t([](auto a) { return highest_bit(a, true); })},
+      {"bfe",
+       {"ttuu",
+        [](PtxType type) {
+          return for_integer(type, [](auto x) -> Handler {
+            using T = decltype(x);
+            const auto take = [](T a, U begin, U length) { return field_of(a, begin, length); };
+            return ternary<T, T, U, U, decltype(take)>;
+          });
+        }}},
+      {"bfi",
+       {"tttuu",
+        [](PtxType type) { return bits_of(type) == 64 ? insert_bits<U64> : insert_bits<U>; }}},
+      {"prmt", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kAnyBytes); })},
+      {"prmt.f4e", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kForward4); })},
+      {"prmt.b4e", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kBackward4); })},
+      {"prmt.rc8", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kReplicate8); })},
+      {"prmt.ecl", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kEdgeLeft); })},
+      {"prmt.ecr", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kEdgeRight); })},
+      {"prmt.rc16", u_uuu([](U a, U b, U c) { return permuted(a, b, c, kReplicate16); })},
+      {"lop3", {"uuuu", [](PtxType) -> Handler { return lop3; }}},
+      {"add.cc", {"ttt", with_carry<CarryTerm::none>, kWrites}},
+      {"addc", {"ttt", with_carry<CarryTerm::none>, kReads}},
+      {"addc.cc", {"ttt", with_carry<CarryTerm::none>, kReads | kWrites}},
+      {"sub.cc", {"ttt", with_carry<CarryTerm::none>, kWrites | kDifference}},
+      {"subc", {"ttt", with_carry<CarryTerm::none>, kReads | kDifference}},
+      {"subc.cc", {"ttt", with_carry<CarryTerm::none>, kReads | kWrites | kDifference}},
+      {"mad.lo.cc", {"tttt", with_carry<CarryTerm::low>, kWrites}},
+      {"madc.lo", {"tttt", with_carry<CarryTerm::low>, kReads}},
+      {"madc.lo.cc", {"tttt", with_carry<CarryTerm::low>, kReads | kWrites}},
+      {"mad.hi.cc", {"tttt", with_carry<CarryTerm::high>, kWrites}},
+      {"madc.hi", {"tttt", with_carry<CarryTerm::high>, kReads}},
+      {"madc.hi.cc", {"tttt", with_carry<CarryTerm::high>, kReads | kWrites}},
   };
-  (void)has_three;
-  return for_integer(type, handler);
+  const auto found = kForms.find(name);
+  return found == kForms.end() ? nullptr : &found->second;
+}
+
+void decode_predicate_logic(Form& form) {
+  static const std::map<std::string_view, U> kTables{
+      {"and", 8}, {"or", 14}, {"xor", 6}, {"not", 3}};
+  const auto table = kTables.find(form.parts[0]);
+  if (table == kTables.end()) throw UnknownForm();
+  Op& op = form.op;
+  op.mode = table->second;
+  op.out = form.out(0, PtxType::pred);
+  op.a = form.in(1, PtxType::pred);
+  op.is_negated = form.operand(1).is_negated;
+  if (form.num_operands() > 2) {
+    op.b = form.in(2, PtxType::pred);
+    op.is_second_negated = form.operand(2).is_negated;
+  }
+  op.run = predicate_logic;
 }
 
 PtxType widened(PtxType type) {
-  if (type == PtxType::s16) return PtxType::s32;
-  if (type == PtxType::u16) return PtxType::u32;
-  if (type == PtxType::s32) return PtxType::s64;
-  if (type == PtxType::u32) return PtxType::u64;
-  throw UnknownForm();
+  static const std::map<PtxType, PtxType> kWider{{PtxType::s16, PtxType::s32},
+                                                 {PtxType::u16, PtxType::u32},
+                                                 {PtxType::s32, PtxType::s64},
+                                                 {PtxType::u32, PtxType::u64}};
+  const auto found = kWider.find(type);
+  return found == kWider.end() ? throw UnknownForm() : found->second;
 }
 
 }  // namespace
 
 void decode_integer(Form& form) {
-  const std::string_view name = form.parts[0];
   const PtxType type = form.type();
-  Op& op = form.op;
   if (is_float(type)) return decode_float(form);
-  const bool reads_carry = name == "addc" || name == "subc" || name == "madc";
-  if (reads_carry || form.has("cc")) return decode_carry(form, reads_carry);
-  const auto operands = [&](std::size_t count) {
-    op.out = form.out(0, type);
-    op.a = form.in(1, type);
-    if (count > 1) op.b = form.in(2, type);
-    if (count > 2) op.c = form.in(3, type);
-  };
-  if (name == "mul" || name == "mad") {
-    const bool is_wide = form.has("wide");
-    const PtxType result = is_wide ? widened(type) : type;
-    form.allow({"lo", "hi", "wide"});
-    op.out = form.out(0, result);
-    op.a = form.in(1, type);
-    op.b = form.in(2, type);
-    if (name == "mad") op.c = form.in(3, result);
-    if (is_wide) {
-      op.run = name == "mul" ? widening<MulWide>(type, false) : widening<MadWide>(type, true);
-    } else if (form.has("hi")) {
-      op.run = name == "mul" ? binary_integer<MulHi>(type) : ternary_integer<MadHi>(type);
-    } else {
-      op.run = name == "mul" ? binary_integer<MulLo>(type) : ternary_integer<MadLo>(type);
-    }
-  } else if (name == "mul24" || name == "mad24") {
-    form.allow({"lo", "hi"});
-    if (bits_of(type) != 32 || (name == "mad24" && form.has("hi"))) throw UnknownForm();
-    operands(name == "mul24" ? 2 : 3);
-    op.run = name == "mad24"  ? ternary_integer<Mad24>(type)
-             : form.has("hi") ? binary_integer<Mul24<true>>(type)
-                              : binary_integer<Mul24<false>>(type);
-  } else if (name == "dp4a" || name == "dp2a") {
-    form.allow({"lo", "hi"});
-    op.out = form.out(0, PtxType::u32);
-    op.a = form.in(1, PtxType::u32);
-    op.b = form.in(2, PtxType::u32);
-    op.c = form.in(3, PtxType::u32);
-    op.run = name == "dp4a"   ? dot<Dp4a>(form.types.at(0), form.types.at(1))
-             : form.has("hi") ? dot<Dp2aHigh>(form.types.at(0), form.types.at(1))
-                              : dot<Dp2aLow>(form.types.at(0), form.types.at(1));
-  } else if ((name == "add" || name == "sub") && form.has("sat")) {
-    using T = std::int32_t;
-    if (type != PtxType::s32) throw UnknownForm();
-    operands(2);
-    op.run = name == "add" ? binary<T, T, T, AddSaturated<T>> : binary<T, T, T, SubSaturated<T>>;
-  } else if ((name == "min" || name == "max") && form.has("relu")) {
-    operands(2);
-    op.run = name == "min" ? binary_integer<MinRelu>(type) : binary_integer<MaxRelu>(type);
-  } else {
-    form.allow({});
-    const bool is_unary =
-        name == "abs" || name == "neg" || name == "not" || name == "cnot" || name == "brev";
-    operands(is_unary ? 1 : name == "sad" ? 3 : 2);
-    op.run = name == "add"   ? binary_integer<Add>(type)
-             : name == "sub" ? binary_integer<Sub>(type)
-             : name == "div" ? binary_integer<Div>(type)
-             : name == "rem" ? binary_integer<Rem>(type)
-             : name == "min" ? binary_integer<Min>(type)
-             : name == "max" ? binary_integer<Max>(type)
-             : name == "abs" ? unary_integer<Abs>(type)
-             : name == "neg" ? unary_integer<Neg>(type)
-             : name == "sad" ? ternary_integer<Sad>(type)
-                             : throw UnknownForm();
+  if (type == PtxType::pred) return decode_predicate_logic(form);
+  std::string name(form.parts[0]);
+  for (auto part = form.parts.begin() + 1; part != form.parts.end(); ++part) {
+    if (ptx_type(*part) == PtxType::none) name += "." + std::string(*part);
   }
+  const IntegerForm* found = find_integer_form(name);
+  if (found == nullptr) found = find_integer_form(form.text.opcode);
+  if (found == nullptr) throw UnknownForm();
+  Op& op = form.op;
+  std::int32_t* const slots[] = {&op.out, &op.a, &op.b, &op.c, &op.d};
+  for (std::size_t i = 0; i < found->operands.size(); ++i) {
+    const char kind = found->operands[i];
+    const PtxType type_of = kind == 'u' ? PtxType::u32 : kind == 'w' ? widened(type) : type;
+    *slots[i] = i == 0 ? form.out(i, type_of) : form.in(i, type_of);
+  }
+  op.mode = found->mode;
+  if (name == "lop3") op.mode = form.number(4);
+  op.run = found->handler(type);
 }
 
 }  // namespace assay::emulator

@@ -25,8 +25,7 @@ void shuffle(Warp& warp, const Op& op, std::uint32_t lanes) {
     });
   }
   if (op.to_window == Window::shared) {  // has a predicate
-    std::uint32_t& out = warp.predicates[op.target];
-    out = (out & ~lanes) | (valid & lanes);
+    warp.set_predicate(op.target, lanes, valid);
   }
 }
 
@@ -42,8 +41,7 @@ void vote(Warp& warp, const Op& op, std::uint32_t lanes) {
   const bool holds = static_cast<Vote>(op.mode) == Vote::all   ? yes == lanes
                      : static_cast<Vote>(op.mode) == Vote::any ? yes != 0
                                                                : yes == lanes || yes == 0;
-  std::uint32_t& out = warp.predicates[op.out];
-  out = holds ? out | lanes : out & ~lanes;
+  warp.set_predicate(op.out, lanes, holds ? ~0u : 0);
 }
 
 template <class T>
@@ -67,8 +65,7 @@ void match(Warp& warp, const Op& op, std::uint32_t lanes) {
     });
   }
   if (is_all && op.target >= 0) {
-    std::uint32_t& out = warp.predicates[op.target];
-    out = all_alike ? out | lanes : out & ~lanes;
+    warp.set_predicate(op.target, lanes, all_alike ? ~0u : 0);
   }
 }
 
@@ -114,8 +111,7 @@ void elect(Warp& warp, const Op& op, std::uint32_t lanes) {
     std::uint32_t* const out = warp.at(op.out);
     each_lane(lanes, [=](int i) { out[i] = static_cast<std::uint32_t>(leader); });
   }
-  std::uint32_t& out = warp.predicates[op.target];
-  out = (out & ~lanes) | 1u << leader;
+  warp.set_predicate(op.target, lanes, 1u << leader);
 }
 
 void active_mask(Warp& warp, const Op& op, std::uint32_t lanes) {

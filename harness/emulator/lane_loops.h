@@ -10,7 +10,8 @@ template <class R, class A, class F>
 void unary(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<A>(warp, op.a);
   auto* const out = lanes_out<R>(warp, op.out);
-  each_lane(lanes, [=](int i) { out[i] = to_stored<R>(F()(from_stored<A>(a[i]))); });
+  each_lane(lanes,
+            [=](int i) { out[i] = to_stored<R>(static_cast<R>(F()(from_stored<A>(a[i])))); });
 }
 
 template <class R, class A, class B, class F>
@@ -18,8 +19,9 @@ void binary(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<A>(warp, op.a);
   const auto* const b = lanes_in<B>(warp, op.b);
   auto* const out = lanes_out<R>(warp, op.out);
-  each_lane(lanes,
-            [=](int i) { out[i] = to_stored<R>(F()(from_stored<A>(a[i]), from_stored<B>(b[i]))); });
+  each_lane(lanes, [=](int i) {
+    out[i] = to_stored<R>(static_cast<R>(F()(from_stored<A>(a[i]), from_stored<B>(b[i]))));
+  });
 }
 
 template <class R, class A, class B, class C, class F>
@@ -29,7 +31,8 @@ void ternary(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const c = lanes_in<C>(warp, op.c);
   auto* const out = lanes_out<R>(warp, op.out);
   each_lane(lanes, [=](int i) {
-    out[i] = to_stored<R>(F()(from_stored<A>(a[i]), from_stored<B>(b[i]), from_stored<C>(c[i])));
+    out[i] = to_stored<R>(
+        static_cast<R>(F()(from_stored<A>(a[i]), from_stored<B>(b[i]), from_stored<C>(c[i]))));
   });
 }
 

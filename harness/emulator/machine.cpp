@@ -22,56 +22,6 @@ constexpr int kRoundsAlone = 256;
 // twentieth.
 constexpr std::uint64_t kMaxClusterBytes = std::uint64_t{4} << 30;
 
-std::string operand_text(const PtxFunction& function, const PtxOperand& operand) {
-  using OperandKind = PtxOperand::Kind;
-  const auto joined = [&](const char* between) {
-    std::string text;
-    for (const PtxOperand& part : operand.parts) {
-      text += (text.empty() ? "" : between) + operand_text(function, part);
-    }
-    return text;
-  };
-  const std::string added = operand.value != 0 ? fmt::format("{:+}", operand.value) : "";
-  switch (operand.kind) {
-    case OperandKind::none:
-      return "_";
-    case OperandKind::reg:
-      return (operand.is_negated ? "!" : "") +
-             function.registers[static_cast<std::size_t>(operand.index)].name;
-    case OperandKind::variable:
-      return function.variables[static_cast<std::size_t>(operand.index)].name + added;
-    case OperandKind::special:
-    case OperandKind::name:
-      return operand.name + added;
-    case OperandKind::list:
-      return "{" + joined(", ") + "}";
-    case OperandKind::address:
-      return "[" + joined(", ") + added + "]";
-    case OperandKind::pair:
-      return joined("|");
-    case OperandKind::label:
-      return "(label)";
-    case OperandKind::real:
-      return operand.is_single
-                 ? fmt::format("0f{:08X}", operand.value)
-                 : fmt::format("0d{:016X}", static_cast<std::uint64_t>(operand.value));
-    case OperandKind::integer:
-      return std::to_string(operand.value);
-  }
-  return "";
-}
-
-/// The function that an instruction was written in.
-const PtxFunction* function_of(const PtxModule& module, const PtxInstruction* instruction) {
-  for (const PtxFunction& function : module.functions) {
-    if (!function.instructions.empty() && instruction >= function.instructions.data() &&
-        instruction < function.instructions.data() + function.instructions.size()) {
-      return &function;
-    }
-  }
-  return nullptr;
-}
-
 /// What the threads of this process take from.
 struct Queue {
   std::uint64_t num_clusters = 0;
@@ -224,12 +174,7 @@ void LaunchState::report(FindingKind kind, const std::string& text, const Op* op
     finding.kernel = function.name;
     if (op != nullptr && op->source != nullptr) {
       const PtxInstruction& source = *op->source;
-      finding.instruction = source.opcode;
-      if (const PtxFunction* const in = function_of(module, &source)) {
-        for (std::size_t i = 0; i < source.operands.size(); ++i) {
-          finding.instruction += (i == 0 ? " " : ", ") + operand_text(*in, source.operands[i]);
-        }
-      }
+      finding.instruction = source.text;
       if (source.line > 0 && static_cast<std::size_t>(source.file) < module.files.size()) {
         finding.file = module.files[static_cast<std::size_t>(source.file)];
         finding.line = source.line;

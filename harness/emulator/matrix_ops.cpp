@@ -102,9 +102,7 @@ void decode_mma(Form& form) {
   const std::size_t num_d = *sum == SumType::f16 ? 2 : 4;
   const std::size_t expected[] = {num_d, num_a, num_a / 2, num_d};
   for (std::size_t i = 0; i < 4; ++i) {
-    const PtxOperand& operand = form.operand(i);
-    const std::vector<PtxOperand> one{operand};
-    const auto& parts = operand.kind == PtxOperand::Kind::list ? operand.parts : one;
+    const std::span<const PtxOperand> parts = Form::elements(form.operand(i));
     if (parts.size() != expected[i] || parts.empty()) throw UnknownForm();
     for (const PtxOperand& part : parts) {
       if (i == 0) {
@@ -137,9 +135,7 @@ void decode_matrix(Form& form) {
   form.address(form.operand(is_load ? 1 : 0));
   op.window = window_of(form);
   op.mode = form.has("trans") ? 1 : 0;
-  const PtxOperand& value = form.operand(is_load ? 0 : 1);
-  const std::vector<PtxOperand> one{value};
-  for (const PtxOperand& part : value.kind == PtxOperand::Kind::list ? value.parts : one) {
+  for (const PtxOperand& part : Form::elements(form.operand(is_load ? 0 : 1))) {
     op.list.push_back(is_load ? form.out(part, PtxType::b32) : form.in(part, PtxType::b32));
     if (op.list.back() == kNoSlot) throw UnknownForm();
   }

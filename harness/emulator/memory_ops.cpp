@@ -246,19 +246,14 @@ void decode_load_store(Form& form) {
   if (form.has("async")) return decode_copy(form);
   Op& op = form.op;
   const PtxType type = form.type();
-  const PtxOperand& value = form.operand(is_load ? 0 : 1);
-  const std::vector<PtxOperand> one{value};
-  const bool is_list = value.kind == PtxOperand::Kind::list;
+  const std::span<const PtxOperand> values = Form::elements(form.operand(is_load ? 0 : 1));
   const std::size_t count = form.has("v2") ? 2 : form.has("v4") ? 4 : form.has("v8") ? 8 : 1;
-  if (is_list ? value.parts.size() != count : count != 1) throw UnknownForm();
+  if (values.size() != count) throw UnknownForm();
   form.address(form.operand(is_load ? 1 : 0));
   op.window = window_of(form);
   bool is_wide = bits_of(type) == 64;
-  for (const PtxOperand& element : is_list ? value.parts : one) {
-    const int bits = form.bits(element);
-    is_wide = is_wide || bits == 64;
-  }
-  for (const PtxOperand& element : is_list ? value.parts : one) {
+  for (const PtxOperand& element : values) is_wide = is_wide || form.bits(element) == 64;
+  for (const PtxOperand& element : values) {
     const PtxType reg = is_wide ? PtxType::b64 : PtxType::b32;
     op.list.push_back(is_load
                           ? form.out(element, reg)

@@ -15,13 +15,11 @@ void copy_lanes(Warp& warp, const Op& op, std::uint32_t lanes) {
 }
 
 void copy_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
-  std::uint32_t& out = warp.predicates[op.out];
-  out = (out & ~lanes) | (warp.predicate(op.a, op.is_negated) & lanes);
+  warp.set_predicate(op.out, lanes, warp.predicate(op.a, op.is_negated));
 }
 
 void set_constant_predicate(Warp& warp, const Op& op, std::uint32_t lanes) {
-  std::uint32_t& out = warp.predicates[op.out];
-  out = op.mode != 0 ? out | lanes : out & ~lanes;
+  warp.set_predicate(op.out, lanes, op.mode != 0 ? ~0u : 0);
 }
 
 /// {a, b} into one, the first lowest. op.bytes: of each part.
@@ -94,17 +92,17 @@ std::uint64_t base_of(Window window) {
 
 void is_in_window(Warp& warp, const Op& op, std::uint32_t lanes) {
   const auto* const a = lanes_in<std::uint64_t>(warp, op.a);
-  std::uint32_t& out = warp.predicates[op.out];
+  std::uint32_t result = 0;
   const std::uint64_t all = kSharedWindow | kLocalWindow | kParamWindow;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
+  for (int i = 0; i < 32; ++i) {
     bool holds = (a[i] & all) == base_of(op.window);
     // A block's own shared memory only.
     if (op.window == Window::shared) {
       holds = holds && static_cast<std::uint32_t>(a[i]) >> kRankShift == warp.block->rank;
     }
-    out = holds ? out | 1u << i : out & ~(1u << i);
+    result |= static_cast<std::uint32_t>(holds) << i;
   }
+  warp.set_predicate(op.out, lanes, result);
 }
 
 /// mapa: the same place in the shared memory of another block of the cluster.

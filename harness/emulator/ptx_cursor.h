@@ -29,6 +29,7 @@ class PtxCursor {
   const PtxToken& peek() const { return tokens_[at_]; }
   const PtxToken& next();
   void back() { --at_; }
+  const PtxToken& last() const { return tokens_[at_ - 1]; }
   bool accept(std::string_view what);
   void expect(std::string_view what);
   void skip_line(int line);

@@ -62,6 +62,7 @@ struct PtxOperand {
 };
 
 struct PtxInstruction {
+  std::string text;  // as it is written, with single spaces
   std::string opcode;
   int predicate = -1;  // a register of the function
   bool is_inverted = false;

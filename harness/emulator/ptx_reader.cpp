@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -279,6 +280,7 @@ class Reader : private PtxCursor {
       instruction.predicate = predicate.index;
     }
     instruction.opcode = next().text;
+    const char* const begin = last().text.data();
     const std::string_view name =
         std::string_view(instruction.opcode).substr(0, instruction.opcode.find('.'));
     names_are_labels_ = name == "bra" || name == "brx";
@@ -287,6 +289,10 @@ class Reader : private PtxCursor {
         instruction.operands.push_back(operand(0));
       } while (accept(","));
       expect(";");
+    }
+    for (const char c : std::string_view(begin, last().text.data())) {
+      const bool is_space = static_cast<unsigned char>(c) <= ' ';
+      if (!is_space || instruction.text.back() != ' ') instruction.text += is_space ? ' ' : c;
     }
     function_->instructions.push_back(std::move(instruction));
   }

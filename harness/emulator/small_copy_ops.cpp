@@ -139,9 +139,7 @@ void decode_small_copy(Form& form) {
     op.run = commit_copies<0>;
   } else if (form.has("wait_group") || form.has("wait_all")) {
     if (form.has("wait_group")) {
-      if (form.operand(0).kind != PtxOperand::Kind::integer) throw UnknownForm();
-      op.mode =
-          static_cast<std::uint32_t>(std::clamp<std::int64_t>(form.operand(0).value, 0, 1 << 20));
+      op.mode = form.number(0);
     } else {
       op.bytes = 1;  // also what is not committed
     }
@@ -151,11 +149,9 @@ void decode_small_copy(Form& form) {
     op.mode = form.has("noinc") ? 1 : 0;
     op.run = arrive_after_copies;
   } else {
-    using OperandKind = PtxOperand::Kind;
     form.address(form.operand(0));
     op.b = second_address(form, form.operand(1), op.mask, nullptr);
-    if (form.operand(2).kind != OperandKind::integer) throw UnknownForm();
-    op.bytes = static_cast<std::uint32_t>(form.operand(2).value);
+    op.bytes = form.number(2);
     // Alignment is to the size.
     if (op.bytes != 4 && op.bytes != 8 && op.bytes != 16) throw UnknownForm();
     if (form.num_operands() > 3) {

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "emulator/float_arithmetic.h"
-
 namespace assay::emulator {
 
 namespace {
@@ -222,29 +220,25 @@ std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int
   return "";
 }
 
-std::string_view reduction_type(CUtensorMapDataType type) {
+PtxType reduction_type(CUtensorMapDataType type) {
   switch (type) {
     case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-      return "u32";
+      return PtxType::u32;
     case CU_TENSOR_MAP_DATA_TYPE_INT32:
-      return "s32";
+      return PtxType::s32;
     case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-      return "u64";
+      return PtxType::u64;
     case CU_TENSOR_MAP_DATA_TYPE_INT64:
-      return "s64";
+      return PtxType::s64;
     case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-      return "f16";
+      return PtxType::f16;
     case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-      return "bf16";
+      return PtxType::bf16;
     case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-      return "f64";
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
-    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
-    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
-      return "f32";
+      return PtxType::f64;
     default:
-      return "";
+      return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT32 && element_bytes_of(type) == 4 ? PtxType::f32
+                                                                                    : PtxType::none;
   }
 }
 
@@ -263,80 +257,6 @@ std::uint32_t swizzled_address(std::uint32_t address, int swizzle_bytes) {
   // As many of the bits that number 16-byte chunks as the swizzle has chunks.
   const std::uint32_t lines = address >> 7 & (static_cast<std::uint32_t>(swizzle_bytes) / 16 - 1);
   return address ^ lines << 4;
-}
-
-namespace {
-
-template <typename Number, typename Operation>
-void apply(std::byte* destination, const std::byte* source, std::size_t bytes,
-           Operation operation) {
-  for (std::size_t i = 0; i + sizeof(Number) <= bytes; i += sizeof(Number)) {
-    Number a, b;
-    std::memcpy(&a, destination + i, sizeof a);
-    std::memcpy(&b, source + i, sizeof b);
-    a = static_cast<Number>(operation(a, b));
-    std::memcpy(destination + i, &a, sizeof a);
-  }
-}
-
-template <typename Integer>
-bool reduce_integers(std::string_view operation, std::byte* to, const std::byte* from,
-                     std::size_t bytes) {
-  using Bits = std::make_unsigned_t<Integer>;
-  const auto with = [&](auto function) {
-    apply<Integer>(to, from, bytes, function);
-    return true;
-  };
-  if (operation == "min") return with([](Integer a, Integer b) { return std::min(a, b); });
-  if (operation == "max") return with([](Integer a, Integer b) { return std::max(a, b); });
-  if constexpr (std::is_same_v<Integer, std::int64_t>) return false;
-  if (operation == "add") {
-    return with([](Integer a, Integer b) { return static_cast<Bits>(a) + static_cast<Bits>(b); });
-  }
-  if (operation == "and") return with([](Integer a, Integer b) { return a & b; });
-  if (operation == "or") return with([](Integer a, Integer b) { return a | b; });
-  if (operation == "xor") return with([](Integer a, Integer b) { return a ^ b; });
-  if constexpr (!std::is_same_v<Integer, std::uint32_t>) return false;
-  if (operation == "inc") return with([](Integer a, Integer b) { return a >= b ? 0 : a + 1; });
-  if (operation == "dec") {
-    return with([](Integer a, Integer b) { return a == 0 || a > b ? b : a - 1; });
-  }
-  return false;
-}
-
-template <typename Number>
-bool reduce_floats(std::string_view operation, std::byte* to, const std::byte* from,
-                   std::size_t bytes) {
-  if (operation != "add") return false;
-  apply<Number>(to, from, bytes, [](Number a, Number b) { return a + b; });
-  return true;
-}
-
-}  // namespace
-
-bool reduce_elements(std::string_view operation, std::string_view type, std::byte* destination,
-                     const std::byte* source, std::size_t bytes) {
-  if (type == "u32" || type == "b32") {
-    return reduce_integers<std::uint32_t>(operation, destination, source, bytes);
-  }
-  if (type == "u64" || type == "b64") {
-    return reduce_integers<std::uint64_t>(operation, destination, source, bytes);
-  }
-  if (type == "s32") return reduce_integers<std::int32_t>(operation, destination, source, bytes);
-  if (type == "s64") return reduce_integers<std::int64_t>(operation, destination, source, bytes);
-  if (type == "f32") return reduce_floats<float>(operation, destination, source, bytes);
-  if (type == "f64") return reduce_floats<double>(operation, destination, source, bytes);
-  if (type != "f16" && type != "bf16") return false;
-  HalfMode mode;
-  mode.format = type == "f16" ? FloatFormat::f16 : FloatFormat::bf16;
-  const HalfOperation what = operation == "add"   ? HalfOperation::add
-                             : operation == "min" ? HalfOperation::min
-                             : operation == "max" ? HalfOperation::max
-                                                  : HalfOperation::copy;
-  if (what == HalfOperation::copy) return false;
-  apply<std::uint16_t>(destination, source, bytes,
-                       [&](std::uint16_t a, std::uint16_t b) { return half(what, mode, a, b); });
-  return true;
 }
 
 }  // namespace assay::emulator

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/program.h"
+
 namespace assay::emulator {
 
 /// cuTensorMapEncodeTiled: the same arguments, the same refusals.
@@ -60,8 +62,8 @@ std::vector<BoxPiece> box_pieces(const TensorMapView& map,
 std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int32_t> coordinates,
                               std::uint32_t shared, bool is_load);
 
-/// reduce_elements's word for the elements of a map; empty for what has no reduction.
-std::string_view reduction_type(CUtensorMapDataType type);
+/// What reduce_elements takes the elements of a map for; none for what has no reduction.
+PtxType reduction_type(CUtensorMapDataType type);
 
 /// What a load writes outside the tensor: zeros, or NaN of the map's type, of 16 bytes.
 std::array<std::byte, 16> fill_bytes(const TensorMapView& map);
@@ -71,11 +73,5 @@ inline constexpr std::uint32_t kChunkBytes = 16;
 
 /// An address of shared memory with the bits swapped as the swizzle has it.
 std::uint32_t swizzled_address(std::uint32_t address, int swizzle_bytes);
-
-/// The operation of cp.reduce.async.bulk (add min max inc dec and or xor) on elements of a type
-/// (PTX's word: u32 s32 u64 s64 f16 bf16 f32 f64 b32 b64): destination = destination op source.
-/// False when there is no such pair.
-bool reduce_elements(std::string_view operation, std::string_view type, std::byte* destination,
-                     const std::byte* source, std::size_t bytes);
 
 }  // namespace assay::emulator

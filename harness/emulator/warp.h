@@ -173,6 +173,10 @@ struct Warp {
     const std::uint32_t lanes = predicates[index_of];
     return inverted ? ~lanes : lanes;
   }
+  void set_predicate(std::int32_t slot, std::uint32_t lanes, std::uint32_t values) {
+    std::uint32_t& all = predicates[slot];
+    all = (all & ~lanes) | (values & lanes);
+  }
   std::uint32_t first_thread() const { return index * 32; }
   void report(FindingKind kind, const std::string& text, int lane = 0);
   /// Something happened that others may wait for.

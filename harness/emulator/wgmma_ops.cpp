@@ -202,9 +202,7 @@ void decode_wgmma(Form& form) {
     return;
   }
   if (form.has("wait_group")) {
-    if (form.operand(0).kind != PtxOperand::Kind::integer) throw UnknownForm();
-    op.mode =
-        static_cast<std::uint32_t>(std::clamp<std::int64_t>(form.operand(0).value, 0, 1 << 20));
+    op.mode = form.number(0);
     op.control = Control::wait;
     op.wait = wait;
     return;

@@ -107,16 +107,6 @@ TEST(FloatArithmetic, MultipliesHalvesAsFloatsDo) {
   }
 }
 
-TEST(FloatArithmetic, ComparesWithNan) {
-  EXPECT_TRUE(compares(FloatCompare::lt, 1, 2));
-  EXPECT_FALSE(compares(FloatCompare::lt, 1, NAN));
-  EXPECT_TRUE(compares(FloatCompare::ltu, 1, NAN));
-  EXPECT_FALSE(compares(FloatCompare::ne, 1, NAN));
-  EXPECT_TRUE(compares(FloatCompare::neu, 1, NAN));
-  EXPECT_TRUE(compares(FloatCompare::num, 1, 2));
-  EXPECT_TRUE(compares(FloatCompare::nan, 1, NAN));
-}
-
 TEST(FloatArithmetic, ApproximatesWithinAHalfStep) {
   EXPECT_EQ(approximate_f32(Approximation::ex2, 3.0f, false), 8.0f);
   EXPECT_EQ(approximate_f32(Approximation::ex2, -140.0f, true), 0.0f);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/atomics.h"
 #include "emulator/tensor_map.h"
 #include "h200/inputs.h"
 
@@ -74,7 +75,8 @@ std::string copied(const MapLine& line, std::istream& text) {
     }
     if (mode == 1 && piece.inside) std::memcpy(in_tensor, in_box, piece.bytes);
     if (mode >= 2 && piece.inside &&
-        !reduce_elements(kModes[mode], reduction_type(view.type), in_tensor, in_box, piece.bytes)) {
+        !reduce_elements(parse_atomic(kModes[mode]).value(), reduction_type(view.type), in_tensor,
+                         in_box, piece.bytes)) {
       return "715";
     }
   }

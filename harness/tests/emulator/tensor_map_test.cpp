@@ -1,4 +1,5 @@
 #include "emulator/tensor_map.h"
+#include "emulator/atomics.h"
 
 #include <gtest/gtest.h>
 
@@ -178,7 +179,8 @@ TEST(TensorMap, FillsWithNanOnlyWhereTheMapSaysSo) {
 
 template <typename Number>
 Number reduced(const char* operation, const char* type, Number a, Number b) {
-  EXPECT_TRUE(reduce_elements(operation, type, reinterpret_cast<std::byte*>(&a),
+  EXPECT_TRUE(reduce_elements(parse_atomic(operation).value(), ptx_type(type),
+                              reinterpret_cast<std::byte*>(&a),
                               reinterpret_cast<const std::byte*>(&b), sizeof a));
   return a;
 }
@@ -195,8 +197,8 @@ TEST(TensorMap, Reduces) {
   EXPECT_EQ(reduced<std::uint16_t>("max", "bf16", 0x3F80, 0x4000), 0x4000);
   float value = 0;
   const auto bytes = reinterpret_cast<std::byte*>(&value);
-  EXPECT_FALSE(reduce_elements("xor", "f32", bytes, bytes, 4));
-  EXPECT_FALSE(reduce_elements("add", "f8", bytes, bytes, 4));
+  EXPECT_FALSE(reduce_elements(AtomicOperation::bit_xor, PtxType::f32, bytes, bytes, 4));
+  EXPECT_FALSE(reduce_elements(AtomicOperation::add, PtxType::e4m3, bytes, bytes, 4));
 }
 
 }  // namespace
