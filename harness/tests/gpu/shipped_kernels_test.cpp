@@ -50,7 +50,8 @@ std::vector<ShippedCase> shipped_cases() {
   for (const char* kernel :
        {"gemm_wgmma", "gemm_wgmma_f16", "gemm_mma", "gemm_mma_f16", "gated_up", "gated_up_f16",
         "gated_mma", "gated_mma_f16", "ln_linear_gelu", "ln_linear_gelu_f16", "rms_linear_gelu",
-        "rms_linear_gelu_f16"}) {
+        "rms_linear_gelu_f16", "ln_linear_gelu_mma", "ln_linear_gelu_mma_f16",
+        "rms_linear_gelu_mma", "rms_linear_gelu_mma_f16"}) {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
   // Floats: K is a multiple of 4, N is even.
