@@ -102,8 +102,9 @@ std::vector<ShippedCase> shipped_cases() {
   const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
                             {{"M", 1}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},
                             {{"M", 200}, {"F", 2048}, {"K", 776}, {"density", 0.3}, {"block", 32}}};
-  for (const char* kernel :
-       {"sparse_ffn", "sparse_ffn_f16", "sparse_gated_ffn", "sparse_gated_ffn_f16"}) {
+  for (const char* kernel : {"sparse_ffn", "sparse_ffn_f16", "sparse_gated_ffn",
+                             "sparse_gated_ffn_f16", "sparse_ffn_mma", "sparse_ffn_mma_f16",
+                             "sparse_gated_ffn_mma", "sparse_gated_ffn_mma_f16"}) {
     for (const Problem& problem : sparse) cases.push_back({kernel, problem});
   }
   const Problem many_tokens[] = {
@@ -114,7 +115,8 @@ std::vector<ShippedCase> shipped_cases() {
   for (const char* kernel : {"sparse_wgmma", "sparse_wgmma_f16"}) {
     for (const Problem& problem : many_tokens) cases.push_back({kernel, problem});
   }
-  for (const char* kernel : {"sparse_ffn_chosen", "sparse_ffn_chosen_f16"}) {
+  for (const char* kernel : {"sparse_ffn_chosen", "sparse_ffn_chosen_f16", "sparse_ffn_chosen_mma",
+                             "sparse_ffn_chosen_mma_f16"}) {
     cases.push_back({kernel, {{"M", 19}, {"F", 5003}, {"K", 456}, {"density", 0.131}}});
   }
   cases.push_back({"naive/argmax_naive", {{"M", 37}, {"N", 1001}}});

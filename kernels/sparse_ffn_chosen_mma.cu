@@ -1,0 +1,4 @@
+// sparse_ffn_chosen.cu without clusters and early launches (sm_80 and later).
+
+#include "common/sparse/launches_in_turn.cuh"
+#include "sparse_ffn_chosen.cu"

@@ -1,0 +1,4 @@
+// sparse_gated_ffn.cu without clusters and early launches (sm_80 and later).
+
+#include "common/sparse/launches_in_turn.cuh"
+#include "sparse_gated_ffn.cu"
