@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "message_of.h"
 
 namespace assay {
 namespace {
@@ -23,12 +24,7 @@ std::string repeated(std::string_view piece, int count) {
 }
 
 std::string refusal(void (*check)(std::string_view, std::string_view), std::string_view text) {
-  try {
-    check(text, "file:3");
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::runtime_error>([&] { check(text, "file:3"); });
 }
 
 std::string cbor(const json& value) {

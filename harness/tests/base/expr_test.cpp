@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.h"
+
 namespace assay {
 namespace {
 
@@ -37,12 +39,7 @@ class ExprTest : public testing::Test {
   }
 
   std::string eval_error(std::string_view text) const {
-    try {
-      eval(text);
-    } catch (const EvalError& error) {
-      return error.what();
-    }
-    return "none";
+    return message_of<EvalError>([&] { eval(text); });
   }
 
   Symbols symbols_;
@@ -176,11 +173,11 @@ TEST_F(ExprTest, ArithmeticIsExactOrAnError) {
   EXPECT_EQ(eval("-9223372036854775807 - 1"), INT64_MIN);
   EXPECT_EQ(eval_error("9223372036854775807 + 1"),
             "\"9223372036854775807 + 1\" does not fit in 64 bits");
-  EXPECT_NE(eval_error("-9223372036854775807 - 2"), "none");
-  EXPECT_NE(eval_error("4294967296 * 2147483648"), "none");
-  EXPECT_NE(eval_error("-(-9223372036854775807 - 1)"), "none");
-  EXPECT_NE(eval_error("(-9223372036854775807 - 1) / -1"), "none");
-  EXPECT_NE(eval_error("cdiv(-9223372036854775807 - 1, -1)"), "none");
+  EXPECT_NE(eval_error("-9223372036854775807 - 2"), "");
+  EXPECT_NE(eval_error("4294967296 * 2147483648"), "");
+  EXPECT_NE(eval_error("-(-9223372036854775807 - 1)"), "");
+  EXPECT_NE(eval_error("(-9223372036854775807 - 1) / -1"), "");
+  EXPECT_NE(eval_error("cdiv(-9223372036854775807 - 1, -1)"), "");
   EXPECT_EQ(eval("(-9223372036854775807 - 1) % -1"), 0);
   EXPECT_EQ(eval_error("M % 0"), "\"M % 0\" divides by zero");
   EXPECT_EQ(eval_error("cdiv(M, 0)"), "\"cdiv(M, 0)\" divides by zero");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "message_of.h"
 #include "temp_folder.h"
 
 namespace assay {
@@ -20,16 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-
-template <typename Exception, typename Function>
-std::string message_of(Function function) {
-  try {
-    function();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 std::size_t num_files(const fs::path& folder) {
   return static_cast<std::size_t>(

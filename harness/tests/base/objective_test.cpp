@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "message_of.h"
+
 namespace assay {
 namespace {
 
@@ -86,14 +88,7 @@ TEST(Metric, SaysWhetherItReadsTheTime) {
 }
 
 std::string complaint(const std::string& part) {
-  try {
-    Metric(part, kFigures).cost(100, 0);
-  } catch (const EvalError& error) {
-    return error.what();
-  } catch (const ExprError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::exception>([&] { Metric(part, kFigures).cost(100, 0); });
 }
 
 TEST(Metric, RefusesWhatHasNoRatio) {

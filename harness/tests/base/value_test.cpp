@@ -4,17 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "message_of.h"
 
 namespace assay {
 namespace {
 
 std::string config_error(std::string_view text) {
-  try {
-    parse_config(text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<UsageError>([&] { parse_config(text); });
 }
 
 TEST(ValueText, ConfigRoundTrips) {

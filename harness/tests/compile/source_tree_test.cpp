@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "message_of.h"
 #include "temp_folder.h"
 
 namespace assay {
@@ -172,16 +173,6 @@ TEST_F(SourceTreeTest, TheHashDoesNotKnowWhereTheFilesAre) {
   EXPECT_EQ(SourceTree::read(write("elsewhere/src/x.cu", source), {}).hash, here);
 }
 
-/// What is said about a tree that is refused.
-std::string mistake(const std::function<void()>& read) {
-  try {
-    read();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 // Each header of a chain took a call of its own, until 30,000 of them had filled the stack.
 TEST_F(SourceTreeTest, ALongChainOfHeadersIsRefused) {
   const auto header = [](std::size_t i) { return fmt::format("include/{}.cuh", i); };
@@ -189,7 +180,7 @@ TEST_F(SourceTreeTest, ALongChainOfHeadersIsRefused) {
   for (std::size_t i = 0; i <= kMaxHeaders; ++i) {
     std::ofstream(folder_.path() / header(i)) << fmt::format("\n#include \"{}.cuh\"\n", i + 1);
   }
-  EXPECT_EQ(mistake([&] { read("#include \"0.cuh\"\n"); }),
+  EXPECT_EQ(message_of<UsageError>([&] { read("#include \"0.cuh\"\n"); }),
             fmt::format("{}:2: x.cu includes more than 4096 headers",
                         (folder_.path() / header(kMaxHeaders - 1)).string()));
 }
@@ -200,17 +191,17 @@ TEST_F(SourceTreeTest, HeadersThatAreTooLargeTogetherAreRefused) {
   const std::string two = "#include \"a.cuh\"\n#include \"b.cuh\"\n";
   EXPECT_EQ(read(two).headers.size(), 2u);
   EXPECT_EQ(
-      mistake([&] { read(two + "#include \"c.cuh\"\n"); }),
+      message_of<UsageError>([&] { read(two + "#include \"c.cuh\"\n"); }),
       (folder_.path() / "src/x.cu:3: x.cu and its headers have more than 33554432 bytes").string());
 }
 
 // The compiler was given what stands before the NUL, and the rest was dropped without a word.
 TEST_F(SourceTreeTest, ANulByteIsRefused) {
   using namespace std::string_literals;
-  EXPECT_EQ(mistake([&] { read("int a;\nint b\0;\n"s); }),
+  EXPECT_EQ(message_of<UsageError>([&] { read("int a;\nint b\0;\n"s); }),
             (folder_.path() / "src/x.cu:2:6: found a NUL byte; expected text").string());
   write("include/h.cuh", "\0"s);
-  EXPECT_EQ(mistake([&] { read("#include \"h.cuh\"\n"); }),
+  EXPECT_EQ(message_of<UsageError>([&] { read("#include \"h.cuh\"\n"); }),
             (folder_.path() / "include/h.cuh:1:1: found a NUL byte; expected text").string());
 }
 
@@ -224,16 +215,16 @@ TEST_F(SourceTreeTest, HeadersFromElsewhereAreRefused) {
   write("include/h.cuh", "");
   for (const std::string& spelling : {secret, std::string("../secret/key")}) {
     for (const char* format : {"\n#include \"{}\"\n", "\n#include <{}>\n"}) {
-      EXPECT_EQ(mistake([&] { read(fmt::format(fmt::runtime(format), spelling)); }),
+      EXPECT_EQ(message_of<UsageError>([&] { read(fmt::format(fmt::runtime(format), spelling)); }),
                 fmt::format("{}/src/x.cu:2: #include \"{}\"", folder_.path().string(), spelling) +
                     message);
     }
   }
   fs::create_symlink(secret, folder_.path() / "include/link.cuh");
-  EXPECT_THAT(mistake([&] { read("#include \"link.cuh\"\n"); }),
+  EXPECT_THAT(message_of<UsageError>([&] { read("#include \"link.cuh\"\n"); }),
               HasSubstr("src/x.cu:1: #include \"link.cuh\"" + message));
   fs::create_symlink(secret, folder_.path() / "src/link.cu");
-  EXPECT_THAT(mistake([&] {
+  EXPECT_THAT(message_of<UsageError>([&] {
                 SourceTree::read(folder_.path() / "src/link.cu", {folder_.path() / "include"});
               }),
               HasSubstr("src/link.cu" + message));
@@ -254,7 +245,7 @@ TEST_F(SourceTreeTest, AHeaderThatIsAskedForInHidingIsRefused) {
   for (const char* text :
        {"#if __has_include(NAME)\n", "#define HAS(x) __has_include( x )\n",
         "#if __has_include/**/(<h.cuh>)\n", "#if __has_include\\\n(<h.cuh>)\n"}) {
-    EXPECT_EQ(mistake([&] { read(std::string("\n") + text); }),
+    EXPECT_EQ(message_of<UsageError>([&] { read(std::string("\n") + text); }),
               (folder_.path() / "src/x.cu").string() +
                   ":2: __has_include asks in a way that hides its header; write the header's name "
                   "in quotes or brackets")
@@ -262,7 +253,7 @@ TEST_F(SourceTreeTest, AHeaderThatIsAskedForInHidingIsRefused) {
   }
   for (const char* text : {"// __has_include(x)\n", "#ifdef __has_include\n",
                            "#if defined(__has_include)\n", "#if __has_include(<none.h>)\n"}) {
-    EXPECT_EQ(mistake([&] { read(text); }), "nothing") << text;
+    EXPECT_EQ(message_of<UsageError>([&] { read(text); }), "") << text;
   }
 }
 

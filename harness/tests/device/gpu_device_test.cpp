@@ -3,6 +3,7 @@
 #include "cuda/gpu_count.h"
 #include "device/worker_process.h"
 #include "gpu_device_fixture.h"
+#include "message_of.h"
 
 namespace assay {
 namespace {
@@ -274,12 +275,7 @@ class LostGpuTest : public GpuDeviceTest {
  protected:
   /// What the next run says, for which there is no GPU any more.
   std::string loss() {
-    try {
-      run("vector_add");
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "the GPU is still there";
+    return message_of<Error>([&] { run("vector_add"); });
   }
 };
 

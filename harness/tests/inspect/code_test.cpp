@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "inspect/example_code.h"
 #include "inspect/findings.h"
+#include "message_of.h"
 
 namespace assay {
 namespace {
@@ -110,22 +111,17 @@ $L_b:
 }
 
 TEST(Ptx, RefusesWhatIsNone) {
-  const auto message_of = [](const std::string& text) -> std::string {
-    try {
-      read_ptx(text, "x.ptx");
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
+  const auto mistake = [](const std::string& text) -> std::string {
+    return message_of<UsageError>([&] { read_ptx(text, "x.ptx"); });
   };
-  EXPECT_THAT(message_of(""), HasSubstr("x.ptx:1: no .version"));
-  EXPECT_THAT(message_of("int main() {}"), HasSubstr("expected a directive such as .version"));
-  EXPECT_THAT(message_of(".version 9.0\n.entry k() {\n mov.b32 %r1"),
+  EXPECT_THAT(mistake(""), HasSubstr("x.ptx:1: no .version"));
+  EXPECT_THAT(mistake("int main() {}"), HasSubstr("expected a directive such as .version"));
+  EXPECT_THAT(mistake(".version 9.0\n.entry k() {\n mov.b32 %r1"),
               HasSubstr("x.ptx:3: the file ends within a statement"));
-  EXPECT_THAT(message_of(".version 9.0\n.entry k() {\n"), HasSubstr("the file ends within k"));
+  EXPECT_THAT(mistake(".version 9.0\n.entry k() {\n"), HasSubstr("the file ends within k"));
   std::string blocks;
   for (int i = 0; i < 10'001; ++i) blocks += "ret;\n";
-  EXPECT_THAT(message_of(kernel_of(blocks)), HasSubstr("k has more than 10000 basic blocks"));
+  EXPECT_THAT(mistake(kernel_of(blocks)), HasSubstr("k has more than 10000 basic blocks"));
 }
 
 TEST(Sass, HasBlocksLoopsAndLines) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "device/fixtures.h"
+#include "message_of.h"
 #include "space/plan_json.h"
 
 namespace assay {
@@ -158,12 +159,7 @@ TEST(Messages, TheSmallOnesKeepEveryField) {
 
 TEST(Messages, DamageIsAnErrorThatSaysWhat) {
   const auto sentence = [](nlohmann::json json) -> std::string {
-    try {
-      message::decode<Outcome>(json);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<Error>([&] { message::decode<Outcome>(json); });
   };
   const nlohmann::json good = message::encode(Outcome{});
   for (const auto& item : good.items()) {

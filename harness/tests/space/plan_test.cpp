@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "message_of.h"
 #include "space/test_kernel.h"
 
 namespace assay {
@@ -70,12 +71,9 @@ std::string plan_error(Change change, std::int64_t size) {
   kernel.param("SIZE", {size});
   kernel.spec.launches = {{"entry", {}, kernel.exprs({"1"}), kernel.exprs({"32"}), {}, {}}};
   change(kernel);
-  try {
+  return message_of<PlanError>([&] {
     make_plan(kernel.spec, {}, {{"SIZE", size}}, test_device());
-  } catch (const PlanError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(MakePlan, AStructHoldsPlacesOfItsMembers) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.h"
 #include "space/plan_json.h"
 #include "space/scale_layout.h"
 #include "space/test_kernel.h"
@@ -40,14 +41,7 @@ Plan plan_of(const Inputs& inputs) {
 }
 
 std::string refusal(const Inputs& inputs) {
-  try {
-    plan_of(inputs);
-  } catch (const SpecError& error) {
-    return error.what();
-  } catch (const PlanError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return message_of<std::exception>([&] { plan_of(inputs); });
 }
 
 TEST(Quantised, ScalesFollowFromTheirValues) {
@@ -65,24 +59,24 @@ TEST(Quantised, ScalesFollowFromTheirValues) {
 }
 
 TEST(Quantised, RowsOfScalesMayBeLongerAndNotShorter) {
-  EXPECT_EQ(refusal({.scales_shape = "3, 10"}), "accepted");
+  EXPECT_EQ(refusal({.scales_shape = "3, 10"}), "");
   EXPECT_THAT(refusal({.scales_shape = "3, 9"}),
               HasSubstr("S is [3,9], but the scales of Y are [3,10], or longer rows"));
   EXPECT_THAT(refusal({.scales_shape = "4, 12"}), HasSubstr("the scales of Y are [3,10]"));
-  EXPECT_EQ(refusal({.scales = "{scales: Y}", .scales_shape = "10, 3"}), "accepted");
+  EXPECT_EQ(refusal({.scales = "{scales: Y}", .scales_shape = "10, 3"}), "");
   EXPECT_EQ(refusal({.values = "{quantise: {of: X, block: [128, 128]}}",
                      .scales = "{scales: Y}",
                      .scales_shape = "1, 4"}),
-            "accepted");
+            "");
   EXPECT_EQ(refusal({.values = "{quantise: {of: X, block: [M, K]}}",
                      .scales = "{scales: Y}",
                      .scales_shape = "1, 1"}),
-            "accepted");
+            "");
 }
 
 TEST(Quantised, EachMistakeIsNamed) {
   const std::string powers = "{quantise: {of: X, block: [1, 128], powers_of_two: true}}";
-  EXPECT_EQ(refusal({.values = powers, .scales_dtype = "ue8m0"}), "accepted");
+  EXPECT_EQ(refusal({.values = powers, .scales_dtype = "ue8m0"}), "");
   EXPECT_THAT(refusal({.scales_dtype = "ue8m0"}), HasSubstr("ue8m0 holds powers of two"));
   EXPECT_THAT(refusal({.values_dtype = "f16"}),
               HasSubstr("expected quantise in an input of e4m3, e5m2 or e2m1, found f16"));

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "message_of.h"
 #include "space/features.h"
 #include "space/test_kernel.h"
 
@@ -34,16 +35,6 @@ std::uint64_t total_removed(const Space::Size& size) {
   std::uint64_t total = 0;
   for (const Removal& removal : size.removed) total += removal.points;
   return total;
-}
-
-template <typename Function>
-std::string usage_error(Function function) {
-  try {
-    function();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Space, WalksNestedLoopsInTheOrderDeclared) {
@@ -177,7 +168,7 @@ TEST(Space, CountsOfHugeProductsSaturate) {
 TEST(Space, NeedsEveryDimOfTheKernelAndIgnoresOthers) {
   const TestKernel kernel = TestKernel({"M", "N"}).range("A", 1, 2);
   EXPECT_EQ(space_of(kernel, {{"B", 1}, {"N", 1}, {"M", 2}, {"A", 7}}).size().valid, 2u);
-  const std::string error = usage_error([&] { space_of(kernel, {{"M", 4}}); });
+  const std::string error = message_of<UsageError>([&] { space_of(kernel, {{"M", 4}}); });
   EXPECT_THAT(error, HasSubstr("needs a value for dim N; the problem is \"M=4\""));
 }
 
@@ -197,9 +188,9 @@ TEST(BrokenConstraint, IsTheFirstDeclared) {
 TEST(BrokenConstraint, RefusesWhatIsNotInTheSpace) {
   const Space space = space_of(TestKernel().range("A", 1, 3).param("ORDER", {"row", "column"}));
   const auto error = [&](const Config& config) {
-    return usage_error([&] { space.broken_constraint(config); });
+    return message_of<UsageError>([&] { space.broken_constraint(config); });
   };
-  EXPECT_EQ(error({{"A", 1}, {"ORDER", "row"}}), "no error");
+  EXPECT_EQ(error({{"A", 1}, {"ORDER", "row"}}), "");
   EXPECT_THAT(error({{"A", 9}, {"ORDER", "row"}}), HasSubstr("A of kernel test_kernel is 9"));
   EXPECT_THAT(error({{"A", 9}, {"ORDER", "row"}}), HasSubstr("allowed are 1, 2, 3"));
   EXPECT_THAT(error({{"A", 1}, {"ORDER", "A"}}), HasSubstr("allowed are row, column"));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.h"
 #include "spec/loaded_kernels.h"
 
 namespace assay {
@@ -69,18 +70,13 @@ TEST(Baseline, MayComputeWithAnotherAccuracy) {
   EXPECT_EQ(kernel.baseline[1].relative, std::nullopt);
   EXPECT_EQ(kernel.baseline[2].name, "last");
   EXPECT_NE(kernel.baseline[0].hash, kernel.baseline[1].hash);
-  const auto message_of = [&](const std::string& text) -> std::string {
-    try {
-      with_baseline("baseline:\n" + text);
-    } catch (const SpecError& error) {
-      return error.what();
-    }
-    return "accepted";
+  const auto mistake = [&](const std::string& text) -> std::string {
+    return message_of<SpecError>([&] { with_baseline("baseline:\n" + text); });
   };
-  EXPECT_THAT(message_of("  - coarse: " + step + "    relative: 1\n"),
+  EXPECT_THAT(mistake("  - coarse: " + step + "    relative: 1\n"),
               HasSubstr("expected a ratio below 1"));
-  EXPECT_THAT(message_of("  - relative: 0.1\n"), HasSubstr("expected one baseline in each item"));
-  EXPECT_THAT(message_of("  - x_other_accuracy: " + step), HasSubstr("which tables add"));
+  EXPECT_THAT(mistake("  - relative: 0.1\n"), HasSubstr("expected one baseline in each item"));
+  EXPECT_THAT(mistake("  - x_other_accuracy: " + step), HasSubstr("which tables add"));
 }
 
 TEST(Baseline, MayBeNone) { EXPECT_THAT(with_baseline("baseline: []\n").baseline, IsEmpty()); }

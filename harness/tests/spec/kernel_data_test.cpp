@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "message_of.h"
 #include "spec/choices.h"
 #include "spec/kernel_parts.h"
 #include "spec/loaded_kernels.h"
@@ -272,12 +273,8 @@ TEST(LoadKernel, AMistakeInAFileElsewhereIsNotQuoted) {
                 "name: A, dtype: i32, shape: [M, K], role: in, fill: {choices: {file: " + file +
                     ", of: K}}");
     folder.write("inner/gemm_small.cu", "");
-    try {
-      load_kernel(folder.write("inner/gemm_small.yaml", text));
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return message_of<UsageError>(
+        [&] { load_kernel(folder.write("inner/gemm_small.yaml", text)); });
   };
   folder.write("secret.txt", "root:hash");
   folder.write("inner/c.txt", "1 x");
@@ -302,12 +299,7 @@ TEST(ReadChoices, ARowIsALineOfDifferentNumbers) {
   EXPECT_EQ(choices.where(3).line, 2);
   EXPECT_EQ(choices.where(3).column, 4);
   const auto refusal = [&](const std::string& text) -> std::string {
-    try {
-      read(text);
-    } catch (const SpecError& error) {
-      return error.what();
-    }
-    return "accepted";
+    return message_of<SpecError>([&] { read(text); });
   };
   EXPECT_EQ(refusal("1 2\n3 5 3\n"),
             "c.txt:2:5: expected different numbers in a row, found 3 again\n  3 5 3\n      ^");

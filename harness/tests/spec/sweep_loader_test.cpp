@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "message_of.h"
 #include "spec/spec_files.h"
 #include "spec/sweep_spec.h"
 #include "temp_folder.h"
@@ -120,12 +121,7 @@ TEST(LoadSweep, ErrorsInAKernelNameTheKernelsFile) {
 TEST(LoadSweep, AFolderOfKernelsThatIsNotThereIsSaidToBeMissing) {
   const TempFolder folder;
   const auto message = [](const std::filesystem::path& kernels) -> std::string {
-    try {
-      load_sweep(spec_tests() / "good/defaults.yaml", kernels);
-    } catch (const SpecError& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<SpecError>([&] { load_sweep(spec_tests() / "good/defaults.yaml", kernels); });
   };
   EXPECT_THAT(message(folder.path()), testing::HasSubstr("found \"add_chain\"\n"));
   EXPECT_THAT(message(folder.path() / "none"),
