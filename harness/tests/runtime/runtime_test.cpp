@@ -49,6 +49,13 @@ class RuntimeTest : public testing::Test {
     return status;
   }
 
+  /// The plan of N=1000.
+  PlanPtr planned() {
+    PlanPtr made;
+    EXPECT_EQ(plan(1000, made), ASSAY_OK) << error_.text;
+    return made;
+  }
+
   assay_status prepare(const PlanPtr& plan) {
     return assay_prepare(plan.get(), nullptr, nullptr, 0, nullptr, &error_);
   }
@@ -69,8 +76,7 @@ class RuntimeTest : public testing::Test {
 
 TEST_F(RuntimeTest, LaunchesWhatWasTuned) {
   open(adder_pack(folder_));
-  PlanPtr add;
-  ASSERT_EQ(plan(1000, add), ASSAY_OK) << error_.text;
+  const PlanPtr add = planned();
   EXPECT_EQ(assay_workspace_bytes(add.get()), 0u);
   EXPECT_EQ(launch(add), ASSAY_NOT_PREPARED);
   ASSERT_EQ(prepare(add), ASSAY_OK) << error_.text;
@@ -109,8 +115,7 @@ TEST_F(RuntimeTest, SaysHow) {
 // A caller that was compiled with an older header has a shorter struct.
 TEST_F(RuntimeTest, WritesNoMoreThanTheCallersStruct) {
   open(adder_pack(folder_));
-  PlanPtr add;
-  ASSERT_EQ(plan(1000, add), ASSAY_OK);
+  const PlanPtr add = planned();
   assay_how how{};
   how.struct_bytes = offsetof(assay_how, kernel);
   ASSERT_EQ(assay_plan_how(add.get(), &how), ASSAY_OK);
@@ -139,8 +144,7 @@ TEST_F(RuntimeTest, NamesTheArguments) {
 
 TEST_F(RuntimeTest, PlansOutliveTheirPack) {
   open(adder_pack(folder_));
-  PlanPtr add;
-  ASSERT_EQ(plan(1000, add), ASSAY_OK);
+  const PlanPtr add = planned();
   pack_.reset();
   ASSERT_EQ(prepare(add), ASSAY_OK) << error_.text;
   EXPECT_EQ(launch(add), ASSAY_OK) << error_.text;
@@ -179,8 +183,7 @@ TEST_F(RuntimeTest, RefusesDamagedMachineCode) {
   Pack pack = adder_pack(folder_);
   pack.codes[0].hash[0] = 'x';
   open(pack);
-  PlanPtr add;
-  ASSERT_EQ(plan(1000, add), ASSAY_OK);
+  const PlanPtr add = planned();
   EXPECT_EQ(prepare(add), ASSAY_BAD_PACK);
   EXPECT_THAT(error_.text, HasSubstr("its machine code has another hash"));
 }
@@ -188,8 +191,7 @@ TEST_F(RuntimeTest, RefusesDamagedMachineCode) {
 // To load a module while a stream is captured ended a server that had run for 29 hours.
 TEST_F(RuntimeTest, LoadsNothingWhileAStreamIsCaptured) {
   open(adder_pack(folder_));
-  PlanPtr add;
-  ASSERT_EQ(plan(1000, add), ASSAY_OK);
+  const PlanPtr add = planned();
   const Driver driver;
   ASSERT_EQ(driver.cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
   EXPECT_EQ(prepare(add), ASSAY_CAPTURING);
@@ -207,7 +209,7 @@ TEST_F(RuntimeTest, LoadsNothingWhileAStreamIsCaptured) {
 
 // The stand-in adds only if it gets the descriptor that it expects, with the address of the launch.
 TEST_F(RuntimeTest, GivesEachLaunchItsTensorMap) {
-  open(example_pack(stand_in_kernel(folder_, "tensor_map_add", R"(
+  open(stand_in_pack(folder_, "tensor_map_add", R"(
 args:
   - {name: A, dtype: f32, shape: [50, 20], role: in}
   - {name: B, dtype: f32, shape: [50, 20], role: in}
@@ -215,10 +217,8 @@ args:
   - {name: map, tensor_map: {of: A, box: [4, 8], swizzle_bytes: 32}}
   - {name: N, dtype: i32, value: N}
 launches: [{grid: [1], block: [BLOCK], args: [map, B, C, N]}]
-)"),
-                    {{{"N", std::int64_t{1000}}}}, parse_config("BLOCK=64")));
-  PlanPtr add;
-  ASSERT_EQ(plan(1000, add), ASSAY_OK) << error_.text;
+)"));
+  const PlanPtr add = planned();
   ASSERT_EQ(prepare(add), ASSAY_OK) << error_.text;
   ASSERT_EQ(launch(add), ASSAY_OK) << error_.text;
   EXPECT_EQ(c_->values[999], 5.0f);
@@ -229,7 +229,7 @@ launches: [{grid: [1], block: [BLOCK], args: [map, B, C, N]}]
 
 // C = (A + Z) + B, where Z starts at zero in the workspace and A + Z is prepared.
 TEST_F(RuntimeTest, HasRoomForScratchAndForWhatIsPrepared) {
-  open(example_pack(stand_in_kernel(folder_, "vector_add", R"(
+  open(stand_in_pack(folder_, "vector_add", R"(
 args:
   - {name: A, dtype: f32, shape: [N], role: in}
   - {name: B, dtype: f32, shape: [N], role: in}
@@ -242,10 +242,8 @@ prepare: [{grid: [1], block: [BLOCK], args: [A, A, P, n]}]
 launches:
   - {grid: [1], block: [BLOCK], args: [P, Z, X, n]}
   - {grid: [1], block: [BLOCK], args: [X, B, C, n]}
-)"),
-                    {{{"N", std::int64_t{1000}}}}, parse_config("BLOCK=64")));
-  PlanPtr add;
-  ASSERT_EQ(plan(1000, add), ASSAY_OK) << error_.text;
+)"));
+  const PlanPtr add = planned();
   EXPECT_EQ(assay_workspace_bytes(add.get()), 2u * 4096);
   EXPECT_EQ(assay_prepared_bytes(add.get()), 4096u);
   auto workspace = std::make_unique<std::array<Memory, 2>>();
@@ -281,18 +279,16 @@ TEST_F(RuntimeTest, LogsEachProblemOnce) {
 
 // Two plans of one piece of code would write over each other's variables.
 TEST_F(RuntimeTest, CopiesInputsToVariablesOfThePlan) {
-  open(example_pack(stand_in_kernel(folder_, "vector_add", R"(
+  open(stand_in_pack(folder_, "vector_add", R"(
 args:
   - {name: A, dtype: f32, shape: [N], role: in}
   - {name: B, dtype: f32, shape: [N], role: in, symbol: weights}
   - {name: C, dtype: f32, shape: [N], role: out}
   - {name: N, dtype: i32, value: N}
 launches: [{grid: [1], block: [BLOCK], args: [A, A, C, N]}]
-)"),
-                    {{{"N", std::int64_t{1000}}}}, parse_config("BLOCK=64"),
-                    {{"weights", "_Z7weights"}}));
-  PlanPtr add;
-  ASSERT_EQ(plan(1000, add), ASSAY_OK) << error_.text;
+)",
+                     {{"weights", "_Z7weights"}}));
+  const PlanPtr add = planned();
   EXPECT_EQ(assay_prepare_reads(add.get()), 1);
   EXPECT_EQ(prepare(add), ASSAY_INVALID_ARGUMENT);
   void* const inputs[] = {a_->values.data(), b_->values.data(), c_->values.data()};
@@ -307,7 +303,7 @@ launches: [{grid: [1], block: [BLOCK], args: [A, A, C, N]}]
 }
 
 TEST_F(RuntimeTest, PassesStructsByValue) {
-  open(example_pack(stand_in_kernel(folder_, "vector_add", R"(
+  open(stand_in_pack(folder_, "vector_add", R"(
 args:
   - {name: A, dtype: f32, shape: [N], role: in}
   - {name: B, dtype: f32, shape: [N], role: in}
@@ -315,10 +311,8 @@ args:
   - {name: a, struct: [A]}
   - {name: N, dtype: i32, value: N}
 launches: [{grid: [1], block: [BLOCK], args: [a, B, C, N]}]
-)"),
-                    {{{"N", std::int64_t{1000}}}}, parse_config("BLOCK=64")));
-  PlanPtr add;
-  ASSERT_EQ(plan(1000, add), ASSAY_OK) << error_.text;
+)"));
+  const PlanPtr add = planned();
   ASSERT_EQ(prepare(add), ASSAY_OK) << error_.text;
   ASSERT_EQ(launch(add), ASSAY_OK) << error_.text;
   EXPECT_EQ(c_->values[999], 5.0f);
