@@ -33,7 +33,7 @@ T* pointer(CUdeviceptr address) {
   return reinterpret_cast<T*>(address);
 }
 
-constexpr int kSmThreads = 2048;
+constexpr int kSmThreads = 2048, kSmemBytes = 232448;
 double capture_begin_ns = 0;
 std::atomic<bool> capturing = false;
 
@@ -71,28 +71,19 @@ extern "C" {
 CUresult cuInit(unsigned) { return machine().init(); }
 
 CUresult cuGetErrorName(CUresult error, const char** text) {
-  switch (error) {
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-      *text = "CUDA_ERROR_ILLEGAL_ADDRESS";
-      return CUDA_SUCCESS;
-    case CUDA_ERROR_LAUNCH_FAILED:
-      *text = "CUDA_ERROR_LAUNCH_FAILED";
-      return CUDA_SUCCESS;
-    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-      *text = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES";
-      return CUDA_SUCCESS;
-    case CUDA_ERROR_OUT_OF_MEMORY:
-      *text = "CUDA_ERROR_OUT_OF_MEMORY";
-      return CUDA_SUCCESS;
-    case CUDA_ERROR_NOT_FOUND:
-      *text = "CUDA_ERROR_NOT_FOUND";
-      return CUDA_SUCCESS;
-    case CUDA_ERROR_UNKNOWN:
-      *text = "CUDA_ERROR_UNKNOWN";
-      return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
+#define NAMED(name) \
+  { name, #name }
+  static const std::map<CUresult, const char*> names = {NAMED(CUDA_ERROR_ILLEGAL_ADDRESS),
+                                                        NAMED(CUDA_ERROR_LAUNCH_FAILED),
+                                                        NAMED(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES),
+                                                        NAMED(CUDA_ERROR_OUT_OF_MEMORY),
+                                                        NAMED(CUDA_ERROR_NOT_FOUND),
+                                                        NAMED(CUDA_ERROR_UNKNOWN)};
+#undef NAMED
+  const auto found = names.find(error);
+  if (found == names.end()) return CUDA_ERROR_INVALID_VALUE;
+  *text = found->second;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
@@ -132,31 +123,16 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
-  switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      *value = 9;
-      break;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-      *value = 0;
-      break;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      *value = 132;
-      break;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-      *value = 232448;
-      break;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-      *value = kSmThreads;
-      break;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
-      *value = 1 << 20;  // small: the flush buffer is a multiple of it
-      break;
-    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
-      *value = machine().has_mps() ? 1 : 0;
-      break;
-    default:
-      *value = 1;
-  }
+  static const std::map<CUdevice_attribute, int> values = {
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, kSmemBytes},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, kSmThreads},
+      {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 1 << 20},  // small: the flush buffer is a multiple of it
+      {CU_DEVICE_ATTRIBUTE_MPS_ENABLED, machine().has_mps() ? 1 : 0}};
+  const auto found = values.find(attribute);
+  *value = found == values.end() ? 1 : found->second;
   return CUDA_SUCCESS;
 }
 
@@ -220,11 +196,9 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
 }
 
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
-  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value > 232448) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && value > 100) {
-    return CUDA_ERROR_INVALID_VALUE;
+  const bool is_carveout = attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || is_carveout) {
+    if (value > (is_carveout ? 100 : kSmemBytes)) return CUDA_ERROR_INVALID_VALUE;
   }
   return machine().status();
 }
