@@ -43,10 +43,9 @@ void add_bench(Command program, const std::function<int(const BenchOptions&)>& r
   auto options = std::make_shared<BenchOptions>();
   Command verb =
       program.add_command("bench", "run the winners and their baselines under Google Benchmark");
-  verb.add_option("--db", options->db,
+  verb.add_option("--db PATH[#SWEEP]", options->db,
                   "database, recording (.jsonl), or one sweep of it by name or number; default: "
-                  "results/assay.db")
-      .placeholder("PATH[#SWEEP]");
+                  "results/assay.db");
   add_run_filter(verb, options->filter);
   verb.add_flag("--replay", options->replay,
                 "answer with the stored times also where there is a GPU");

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/run_source.h"
+#include "cli/results.h"
 
 namespace assay {
 
 struct BenchOptions {
   std::string db = "results/assay.db";
-  RunFilter filter;
+  ResultOptions filter;
   bool replay = false;
   std::string kernels;
   std::vector<std::string> include;

@@ -14,11 +14,6 @@
 
 namespace assay {
 
-Option& Option::placeholder(const std::string& text) {
-  option_->option_text(text);
-  return *this;
-}
-
 Option& Option::required() {
   option_->required();
   return *this;
@@ -56,7 +51,9 @@ Command Command::add_command(const std::string& name, const std::string& summary
 
 template <typename T>
 Option Command::add_option(const std::string& name, T& value, const std::string& help) {
-  CLI::Option* const option = app_->add_option(name, value, help);
+  const std::size_t blank = std::min(name.find(' '), name.size());
+  CLI::Option* const option = app_->add_option(name.substr(0, blank), value, help);
+  if (blank < name.size()) option->option_text(name.substr(blank + 1));
   // One that may be given several times takes one value each time. Else it would take the arguments
   // that follow, too.
   if (name.starts_with("--")) option->allow_extra_args(false);

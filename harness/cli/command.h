@@ -30,8 +30,6 @@ class Option {
  public:
   Option(CLI::Option& option, CommandState& state) : option_(&option), state_(&state) {}
 
-  /// What stands for the value in the help, with its unit: "SECONDS".
-  Option& placeholder(const std::string& text);
   Option& required();
   Option& excludes(const Option& other);
 
@@ -61,8 +59,9 @@ class Command {
   Command(CLI::App& app, CommandState& state) : app_(&app), state_(&state) {}
 
   Command add_command(const std::string& name, const std::string& summary);
-  /// A name begins with -- or is that of an argument by its place. `value` keeps its default where
-  /// the option is not given. command.cpp lists the types that a value may have.
+  /// A name begins with -- or is that of an argument by its place. Behind a blank stands what
+  /// stands for the value in the help, with its unit: "--timeout SECONDS". `value` keeps its
+  /// default where the option is not given. command.cpp lists the types that a value may have.
   template <typename T>
   Option add_option(const std::string& name, T& value, const std::string& help);
   Option add_flag(const std::string& name, bool& value, const std::string& help);

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/terminal.h"
-#include "cli/run_source.h"
+#include "cli/results.h"
 #include "cli/verbs.h"
-#include "report/comparison_view.h"
+#include "report/run_comparison.h"
 
 namespace assay {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 struct CompareOptions {
   std::string before;
   std::string after;
-  RunFilter filter;
+  ResultOptions filter;
   std::string margin = "2%";
   bool json = false;
 };
@@ -37,10 +37,8 @@ void add_compare(Command program) {
   auto options = std::make_shared<CompareOptions>();
   Command verb = program.add_command(
       "compare", "what became faster or slower from one run to another, result by result");
-  verb.add_option("A", options->before, kRunHelp).placeholder("PATH[#SWEEP]").required();
-  verb.add_option("B", options->after, "likewise, of the later run")
-      .placeholder("PATH[#SWEEP]")
-      .required();
+  verb.add_option("A PATH[#SWEEP]", options->before, kRunHelp).required();
+  verb.add_option("B PATH[#SWEEP]", options->after, "likewise, of the later run").required();
   add_run_filter(verb, options->filter);
   add_margin(verb, options->margin);
   verb.add_flag("--json", options->json, "print JSON instead of tables");

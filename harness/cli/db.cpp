@@ -165,7 +165,7 @@ void add_db(Command program) {
   Command merge_verb = verb.add_command(
       "merge", "join databases and recordings into a new database; they stay as they are");
   merge_verb.add_option("PATH", *paths, "databases, or recordings (.jsonl)").required();
-  merge_verb.add_option("--output", *output, "the database to make").placeholder("FILE").required();
+  merge_verb.add_option("--output FILE", *output, "the database to make").required();
   merge_verb.footer(
       "A trial that several have becomes one. Where their outcomes contradict each other, this is\n"
       "said, and one is kept: a failed check before all else, else the newest. A time measured "
@@ -181,10 +181,8 @@ void add_db(Command program) {
   add_path(forget_verb);
   forget_verb.add_flag("--transient", *transient,
                        "those that failed because the machine did: a killed process, a full GPU");
-  forget_verb
-      .add_option("--kernel", *kernel,
-                  "all trials of this kernel, and the verdicts that it took part in")
-      .placeholder("NAME");
+  forget_verb.add_option("--kernel NAME", *kernel,
+                         "all trials of this kernel, and the verdicts that it took part in");
   forget_verb.footer("example: assay db forget --kernel gemm_mma --db results/assay.db");
   forget_verb.runs([path, transient, kernel] { return forget(*path, *transient, *kernel); });
 

@@ -60,7 +60,7 @@ Finding look_for(const std::string& topic, const std::string& stem,
                  const std::string& advice) {
   try {
     const Library library(topic, names, folders, advice);
-    return {topic, loaded_path(stem), Fitness::ok, ""};
+    return {topic, loaded_path(stem)};
   } catch (const Error& error) {
     return {topic, "not found", Fitness::missing, error.what()};
   }
@@ -106,12 +106,12 @@ Finding look_at_cache() {
                   format_bytes(static_cast<double>(available))),
       warning.empty() ? Fitness::ok : Fitness::note, warning};
   if (::access(existing.c_str(), W_OK) != 0) {
-    finding.fitness = Fitness::missing;
-    finding.advice = fmt::format("cannot write there: {}; set XDG_CACHE_HOME to a folder elsewhere",
-                                 std::generic_category().message(errno));
+    finding.mark(Fitness::missing,
+                 fmt::format("cannot write there: {}; set XDG_CACHE_HOME to a folder elsewhere",
+                             std::generic_category().message(errno)));
   } else if (available < kLeastFreeBytes) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice = "free some disk, or set XDG_CACHE_HOME to a folder elsewhere";
+    finding.mark(Fitness::suspicious,
+                 "free some disk, or set XDG_CACHE_HOME to a folder elsewhere");
   }
   return finding;
 }
@@ -123,14 +123,12 @@ Finding look_for_files(const std::string& folder) {
   for (fs::directory_iterator it(path, ignored), end; it != end; it.increment(ignored)) {
     if (it->path().extension() == ".yaml") ++count;
   }
-  if (count > 0) return {folder, fmt::format("{} in {}/", count, path), Fitness::ok, ""};
+  if (count > 0) return {folder, fmt::format("{} in {}/", count, path)};
   return {folder, "none here", Fitness::note, "run assay where the folders kernels and sweeps are"};
 }
 
 ComparedGpu look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& findings) {
-  GpuOptions gpu_options;
-  gpu_options.index = index;
-  GpuDevice gpu(gpu_options);
+  GpuDevice gpu({index, {}});
   const DeviceInfo& info = gpu.info();
   const std::string name = fmt::format("GPU {}", index);
   findings.push_back(
@@ -139,8 +137,7 @@ ComparedGpu look_at_gpu(int index, Compiler& compiler, std::vector<Finding>& fin
                    info.name, info.cc / 10, info.cc % 10, info.sm_count,
                    format_bytes(static_cast<double>(info.smem_optin_bytes)),
                    format_bytes(static_cast<double>(info.l2_bytes)),
-                   format_bytes(static_cast<double>(info.memory_bytes))),
-       Fitness::ok, ""});
+                   format_bytes(static_cast<double>(info.memory_bytes)))});
 
   const Ceilings ceilings = set_up_gpu(gpu, compiler);
   const SelfTest test = gpu.self_test();
@@ -188,7 +185,7 @@ int run_doctor(const DoctorOptions& options) {
     throw UsageError(fmt::format("--device {} is not a GPU's index, which counts from 0, nor all",
                                  options.device));
   }
-  std::vector<Finding> findings{{"assay", ASSAY_VERSION, Fitness::ok, ""}};
+  std::vector<Finding> findings{{"assay", ASSAY_VERSION}};
   const std::unique_ptr<Compiler> compiler = look_for_compiler(findings);
 
   std::string reason;
@@ -199,8 +196,7 @@ int run_doctor(const DoctorOptions& options) {
     findings.push_back(
         {"driver",
          fmt::format("{}, CUDA {}.{}, {} GPU{}", driver.empty() ? "version unknown" : driver,
-                     cuda / 1000, cuda / 10 % 100, num_gpus, num_gpus == 1 ? "" : "s"),
-         Fitness::ok, ""});
+                     cuda / 1000, cuda / 10 % 100, num_gpus, num_gpus == 1 ? "" : "s")});
   } else {
     findings.push_back({"driver", "no GPU", Fitness::note, reason});
   }
@@ -252,9 +248,8 @@ void add_doctor(Command program) {
   auto options = std::make_shared<DoctorOptions>();
   Command verb = program.add_command(
       "doctor", "what this machine has, and whether its clock, flush and noise can be trusted");
-  verb.add_option("--device", options->device,
-                  "the GPU to examine; default: all of them, compared with each other")
-      .placeholder("INDEX|all");
+  verb.add_option("--device INDEX|all", options->device,
+                  "the GPU to examine; default: all of them, compared with each other");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer(
       "example: assay doctor --device 1\n"

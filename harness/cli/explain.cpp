@@ -14,7 +14,7 @@
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/entry_json.h"
-#include "report/explain_view.h"
+#include "report/explain.h"
 
 namespace assay {
 namespace {
@@ -92,12 +92,10 @@ void add_explain(Command program) {
                   "a trial's number, or a configuration as KERNEL:NAME=VALUE,...")
       .required();
   verb.add_option("OTHER", options->other, "what to compare it with, likewise");
-  verb.add_option("--db", options->db,
-                  "the database or recording of a trial; default: results/assay.db")
-      .placeholder("PATH");
-  verb.add_option("--arch", options->arch,
-                  "compile a configuration for this one; of a trial its own; default: 90a")
-      .placeholder(known_archs("|"));
+  verb.add_option("--db PATH", options->db,
+                  "the database or recording of a trial; default: results/assay.db");
+  verb.add_option("--arch " + known_archs("|"), options->arch,
+                  "compile a configuration for this one; of a trial its own; default: 90a");
   add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer(

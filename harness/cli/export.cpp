@@ -239,7 +239,7 @@ int run_export(const ExportOptions& options) {
 void add_export(Command program) {
   auto options = std::make_shared<ExportOptions>();
   Command verb = program.add_command("export", "write tuned tables for other software");
-  verb.add_option("--format", options->format,
+  verb.add_option("--format FORMAT", options->format,
                   "json, csv, markdown: all tables\n"
                   "svg: a picture of the speed-ups\n"
                   "header: C++17 with a constexpr lookup\n"
@@ -249,33 +249,28 @@ void add_export(Command program) {
                   "google-benchmark, github-action-benchmark, bencher, junit: the winners' times\n"
                   "t4, kernel-tuner: every trial of one kernel and problem\n"
                   "recording: every trial of --sweep, to be replayed")
-      .placeholder("FORMAT")
       .one_of({"json", "csv", "markdown", "svg", kHeader, kPack, "wisdom", "triton", kVllmMoe,
                "google-benchmark", "github-action-benchmark", "bencher", "junit", "t4",
                "kernel-tuner", "recording"})
       .required();
   add_result_options(verb, options->results);
-  verb.add_option("--protocol", options->protocol, "only this protocol; default: all")
-      .placeholder("cold|sustained|hot|graph")
+  verb.add_option("--protocol cold|sustained|hot|graph", options->protocol,
+                  "only this protocol; default: all")
       .one_of({"cold", "sustained", "hot", "graph"});
-  verb.add_option("--objective", options->objective,
+  verb.add_option("--objective OBJECTIVE", options->objective,
                   "only the winners by this objective: time, energy, edp or a metric; default: all")
-      .placeholder("OBJECTIVE")
       .check([](const std::string& text) {
         return parse_objective(text) ? "" : "it is no objective: time, energy, edp or a metric";
       });
-  verb.add_option("--output", options->output,
+  verb.add_option("--output FILE", options->output,
                   "file to write, for vllm-moe a folder; default: stdout\n"
-                  "The default of a recording is results/recorded/GPU/SWEEP.jsonl.")
-      .placeholder("FILE");
-  verb.add_option("--namespace", options->name_space,
+                  "The default of a recording is results/recorded/GPU/SWEEP.jsonl.");
+  verb.add_option("--namespace NAME", options->name_space,
                   "outer namespace of the header, with one inside for each op; default: "
-                  "assay_tuned")
-      .placeholder("NAME");
-  verb.add_option("--arch", options->archs,
+                  "assay_tuned");
+  verb.add_option("--arch " + known_archs("|"), options->archs,
                   "what the machine code of a pack is for; may be repeated; default: the GPU of "
-                  "each table")
-      .placeholder(known_archs("|"));
+                  "each table");
   verb.footer("example: assay export --format header --op gemm_bf16 --output tuned_gemm.h");
   verb.runs([options] { return run_export(*options); });
 }

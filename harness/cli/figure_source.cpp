@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "cli/ceilings_cache.h"
+#include "cli/gpu_setup.h"
 #include "cli/include_path.h"
 #include "judge/ceilings.h"
 #include "report/entry_json.h"
@@ -74,19 +74,7 @@ void add_ceilings(Figures& figures, const TrialRow& row, const Plan& plan) {
 }  // namespace
 
 FigureSource::FigureSource(std::string kernels, std::vector<std::string> include)
-    : kernels_(std::move(kernels)), include_(std::move(include)) {}
-
-const FigureSource::Known& FigureSource::known(const std::string& name,
-                                               const std::string& command_line) {
-  const auto found = known_.find(name);
-  if (found != known_.end()) return found->second;
-  const std::string folder = kernel_folder(kernels_, command_line);
-  KernelSpec kernel = known_kernel(folder, name);
-  std::vector<std::filesystem::path> include = include_path(folder, include_);
-  KernelVersion version = version_of(kernel, include);
-  return known_.emplace(name, Known{std::move(kernel), std::move(version), std::move(include)})
-      .first->second;
-}
+    : kernels_(std::move(kernels), std::move(include)) {}
 
 std::future<CompileResult> FigureSource::begin(CompileJob job) {
   if (!compiler_) compiler_.emplace(CompilerOptions{cache_directory()});
@@ -112,7 +100,7 @@ CompiledEntries FigureSource::add_code(Figures& figures, const CompileJob& job) 
 std::vector<std::future<CompileResult>> FigureSource::begin_code(const TrialRow& row,
                                                                  const std::string& baseline) {
   const TrialRecord& trial = row.record;
-  const auto& [kernel, version, include] = known(trial.kernel.name, row.command_line);
+  const auto& [kernel, version, include] = kernels_.find(trial.kernel.name, row.command_line);
   if (version != trial.kernel) throw UsageError(trial.kernel.name + " has changed since");
   std::vector<std::future<CompileResult>> begun;
   if (baseline.empty()) {
@@ -137,7 +125,7 @@ std::vector<std::future<CompileResult>> FigureSource::begin_code(const TrialRow&
 
 bool FigureSource::is_per_problem(const TrialRow& row) {
   try {
-    return is_compiled_per_problem(known(row.record.kernel.name, row.command_line).kernel);
+    return is_compiled_per_problem(kernels_.find(row.record.kernel.name, row.command_line).spec);
   } catch (const UsageError&) {
     return false;  // begin_code() says why there is no code
   }
@@ -186,7 +174,7 @@ void FigureSource::compile_ahead(const TrialRow& row, const std::string& baselin
 }
 
 Figures FigureSource::of_config(const NamedConfig& named, const std::string& arch) {
-  const auto& [kernel, version, include] = known(named.kernel, "");
+  const auto& [kernel, version, include] = kernels_.find(named.kernel, "");
   const Config config = complete(kernel, named.config);
   const DeviceInfo info = nominal_device(arch);
   Figures figures;
@@ -226,7 +214,7 @@ Figures FigureSource::of_trial(const TrialRow& row, Code code) {
                                 ? fmt::format("assay profile {}", row.id)
                                 : "assay sweep on such a GPU, and assay profile there";
   try {
-    const auto& [kernel, version, include] = known(trial.kernel.name, row.command_line);
+    const auto& [kernel, version, include] = kernels_.find(trial.kernel.name, row.command_line);
     if (version != trial.kernel) {
       figures.no_code = trial.kernel.source_hash.empty()
                             ? "it is not known of which source this trial is; sweep it again"

@@ -38,12 +38,6 @@ class FigureSource {
   void compile_ahead(const TrialRow& row, const std::string& baseline);
 
  private:
-  struct Known {
-    KernelSpec kernel;
-    KernelVersion version;
-    std::vector<std::filesystem::path> include;
-  };
-  const Known& known(const std::string& name, const std::string& command_line);
   std::future<CompileResult> begin(CompileJob job);
   CompiledEntries add_code(Figures& figures, const CompileJob& job);
   std::vector<std::future<CompileResult>> begin_code(const TrialRow& row,
@@ -55,9 +49,7 @@ class FigureSource {
   CodeKey key_of(const TrialRow& row, const std::string& baseline);
   bool is_per_problem(const TrialRow& row);
 
-  std::string kernels_;
-  std::vector<std::string> include_;
-  std::map<std::string, Known> known_;
+  KnownKernels kernels_;
   std::map<CodeKey, CodeCounts> counts_;
   std::optional<NvrtcCompiler> compiler_;                             // once it was needed
   std::map<CodeKey, std::vector<std::future<CompileResult>>> begun_;  // and not counted yet

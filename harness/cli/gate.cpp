@@ -1,6 +1,4 @@
 // `assay gate`: whether a run is fit to follow another; for CI.
-#include "report/gate.h"
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,10 +8,11 @@
 #include "base/terminal.h"
 #include "cli/include_path.h"
 #include "cli/remeasure.h"
-#include "cli/run_source.h"
+#include "cli/results.h"
 #include "cli/verbs.h"
 #include "cuda/gpu_count.h"
-#include "report/comparison_view.h"
+#include "report/gate.h"
+#include "report/run_comparison.h"
 
 namespace assay {
 namespace {
@@ -24,7 +23,7 @@ constexpr int kExitUndecided = kExitMachine;
 struct GateOptions {
   std::string run;
   std::string baseline;
-  RunFilter filter;
+  ResultOptions filter;
   std::string margin = "2%";
   std::vector<std::string> allowed;
   std::string markdown;
@@ -81,15 +80,8 @@ void write_report(const std::string& path, const std::string& text) {
 }
 
 int exit_code(Gate gate) {
-  switch (gate) {
-    case Gate::passed:
-      return kExitDone;
-    case Gate::failed:
-      return kExitNo;
-    case Gate::undecided:
-      break;
-  }
-  return kExitUndecided;
+  if (gate == Gate::passed) return kExitDone;
+  return gate == Gate::failed ? kExitNo : kExitUndecided;
 }
 
 int run_gate(const GateOptions& options) {
@@ -132,20 +124,17 @@ void add_gate(Command program) {
   auto options = std::make_shared<GateOptions>();
   Command verb =
       program.add_command("gate", "fail where a run is slower than another; for CI and git bisect");
-  verb.add_option("RUN", options->run, kRunHelp).placeholder("PATH[#SWEEP]").required();
-  verb.add_option("--baseline", options->baseline, "the run to compare with, likewise")
-      .placeholder("PATH[#SWEEP]")
+  verb.add_option("RUN PATH[#SWEEP]", options->run, kRunHelp).required();
+  verb.add_option("--baseline PATH[#SWEEP]", options->baseline, "the run to compare with, likewise")
       .required();
   add_run_filter(verb, options->filter);
   add_margin(verb, options->margin);
-  verb.add_option("--allow", options->allowed,
+  verb.add_option("--allow unsure|gone|not-comparable", options->allowed,
                   "pass although results are unsure, gone or not comparable; may be repeated")
-      .placeholder("unsure|gone|not-comparable")
       .one_of({"unsure", "gone", "not-comparable"});
-  verb.add_option("--markdown", options->markdown, "write a summary, such as for GitHub's page")
-      .placeholder("FILE");
-  verb.add_option("--junit", options->junit, "write JUnit XML, a test case for each result")
-      .placeholder("FILE");
+  verb.add_option("--markdown FILE", options->markdown,
+                  "write a summary, such as for GitHub's page");
+  verb.add_option("--junit FILE", options->junit, "write JUnit XML, a test case for each result");
   verb.add_flag("--rerun", options->rerun,
                 "measure what is slower or unsure once more, if there is a GPU, before it fails");
   add_kernel_folders(verb, options->kernels, options->include, kKernelsHere, "with --rerun: ");

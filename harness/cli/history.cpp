@@ -1,6 +1,4 @@
 // `assay history`: how the best of each problem went over many runs, and where it changed.
-#include "report/history.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,15 +6,16 @@
 
 #include "base/error.h"
 #include "base/terminal.h"
-#include "cli/run_source.h"
+#include "cli/results.h"
 #include "cli/verbs.h"
+#include "report/history.h"
 
 namespace assay {
 namespace {
 
 struct HistoryOptions {
   std::vector<std::string> paths;
-  RunFilter filter;
+  ResultOptions filter;
   std::string margin = "1%";
   bool json = false;
 };
@@ -42,13 +41,12 @@ void add_history(Command program) {
   auto options = std::make_shared<HistoryOptions>();
   Command verb = program.add_command(
       "history", "how each result went over many runs: where it changed, and what else did");
-  verb.add_option("PATH", options->paths,
+  verb.add_option("PATH PATH...", options->paths,
                   "databases, whose every sweep is a run, recordings, or folders of both")
-      .placeholder("PATH...")
       .required();
   add_run_filter(verb, options->filter);
-  verb.add_option("--margin", options->margin, "least change that is looked for; default: 1%")
-      .placeholder("PERCENT");
+  verb.add_option("--margin PERCENT", options->margin,
+                  "least change that is looked for; default: 1%");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer(
       "A change is found from the third run after it on, without a baseline from the fifth; "

@@ -43,8 +43,8 @@ void add_import(Command program) {
                   "a recording (.jsonl), or results of Kernel Tuner, T4, KTT or BAT (.json, .csv); "
                   ".gz or not")
       .required();
-  verb.add_option("--db", options->db, "database to add them to; made if it is missing")
-      .placeholder("PATH [results/assay.db]");
+  verb.add_option("--db PATH [results/assay.db]", options->db,
+                  "database to add them to; made if it is missing");
   verb.footer("example: assay import results/recorded/nvidia_h200/gemm.jsonl");
   verb.runs([options] { return run_import(*options); });
 }

@@ -15,12 +15,10 @@ namespace fs = std::filesystem;
 
 void add_kernel_folders(Command& verb, std::string& kernels, std::vector<std::string>& include,
                         const std::string& place, const std::string& when) {
-  verb.add_option("--kernels", kernels, when + "where the kernels are; default: " + place)
-      .placeholder("DIR")
+  verb.add_option("--kernels DIR", kernels, when + "where the kernels are; default: " + place)
       .existing_folder();
-  verb.add_option("--include", include,
+  verb.add_option("--include DIR", include,
                   when + "a further folder that kernels may include headers from; may be repeated")
-      .placeholder("DIR")
       .existing_folder();
 }
 

@@ -192,15 +192,14 @@ void add_inspect(Command program) {
                   "Files: .cu, .ptx, .cubin, or .sass as nvdisasm prints it.")
       .required();
   Option other = verb.add_option("OTHER", options->other, "what to compare it with, likewise");
-  verb.add_option("--db", options->db,
-                  "the database or recording of a trial; default: results/assay.db")
-      .placeholder("PATH");
+  verb.add_option("--db PATH", options->db,
+                  "the database or recording of a trial; default: results/assay.db");
   verb.add_flag("--sass", options->sass,
                 "look at the machine code and not at the PTX; needs the toolkit's nvdisasm");
   Option listing = verb.add_flag("--listing", options->listing,
                                  "print the code of one, each instruction with its source");
-  verb.add_option("--arch", options->arch, "compile for this one; of a trial its own; default: 90a")
-      .placeholder(known_archs("|"));
+  verb.add_option("--arch " + known_archs("|"), options->arch,
+                  "compile for this one; of a trial its own; default: 90a");
   add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
   Option json = verb.add_flag("--json", options->json, "print JSON instead of text");
   listing.excludes(other).excludes(json);

@@ -349,16 +349,13 @@ void add_judge(Command program) {
   verb.add_option("SUBMISSION", options->submissions,
                   "a contract or the .cu beside it, a folder with one, or a Solution (.json)")
       .required();
-  verb.add_option("--hidden", options->hidden, "a file with further problems, told to nobody")
-      .placeholder("FILE");
-  verb.add_option("--db", options->db,
-                  "a database whose best kernels take part; default: results/assay.db")
-      .placeholder("PATH");
-  verb.add_option("--device", options->device,
-                  "a GPU by index, or none, to compile only; default: 0")
-      .placeholder("0|none");
-  verb.add_option("--arch", options->arch, "with --device none: what to compile for; default: 90a")
-      .placeholder(known_archs("|"));
+  verb.add_option("--hidden FILE", options->hidden, "a file with further problems, told to nobody");
+  verb.add_option("--db PATH", options->db,
+                  "a database whose best kernels take part; default: results/assay.db");
+  verb.add_option("--device 0|none", options->device,
+                  "a GPU by index, or none, to compile only; default: 0");
+  verb.add_option("--arch " + known_archs("|"), options->arch,
+                  "with --device none: what to compile for; default: 90a");
   add_kernel_folders(verb, options->kernels, options->include);
   verb.add_flag("--full", options->full,
                 "verify all problems as assay verify does; default: a quick look at the smallest");

@@ -13,9 +13,11 @@
 #include "base/interrupt.h"
 #include "base/limits.h"
 #include "base/tool.h"
+#include "cli/include_path.h"
 #include "cli/results.h"
 #include "compile/source_tree.h"
 #include "spec/twins.h"
+#include "tuner/kernel_version.h"
 
 namespace assay {
 namespace {
@@ -76,10 +78,22 @@ TrialRow known_trial(const std::string& db, std::int64_t id) {
 KernelSpec known_kernel(const std::string& folder, const std::string& name) {
   std::optional<KernelSpec> kernel = find_kernel(folder, name);
   if (!kernel) {
-    throw UsageError(
+    throw NoKernel(
         fmt::format("there is no kernel {} in {}; name its folder with --kernels", name, folder));
   }
   return std::move(*kernel);
+}
+
+const KnownKernel& KnownKernels::find(const std::string& name, const std::string& command_line) {
+  const auto found = known_.find(name);
+  if (found != known_.end()) return found->second;
+  const std::string folder = kernel_folder(folder_, command_line);
+  KernelSpec kernel = known_kernel(folder, name);
+  std::vector<fs::path> include = include_path(folder, include_);
+  KernelVersion version = version_of(kernel, include);
+  return known_
+      .emplace(name, KnownKernel{std::move(kernel), std::move(version), std::move(include)})
+      .first->second;
 }
 
 Config complete(const KernelSpec& kernel, const Config& given) {

@@ -3,10 +3,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "base/trial_record.h"
 #include "compile/compiler.h"
 #include "report/inspect_view.h"
 #include "spec/kernel_spec.h"
@@ -32,8 +36,37 @@ std::optional<NamedConfig> named_config(const std::string& target);
 /// there is none.
 TrialRow known_trial(const std::string& db, std::int64_t id);
 
-/// Throws UsageError if there is none of the name in the folder.
+/// There is no kernel of a name.
+struct NoKernel : UsageError {
+  using UsageError::UsageError;
+};
+
+/// Throws NoKernel if there is none of the name in the folder.
 KernelSpec known_kernel(const std::string& folder, const std::string& name);
+
+/// A kernel as it is now.
+struct KnownKernel {
+  KernelSpec spec;
+  KernelVersion version;
+  std::vector<std::filesystem::path> include;  // where its headers are looked for
+};
+
+/// Kernels by name, each loaded once.
+class KnownKernels {
+ public:
+  /// The folder of the kernels, or "" for the one of each trial's sweep, and those of further
+  /// headers.
+  explicit KnownKernels(std::string folder, std::vector<std::string> include = {})
+      : folder_(std::move(folder)), include_(std::move(include)) {}
+
+  /// Of a trial's sweep, if it is named. Throws UsageError as known_kernel() and version_of().
+  const KnownKernel& find(const std::string& name, const std::string& command_line = "");
+
+ private:
+  std::string folder_;
+  std::vector<std::string> include_;
+  std::map<std::string, KnownKernel> known_;
+};
 
 /// The values of all parameters. Throws UsageError, which names what is missing or not allowed.
 Config complete(const KernelSpec& kernel, const Config& given);

@@ -16,11 +16,11 @@
 #include "base/terminal.h"
 #include "cli/export_pack.h"
 #include "cli/include_path.h"
-#include "cli/recordings.h"
-#include "cli/reference_check.h"
+#include "cli/sweep_target.h"
 #include "cli/verbs.h"
 #include "compile/definitions.h"
 #include "compile/source_tree.h"
+#include "judge/reference_shapes.h"
 #include "report/entry_json.h"
 #include "report/space_view.h"
 #include "report/table.h"
@@ -327,9 +327,8 @@ void add_list(Command program) {
   verb.add_option("PATHS", options->paths,
                   "files, listed constraint by constraint, folders, a pack, or ops (gemm_bf16); "
                   "default: kernels sweeps");
-  verb.add_option("--arch", options->arch,
-                  "the compute capability whose limits are used; default: 90a")
-      .placeholder(known_archs("|"));
+  verb.add_option("--arch " + known_archs("|"), options->arch,
+                  "the compute capability whose limits are used; default: 90a");
   add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
   verb.add_flag("--recordings", options->recordings,
                 "list the recordings in results/recorded; exit code 1 if any is stale");

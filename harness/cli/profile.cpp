@@ -149,9 +149,7 @@ void store_counted(const ProfileOptions& options, const ProfiledSubject& subject
 int run_profile(const ProfileOptions& options) {
   const ProfiledSubject subject = find_subject(options);
   NvrtcCompiler compiler({cache_directory(), 0, 60, true});
-  GpuOptions gpu_options;
-  gpu_options.index = options.gpu;
-  GpuDevice gpu(gpu_options);
+  GpuDevice gpu({options.gpu, {}});
   set_up_gpu(gpu, compiler);
   SweepSpec sweep;
   sweep.measure.protocol = subject.protocol;
@@ -193,19 +191,16 @@ void add_profile(Command program) {
                   "a trial's number, from assay show --times, or a configuration as "
                   "KERNEL:NAME=VALUE,...")
       .required();
-  verb.add_option("--db", options->db, "the database that has the trial; default: results/assay.db")
-      .placeholder("PATH");
-  verb.add_option("--problem", options->problem,
-                  "the sizes of a configuration; default: those of the kernel's smoke test")
-      .placeholder("M=1,N=..");
+  verb.add_option("--db PATH", options->db,
+                  "the database that has the trial; default: results/assay.db");
+  verb.add_option("--problem M=1,N=..", options->problem,
+                  "the sizes of a configuration; default: those of the kernel's smoke test");
   std::vector<std::string> allowed = counter_sets();
   for (const CounterRow& counter : counters()) allowed.emplace_back(counter.name);
-  verb.add_option("--set", options->set,
+  verb.add_option("--set SET|COUNTER", options->set,
                   "a set (memory, compute, stalls, all) or one counter; default: all")
-      .placeholder("SET|COUNTER")
       .one_of(allowed);
-  verb.add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
-      .placeholder("INDEX")
+  verb.add_option("--gpu INDEX", options->gpu, "the GPU to run on; default: 0")
       .between(0, std::numeric_limits<int>::max());
   add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
   verb.add_flag("--json", options->json, "print JSON instead of a table");

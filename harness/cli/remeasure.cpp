@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
-#include "spec/twins.h"
 #include "tuner/progress.h"
 #include "tuner/tuner.h"
 
@@ -17,8 +16,9 @@ namespace assay {
 Remeasurer::Remeasurer(const std::filesystem::path& kernels,
                        const std::vector<std::string>& include,
                        const std::filesystem::path& program)
-    : kernels_(kernels),
+    : folder_(kernels),
       include_directories_(include_path(kernels, include)),
+      kernels_(kernels.string(), include),
       compiler_({cache_directory(), 0, 60, true}),
       gpu_({0, program}) {
   set_up_gpu(gpu_, compiler_);
@@ -30,20 +30,19 @@ std::string Remeasurer::obstacle(const RunResult& result) {
     return fmt::format("it was measured on {}, and this is {}", result.device.name, gpu().name);
   }
   const std::string& name = result.winner().kernel;
-  const auto [found, is_new] = loaded_.try_emplace(name);
-  if (is_new) found->second = find_kernel(kernels_, name);
-  if (!found->second) {
-    return fmt::format("there is no kernel {} in {}; name its folder with --kernels", name,
-                       kernels_.string());
-  }
-  if (version_of(*found->second, include_directories_) != result.rank->version_of(name)) {
-    return fmt::format("{} has changed since", found->second->yaml_path.string());
+  try {
+    const auto& [kernel, version, folders] = kernels_.find(name);
+    if (version != result.rank->version_of(name)) {
+      return fmt::format("{} has changed since", kernel.yaml_path.string());
+    }
+  } catch (const NoKernel& none) {
+    return none.what();
   }
   return "";
 }
 
 const KernelSpec& Remeasurer::kernel_of(const RunResult& result) {
-  return *loaded_.at(result.winner().kernel);
+  return kernels_.find(result.winner().kernel).spec;
 }
 
 RunResult Remeasurer::measure(const RunResult& result) {
@@ -57,7 +56,7 @@ RunResult Remeasurer::measure(const RunResult& result) {
   Store store = Store::in_memory();
   Progress progress(Progress::Mode::silent);
   Tuner tuner(sweep, gpu_, compiler_, store, progress,
-              {include_directories_, native_arch(gpu_.info().cc), "measured again", kernels_, "",
+              {include_directories_, native_arch(gpu_.info().cc), "measured again", folder_, "",
                false, false});
   tuner.run();
   Run run = make_run("measured now", store, {});

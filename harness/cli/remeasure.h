@@ -1,16 +1,14 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/known_code.h"
 #include "compile/nvrtc_compiler.h"
 #include "device/gpu_device.h"
 #include "report/run.h"
-#include "tuner/kernel_version.h"
 
 namespace assay {
 
@@ -35,11 +33,11 @@ class Remeasurer {
   const KernelSpec& kernel_of(const RunResult& result);
 
  private:
-  std::filesystem::path kernels_;
+  std::filesystem::path folder_;
   std::vector<std::filesystem::path> include_directories_;
+  KnownKernels kernels_;
   NvrtcCompiler compiler_;
   GpuDevice gpu_;
-  std::map<std::string, std::optional<KernelSpec>> loaded_;
 };
 
 }  // namespace assay

@@ -10,17 +10,16 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/terminal.h"
-#include "cli/ceilings_cache.h"
 #include "cli/figure_source.h"
+#include "cli/gpu_setup.h"
 #include "cli/include_path.h"
-#include "cli/run_source.h"
+#include "cli/known_code.h"
+#include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/page.h"
 #include "report/page_data.h"
 #include "report/run_comparison.h"
 #include "space/plan.h"
-#include "spec/twins.h"
-#include "tuner/kernel_version.h"
 #include "tuner/progress.h"
 
 namespace assay {
@@ -30,7 +29,7 @@ constexpr double kLeastChangeRatio = 0.01;  // of a history, as of `assay histor
 
 struct ReportOptions {
   std::vector<std::string> paths;
-  RunFilter filter;
+  ResultOptions filter;
   std::string html;
   std::string kernels;
   std::string baseline;
@@ -43,21 +42,13 @@ struct ReportOptions {
 class KernelsNow {
  public:
   explicit KernelsNow(std::filesystem::path folder)
-      : folder_(std::move(folder)), include_(include_path(folder_, {})) {}
+      : folder_(std::move(folder)), kernels_(folder_.string()) {}
 
   KernelNow of(const DeviceInfo& device, const TunedRow& row) {
     KernelNow now;
     try {
-      const auto [found, is_new] = kernels_.try_emplace(row.best.kernel);
-      std::optional<Known>& known = found->second;
-      if (is_new && std::filesystem::is_directory(folder_)) {
-        if (auto kernel = find_kernel(folder_, row.best.kernel)) {
-          const KernelVersion version = version_of(*kernel, include_);
-          known = Known{std::move(*kernel), version};
-        }
-      }
-      if (!known || row.version.contract_hash.empty()) return now;
-      const auto& [kernel, version] = *known;
+      if (row.version.contract_hash.empty()) return now;
+      const auto& [kernel, version, include] = kernels_.find(row.best.kernel);
       if (row.version.source_hash != version.source_hash ||
           row.version.contract_hash != version.contract_hash) {
         now.stale = fmt::format("{} has changed since this was measured", kernel.name);
@@ -68,19 +59,14 @@ class KernelsNow {
       now.work = Work{(file.parent_path() / kernel.name).string(), static_cast<double>(plan.flops),
                       static_cast<double>(plan.bytes)};
     } catch (const UsageError&) {
-      // a contract with a mistake is none
+      // a kernel that is not there; a contract with a mistake is none
     }
     return now;
   }
 
  private:
-  struct Known {
-    KernelSpec kernel;
-    KernelVersion version;
-  };
   std::filesystem::path folder_;
-  std::vector<std::filesystem::path> include_;
-  std::map<std::string, std::optional<Known>> kernels_;
+  KnownKernels kernels_;
 };
 
 Roofs roofs_of(const DeviceInfo& device) {
@@ -125,10 +111,7 @@ int run_report(const ReportOptions& options) {
   if (std::filesystem::is_directory(options.html)) {
     throw UsageError(fmt::format("--html {} is a folder; name a file", options.html));
   }
-  Filter filter;
-  filter.op = options.filter.op;
-  filter.problem = options.filter.problem;
-  filter.device = options.filter.device;
+  const Filter& filter = options.filter;
   std::vector<std::string> paths = options.paths;
   if (paths.empty()) paths = {open_results({}).path().string()};
   const std::filesystem::path folder = kernel_folder(options.kernels);
@@ -200,21 +183,18 @@ void add_report(Command program) {
   auto options = std::make_shared<ReportOptions>();
   Command verb = program.add_command(
       "report", "one HTML file that opens offline: winners, every trial, history, GPUs");
-  verb.add_option("PATH", options->paths,
-                  "databases, recordings, or folders of both; default: results/assay.db")
-      .placeholder("PATH...");
-  verb.add_option("--html", options->html, "the file to write").placeholder("FILE").required();
-  verb.add_option("--baseline", options->baseline,
+  verb.add_option("PATH PATH...", options->paths,
+                  "databases, recordings, or folders of both; default: results/assay.db");
+  verb.add_option("--html FILE", options->html, "the file to write").required();
+  verb.add_option("--baseline PATH[#SWEEP]", options->baseline,
                   "an earlier run; the overview then says what became of each result since, as "
-                  "assay compare does")
-      .placeholder("PATH[#SWEEP]");
+                  "assay compare does");
   add_margin(verb, options->margin);
   verb.add_flag("--no-code", options->no_code,
                 "compile nothing, and leave out what the winners' source and machine code hold");
   add_run_filter(verb, options->filter);
-  verb.add_option("--kernels", options->kernels,
+  verb.add_option("--kernels FOLDER", options->kernels,
                   "where the contracts are that say how much a launch has to do; default: kernels")
-      .placeholder("FOLDER")
       .existing_folder();
   verb.footer(
       "exit codes: 0 done; 1 there is no trial to show; 2 a mistake; 3 the machine\n"

@@ -12,7 +12,6 @@
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/entry_json.h"
-#include "report/problem_view.h"
 #include "report/trials_view.h"
 
 namespace assay {
@@ -135,8 +134,7 @@ void add_show(Command program) {
       verb.add_flag("--failures", options->failures, "list the trials that failed, and why");
   verb.add_flag("--times", options->times, "list the timed trials, fastest first")
       .excludes(failures);
-  verb.add_option("--limit", options->limit, "list at most so many; 0: all; default: 20")
-      .placeholder("COUNT")
+  verb.add_option("--limit COUNT", options->limit, "list at most so many; 0: all; default: 20")
       .between(0, std::numeric_limits<int>::max());
   verb.add_flag("--json", options->json, "print JSON instead of text");
   verb.footer("example: assay show --failures --op gemm_bf16");

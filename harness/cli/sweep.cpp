@@ -20,13 +20,12 @@
 #include "cli/emulated.h"
 #include "cli/include_path.h"
 #include "cli/known_code.h"
-#include "cli/reference_check.h"
-#include "cli/sweep_problems.h"
 #include "cli/sweep_summary.h"
 #include "cli/sweep_target.h"
 #include "cli/verbs.h"
 #include "cli/verify.h"
 #include "compile/nvrtc_compiler.h"
+#include "judge/reference_shapes.h"
 #include "report/entry_json.h"
 #include "store/store.h"
 #include "tuner/fleet.h"
@@ -294,56 +293,47 @@ void add_sweep(Command program) {
           "FILE", options->file,
           "a sweep (sweeps/*.yaml), or a kernel (kernels/*.yaml) to try on its smoke problem")
       .required();
-  verb.add_option("--db", options->db, "database to keep every trial in; made if it is missing")
-      .placeholder("PATH [results/assay.db]");
-  verb.add_option("--device", options->device,
+  verb.add_option("--db PATH [results/assay.db]", options->db,
+                  "database to keep every trial in; made if it is missing");
+  verb.add_option("--device 0|1,2|all|none|emulate|replay:FILE", options->device,
                   "GPUs by index; all of them; none, to compile only; emulate; or recorded trials\n"
                   "emulate runs a sample of the configurations on the CPU, and times nothing.\n"
                   "Several GPUs of one model share the problems.\n"
                   "Default: the first GPU, or without one the recording in results/recorded")
-      .placeholder("0|1,2|all|none|emulate|replay:FILE")
       .check([](const std::string& text) { return text.empty() ? "it is empty" : ""; });
   add_kernel_folders(verb, options->kernels, options->include, "the folder kernels beside sweeps");
-  verb.add_option("--sizes", options->sizes,
-                  "run the problems that programs with libassay logged: see docs/runtime.md")
-      .placeholder("FILE");
-  verb.add_option("--problem", options->problem,
+  verb.add_option("--sizes FILE", options->sizes,
+                  "run the problems that programs with libassay logged: see docs/runtime.md");
+  verb.add_option("--problem M=1,N=4096", options->problem,
                   "run only the problems with these sizes\n"
-                  "With every dimension named, the sweep need not list the problem.")
-      .placeholder("M=1,N=4096");
-  verb.add_option("--shard", options->shard,
+                  "With every dimension named, the sweep need not list the problem.");
+  verb.add_option("--shard 3/8", options->shard,
                   "run only the third of eight shares of the problems, for eight machines\n"
-                  "Join their databases with assay db merge.")
-      .placeholder("3/8");
-  verb.add_option("--objective", options->objective,
+                  "Join their databases with assay db merge.");
+  verb.add_option("--objective OBJECTIVE", options->objective,
                   "what the winner is the best by; default: the sweep's, else time\n"
                   "time, energy (of a launch), edp (their product), or a metric of yours, such as\n"
                   "\"minimize time_ns * smem_bytes\", \"maximize flops / energy_j\", \"minimize "
                   "dram_read\"\n"
-                  "Of several, the first decides who wins, and all make a Pareto list.")
-      .placeholder("OBJECTIVE");
+                  "Of several, the first decides who wins, and all make a Pareto list.");
   verb.add_option(
-          "--budget-seconds", options->budget_seconds,
+          "--budget-seconds SECONDS", options->budget_seconds,
           "start no more configurations after so long; those that may be fast are tried first")
-      .placeholder("SECONDS")
       .check(check_seconds);
-  verb.add_option("--budget-configs", options->budget_configs,
+  verb.add_option("--budget-configs COUNT", options->budget_configs,
                   "try at most so many configurations of each kernel for each problem")
-      .placeholder("COUNT")
       .check(integer_from(1));
-  verb.add_option("--seed", options->seed, "seed of the search; default: the sweep's, else 1")
-      .placeholder("NUMBER")
+  verb.add_option("--seed NUMBER", options->seed,
+                  "seed of the search; default: the sweep's, else 1")
       .check(integer_from(0));
   verb.add_option(
-          "--sample", options->sample,
+          "--sample COUNT", options->sample,
           "with --device emulate: how many configurations of each kernel to run; default: 3")
-      .placeholder("COUNT")
       .check(integer_from(1));
-  verb.add_option("--arch", options->arch,
-                  "with --device none or a replay of another tuner: what to compile for")
-      .placeholder(known_archs("|"));
-  verb.add_option("--threads", options->threads, "compiler threads; default: one for each core")
-      .placeholder("COUNT")
+  verb.add_option("--arch " + known_archs("|"), options->arch,
+                  "with --device none or a replay of another tuner: what to compile for");
+  verb.add_option("--threads COUNT", options->threads,
+                  "compiler threads; default: one for each core")
       .check(integer_from(1));
   verb.add_flag("--no-cache", options->no_cache, "compile every configuration anew");
   verb.add_flag("--retry-failed", options->retry_failed,
@@ -351,9 +341,8 @@ void add_sweep(Command program) {
                 "always tried again");
   verb.add_flag("--cold-start", options->cold_start,
                 "do not begin with what the database knows to be fast for such problems");
-  verb.add_option("--verify", options->verify,
+  verb.add_option("--verify quick|full", options->verify,
                   "full: also run assay verify on new winners; default: quick")
-      .placeholder("quick|full")
       .one_of({"quick", "full"});
   verb.add_flag("--json", options->json,
                 "print the summary as JSON, and no progress\n"

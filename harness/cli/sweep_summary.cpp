@@ -158,19 +158,16 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
     counts.push_back(
         {{"status", to_text(what.first)}, {"kind", what.second}, {"num_trials", count}});
   }
-  ordered_json removed = ordered_json::array();
-  for (const auto& [constraint, points] : report.removed) {
-    removed.push_back({{"constraint", constraint}, {"num_configs", points}});
-  }
-  ordered_json searches = ordered_json::array();
-  for (const SearchReport& search : report.searches) {
-    searches.push_back(
-        {{"kernel", search.kernel},
-         {"problem", problem_json(parse_problem(search.problem))},
-         {"num_tried", search.tried},
-         {"num_configs", search.size},
-         {"gain_ratio", search.gain_ratio ? ordered_json(*search.gain_ratio) : ordered_json()}});
-  }
+  const auto removed_json = [](const auto& removed) -> ordered_json {
+    return {{"constraint", removed.first}, {"num_configs", removed.second}};
+  };
+  const auto search_json = [](const SearchReport& search) -> ordered_json {
+    return {{"kernel", search.kernel},
+            {"problem", problem_json(parse_problem(search.problem))},
+            {"num_tried", search.tried},
+            {"num_configs", search.size},
+            {"gain_ratio", search.gain_ratio ? ordered_json(*search.gain_ratio) : ordered_json()}};
+  };
   return {
       {"error", error == nullptr ? ordered_json(nullptr) : ordered_json(error)},
       {"sweep", summary.sweep.name},
@@ -185,7 +182,7 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
       {"num_skipped", report.skipped},
       {"num_carried_over", report.carried_over},
       {"counts", counts},
-      {"removed", removed},
+      {"removed", json_list(report.removed, removed_json)},
       {"wall_s", report.wall_s},
       {"screening_s", report.screening_s},
       {"device_s", report.device_s},
@@ -197,7 +194,7 @@ nlohmann::ordered_json summary_json(const SweepSummary& summary, const SweepRepo
         {"saved_s", report.racing.saved_s()}}},
       {"sampled_in_full",
        {{"num_configs", report.racing.finished}, {"num_samples", report.racing.finished_samples}}},
-      {"searches", searches},
+      {"searches", json_list(report.searches, search_json)},
       {"best", ordered_json::parse(best_json(best)).at("best")},
       {"warnings", warnings_of(summary, report, best)}};
 }

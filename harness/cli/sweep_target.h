@@ -5,13 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "base/recording.h"
 #include "compile/compiler.h"
 #include "device/device.h"
+#include "spec/kernel_spec.h"
 #include "spec/sweep_spec.h"
 
 namespace assay {
 
-// What `assay sweep --device` names: GPUs by index, all, none, replay:FILE, or nothing.
+// What the options of `assay sweep` choose: where it runs (--device: GPUs by index, all, none,
+// replay:FILE, or nothing), and for which problems.
 
 /// Where a sweep runs, and what its results say about where they come from.
 struct Target {
@@ -38,5 +41,34 @@ Target target_without_gpu(const std::string& device, const std::string& arch,
                           const std::filesystem::path& project, const SweepSpec& sweep,
                           const std::vector<std::filesystem::path>& include_directories,
                           const std::string& no_gpu_reason);
+
+/// Every recording in PROJECT/results/recorded/GPU/, sorted by path.
+std::vector<std::filesystem::path> find_recordings(const std::filesystem::path& project);
+
+/// The recordings of a sweep, longest first. A recording has a line for each trial, so the longest
+/// one has the most configurations. Throws UsageError naming a recording that cannot be read.
+std::vector<std::filesystem::path> recordings_of(const std::filesystem::path& project,
+                                                 const std::string& sweep_name);
+
+/// Whether a kernel is still the one that was recorded. `unknown`: the recording has no source
+/// hash.
+enum class Recorded { current, changed, unknown };
+
+/// `changed`: the kernel's source, a header or the contract has changed since the recording.
+Recorded compare_with(const KernelSpec& kernel, const Recording& recording,
+                      const std::vector<std::filesystem::path>& include_directories);
+
+/// `--problem`: keeps the problems that agree with every name in it. If it names all of them and
+/// the sweep has no such problem, that problem is run instead. Throws UsageError.
+void choose_problems(const std::string& text, SweepSpec& sweep);
+
+/// `--sizes FILE`: the problems that programs with libassay logged for an op of the sweep's
+/// kernels, instead of those that the sweep lists. Throws UsageError "FILE:LINE: ..." for a line
+/// that is no such problem, and where the file has none of the op.
+void choose_logged_problems(const std::string& file, SweepSpec& sweep);
+
+/// `--shard 3/8`: every eighth problem, from the third on. Problems that lie beside each other in a
+/// sweep are of like size, so that the shards are, too. Throws UsageError.
+void choose_shard(const std::string& text, SweepSpec& sweep);
 
 }  // namespace assay

@@ -15,12 +15,12 @@
 #include "base/terminal.h"
 #include "cli/gpu_setup.h"
 #include "cli/include_path.h"
+#include "cli/known_code.h"
 #include "cli/verbs.h"
 #include "compile/nvrtc_compiler.h"
 #include "report/entry_json.h"
 #include "report/tuned_table.h"
 #include "spec/twins.h"
-#include "tuner/kernel_version.h"
 #include "tuner/progress.h"
 
 namespace assay {
@@ -66,48 +66,6 @@ bool won_on(const Winner& winner, const DeviceInfo& gpu) {
   return winner.row.provenance.empty() ? winner.device.uuid == gpu.uuid
                                        : winner.device.name == gpu.name;
 }
-
-/// The kernels of the winners, each loaded once, with why one cannot be verified.
-class Kernels {
- public:
-  Kernels(fs::path folder, std::vector<fs::path> include_directories)
-      : folder_(std::move(folder)), include_directories_(std::move(include_directories)) {}
-
-  /// Null when the kernel is not what it was when it won; `why` then says so.
-  const KernelSpec* find(const KernelVersion& version, std::string& why) {
-    const auto [at, is_new] = loaded_.try_emplace(version.name);
-    Loaded& loaded = at->second;
-    if (is_new) load(version.name, loaded);
-    why = loaded.why_not;
-    if (!why.empty()) return nullptr;
-    if (loaded.version != version) {
-      why = fmt::format("{} has changed since; sweep it again", loaded.kernel->yaml_path.string());
-      return nullptr;
-    }
-    return &*loaded.kernel;
-  }
-
- private:
-  struct Loaded {
-    std::optional<KernelSpec> kernel;
-    KernelVersion version;
-    std::string why_not;
-  };
-
-  void load(const std::string& name, Loaded& loaded) {
-    loaded.kernel = find_kernel(folder_, name);
-    if (!loaded.kernel) {
-      loaded.why_not = fmt::format("there is no kernel {} in {}; name its folder with --kernels",
-                                   name, folder_.string());
-      return;
-    }
-    loaded.version = version_of(*loaded.kernel, include_directories_);
-  }
-
-  fs::path folder_;
-  std::vector<fs::path> include_directories_;
-  std::map<std::string, Loaded> loaded_;
-};
 
 /// What has been said of the winners so far.
 class Report {
@@ -177,24 +135,25 @@ VerifyReport verify_winners(const VerifyOptions& options) {
   const std::string folder =
       kernel_folder(options.kernels, trials.empty() ? "" : trials.front().command_line);
   const std::vector<fs::path> include_directories = include_path(folder, options.include);
-  Kernels kernels(folder, include_directories);
+  KnownKernels kernels(folder, options.include);
   std::vector<std::pair<const Winner*, const KernelSpec*>> known;
   for (const Winner& winner : winners) {
     if (options.missing && winner.row.verification) continue;
-    std::string why;
-    const KernelSpec* kernel = kernels.find(winner.row.version, why);
-    if (kernel == nullptr) {
-      report.skip(winner, why);
-    } else {
-      known.emplace_back(&winner, kernel);
+    try {
+      const auto& [kernel, version, include] = kernels.find(winner.row.version.name);
+      if (version == winner.row.version) {
+        known.emplace_back(&winner, &kernel);
+      } else {
+        report.skip(winner, kernel.yaml_path.string() + " has changed since; sweep it again");
+      }
+    } catch (const NoKernel& none) {
+      report.skip(winner, none.what());
     }
   }
   if (known.empty()) return report.finish();
 
   NvrtcCompiler compiler({cache_directory(), 0, 60, true});
-  GpuOptions gpu_options;
-  gpu_options.index = options.gpu;
-  GpuDevice gpu(gpu_options);
+  GpuDevice gpu({options.gpu, {}});
   set_up_gpu(gpu, compiler);
   SweepSpec sweep;
   Progress progress(Progress::Mode::silent);
@@ -245,17 +204,14 @@ void add_verify(Command program) {
       program.add_command("verify", "check the winners once more, and harder than a sweep does");
   add_result_options(verb, options->results,
                      "the database, to which what is found is added; default: results/assay.db");
-  verb.add_option("--gpu", options->gpu, "the GPU to run on; default: 0")
-      .placeholder("INDEX")
+  verb.add_option("--gpu INDEX", options->gpu, "the GPU to run on; default: 0")
       .between(0, std::numeric_limits<int>::max());
   add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);
-  verb.add_option("--seeds", options->counts.seeds,
+  verb.add_option("--seeds COUNT", options->counts.seeds,
                   "inputs of so many seeds, each on all kinds of data; default: 16")
-      .placeholder("COUNT")
       .between(1, 1'000'000);
-  verb.add_option("--launches", options->counts.launches,
+  verb.add_option("--launches COUNT", options->counts.launches,
                   "so many launches, and pairs of launches at once, each checked; default: 1000")
-      .placeholder("COUNT")
       .between(1, 100'000'000);
   verb.add_flag("--json", options->json, "print JSON instead of lines");
   verb.footer(

@@ -24,7 +24,7 @@ Order order_of(const Function& function) {
   seen[0] = 1;
   while (!stack.empty()) {
     auto& [block, at] = stack.back();
-    const std::vector<int>& next = function.blocks[static_cast<std::size_t>(block)].next;
+    const std::vector<int>& next = block_of(function, block).next;
     if (at == next.size()) {
       order.blocks.push_back(block);
       stack.pop_back();
@@ -115,7 +115,7 @@ void find_loops(Function& function) {
   std::map<int, std::vector<int>> tails;  // of each header
   for (const int block : order.blocks) {
     const int from = order.place[static_cast<std::size_t>(block)];
-    for (const int to : function.blocks[static_cast<std::size_t>(block)].next) {
+    for (const int to : block_of(function, block).next) {
       if (dominates(order.place[static_cast<std::size_t>(to)], from)) tails[to].push_back(block);
     }
   }
@@ -164,12 +164,8 @@ void add_classes(const Block& block, double weight, ClassCounts& counts) {
 }
 
 double memory_accesses(const ClassCounts& counts) {
-  double sum = 0;
-  for (auto kind = static_cast<std::size_t>(InstructionClass::global_8);
-       kind <= static_cast<std::size_t>(InstructionClass::generic); ++kind) {
-    sum += counts[kind];
-  }
-  return sum;
+  return std::accumulate(counts.begin() + static_cast<int>(InstructionClass::global_8),
+                         counts.begin() + static_cast<int>(InstructionClass::generic) + 1, 0.0);
 }
 
 }  // namespace
@@ -221,9 +217,13 @@ ClassCounts count_classes(const Function& function, double weight) {
 
 ClassCounts count_classes(const Function& function, const Loop& loop) {
   ClassCounts counts{};
-  for (const int block : loop.blocks) {
-    add_classes(function.blocks[static_cast<std::size_t>(block)], 1, counts);
-  }
+  for (const int block : loop.blocks) add_classes(block_of(function, block), 1, counts);
+  return counts;
+}
+
+ClassCounts count_classes(const Block& block) {
+  ClassCounts counts{};
+  add_classes(block, 1, counts);
   return counts;
 }
 

@@ -91,6 +91,10 @@ struct Function {
   std::size_t num_instructions() const;
 };
 
+inline const Block& block_of(const Function& function, int index) {
+  return function.blocks[static_cast<std::size_t>(index)];
+}
+
 enum class InstructionSet { ptx, sass };
 
 struct Code {
@@ -125,6 +129,7 @@ void connect(Function& function, const std::vector<Jump>& jumps);
 /// How many instructions of each class, each counted `weight` times for every loop that it is in.
 ClassCounts count_classes(const Function& function, double weight = 1);
 ClassCounts count_classes(const Function& function, const Loop& loop);
+ClassCounts count_classes(const Block& block);
 
 /// The names of instructions of which it is not known what they keep busy, and how many of each.
 std::map<std::string, int> unknown_instructions(const Function& function);

@@ -1,5 +1,3 @@
-#include "inspect/constants.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "inspect/findings.h"
 #include "inspect/words.h"
 
 namespace assay {

@@ -5,13 +5,10 @@
 #include <cstdlib>
 #include <map>
 
+#include "inspect/words.h"
+
 namespace assay {
 namespace {
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '$' || c == '%' || c == '.';
-}
 
 /// Whether a word of an operand names a register whose number means nothing: %r12, R12, UR4, P0.
 bool is_register(std::string_view word) {
@@ -22,9 +19,7 @@ bool is_register(std::string_view word) {
   if (letters != "R" && letters != "UR" && letters != "P" && letters != "UP" && letters != "B") {
     return false;
   }
-  return std::all_of(word.begin() + static_cast<std::ptrdiff_t>(digits), word.end(), [](char c) {
-    return (c >= '0' && c <= '9') || c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  });
+  return word.substr(digits).find_first_of("_$%") == std::string_view::npos;
 }
 
 /// What a block does: its instructions with each register named by the order in which they occur,
@@ -34,12 +29,12 @@ std::string signature_of(const Block& block) {
   std::map<std::string, int, std::less<>> names;
   const auto add = [&](std::string_view operand) {
     for (std::size_t at = 0; at < operand.size();) {
-      if (!is_word(operand[at])) {
+      if (!is_name(operand[at])) {
         signature += operand[at++];
         continue;
       }
       std::size_t end = at;
-      while (end < operand.size() && is_word(operand[end])) ++end;
+      while (end < operand.size() && is_name(operand[end])) ++end;
       const std::string_view word = operand.substr(at, end - at);
       at = end;
       if (word.starts_with("$L") || word.starts_with(".L_")) {

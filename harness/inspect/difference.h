@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/constants.h"
+#include "inspect/findings.h"
 
 namespace assay {
 

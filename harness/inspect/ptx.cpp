@@ -15,11 +15,6 @@ namespace {
 
 using Kind = InstructionClass;
 
-bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '$' || c == '%' || c == '.';
-}
-
 /// The text without comments; what is in quotes stays. Line ends stay, so that lines can be
 /// counted.
 std::string without_comments(std::string_view text) {
@@ -48,8 +43,9 @@ std::string without_comments(std::string_view text) {
 }
 
 bool is_float(std::string_view part) {
-  return part == "f16" || part == "f16x2" || part == "bf16" || part == "bf16x2" || part == "f32" ||
-         part == "f32x2" || part == "f64" || part == "tf32";
+  static const std::set<std::string_view> kTypes{"f16", "f16x2", "bf16", "bf16x2",
+                                                 "f32", "f32x2", "f64",  "tf32"};
+  return kTypes.contains(part);
 }
 
 /// Of an access to global memory: by the bits that a thread moves.
@@ -75,49 +71,21 @@ Kind memory_of(std::string_view opcode) {
 }  // namespace
 
 InstructionClass class_of_ptx(std::string_view opcode) {
-  static const std::map<std::string_view, Kind> kByName{
-      {"mma", Kind::tensor},
-      {"bar", Kind::barrier},
-      {"barrier", Kind::barrier},
-      {"mbarrier", Kind::barrier},
-      {"fence", Kind::barrier},
-      {"membar", Kind::barrier},
-      {"griddepcontrol", Kind::barrier},
-      {"nanosleep", Kind::barrier},
-      {"elect", Kind::move},
-      {"activemask", Kind::move},
-      {"setmaxnreg", Kind::barrier},
-      {"bra", Kind::branch},
-      {"brx", Kind::branch},
-      {"call", Kind::branch},
-      {"ret", Kind::branch},
-      {"exit", Kind::branch},
-      {"trap", Kind::branch},
-      {"brkpt", Kind::branch},
-      {"cvt", Kind::conversion},
-      {"mov", Kind::move},
-      {"shfl", Kind::move},
-      {"movmatrix", Kind::move},
-      {"vote", Kind::integer},
-      {"match", Kind::integer},
-      {"redux", Kind::integer},
-      {"ldmatrix", Kind::shared},
-      {"stmatrix", Kind::shared},
-      {"tex", Kind::constant},
-      {"tld4", Kind::constant},
-      {"prefetch", Kind::copy},
-      {"prefetchu", Kind::copy},
-      {"applypriority", Kind::copy},
-      {"discard", Kind::copy},
-      {"createpolicy", Kind::copy},
-      {"cvta", Kind::integer},
-      {"mapa", Kind::integer},
-      {"isspacep", Kind::integer},
-      {"pmevent", Kind::other},
-      {"alloca", Kind::other},
-      {"stacksave", Kind::other},
-      {"stackrestore", Kind::other},
-  };
+  static const KindsByName kByName = kinds_by_name(
+      {{Kind::tensor, {"mma"}},
+       {Kind::barrier,
+        {"bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol", "nanosleep",
+         "setmaxnreg"}},
+       {Kind::branch, {"bra", "brx", "call", "ret", "exit", "trap", "brkpt"}},
+       {Kind::conversion, {"cvt"}},
+       {Kind::move, {"mov", "shfl", "movmatrix", "elect", "activemask"}},
+       {Kind::integer, {"vote", "match", "redux", "cvta", "mapa", "isspacep"}},
+       {Kind::shared, {"ldmatrix", "stmatrix"}},
+       {Kind::constant, {"tex", "tld4"}},
+       {Kind::copy, {"prefetch", "prefetchu", "applypriority", "discard", "createpolicy"}},
+       {Kind::other, {"pmevent", "alloca", "stacksave", "stackrestore"}}});
+  static const std::set<std::string_view> kMemory{"ld",  "ldu",      "st",   "atom",
+                                                  "red", "st_async", "suld", "sust"};
   static const std::set<std::string_view> kMath{"ex2", "lg2",  "sin",   "cos",      "tanh",
                                                 "rcp", "sqrt", "rsqrt", "copysign", "testp"};
   const std::vector<std::string_view> parts = dotted(opcode);
@@ -140,10 +108,7 @@ InstructionClass class_of_ptx(std::string_view opcode) {
                             (parts[3].starts_with("wait") || parts[3] == "commit_group");
     return waits || bulk_waits ? Kind::barrier : Kind::copy;
   }
-  if (name == "ld" || name == "ldu" || name == "st" || name == "atom" || name == "red" ||
-      name == "st_async" || name == "suld" || name == "sust") {
-    return memory_of(opcode);
-  }
+  if (kMemory.contains(name)) return memory_of(opcode);
   if (const auto found = kByName.find(name); found != kByName.end()) return found->second;
   if (name == "fma" || (name == "mad" && has_float)) return Kind::fma;
   if (has_float || kMath.contains(name)) return Kind::other_float;
@@ -216,12 +181,12 @@ class PtxReader {
       fail(fmt::format("expected a directive such as .version, found \"{}\"",
                        text_.substr(begin, std::min<std::size_t>(20, text_.size() - begin))));
     }
-    if (directive == ".version" || directive == ".address_size") {
+    if (directive == ".version" || directive == ".address_size" || directive == ".loc") {
       has_version_ = has_version_ || directive == ".version";
       rest_of_line();
     } else if (directive == ".target") {
-      code_.target = rest_of_line().substr(0, std::string_view::npos);
-      code_.target = code_.target.substr(0, code_.target.find(','));
+      const std::string_view target = rest_of_line();
+      code_.target = target.substr(0, target.find(','));
     } else if (directive == ".file") {
       read_file_name(rest_of_line());
     } else if (directive == ".section") {  // of the debugger
@@ -231,8 +196,6 @@ class PtxReader {
       return;  // what follows is what it is of
     } else if (directive == ".entry" || directive == ".func") {
       read_function(directive == ".entry");
-    } else if (directive == ".loc") {
-      rest_of_line();
     } else {
       statement();
       ++at_;
@@ -378,17 +341,9 @@ class PtxReader {
   }
 
   Instruction read_instruction(std::string_view text) const {
-    Instruction instruction;
+    Instruction instruction = read_words(text);
     instruction.source = source_;
-    if (text.front() == '@') {
-      const std::size_t blank = std::min(text.find_first_of(" \t\n"), text.size());
-      instruction.predicate = text.substr(1, blank - 1);
-      text = trimmed(text.substr(blank));
-    }
-    const std::size_t blank = std::min(text.find_first_of(" \t\n"), text.size());
-    instruction.opcode = text.substr(0, blank);
     if (instruction.opcode.empty()) fail("an instruction without a name");
-    instruction.operands = split_operands(text.substr(blank));
     instruction.kind = class_of_ptx(instruction.opcode);
     return instruction;
   }

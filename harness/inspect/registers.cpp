@@ -18,9 +18,6 @@ constexpr int kMaxDepth = 200;
 // Beyond it no address is meant.
 constexpr std::int64_t kMaxStep = std::int64_t{1} << 40;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
 /// Calls `found` with each register in an operand: %r12, but not %tid.x.
 template <typename Found>
 void each_register(std::string_view operand, const Found& found) {

@@ -31,54 +31,50 @@ Kind global_of(const std::vector<std::string_view>& parts) {
 }  // namespace
 
 InstructionClass class_of_sass(std::string_view opcode) {
-  static const std::map<std::string_view, Kind> kByName = [] {
-    std::map<std::string_view, Kind> kinds;
-    const auto add = [&](Kind kind, std::initializer_list<std::string_view> names) {
-      for (const std::string_view name : names) kinds[name] = kind;
-    };
-    add(Kind::fma, {"FFMA", "FFMA2", "FFMA32I", "DFMA", "HFMA2", "HFMA2_MMA"});
-    add(Kind::other_float,
+  // Of integers most have a twin for all threads of a warp, whose name begins with U.
+  static const KindsByName kByName = kinds_by_name(
+      {{Kind::fma, {"FFMA", "FFMA2", "FFMA32I", "DFMA", "HFMA2", "HFMA2_MMA"}},
+       {Kind::other_float,
         {"FADD",  "FADD2", "FMUL",   "FMUL2",  "FMNMX",   "FMNMX3",  "FSET",    "FSETP",
          "FSEL",  "FCHK",  "MUFU",   "DADD",   "DMUL",    "DSETP",   "DMNMX",   "HADD2",
-         "HMUL2", "HSET2", "HSETP2", "HMNMX2", "FSWZADD", "FADD32I", "FMUL32I", "FRND"});
-    add(Kind::conversion, {"F2F", "F2I", "I2F", "F2FP", "I2FP", "F2IP", "I2I", "I2IP"});
-    add(Kind::shared, {"LDS", "STS", "LDSM", "STSM", "ATOMS", "REDS", "STAS", "LDTM", "STTM",
-                       "UTCCP", "UTCSHIFT"});
-    add(Kind::local, {"LDL", "STL"});
-    add(Kind::generic, {"LD", "ST"});
-    add(Kind::constant, {"LDC", "LDCU", "ULDC", "TEX", "TLD", "TLD4", "TXQ", "SULD", "SUST"});
-    add(Kind::copy, {"LDGSTS", "UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG",
-                     "UTMAPF", "UTMACCTL"});
-    add(Kind::barrier,
+         "HMUL2", "HSET2", "HSETP2", "HMNMX2", "FSWZADD", "FADD32I", "FMUL32I", "FRND"}},
+       {Kind::conversion, {"F2F", "F2I", "I2F", "F2FP", "I2FP", "F2IP", "I2I", "I2IP"}},
+       {Kind::shared,
+        {"LDS", "STS", "LDSM", "STSM", "ATOMS", "REDS", "STAS", "LDTM", "STTM", "UTCCP",
+         "UTCSHIFT"}},
+       {Kind::local, {"LDL", "STL"}},
+       {Kind::generic, {"LD", "ST"}},
+       {Kind::constant, {"LDC", "LDCU", "ULDC", "TEX", "TLD", "TLD4", "TXQ", "SULD", "SUST"}},
+       {Kind::copy,
+        {"LDGSTS", "UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMASTG", "UTMAREDG", "UTMAPF",
+         "UTMACCTL"}},
+       {Kind::barrier,
         {"BAR",       "UCGABAR_ARV",  "UCGABAR_WAIT", "MEMBAR",       "SYNCS",   "DEPBAR",
          "LDGDEPBAR", "UTMACMDFLUSH", "ARRIVES",      "WARPSYNC",     "ERRBAR",  "FENCE",
          "WARPGROUP", "WARPGROUPSET", "NANOSLEEP",    "ACQBULK",      "PREEXIT", "USETMAXREG",
          "CCTL",      "CCTLL",        "CCTLT",        "UTCBAR",       "YIELD",   "CGAERRBAR",
-         "UCGABAR",   "B2R",          "R2B",          "ENDCOLLECTIVE"});
-    add(Kind::branch, {"BRA", "BRX", "BRXU", "JMP", "JMX", "CALL", "RET", "EXIT", "BSSY", "BSYNC",
-                       "BREAK", "BMOV", "BPT", "KILL", "RPCMOV", "WARPSYNC_ALL"});
-    add(Kind::move, {"MOV", "MOV32I", "UMOV", "S2R", "S2UR", "CS2R", "R2UR", "R2P", "P2R", "UP2UR",
-                     "UR2UP", "SHFL", "PRMT", "UPRMT", "ELECT", "MOVM"});
-    add(Kind::other, {"NOP"});
-    // Most of them have a twin for all threads of a warp, whose name begins with U.
-    add(Kind::integer,
+         "UCGABAR",   "B2R",          "R2B",          "ENDCOLLECTIVE"}},
+       {Kind::branch,
+        {"BRA", "BRX", "BRXU", "JMP", "JMX", "CALL", "RET", "EXIT", "BSSY", "BSYNC", "BREAK",
+         "BMOV", "BPT", "KILL", "RPCMOV", "WARPSYNC_ALL"}},
+       {Kind::move,
+        {"MOV", "MOV32I", "UMOV", "S2R", "S2UR", "CS2R", "R2UR", "R2P", "P2R", "UP2UR", "UR2UP",
+         "SHFL", "PRMT", "UPRMT", "ELECT", "MOVM"}},
+       {Kind::other, {"NOP"}},
+       {Kind::integer,
         {"BMSK",   "BREV",    "FLO",   "IABS",     "IADD",      "IADD3",   "IADD32I",
          "IDP",    "IDP4A",   "IMAD",  "IMNMX",    "IMUL",      "IMUL32I", "ISCADD",
          "ISETP",  "LEA",     "LEPC",  "LOP",      "LOP3",      "LOP32I",  "MATCH",
          "PLOP3",  "POPC",    "PSETP", "REDUX",    "CREDUX",    "SEL",     "SGXT",
          "SHF",    "SHL",     "SHR",   "VABSDIFF", "VABSDIFF4", "VIADD",   "VIADDMNMX",
-         "VIMNMX", "VIMNMX3", "VOTE",  "VOTEU",    "CSMTEST",   "IADD2",   "VHMNMX"});
-    return kinds;
-  }();
+         "VIMNMX", "VIMNMX3", "VOTE",  "VOTEU",    "CSMTEST",   "IADD2",   "VHMNMX"}}});
   const std::vector<std::string_view> parts = dotted(opcode);
   const std::string_view name = parts.front();
   // How a register is copied that another unit has no time for.
   if (name == "IMAD" && parts.size() > 1 && parts[1] == "MOV") return Kind::move;
   if (const auto found = kByName.find(name); found != kByName.end()) return found->second;
-  if (name == "LDG" || name == "STG" || name == "ATOM" || name == "ATOMG" || name == "RED" ||
-      name == "REDG") {
-    return global_of(parts);
-  }
+  static const std::set<std::string_view> kGlobal{"LDG", "STG", "ATOM", "ATOMG", "RED", "REDG"};
+  if (kGlobal.contains(name)) return global_of(parts);
   // HMMA, IMMA, DMMA, QMMA, BMMA, HGMMA, IGMMA, QGMMA, UTCHMMA, ...
   if (name.ends_with("MMA")) return Kind::tensor;
   if (name.starts_with('U')) {
@@ -279,15 +275,7 @@ class Reader {
     std::string_view words = trimmed(text.substr(0, semicolon));
     if (words.starts_with("{")) words = trimmed(words.substr(1));  // issued together with another
     if (words.empty()) return;
-    Instruction instruction;
-    if (words.front() == '@') {
-      const std::size_t blank = std::min(words.find(' '), words.size());
-      instruction.predicate = words.substr(1, blank - 1);
-      words = trimmed(words.substr(blank));
-    }
-    const std::size_t blank = std::min(words.find(' '), words.size());
-    instruction.opcode = words.substr(0, blank);
-    instruction.operands = split_operands(words.substr(blank));
+    Instruction instruction = read_words(words);
     instruction.kind = class_of_sass(instruction.opcode);
     // A constant that is put into a register: 0 times 0 and the constant.
     if (instruction.kind == Kind::fma && instruction.operands.size() > 2 &&

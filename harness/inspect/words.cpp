@@ -1,5 +1,6 @@
 #include "inspect/words.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace assay {
@@ -51,6 +52,29 @@ std::optional<std::int64_t> integer_of(std::string_view text) {
   const auto [at, error] = std::from_chars(text.data(), end, value, base);
   if (error != std::errc() || at != end) return std::nullopt;
   return is_negative ? -value : value;
+}
+
+Instruction read_words(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n";
+  Instruction instruction;
+  if (text.starts_with('@')) {
+    const std::size_t blank = std::min(text.find_first_of(kBlanks), text.size());
+    instruction.predicate = text.substr(1, blank - 1);
+    text = trimmed(text.substr(blank));
+  }
+  const std::size_t blank = std::min(text.find_first_of(kBlanks), text.size());
+  instruction.opcode = text.substr(0, blank);
+  instruction.operands = split_operands(text.substr(blank));
+  return instruction;
+}
+
+KindsByName kinds_by_name(
+    std::initializer_list<std::pair<InstructionClass, std::vector<std::string_view>>> rows) {
+  KindsByName kinds;
+  for (const auto& [kind, names] : rows) {
+    for (const std::string_view name : names) kinds.emplace(name, kind);
+  }
+  return kinds;
 }
 
 int access_bits(std::string_view opcode) {

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/device_info.h"
 #include "judge/operation.h"
 #include "space/plan.h"
+#include "spec/sweep_spec.h"
 
 namespace assay {
 
@@ -24,5 +26,12 @@ std::optional<ShapeMistake> find_shape_mistake(const Plan& plan);
 /// it. Throws Failure `oracle` if a buffer has another shape.
 std::vector<OutputShape> outputs_of(const Plan& plan, const ReferencePlan& step,
                                     OperationCall& call);
+
+/// Checks the shapes of a reference's steps for a problem, by the first configuration that is found
+/// soon. Throws SpecError at a step whose shapes do not fit.
+void check_reference_shapes(const KernelSpec& kernel, const Problem& problem,
+                            const DeviceInfo& device);
+/// The same for all kernels and problems of a sweep.
+void check_reference_shapes(const SweepSpec& sweep, const DeviceInfo& device);
 
 }  // namespace assay

@@ -1,5 +1,3 @@
-#include "report/comparison_view.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "report/entry_json.h"
+#include "report/run_comparison.h"
 #include "report/table.h"
 
 namespace assay {
@@ -41,21 +40,9 @@ std::vector<std::string> row_of(const ComparedResult& result) {
 }
 
 Style style_of(Fate fate) {
-  switch (fate) {
-    case Fate::slower:
-    case Fate::failed:
-      return Style::failure;
-    case Fate::unsure:
-    case Fate::not_comparable:
-    case Fate::gone:
-      return Style::warning;
-    case Fate::faster:
-      return Style::good;
-    case Fate::same:
-    case Fate::added:
-      break;
-  }
-  return Style::plain;
+  if (fate == Fate::slower || fate == Fate::failed) return Style::failure;
+  if (fate == Fate::faster) return Style::good;
+  return fate == Fate::same || fate == Fate::added ? Style::plain : Style::warning;
 }
 
 std::string heading_of(const ComparedResult& result) {
@@ -90,9 +77,9 @@ void add_judgement(Json& json, const std::optional<Judgement>& known) {
 
 Json best_json(const std::optional<KernelConfig>& best, double time_ns) {
   if (!best) return nullptr;
-  return {{"kernel", best->kernel},
-          {"config", config_json(best->config)},
-          {"time_ns", known_or_null(time_ns)}};
+  Json json = choice_json(*best);
+  json["time_ns"] = known_or_null(time_ns);
+  return json;
 }
 
 Json result_json(const RunComparison& comparison, const ComparedResult& result) {
@@ -225,10 +212,6 @@ std::string comparison_text(const RunComparison& comparison, Shown shown,
 }
 
 Json comparison_object(const RunComparison& comparison) {
-  Json results = Json::array();
-  for (const ComparedResult& result : comparison.results) {
-    results.push_back(result_json(comparison, result));
-  }
   Json counts = Json::object();
   for (int i = 0; i <= static_cast<int>(Fate::added); ++i) {
     const auto fate = static_cast<Fate>(i);
@@ -245,7 +228,9 @@ Json comparison_object(const RunComparison& comparison) {
             {"baseline_ratio", noise.yardstick}}},
           {"slower_code", text_or_null(slower_code_text(comparison))},
           {"verdicts", std::move(counts)},
-          {"results", std::move(results)}};
+          {"results", json_list(comparison.results, [&](const auto& result) {
+             return result_json(comparison, result);
+           })}};
 }
 
 std::string comparison_json(const RunComparison& comparison) {

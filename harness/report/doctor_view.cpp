@@ -38,17 +38,15 @@ bool positive(double value) { return std::isfinite(value) && value > 0; }
 Finding judge_timer(const std::string& name, const SelfMeasurement& m) {
   Finding finding{name + " timer",
                   fmt::format("between two events: nothing {}, an empty kernel {}",
-                              format_time(m.empty_event_ns), format_time(m.empty_kernel_ns)),
-                  Fitness::ok, ""};
+                              format_time(m.empty_event_ns), format_time(m.empty_kernel_ns))};
   if (!positive(m.empty_event_ns) || !positive(m.empty_kernel_ns) ||
       m.empty_kernel_ns < 0.5 * m.empty_event_ns) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice = "events do not measure what lies between them; update the driver";
+    finding.mark(Fitness::suspicious,
+                 "events do not measure what lies between them; update the driver");
   } else if (m.empty_event_ns > kMostEmptyEventNs) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice =
-        "launches wait for the host; stop other programs, or do not measure small "
-        "kernels here";
+    finding.mark(Fitness::suspicious,
+                 "launches wait for the host; stop other programs, or do not measure small "
+                 "kernels here");
   }
   return finding;
 }
@@ -57,40 +55,34 @@ Finding judge_flush(const std::string& name, const SelfMeasurement& m) {
   const double size = static_cast<double>(m.read_bytes);
   Finding finding{name + " flush",
                   fmt::format("{} read cold in {}, hot in {}", format_bytes(size),
-                              format_time(m.cold_read_ns), format_time(m.hot_read_ns)),
-                  Fitness::ok, ""};
+                              format_time(m.cold_read_ns), format_time(m.hot_read_ns))};
   if (positive(m.dirty_read_ns)) {
     finding.found += fmt::format(", after a memset {}", format_time(m.dirty_read_ns));
   }
   if (!positive(m.cold_read_ns) || !positive(m.hot_read_ns)) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice = "the read could not be timed; run again";
+    finding.mark(Fitness::suspicious, "the read could not be timed; run again");
   } else if (m.ceilings.read_bytes_per_s > 0 &&
              size / m.cold_read_ns * 1e9 > kMostColdRateOverCeiling * m.ceilings.read_bytes_per_s) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice = fmt::format("the cold read beats the memory ({}): the flush leaves data in L2",
-                                 format_rate(m.ceilings.read_bytes_per_s, "B/s"));
+    finding.mark(Fitness::suspicious,
+                 fmt::format("the cold read beats the memory ({}): the flush leaves data in L2",
+                             format_rate(m.ceilings.read_bytes_per_s, "B/s")));
   } else if (m.l2_bytes < m.read_bytes) {
-    finding.fitness = Fitness::note;
-    finding.advice = fmt::format("L2 holds only {}, so that a hot read proves nothing",
-                                 format_bytes(static_cast<double>(m.l2_bytes)));
+    finding.mark(Fitness::note, fmt::format("L2 holds only {}, so that a hot read proves nothing",
+                                            format_bytes(static_cast<double>(m.l2_bytes))));
   } else if (m.hot_read_ns > kMostHotOverCold * m.cold_read_ns) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice =
-        "a hot read is as slow as a cold one: the flush is not proven; is the GPU "
-        "shared, or its L2 partitioned?";
+    finding.mark(Fitness::suspicious,
+                 "a hot read is as slow as a cold one: the flush is not proven; is the GPU "
+                 "shared, or its L2 partitioned?");
   }
   return finding;
 }
 
 Finding judge_noise(const std::string& name, const SelfMeasurement& m) {
-  Finding finding{
-      name + " noise",
-      fmt::format("medians of one kernel spread by {:.2f} %", m.repeat_spread_ratio * 100),
-      Fitness::ok, ""};
+  Finding finding{name + " noise", fmt::format("medians of one kernel spread by {:.2f} %",
+                                               m.repeat_spread_ratio * 100)};
   if (!(m.repeat_spread_ratio <= kMostSpread)) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice = "clocks move or others use the GPU; see nvidia-smi, stop them, let it cool";
+    finding.mark(Fitness::suspicious,
+                 "clocks move or others use the GPU; see nvidia-smi, stop them, let it cool");
   }
   return finding;
 }
@@ -98,12 +90,11 @@ Finding judge_noise(const std::string& name, const SelfMeasurement& m) {
 Finding judge_noise_floor(const std::string& name, const SelfMeasurement& m) {
   Finding finding{name + " noise floor",
                   fmt::format("a kernel differs from itself by up to {:.2f} % in a re-rank",
-                              m.noise_floor_ratio * 100),
-                  Fitness::ok, ""};
+                              m.noise_floor_ratio * 100)};
   if (!(m.noise_floor_ratio <= kMostNoiseFloor)) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice =
-        "smaller differences between kernels cannot be told from noise; stop other programs";
+    finding.mark(
+        Fitness::suspicious,
+        "smaller differences between kernels cannot be told from noise; stop other programs");
   }
   return finding;
 }
@@ -113,13 +104,13 @@ std::string megahertz(const std::optional<double>& mhz) {
 }
 
 Finding judge_clocks(const std::string& name, const SelfMeasurement& m) {
-  Finding finding{name + " clocks", "", Fitness::ok, ""};
+  Finding finding{name + " clocks", ""};
   const std::string measured =
       m.clock_mhz > 0 ? fmt::format("SMs {:.0f} MHz in short work", m.clock_mhz) : "SMs unknown";
   if (!m.health) {
     finding.found = measured;
-    finding.fitness = Fitness::note;
-    finding.advice = "NVML is not there: whether the clocks are set or held down is not known";
+    finding.mark(Fitness::note,
+                 "NVML is not there: whether the clocks are set or held down is not known");
     return finding;
   }
   const bool are_set = (m.health->state.throttle_reasons & kClocksSetReason) != 0;
@@ -127,11 +118,9 @@ Finding judge_clocks(const std::string& name, const SelfMeasurement& m) {
       fmt::format("{} of at most {}, memory {}, {}", measured, megahertz(m.health->max_clock_mhz),
                   megahertz(m.health->memory_clock_mhz), are_set ? "set by someone" : "not locked");
   if (are_set) {
-    finding.fitness = Fitness::note;
-    finding.advice = "compare times only with those taken at the same setting";
+    finding.mark(Fitness::note, "compare times only with those taken at the same setting");
   } else if (m.clock_mhz <= 0) {
-    finding.fitness = Fitness::note;
-    finding.advice = "the SM clock could not be measured; samples are kept without it";
+    finding.mark(Fitness::note, "the SM clock could not be measured; samples are kept without it");
   }
   return finding;
 }
@@ -140,27 +129,25 @@ Finding judge_throttling(const std::string& name, const GpuHealth& health) {
   const std::string reasons = throttle_text(health.state.throttle_reasons);
   Finding finding{name + " throttling",
                   fmt::format("{}, {:.0f} W, {:.0f} C", reasons.empty() ? "none" : reasons,
-                              health.state.power_w, health.state.temperature_c),
-                  Fitness::ok, ""};
+                              health.state.power_w, health.state.temperature_c)};
   if (!reasons.empty()) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice = "the clocks are held down; stop what loads the GPU, or let it cool";
+    finding.mark(Fitness::suspicious,
+                 "the clocks are held down; stop what loads the GPU, or let it cool");
   }
   return finding;
 }
 
 Finding judge_partition(const std::string& name, const SelfMeasurement& m) {
-  Finding finding{name + " partition", "none", Fitness::ok, ""};
+  Finding finding{name + " partition", "none"};
   if (m.mps) {
     finding.found = "shared by CUDA's multi-process service (MPS)";
-    finding.fitness = Fitness::suspicious;
-    finding.advice =
-        "other programs may run beside what is timed; stop it with: echo quit | "
-        "nvidia-cuda-mps-control";
+    finding.mark(Fitness::suspicious,
+                 "other programs may run beside what is timed; stop it with: echo quit | "
+                 "nvidia-cuda-mps-control");
   } else if (m.is_slice) {
     finding.found = "a slice of a GPU (MIG)";
-    finding.fitness = Fitness::note;
-    finding.advice = "its results are of a device of their own; other slices may disturb them";
+    finding.mark(Fitness::note,
+                 "its results are of a device of their own; other slices may disturb them");
   }
   return finding;
 }
@@ -168,14 +155,11 @@ Finding judge_partition(const std::string& name, const SelfMeasurement& m) {
 Finding judge_sharing(const std::string& name, const GpuHealth& health) {
   const int others = std::max(0, health.num_processes.value_or(1) - 1);
   Finding finding{name + " sharing",
-                  health.num_processes ? fmt::format("{} other processes", others) : "unknown",
-                  Fitness::ok, ""};
+                  health.num_processes ? fmt::format("{} other processes", others) : "unknown"};
   if (!health.num_processes) {
-    finding.fitness = Fitness::note;
-    finding.advice = "the driver does not say who else uses the GPU";
+    finding.mark(Fitness::note, "the driver does not say who else uses the GPU");
   } else if (others > 0) {
-    finding.fitness = Fitness::suspicious;
-    finding.advice = "others use the GPU; see nvidia-smi, and stop them";
+    finding.mark(Fitness::suspicious, "others use the GPU; see nvidia-smi, and stop them");
   }
   return finding;
 }
@@ -187,7 +171,7 @@ Finding judge_ceilings(const std::string& name, const SelfMeasurement& m) {
     const char* unit;
   };
   const Ceilings& c = m.ceilings;
-  Finding finding{name + " ceilings", "", Fitness::ok, ""};
+  Finding finding{name + " ceilings", ""};
   for (const Row& row : {Row{"copy", c.copy_bytes_per_s, "B/s"},
                          {"read", c.read_bytes_per_s, "B/s"},
                          {"L2", c.l2_bytes_per_s, "B/s"},
@@ -210,17 +194,8 @@ Finding judge_ceilings(const std::string& name, const SelfMeasurement& m) {
 }  // namespace
 
 std::string_view to_text(Fitness fitness) {
-  switch (fitness) {
-    case Fitness::ok:
-      return "ok";
-    case Fitness::note:
-      return "note";
-    case Fitness::missing:
-      return "missing";
-    case Fitness::suspicious:
-      return "suspicious";
-  }
-  return "";
+  constexpr std::string_view kWords[] = {"ok", "note", "missing", "suspicious"};
+  return kWords[static_cast<std::size_t>(fitness)];
 }
 
 std::vector<Finding> assess(const std::string& name, const SelfMeasurement& measured) {
@@ -232,7 +207,7 @@ std::vector<Finding> assess(const std::string& name, const SelfMeasurement& meas
     findings.push_back(judge_throttling(name, *health));
     findings.push_back(judge_sharing(name, *health));
     if (health->ecc) {
-      findings.push_back({name + " ECC", *health->ecc ? "on" : "off", Fitness::ok, ""});
+      findings.push_back({name + " ECC", *health->ecc ? "on" : "off"});
     }
   }
   findings.push_back(judge_ceilings(name, measured));
@@ -240,17 +215,16 @@ std::vector<Finding> assess(const std::string& name, const SelfMeasurement& meas
 }
 
 Finding judge_counters(std::string_view driver_params, bool is_administrator) {
-  Finding finding{"counters", "everybody may count", Fitness::ok, ""};
+  Finding finding{"counters", "everybody may count"};
   if (driver_params.find("RmProfilingAdminOnly: 0") != std::string_view::npos) return finding;
   if (driver_params.find("RmProfilingAdminOnly: 1") == std::string_view::npos) {
     return {"counters", "the driver does not say who may count", Fitness::note, ""};
   }
   finding.found = "only administrators may count";
   if (is_administrator) return finding;
-  finding.fitness = Fitness::note;
-  finding.advice =
-      "assay profile needs root here, or the driver loaded with the option "
-      "NVreg_RestrictProfilingToAdminUsers=0; times need neither";
+  finding.mark(Fitness::note,
+               "assay profile needs root here, or the driver loaded with the option "
+               "NVreg_RestrictProfilingToAdminUsers=0; times need neither");
   return finding;
 }
 
@@ -260,7 +234,7 @@ std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus) {
   std::vector<Finding> findings;
   for (const auto& [model, of_model] : models) {
     if (of_model.size() < 2) continue;
-    Finding finding{"GPUs", fmt::format("{} of {}:", of_model.size(), model), Fitness::ok, ""};
+    Finding finding{"GPUs", fmt::format("{} of {}:", of_model.size(), model)};
     struct Rate {
       const char* name;
       double Ceilings::*rate;
@@ -277,9 +251,9 @@ std::vector<Finding> compare_gpus(const std::vector<ComparedGpu>& gpus) {
           fmt::format("{} {} rates within {:.1f} %", finding.found.ends_with(':') ? "" : ",",
                       rate.name, 100 * spread);
       if (!(spread > kMostGpuSpread)) continue;
-      finding.fitness = Fitness::suspicious;
-      finding.advice = fmt::format("{} is {:.1f} % slower than {}: look at its cooling and power",
-                                   (*slowest)->name, 100 * (1 - low / high), (*fastest)->name);
+      finding.mark(Fitness::suspicious,
+                   fmt::format("{} is {:.1f} % slower than {}: look at its cooling and power",
+                               (*slowest)->name, 100 * (1 - low / high), (*fastest)->name));
     }
     findings.push_back(std::move(finding));
   }
@@ -305,15 +279,15 @@ std::string doctor_text(const std::vector<Finding>& findings, const std::string&
 
 std::string doctor_json(const std::vector<Finding>& findings, const std::string& conclusion,
                         bool fit) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings) {
-    list.push_back({{"topic", finding.topic},
-                    {"fitness", to_text(finding.fitness)},
-                    {"found", finding.found},
-                    {"advice", finding.advice}});
-  }
-  return document("doctor",
-                  {{"findings", std::move(list)}, {"conclusion", conclusion}, {"is_fit", fit}});
+  const auto finding_json = [](const Finding& finding) -> nlohmann::ordered_json {
+    return {{"topic", finding.topic},
+            {"fitness", to_text(finding.fitness)},
+            {"found", finding.found},
+            {"advice", finding.advice}};
+  };
+  return document("doctor", {{"findings", json_list(findings, finding_json)},
+                             {"conclusion", conclusion},
+                             {"is_fit", fit}});
 }
 
 }  // namespace assay

@@ -26,7 +26,12 @@ struct Finding {
   std::string topic;  // "NVRTC", "GPU 0 flush"
   std::string found;  // "13.0, /usr/local/cuda/lib64/libnvrtc.so.13"
   Fitness fitness = Fitness::ok;
-  std::string advice;  // what to do; empty where nothing is
+  std::string advice = {};  // what to do; empty where nothing is
+
+  void mark(Fitness as, std::string what_to_do) {
+    fitness = as;
+    advice = std::move(what_to_do);
+  }
 };
 
 /// What a GPU measured about itself.

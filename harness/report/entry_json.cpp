@@ -27,16 +27,24 @@ Json known_or_null(double value) { return value > 0 ? finite_or_null(value) : Js
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-Json verification_json(const std::optional<Verification>& verification) {
+Json verification_check_json(const VerificationCheck& check) {
+  return {{"name", check.name},
+          {"result", to_text(check.result)},
+          {"message", text_or_null(check.message)}};
+}
+
+Json measurement_json(const Measurement& measurement) {
+  return {{"name", measurement.name}, {"value", measurement.value}, {"unit", measurement.unit}};
+}
+
+Json choice_json(const KernelConfig& choice) {
+  return {{"kernel", choice.kernel}, {"config", config_json(choice.config)}};
+}
+
+static Json verification_json(const std::optional<Verification>& verification) {
   if (!verification) return nullptr;
-  Json checks = Json::array();
-  for (const VerificationCheck& check : verification->checks) {
-    checks.push_back({{"name", check.name},
-                      {"result", to_text(check.result)},
-                      {"message", text_or_null(check.message)}});
-  }
   return {{"passed", verification->failure() == nullptr},
-          {"checks", std::move(checks)},
+          {"checks", json_list(verification->checks, verification_check_json)},
           {"toolchain", toolchain_json(verification->toolchain)},
           {"verified_at", text_or_null(verification->finished_at)}};
 }
@@ -86,10 +94,6 @@ std::string dump(const Json& json) {
 }
 
 Json entry_json(const TunedRow& entry) {
-  Json ties = Json::array();
-  for (const KernelConfig& tie : entry.ties) {
-    ties.push_back({{"kernel", tie.kernel}, {"config", config_json(tie.config)}});
-  }
   Json baseline(nullptr);
   if (!entry.baseline.empty()) {
     const bool open = entry.speedup.low <= 0 && entry.speedup.high <= 0;
@@ -105,19 +109,17 @@ Json entry_json(const TunedRow& entry) {
   }
   Json front(nullptr);
   for (const FrontRow& one : entry.front) {
-    Json achieved = Json::array();
-    for (const Achieved& by : one.achieved) {
-      achieved.push_back({{"objective", by.objective},
-                          {"value", finite_or_null(by.value.value)},
-                          {"low", finite_or_null(by.value.low)},
-                          {"high", finite_or_null(by.value.high)},
-                          {"ratio_to_winner", finite_or_null(by.ratio_to_winner.value)},
-                          {"ratio_low", finite_or_null(by.ratio_to_winner.low)},
-                          {"ratio_high", finite_or_null(by.ratio_to_winner.high)}});
-    }
-    front.push_back({{"kernel", one.choice.kernel},
-                     {"config", config_json(one.choice.config)},
-                     {"objectives", std::move(achieved)}});
+    Json json = choice_json(one.choice);
+    json["objectives"] = json_list(one.achieved, [](const Achieved& by) -> Json {
+      return {{"objective", by.objective},
+              {"value", finite_or_null(by.value.value)},
+              {"low", finite_or_null(by.value.low)},
+              {"high", finite_or_null(by.value.high)},
+              {"ratio_to_winner", finite_or_null(by.ratio_to_winner.value)},
+              {"ratio_low", finite_or_null(by.ratio_to_winner.low)},
+              {"ratio_high", finite_or_null(by.ratio_to_winner.high)}};
+    });
+    front.push_back(std::move(json));
   }
   return {{"problem", problem_json(entry.problem)},
           {"kernel", entry.best.kernel},
@@ -128,7 +130,7 @@ Json entry_json(const TunedRow& entry) {
           {"reranked", entry.reranked},
           {"rounds", entry.rounds},
           {"baseline", baseline},
-          {"ties", ties},
+          {"ties", json_list(entry.ties, choice_json)},
           {"front", front},
           {"noise_ratio", known_or_null(entry.noise_ratio)},
           {"runner_up_ratio", known_or_null(entry.runner_up_ratio)},

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,10 +16,24 @@ nlohmann::ordered_json known_or_null(double value);
 /// A text that is empty where there is none.
 nlohmann::ordered_json text_or_null(const std::string& text);
 
+/// A list of what `json_of` makes of each.
+template <typename Range, typename JsonOf>
+nlohmann::ordered_json json_list(const Range& range, const JsonOf& json_of) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& each : range) list.push_back(json_of(each));
+  return list;
+}
+
 /// {"BLOCK_M": 128, "SCHEDULE": "row"}
 nlohmann::ordered_json config_json(const Config& config);
 nlohmann::ordered_json problem_json(const Problem& problem);
 nlohmann::ordered_json device_json(const DeviceInfo& device);
+
+/// {"kernel": ..., "config": {...}}
+nlohmann::ordered_json choice_json(const KernelConfig& choice);
+nlohmann::ordered_json verification_check_json(const VerificationCheck& check);
+
+nlohmann::ordered_json measurement_json(const Measurement& measurement);
 
 /// What preparing cost, or null.
 nlohmann::ordered_json prepared_json(const std::optional<Prepared>& prepared);

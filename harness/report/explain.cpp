@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/explain_rules.h"
 #include "report/table.h"
 
 namespace assay {

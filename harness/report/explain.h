@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/stats.h"
+#include "base/terminal.h"
 #include "base/trial.h"
 #include "base/trial_record.h"
 #include "inspect/findings.h"
@@ -111,5 +113,39 @@ struct Faster {
 };
 Faster why_faster(const Figures& before, const Explanation& of_before, const Figures& after,
                   const Explanation& of_after);
+
+/// The headline, then each cause with its figures, what may lie behind, and what is missing.
+std::string explain_text(const Figures& figures, const Explanation& explanation,
+                         const Terminal& terminal = {});
+nlohmann::ordered_json explain_json(const Figures& figures, const Explanation& explanation);
+
+/// Which of two is faster, what of their explanations differs, and which figures.
+std::string faster_text(const Figures& before, const Figures& after, const Terminal& terminal = {});
+nlohmann::ordered_json faster_json(const Figures& before, const Figures& after);
+
+/// What limits and losses are called.
+namespace cause {
+inline constexpr std::string_view kMemory = "memory", kL2 = "L2", kTraffic = "extra traffic",
+                                  kTensor = "tensor cores", kArithmetic = "arithmetic",
+                                  kRoofline = "roofline", kIssue = "instructions",
+                                  kInteger = "integers and logic", kSpecial = "special functions",
+                                  kShared = "shared memory", kL1 = "L1", kAtomics = "atomics",
+                                  kLaunches = "launches", kFewBlocks = "too few blocks",
+                                  kLastWave = "last wave", kWaitMemory = "waiting for memory",
+                                  kWaitAtomics = "waiting for atomics",
+                                  kWaitShared = "waiting for shared memory",
+                                  kWaitBarrier = "waiting at barriers",
+                                  kWaitMath = "waiting for arithmetic units",
+                                  kWaitDependency = "waiting for results";
+}  // namespace cause
+
+// Less than this share of the time is not worth a word.
+inline constexpr double kWorthSaying = 0.01;
+// What was counted and is less than this has no part in the time.
+inline constexpr double kHarmless = 0.1;
+
+/// What each rule says of the figures: limits, losses and waits with their share of the time, as if
+/// each were alone, and hints. Some need the time, and say nothing without it.
+std::vector<Cause> causes_of(const Figures& figures);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // Each rule reads figures and says what one thing costs, or nothing if a figure is missing.
-#include "report/explain_rules.h"
+#include "report/explain.h"
 
 #include <fmt/format.h>
 
@@ -219,11 +219,8 @@ std::optional<Cause> idle_of(const Figures& figures, const LaunchFigures& launch
 }
 
 void say_idle(const Figures& figures, Causes& causes) {
-  std::vector<std::string> entries;
-  for (const LaunchFigures& launch : figures.launches) {
-    if (std::find(entries.begin(), entries.end(), launch.entry) != entries.end()) continue;
-    entries.push_back(launch.entry);
-    std::optional<Cause> idle = idle_of(figures, launch);
+  for (const LaunchFigures* launch : first_launches(figures.launches)) {
+    std::optional<Cause> idle = idle_of(figures, *launch);
     if (!idle || idle->share < kWorthSaying) continue;
     if (figures.launches.size() > 1) {
       // How the time divides among them is not known.
@@ -271,6 +268,11 @@ void say_waits(const Figures& figures, Causes& causes) {
 
 // Hints.
 
+void add_hint(Causes& causes, std::string_view name, std::string text,
+              std::vector<std::string_view> of = {}) {
+  causes.push_back({CauseKind::hint, name, 0, "", std::move(text), std::move(of)});
+}
+
 bool has_finding(const Figures& figures, std::string_view name) {
   return figures.findings &&
          std::any_of(figures.findings->begin(), figures.findings->end(),
@@ -280,11 +282,9 @@ bool has_finding(const Figures& figures, std::string_view name) {
 void say_occupancy(const Figures& figures, Causes& causes) {
   // Copies that run beside the threads need few of them.
   if (has_finding(figures, "copies") || figures.sm_count <= 0) return;
-  std::vector<std::string> entries;
-  for (const LaunchFigures& launch : figures.launches) {
+  for (const LaunchFigures* first : first_launches(figures.launches)) {
+    const LaunchFigures& launch = *first;
     if (!launch.occupancy || launch.occupancy->blocks <= 0) continue;
-    if (std::find(entries.begin(), entries.end(), launch.entry) != entries.end()) continue;
-    entries.push_back(launch.entry);
     const std::int64_t of_grid = (launch.blocks + figures.sm_count - 1) / figures.sm_count;
     const bool is_grid = of_grid < launch.occupancy->blocks;
     const double blocks = is_grid ? static_cast<double>(of_grid) : launch.occupancy->blocks;
@@ -295,28 +295,21 @@ void say_occupancy(const Figures& figures, Causes& causes) {
     if (is_grid) {
       why = fmt::format("there are {} for {} SMs", blocks_text(launch.blocks), figures.sm_count);
     }
-    causes.push_back(
-        {CauseKind::hint,
-         "low occupancy",
-         0,
-         "",
-         fmt::format("{}: an SM has {} of {} threads at once, {} of what it can hold: {}",
-                     launch.entry, blocks_text(std::llround(blocks)), launch.threads,
-                     format_percent(ratio), why),
-         {kWaitMemory, kWaitDependency}});
+    add_hint(causes, "low occupancy",
+             fmt::format("{}: an SM has {} of {} threads at once, {} of what it can hold: {}",
+                         launch.entry, blocks_text(std::llround(blocks)), launch.threads,
+                         format_percent(ratio), why),
+             {kWaitMemory, kWaitDependency});
   }
 }
 
 void say_spills(const Figures& figures, Causes& causes) {
   if (!figures.report || figures.report->spill_bytes == 0) return;
-  causes.push_back({CauseKind::hint,
-                    "spills",
-                    0,
-                    "",
-                    fmt::format("the compiler keeps values in memory that {} registers a thread "
-                                "have no room for: {} bytes of code that stores or loads them",
-                                figures.report->registers, figures.report->spill_bytes),
-                    {kWaitMemory, kTraffic, kL1, kL2}});
+  add_hint(causes, "spills",
+           fmt::format("the compiler keeps values in memory that {} registers a thread "
+                       "have no room for: {} bytes of code that stores or loads them",
+                       figures.report->registers, figures.report->spill_bytes),
+           {kWaitMemory, kTraffic, kL1, kL2});
 }
 
 /// What `inspect` finds in the code, and what it would cost.
@@ -339,7 +332,7 @@ void say_code(const Figures& figures, Causes& causes) {
   for (const CodeHint& hint : kHints) {
     for (const CodeFinding& finding : *figures.findings) {
       if (finding.name != hint.finding) continue;
-      causes.push_back({CauseKind::hint, hint.finding, 0, "", finding.text, hint.of});
+      add_hint(causes, hint.finding, finding.text, hint.of);
     }
   }
 }
@@ -350,13 +343,9 @@ void say_conflicts(const Figures& figures, Causes& causes) {
   if (!conflicts || !instructions || *instructions <= 0) return;
   const double each = *conflicts / *instructions;
   if (each < kHarmless) return;
-  causes.push_back(
-      {CauseKind::hint,
-       "bank conflicts",
-       0,
-       "",
-       fmt::format("{:.4g} were counted, {:.2g} for each instruction", *conflicts, each),
-       {kShared, kWaitShared}});
+  add_hint(causes, "bank conflicts",
+           fmt::format("{:.4g} were counted, {:.2g} for each instruction", *conflicts, each),
+           {kShared, kWaitShared});
 }
 
 using Rule = void (*)(const Figures&, Causes&);

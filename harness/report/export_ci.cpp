@@ -9,7 +9,7 @@
 #include "report/config_text.h"
 #include "report/entry_json.h"
 #include "report/export.h"
-#include "report/markup.h"
+#include "report/table.h"
 
 namespace assay {
 namespace {

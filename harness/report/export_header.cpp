@@ -331,18 +331,11 @@ std::string op_text(const TunedTable& table, const std::string& name_space,
   if (has_prepared) out += preparing_text(table, kernels, kernel_names);
   out += "/// A parameter that the kernel does not have is 0, or empty.\nstruct Config {\n";
   for (const Field& field : fields) {
-    const std::string& name = param_names.at(field.name);
-    switch (field.type) {
-      case FieldType::integer:
-        out += fmt::format("  int {} = 0;\n", name);
-        break;
-      case FieldType::long_integer:
-        out += fmt::format("  std::int64_t {} = 0;\n", name);
-        break;
-      case FieldType::word:
-        out += fmt::format("  std::string_view {}{{}};\n", name);
-        break;
-    }
+    constexpr std::string_view kDeclarations[] = {"int {} = 0", "std::int64_t {} = 0",
+                                                  "std::string_view {}{{}}"};
+    const std::string_view declaration = kDeclarations[static_cast<std::size_t>(field.type)];
+    out +=
+        fmt::format("  {};\n", fmt::format(fmt::runtime(declaration), param_names.at(field.name)));
   }
   out += equality_text("Config", params, param_names);
 

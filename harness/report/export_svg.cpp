@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "report/export.h"
-#include "report/markup.h"
 #include "report/table.h"
 
 namespace assay {

@@ -40,14 +40,8 @@ std::vector<double> milliseconds(const Timing& timing) {
 
 /// Kernel Tuner's word for a failure.
 std::string_view failure_word(Status status) {
-  switch (status) {
-    case Status::constraints:
-      return "InvalidConfig";
-    case Status::compile:
-      return "CompilationFailedConfig";
-    default:
-      return "RuntimeFailedConfig";
-  }
+  if (status == Status::constraints) return "InvalidConfig";
+  return status == Status::compile ? "CompilationFailedConfig" : "RuntimeFailedConfig";
 }
 
 /// "2026-11-21T10:00:00Z" as Python's datetime writes it.
@@ -76,8 +70,7 @@ std::string export_t4(const std::vector<TrialRow>& trials) {
                               {"unit", "ms"}});
     }
     for (const Measurement& measurement : row.record.measurements) {
-      measurements.push_back(
-          {{"name", measurement.name}, {"value", measurement.value}, {"unit", measurement.unit}});
+      measurements.push_back(measurement_json(measurement));
     }
     results.push_back({{"timestamp", row.record.finished_at},
                        {"configuration", config_json(row.record.config)},

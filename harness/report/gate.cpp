@@ -6,9 +6,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "report/comparison_view.h"
 #include "report/entry_json.h"
-#include "report/markup.h"
+#include "report/run_comparison.h"
 #include "report/table.h"
 
 namespace assay {
@@ -56,22 +55,11 @@ std::string_view to_text(Gate gate) {
 }
 
 Gate gate_of(const ComparedResult& result, const Allowed& allowed) {
-  switch (result.fate) {
-    case Fate::slower:
-    case Fate::failed:
-      return Gate::failed;
-    case Fate::unsure:
-      if (!result.may_be_slower()) return Gate::passed;
-      [[fallthrough]];
-    case Fate::gone:
-    case Fate::not_comparable:
-      return allowed.contains(result.fate) ? Gate::passed : Gate::undecided;
-    case Fate::faster:
-    case Fate::same:
-    case Fate::added:
-      break;
-  }
-  return Gate::passed;
+  const Fate fate = result.fate;
+  if (fate == Fate::slower || fate == Fate::failed) return Gate::failed;
+  const bool decides_nothing =
+      result.may_be_slower() || fate == Fate::gone || fate == Fate::not_comparable;
+  return decides_nothing && !allowed.contains(fate) ? Gate::undecided : Gate::passed;
 }
 
 Gate gate_of(const RunComparison& comparison, const Allowed& allowed) {

@@ -8,7 +8,7 @@
 
 #include "inspect/difference.h"
 #include "inspect/findings.h"
-#include "report/inspect_parts.h"
+#include "report/entry_json.h"
 #include "report/inspect_view.h"
 #include "report/table.h"
 
@@ -90,15 +90,15 @@ std::string unrolled_text(double times) {
 
 std::string pair_change(const Function& before, const Function& after, const BlockPair& pair) {
   if (pair.before < 0) {
-    return "only after: " + mix_text(counts_of(block_of(after, pair.after)), 4);
+    return "only after: " + mix_text(count_classes(block_of(after, pair.after)), 4);
   }
   if (pair.after < 0) {
-    return "only before: " + mix_text(counts_of(block_of(before, pair.before)), 4);
+    return "only before: " + mix_text(count_classes(block_of(before, pair.before)), 4);
   }
   const Block& a = block_of(before, pair.before);
   const Block& b = block_of(after, pair.after);
-  const std::string unrolled = unrolled_text(times_unrolled(counts_of(a), counts_of(b)));
-  const std::string change = change_text(counts_of(a), counts_of(b));
+  const std::string unrolled = unrolled_text(times_unrolled(count_classes(a), count_classes(b)));
+  const std::string change = change_text(count_classes(a), count_classes(b));
   return unrolled.empty() ? change : unrolled + "; " + change;
 }
 
@@ -242,18 +242,17 @@ Json difference_json(const Inspected& before, const Inspected& after) {
       const Difference difference = difference_of(*a, *b, before.code.set);
       json["is_same"] = difference.none();
       if (const double times = main_loop_times(*a, *b); times > 0) json["main_loop_ratio"] = times;
-      Json blocks = Json::array(), constants = Json::array();
+      Json blocks = Json::array();
       for (const BlockPair& pair : difference.blocks) {
         if (pair.same) continue;
         blocks.push_back({{"before_block", pair.before},
                           {"after_block", pair.after},
                           {"change", pair_change(*a, *b, pair)}});
       }
-      for (const Constant& constant : difference.constants) {
-        constants.push_back({{"constant", constant.text}, {"count_change", constant.count}});
-      }
       json["changed_blocks"] = blocks;
-      json["constants"] = constants;
+      json["constants"] = json_list(difference.constants, [](const Constant& constant) -> Json {
+        return {{"constant", constant.text}, {"count_change", constant.count}};
+      });
     }
     functions.push_back(std::move(json));
   }

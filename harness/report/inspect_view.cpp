@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "inspect/constants.h"
 #include "inspect/findings.h"
 #include "inspect/registers.h"
-#include "report/inspect_parts.h"
+#include "report/entry_json.h"
 #include "report/table.h"
 
 namespace assay {
@@ -80,7 +80,7 @@ std::string main_loop_table(const Code& code, const Function& function, const Lo
     const Block& block = block_of(function, loop.blocks[i]);
     table.add_row({label_of(block, loop.blocks[i]), source_text(code, first_line(block)),
                    loop.has_always(loop.blocks[i]) ? "yes" : "no",
-                   std::to_string(block.instructions.size()), mix_text(counts_of(block), 4)});
+                   std::to_string(block.instructions.size()), mix_text(count_classes(block), 4)});
   }
   std::string text = table.text(terminal);
   if (loop.blocks.size() > kMostRows) {
@@ -165,64 +165,71 @@ Json source_json(const Code& code, const SourceLine& source) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 
+Json loop_json(const Code& code, const Function& function, const Loop& loop, bool is_main) {
+  const Block& header = block_of(function, loop.header);
+  return {{"label", header.label},
+          {"source", source_json(code, first_line(header))},
+          {"depth", loop.depth},
+          {"is_main", is_main},
+          {"num_blocks", loop.blocks.size()},
+          {"instructions", counts_json(count_classes(function, loop))}};
+}
+
+Json finding_json(const Code& code, const CodeFinding& finding) {
+  Json json{{"name", finding.name},
+            {"text", finding.text},
+            {"source", source_json(code, finding.source)}};
+  for (const auto& [source, count] : finding.lines) {
+    json["lines"].push_back({{"source", source_json(code, source)}, {"count", count}});
+  }
+  return json;
+}
+
 Json function_json(const Code& code, const Function& function) {
   const Loop* main = main_loop(function);
-  Json loops = Json::array(), findings = Json::array(), constants = Json::array();
-  Json blocks = Json::array();
-  for (const Loop& loop : function.loops) {
-    const Block& header = block_of(function, loop.header);
-    loops.push_back({{"label", header.label},
-                     {"source", source_json(code, first_line(header))},
-                     {"depth", loop.depth},
-                     {"is_main", &loop == main},
-                     {"num_blocks", loop.blocks.size()},
-                     {"instructions", counts_json(count_classes(function, loop))}});
-  }
-  for (const CodeFinding& finding : find_motifs(function, code.set)) {
-    findings.push_back({{"name", finding.name},
-                        {"text", finding.text},
-                        {"source", source_json(code, finding.source)}});
-    for (const auto& [source, count] : finding.lines) {
-      findings.back()["lines"].push_back({{"source", source_json(code, source)}, {"count", count}});
-    }
-  }
-  for (const Block& block : function.blocks) {
-    blocks.push_back({{"label", block.label},
-                      {"source", source_json(code, first_line(block))},
-                      {"depth", block.depth},
-                      {"instructions", counts_json(counts_of(block))}});
-  }
-  for (const Constant& constant : find_constants(function, code.set)) {
-    constants.push_back({{"constant", constant.text},
-                         {"is_float", constant.is_float},
-                         {"count", constant.count},
-                         {"source", source_json(code, constant.source)}});
-  }
-  Json json{{"name", function.name},
-            {"is_kernel", function.is_kernel},
-            {"num_blocks", function.blocks.size()},
-            {"instructions", counts_json(count_classes(function))},
-            {"weighted_instructions", counts_json(count_classes(function, kLoopWeight))},
-            {"basic_blocks", blocks},
-            {"loops", loops},
-            {"findings", findings},
-            {"constants", constants}};
-  json["unknown_instructions"] = unknown_instructions(function);
+  const auto block_json = [&](const Block& block) -> Json {
+    return {{"label", block.label},
+            {"source", source_json(code, first_line(block))},
+            {"depth", block.depth},
+            {"instructions", counts_json(count_classes(block))}};
+  };
+  const auto constant_json = [&](const Constant& constant) -> Json {
+    return {{"constant", constant.text},
+            {"is_float", constant.is_float},
+            {"count", constant.count},
+            {"source", source_json(code, constant.source)}};
+  };
+  Json json{
+      {"name", function.name},
+      {"is_kernel", function.is_kernel},
+      {"num_blocks", function.blocks.size()},
+      {"instructions", counts_json(count_classes(function))},
+      {"weighted_instructions", counts_json(count_classes(function, kLoopWeight))},
+      {"basic_blocks", json_list(function.blocks, block_json)},
+      {"loops",
+       json_list(function.loops,
+                 [&](const Loop& loop) { return loop_json(code, function, loop, &loop == main); })},
+      {"findings", json_list(find_motifs(function, code.set),
+                             [&](const auto& finding) { return finding_json(code, finding); })},
+      {"constants", json_list(find_constants(function, code.set), constant_json)},
+      {"unknown_instructions", unknown_instructions(function)}};
   if (main != nullptr) {
     const LiveRegisters live = live_registers(function, *main, code.set);
     if (live.ordinary > 0) json["live_registers"] = live.ordinary;
     if (live.uniform > 0) json["live_uniform_registers"] = live.uniform;
-  }
-  if (main != nullptr) {
     for (const int index : main->blocks) {
       const Block& block = block_of(function, index);
       json["main_loop"].push_back({{"label", block.label},
                                    {"source", source_json(code, first_line(block))},
                                    {"is_unconditional", main->has_always(index)},
-                                   {"instructions", counts_json(counts_of(block))}});
+                                   {"instructions", counts_json(count_classes(block))}});
     }
   }
   return json;
+}
+
+std::string_view set_text(InstructionSet set) {
+  return set == InstructionSet::ptx ? "PTX" : "SASS";
 }
 
 }  // namespace
@@ -265,10 +272,6 @@ std::string inspect_text(const Inspected& inspected, const Terminal& terminal) {
 }
 
 Json inspect_json(const Inspected& inspected) {
-  Json functions = Json::array();
-  for (const Function& function : inspected.code.functions) {
-    functions.push_back(function_json(inspected.code, function));
-  }
   Json json{{"title", inspected.title},
             {"set", inspected.code.set == InstructionSet::ptx ? "ptx" : "sass"},
             {"target", inspected.code.target}};
@@ -278,7 +281,9 @@ Json inspect_json(const Inspected& inspected) {
     json["static_smem_bytes"] = inspected.report->static_smem_bytes;
   }
   json["launches"] = launches_json(inspected.launches);
-  json["functions"] = functions;
+  json["functions"] = json_list(inspected.code.functions, [&](const Function& function) {
+    return function_json(inspected.code, function);
+  });
   return json;
 }
 
@@ -304,6 +309,72 @@ std::string listing_text(const Inspected& inspected) {
             fmt::format("    {:<72}  {}\n", words, source_text(inspected.code, instruction.source));
       }
     }
+  }
+  return text;
+}
+
+std::string source_text(const Code& code, const SourceLine& source) {
+  const auto file = static_cast<std::size_t>(source.file);
+  if (source.line <= 0 || file >= code.files.size()) return "";
+  const std::string& path = code.files[file];
+  return fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), source.line);
+}
+
+SourceLine first_line(const Block& block) {
+  for (const Instruction& instruction : block.instructions) {
+    if (instruction.source.line > 0) return instruction.source;
+  }
+  return {};
+}
+
+std::string mix_text(const ClassCounts& counts, std::size_t most) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) order.emplace_back(-counts[i], i);
+  }
+  std::sort(order.begin(), order.end());
+  std::string text;
+  for (std::size_t i = 0; i < std::min(order.size(), most); ++i) {
+    text += fmt::format("{}{:.0f} {}", i == 0 ? "" : ", ", -order[i].first,
+                        to_text(static_cast<InstructionClass>(order[i].second)));
+  }
+  return text + (order.size() > most ? ", ..." : "");
+}
+
+std::string count_cell(double count) { return count == 0 ? "-" : fmt::format("{:.0f}", count); }
+
+std::string live_text(const Function& function, InstructionSet set) {
+  const Loop* main = main_loop(function);
+  const LiveRegisters live =
+      main != nullptr ? live_registers(function, *main, set) : LiveRegisters{};
+  if (live.ordinary == 0) return "";
+  std::string text = fmt::format("{} registers", live.ordinary);
+  if (live.uniform > 0) text += fmt::format(" and {} uniform ones", live.uniform);
+  return text;
+}
+
+std::string label_of(const Block& block, int index) {
+  return block.label.empty() ? fmt::format("block {}", index) : block.label;
+}
+
+std::string head_text(const Inspected& inspected, const Terminal& terminal) {
+  std::string text;
+  const auto say = [&](const std::string& line) { text += folded_text(line, terminal); };
+  say(fmt::format("{}: {}{}{}", inspected.title, set_text(inspected.code.set),
+                  inspected.code.target.empty() ? "" : " for ", inspected.code.target));
+  if (inspected.report) {
+    say(fmt::format("ptxas: {} registers a thread, {} bytes spilled, {} of shared memory",
+                    inspected.report->registers, inspected.report->spill_bytes,
+                    format_bytes(static_cast<double>(inspected.report->static_smem_bytes))));
+    if (inspected.report->spill_bytes > 0 && inspected.code.set == InstructionSet::ptx) {
+      say("PTX knows no spills; with --sass their lines are shown");
+    }
+  }
+  for (const LaunchFigures& launch : inspected.launches) {
+    if (!launch.occupancy) continue;
+    say(fmt::format("{}: blocks an SM: {}, of {} threads each ({} of its threads); limited by {}",
+                    launch.entry, launch.occupancy->blocks, launch.threads,
+                    format_percent(launch.occupancy->ratio), launch.occupancy->limit));
   }
   return text;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -47,5 +48,24 @@ std::string listing_text(const Inspected& inspected);
 std::string difference_text(const Inspected& before, const Inspected& after,
                             const Terminal& terminal = {});
 nlohmann::ordered_json difference_json(const Inspected& before, const Inspected& after);
+
+/// The text shows so many constants, loops and blocks; JSON has all.
+inline constexpr std::size_t kMostRows = 12;
+
+/// The first that is known; line 0 if none is.
+SourceLine first_line(const Block& block);
+
+/// "sgemm.cu:45"; empty when it is not known.
+std::string source_text(const Code& code, const SourceLine& source);
+/// "32 fma, 6 shared, 4 integer": the largest first, and `most` of them.
+std::string mix_text(const ClassCounts& counts, std::size_t most);
+/// "32", or "-" for 0.
+std::string count_cell(double count);
+/// "12 registers and 4 uniform ones"; empty where it is not known.
+std::string live_text(const Function& function, InstructionSet set);
+/// "$L__BB0_2"; without a label "block 7".
+std::string label_of(const Block& block, int index);
+/// What it is, what ptxas says of it, and how its launches fill an SM.
+std::string head_text(const Inspected& inspected, const Terminal& terminal);
 
 }  // namespace assay

@@ -27,15 +27,14 @@ Json where_json(const JudgedProblem& problem) {
 }
 
 Json speed_json(const JudgedProblem& problem) {
-  Json rivals = Json::array();
-  for (const Rival& rival : problem.rivals) {
-    rivals.push_back({{"kernel", text_or_null(rival.kernel)},
-                      {"name", rival.name},
-                      {"time_ns", rival.time_ns},
-                      {"speedup", finite_or_null(rival.speedup.value)},
-                      {"speedup_low", finite_or_null(rival.speedup.low)},
-                      {"speedup_high", finite_or_null(rival.speedup.high)}});
-  }
+  const auto rival_json = [](const Rival& rival) -> Json {
+    return {{"kernel", text_or_null(rival.kernel)},
+            {"name", rival.name},
+            {"time_ns", rival.time_ns},
+            {"speedup", finite_or_null(rival.speedup.value)},
+            {"speedup_low", finite_or_null(rival.speedup.low)},
+            {"speedup_high", finite_or_null(rival.speedup.high)}};
+  };
   Json json = where_json(problem);
   json.update({{"time_ns", known_or_null(problem.time_ns.value)},
                {"time_low_ns", finite_or_null(problem.time_ns.low)},
@@ -43,7 +42,7 @@ Json speed_json(const JudgedProblem& problem) {
                {"roofline_ratio", known_or_null(problem.roofline_ratio)},
                {"explanation", text_or_null(problem.explanation)},
                {"rank", problem.rank > 0 ? Json(problem.rank) : Json(nullptr)},
-               {"rivals", std::move(rivals)}});
+               {"rivals", json_list(problem.rivals, rival_json)}});
   return json;
 }
 
@@ -93,13 +92,6 @@ std::string judged_text(const JudgedKernel& judged) {
 }
 
 Json judged_json(const JudgedKernel& judged) {
-  Json problems = Json::array(), checks = Json::array();
-  for (const JudgedProblem& problem : judged.problems) problems.push_back(speed_json(problem));
-  for (const VerificationCheck& check : judged.checks) {
-    checks.push_back({{"name", check.name},
-                      {"result", to_text(check.result)},
-                      {"message", text_or_null(check.message)}});
-  }
   const bool is_wrong = judged.verdict == Verdict::wrong;
   Json failure = nullptr;
   if (is_wrong) {
@@ -108,11 +100,16 @@ Json judged_json(const JudgedKernel& judged) {
                {"message", judged.message}};
     if (judged.failed) failure.update(where_json(*judged.failed));
   }
-  return {{"submission", judged.submission},       {"op", judged.op},
-          {"kernel", text_or_null(judged.kernel)}, {"device", text_or_null(judged.device)},
-          {"verdict", to_text(judged.verdict)},    {"failure", std::move(failure)},
-          {"problems", std::move(problems)},       {"num_configs", judged.num_configs},
-          {"num_failed", judged.num_failed},       {"checks", std::move(checks)}};
+  return {{"submission", judged.submission},
+          {"op", judged.op},
+          {"kernel", text_or_null(judged.kernel)},
+          {"device", text_or_null(judged.device)},
+          {"verdict", to_text(judged.verdict)},
+          {"failure", std::move(failure)},
+          {"problems", json_list(judged.problems, speed_json)},
+          {"num_configs", judged.num_configs},
+          {"num_failed", judged.num_failed},
+          {"checks", json_list(judged.checks, verification_check_json)}};
 }
 
 }  // namespace assay

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "report/entry_json.h"
+
 namespace assay {
 
 const KernelLimits* CompiledEntries::find(const std::string& entry) const {
@@ -36,24 +38,33 @@ std::vector<LaunchFigures> launch_figures(const Plan& plan, int cc, const Compil
   return launches;
 }
 
+std::vector<const LaunchFigures*> first_launches(const std::vector<LaunchFigures>& launches) {
+  std::vector<const LaunchFigures*> first;
+  for (const LaunchFigures& launch : launches) {
+    const bool is_known = std::any_of(first.begin(), first.end(), [&](const LaunchFigures* other) {
+      return other->entry == launch.entry;
+    });
+    if (!is_known) first.push_back(&launch);
+  }
+  return first;
+}
+
 nlohmann::ordered_json launches_json(const std::vector<LaunchFigures>& launches) {
   using Json = nlohmann::ordered_json;
-  Json list = Json::array();
-  for (const LaunchFigures& launch : launches) {
+  return json_list(launches, [](const LaunchFigures& launch) -> Json {
     Json occupancy(nullptr);
     if (const auto& of = launch.occupancy) {
       occupancy = {
           {"blocks_per_sm", of->blocks}, {"limit", of->limit}, {"thread_ratio", of->ratio}};
     }
-    list.push_back({{"entry", launch.entry},
-                    {"blocks", launch.blocks},
-                    {"threads", launch.threads},
-                    {"smem_bytes", launch.smem_bytes},
-                    {"registers", launch.registers > 0 ? Json(launch.registers) : Json(nullptr)},
-                    {"occupancy", occupancy},
-                    {"is_early", launch.is_early}});
-  }
-  return list;
+    return {{"entry", launch.entry},
+            {"blocks", launch.blocks},
+            {"threads", launch.threads},
+            {"smem_bytes", launch.smem_bytes},
+            {"registers", launch.registers > 0 ? Json(launch.registers) : Json(nullptr)},
+            {"occupancy", occupancy},
+            {"is_early", launch.is_early}};
+  });
 }
 
 }  // namespace assay

@@ -40,6 +40,9 @@ struct CompiledEntries {
 std::vector<LaunchFigures> launch_figures(const Plan& plan, int cc, const CompiledEntries& entries,
                                           const std::optional<CompileReport>& report);
 
+/// The first launch of each entry, in their order.
+std::vector<const LaunchFigures*> first_launches(const std::vector<LaunchFigures>& launches);
+
 nlohmann::ordered_json launches_json(const std::vector<LaunchFigures>& launches);
 
 }  // namespace assay

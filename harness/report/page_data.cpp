@@ -10,11 +10,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "report/comparison_view.h"
 #include "report/entry_json.h"
 #include "report/export.h"
-#include "report/page_trials.h"
-#include "report/page_why.h"
+#include "report/page_parts.h"
+#include "report/run_comparison.h"
 
 namespace assay {
 namespace {

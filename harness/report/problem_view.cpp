@@ -1,5 +1,3 @@
-#include "report/problem_view.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "report/config_text.h"
 #include "report/entry_json.h"
 #include "report/table.h"
+#include "report/trials_view.h"
 
 namespace assay {
 namespace {
@@ -215,29 +214,27 @@ std::vector<Question> questions_of(const Results& results) {
 
 Json screening_json(const std::vector<const TrialRow*>& trials) {
   const std::vector<double> best = best_so_far(trials);
-  Json so_far = Json::array();
-  for (const double time_ns : best) so_far.push_back(finite_or_null(time_ns));
   const auto found = std::find(best.begin(), best.end(), best.back());
   const bool any = std::isfinite(best.back());
   return {{"num_trials", trials.size()},
           {"time_ns", finite_or_null(best.back())},
           {"num_trials_to_best", any ? Json(found - best.begin() + 1) : Json()},
-          {"best_so_far_ns", std::move(so_far)}};
+          {"best_so_far_ns", json_list(best, finite_or_null)}};
 }
 
-Json rerank_json(const RankRecord& rank) {
-  Json entries = Json::array();
-  for (const Entry& entry : entries_of(rank)) {
+Json rerank_json(const RankRecord* of) {
+  const RankRecord& rank = *of;
+  const auto timed_json = [](const Entry& entry) -> Json {
     const bool is_baseline = entry.kernel.empty();
-    entries.push_back({{"part", entry.part},
-                       {"kernel", text_or_null(entry.kernel)},
-                       {"config", is_baseline ? Json() : config_json(parse_config(entry.config))},
-                       {"baseline", is_baseline ? Json(entry.config) : Json()},
-                       {"time_ns", entry.at(0.5)},
-                       {"percentile_5_ns", entry.at(0.05)},
-                       {"percentile_95_ns", entry.at(0.95)}});
-  }
-  return {{"rounds", rank.rounds}, {"entries", std::move(entries)}};
+    return {{"part", entry.part},
+            {"kernel", text_or_null(entry.kernel)},
+            {"config", is_baseline ? Json() : config_json(parse_config(entry.config))},
+            {"baseline", is_baseline ? Json(entry.config) : Json()},
+            {"time_ns", entry.at(0.5)},
+            {"percentile_5_ns", entry.at(0.05)},
+            {"percentile_95_ns", entry.at(0.95)}};
+  };
+  return {{"rounds", rank.rounds}, {"entries", json_list(entries_of(rank), timed_json)}};
 }
 
 }  // namespace
@@ -262,15 +259,13 @@ std::string problem_text(const Results& results, const Terminal& terminal) {
 std::string problem_view_json(const Results& results) {
   Json problems = Json::array();
   for (const Question& question : questions_of(results)) {
-    Json reranks = Json::array();
-    for (const RankRecord* rank : question.ranks) reranks.push_back(rerank_json(*rank));
     problems.push_back({{"op", question.op},
                         {"problem", problem_json(question.trials.front()->record.problem)},
                         {"device", question.device},
                         {"protocol", question.protocol},
                         {"provenance", text_or_null(question.provenance)},
                         {"screening", screening_json(question.trials)},
-                        {"reranks", std::move(reranks)}});
+                        {"reranks", json_list(question.ranks, rerank_json)}});
   }
   return document("problem", {{"problems", std::move(problems)}});
 }

@@ -16,39 +16,14 @@ std::string name_of(const std::string& kernel, const std::string& config) {
   return kernel + ' ' + config;
 }
 
-/// A result while it is put together: the rows of one provenance.
-struct Gathered {
-  RunResult result;
-  bool measured_here = false;
-  int num_states = 0;
-  int num_application_clocks = 0;
-};
-
-void add_trial(Gathered& gathered, const TrialRecord& trial) {
-  RunResult& result = gathered.result;
-  const Outcome& outcome = trial.outcome;
-  TriedConfig tried{trial.kernel, outcome.status, outcome.kind, 0, trial.compile.cubin_hash};
-  if (outcome.status == Status::correct && outcome.timing) {
-    if (!outcome.timing->censored()) tried.median_ns = outcome.timing->median_ns;
-    if (const auto& state = outcome.timing->state) {
-      ++gathered.num_states;
-      if (state->throttle_reasons & kApplicationClocksBit) ++gathered.num_application_clocks;
-    }
-  }
-  result.tried.insert_or_assign(name_of(trial.kernel.name, to_text(trial.config)), tried);
-  result.finished_at = std::max(result.finished_at, trial.finished_at);
-  result.toolchain = trial.toolchain;
-}
-
 bool has_winner(const RankRecord& rank) {
   return std::any_of(rank.entries.begin(), rank.entries.end(),
                      [](const RankEntry& entry) { return entry.winner; });
 }
 
 auto order_of(const RunResult& result) {
-  std::vector<double> sizes;
-  for (const auto& [name, number] : result.problem) sizes.push_back(to_real(number));
-  return std::tuple(result.op, result.device.name, result.protocol, sizes, to_text(result.problem));
+  return std::tuple(result.op, result.device.name, result.protocol, sizes_of(result.problem),
+                    to_text(result.problem));
 }
 
 /// Whether the baseline took part in all of the winner's rounds.
@@ -98,37 +73,42 @@ std::string question_text(const RunResult& result) {
                      result.protocol);
 }
 
-struct RunBuilder::Impl {
-  std::map<std::pair<std::string, std::string>, Gathered> all;  // by question and provenance
+template <class Row>
+RunBuilder::Gathered& RunBuilder::gathered(const Row& row, const std::string& op) {
+  RunResult result;
+  result.op = op;
+  result.problem = row.record.problem;
+  result.device = row.device;
+  result.protocol = row.record.protocol.name;
+  result.provenance = row.provenance;
+  const auto [found, is_new] = all_.try_emplace({question_text(result), row.provenance});
+  if (is_new) found->second.result = std::move(result);
+  found->second.measured_here = row.provenance.empty();
+  return found->second;
+}
 
-  template <class Row>
-  Gathered& gathered(const Row& row, const std::string& op) {
-    RunResult result;
-    result.op = op;
-    result.problem = row.record.problem;
-    result.device = row.device;
-    result.protocol = row.record.protocol.name;
-    result.provenance = row.provenance;
-    const std::string question = question_text(result);
-    const auto [found, is_new] = all.try_emplace({question, row.provenance});
-    if (is_new) found->second.result = std::move(result);
-    found->second.measured_here = row.provenance.empty();
-    return found->second;
+void RunBuilder::add(const TrialRow& row) {
+  const TrialRecord& trial = row.record;
+  Gathered& one = gathered(row, trial.kernel.op);
+  const Outcome& outcome = trial.outcome;
+  TriedConfig tried{trial.kernel, outcome.status, outcome.kind, 0, trial.compile.cubin_hash};
+  if (outcome.status == Status::correct && outcome.timing) {
+    if (!outcome.timing->censored()) tried.median_ns = outcome.timing->median_ns;
+    if (const auto& state = outcome.timing->state) {
+      ++one.num_states;
+      if (state->throttle_reasons & kApplicationClocksBit) ++one.num_application_clocks;
+    }
   }
-};
-
-RunBuilder::RunBuilder() : impl_(std::make_unique<Impl>()) {}
-RunBuilder::RunBuilder(RunBuilder&&) noexcept = default;
-RunBuilder::~RunBuilder() = default;
-
-void RunBuilder::add(const TrialRow& trial) {
-  add_trial(impl_->gathered(trial, trial.record.kernel.op), trial.record);
+  RunResult& result = one.result;
+  result.tried.insert_or_assign(name_of(trial.kernel.name, to_text(trial.config)), tried);
+  result.finished_at = std::max(result.finished_at, trial.finished_at);
+  result.toolchain = trial.toolchain;
 }
 
 Run RunBuilder::finish(std::string name, std::vector<RankRow> ranks) {
   for (RankRow& row : ranks) {
     if (!has_winner(row.record)) continue;
-    RunResult& result = impl_->gathered(row, row.record.op).result;
+    RunResult& result = gathered(row, row.record.op).result;
     if (row.record.objective != Objective::time) {
       result.only_energy = !result.rank;
       continue;
@@ -141,7 +121,7 @@ Run RunBuilder::finish(std::string name, std::vector<RankRow> ranks) {
   }
 
   std::map<std::string, Gathered> best;
-  for (auto& [key, one] : impl_->all) {
+  for (auto& [key, one] : all_) {
     if (one.num_states > 0) {
       one.result.application_clocks = 2 * one.num_application_clocks > one.num_states;
     }
@@ -157,7 +137,7 @@ Run RunBuilder::finish(std::string name, std::vector<RankRow> ranks) {
   for (auto& [question, one] : best) run.results.push_back(std::move(one.result));
   std::sort(run.results.begin(), run.results.end(),
             [](const RunResult& a, const RunResult& b) { return order_of(a) < order_of(b); });
-  impl_->all.clear();
+  all_.clear();
   return run;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/rank.h"
@@ -52,16 +52,22 @@ struct Run {
 /// before an older one.
 class RunBuilder {
  public:
-  RunBuilder();
-  RunBuilder(RunBuilder&&) noexcept;
-  ~RunBuilder();
-
   void add(const TrialRow& trial);
   Run finish(std::string name, std::vector<RankRow> ranks);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  /// A result while it is put together: the rows of one provenance.
+  struct Gathered {
+    RunResult result;
+    bool measured_here = false;
+    int num_states = 0;
+    int num_application_clocks = 0;
+  };
+
+  template <class Row>
+  Gathered& gathered(const Row& row, const std::string& op);
+
+  std::map<std::pair<std::string, std::string>, Gathered> all_;  // by question and provenance
 };
 
 Run make_run(std::string name, Results results);

@@ -176,17 +176,12 @@ std::optional<Fate> fate_without_times(const RunResult& before, const RunResult&
 }
 
 Fate fate_of(Change change) {
-  switch (change) {
-    case Change::faster:
-      return Fate::faster;
-    case Change::slower:
-      return Fate::slower;
-    case Change::same:
-      return Fate::same;
-    case Change::unsure:
-      return Fate::unsure;
-    case Change::not_comparable:
-      break;
+  constexpr std::pair<Change, Fate> kFates[] = {{Change::faster, Fate::faster},
+                                                {Change::slower, Fate::slower},
+                                                {Change::same, Fate::same},
+                                                {Change::unsure, Fate::unsure}};
+  for (const auto& [of, fate] : kFates) {
+    if (of == change) return fate;
   }
   return Fate::not_comparable;
 }

@@ -43,24 +43,36 @@ std::string kernel_names(const SweepRow& sweep) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
+Json space_json(const SpaceRow& space) {
+  const auto removed_json = [](const auto& removed) -> Json {
+    return {{"constraint", removed.first}, {"num_configs", removed.second}};
+  };
+  return {{"problem", problem_json(space.problem)},
+          {"num_raw", space.raw},
+          {"num_valid", space.valid},
+          {"is_whole", space.whole},
+          {"removed", json_list(space.removed, removed_json)}};
+}
+
 Json kernel_json(const KernelRow& kernel) {
-  Json spaces = Json::array();
-  for (const SpaceRow& space : kernel.spaces) {
-    Json removed = Json::array();
-    for (const auto& [constraint, points] : space.removed) {
-      removed.push_back({{"constraint", constraint}, {"num_configs", points}});
-    }
-    spaces.push_back({{"problem", problem_json(space.problem)},
-                      {"num_raw", space.raw},
-                      {"num_valid", space.valid},
-                      {"is_whole", space.whole},
-                      {"removed", std::move(removed)}});
-  }
   return {{"kernel", kernel.name},
           {"op", kernel.op},
           {"summary", kernel.summary},
           {"arch", kernel.arch},
-          {"spaces", std::move(spaces)}};
+          {"spaces", json_list(kernel.spaces, space_json)}};
+}
+
+Json sweep_json(const SweepRow& sweep) {
+  const SpaceRow sum = total(sweep);
+  return {{"sweep", sweep.name},
+          {"file", sweep.file},
+          {"strategy", sweep.strategy},
+          {"protocol", sweep.protocol},
+          {"num_problems", sweep.num_problems},
+          {"num_raw", sum.raw},
+          {"num_valid", sum.valid},
+          {"is_whole", sum.whole},
+          {"kernels", json_list(sweep.kernels, kernel_json)}};
 }
 
 }  // namespace
@@ -127,28 +139,10 @@ std::string spaces_text(const std::vector<KernelRow>& kernels, const std::string
 
 std::string list_json(const std::vector<KernelRow>& kernels, const std::vector<SweepRow>& sweeps,
                       const std::string& device, const std::vector<std::string>& mistakes) {
-  Json kernel_list = Json::array(), sweep_list = Json::array();
-  for (const KernelRow& kernel : kernels) kernel_list.push_back(kernel_json(kernel));
-  for (const SweepRow& sweep : sweeps) {
-    const SpaceRow sum = total(sweep);
-    Json of_sweep = Json::array();
-    for (const KernelRow& kernel : sweep.kernels) of_sweep.push_back(kernel_json(kernel));
-    sweep_list.push_back({{"sweep", sweep.name},
-                          {"file", sweep.file},
-                          {"strategy", sweep.strategy},
-                          {"protocol", sweep.protocol},
-                          {"num_problems", sweep.num_problems},
-                          {"num_raw", sum.raw},
-                          {"num_valid", sum.valid},
-                          {"is_whole", sum.whole},
-                          {"kernels", std::move(of_sweep)}});
-  }
-  return document("list",
-                  {{"error", mistakes.empty() ? Json(nullptr)
-                                              : Json(fmt::format("{}", fmt::join(mistakes, "\n")))},
-                   {"device", device},
-                   {"kernels", std::move(kernel_list)},
-                   {"sweeps", std::move(sweep_list)}});
+  return document("list", {{"error", text_or_null(fmt::format("{}", fmt::join(mistakes, "\n")))},
+                           {"device", device},
+                           {"kernels", json_list(kernels, kernel_json)},
+                           {"sweeps", json_list(sweeps, sweep_json)}});
 }
 
 }  // namespace assay

@@ -7,8 +7,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <utility>
+
+#include "base/terminal.h"
 
 namespace assay {
 namespace {
@@ -35,6 +38,9 @@ std::string digits(double value) {
                      : size < 999.95 ? 1
                                      : 0);
 }
+
+constexpr std::size_t kBarColumns = 50;
+constexpr std::size_t kBesideBars = 24;  // "  1.234 us     1234  "
 
 }  // namespace
 
@@ -183,6 +189,11 @@ std::string format_time(double ns) {
   return digits(ns / 1e9) + " s";
 }
 
+std::string format_interval(const Interval& time_ns) {
+  return fmt::format("{} [{}, {}]", format_time(time_ns.value), format_time(time_ns.low),
+                     format_time(time_ns.high));
+}
+
 std::string format_energy(double joules) {
   if (!std::isfinite(joules)) return "-";
   const bool small = std::abs(joules) < 0.9995;
@@ -226,6 +237,73 @@ std::string format_bytes(double bytes) {
     ++unit;
   }
   return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+std::string histogram(const std::vector<double>& samples_ns, std::size_t bins,
+                      const Terminal& terminal) {
+  // NaN has no place in an order or a bin; a recording or a database may hold any number.
+  std::vector<double> sorted;
+  std::copy_if(samples_ns.begin(), samples_ns.end(), std::back_inserter(sorted),
+               [](double sample) { return std::isfinite(sample); });
+  const std::size_t num_left_out = samples_ns.size() - sorted.size();
+  const std::string note = num_left_out > 0 ? fmt::format("{} of {} samples are no numbers\n",
+                                                          num_left_out, samples_ns.size())
+                                            : "";
+  if (sorted.empty() || bins == 0) return note;
+  std::sort(sorted.begin(), sorted.end());
+  const double low = sorted.front();
+  const double high = sorted[(sorted.size() - 1) * 99 / 100];
+  if (high <= low) bins = 1;
+  std::vector<std::size_t> counts(bins, 0);
+  for (double sample : sorted) {
+    const double at = high > low ? (sample - low) / (high - low) * static_cast<double>(bins) : 0;
+    ++counts[at < static_cast<double>(bins) ? static_cast<std::size_t>(at) : bins - 1];
+  }
+  const std::size_t most = *std::max_element(counts.begin(), counts.end());
+  const std::size_t bar_columns =
+      terminal.columns == 0
+          ? kBarColumns
+          : std::clamp<std::size_t>(terminal.columns, kBesideBars + 10, kBesideBars + kBarColumns) -
+                kBesideBars;
+  Table table({">from", ">samples", ""});
+  for (std::size_t i = 0; i < bins; ++i) {
+    const double from = low + (high - low) * static_cast<double>(i) / static_cast<double>(bins);
+    // A bin that is not empty shows at least one mark.
+    table.add_row({format_time(from), std::to_string(counts[i]),
+                   std::string((counts[i] * bar_columns + most - 1) / most, '#')});
+  }
+  std::string text = table.text(Terminal{});
+  if (sorted.back() > high) {
+    text +=
+        fmt::format("the last line holds the slowest too, up to {}\n", format_time(sorted.back()));
+  }
+  return text + note;
+}
+
+std::string markdown_cell(const std::string& text) {
+  constexpr std::string_view kObeyed = "|<`*_\\[]!#";
+  std::string escaped;
+  for (const char c : printable_line(text)) {
+    if (kObeyed.find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string xml_text(const std::string& text) {
+  constexpr std::string_view kEntities[] = {"&&amp;", "<&lt;", ">&gt;", "\"&quot;"};
+  std::string escaped;
+  for (const char c : printable_line(text)) {
+    const auto* const entity =
+        std::find_if(std::begin(kEntities), std::end(kEntities),
+                     [&](std::string_view each) { return each.front() == c; });
+    if (entity == std::end(kEntities)) {
+      escaped += c;
+    } else {
+      escaped += entity->substr(1);
+    }
+  }
+  return escaped;
 }
 
 }  // namespace assay

@@ -50,6 +50,8 @@ std::string format_ratio(const Interval& ratio);
 
 /// 1234.6 ns -> "1.235 us"; three to four significant digits, the unit chosen by size.
 std::string format_time(double ns);
+/// "1.235 us [1.230 us, 1.240 us]"
+std::string format_interval(const Interval& time_ns);
 /// 0.00312 J -> "3.12 mJ"; three significant digits, in mJ or J.
 std::string format_energy(double joules);
 /// 0.814 -> "81 %"
@@ -58,5 +60,18 @@ std::string format_percent(double ratio);
 std::string format_rate(double per_second, const std::string& unit);
 /// 65536 -> "64.0 KiB"
 std::string format_bytes(double bytes);
+
+/// The samples as bars, one line a bin, in at most `bins` lines. Samples beyond the 99th percentile
+/// share the last line. Otherwise one outlier would squeeze all others into the first.
+/// Samples that are no finite numbers are counted in a note and left out.
+std::string histogram(const std::vector<double>& samples_ns, std::size_t bins,
+                      const Terminal& terminal = {});
+
+/// A text in a heading, a paragraph or a cell of a Markdown table: on one line, and without what
+/// Markdown would obey. Links and images begin with a bracket.
+std::string markdown_cell(const std::string& text);
+
+/// A text in an attribute or between tags of XML, on one line.
+std::string xml_text(const std::string& text);
 
 }  // namespace assay

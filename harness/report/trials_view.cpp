@@ -7,13 +7,13 @@
 #include <compare>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "base/utf8.h"
 #include "report/config_text.h"
 #include "report/entry_json.h"
-#include "report/histogram.h"
 #include "report/table.h"
 
 namespace assay {
@@ -141,7 +141,7 @@ Json trial_object(const TrialRow& row) {
              {"relative_limit", v->relative_limit},
              {"worst_element_ratio", v->worst_element_ratio},
              {"elements", v->elements},
-             {"reference", v->reference.empty() ? Json(nullptr) : Json(v->reference)}};
+             {"reference", text_or_null(v->reference)}};
   }
   if (const auto& t = outcome.timing) {
     timing = {{"time_ns", t->median_ns},
@@ -151,19 +151,15 @@ Json trial_object(const TrialRow& row) {
               {"is_stopped_early", t->censored()},
               // A list is read without them.
               {"samples_ns", t->samples_ns.empty() ? Json(nullptr) : Json(t->samples_ns)},
-              {"clock_mhz", t->clock_mhz > 0 ? Json(t->clock_mhz) : Json(nullptr)},
+              {"clock_mhz", known_or_null(t->clock_mhz)},
               {"clocks_mhz", t->clocks_mhz.empty() ? Json(nullptr) : Json(t->clocks_mhz)},
               {"num_throttled", t->num_throttled},
-              {"roofline_ns", t->roofline_ns > 0 ? Json(t->roofline_ns) : Json(nullptr)},
+              {"roofline_ns", known_or_null(t->roofline_ns)},
               {"state", state_json(t->state)}};
   }
   const auto reported = [&](int value) {
     return has_report(trial.compile) ? Json(value) : Json(nullptr);
   };
-  Json measurements = Json::array();
-  for (const Measurement& each : trial.measurements) {
-    measurements.push_back({{"name", each.name}, {"value", each.value}, {"unit", each.unit}});
-  }
   return {{"trial", row.id},
           {"op", trial.kernel.op},
           {"kernel", trial.kernel.name},
@@ -172,7 +168,7 @@ Json trial_object(const TrialRow& row) {
           {"status", to_text(outcome.status)},
           {"kind", outcome.kind},
           {"message", outcome.message},
-          {"same_as", outcome.same_as.empty() ? Json(nullptr) : Json(outcome.same_as)},
+          {"same_as", text_or_null(outcome.same_as)},
           {"compile",
            {{"compile_ms", trial.compile.compile_ms},
             {"is_cached", trial.compile.cached},
@@ -184,7 +180,7 @@ Json trial_object(const TrialRow& row) {
           {"check", check},
           {"timing", timing},
           {"prepared", prepared_json(outcome.prepared)},
-          {"measurements", std::move(measurements)},
+          {"measurements", json_list(trial.measurements, measurement_json)},
           {"device_ms", outcome.device_ms},
           {"device", row.device.name},
           {"protocol", trial.protocol.name},
@@ -399,9 +395,8 @@ std::string failures_text(std::vector<TrialRow> rows, std::size_t limit, const T
 
 std::string trials_json(const std::vector<TrialRow>& rows, std::size_t limit) {
   const std::size_t shown = shown_of(rows.size(), limit);
-  Json trials = Json::array();
-  for (std::size_t i = 0; i < shown; ++i) trials.push_back(trial_object(rows[i]));
-  return document("trials", {{"trials", std::move(trials)}, {"num_left_out", rows.size() - shown}});
+  return document("trials", {{"trials", json_list(std::span(rows).first(shown), trial_object)},
+                             {"num_left_out", rows.size() - shown}});
 }
 
 }  // namespace assay

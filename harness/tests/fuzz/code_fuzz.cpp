@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "fuzz_target.h"
 #include "inspect/code.h"
-#include "inspect/constants.h"
 #include "inspect/difference.h"
 #include "inspect/findings.h"
 #include "inspect/registers.h"

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "inspect/constants.h"
 #include "inspect/example_code.h"
 #include "inspect/occupancy.h"
 #include "inspect/registers.h"

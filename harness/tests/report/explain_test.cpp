@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "report/example_figures.h"
-#include "report/explain_view.h"
 
 namespace assay {
 namespace {

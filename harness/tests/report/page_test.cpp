@@ -6,7 +6,7 @@
 
 #include "report/example_rows.h"
 #include "report/page_data.h"
-#include "report/page_trials.h"
+#include "report/page_parts.h"
 
 namespace assay {
 namespace {

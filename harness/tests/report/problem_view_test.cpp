@@ -1,4 +1,4 @@
-#include "report/problem_view.h"
+#include "report/trials_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

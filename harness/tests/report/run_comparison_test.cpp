@@ -7,7 +7,6 @@
 #include <random>
 
 #include "base/error.h"
-#include "report/comparison_view.h"
 #include "report/example_rows.h"
 
 namespace assay {

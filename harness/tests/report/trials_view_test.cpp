@@ -12,7 +12,7 @@
 
 #include "report/example_rows.h"
 #include "report/golden.h"
-#include "report/histogram.h"
+#include "report/table.h"
 
 namespace assay {
 namespace {
