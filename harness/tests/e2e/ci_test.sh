@@ -63,6 +63,9 @@ read -r script folder _ <<<"$run"
 grep -q "path: $folder}" "$tree/scripts/ci/github.yml" || fail "the example page is not uploaded"
 "$tree/$script" "$work/$folder" "$assay" >output 2>&1 || fail "$run: exit $?"
 [[ -s $work/$folder/index.html ]] || fail "there is no example page"
+for workflow in github gitlab; do
+  grep -q 'build/assay check "$SWEEP"' "$tree/scripts/ci/$workflow.yml" || fail "$workflow.yml: no check"
+done
 for workflow in github gitlab github-nightly; do
   grep -qE 'scripts/ci/(gate|nightly)\.sh' "$tree/scripts/ci/$workflow.yml" || fail "$workflow.yml"
 done

@@ -53,6 +53,16 @@ kernel far 's/(c + first) = sum/(c + first + 500000000) = sum/'
 expect 1 'runtime/illegal_address' "$assay" check kernels/far.yaml --sample 1
 grep -qE 'kernel far, far.cu:[0-9]+, block' output || fail 'no source line of the access'
 
+# Shipped kernels of each kind: on CUDA cores, on tensor cores by mma and by wgmma, and blocks of a
+# cluster that add up by st.async. Reports of races that were none once kept `check` out of the
+# workflows.
+expect 0 'sgemm .*' "$assay" check "$tree/kernels/sgemm.yaml" "$tree/kernels/gemv_bf16.yaml" \
+  "$tree/kernels/gemm_mma.yaml" --sample 1
+[[ $(grep -c '^  correct ' output) -eq 4 ]] || fail 'not all of them ran'
+sums=SWAP_AB=0,MODE=single,BLOCK_M=64,BLOCK_N=96,BLOCK_K=64,STAGES=9,CLUSTER_M=2,CLUSTER_N=1
+sums+=,CLUSTER_K=4,SPLIT_K=1,PERSISTENT=0,SCHEDULE=column,GROUP_M=1,STREAM_K=0,OVERLAP=0,STORE=lanes
+expect 0 'all correct' "$assay" check "gated_up:$sums" --kernels "$tree/kernels"
+
 expect 2 '--sample goes with --device emulate' "$assay" sweep kernels/right.yaml --device none --sample 1
 expect 2 'no JSON' "$assay" sweep kernels/right.yaml --device emulate --json
 expect 2 'cannot read|no such file|nothing' "$assay" check kernels/none.yaml
