@@ -11,28 +11,15 @@ struct Cast {
 };
 
 FloatFormat format_of(PtxType type) {
-  switch (type) {
-    case PtxType::f64:
-      return FloatFormat::f64;
-    case PtxType::f32:
-      return FloatFormat::f32;
-    case PtxType::tf32:
-      return FloatFormat::tf32;
-    case PtxType::f16:
-    case PtxType::f16x2:
-      return FloatFormat::f16;
-    case PtxType::bf16:
-    case PtxType::bf16x2:
-      return FloatFormat::bf16;
-    case PtxType::e4m3:
-    case PtxType::e4m3x2:
-      return FloatFormat::e4m3;
-    case PtxType::e5m2:
-    case PtxType::e5m2x2:
-      return FloatFormat::e5m2;
-    default:
-      throw UnknownForm();
-  }
+  static const std::map<PtxType, FloatFormat> kFormats{
+      {PtxType::f64, FloatFormat::f64},     {PtxType::f32, FloatFormat::f32},
+      {PtxType::tf32, FloatFormat::tf32},   {PtxType::f16, FloatFormat::f16},
+      {PtxType::f16x2, FloatFormat::f16},   {PtxType::bf16, FloatFormat::bf16},
+      {PtxType::bf16x2, FloatFormat::bf16}, {PtxType::e4m3, FloatFormat::e4m3},
+      {PtxType::e4m3x2, FloatFormat::e4m3}, {PtxType::e5m2, FloatFormat::e5m2},
+      {PtxType::e5m2x2, FloatFormat::e5m2}};
+  const auto found = kFormats.find(type);
+  return found == kFormats.end() ? throw UnknownForm() : found->second;
 }
 
 std::uint64_t raw(const Warp& warp, std::int32_t slot, PtxType type, int lane) {
@@ -104,32 +91,18 @@ void convert(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
 }
 
-/// Two values into a pair: the first operand is the upper one.
+/// Two values, or a pair of another format, into a pair: the first operand is the upper one.
 void convert_pair(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const Conversion how = conversion_of(op);
-  const FloatFormat to = format_of(op.type);
-  const int bits = bits_of(op.type) / 2;
-  for (; lanes != 0; lanes &= lanes - 1) {
-    const int i = std::countr_zero(lanes);
-    const double high = std::bit_cast<float>(warp.in(op.a)[i]);
-    const double low = std::bit_cast<float>(warp.in(op.b)[i]);
-    warp.at(op.out)[i] =
-        static_cast<std::uint32_t>(encode(to, high, how) << bits | encode(to, low, how));
-  }
-}
-
-/// A pair of one format into a pair of another.
-void convert_packed(Warp& warp, const Op& op, std::uint32_t lanes) {
   const Conversion how = conversion_of(op);
   const FloatFormat to = format_of(op.type), from = format_of(op.from);
   const int out_bits = bits_of(op.type) / 2, in_bits = bits_of(op.from) / 2;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int i = std::countr_zero(lanes);
-    const std::uint32_t bits = warp.in(op.a)[i];
-    const std::uint32_t mask = (1u << in_bits) - 1;
+    const std::uint32_t first = warp.in(op.a)[i];
+    const std::uint32_t high = op.b != kNoSlot ? first : first >> in_bits;
+    const std::uint32_t low = op.b != kNoSlot ? warp.in(op.b)[i] : first & ((1u << in_bits) - 1);
     warp.at(op.out)[i] = static_cast<std::uint32_t>(
-        encode(to, decode(from, bits >> in_bits & mask), how) << out_bits |
-        encode(to, decode(from, bits & mask), how));
+        encode(to, decode(from, high), how) << out_bits | encode(to, decode(from, low), how));
   }
 }
 
@@ -186,15 +159,12 @@ void decode_conversion(Form& form) {
   if (is_float(op.from)) format_of(op.from);
   if (is_pair(op.type)) {
     op.out = form.out(0, op.type);
-    if (is_pair(op.from)) {
-      op.a = form.in(1, op.from);
-      op.run = convert_packed;
-    } else {
+    op.a = form.in(1, op.from);
+    if (!is_pair(op.from)) {
       if (op.from != PtxType::f32) throw UnknownForm();
-      op.a = form.in(1, op.from);
       op.b = form.in(2, op.from);
-      op.run = convert_pair;
     }
+    op.run = convert_pair;
     return;
   }
   if (is_pair(op.from)) throw UnknownForm();

@@ -87,34 +87,21 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
   const assay::DeviceInfo& info = gpu().info();
-  switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      *value = info.cc / 10;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-      *value = info.cc % 10;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      *value = info.sm_count;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-      *value = static_cast<int>(info.smem_optin_bytes);
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-      *value = kSmThreads;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
-      *value = static_cast<int>(info.l2_bytes);
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
-      *value = 0;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
-      *value = 1;
-      return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+  const std::pair<CUdevice_attribute, std::int64_t> values[] = {
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, info.cc / 10},
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, info.cc % 10},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, info.sm_count},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, info.smem_optin_bytes},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, kSmThreads},
+      {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, info.l2_bytes},
+      {CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0},
+      {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1}};
+  for (const auto& [known, value_of] : values) {
+    if (known != attribute) continue;
+    *value = static_cast<int>(value_of);
+    return CUDA_SUCCESS;
   }
+  return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {

@@ -7,57 +7,30 @@
 
 namespace assay::emulator {
 
+namespace {
+
+struct TypeName {
+  std::string_view name;
+  int bits;
+};
+/// By PtxType.
+constexpr TypeName kTypes[] = {
+    {"", 0},        {"pred", 1},  {"b8", 8},   {"b16", 16}, {"b32", 32},    {"b64", 64},
+    {"b128", 128},  {"u8", 8},    {"u16", 16}, {"u32", 32}, {"u64", 64},    {"s8", 8},
+    {"s16", 16},    {"s32", 32},  {"s64", 64}, {"f16", 16}, {"f16x2", 32},  {"bf16", 16},
+    {"bf16x2", 32}, {"tf32", 32}, {"f32", 32}, {"f64", 64}, {"e4m3x2", 16}, {"e5m2x2", 16},
+    {"e4m3", 8},    {"e5m2", 8}};
+
+}  // namespace
+
 PtxType ptx_type(std::string_view part) {
-  static const std::map<std::string_view, PtxType> kTypes{
-      {"pred", PtxType::pred},     {"b8", PtxType::b8},         {"b16", PtxType::b16},
-      {"b32", PtxType::b32},       {"b64", PtxType::b64},       {"b128", PtxType::b128},
-      {"u8", PtxType::u8},         {"u16", PtxType::u16},       {"u32", PtxType::u32},
-      {"u64", PtxType::u64},       {"s8", PtxType::s8},         {"s16", PtxType::s16},
-      {"s32", PtxType::s32},       {"s64", PtxType::s64},       {"f16", PtxType::f16},
-      {"f16x2", PtxType::f16x2},   {"bf16", PtxType::bf16},     {"bf16x2", PtxType::bf16x2},
-      {"tf32", PtxType::tf32},     {"f32", PtxType::f32},       {"f64", PtxType::f64},
-      {"e4m3x2", PtxType::e4m3x2}, {"e5m2x2", PtxType::e5m2x2}, {"e4m3", PtxType::e4m3},
-      {"e5m2", PtxType::e5m2}};
-  const auto found = kTypes.find(part);
-  return found == kTypes.end() ? PtxType::none : found->second;
+  const auto* const found = std::ranges::find(kTypes, part, &TypeName::name);
+  return found == std::end(kTypes) ? PtxType::none : static_cast<PtxType>(found - kTypes);
 }
 
-int bits_of(PtxType type) {
-  switch (type) {
-    case PtxType::none:
-      return 0;
-    case PtxType::pred:
-      return 1;
-    case PtxType::b8:
-    case PtxType::u8:
-    case PtxType::s8:
-    case PtxType::e4m3:
-    case PtxType::e5m2:
-      return 8;
-    case PtxType::b16:
-    case PtxType::u16:
-    case PtxType::s16:
-    case PtxType::f16:
-    case PtxType::bf16:
-    case PtxType::e4m3x2:
-    case PtxType::e5m2x2:
-      return 16;
-    case PtxType::b64:
-    case PtxType::u64:
-    case PtxType::s64:
-    case PtxType::f64:
-      return 64;
-    case PtxType::b128:
-      return 128;
-    default:
-      return 32;
-  }
-}
+int bits_of(PtxType type) { return kTypes[static_cast<std::size_t>(type)].bits; }
 
-bool is_signed(PtxType type) {
-  return type == PtxType::s8 || type == PtxType::s16 || type == PtxType::s32 ||
-         type == PtxType::s64;
-}
+bool is_signed(PtxType type) { return type >= PtxType::s8 && type <= PtxType::s64; }
 
 bool is_float(PtxType type) { return type >= PtxType::f16; }
 

@@ -18,27 +18,16 @@ constexpr unsigned kBlockThreads = 1024, kGridRows = 65535;
 constexpr double kStepNs = 1000;
 
 CUresult error_of(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::unsupported:
-      return kErrorUnsupported;
-    case FindingKind::out_of_bounds:
-      return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case FindingKind::misaligned:
-      return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case FindingKind::uninitialised:
-      return kErrorUninitialised;
-    case FindingKind::race:
-      return kErrorRace;
-    case FindingKind::deadlock:
-      return kErrorDeadlock;
-    case FindingKind::limit:
-      return kErrorLimit;
-    case FindingKind::trap:
-      return CUDA_ERROR_LAUNCH_FAILED;
-    case FindingKind::misuse:
-      return kErrorMisuse;
-  }
-  return CUDA_ERROR_UNKNOWN;
+  constexpr CUresult kErrors[] = {kErrorUnsupported,
+                                  CUDA_ERROR_ILLEGAL_ADDRESS,
+                                  CUDA_ERROR_MISALIGNED_ADDRESS,
+                                  kErrorUninitialised,
+                                  kErrorRace,
+                                  kErrorDeadlock,
+                                  kErrorLimit,
+                                  CUDA_ERROR_LAUNCH_FAILED,
+                                  kErrorMisuse};
+  return kErrors[static_cast<std::size_t>(kind)];
 }
 
 unsigned volume(const std::array<std::uint32_t, 3>& extents) {

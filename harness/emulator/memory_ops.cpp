@@ -115,27 +115,20 @@ std::byte* resolve(Warp& warp, Window window, int lane, std::uint64_t address, s
     case Window::cluster:
       return resolve_shared(warp, lane, static_cast<std::uint32_t>(address), bytes, access,
                             window == Window::shared);
-    case Window::local: {
-      const std::size_t size = warp.block->cluster->launch.program.local_bytes;
-      if (address < size && bytes <= size - address) {
-        return warp.local + static_cast<std::size_t>(lane) * size + address;
-      }
-      warp.report(FindingKind::out_of_bounds,
-                  fmt::format("{} {} bytes at byte {} of local memory, which has {} bytes",
-                              word(access), bytes, address, size),
-                  lane);
-      return nullptr;
-    }
+    case Window::local:
     case Window::param: {
-      const std::span<const std::byte> parameters = warp.block->cluster->launch.parameters;
-      if (access == Access::read && address < parameters.size() &&
-          bytes <= parameters.size() - address) {
-        return const_cast<std::byte*>(parameters.data()) + address;
+      const LaunchState& launch = warp.block->cluster->launch;
+      const bool is_local = window == Window::local;
+      const std::size_t size = is_local ? launch.program.local_bytes : launch.parameters.size();
+      if ((is_local || access == Access::read) && address < size && bytes <= size - address) {
+        return is_local ? warp.local + static_cast<std::size_t>(lane) * size + address
+                        : const_cast<std::byte*>(launch.parameters.data()) + address;
       }
-      warp.report(FindingKind::out_of_bounds,
-                  fmt::format("{} {} bytes at byte {} of the parameters, which have {} bytes",
-                              word(access), bytes, address, parameters.size()),
-                  lane);
+      warp.report(
+          FindingKind::out_of_bounds,
+          fmt::format("{} {} bytes at byte {} of {} {} bytes", word(access), bytes, address,
+                      is_local ? "local memory, which has" : "the parameters, which have", size),
+          lane);
       return nullptr;
     }
     default:

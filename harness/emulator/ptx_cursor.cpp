@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "emulator/program.h"
+
 namespace assay::emulator {
 namespace {
 
@@ -35,17 +37,8 @@ std::optional<std::int64_t> unsigned_of(std::string_view text) {
 
 }  // namespace
 
-/// Bits of a type such as ".u32"; 0: no type.
 int declared_bits(std::string_view type) {
-  if (type == ".pred") return 1;
-  for (const int bits : {8, 16, 32, 64, 128}) {
-    for (const char* const kind : {"b", "u", "s", "f"}) {
-      if (type == fmt::format(".{}{}", kind, bits)) return bits;
-    }
-  }
-  if (type == ".f16x2" || type == ".bf16x2") return 32;
-  if (type == ".bf16") return 16;
-  return 0;
+  return type.starts_with('.') ? bits_of(ptx_type(type.substr(1))) : 0;
 }
 
 PtxSpace space_of(std::string_view directive) {

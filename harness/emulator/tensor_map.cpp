@@ -23,28 +23,32 @@ static_assert(sizeof(EncodedMap) <= sizeof(CUtensorMap));
 static_assert(std::is_trivially_copyable_v<EncodedMap>);
 constexpr std::uint64_t kMark = 0x70616D2D79617361;
 
-int element_bytes_of(CUtensorMapDataType type) {
-  switch (type) {
-    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-      return 1;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-      return 2;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-    case CU_TENSOR_MAP_DATA_TYPE_INT32:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
-    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
-    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
-      return 4;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-    case CU_TENSOR_MAP_DATA_TYPE_INT64:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-      return 8;
-    default:
-      return 0;  // the packed types of 4 and 6 bits, which Hopper has not
-  }
+struct ElementType {
+  CUtensorMapDataType type;
+  int bytes;
+  PtxType reduction;  // what reduce_elements takes it for
+};
+/// Without the packed types of 4 and 6 bits, which Hopper has not.
+constexpr ElementType kElementTypes[] = {
+    {CU_TENSOR_MAP_DATA_TYPE_UINT8, 1, PtxType::none},
+    {CU_TENSOR_MAP_DATA_TYPE_UINT16, 2, PtxType::none},
+    {CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, PtxType::u32},
+    {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, PtxType::s32},
+    {CU_TENSOR_MAP_DATA_TYPE_UINT64, 8, PtxType::u64},
+    {CU_TENSOR_MAP_DATA_TYPE_INT64, 8, PtxType::s64},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, PtxType::f16},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, PtxType::f32},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, PtxType::f64},
+    {CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, PtxType::bf16},
+    {CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ, 4, PtxType::f32},
+    {CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 4, PtxType::f32},
+    {CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ, 4, PtxType::f32},
+};
+
+/// Of another type: 0 bytes.
+ElementType element_type(CUtensorMapDataType type) {
+  const auto* const found = std::ranges::find(kElementTypes, type, &ElementType::type);
+  return found == std::end(kElementTypes) ? ElementType{type, 0, PtxType::none} : *found;
 }
 
 bool is_floating(CUtensorMapDataType type) {
@@ -82,7 +86,7 @@ CUresult encode_tensor_map(CUtensorMap* map, CUtensorMapDataType type, cuuint32_
       element_strides == nullptr || promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const int element_bytes = element_bytes_of(type);
+  const int element_bytes = element_type(type).bytes;
   const int swizzle_bytes = swizzle_bytes_of(swizzle);
   if (rank < 1 || rank > 5 || (rank > 1 && strides == nullptr) || element_bytes == 0 ||
       swizzle_bytes < 0 || fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA ||
@@ -149,7 +153,7 @@ std::optional<TensorMapView> decode_tensor_map(const void* bytes) {
   map.rank = encoded.rank;
   map.swizzle_bytes = encoded.swizzle_bytes;
   map.fill_nan = encoded.fill_nan != 0;
-  map.strides[0] = static_cast<std::uint64_t>(element_bytes_of(map.type));
+  map.strides[0] = static_cast<std::uint64_t>(element_type(map.type).bytes);
   for (int i = 0; i < map.rank; ++i) {
     map.extents[i] = encoded.extents[i];
     map.box[i] = encoded.box[i];
@@ -220,27 +224,7 @@ std::string_view copy_mistake(const TensorMapView& map, std::span<const std::int
   return "";
 }
 
-PtxType reduction_type(CUtensorMapDataType type) {
-  switch (type) {
-    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-      return PtxType::u32;
-    case CU_TENSOR_MAP_DATA_TYPE_INT32:
-      return PtxType::s32;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-      return PtxType::u64;
-    case CU_TENSOR_MAP_DATA_TYPE_INT64:
-      return PtxType::s64;
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-      return PtxType::f16;
-    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-      return PtxType::bf16;
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-      return PtxType::f64;
-    default:
-      return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT32 && element_bytes_of(type) == 4 ? PtxType::f32
-                                                                                    : PtxType::none;
-  }
-}
+PtxType reduction_type(CUtensorMapDataType type) { return element_type(type).reduction; }
 
 std::array<std::byte, 16> fill_bytes(const TensorMapView& map) {
   std::array<std::byte, 16> bytes{};

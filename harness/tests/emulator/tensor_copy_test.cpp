@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -47,6 +48,30 @@ TEST(TensorCopy, ReportsWhatEndsALaunch) {
   EXPECT_NE(stored_at(2, 0).find("does not begin at a multiple of 16 bytes"), std::string::npos);
   EXPECT_NE(stored_at(0, -1).find("a store has a negative coordinate"), std::string::npos);
   EXPECT_NE(stored_at(0, 0, 16).find("no multiple of 128"), std::string::npos);
+}
+
+TEST(TensorCopy, ReducesALineOfGlobalMemory) {
+  const auto reduced = [](const std::string& operation) {
+    PtxRun run;
+    const std::size_t sums = run.add(std::vector<std::uint32_t>(32, 5));
+    run.shape.block = {32, 1, 1};
+    run.run_body(
+        "mov.u32 %r1, %tid.x;\nmov.u32 %r3, line;\nmad.lo.u32 %r2, %r1, 4, %r3;\n"
+        "st.shared.u32 [%r2], %r1;\nfence.proxy.async.shared::cta;\nbar.warp.sync -1;\n"
+        "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra done;\n"
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group." +
+            operation +
+            " [%rd0], [%r3], 128;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group "
+            "0;\ndone:\n",
+        ".shared .align 128 .b8 line[128];\n");
+    EXPECT_EQ(run.findings(), "");
+    return run.get<std::uint32_t>(sums);
+  };
+  const std::vector<std::uint32_t> added = reduced("add.u32"), least = reduced("min.s32");
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(added[i], 5 + i);
+    EXPECT_EQ(least[i], std::min(5u, i));
+  }
 }
 
 }  // namespace
