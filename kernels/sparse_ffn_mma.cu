@@ -1,4 +1,4 @@
 // sparse_ffn.cu without clusters and early launches (sm_80 and later).
 
-#include "common/sparse/launches_in_turn.cuh"
+#include "common/before_hopper.cuh"
 #include "sparse_ffn.cu"

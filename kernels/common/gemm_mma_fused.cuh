@@ -96,26 +96,30 @@ __device__ __forceinline__ void store_outputs(const Sums& sums, const WarpPlace&
   }
 }
 
-/// The block's tile of C [m, n], or one split's partial of the tile, from A [m, k] and
+/// A block's tile: rows [first_m, end_m) of A and of C, as far as it reaches, and its place along
+/// N.
+struct TilePlace {
+  int first_m, end_m;
+  int n;
+};
+
+/// The tile of C [m, n], or one split's partial of the tile, from A [m, k] and
 /// B [kProducts * n, k]. k is a multiple of 8.
 template <typename Transform, typename Element>
-__device__ __forceinline__ void fused_tile(const Element* a, const Element* b, Element* c,
-                                           float* partial, int m, int n, int k,
-                                           const Transform& transform) {
-  extern __shared__ __align__(128) unsigned char smem[];
-  constexpr int kColumns = kOutputColumns<Transform>;
-  const Tile tile = tile_at(kSchedule, static_cast<int>(blockIdx.x), cdiv(m, kBlockM),
-                            cdiv(n, kColumns), kGroupM);
+__device__ __forceinline__ void fused_product(const Element* a, const Element* b, Element* c,
+                                              float* partial, const TilePlace& tile, int m, int n,
+                                              int k, const Transform& transform,
+                                              unsigned char* smem) {
   const int split = static_cast<int>(blockIdx.z);
   const SliceRange slices = slices_of(split, kSplitK, cdiv(k, kBlockK));
-  const int first_m = tile.m * kBlockM, first_n = tile.n * kColumns;
+  const int first_n = tile.n * kOutputColumns<Transform>;
   const int first_k = slices.first * kBlockK;
   const int end_k = smaller(k, (slices.first + slices.count) * kBlockK);
 
   const WarpPlace place;
   const FragmentReader reader(place);
   Operands<Element> operands = {
-      {a, first_m, m, k, first_k, end_k},
+      {a, tile.first_m, tile.end_m, k, first_k, end_k},
       copy_of_products<Transform::kProducts>(b, first_n, n, k, first_k, end_k)};
   Sums sums = {};
   multiply_slices(sums, operands, reader, slices.count, shared_address(smem));
@@ -124,10 +128,21 @@ __device__ __forceinline__ void fused_tile(const Element* a, const Element* b, E
   if constexpr (kSplitK > 1) {
     const int columns = partial_columns<Transform>(n);
     float* const own = partial + static_cast<long long>(split) * m * columns;
-    store_partial(sums, place, own, first_m, tile.n * kBlockN, m, columns);
+    store_partial(sums, place, own, tile.first_m, tile.n * kBlockN, tile.end_m, columns);
   } else {
-    store_outputs(sums, place, transform, c, first_m, first_n, m, n, smem);
+    store_outputs(sums, place, transform, c, tile.first_m, first_n, tile.end_m, n, smem);
   }
+}
+
+/// The block's tile of a product in which all rows of A have the same B.
+template <typename Transform, typename Element>
+__device__ __forceinline__ void fused_tile(const Element* a, const Element* b, Element* c,
+                                           float* partial, int m, int n, int k,
+                                           const Transform& transform) {
+  extern __shared__ __align__(128) unsigned char smem[];
+  const Tile tile = tile_at(kSchedule, static_cast<int>(blockIdx.x), cdiv(m, kBlockM),
+                            cdiv(n, kOutputColumns<Transform>), kGroupM);
+  fused_product(a, b, c, partial, {tile.m * kBlockM, m, tile.n}, m, n, k, transform, smem);
 }
 
 /// The launch behind, when SPLIT_K > 1: adds up the partials in their order. Each thread makes four

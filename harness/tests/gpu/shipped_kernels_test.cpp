@@ -74,7 +74,8 @@ std::vector<ShippedCase> shipped_cases() {
   };
   for (const char* kernel :
        {"moe_wgmma", "moe_wgmma_f16", "moe_up_swiglu", "moe_up_swiglu_f16", "moe_down",
-        "moe_down_f16", "moe_layer", "moe_layer_f16", "moe_mma", "moe_mma_f16"}) {
+        "moe_down_f16", "moe_layer", "moe_layer_f16", "moe_mma", "moe_mma_f16", "moe_up_swiglu_mma",
+        "moe_up_swiglu_mma_f16", "moe_down_mma", "moe_down_mma_f16"}) {
     cases.push_back({kernel, routed(53, 392, 456, 13, 3, 11, 0)});
     cases.push_back({kernel, routed(1, 1000, 776, 5, 2, 2, 0)});
     cases.push_back({kernel, routed(301, 520, 328, 7, 1, 1, 0)});

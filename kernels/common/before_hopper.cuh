@@ -1,7 +1,7 @@
 #pragma once
 
-// Ahead of ffn.cuh, for GPUs before Hopper: a launch begins when the one ahead has ended, and there
-// is nothing to wait for or to release.
+// Ahead of other headers, for GPUs before Hopper: a launch begins when the one ahead has ended.
+// There is nothing to wait for or to release.
 
 #define grid_wait hopper_grid_wait
 #define grid_release hopper_grid_release
