@@ -86,9 +86,8 @@ std::string plan_row(const Pack& pack, const Problem& problem, const DeviceInfo&
   }
   if (kernel.per_problem && row.problem != problem) return "its machine code is for one problem";
   try {
-    std::string broken = broken_constraint(kernel.spec, problem, row.config, device);
+    std::string broken = find_launch_plan(kernel.spec, problem, row.config, device, choice.plan);
     if (!broken.empty()) return broken;
-    choice.plan = make_launch_plan(kernel.spec, problem, row.config, device);
   } catch (const PlanError& error) {
     return error.what();
   } catch (const UsageError& error) {

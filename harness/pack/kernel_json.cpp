@@ -88,7 +88,7 @@ Json launches_json(const std::vector<LaunchSpec>& launches) {
   return json;
 }
 
-/// Reads what kernel_json() wrote. Whatever make_launch_plan takes for granted is checked here.
+/// Reads what kernel_json() wrote. Whatever find_launch_plan takes for granted is checked here.
 class KernelReader {
  public:
   explicit KernelReader(const Json& source) : source_(source) {}

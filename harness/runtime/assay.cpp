@@ -138,10 +138,15 @@ assay_status assay_plan_how(const assay_plan* plan, assay_how* how) {
   const assay::TunedPlan& tuned = *plan->tuned;
   const assay::Choice& choice = tuned.choice();
   const assay::PackRow& row = *choice.row;
-  return fill(
-      how, {sizeof *how, static_cast<assay_match>(choice.match), choice.factor, choice.why.c_str(),
-            choice.plan.kernel.c_str(), tuned.configuration().c_str(), tuned.problem().c_str(),
-            choice.table->device.name.c_str(), row.time_ns, row.baseline.c_str(), row.baseline_ns});
+  assay_status filled = ASSAY_OK;
+  const assay_status made = guarded(ASSAY_INTERNAL_ERROR, nullptr, [&] {
+    const assay::TunedPlan::Texts& texts = tuned.texts();
+    filled = fill(how, {sizeof *how, static_cast<assay_match>(choice.match), choice.factor,
+                        choice.why.c_str(), choice.plan.kernel.c_str(), texts.configuration.c_str(),
+                        texts.problem.c_str(), choice.table->device.name.c_str(), row.time_ns,
+                        row.baseline.c_str(), row.baseline_ns});
+  });
+  return made != ASSAY_OK ? made : filled;
 }
 
 size_t assay_num_arguments(const assay_plan* plan) {

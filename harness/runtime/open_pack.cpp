@@ -170,14 +170,14 @@ std::shared_ptr<TunedPlan> OpenPack::choose_plan(const assay_request& request, C
     throw Refusal(ASSAY_INVALID_ARGUMENT, error.what());
   }
   log_.add(request.op, problem);
-  DeviceInfo info;
+  const DeviceInfo* info = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    info = gpu(device).info;
+    info = &gpu(device).info;  // stays where it is
   }
   const double factor = request.most_factor > 0 ? request.most_factor : kDefaultFactor;
   try {
-    Choice choice = choose(pack(), request.op, problem, info, factor);
+    Choice choice = choose(pack(), request.op, problem, *info, factor);
     return std::make_shared<TunedPlan>(std::move(choice), op_args(pack(), request.op), device);
   } catch (const UsageError& error) {
     throw Refusal(ASSAY_NOTHING_FITS, error.what());

@@ -13,9 +13,11 @@ namespace {
 
 // What a launch has room for on its stack: 20 KB. A kernel's parameters have 4 KB at most.
 constexpr std::size_t kMostPlaces = 512, kMostMaps = 16, kMostPackedBytes = 4096;
-constexpr std::size_t kWorkspaceAlignment = 256, kArgumentAlignment = 16;
+constexpr std::size_t kWorkspaceAlignment = 256, kArgumentAlignment = 16, kStructAlignment = 128;
 // A descriptor is encoded for some address first. No memory lies there.
 constexpr CUdeviceptr kNoAddress = 1 << 20;
+
+constexpr CUtensorMap kNoTensorMap{};  // what a kernel gets where TMA may refuse a buffer
 
 std::size_t aligned(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -38,11 +40,15 @@ struct TunedPlan::Room {
 };
 
 TunedPlan::TunedPlan(Choice choice, const std::vector<std::string>& order, CUdevice device)
-    : choice_(std::move(choice)),
-      device_(device),
-      configuration_(to_text(choice_.row->config)),
-      problem_(to_text(choice_.row->problem)) {
+    : choice_(std::move(choice)), device_(device) {
   lay_out(order);
+}
+
+const TunedPlan::Texts& TunedPlan::texts() const {
+  std::call_once(texts_made_, [this] {
+    texts_ = {to_text(choice_.row->config), to_text(choice_.row->problem)};
+  });
+  return texts_;
 }
 
 void TunedPlan::lay_out(const std::vector<std::string>& order) {
@@ -54,19 +60,21 @@ void TunedPlan::lay_out(const std::vector<std::string>& order) {
   const auto place_of = [&](const std::string& name) {
     return static_cast<std::size_t>(plan.find_arg(name) - plan.args.data());
   };
-  for (const std::string& name : order) arguments_.push_back(plan.find_buffer(name));
-  fixed_.resize(plan.args.size());
+  arguments_.resize(order.size());
+  scalars_.resize(plan.args.size());
+  slots_.reserve(plan.args.size());
   std::size_t packed_bytes = 0;
   for (std::size_t place = 0; place < plan.args.size(); ++place) {
-    std::memset(fixed_[place].bytes, 0, sizeof fixed_[place].bytes);
     const ArgPlan& arg = plan.args[place];
     if (const auto* scalar = std::get_if<ScalarPlan>(&arg)) {
-      write_scalar(*scalar, fixed_[place].bytes);
+      write_scalar(*scalar, &scalars_[place]);
     } else if (const auto* buffer = std::get_if<BufferPlan>(&arg)) {
       const auto bytes = static_cast<std::size_t>(buffer->bytes());
       const auto named = std::find(order.begin(), order.end(), buffer->name);
       if (named != order.end()) {
-        slots_.push_back({Form::callers, place, static_cast<std::size_t>(named - order.begin())});
+        const auto number = static_cast<std::size_t>(named - order.begin());
+        arguments_[number] = buffer;
+        slots_.push_back({Form::callers, place, number});
       } else {
         const bool is_prepared = buffer->role == Role::prepared;
         std::size_t& end = is_prepared ? prepared_bytes_ : workspace_bytes_;
@@ -80,7 +88,10 @@ void TunedPlan::lay_out(const std::vector<std::string>& order) {
       if (!buffer->symbol.empty()) variables_.push_back({place, bytes, buffer->symbol});
       if (!buffer->copy_of.empty()) copies_.push_back({place, place_of(buffer->copy_of), bytes});
     } else if (const auto* map = std::get_if<TensorMapPlan>(&arg)) {
-      if (map->box.empty()) continue;  // the kernel gets zeros
+      if (map->box.empty()) {
+        slots_.push_back({Form::no_tensor_map, place, 0});
+        continue;
+      }
       slots_.push_back({Form::tensor_map, place, map_sources_.size()});
       map_sources_.push_back(place_of(map->of));
     } else {
@@ -91,7 +102,7 @@ void TunedPlan::lay_out(const std::vector<std::string>& order) {
                             static_cast<std::size_t>(of_member.bytes)});
       }
       slots_.push_back({Form::packed, place, packed_bytes});
-      packed_bytes += aligned(static_cast<std::size_t>(layout.layout().bytes), sizeof(Value));
+      packed_bytes += aligned(static_cast<std::size_t>(layout.layout().bytes), kStructAlignment);
     }
   }
   if (map_sources_.size() > kMostMaps || packed_bytes > kMostPackedBytes) {
@@ -161,8 +172,9 @@ void TunedPlan::check(const LaunchBuffers& buffers, bool preparing) const {
 
 /// Sets `room.values` of all places. Buffers stand ahead of what is made of them.
 void TunedPlan::bind(const Loaded& loaded, const LaunchBuffers& buffers, Room& room) const {
-  for (std::size_t i = 0; i < fixed_.size(); ++i) {
-    room.values[i] = const_cast<unsigned char*>(fixed_[i].bytes);  // the driver only reads it
+  // The driver only reads values.
+  for (std::size_t i = 0; i < scalars_.size(); ++i) {
+    room.values[i] = const_cast<std::uint64_t*>(&scalars_[i]);
   }
   const Driver& driver = *loaded.driver;
   for (const Slot& slot : slots_) {
@@ -178,6 +190,9 @@ void TunedPlan::bind(const Loaded& loaded, const LaunchBuffers& buffers, Room& r
         break;
       case Form::prepared:
         value = address(buffers.prepared) + slot.number;
+        break;
+      case Form::no_tensor_map:
+        room.values[slot.place] = const_cast<CUtensorMap*>(&kNoTensorMap);
         break;
       case Form::tensor_map:
       case Form::packed:

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,9 +43,11 @@ class TunedPlan {
   std::size_t prepared_bytes() const { return prepared_bytes_; }
   /// Whether an input is copied to a variable of the code, so that the plan needs code of its own.
   bool has_variables() const { return !variables_.empty(); }
-  /// The texts of assay_how.
-  const std::string& configuration() const { return configuration_; }
-  const std::string& problem() const { return problem_; }
+  /// The texts of assay_how, made when they are first asked for.
+  struct Texts {
+    std::string configuration, problem;
+  };
+  const Texts& texts() const;
 
   bool is_loaded() const { return loaded_.load(std::memory_order_acquire) != nullptr; }
   /// Finds the entries in the module, which outlives the plan, and publishes them. Only one thread
@@ -59,7 +62,7 @@ class TunedPlan {
 
  private:
   /// Where an argument's value comes from.
-  enum class Form { callers, workspace, prepared, tensor_map, packed };
+  enum class Form { callers, workspace, prepared, tensor_map, no_tensor_map, packed };
   struct Slot {
     Form form;
     std::size_t place;   // in Plan::args
@@ -78,9 +81,6 @@ class TunedPlan {
     std::size_t place, bytes;
     std::string symbol;
   };
-  struct alignas(64) Value {
-    unsigned char bytes[128];
-  };
   struct Loaded {
     const Driver* driver;
     std::vector<ReadyLaunch> launches, preparing;
@@ -98,10 +98,11 @@ class TunedPlan {
 
   Choice choice_;
   CUdevice device_;
-  std::string configuration_, problem_;
+  mutable std::once_flag texts_made_;
+  mutable Texts texts_;
   std::vector<const BufferPlan*> arguments_;
   std::size_t workspace_bytes_ = 0, prepared_bytes_ = 0;
-  std::vector<Value> fixed_;              // of scalars, by place
+  std::vector<std::uint64_t> scalars_;    // by place
   std::vector<Slot> slots_;               // of all other places
   std::vector<std::size_t> map_sources_;  // the place of the buffer that each map is of
   std::vector<Member> members_;

@@ -15,15 +15,20 @@ Bindings::Bindings(const KernelSpec& kernel, const DeviceInfo& device)
       unanswered_(values_.size()) {
   // A word's value is its own slot; all other names overwrite theirs.
   std::iota(values_.begin(), values_.end(), std::int64_t{0});
-  const auto set_name = [&](std::string_view name, std::int64_t value) {
-    if (const int slot = symbols_.find(name); slot >= 0) set(slot, value);
-  };
-  set_name("device.cc", device.cc);
-  set_name("device.sm_count", device.sm_count);
-  set_name("device.smem_optin_bytes", device.smem_optin_bytes);
-  set_name("device.l2_bytes", device.l2_bytes);
-  for (const std::string& dim : kernel.dims) leave_open(dim);
-  for (const auto& [trait, otherwise] : kernel.traits) leave_open(trait);
+  // In the order of kDeviceNames, which stand ahead of the lets.
+  const std::int64_t figures[] = {device.cc, device.sm_count, device.smem_optin_bytes,
+                                  device.l2_bytes};
+  static_assert(std::size(figures) == std::size(kDeviceNames));
+  const std::size_t first_let = symbols_.size() - kernel.lets.size();
+  for (std::size_t i = 0; i < std::size(figures); ++i) {
+    const int slot = slot_of(symbols_, first_let - std::size(figures) + i, kDeviceNames[i]);
+    if (slot >= 0) set(slot, figures[i]);
+  }
+  const std::size_t num_dims = kernel.dims.size();
+  for (std::size_t i = 0; i < num_dims; ++i) leave_open(slot_of(symbols_, i, kernel.dims[i]));
+  for (std::size_t i = 0; i < kernel.traits.size(); ++i) {
+    leave_open(slot_of(symbols_, num_dims + i, kernel.traits[i].first));
+  }
 }
 
 Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const DeviceInfo& device)
@@ -35,30 +40,28 @@ Bindings::Bindings(const KernelSpec& kernel, const Problem& problem, const Devic
     throw UsageError(fmt::format("kernel {} needs a value for {} {}; the problem is \"{}\"",
                                  kernel.name, what, name, to_text(problem)));
   };
-  for (const std::string& dim : kernel.dims) {
+  const std::size_t num_dims = kernel.dims.size();
+  for (std::size_t i = 0; i < num_dims; ++i) {
+    const std::string& dim = kernel.dims[i];
     const Number& value = value_of("dim", dim);
     const auto* size = std::get_if<std::int64_t>(&value);
     if (!size) {
       throw UsageError(fmt::format("kernel {} needs an integer for dim {}, found {}", kernel.name,
                                    dim, to_text(value)));
     }
-    set(answer(dim), *size);
+    set(slot_of(symbols_, i, dim), *size);
   }
-  for (const auto& [trait, otherwise] : kernel.traits) {
-    set_real(answer(trait), to_real(value_of("trait", trait)));
+  for (std::size_t i = 0; i < kernel.traits.size(); ++i) {
+    const std::string& trait = kernel.traits[i].first;
+    set_real(slot_of(symbols_, num_dims + i, trait), to_real(value_of("trait", trait)));
   }
+  std::fill(unanswered_.begin(), unanswered_.end(), std::uint8_t{0});
+  num_unanswered_ = 0;
 }
 
-void Bindings::leave_open(std::string_view name) {
-  unanswered_[static_cast<std::size_t>(symbols_.find(name))] = 1;
+void Bindings::leave_open(int slot) {
+  unanswered_[static_cast<std::size_t>(slot)] = 1;
   ++num_unanswered_;
-}
-
-int Bindings::answer(std::string_view name) {
-  const int slot = symbols_.find(name);
-  unanswered_[static_cast<std::size_t>(slot)] = 0;
-  --num_unanswered_;
-  return slot;
 }
 
 void Bindings::set_let(int slot, const Expr& expr) {
@@ -90,6 +93,11 @@ std::int64_t Bindings::eval(const Expr& expr) const {
 double Bindings::eval_real(const Expr& expr) const {
   check_answered(expr);
   return expr.eval_real(values_);
+}
+
+int slot_of(const Symbols& symbols, std::size_t guess, std::string_view name) {
+  const auto slot = static_cast<int>(guess);
+  return guess < symbols.size() && symbols.name(slot) == name ? slot : symbols.find(name);
 }
 
 std::int64_t slot_value(const KernelSpec& kernel, const Value& value) {

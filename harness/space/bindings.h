@@ -50,14 +50,17 @@ class Bindings {
  private:
   void check_answered(const Expr& expr) const;
 
-  const Symbols& symbols_;
-  void leave_open(std::string_view name);
-  int answer(std::string_view name);
+  void leave_open(int slot);
 
+  const Symbols& symbols_;
   std::vector<std::int64_t> values_;      // by slot
   std::vector<std::uint8_t> unanswered_;  // by slot: 1 for what has no value
   int num_unanswered_ = 0;                // nearly always 0
 };
+
+/// The slot of a name, or -1. It is likely `guess`: names stand in the order in which a contract
+/// declares them, and comparing two takes a fraction of looking one up.
+int slot_of(const Symbols& symbols, std::size_t guess, std::string_view name);
 
 /// What the slot of a parameter holds: the integer, or the slot of the word. Throws UsageError for
 /// a word that the kernel does not know.

@@ -15,15 +15,15 @@ NamedFigures figures_of(const Objective& objective, const KernelSpec& kernel,
   const CompileReport& compile = trial.compile;
   const Evaluator evaluator(kernel, trial.problem, trial.config, device);
   const auto figure = [&](const std::string& name) -> Number {
-    if (name == "flops") return evaluator.eval(kernel.flops, name, kAnyInteger);
-    if (name == "bytes") return evaluator.eval(kernel.bytes, name, kAnyInteger);
+    if (name == "flops") return evaluator.eval(kernel.flops, kAnyInteger, "{}", name);
+    if (name == "bytes") return evaluator.eval(kernel.bytes, kAnyInteger, "{}", name);
     if (name == "registers") return std::int64_t{compile.registers};
     if (name == "spill_bytes") return std::int64_t{compile.spill_bytes};
     if (name == "smem_bytes") {
       return compile.static_smem_bytes +
              make_plan(kernel, trial.problem, trial.config, device).dynamic_smem_bytes();
     }
-    return to_number(evaluator.eval_real({Expr::parse_real(name, kernel.symbols), {}}, name));
+    return to_number(evaluator.eval_real({Expr::parse_real(name, kernel.symbols), {}}, "{}", name));
   };
   const std::vector<std::string>& measured = measured_names();
   for (const std::string& name : objective.names()) {

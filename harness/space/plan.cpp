@@ -51,7 +51,7 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
   std::iota(kernel.launch.args.begin(), kernel.launch.args.end(), std::size_t{0});
   if (spec.sum_length) {
     kernel.sum_length =
-        evaluator.eval(*spec.sum_length, spec.entry + " sum_length", {1, kMostInt64});
+        evaluator.eval(*spec.sum_length, {1, kMostInt64}, "{} sum_length", spec.entry);
   }
   if (!spec.repeat) return kernel;
   const auto place_of = [&](const std::string& name) {
@@ -60,7 +60,7 @@ ReferenceKernelPlan plan_own_kernel(const ReferenceKernelSpec& spec, const Confi
     return static_cast<std::size_t>(found - spec.args.begin());
   };
   const std::int64_t passes =
-      evaluator.eval(*spec.repeat, spec.entry + " repeat", {1, kMostLaunches});
+      evaluator.eval(*spec.repeat, {1, kMostLaunches}, "{} repeat", spec.entry);
   for (std::int64_t pass = 0; pass < passes; ++pass) {
     auto& places = kernel.passes.emplace_back();
     for (const auto& names : spec.turns)
@@ -75,7 +75,7 @@ std::vector<ReferencePlan> plan_steps(const std::vector<ReferenceSpec>& specs, c
   for (const ReferenceSpec& spec : specs) {
     steps.push_back({spec.operation, spec.operands, spec.options, {}, spec.round});
     for (const auto& [option, value] : spec.real_options) {
-      const double number = evaluator.eval_real(value, option);
+      const double number = evaluator.eval_real(value, "{}", option);
       if (number <= 0) {
         evaluator.fail(fmt::format("{} of {} is {}, expected a positive number", option,
                                    spec.operation, number));
@@ -89,7 +89,7 @@ std::vector<ReferencePlan> plan_steps(const std::vector<ReferenceSpec>& specs, c
     const BufferPlan& out = *plan.find_buffer(spec.operands.at("out"));
     check_file(out, step.file, spec.file->bytes, spec.file->where, evaluator);
     if (spec.sum_length) {
-      step.sum_length = evaluator.eval(*spec.sum_length, "sum_length", {1, kMostInt64});
+      step.sum_length = evaluator.eval(*spec.sum_length, {1, kMostInt64}, "sum_length");
     }
   }
   return steps;
@@ -130,8 +130,8 @@ std::vector<ReferenceKernelPlan*> own_kernels(Plan& plan) {
 
 Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
                const DeviceInfo& device) {
-  const Evaluator evaluator(kernel, problem, config, device);
-  Plan plan = make_launch_plan(kernel, problem, config, device);
+  Evaluator evaluator(kernel, problem, config, device);
+  Plan plan = make_launch_plan(kernel, problem, config, evaluator);
   for (std::size_t i = 0; i < kernel.args.size(); ++i) {
     const auto* buffer = std::get_if<BufferSpec>(&kernel.args[i].form);
     if (buffer) plan_fill(*buffer, std::get<BufferPlan>(plan.args[i]), evaluator);
@@ -148,8 +148,8 @@ Plan make_plan(const KernelSpec& kernel, const Problem& problem, const Config& c
   plan.element_tolerance = kernel.tolerance.element;
   plan.absolute_tolerance = kernel.tolerance.absolute;
   plan.deterministic = kernel.deterministic;
-  plan.flops = evaluator.eval(kernel.flops, "work.flops", {0, kMostInt64});
-  plan.bytes = evaluator.eval(kernel.bytes, "work.bytes", {0, kMostInt64});
+  plan.flops = evaluator.eval(kernel.flops, {0, kMostInt64}, "work.flops");
+  plan.bytes = evaluator.eval(kernel.bytes, {0, kMostInt64}, "work.bytes");
   return plan;
 }
 

@@ -165,15 +165,11 @@ struct PlanError : std::runtime_error {
 BaselinePlan make_baseline_plan(const KernelSpec& kernel, const BaselineSpec& baseline,
                                 const Plan& plan, const DeviceInfo& device);
 
-/// The arguments and launches alone, without fills, references and work: what a program needs that
-/// launches a tuned kernel. Throws as make_plan does.
-Plan make_launch_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
-                      const DeviceInfo& device);
-
-/// The text of the first constraint that does not hold or has no answer; empty if all hold. Throws
-/// UsageError as make_plan does.
-std::string broken_constraint(const KernelSpec& kernel, const Problem& problem,
-                              const Config& config, const DeviceInfo& device);
+/// Makes the arguments and launches alone, without fills, references and work: what a program needs
+/// that launches a tuned kernel. Returns the text of the first constraint that does not hold or has
+/// no answer; empty if all hold, and only then is there a plan. Throws as make_plan does.
+std::string find_launch_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
+                             const DeviceInfo& device, Plan& plan);
 
 /// Evaluates the contract. Throws PlanError naming kernel, configuration, expression, value and
 /// what is allowed; UsageError when `problem` or `config` lacks a name or knows one too many.

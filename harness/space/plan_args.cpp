@@ -14,12 +14,12 @@ constexpr std::int64_t kMostBoxSide = 256;  // of a tensor map
 TensorMapPlan plan_tensor_map(const TensorMapSpec& spec, const std::string& name,
                               const Evaluator& evaluator) {
   TensorMapPlan plan{name, spec.of, {}, spec.swizzle_bytes};
-  if (spec.when && evaluator.eval(*spec.when, "when of " + name, kAnyInteger) == 0) {
+  if (spec.when && evaluator.eval(*spec.when, kAnyInteger, "when of {}", name) == 0) {
     return plan;
   }
   for (std::size_t i = 0; i < spec.box.size(); ++i) {
-    const std::string what = fmt::format("box side {} of {}", i, name);
-    plan.box.push_back(evaluator.eval(spec.box[i], what, {1, kMostBoxSide}));
+    plan.box.push_back(
+        evaluator.eval(spec.box[i], {1, kMostBoxSide}, "box side {} of {}", i, name));
   }
   return plan;
 }
@@ -34,50 +34,63 @@ std::string place(const Location& where) {
 Evaluator::Evaluator(const KernelSpec& kernel, const Problem& problem, const Config& config,
                      const DeviceInfo& device)
     : kernel_(kernel), config_(config), bindings_(kernel, problem, device) {
-  for (const ParamSpec& param : kernel.params) {
-    const auto given = std::find_if(config.begin(), config.end(),
-                                    [&](const auto& entry) { return entry.first == param.name; });
+  const std::size_t num_sizes = kernel.dims.size() + kernel.traits.size();
+  for (std::size_t i = 0; i < kernel.params.size(); ++i) {
+    const std::string& name = kernel.params[i].name;
+    // A configuration mostly has the order of the contract.
+    auto given = config.begin() + static_cast<std::ptrdiff_t>(std::min(i, config.size()));
+    if (given == config.end() || given->first != name) {
+      given = std::find_if(config.begin(), config.end(),
+                           [&](const auto& entry) { return entry.first == name; });
+    }
     if (given == config.end()) {
       throw UsageError(fmt::format("kernel {} needs a value for parameter {}, found none in {}",
-                                   kernel.name, param.name, to_text(config)));
+                                   kernel.name, name, to_text(config)));
     }
-    bindings_.set(kernel.symbols.find(param.name), slot_value(kernel, given->second));
+    bindings_.set(slot_of(kernel.symbols, num_sizes + i, name), slot_value(kernel, given->second));
   }
   if (config.size() != kernel.params.size()) {
     throw UsageError(fmt::format("kernel {} has {} parameters, found {} in {}", kernel.name,
                                  kernel.params.size(), config.size(), to_text(config)));
   }
-  for (const LetSpec& let : kernel.lets) {
-    bindings_.set_let(kernel.symbols.find(let.name), let.value.expr);
+  const std::size_t first_let = kernel.symbols.size() - kernel.lets.size();
+  for (std::size_t i = 0; i < kernel.lets.size(); ++i) {
+    const LetSpec& let = kernel.lets[i];
+    bindings_.set_let(slot_of(kernel.symbols, first_let + i, let.name), let.value.expr);
   }
 }
 
-double Evaluator::eval_real(const ExprSpec& spec, const std::string& what) const {
+double Evaluator::eval_real_called(const ExprSpec& spec, fmt::string_view what,
+                                   fmt::format_args args) const {
   try {
     return bindings_.eval_real(spec.expr);
   } catch (const EvalError& error) {
-    fail(fmt::format("{}: {}", what, error.what()));
+    fail(fmt::format("{}: {}", fmt::vformat(what, args), error.what()));
   }
 }
 
-bool Evaluator::holds(const ExprSpec& constraint) const {
-  try {
-    return bindings_.eval(constraint.expr) != 0;
-  } catch (const EvalError&) {
-    return false;
+const ExprSpec* Evaluator::broken_constraint() const {
+  for (const ExprSpec& constraint : kernel_.constraints) {
+    try {
+      if (bindings_.eval(constraint.expr) == 0) return &constraint;
+    } catch (const EvalError&) {
+      return &constraint;
+    }
   }
+  return nullptr;
 }
 
-std::int64_t Evaluator::eval(const ExprSpec& spec, const std::string& what, Range allowed) const {
+std::int64_t Evaluator::eval_called(const ExprSpec& spec, Range allowed, fmt::string_view what,
+                                    fmt::format_args args) const {
   std::int64_t value = 0;
   try {
     value = bindings_.eval(spec.expr);
   } catch (const EvalError& error) {
-    fail(fmt::format("{}: {}", what, error.what()));
+    fail(fmt::format("{}: {}", fmt::vformat(what, args), error.what()));
   }
   if (value < allowed.low || value > allowed.high) {
-    fail(fmt::format("{} \"{}\" is {}, allowed are {} to {}", what, spec.expr.text(), value,
-                     allowed.low, allowed.high));
+    fail(fmt::format("{} \"{}\" is {}, allowed are {} to {}", fmt::vformat(what, args),
+                     spec.expr.text(), value, allowed.low, allowed.high));
   }
   return value;
 }
@@ -109,8 +122,8 @@ BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
   BufferPlan plan{name, spec.dtype, {}, spec.role, "", {}, 0, spec.copy_of, spec.symbol};
   std::int64_t bytes = size_bytes(spec.dtype);  // at least
   for (std::size_t i = 0; i < spec.shape.size(); ++i) {
-    const std::string what = fmt::format("dimension {} of {}", i, name);
-    plan.shape.push_back(evaluator.eval(spec.shape[i], what, {1, kMostInt64}));
+    plan.shape.push_back(
+        evaluator.eval(spec.shape[i], {1, kMostInt64}, "dimension {} of {}", i, name));
     if (__builtin_mul_overflow(bytes, plan.shape.back(), &bytes)) {
       evaluator.fail(fmt::format("{} has more than {} bytes", name, kMostInt64));
     }
@@ -124,10 +137,10 @@ BufferPlan plan_buffer(const BufferSpec& spec, const std::string& name,
   const std::int64_t elements = plan.elements();
   if (spec.zeroed) plan.zeroed = elements;
   if (spec.zeroed_elements) {
-    plan.zeroed = evaluator.eval(*spec.zeroed_elements, "init of " + name, {1, elements});
+    plan.zeroed = evaluator.eval(*spec.zeroed_elements, {1, elements}, "init of {}", name);
   }
   if (spec.check.first) {
-    plan.checked = evaluator.eval(*spec.check.first, "check of " + name, {1, elements});
+    plan.checked = evaluator.eval(*spec.check.first, {1, elements}, "check of {}", name);
   }
   plan.texture = spec.texture;
   if (plan.texture) check_texture(plan, evaluator);
@@ -144,8 +157,8 @@ ScalarPlan plan_scalar(const ScalarSpec& spec, const std::string& name,
                                spec.value.expr.text(), value, to_text(spec.dtype),
                                range_text(spec.dtype)));
   };
-  if (is_floating(spec.dtype)) return checked(evaluator.eval_real(spec.value, name));
-  return checked(evaluator.eval(spec.value, name, kAnyInteger));
+  if (is_floating(spec.dtype)) return checked(evaluator.eval_real(spec.value, "{}", name));
+  return checked(evaluator.eval(spec.value, kAnyInteger, "{}", name));
 }
 
 ArgPlan plan_arg(const ArgSpec& arg, const Evaluator& evaluator) {

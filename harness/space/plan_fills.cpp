@@ -64,9 +64,9 @@ void plan_fill(const BufferSpec& spec, BufferPlan& plan, const Evaluator& evalua
   plan.generator = spec.fill.generator;
   for (const auto& [argument, value] : spec.fill.arguments) {
     const std::string what = fmt::format("{} of {}'s {}", argument, plan.name, plan.generator);
-    plan.arguments[argument] = value.expr.is_real()
-                                   ? evaluator.eval_real(value, what)
-                                   : static_cast<double>(evaluator.eval(value, what, kAnyInteger));
+    plan.arguments[argument] =
+        value.expr.is_real() ? evaluator.eval_real(value, "{}", what)
+                             : static_cast<double>(evaluator.eval(value, kAnyInteger, "{}", what));
   }
   plan.made_of = spec.fill.of;
   plan.file = spec.fill.file.string();

@@ -23,21 +23,21 @@ constexpr std::int64_t kMostClusterBlocks = 16;  // above 8 the kernel opts in
 
 using Extent = std::array<std::int64_t, 3>;
 
-Extent plan_extent(const std::vector<ExprSpec>& specs, const std::string& what, const Extent& most,
-                   const Evaluator& evaluator) {
+Extent plan_extent(const std::vector<ExprSpec>& specs, const std::string& entry, const char* what,
+                   const Extent& most, const Evaluator& evaluator) {
   Extent extent{1, 1, 1};
   for (std::size_t i = 0; i < std::min(specs.size(), extent.size()); ++i) {
-    extent[i] = evaluator.eval(specs[i], fmt::format("{}.{}", what, "xyz"[i]), {1, most[i]});
+    extent[i] = evaluator.eval(specs[i], {1, most[i]}, "{} {}.{}", entry, what, "xyz"[i]);
   }
   return extent;
 }
 
-void check_product(const Extent& extent, const std::string& what, std::int64_t most,
-                   const Evaluator& evaluator) {
+void check_product(const Extent& extent, const std::string& entry, const char* what,
+                   std::int64_t most, const Evaluator& evaluator) {
   const std::int64_t product = extent[0] * extent[1] * extent[2];
   if (product > most) {
-    evaluator.fail(fmt::format("{} {} x {} x {} is {} in all, allowed are 1 to {}", what, extent[0],
-                               extent[1], extent[2], product, most));
+    evaluator.fail(fmt::format("{} {} {} x {} x {} is {} in all, allowed are 1 to {}", entry, what,
+                               extent[0], extent[1], extent[2], product, most));
   }
 }
 
@@ -92,22 +92,21 @@ void plan_members(const StructSpec& spec, std::size_t place, const Evaluator& ev
 
 LaunchPlan plan_launch(const LaunchSpec& spec, const std::string& entry,
                        const Evaluator& evaluator) {
-  const std::string grid = entry + " grid", block = entry + " block", cluster = entry + " cluster";
   constexpr Extent kMostCluster{kMostClusterBlocks, kMostClusterBlocks, kMostClusterBlocks};
   LaunchPlan plan;
   plan.entry = entry;
-  plan.grid = plan_extent(spec.grid, grid, kMostGrid, evaluator);
-  plan.block = plan_extent(spec.block, block, kMostBlock, evaluator);
-  plan.cluster = plan_extent(spec.cluster, cluster, kMostCluster, evaluator);
-  check_product(plan.block, block, kMostThreads, evaluator);
-  check_product(plan.cluster, cluster, kMostClusterBlocks, evaluator);
+  plan.grid = plan_extent(spec.grid, entry, "grid", kMostGrid, evaluator);
+  plan.block = plan_extent(spec.block, entry, "block", kMostBlock, evaluator);
+  plan.cluster = plan_extent(spec.cluster, entry, "cluster", kMostCluster, evaluator);
+  check_product(plan.block, entry, "block", kMostThreads, evaluator);
+  check_product(plan.cluster, entry, "cluster", kMostClusterBlocks, evaluator);
   if (spec.smem_bytes) {
-    plan.smem_bytes = evaluator.eval(*spec.smem_bytes, entry + " smem_bytes", {0, kMostInt32});
+    plan.smem_bytes = evaluator.eval(*spec.smem_bytes, {0, kMostInt32}, "{} smem_bytes", entry);
   }
-  if (spec.early) plan.early = evaluator.eval(*spec.early, entry + " early", {0, 1}) != 0;
+  if (spec.early) plan.early = evaluator.eval(*spec.early, {0, 1}, "{} early", entry) != 0;
   if (spec.carveout) {
     plan.carveout =
-        static_cast<int>(evaluator.eval(*spec.carveout, entry + " carveout", {-1, 100}));
+        static_cast<int>(evaluator.eval(*spec.carveout, {-1, 100}, "{} carveout", entry));
   }
   plan.cooperative = spec.cooperative;
   return plan;
@@ -125,12 +124,14 @@ std::vector<LaunchPlan> plan_launches(const std::vector<LaunchSpec>& specs,
     end = std::find_if(begin, specs.end(),
                        [&](const LaunchSpec& launch) { return launch.group != begin->group; });
     const std::int64_t passes =
-        begin->repeat ? evaluator.eval(*begin->repeat, "repeat", {1, kMostLaunches}) : 1;
+        begin->repeat ? evaluator.eval(*begin->repeat, {1, kMostLaunches}, "repeat") : 1;
     for (std::int64_t pass = 0; pass < passes; ++pass) {
       evaluator.set_pass(pass);
       for (auto launch = begin; launch != end; ++launch) {
-        const std::string when = launch->entry + " when";
-        if (launch->when && evaluator.eval(*launch->when, when, kAnyInteger) == 0) continue;
+        if (launch->when &&
+            evaluator.eval(*launch->when, kAnyInteger, "{} when", launch->entry) == 0) {
+          continue;
+        }
         const std::string entry = instantiate(launch->entry, plan.config);
         launches.push_back(plan_launch(*launch, entry, evaluator));
         launches.back().args = plan_args(*launch, passed, pass, passes, evaluator, plan);
@@ -175,22 +176,29 @@ const BufferPlan* Plan::find_buffer(std::string_view name) const {
   return nullptr;
 }
 
-std::string broken_constraint(const KernelSpec& kernel, const Problem& problem,
-                              const Config& config, const DeviceInfo& device) {
-  const Evaluator evaluator(kernel, problem, config, device);
-  for (const ExprSpec& constraint : kernel.constraints) {
-    if (!evaluator.holds(constraint)) return constraint.expr.text();
+/// Of structs and launches, without passes.
+static std::size_t count_own_scalars(const KernelSpec& kernel) {
+  std::size_t count = 0;
+  for (const ArgSpec& arg : kernel.args) {
+    const auto* packed = std::get_if<StructSpec>(&arg.form);
+    if (packed) count += packed->members.size();
   }
-  return {};
+  for (const LaunchSpec* launch : all_launches(kernel)) {
+    if (!launch->args) continue;
+    count += static_cast<std::size_t>(
+        std::count_if(launch->args->begin(), launch->args->end(),
+                      [](const LaunchArgSpec& arg) { return arg.names.empty(); }));
+  }
+  return count;
 }
 
 Plan make_launch_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
-                      const DeviceInfo& device) {
-  Evaluator evaluator(kernel, problem, config, device);
+                      Evaluator& evaluator) {
   Plan plan;
   plan.kernel = kernel.name;
   plan.problem = problem;
   plan.config = config;
+  plan.args.reserve(kernel.args.size() + count_own_scalars(kernel));
   for (const ArgSpec& arg : kernel.args) {
     plan.args.push_back(plan_arg(arg, evaluator));
   }
@@ -203,6 +211,15 @@ Plan make_launch_plan(const KernelSpec& kernel, const Problem& problem, const Co
   plan.launches = plan_launches(kernel.launches, passed, evaluator, plan);
   plan.prepare = plan_launches(kernel.prepare, passed, evaluator, plan);
   return plan;
+}
+
+std::string find_launch_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
+                             const DeviceInfo& device, Plan& plan) {
+  Evaluator evaluator(kernel, problem, config, device);
+  const ExprSpec* const broken = evaluator.broken_constraint();
+  if (broken != nullptr) return broken->expr.text();
+  plan = make_launch_plan(kernel, problem, config, evaluator);
+  return {};
 }
 
 }  // namespace assay

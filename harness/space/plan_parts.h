@@ -4,6 +4,8 @@
 #include <limits>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "space/bindings.h"
 #include "space/plan.h"
 
@@ -30,15 +32,29 @@ class Evaluator {
 
   void set_pass(std::int64_t pass) { bindings_.set_pass(pass); }
 
-  double eval_real(const ExprSpec& spec, const std::string& what) const;
-  std::int64_t eval(const ExprSpec& spec, const std::string& what, Range allowed) const;
-  /// Whether a constraint has an answer that is not 0.
-  bool holds(const ExprSpec& constraint) const;
+  /// `what` and `args` are for messages. Nothing is formatted until there is one: a program waits
+  /// for plans.
+  template <typename... Args>
+  std::int64_t eval(const ExprSpec& spec, Range allowed, fmt::format_string<const Args&...> what,
+                    const Args&... args) const {
+    return eval_called(spec, allowed, what, fmt::make_format_args(args...));
+  }
+  template <typename... Args>
+  double eval_real(const ExprSpec& spec, fmt::format_string<const Args&...> what,
+                   const Args&... args) const {
+    return eval_real_called(spec, what, fmt::make_format_args(args...));
+  }
+  /// The first constraint that does not hold or has no answer, or null.
+  const ExprSpec* broken_constraint() const;
 
   /// Throws PlanError.
   [[noreturn]] void fail(const std::string& message) const;
 
  private:
+  std::int64_t eval_called(const ExprSpec& spec, Range allowed, fmt::string_view what,
+                           fmt::format_args args) const;
+  double eval_real_called(const ExprSpec& spec, fmt::string_view what, fmt::format_args args) const;
+
   const KernelSpec& kernel_;
   const Config& config_;
   Bindings bindings_;
@@ -49,6 +65,10 @@ std::string place(const Location& where);
 /// Refuses a file that does not hold what `buffer` does.
 void check_file(const BufferPlan& buffer, const std::string& file, std::int64_t bytes,
                 const Location& where, const Evaluator& evaluator);
+
+/// The arguments and launches alone, without fills, references and work.
+Plan make_launch_plan(const KernelSpec& kernel, const Problem& problem, const Config& config,
+                      Evaluator& evaluator);
 
 /// A struct has no members yet: make_plan knows the places of all arguments.
 ArgPlan plan_arg(const ArgSpec& arg, const Evaluator& evaluator);
