@@ -45,7 +45,7 @@ __device__ float2 uniform_pair(u64 bits) {
 
 // A four-round Feistel network is a bijection of 2^bits. Repeating it until the value is below n
 // makes it a bijection of [0, n).
-__device__ u64 permute(u64 key, u64 i, u64 n) {
+__device__ __noinline__ u64 permute(u64 key, u64 i, u64 n) {
   int half = 1;
   while ((1ull << (2 * half)) < n) ++half;
   const u64 mask = (1ull << half) - 1;
@@ -64,7 +64,7 @@ __device__ u64 permute(u64 key, u64 i, u64 n) {
 // The number of draw `slot` among 0 to n - 1 without putting back, where each number's share of the
 // draws falls like the power -skew of itself plus one. The largest of log(share) + a Gumbel number
 // is such a draw, the second largest the next one, and so on.
-__device__ u64 popular(u64 key, u64 slot, u64 n, double skew) {
+__device__ __noinline__ u64 popular(u64 key, u64 slot, u64 n, double skew) {
   double bound = 0;
   u64 drawn = n;  // none yet
   for (u64 pass = 0; pass <= slot; ++pass) {
@@ -103,7 +103,7 @@ __device__ u64 routed(i64 i, u64 key, u64 experts, u64 top, u64 hit, double skew
 
 // The places where n - 1 rows begin, and where the last one ends. With a skew, later rows are
 // longer.
-__device__ double row_start(i64 i, i64 n, u64 bits, double nonzeros, double skew) {
+__device__ __noinline__ double row_start(i64 i, i64 n, u64 bits, double nonzeros, double skew) {
   if (i == 0 || i == n - 1) return i == 0 ? 0 : nonzeros;
   const double moved = (double)(bits >> 11) * 1.1102230246251565e-16 - 0.5;
   return floor(nonzeros * pow((i + moved) / (n - 1), 1 + skew));
@@ -145,9 +145,7 @@ __device__ double generated(int generator, int dtype, i64 i, i64 n, u64 key, dou
 }
 
 __device__ u32 half_bits(int dtype, float value) {
-  u16 bits;
-  store(dtype, &bits, 0, value);
-  return bits;
+  return dtype == kBf16 ? bf16_bits(value) : f16_bits(value);
 }
 
 // Fills with random numbers, 16 bytes at a time; neighbours share their random bits. Two pairs make

@@ -1,5 +1,6 @@
 // The operations of references compute in fp64, whatever they read and make: speed is no matter,
-// and their own error is below any that is looked for.
+// and their own error is below any that is looked for. So loops with calls are not unrolled: NVRTC
+// takes less time.
 
 // Mirrors Strided in support_kernels.h. Without data it reads as `otherwise`.
 struct Strided {
@@ -61,6 +62,7 @@ __device__ double squared_terms(int function, double a, double b, double a_terms
 extern "C" __global__ void assay_pointwise(int function, Strided a, Strided b, int dtype, void* out,
                                            i64 rows, i64 columns, Strided a_terms, Strided b_terms,
                                            float* terms) {
+#pragma unroll 1
   for (i64 i = first_index(); i < rows * columns; i += stride()) {
     const i64 row = i / columns, column = i % columns;
     const double x = load(a, row, column, 0), y = load(b, row, column, 0);
@@ -71,19 +73,21 @@ extern "C" __global__ void assay_pointwise(int function, Strided a, Strided b, i
   }
 }
 
+// The squares that products of bf16 or f32 take.
+__device__ __forceinline__ void store_square(int to, void* out, i64 i, double x) {
+  store_inline(to == kBf16 ? kBf16 : kF32, out, i, x * x);
+}
+
 __device__ __forceinline__ void square_all(int from, const void* data, i64 n, int to, void* out) {
   i64 i = first_index();
   for (; i + 3 * stride() < n; i += 4 * stride()) {
     double x[4];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) x[k] = load(from, data, i + k * stride());
+    for (int k = 0; k < 4; ++k) x[k] = load_inline(from, data, i + k * stride());
 #pragma unroll
-    for (int k = 0; k < 4; ++k) store(to, out, i + k * stride(), x[k] * x[k]);
+    for (int k = 0; k < 4; ++k) store_square(to, out, i + k * stride(), x[k]);
   }
-  for (; i < n; i += stride()) {
-    const double x = load(from, data, i);
-    store(to, out, i, x * x);
-  }
+  for (; i < n; i += stride()) store_square(to, out, i, load_inline(from, data, i));
 }
 
 // Where the compiler knows the type, four loads are under way at once in each thread.
@@ -96,7 +100,9 @@ extern "C" __global__ void assay_square(int from, const void* data, i64 n, int t
     case kF32:
       return square_all(kF32, data, n, to, out);
     default:
-      return square_all(from, data, n, to, out);
+      for (i64 i = first_index(); i < n; i += stride()) {
+        store_square(to, out, i, load(from, data, i));
+      }
   }
 }
 
@@ -138,6 +144,7 @@ extern "C" __global__ void assay_rowwise(int function, Strided x, Strided weight
   const double infinity = __longlong_as_double(0x7FF0000000000000ll);
   for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
     double sum = 0, squares = 0, largest = -infinity;
+#pragma unroll 1
     for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
       const double value = load(x, row, i, 0);
       sum += value;
@@ -154,11 +161,13 @@ extern "C" __global__ void assay_rowwise(int function, Strided x, Strided weight
     largest = block_max(largest);
     const double mean = function == kLayerNorm ? sum / columns : 0;
     double other = 0;  // of powers, or of squares
+#pragma unroll 1
     for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
       const double value = load(x, row, i, 0);
       other += function == kSoftmax ? exp(value - largest) : (value - mean) * (value - mean);
     }
     other = block_sum(other);
+#pragma unroll 1
     for (i64 i = threadIdx.x; i < columns; i += blockDim.x) {
       const double value = load(x, row, i, 0);
       const double made = function == kSoftmax ? exp(value - largest) / other
@@ -198,6 +207,7 @@ extern "C" __global__ void assay_scatter_rows(Strided x, i64 x_rows, Strided ind
   for (i64 i = first_index(); i < rows * columns; i += stride()) {
     const i64 row = i / columns, column = i % columns;
     double sum = 0, squares = 0;
+#pragma unroll 1
     for (i64 from = 0; from < x_rows; ++from) {
       if ((i64)load(index, 0, from, 0) != row) continue;
       const double value = load(x, from, column, 0);

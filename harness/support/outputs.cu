@@ -110,7 +110,7 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
     // twice as many units and which need fewer steps: 235 million elements took 4.4 ms in fp64.
     const float squares = terms ? terms[i] : 0;
     const u64 bits = load_bits(size, out, i);
-    double expected = load(reference_dtype, reference, i);
+    double expected = load_inline(reference_dtype, reference, i);
     if (saturates) expected = fmin(fmax(expected, -most), most);
     const bool equal = integer && bits == load_bits(size, reference, i);
     if (is_poison(size, bits) && !equal) {
@@ -125,7 +125,7 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
         isinf(expected)
             ? 0
             : bounds.of_value * fabs(expected) + bounds.of_terms * size + bounds.floor;
-    const double found = load(dtype, out, i);
+    const double found = load_inline(dtype, out, i);
     if (is_same_infinity(dtype, found, expected, bound)) continue;
     const double difference = found - expected;
     double error = fabs(difference);
@@ -183,7 +183,7 @@ extern "C" __global__ void assay_compare(int dtype, const void* out, int referen
 extern "C" __global__ void assay_sum_squares(int dtype, const void* data, i64 n, double* sum) {
   double total = 0;
   for (i64 i = first_index(); i < n; i += stride()) {
-    const double value = load(dtype, data, i);
+    const double value = load_inline(dtype, data, i);
     if (!isinf(value)) total += value * value;
   }
   for (int step = 16; step > 0; step /= 2) total += __shfl_down_sync(~0u, total, step);

@@ -34,7 +34,7 @@ extern "C" __global__ void assay_largest(int dtype, const void* data, Blocks blo
   for_pieces(blocks, [&](i64 row, i64 begin, i64 end, i64 block) {
     float most = 0;
     for (i64 i = begin + threadIdx.x % 32; i < end; i += 32) {
-      most = fmaxf(most, fabsf((float)load(dtype, data, row * blocks.columns + i)));
+      most = fmaxf(most, fabsf((float)load_inline(dtype, data, row * blocks.columns + i)));
     }
     for (int step = 16; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));
     const u32 bits = __float_as_uint(most);
@@ -59,7 +59,7 @@ extern "C" __global__ void assay_quantise(int from, const void* data, Blocks blo
     for (i64 i = begin + threadIdx.x % 32 * 2; i < end; i += 64) {
       for (i64 k = i; k < i + 2 && k < end; ++k) {
         const i64 at = row * blocks.columns + k;
-        store(to, out, at, (float)load(from, data, at) / scale);
+        store_inline(to, out, at, (float)load_inline(from, data, at) / scale);
       }
     }
   });
@@ -94,7 +94,7 @@ extern "C" __global__ void assay_dequantise(int from, const void* data, Blocks b
     const double scale = load(scales_dtype, scales, scale_place(blocks, block, transpose, width));
     for (i64 i = begin + threadIdx.x % 32; i < end; i += 32) {
       const i64 at = row * blocks.columns + i;
-      out[at] = (float)(load(from, data, at) * scale);
+      out[at] = (float)(load_inline(from, data, at) * scale);
     }
   });
 }

@@ -160,7 +160,7 @@ class SupportKernels {
   /// The elements times the scales of their blocks, in f32.
   void dequantise(DType from, CUdeviceptr data, const Blocks& blocks, DType scales_dtype,
                   CUdeviceptr scales, const ScalePlaces& places, CUdeviceptr out) const;
-  /// out[i] = data[i]^2.
+  /// out[i] = data[i]^2, in bf16 or f32.
   void square(DType from, CUdeviceptr data, std::int64_t elements, DType to, CUdeviceptr out) const;
   /// A row of `out` from each row of `x`. Weight and bias are of the columns.
   void rowwise(Rowwise function, const Strided& x, const Strided& weight, const Strided& bias,
