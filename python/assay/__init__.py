@@ -12,6 +12,7 @@ of libassay.so are called by ctypes; nothing is compiled.
 
 import ctypes
 import os
+import sys
 from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64,
                     c_size_t, c_uint8, c_uint16, c_uint64, c_void_p, sizeof)
 
@@ -57,7 +58,9 @@ _DL_CODES = {"i": 0, "u": 1, "f": 2, "bf": 4}
 def _load():
     here = os.path.dirname(os.path.abspath(__file__))
     named = os.environ.get("ASSAY_LIBRARY")
-    places = [named] if named else [os.path.join(here, "libassay.so.0"), "libassay.so.0"]
+    installed = os.path.join(sys.prefix, "lib", "libassay.so.0")  # by a wheel that holds it
+    places = [named] if named else [os.path.join(here, "libassay.so.0"), installed,
+                                    "libassay.so.0"]
     failures = []
     for place in places:
         try:

@@ -122,4 +122,17 @@ plan.launch(a, b, c)
 print("python", assay.version())
 PYTHON
 expect 0 '^python 0\.1' python3 use.py
+
+# A wheel with the library, the headers and the program, in an environment that has nothing else.
+unset ASSAY_LIBRARY PYTHONPATH
+expect 1 'none: expected what `cmake --install` made' python3 python/backend.py none .
+expect 0 '^assay-0.1.0-py3-none-linux' python3 python/backend.py prefix .
+wheel=(assay-*.whl)
+python3 -m venv --without-pip fresh >output 2>&1 || { echo "skipped: no venv"; exit 0; }
+python3 -m pip --python fresh/bin/python install --quiet --no-index --no-deps "${wheel[0]}" \
+  >output 2>&1 || fail "pip install of the wheel"
+rm -r prefix
+expect 0 '^python 0\.1' fresh/bin/python use.py
+[[ -e fresh/include/assay/assay.h ]] || fail "the wheel has no header"
+expect 0 'vector_add' fresh/bin/assay list x.pack
 echo ok
