@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # What shells complete. Of each shell that is installed, the script that the program prints runs;
 # bash had verbs and options only, and the others had nothing.
-source "$(dirname "$0")/expect.sh"
+source "$(dirname "$0")/work_folder.sh"
 
 PATH=$(dirname "$assay"):$PATH
-cd "$tree" || exit 1
 
 # words WORD...: what may stand in the place of the last one
-words() { "$assay" completion words -- "$@"; }
+words() { in_tree "$assay" completion words -- "$@"; }
+in_tree() { (cd "$tree" && "$@"); }
 expect 0 '^sweep$' words sw
 expect 0 '^--device$' words sweep --dev
 expect 0 '^check$' words db ch
@@ -21,7 +21,7 @@ expect 0 '^fish$' words completion ''
 expect 0 '^--json$' words best ''
 expect 0 '^$' words best --db ''
 expect 0 '^$' words new ''
-[[ -z $(words best --no-such '' | grep gemm) ]] || expect 1 never true
+[[ -z $(words best --no-such '' | grep gemm) ]] || fail 'an option that is none is completed'
 
 # The same in each shell. The word before the last stands for a line that goes on.
 in_bash() {
@@ -38,11 +38,10 @@ for shell in bash zsh fish; do
     echo "skipped: no $shell"
     continue
   fi
-  expect 0 '^sweep' in_$shell sw
-  expect 0 '^gemm_bf16' in_$shell best --op ge
-  expect 0 '^markdown' in_$shell export --format mark
-  expect 0 '^forget' in_$shell db for
-  expect 0 '^--sass' in_$shell inspect --sa
+  expect 0 '^sweep' in_tree in_$shell sw
+  expect 0 '^gemm_bf16' in_tree in_$shell best --op ge
+  expect 0 '^markdown' in_tree in_$shell export --format mark
+  expect 0 '^forget' in_tree in_$shell db for
+  expect 0 '^--sass' in_tree in_$shell inspect --sa
 done
 expect 2 'SHELL' "$assay" completion tcsh
-finish

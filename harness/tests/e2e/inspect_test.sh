@@ -3,23 +3,11 @@
 # stand-in for nvdisasm.
 source "$(dirname "$0")/work_folder.sh"
 
-fail() {
-  echo "FAILED: $1" >&2
-  sed 's/^/  | /' output error >&2
-  exit 1
-}
-inspect() {
-  "$assay" inspect "$@" --kernels "$tree/kernels" >output 2>error
-}
-# expect CODE PATTERN COMMAND...: its exit, and what its output or its errors must match.
-expect() {
-  local code=$1 pattern=$2
-  shift 2
-  "$@" >output 2>error </dev/null
-  local actual=$?
-  [[ $actual -eq $code ]] || fail "$*: exit $actual instead of $code"
-  grep -qE -- "$pattern" output error || fail "$*: no /$pattern/"
-}
+inspect() { "$assay" inspect "$@" --kernels "$tree/kernels"; }
+# document COMMAND...: its JSON, in `output`
+document() { "$@" --json >output 2>error || fail "$* --json: exit $?"; }
+# holds CONDITION: it is true of the JSON in `output`, which it calls one
+holds() { python3 -c "import json; one = json.load(open('output')); assert $1, one" || fail "not $1"; }
 has() { grep -q -- "$1" output || fail "no \"$1\": $2"; }
 
 small=sgemm:TILE=4,THREADS_M=8,THREADS_N=16,BLOCK_K=8
@@ -31,41 +19,33 @@ has 'sgemm: blocks an SM: .* of 128 threads each' 'the occupancy'
 has '^fma  *128 .* 128$' '64 products of two slices an inner loop'
 has '(main)  *sgemm.cu:' 'the main loop and its source'
 
-inspect $large --listing || fail "a listing: exit $?"
+expect 0 '' inspect $large --listing
 has 'fma.rn.f32 .*  sgemm.cu:[0-9]' 'an instruction with its source'
-inspect $large --arch 80 || fail "another arch: exit $?"
+expect 0 '' inspect $large --arch 80
 has 'PTX for sm_80' 'the arch that was asked for'
 
-inspect $large $large || fail "a configuration and itself: exit $?"
+expect 0 '' inspect $large $large
 has 'sgemm: the same but for the names of registers' 'it is the same'
-inspect $small $large || fail "two configurations: exit $?"
+expect 0 '' inspect $small $large
 has '^TILE  *4  *8$' 'the parameter that differs'
 has '^fma  *32  *128  *32  *128$' 'the instructions that differ'
 has '^registers alive  *[0-9]* registers at once in the main loop  *[0-9]* registers at once' 'what both show in another way'
-inspect $small $large --json || fail "two as JSON: exit $?"
-python3 - <<'PYTHON' || fail 'the JSON'
-import json
-document = json.load(open('output'))
-assert document['before']['functions'][0]['instructions']['fma'] == 32, document
-assert document['after']['functions'][0]['instructions']['fma'] == 128, document
-assert document['differences'][0]['is_same'] is False, document
-PYTHON
+document inspect $small $large
+holds "one['before']['functions'][0]['instructions']['fma'] == 32"
+holds "one['after']['functions'][0]['instructions']['fma'] == 128"
+holds "one['differences'][0]['is_same'] is False"
 
 cp "$tree/results/recorded/nvidia_h200/examples_1d.jsonl" runs.jsonl
-"$assay" inspect 1 --db runs.jsonl --kernels "$tree/kernels/examples" >output 2>error ||
-  fail "a trial of a recording: exit $?"
+expect 0 '' "$assay" inspect 1 --db runs.jsonl --kernels "$tree/kernels/examples"
 has 'PTX for sm_90a' "the trial's own arch"
-grep -q 'has changed since this trial' error && fail 'an unchanged kernel is said to have changed'
+grep -q 'has changed since this trial' output && fail 'an unchanged kernel is said to have changed'
 # A contract decides what is compiled as the source does.
 cp -r "$tree/kernels/examples" changed
 sed -i 's/^arch: .*/&\ncompile: {define: {UNUSED: 1}}/' changed/*.yaml
-"$assay" inspect 1 --db runs.jsonl --kernels changed >output 2>error
-grep -q 'has changed since this trial' error || fail 'a contract that changed is not named'
+expect 0 'has changed since this trial' "$assay" inspect 1 --db runs.jsonl --kernels changed
 
 # `assay explain`, of which harness/tests/report/explain_test.cpp tests the sentences.
-explain() {
-  "$assay" explain "$@" --kernels "$tree/kernels/examples" >output 2>error
-}
+explain() { "$assay" explain "$@" --kernels "$tree/kernels/examples"; }
 trial_of() { # KERNEL PROBLEM: the fastest
   "$assay" show --times --limit 1 --json --db runs.jsonl --kernel "$1" --problem "$2" |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["trials"][0]["trial"])'
@@ -97,30 +77,22 @@ document["hash"] = "{:016x}{:016x}".format(value.high, value.low)
 json.dump(document, open(path, "w"))'
 expect 0 '^launch-bound: 7[01] % is the time of a launch that does nothing' \
   explain "$id" --db runs.jsonl
-explain "$id" --db runs.jsonl --json || fail "explain as JSON: exit $?"
-python3 -c 'import json; assert json.load(open("output"))["main_cause"] == "launches"' || fail 'the JSON'
+document explain "$id" --db runs.jsonl
+holds "one['main_cause'] == 'launches'"
 other=$(trial_of histogram N=1048576)
-explain "$id" "$other" --db runs.jsonl --json || fail "explain two as JSON: exit $?"
-python3 - <<'PYTHON' || fail 'the JSON of two'
-import json
-document = json.load(open('output'))
-assert document['headline'].startswith('what they were timed for differs'), document
-assert any(row['name'] == 'ITEMS' for row in document['differences']), document
-PYTHON
+document explain "$id" "$other" --db runs.jsonl
+holds "one['headline'].startswith('what they were timed for differs')"
+holds "any(row['name'] == 'ITEMS' for row in one['differences'])"
 expect 0 '^first:  trial 1: ' explain 1 2 --db runs.jsonl
 has 'figures that differ' 'what differs'
 expect 0 'has changed since; sweep it again' "$assay" explain 1 --db runs.jsonl --kernels changed
 expect 0 '^not timed; possible reasons: too few blocks' \
   "$assay" explain $large --kernels "$tree/kernels"
-explain 999999 --db runs.jsonl
-[ $? -eq 2 ] || fail 'a trial that is not there'
-explain sgemm.cu
-[ $? -eq 2 ] || fail 'a file has no time'
+expect 2 '' explain 999999 --db runs.jsonl
+expect 2 '' explain sgemm.cu
 
 # What docs/questions.md quotes.
-explain() {
-  "$assay" explain "$@" --kernels "$tree/kernels" --db "$tree/docs/questions.jsonl" >output 2>error
-}
+explain() { "$assay" explain "$@" --kernels "$tree/kernels" --db "$tree/docs/questions.jsonl"; }
 expect 0 '^the second is 1.063 times as fast .*, timed in turn for 6 rounds: 1.443 ms and 1.354 ms' \
   explain 5 7
 has 'clock: 1498 MHz | 1589 MHz, 6.1 % higher' 'the clock'
@@ -144,7 +116,7 @@ extern "C" __global__ void twice(float* x, int n) {
   for (int i = threadIdx.x; i < n; i += 32) x[i] = x[i] * 2.5f;
 }
 CU
-inspect twice.cu twice.cu --arch 80 || fail "a source and itself: exit $?"
+expect 0 '' inspect twice.cu twice.cu --arch 80
 grep -q 'for different GPUs' output && fail 'one GPU is called two'
 expect 0 'they are for different GPUs, sm_80 and sm_90a' \
   "$assay" inspect twice.cu 1 --arch 80 --db runs.jsonl --kernels "$tree/kernels/examples"
@@ -157,13 +129,9 @@ expect 0 '^a turn of the main loop does 8 times the work: unrolled further' \
   inspect unrolled_1.cu unrolled_8.cu
 expect 0 '^a turn of the main loop does 1/8 of the work: unrolled less' \
   inspect unrolled_8.cu unrolled_1.cu
-inspect unrolled_8.cu --json || fail "blocks as JSON: exit $?"
-python3 - <<'PYTHON' || fail 'the blocks'
-import json
-function = json.load(open('output'))['functions'][0]
-assert len(function['basic_blocks']) == function['num_blocks'], function
-assert any(block['depth'] == 1 and block['instructions']['fma'] == 8 for block in function['basic_blocks']), function
-PYTHON
+document inspect unrolled_8.cu
+holds "len(one['functions'][0]['basic_blocks']) == one['functions'][0]['num_blocks']"
+holds "any(block['depth'] == 1 and block['instructions']['fma'] == 8 for block in one['functions'][0]['basic_blocks'])"
 expect 0 'constants: 2.5 ' inspect twice.cu
 # Of two kernels with functions of other names, those that end alike belong together.
 echo 'extern "C" __global__ void a(float* x) { x[0] = 1.5f; }
@@ -196,10 +164,8 @@ has '^values of 7 registers and 3 uniform ones are alive at once' 'the registers
 printf '\x7fELF of no GPU' >half.cubin
 cp -r toolkit refusing
 printf '#!/bin/sh\necho "nvdisasm fatal   : half of it is missing"\nexit 1\n' >refusing/bin/nvdisasm
-CUDA_HOME=$work/refusing inspect half.cubin
-[ $? -eq 2 ] || fail 'a cubin that nvdisasm refuses'
-grep -q 'nvdisasm cannot read half.cubin: exit code 1: nvdisasm fatal .* has made' error ||
-  fail 'why nvdisasm refuses a cubin'
+CUDA_HOME=$work/refusing expect 2 \
+  'nvdisasm cannot read half.cubin: exit code 1: nvdisasm fatal .* has made' inspect half.cubin
 
 CUDA_HOME=$work/toolkit expect 0 'FMUL R0, R0, 2.5 .*twice.cu:2' inspect twice.cu --sass --listing
 # What the tools of CUDA 13.0 printed of one kernel, in three ways.
@@ -210,29 +176,26 @@ for way in lines alive cuobjdump; do
   has 'SASS for sm_90a' "the arch of the listing $way"
   grep -q 'an instruction that is not known' output && fail "the listing $way has an unknown instruction"
 done
-inspect ${recorded}_alive.sass
+expect 0 '' inspect ${recorded}_alive.sass
 has '^values of 14 registers and 2 uniform ones are alive at once' 'as nvdisasm counts them'
-inspect ${recorded}_lines.sass --listing
+expect 0 '' inspect ${recorded}_lines.sass --listing
 has 'LDG.E.128 R4, desc\[UR4\]\[R4.64\]  .*reduce_partials.cuh:[0-9]' 'a source line'
-inspect ${recorded}_lines.sass ${recorded}_cuobjdump.sass
+expect 0 '' inspect ${recorded}_lines.sass ${recorded}_cuobjdump.sass
 has 'gemm_mma_reduce: the same but for the names of registers' 'what both tools print of one code'
 printf '.text.twice:\n        /*0000*/                   EXIT ;\n' >twice.sass
-inspect twice.sass || fail "a disassembly: exit $?"
+expect 0 '' inspect twice.sass
 printf '.text.twice:\n.L_x_0:\n  /*0000*/ FROB R1 ;\n  /*0010*/ BRA `(.L_x_0) ;\n' >loop.sass
 expect 0 'how many registers are alive is not known' inspect loop.sass
 has 'an instruction that is not known: FROB (1x)' 'its name'
-inspect twice.sass twice.cu && fail 'SASS and PTX were compared'
-grep -q 'compare like with like' error || fail 'why they are not compared'
+expect 2 'compare like with like' inspect twice.sass twice.cu
 if ! [ -x /usr/local/cuda/bin/nvdisasm ] && ! command -v nvdisasm >/dev/null; then
-  inspect twice.cu --sass
-  [ $? -eq 3 ] || fail 'machine code without a disassembler'
-  grep -q 'there is no nvdisasm' error || fail 'what is missing'
+  expect 3 'there is no nvdisasm' inspect twice.cu --sass
 fi
 
 # A name that is no UTF-8 is still one JSON document.
 printf '.version 9.0\n.target sm_90\n.entry k()\n{\nret;\n}\n' >$'x\xff.ptx'
-inspect $'x\xff.ptx' --json || fail "a name that is no UTF-8: exit $?"
-python3 -c 'import json; json.load(open("output"))' || fail 'a name that is no UTF-8: no JSON'
+document inspect $'x\xff.ptx'
+holds "one"
 
 # Mistakes.
 expect 2 "the configuration lacks BLOCK_K" inspect sgemm:TILE=8,THREADS_M=8,THREADS_N=16
@@ -258,7 +221,7 @@ expect 2 "no.ptx:1: expected a directive" inspect no.ptx
 expect 2 "no trial 999999 in" inspect 999999 --db runs.jsonl
 
 # `assay profile` says what is wrong before it looks for a GPU.
-profile() { "$assay" profile "$@" --db runs.jsonl >output 2>error; }
+profile() { "$assay" profile "$@" --db runs.jsonl; }
 expect 2 "no trial 999999 in" profile 999999
 expect 2 "has changed since trial 1; sweep it again" profile 1 --kernels changed
 expect 2 "there is no kernel" profile 1 --kernels "$tree/sweeps"

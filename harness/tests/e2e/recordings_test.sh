@@ -8,19 +8,21 @@ assay=$1
 cd "$2" || exit 1
 list=results/recorded/STALE
 
-"$assay" list --recordings
+listed=$("$assay" list --recordings)
 [[ $? -le 1 ]] || exit 1
-stale=$("$assay" list --recordings | awk '/^results\/recorded\/.* stale: / {print $1}' | sort)
+stale=$(awk '/^results\/recorded\/.* stale: / {print $1}' <<<"$listed" | sort)
 named=$(sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' $list 2>/dev/null | sort)
 
 failures=0
-for recording in $(comm -23 <(echo "$stale") <(echo "$named")); do
+failed() {
   failures=$((failures + 1))
-  echo "FAILED: $recording is stale: measure it again on a GPU with scripts/record.sh, or name it in $list"
+  echo "FAILED: $1"
+}
+for recording in $(comm -23 <(echo "$stale") <(echo "$named")); do
+  failed "$recording is stale: measure it again on a GPU with scripts/record.sh, or name it in $list"
 done
 for recording in $(comm -13 <(echo "$stale") <(echo "$named")); do
-  failures=$((failures + 1))
-  echo "FAILED: $recording is named in $list, but it is not a stale recording"
+  failed "$recording is named in $list, but it is not a stale recording"
 done
 for recording in $(comm -12 <(echo "$stale") <(echo "$named")); do
   echo "$recording is stale, as $list says"
@@ -50,10 +52,8 @@ for table in results/best/*/*.json; do
     "$assay" export --format json --op "$op" --db "$recording" 2>/dev/null |
       cmp -s - "$table" && found=yes && break
   done
-  if [[ -z $found ]]; then
-    failures=$((failures + 1))
-    echo "FAILED: $table is not what assay export --op $op writes of ${joined[*]:-${recordings[*]}}"
-  fi
+  [[ -n $found ]] ||
+    failed "$table is not what assay export --op $op writes of ${joined[*]:-${recordings[*]}}"
 done
 
 # The first sweep that anybody runs: without a GPU all of it is answered from its recording.
@@ -62,13 +62,9 @@ if [[ -e $default ]]; then
   number() { grep -oE "\"$1\": *[0-9]+" | head -1 | grep -oE '[0-9]+$'; }
   asked=$("$assay" list sweeps/gemm.yaml --json | number num_valid)
   recorded=$("$assay" list --recordings --json | grep -A 4 "$default" | number num_trials)
-  if ! grep -q 'cublaslt_best' <("$assay" best --db $default); then
-    failures=$((failures + 1))
-    echo "FAILED: $default does not compare its winners with cuBLASLt"
-  fi
-  if [[ -z $asked || $asked != "$recorded" ]]; then
-    failures=$((failures + 1))
-    echo "FAILED: sweeps/gemm.yaml has ${asked:-no} configurations, and $default ${recorded:-no} trials"
-  fi
+  grep -q 'cublaslt_best' <("$assay" best --db $default) ||
+    failed "$default does not compare its winners with cuBLASLt"
+  [[ -n $asked && $asked == "$recorded" ]] ||
+    failed "sweeps/gemm.yaml has ${asked:-no} configurations, and $default ${recorded:-no} trials"
 fi
 [[ $failures -eq 0 ]]

@@ -112,9 +112,6 @@ cat results/slurm/two/*.log >output 2>/dev/null
 grep -q '<html' results/slurm/two/report.html || grep -q 'assay was built without' output ||
   fail "no page was written"
 
-"$tree/scripts/slurm_sweep.sh" >output 2>&1
-[[ $? -eq 2 ]] || fail "no arguments were accepted"
-grep -q 'Usage: ' output || fail "no arguments: no usage"
-scripts/slurm_sweep.sh sweeps/none.yaml 2 >output 2>&1
-[[ $? -eq 2 ]] || fail "a missing file was accepted"
+expect 2 'Usage: ' "$tree/scripts/slurm_sweep.sh"
+expect 2 '' scripts/slurm_sweep.sh sweeps/none.yaml 2
 echo "slurm: passed"
