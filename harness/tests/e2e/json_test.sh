@@ -5,6 +5,7 @@
 source "$(dirname "$0")/stand_in.sh"
 
 cp -r "$tree/kernels" kernels
+sed -i 's/N: 1000003/N: 1003/' kernels/vector_add.yaml
 mkdir sweeps
 cat >sweeps/j.yaml <<YAML
 sweep: j
@@ -28,7 +29,7 @@ document verify verify --db j.db --seeds 2 --launches 20 --problem N=5000
 document verified best --db j.db
 mkdir -p judged/ops
 sed -n '/^dims/p; /^args/,/role: out/p; /^work/,$p' kernels/vector_add.yaml |
-  sed -e '1i op: add_f32' -e 's/N: 1000003/N: 1003/' >judged/ops/add_f32.yaml
+  sed '1i op: add_f32' >judged/ops/add_f32.yaml
 sed '/^dims/d; /^work/,$d; /role: in/d; /role: out/d' kernels/vector_add.yaml >judged/vector_add.yaml
 sed -i 's/BLOCK: .*/BLOCK: [64]/; s/VECTOR: .*/VECTOR: [1]/; s/ITEMS: .*/ITEMS: [1]/' judged/vector_add.yaml
 cp kernels/vector_add.cu judged
@@ -52,7 +53,7 @@ document profile profile "$id" --db j.db
 document compare compare j.db k.db
 document gate gate k.db --baseline j.db
 document history history j.db k.db
-document list list
+document list list kernels/vector_add.yaml
 document recordings list --recordings
 document doctor doctor
 "$assay" export --format json --db j.db >tables.json 2>output || fail "export: exit $?"

@@ -37,8 +37,9 @@ gone() {
 
 # The caches first, so that what follows is killed in trials and not in compiles. A trial is made to
 # last about 50 ms: without that most rounds would find the sweep ended.
-"$assay" sweep sweep.yaml --kernels "$tree/kernels" --db warm.db --device 0 >output 2>&1 ||
-  fail "the sweep does not run undisturbed: exit $?"
+"$assay" sweep sweep.yaml --kernels "$tree/kernels" --db compiled.db --device none >output 2>&1 &&
+  "$assay" sweep sweep.yaml --kernels "$tree/kernels" --db warm.db --device 0 --budget-configs 2 \
+    >output 2>&1 || fail "the sweep does not run undisturbed: exit $?"
 
 export ASSAY_FAKE_CUDA=slow=3000
 interrupted=0
@@ -94,7 +95,7 @@ finished | cmp -s after - || fail "the ended sweep measured something again"
 grep -qE " 0 now, $total kept" output || fail "the summary does not say that nothing was left"
 
 # A GPU that is gone ends the sweep with exit 3, and the message says that the results are kept.
-ASSAY_FAKE_CUDA="crash@40,lost_after=1,counter=$work/starts" \
+ASSAY_FAKE_CUDA="crash@10,lost_after=1,counter=$work/starts" \
   "$assay" sweep sweep.yaml --kernels "$tree/kernels" --db lost.db --device 0 >output 2>&1
 code=$?
 [[ $code -eq 3 ]] || fail "a lost GPU: exit $code, not 3"
