@@ -1,6 +1,7 @@
 // Recordings for the test of the page, made of a shipped one: nights of which one is slower, another
 // GPU, failures of every kind with texts that would like to be HTML, and 50,000 trials.
 import { readFileSync, writeFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 
 const DIGITS = "0123456789bcdfghjklmnpqrsvwyzBCDFGHJKLMNPQRSVWYZ!#$%*+,.:;=?@_";
 
@@ -103,6 +104,11 @@ export function makeNights(recording, folder) {
       driver: later ? "581.1" : "580.1",
     }));
   }
+}
+
+/** What a recording has of one problem. */
+export function makeOfOne(recording, path, problem) {
+  write(path, readRecording(recording).filter((line) => !line.problem || isDeepStrictEqual(line.problem, problem)));
 }
 
 export function makeOtherGpu(recording, path) {
