@@ -7,20 +7,6 @@ export TMPDIR=$work
 exec 9>"$work/assay-turn-GPU-eeeeeeee-eeee-eeee-eeee-eeeeeeeeeeee.lock"
 flock 9
 
-fail() {
-  printf 'FAILED: %s\n' "$1"
-  [[ -f output ]] && sed 's/^/  | /' output
-  exit 1
-}
-# expect CODE PATTERN COMMAND...: exit code, and a regular expression that the output must match.
-expect() {
-  local code=$1 pattern=$2
-  shift 2
-  timeout 300 "$@" >output 2>&1 </dev/null 9>&-
-  local actual=$?
-  [[ $actual -eq $code ]] || fail "$*: exit $actual instead of $code"
-  grep -qE -- "$pattern" output || fail "$*: no /$pattern/"
-}
 # kernel NAME SED: vector_add under another name, with its source changed so.
 kernel() {
   sed "s/vector_add/$1/g; s/N: 1000003/N: 4003/" "$tree/kernels/vector_add.yaml" >"kernels/$1.yaml"
