@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the READMEs and docs to the program: runs their commands and compares what they print.
 
-usage: scripts/docs.py [--write] [--program BUILD/assay]
+usage: scripts/docs.py [--write] [--program BUILD/assay] [--cache FOLDER]
        scripts/docs.py --man [--program BUILD/assay]
 
 A fresh folder gets a copy of what the commands read, and every command of every page runs there, in
@@ -35,8 +35,12 @@ PAGES = [
 ]
 COMMAND = re.compile(r"(build/|scripts/|(assay|ninja|cmake|cmp|cp|mkdir|python3|node|sqlite3) "
                      r"|compute-sanitizer |\(cd build|config\+?=)")
-# The first command builds all: a small sweep of the same file stands for it.
-IN_PLACE = {"scripts/sweep.sh": "build/assay sweep sweeps/gemm.yaml --problem M=1,N=4096,K=4096"}
+# The first command builds all: a small sweep of the same file stands for it. The other compiles all
+# winners, which takes as long as half of the pages: the one that its page launches stands for them.
+PACK = ("build/assay export --format pack --op gemm_bf16 "
+        "--db results/recorded/nvidia_h200/gemm_h200.jsonl --output gemm.pack")
+IN_PLACE = {"scripts/sweep.sh": "build/assay sweep sweeps/gemm.yaml --problem M=1,N=4096,K=4096",
+            PACK: PACK + " --problem M=16,N=4096,K=4096"}
 LONG = re.compile(r"(scripts/(setup|build|release|test|record|page|sanitize|fuzz|torture|slurm_sweep)\.sh"
                   r"|scripts/warm_start\.py|scripts/gpus_table\.py \w+ \w+$"
                   r"|ninja |cmake |node |compute-sanitizer |\(cd build"
@@ -110,7 +114,7 @@ def commands_of(lines):
 
 
 class Check:
-    def __init__(self, program, write):
+    def __init__(self, program, write, cache=None):
         self.program, self.write, self.wrong, self.num_run = program, write, [], 0
         self.absent, self.shell, self.help = [], "", {}
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -120,7 +124,7 @@ class Check:
         (self.folder / "build").mkdir()
         for name in ("assay", "assay_bench"):
             (self.folder / "build" / name).symlink_to(program.parent / name)
-        self.environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache"),
+        self.environment = {**os.environ, "XDG_CACHE_HOME": str(cache or self.folder / "cache"),
                             "CUDA_VISIBLE_DEVICES": "", "TMPDIR": str(self.folder)}
 
     def run(self, command):
@@ -272,11 +276,12 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--program", type=pathlib.Path, default=TREE / "build/assay")
     parser.add_argument("--man", action="store_true")
+    parser.add_argument("--cache", type=pathlib.Path, help="where compiled kernels are kept")
     options = parser.parse_args()
     if options.man:
         print(man_page(options.program), end="")
         return 0
-    check = Check(options.program.resolve(), options.write)
+    check = Check(options.program.resolve(), options.write, options.cache)
     try:
         check.cli()
         for name in PAGES:
