@@ -12,6 +12,7 @@ constexpr int kParts = Products<kProducts>::kParts;
 constexpr float kEpsilon = 1e-5f;
 
 struct Tunables {
+  using Element = float;
   static constexpr int kBlockM = BLOCK_M;
   static constexpr int kBlockN = BLOCK_N;
   static constexpr int kBlockK = 2 * BLOCK_K;  // columns of 16 bits
@@ -30,7 +31,7 @@ struct Tunables {
   static constexpr StoreBy kStoreBy = StoreBy::lanes;
 };
 
-using G = Geometry<Tunables>;
+using G = FloatGeometry<Tunables>;
 
 /// Ahead of everything, once: the weights as they are multiplied. A block a row.
 extern "C" __global__ void __launch_bounds__(128)

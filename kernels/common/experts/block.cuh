@@ -11,7 +11,7 @@
 
 /// Behind what gemm_block has in shared memory.
 template <typename G>
-constexpr int kExpertTableOffset = SharedLayout<G>::kSumBarrier + 8;
+constexpr int kExpertTableOffset = SharedLayout<G>::kEnd;
 
 /// By one thread. As many slices of weights as there are stages are under way before the tokens are
 /// waited for.
@@ -37,8 +37,7 @@ __device__ __forceinline__ void produce_experts(const ExpertTiles<G>& tiles,
     const int expert = tiles.expert(work);
     tokens.begin(corner.m, tiles.end_m(work), tiles.height(work));
     const auto column_of = [&](int slice) {
-      return (G::kStaggered ? work.staggered(slice) : work.slices.at(slice, backwards)) *
-             G::kBlockK;
+      return slice_at<G>(work, slice, backwards) * G::kBlockK;
     };
     const auto ask_for_weights = [&](int slice, const RingPlace<G::kStages>& at) {
       ring.wait_empty(at);
@@ -104,14 +103,7 @@ __device__ __forceinline__ void expert_block(const int* starts, int num_experts,
   }
   const ClusterPlace block = cluster_place(G::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0,
                                            G::kClusterM, G::kClusterN);
-  if constexpr (G::kLayer > 1) {  // copies reach other blocks: their barriers must be there
-    cluster_arrive_relaxed();
-    __syncthreads();
-    cluster_wait();
-  } else {
-    __syncthreads();
-  }
-  if constexpr (G::kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
+  meet<G>();
   if constexpr (G::kSplitK > 1) grid_release();
   const ExpertTiles<G> tiles({{rows, first_tile, num_experts}, n, k}, block,
                              static_cast<int>(blockIdx.x) / G::kCluster,
@@ -138,8 +130,5 @@ __device__ __forceinline__ void expert_block(const int* starts, int num_experts,
       if (tiles.count() == 0) cluster_wait();  // else they have waited
     }
   }
-  if constexpr (G::kLayer > 1) {  // other blocks arrive at this one's barriers
-    cluster_arrive();
-    cluster_wait();
-  }
+  leave<G>();
 }

@@ -49,13 +49,11 @@ __device__ __forceinline__ void consume_tokens(const ExpertTiles<G>& tiles,
                                                const Ring<G::kStages>& ring, unsigned stages,
                                                unsigned char* staging, const Output& output) {
   static_assert(stores_tokens<G>(), "blocks stay, and make whole sums");
-  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
-  const int in_tile = G::kMode == Mode::pingpong ? 0 : warpgroup;
-  const int release_to = release_target<G>(block, static_cast<int>(threadIdx.x) % 128);
+  const ConsumerPlace<G> consumer(block);
   RingPlace<G::kStages> place;
-  const auto turns = turns_of<G>(warpgroup);
+  const auto turns = consumer.turns();
   turns.start();
-  bool mine = G::kMode != Mode::pingpong || warpgroup == 0;
+  bool mine = G::kMode != Mode::pingpong || consumer.warpgroup == 0;
   const int count = tiles.count();
 #pragma unroll 1
   for (int index = 0; index < count; ++index) {
@@ -72,12 +70,13 @@ __device__ __forceinline__ void consume_tokens(const ExpertTiles<G>& tiles,
     with_height<G>(height, [&](auto low) {
       using Low = decltype(low);
       using Store = StoreTokens<Low, Output>;
-      const Store store = {output, end_m, staging + warpgroup * Store::kBytes, 3 + warpgroup};
-      const int first_n = corner.n / G::kProducts + in_tile * G::kOutputTiles * 64;
+      const Store store = {output, end_m, staging + consumer.warpgroup * Store::kBytes,
+                           3 + consumer.warpgroup};
+      const int first_n = corner.n / G::kProducts + consumer.in_tile * G::kOutputTiles * 64;
       Accumulators<Low> sums;
       consume<Low>(
-          sums, ring, place, stages, static_cast<unsigned>(in_tile * G::kLongTiles * 64 * 128),
-          work.slices.count, release_to, turns, [] {},
+          sums, ring, place, stages, consumer.long_offset(), work.slices.count, consumer.release_to,
+          turns, [] {},
           [&](int i) {
             if (i == 0) output.transform.wait();
             // With two products to an output, the other's sums come later.

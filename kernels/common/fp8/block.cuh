@@ -5,25 +5,31 @@
 
 #include "common/fp8/loop.cuh"
 
-template <typename G, typename Tiles>
-__device__ __forceinline__ void produce_all_scaled(const Tiles& tiles, const ClusterPlace& block,
-                                                   const Ring<G::kStages>& ring, unsigned stages,
-                                                   const Boxes<G, Side::m>& a_operand,
-                                                   const Boxes<G, Side::n>& b_operand,
-                                                   const Scales& scales) {
-  const OperandShare<Boxes<G, Side::m>> a = {a_operand, copy_share<G, Side::m>(block)};
-  const OperandShare<Boxes<G, Side::n>> b = {b_operand, copy_share<G, Side::n>(block)};
-  RingPlace<G::kStages> place;
-  bool backwards = false;
-  const int count = tiles.count();
-#pragma unroll 1
-  for (int index = 0; index < count; ++index) {
-    const Work work = tiles.at(index);
-    produce_scaled<G>(ring, place, stages, a, b, *scales.a_map, tiles.corner(work), work,
-                      backwards);
-    backwards = !backwards;
+/// The copies of two operands' slices, and of A's scales (produce_all, wgmma/block.cuh).
+template <typename G>
+struct ScaledCopies {
+  static constexpr int kBytesA = Boxes<G, Side::m>::kSliceBytes;
+  static constexpr int kBytesB = Boxes<G, Side::n>::kSliceBytes;
+  static constexpr int kBytes = G::kStageBytes + G::kBlockM * 4;
+
+  const Boxes<G, Side::m>& a;
+  const Boxes<G, Side::n>& b;
+  const TensorMap& a_scales;
+  CopyShare a_share, b_share;
+  unsigned stages;
+
+  __device__ __forceinline__ int at(const Work& work, int i, bool backwards) const {
+    return slice_at<G>(work, i, backwards);
   }
-}
+  __device__ __forceinline__ void copy(const Stage& stage, const Corner& corner, int at) const {
+    a.copy_slice(a_share, stage.address + (G::kSwap ? kBytesB : 0), stage.barrier, corner.m,
+                 at * 128);
+    b.copy_slice(b_share, stage.address + (G::kSwap ? 0 : kBytesA), stage.barrier, corner.n,
+                 at * 128);
+    tma_load(stages + scales_offset<G>(stage.index), a_scales, stage.barrier, at, corner.m);
+  }
+  __device__ __forceinline__ void end() const {}
+};
 
 /// As consume_all (wgmma/block.cuh). A block that stays begins its next tile before it stores one.
 template <typename G, typename Tiles, typename Output>
@@ -32,12 +38,10 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
                                                    unsigned char* smem, const Scales& scales,
                                                    const Output& output) {
   constexpr int kEarlyRows = ScaledLoop<G>::kFinishEarly ? G::kLongTiles - 1 : 0;
-  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
-  const int rank = block.m * G::kClusterN + block.n;  // in its layer
-  // By each warp: another may not have read its rows' scales yet.
-  const int release_to = release_target<G>(block, static_cast<int>(threadIdx.x) % 32);
+  // Each warp lets go of a stage: another may not have read its rows' scales yet.
+  const ConsumerPlace<G> consumer(block, 32);
   const int count = tiles.count();
-  if constexpr (G::kInTurn) Turns{warpgroup}.start();
+  if constexpr (G::kInTurn) Turns{consumer.warpgroup}.start();
   RingPlace<G::kStages> place;
   Work work = {};
   Corner corner = {};
@@ -52,12 +56,9 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
   Corner stored_corner = {};
   const auto store = [&](const Work& of, const Corner& at, bool live, int first, int end) {
     const WayOut<G, Output> way_out = {
-        output, smem, of, rank, warpgroup, live ? tiles.end_m(of) : 0, live};
+        output, smem, of, consumer.rank, consumer.warpgroup, live ? tiles.end_m(of) : 0, live};
     if constexpr (G::kClusterK > 1) {
-      using Layout = SharedLayout<G>;
-      way_out.store_sums(
-          sums,
-          {stages + Layout::kReceived, stages + Layout::kSumBarrier, block.k, rank, G::kLayer}, at);
+      way_out.store_sums(sums, cluster_sum<G>(stages, block, consumer.rank), at);
     } else {
 #pragma unroll
       for (int i = 0; i < G::kLongTiles; ++i) {
@@ -74,9 +75,16 @@ __device__ __forceinline__ void consume_all_scaled(const Tiles& tiles, const Clu
       }
     };
     const auto finish = [&](int i) { store(work, corner, true, i, i + 1); };
-    ScaledLoop<G>{ring,           place,     stages, smem,
-                  warpgroup,      of_tile,   work,   index < 0 ? 0 : work.slices.count,
-                  index % 2 != 0, release_to}(sums, meanwhile, finish);
+    ScaledLoop<G>{ring,
+                  place,
+                  stages,
+                  smem,
+                  consumer.warpgroup,
+                  of_tile,
+                  work,
+                  index < 0 ? 0 : work.slices.count,
+                  index % 2 != 0,
+                  consumer.release_to}(sums, meanwhile, finish);
     stored = work;
     stored_corner = corner;
     if (G::kPersistent && index + 1 < count) {
@@ -113,19 +121,14 @@ __device__ __forceinline__ void scaled_gemm_block(const typename Tiles::Problem&
   const Tiles tiles(problem, block, static_cast<int>(blockIdx.x) / G::kCluster,
                     static_cast<int>(gridDim.x) / G::kCluster);
   if constexpr (G::kSplitK > 1 || G::kStream) grid_release();
-  if constexpr (G::kLayer > 1) {  // copies reach other blocks: their barriers must be there
-    cluster_arrive_relaxed();
-    __syncthreads();
-    cluster_wait();
-  } else {
-    __syncthreads();
-  }
-  if constexpr (G::kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
+  meet<G>();
 
   if (is_producer) {
     if constexpr (G::kConsumers > 1) registers_shrink<G::kProducerRegisters>();
     if (static_cast<int>(threadIdx.x) == G::kConsumerThreads) {
-      produce_all_scaled<G>(tiles, block, ring, stages, a, b, scales);
+      produce_all<G>(tiles, ring, stages,
+                     ScaledCopies<G>{a, b, *scales.a_map, copy_share<G, Side::m>(block),
+                                     copy_share<G, Side::n>(block), stages});
     }
     __syncwarp();
     if constexpr (G::kClusterK > 1) cluster_wait();
@@ -135,9 +138,5 @@ __device__ __forceinline__ void scaled_gemm_block(const typename Tiles::Problem&
     if constexpr (G::kConsumers > 1) registers_grow<G::kConsumerRegisters>();
     consume_all_scaled<G>(tiles, block, ring, stages, smem, scales, output);
   }
-  if constexpr (G::kLayer >
-                1) {  // other blocks arrive at this one's barriers: stay until they have
-    cluster_arrive();
-    cluster_wait();
-  }
+  leave<G>();
 }

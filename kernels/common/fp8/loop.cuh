@@ -13,36 +13,6 @@
 #include "common/fp8/scales.cuh"
 #include "common/ptx/wgmma_fp8.cuh"
 #include "common/wgmma/loop.cuh"
-#include "common/wgmma/operand.cuh"
-
-/// The slice of a work that comes `index`th.
-template <typename G>
-__device__ __forceinline__ int slice_at(const Work& work, int index, bool backwards) {
-  return G::kStaggered ? work.staggered(index) : work.slices.at(index, backwards);
-}
-
-/// The producer's half, by one thread: fills a stage with each of the work's slices, and the
-/// stage's scales.
-template <typename G>
-__device__ __forceinline__ void produce_scaled(const Ring<G::kStages>& ring,
-                                               RingPlace<G::kStages>& place, unsigned stages,
-                                               const OperandShare<Boxes<G, Side::m>>& a,
-                                               const OperandShare<Boxes<G, Side::n>>& b,
-                                               const TensorMap& a_scales, const Corner& corner,
-                                               const Work& work, bool backwards) {
-  constexpr int kBytesA = Boxes<G, Side::m>::kSliceBytes, kBytesB = Boxes<G, Side::n>::kSliceBytes;
-#pragma unroll 1
-  for (int slice = 0; slice < work.slices.count; ++slice, place.advance()) {
-    ring.wait_empty(place);
-    const unsigned barrier = ring.full(place.stage);
-    const unsigned stage = stages + place.stage * G::kStageBytes;
-    const int at = slice_at<G>(work, slice, backwards);
-    mbarrier_arrive_expect_bytes(barrier, G::kStageBytes + G::kBlockM * 4);
-    a.copy_slice(stage + (G::kSwap ? kBytesB : 0), barrier, corner.m, at * 128);
-    b.copy_slice(stage + (G::kSwap ? 0 : kBytesA), barrier, corner.n, at * 128);
-    tma_load(stages + scales_offset<G>(place.stage), a_scales, barrier, at, corner.m);
-  }
-}
 
 /// A warpgroup's half: multiplies the work's first `count` slices. `warpgroup` is its number among
 /// those that share the tile. With two sets of partial sums, the next slice is multiplied while one

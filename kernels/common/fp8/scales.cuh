@@ -19,7 +19,7 @@ struct Scales {
 /// for each of the tile's rows.
 template <typename G>
 ASSAY_HD constexpr int scales_offset(int stage) {
-  constexpr int kFirst = cdiv(SharedLayout<G>::kSumBarrier + 8, 128) * 128;
+  constexpr int kFirst = cdiv(SharedLayout<G>::kEnd, 128) * 128;
   return kFirst + stage * (cdiv(G::kBlockM * 4, 128) * 128);
 }
 

@@ -18,11 +18,11 @@ struct GatherBlock {
   static constexpr int kThreads = G::kConsumerThreads + kGatherThreads;
   static constexpr int kTokenBytes = G::kPanels * G::kBlockM * 128;  // of a stage, its first
   // Where the tile's biases lie in shared memory, or the warps' parts of the list.
-  static constexpr int kBehind = SharedLayout<G>::kSumBarrier + 8;
+  static constexpr int kBehind = SharedLayout<G>::kEnd;
   // Two launches meet on an SM when each leaves half of the registers. What a consumer holds of its
   // own: sums, its share of those of a cluster, and some 48 more.
   static constexpr int kHeld =
-      G::kLongTiles * G::kWide / 2 + (G::kClusterK > 1 ? ClusterSum<G>::kShare * 4 : 0) + 48;
+      G::kLongTiles * G::kWide / 2 + (G::kClusterK > 1 ? G::kShare * 4 : 0) + 48;
   static constexpr int kBlocks = 2 * kThreads * kHeld <= 65536 ? 2 : 1;  // of an SM
   // Alone there, three warpgroups have 168 registers a thread. Wide tiles need more for sums. But
   // who gathers has a row of its own for each 16 of the tile.
@@ -125,85 +125,34 @@ __device__ __forceinline__ void fill_stages(GatheredPanels<G, kLayout>& rows,
   }
 }
 
-/// As multiply_steps (wgmma/slice.cuh), where the wide side's rows are steps of the sum.
-template <typename Element, int kFirst, int kEnd, int kLongRows, int kLongTiles, int kHalf>
-__device__ __forceinline__ void multiply_steps_transposed(float (&sums)[kLongTiles][kHalf],
-                                                          unsigned long_rows, unsigned wide_rows) {
-#pragma unroll
-  for (int step = kFirst; step < kEnd; ++step) {
-    const int panel = step / 4, column = step % 4 * 2;
-#pragma unroll
-    for (int i = 0; i < kLongTiles; ++i) {
-      const unsigned rows = long_rows + panel * (kLongRows * 8) + i * 512 + column;
-      WgmmaTransposed<kHalf * 2>::multiply(Element{}, sums[i], panel_descriptor(rows),
-                                           panel_descriptor(wide_rows + step * 128));
-    }
-  }
-}
-
-/// A warpgroup's sums of `count` slices; `long_offset` is its tokens' place in a stage. The order
-/// of things is that of `consume` (wgmma/loop.cuh).
+/// Steps (wgmma/slice.cuh) of rows that were gathered. As `sums_as_rows` a row of the wide side is
+/// a step of the sum.
 template <typename G, Weights kLayout>
-__device__ __forceinline__ void multiply_slices(Accumulators<G>& sums, const Ring<G::kStages>& ring,
-                                                unsigned stages, unsigned long_offset, int count,
-                                                int release_to) {
-  using Element = typename G::Element;
-  constexpr bool kAlong = kLayout == Weights::columns_as_rows;
-  const unsigned panels = stages + GatherBlock<G>::kTokenBytes;
-  const unsigned long_rows = panel_address(stages + long_offset);
-  const unsigned wide_rows =
-      kAlong ? panel_address(panels) : PanelShape<G, kLayout>::address(panels);
-#pragma unroll
-  for (int i = 0; i < G::kLongTiles; ++i) {
-#pragma unroll
-    for (int j = 0; j < G::kWide / 2; ++j) sums[i][j] = 0;
-  }
-  constexpr int kSteps = G::kPanels * 4;
-  RingPlace<G::kStages> place;
-  int previous = -1;
-  bool full = false;
-#pragma unroll 1
-  for (int slice = 0; slice < count; ++slice) {
-    if (!full) ring.wait_full(place);
+struct GatheredSteps : Steps<G> {
+  static __device__ __forceinline__ void fence() {
     fence_for_tma();  // wgmma reads as the copy engine does, and rows were not copied by it
     wgmma_fence();
-    const auto offset = static_cast<unsigned>(place.stage * (G::kStageBytes / 16));
-    if constexpr (kAlong) {
-      multiply_steps<Element, 0, kSteps / 2, G::kLong>(sums, long_rows + offset,
-                                                       wide_rows + offset);
-    } else {
-      multiply_steps_transposed<Element, 0, kSteps / 2, G::kLong>(sums, long_rows + offset,
-                                                                  wide_rows + offset);
-    }
-    wgmma_commit();
-    wgmma_wait<1>();
-    if (previous >= 0) release<G>(ring, previous, release_to);
-    previous = place.stage;
-    place.advance();
-    full = ring.is_full(place);
-    if constexpr (kAlong) {
-      multiply_steps<Element, kSteps / 2, kSteps, G::kLong>(sums, long_rows + offset,
-                                                            wide_rows + offset);
-    } else {
-      multiply_steps_transposed<Element, kSteps / 2, kSteps, G::kLong>(sums, long_rows + offset,
-                                                                       wide_rows + offset);
-    }
-    wgmma_commit();
   }
-  wgmma_wait<0>();
-  if (previous >= 0) release<G>(ring, previous, release_to);
-#pragma unroll
-  for (int i = 0; i < G::kLongTiles; ++i) pin(sums[i]);
-}
+};
+template <typename G>
+struct GatheredSteps<G, Weights::sums_as_rows> : GatheredSteps<G, Weights::columns_as_rows> {
+  static __device__ __forceinline__ unsigned wide_address(unsigned shared) {
+    return PanelShape<G, Weights::sums_as_rows>::address(shared);
+  }
+  static ASSAY_HD constexpr unsigned wide_offset(int step) { return step * 128; }
+  static __device__ __forceinline__ void multiply(float (&sums)[G::kWide / 2],
+                                                  unsigned long long long_rows,
+                                                  unsigned long long wide_rows) {
+    WgmmaTransposed<G::kWide>::multiply(typename G::Element{}, sums, long_rows, wide_rows);
+  }
+};
 
 /// The consumers' part. `output_of(live)` is the output, or that of a rehearsal.
 template <typename G, Weights kLayout, typename OutputOf>
 __device__ __forceinline__ void make_tile(const DenseTiles<G>& tiles, const ClusterPlace& block,
                                           const Ring<G::kStages>& ring, unsigned stages,
                                           unsigned char* smem, const OutputOf& output_of) {
-  using Layout = SharedLayout<G>;
-  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
-  const int release_to = release_target<G>(block, static_cast<int>(threadIdx.x) % 128);
+  const ConsumerPlace<G> consumer(block);
   const Work work = tiles.at(0);
   const Corner corner = tiles.corner(work);
   bool live = false;  // at first: it rehearses, as consume_all does
@@ -211,22 +160,20 @@ __device__ __forceinline__ void make_tile(const DenseTiles<G>& tiles, const Clus
   for (int index = 0; index < 1;) {
     const auto output = output_of(live);
     const WayOut<G, decltype(output_of(live))> way_out = {
-        output, smem, work, block.n, warpgroup, live ? tiles.end_m(work) : 0, live};
+        output, smem, work, consumer.rank, consumer.warpgroup, live ? tiles.end_m(work) : 0, live};
     Accumulators<G> sums;
-    multiply_slices<G, kLayout>(sums, ring, stages,
-                                static_cast<unsigned>(warpgroup * G::kLongTiles * 64 * 128),
-                                live ? work.slices.count : 0, release_to);
+    RingPlace<G::kStages> place;
+    consume_whole<G, GatheredSteps<G, kLayout>>(sums, ring, place, stages, consumer.long_offset(),
+                                                live ? work.slices.count : 0, consumer.release_to,
+                                                NoTurns{});
     if (live) output.transform.wait();
     if constexpr (G::kClusterK == 1) {
 #pragma unroll
       for (int i = 0; i < G::kLongTiles; ++i) way_out.store_rows(sums, i, corner);
     } else {
-      way_out.store_sums(
-          sums,
-          {stages + Layout::kReceived, stages + Layout::kSumBarrier, block.k, block.n, G::kLayer},
-          corner);
+      way_out.store_sums(sums, cluster_sum<G>(stages, block, consumer.rank), corner);
     }
-    if (live) ++index;
+    if (live) ++index;  // as in consume_all: leave this line as it is
     live = true;
   }
 }
@@ -284,8 +231,7 @@ __device__ __forceinline__ void gathered_block(const typename DenseTiles<G>::Pro
     fence_mbarrier_init();
     tma_prefetch_map(token_map);
   }
-  __syncthreads();
-  if constexpr (G::kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
+  meet<G>();
 
   if (is_producer) {
     if constexpr (Block::kTrades) registers_shrink<Block::kProducerRegisters>();

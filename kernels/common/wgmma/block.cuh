@@ -3,42 +3,44 @@
 // The body of a kernel that multiplies with wgmma: brings the slices of two operands through a ring
 // of stages, multiplies them, and lets outputs go. A kernel names its tunables (geometry.cuh), its
 // tile source (tile_source.cuh), its operands (operand.cuh) and its output with its transform
-// (stores.cuh, transform.cuh). kernels/common/README.md tells the story.
+// (stores.cuh, transform.cuh). docs/kernels/wgmma.md explains it.
 
 #include "common/ptx/grid_dependency.cuh"
 #include "common/ptx/setmaxnreg.cuh"
 #include "common/wgmma/cluster_sum.cuh"
+#include "common/wgmma/layout.cuh"
 #include "common/wgmma/loop.cuh"
 #include "common/wgmma/operand.cuh"
 #include "common/wgmma/tile_source.cuh"
 
-/// What lies in a block's dynamic shared memory, in this order: the ring's stages, the warps'
-/// staging, what other blocks of the cluster send, the ring's barriers and the barrier of what is
-/// sent.
+/// Until the barriers are there, also those of the blocks that copies reach.
 template <typename G>
-struct SharedLayout {
-  static constexpr int kStaging = G::kRingBytes;
-  static constexpr int kReceived =
-      kStaging + (G::kStaged ? G::kConsumers * 4 * G::kStagingBytes : 0);
-  static constexpr int kBarriers = kReceived + ClusterSum<G>::kBytes;
-  static constexpr int kSumBarrier = kBarriers + Ring<G::kStages>::kBytes;
-};
-
-template <typename G>
-__device__ __forceinline__ auto turns_of(int warpgroup) {
-  if constexpr (G::kMode == Mode::pingpong) {
-    return Turns{warpgroup};
+__device__ __forceinline__ void meet() {
+  if constexpr (G::kLayer > 1) {
+    cluster_arrive_relaxed();
+    __syncthreads();  // costs nothing here, and is what racecheck knows
+    cluster_wait();
   } else {
-    return NoTurns{};
+    __syncthreads();
+  }
+  if constexpr (G::kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
+}
+
+/// At a block's end: other blocks arrive at this one's barriers.
+template <typename G>
+__device__ __forceinline__ void leave() {
+  if constexpr (G::kLayer > 1) {
+    cluster_arrive();
+    cluster_wait();
   }
 }
 
-template <typename G, typename Tiles, typename OperandA, typename OperandB>
-__device__ __forceinline__ void produce_all(const Tiles& tiles, const ClusterPlace& block,
-                                            const Ring<G::kStages>& ring, unsigned stages,
-                                            const OperandA& a_operand, const OperandB& b_operand) {
-  const OperandShare<OperandA> a = {a_operand, copy_share<G, Side::m>(block)};
-  const OperandShare<OperandB> b = {b_operand, copy_share<G, Side::n>(block)};
+/// The producer's part, by one thread: fills a stage with each slice of each of the block's tiles.
+/// `copies.at(work, i, backwards)` says which slice comes `i`th, `copies.copy(stage, corner, at)`
+/// asks for its copies, of Copies::kBytes.
+template <typename G, typename Tiles, typename Copies>
+__device__ __forceinline__ void produce_all(const Tiles& tiles, const Ring<G::kStages>& ring,
+                                            unsigned stages, Copies&& copies) {
   RingPlace<G::kStages> place;
   bool backwards = false;
   const int count = tiles.count();
@@ -46,14 +48,84 @@ __device__ __forceinline__ void produce_all(const Tiles& tiles, const ClusterPla
   for (int index = 0; index < count; ++index) {
     const Work work = tiles.at(index);
     const Corner corner = tiles.corner(work);
-    if constexpr (G::kSwap) {
-      produce<G>(ring, place, stages, b, a, corner.n, corner.m, work, backwards);
-    } else {
-      produce<G>(ring, place, stages, a, b, corner.m, corner.n, work, backwards);
+#pragma unroll 1
+    for (int i = 0; i < work.slices.count; ++i, place.advance()) {
+      ring.wait_empty(place);
+      const Stage stage = {place.stage, ring.full(place.stage),
+                           stages + place.stage * G::kStageBytes};
+      const auto at = copies.at(work, i, backwards);
+      mbarrier_arrive_expect_bytes(stage.barrier, copies.kBytes);
+      copies.copy(stage, corner, at);
     }
     backwards = !backwards;  // the slices read last are still in L2, and neighbours need them
   }
+  copies.end();
 }
+
+/// The copies of two operands' slices.
+template <typename G, typename OperandA, typename OperandB>
+struct OperandCopies {
+  static constexpr int kBytes = OperandA::kSliceBytes + OperandB::kSliceBytes;
+  static_assert(kBytes == G::kStageBytes, "the operands fill a stage");
+
+  const OperandA& a;
+  const OperandB& b;
+  CopyShare a_share, b_share;
+
+  __device__ __forceinline__ int at(const Work& work, int i, bool backwards) const {
+    return slice_at<G>(work, i, backwards) * G::kBlockK;
+  }
+  __device__ __forceinline__ void copy_a(unsigned to, unsigned barrier, const Corner& corner,
+                                         int column) const {
+    a.copy_slice(a_share, to, barrier, corner.m, column);
+  }
+  __device__ __forceinline__ void copy_b(unsigned to, unsigned barrier, const Corner& corner,
+                                         int column) const {
+    b.copy_slice(b_share, to, barrier, corner.n, column);
+  }
+  __device__ __forceinline__ void end() const {}
+  /// The long operand first.
+  __device__ __forceinline__ void copy(const Stage& stage, const Corner& corner, int column) const {
+    if constexpr (G::kSwap) {
+      copy_b(stage.address, stage.barrier, corner, column);
+      copy_a(stage.address + OperandB::kSliceBytes, stage.barrier, corner, column);
+    } else {
+      copy_a(stage.address, stage.barrier, corner, column);
+      copy_b(stage.address + OperandA::kSliceBytes, stage.barrier, corner, column);
+    }
+  }
+};
+
+/// A warpgroup that multiplies, in its block.
+template <typename G>
+struct ConsumerPlace {
+  int warpgroup;
+  int in_tile;     // among those that share a tile
+  int rank;        // of the block in its layer
+  int release_to;  // which block's barriers this thread arrives at, or -1
+
+  /// One of `releasing` threads arrives at each.
+  __device__ __forceinline__ explicit ConsumerPlace(const ClusterPlace& block, int releasing = 128)
+      // The shuffle tells the compiler that a warp agrees on it. What follows from it, places in
+      // the ring and addresses above all, then stays in uniform registers: 30 to 40 instructions a
+      // slice fewer.
+      : warpgroup(__shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0)),
+        in_tile(G::kMode == Mode::pingpong ? 0 : warpgroup),
+        rank(block.m * G::kClusterN + block.n),
+        release_to(release_target<G>(block, static_cast<int>(threadIdx.x) % releasing)) {}
+
+  /// Where the warpgroup's long rows begin in a stage, in bytes.
+  __device__ __forceinline__ unsigned long_offset() const {
+    return static_cast<unsigned>(in_tile * G::kLongTiles * 64 * 128);
+  }
+  __device__ __forceinline__ auto turns() const {
+    if constexpr (G::kMode == Mode::pingpong) {
+      return Turns{warpgroup};
+    } else {
+      return NoTurns{};
+    }
+  }
+};
 
 /// Where a work's partial sums go; `rank` is the block's in its layer.
 template <typename G>
@@ -148,6 +220,14 @@ struct WayOut {
   }
 };
 
+/// The sums of a cluster's blocks.
+template <typename G>
+__device__ __forceinline__ ClusterSum<G> cluster_sum(unsigned stages, const ClusterPlace& block,
+                                                     int rank) {
+  using Layout = SharedLayout<G>;
+  return {stages + Layout::kReceived, stages + Layout::kSumBarrier, block.k, rank, G::kLayer};
+}
+
 template <typename G, typename Tiles, typename Output>
 __device__ __forceinline__ void consume_all(const Tiles& tiles, const ClusterPlace& block,
                                             const Ring<G::kStages>& ring, unsigned stages,
@@ -155,17 +235,11 @@ __device__ __forceinline__ void consume_all(const Tiles& tiles, const ClusterPla
   // A block that stays finds the next tile's corner while the tensor cores are at work; with
   // pingpong, before a warpgroup's turn.
   constexpr bool kLateCorner = G::kPersistent && G::kMode != Mode::pingpong;
-  // The shuffle tells the compiler that a warp agrees on it. What follows from it, places in the
-  // ring and addresses above all, then stays in uniform registers: 30 to 40 instructions a slice
-  // fewer.
-  const int warpgroup = __shfl_sync(~0u, static_cast<int>(threadIdx.x) / 128, 0);
-  const int in_tile = G::kMode == Mode::pingpong ? 0 : warpgroup;
-  const int rank = block.m * G::kClusterN + block.n;  // in its layer
-  const int release_to = release_target<G>(block, static_cast<int>(threadIdx.x) % 128);
+  const ConsumerPlace<G> consumer(block);
   RingPlace<G::kStages> place;
-  const auto turns = turns_of<G>(warpgroup);
+  const auto turns = consumer.turns();
   turns.start();
-  bool mine = G::kMode != Mode::pingpong || warpgroup == 0;
+  bool mine = G::kMode != Mode::pingpong || consumer.warpgroup == 0;
   // A block with one tile rehearses: without slices and without rows to store it fetches the
   // instructions of the way out while the first slice is on its way. A launch finds them in no
   // cache, and at its end nothing hides that (0.3 us).
@@ -181,7 +255,7 @@ __device__ __forceinline__ void consume_all(const Tiles& tiles, const ClusterPla
       continue;
     }
     const WayOut<G, Output> way_out = {
-        output, smem, work, rank, in_tile, live ? tiles.end_m(work) : 0, live};
+        output, smem, work, consumer.rank, consumer.in_tile, live ? tiles.end_m(work) : 0, live};
     Corner corner = kLateCorner ? Corner{} : tiles.corner(work);
     const auto find_corner = [&] {
       if constexpr (kLateCorner) corner = tiles.corner(work);
@@ -191,16 +265,15 @@ __device__ __forceinline__ void consume_all(const Tiles& tiles, const ClusterPla
       if (i == 0 && live) output.transform.wait();
       if constexpr (G::kClusterK == 1) way_out.store_rows(sums, i, corner);
     };
-    consume<G>(sums, ring, place, stages, static_cast<unsigned>(in_tile * G::kLongTiles * 64 * 128),
-               live ? work.slices.count : 0, release_to, turns, find_corner, finish);
+    consume<G>(sums, ring, place, stages, consumer.long_offset(), live ? work.slices.count : 0,
+               consumer.release_to, turns, find_corner, finish);
     if constexpr (G::kMode == Mode::pingpong) mine = false;
     if constexpr (G::kClusterK > 1) {
-      using Layout = SharedLayout<G>;
-      way_out.store_sums(
-          sums,
-          {stages + Layout::kReceived, stages + Layout::kSumBarrier, block.k, rank, G::kLayer},
-          corner);
+      way_out.store_sums(sums, cluster_sum<G>(stages, block, consumer.rank), corner);
     }
+    // Leave this line as it is. With `if (live) { ...; ++index; }` around what stands before it,
+    // ptxas 13.0 left out the last turn of the loop, though the PTX was right: clusters hung, or
+    // stored nothing. The GPU test ShippedKernels finds that (docs/kernels/change-the-mainloop.md).
     if (live) ++index;
     live = true;
   }
@@ -233,19 +306,14 @@ __device__ __forceinline__ void gemm_block(const typename Tiles::Problem& proble
   const Tiles tiles(problem, block, static_cast<int>(blockIdx.x) / G::kCluster,
                     static_cast<int>(gridDim.x) / G::kCluster);
   if constexpr (G::kSplitK > 1 || G::kStream) grid_release();
-  if constexpr (G::kLayer > 1) {  // copies reach other blocks: their barriers must be there
-    cluster_arrive_relaxed();
-    __syncthreads();  // costs nothing here, and is what racecheck knows
-    cluster_wait();
-  } else {
-    __syncthreads();
-  }
-  if constexpr (G::kClusterK > 1) cluster_arrive_relaxed();  // waited for before anything is sent
+  meet<G>();
 
   if (is_producer) {
     if constexpr (G::kConsumers > 1) registers_shrink<G::kProducerRegisters>();
     if (static_cast<int>(threadIdx.x) == G::kConsumerThreads) {
-      produce_all<G>(tiles, block, ring, stages, a, b);
+      produce_all<G>(tiles, ring, stages,
+                     OperandCopies<G, OperandA, OperandB>{a, b, copy_share<G, Side::m>(block),
+                                                          copy_share<G, Side::n>(block)});
     }
     __syncwarp();
     if constexpr (G::kClusterK > 1) cluster_wait();
@@ -257,9 +325,5 @@ __device__ __forceinline__ void gemm_block(const typename Tiles::Problem& proble
     if constexpr (G::kConsumers > 1) registers_grow<G::kConsumerRegisters>();
     consume_all<G>(tiles, block, ring, stages, smem, output);
   }
-  if constexpr (G::kLayer >
-                1) {  // other blocks arrive at this one's barriers: stay until they have
-    cluster_arrive();
-    cluster_wait();
-  }
+  leave<G>();
 }

@@ -15,11 +15,9 @@ struct ClusterSum {
   static constexpr int kBlocks = G::kClusterK;
   static constexpr int kThreads = G::kConsumerThreads;                 // that hold sums
   static constexpr int kGroups = G::kOutputTiles * G::kOutputColumns;  // of a thread
-  static constexpr int kShare = cdiv(kGroups, kBlocks);
-  static constexpr int kBytes =  // that a block receives
-      (kBlocks - 1) * kShare * G::kProducts * kThreads * 16;
+  static constexpr int kShare = G::kShare;
 
-  unsigned received;  // kBytes of shared memory that have no other use
+  unsigned received;  // G::kReceivedBytes of shared memory that have no other use
   unsigned barrier;   // of one arrival, used once
   int block;          // of the kBlocks
   int first_rank;     // rank of block 0, and from one to the next
@@ -40,7 +38,7 @@ struct ClusterSum {
   /// Sends the others their shares and keeps its own. All blocks run, and have set their barriers
   /// up. Nobody waits for what is on its way.
   __device__ __forceinline__ void send(const Accumulators<G>& sums, Share& own) const {
-    if (threadIdx.x == 0) mbarrier_arrive_expect_bytes(barrier, kBytes);
+    if (threadIdx.x == 0) mbarrier_arrive_expect_bytes(barrier, G::kReceivedBytes);
 #pragma unroll
     for (int owner = 0; owner < kBlocks; ++owner) {
       const unsigned rank = static_cast<unsigned>(first_rank + owner * rank_step);

@@ -87,6 +87,12 @@ struct Geometry : Config {
   static constexpr int kOutputTiles = kLongTiles / kLongProducts;   // of 64 rows, of a warpgroup
   static constexpr int kOutputColumns = kWide / 8 / kWideProducts;  // groups of 8 columns
 
+  // A cluster along K shares out the outputs, in groups of 8 columns; each block gets the others'
+  // sums for its share.
+  static constexpr int kShare = cdiv(kOutputTiles * kOutputColumns, kClusterK);
+  static constexpr int kReceivedBytes =
+      (kClusterK - 1) * kShare * kProducts * kConsumerThreads * 16;
+
   /// Which accumulators belong to product `product` of the outputs at `output`.
   static ASSAY_HD constexpr Group accumulators_of(Group output, int product) {
     return {output.tile * kLongProducts + (kSwap ? product : 0),

@@ -1,7 +1,8 @@
 #pragma once
 
-// The main loop of a Hopper matrix product, in two halves that meet in a ring of stages. A stage
-// holds the long operand's slice and after it the wide one's.
+// The main loop of a Hopper matrix product: what consumers do with the stages of a ring, which a
+// producer fills (produce_all, block.cuh). A stage holds the long operand's slice and after it the
+// wide one's.
 
 #include "common/ptx/cluster.cuh"
 #include "common/ptx/named_barrier.cuh"
@@ -10,39 +11,17 @@
 #include "common/wgmma/slice.cuh"
 #include "common/wgmma/tile_source.cuh"
 
-/// An operand and this block's part in copying it.
-template <typename Operand>
-struct OperandShare {
-  const Operand& operand;
-  CopyShare share;
-  static constexpr int kSliceBytes = Operand::kSliceBytes;
-
-  __device__ __forceinline__ void copy_slice(unsigned shared, unsigned barrier, int first_row,
-                                             int first_column) const {
-    operand.copy_slice(share, shared, barrier, first_row, first_column);
-  }
+/// A stage that is being filled.
+struct Stage {
+  int index;
+  unsigned barrier;
+  unsigned address;
 };
 
-/// The producer's half, by one thread: fills a stage with each of the work's slices, the last one
-/// first when `backwards`.
-template <typename G, typename LongOperand, typename WideOperand>
-__device__ __forceinline__ void produce(const Ring<G::kStages>& ring, RingPlace<G::kStages>& place,
-                                        unsigned stages, const LongOperand& long_operand,
-                                        const WideOperand& wide_operand, int long_row, int wide_row,
-                                        const Work& work, bool backwards) {
-  constexpr int kBytes = LongOperand::kSliceBytes + WideOperand::kSliceBytes;
-  static_assert(kBytes == G::kStageBytes, "the operands fill a stage");
-#pragma unroll 1
-  for (int slice = 0; slice < work.slices.count; ++slice, place.advance()) {
-    ring.wait_empty(place);
-    const unsigned barrier = ring.full(place.stage);
-    const unsigned stage = stages + place.stage * kBytes;
-    const int at = G::kStaggered ? work.staggered(slice) : work.slices.at(slice, backwards);
-    const int column = at * G::kBlockK;
-    mbarrier_arrive_expect_bytes(barrier, kBytes);
-    long_operand.copy_slice(stage, barrier, long_row, column);
-    wide_operand.copy_slice(stage + LongOperand::kSliceBytes, barrier, wide_row, column);
-  }
+/// The slice of a work that comes `index`th, the last one first when `backwards`.
+template <typename G>
+__device__ __forceinline__ int slice_at(const Work& work, int index, bool backwards) {
+  return G::kStaggered ? work.staggered(index) : work.slices.at(index, backwards);
 }
 
 /// Lets go of a stage: one thread of the warpgroup arrives at the barrier of each block that copies
@@ -78,86 +57,127 @@ struct Turns {
   __device__ __forceinline__ void pass() const { named_barrier_arrive(2 - warpgroup, 256); }
 };
 
-/// A warpgroup's half: multiplies `count` slices. `long_offset` is its rows' place in a stage, in
-/// bytes. The tensor cores take few wgmma ahead, so that what stands between two of them shows: a
-/// stage is let go of, and the next one looked at, in the middle of a slice. The turn passes on
-/// when the last slice is there, so that the other warpgroup's first follows without a gap.
-///
-/// `meanwhile` is called once, while the tensor cores have the first slice to multiply.
-/// `finish(i)` is called when the sums of the `i`th 64 rows are final. The last G::kTail slices are
-/// multiplied for one 64 rows after the other, so that the tensor cores work on the second while
-/// the first is stored.
-template <typename G, typename Turn, typename Meanwhile, typename Finish>
-__device__ __forceinline__ void consume(Accumulators<G>& sums, const Ring<G::kStages>& ring,
-                                        RingPlace<G::kStages>& place, unsigned stages,
-                                        unsigned long_offset, int count, int release_to,
-                                        const Turn& turn, const Meanwhile& meanwhile,
-                                        const Finish& finish) {
-  using Element = typename G::Element;
-  constexpr int kLongTiles = G::kLongTiles;
-  constexpr int kHalf = G::kWide / 2;
-  constexpr int kLongRows = G::kLong;
-  constexpr int kLongBytes = G::kPanels * kLongRows * 128;
-  static_assert(G::kTail < G::kStages,
-                "the last slices are all in the ring, and a stage is left to fill");
-  const unsigned long_rows = panel_address(stages + long_offset);
-  const unsigned wide_rows = panel_address(stages + kLongBytes);
-  const auto offset_of = [](const RingPlace<G::kStages>& at) {
-    return static_cast<unsigned>(at.stage * (G::kStageBytes / 16));
-  };
+/// Where a warpgroup's rows of both operands lie in stage 0, as panel_address. `long_offset` is its
+/// long rows' place in a stage, in bytes.
+template <typename G, typename StepsOfG>
+struct StageRows {
+  unsigned long_rows, wide_rows;
+
+  __device__ __forceinline__ StageRows(unsigned stages, unsigned long_offset)
+      : long_rows(panel_address(stages + long_offset)),
+        wide_rows(StepsOfG::wide_address(stages + G::kPanels * G::kLong * 128)) {}
+
+  /// Issues the wgmma of steps kFirst to kEnd of a stage's slice.
+  template <int kFirst, int kEnd>
+  __device__ __forceinline__ void multiply(Accumulators<G>& sums, unsigned offset) const {
+    multiply_steps<G, StepsOfG, kFirst, kEnd>(sums, long_rows + offset, wide_rows + offset);
+  }
+};
+
+/// From a stage to what its address adds to a panel_address.
+template <typename G>
+__device__ __forceinline__ unsigned stage_offset(int stage) {
+  return static_cast<unsigned>(stage * (G::kStageBytes / 16));
+}
+
+/// The main loop: a warpgroup multiplies slices 0 to `end` - 1 of `count`. The tensor cores take
+/// few wgmma ahead, so that what stands between two of them shows: a stage is let go of, and the
+/// next one looked at, in the middle of a slice. The turn passes on when the last slice is there,
+/// so that the other warpgroup's first follows without a gap. `meanwhile` is called while the
+/// tensor cores have the first slice to multiply. Returns the stage that is read last, or -1: the
+/// tensor cores are still at work on it.
+template <typename G, typename StepsOfG, typename Turn, typename Meanwhile>
+__device__ __forceinline__ int multiply_slices(Accumulators<G>& sums,
+                                               const StageRows<G, StepsOfG>& rows,
+                                               const Ring<G::kStages>& ring,
+                                               RingPlace<G::kStages>& place, int end, int count,
+                                               int release_to, const Turn& turn,
+                                               const Meanwhile& meanwhile) {
+  constexpr int kSteps = G::kPanels * 4;
   // Cheaper than telling the first wgmma to start from zero: the compiler would keep the sums of
   // the tile before alive for it, and spill.
 #pragma unroll
-  for (int i = 0; i < kLongTiles; ++i) {
+  for (int i = 0; i < G::kLongTiles; ++i) {
 #pragma unroll
-    for (int j = 0; j < kHalf; ++j) sums[i][j] = 0;
+    for (int j = 0; j < G::kWide / 2; ++j) sums[i][j] = 0;
   }
-  constexpr int kSteps = G::kPanels * 4;
   turn.take();
-  const int in_tail = smaller(count, G::kTail);
   int previous = -1;
   bool full = false;  // the stage at `place`, for all that is known
 #pragma unroll 1
-  for (int slice = 0; slice < count - in_tail; ++slice) {
+  for (int slice = 0; slice < end; ++slice) {
     if (!full) ring.wait_full(place);
     if (slice + 1 == count) turn.pass();
-    wgmma_fence();
-    const unsigned long_slice = long_rows + offset_of(place);
-    const unsigned wide_slice = wide_rows + offset_of(place);
-    multiply_steps<Element, 0, kSteps / 2, kLongRows>(sums, long_slice, wide_slice);
+    StepsOfG::fence();
+    const unsigned offset = stage_offset<G>(place.stage);
+    rows.template multiply<0, kSteps / 2>(sums, offset);
     wgmma_commit();
     wgmma_wait<1>();
     if (previous >= 0) release<G>(ring, previous, release_to);
     previous = place.stage;
     place.advance();
     full = ring.is_full(place);
-    multiply_steps<Element, kSteps / 2, kSteps, kLongRows>(sums, long_slice, wide_slice);
+    rows.template multiply<kSteps / 2, kSteps>(sums, offset);
     wgmma_commit();
     if (slice == 0) meanwhile();
   }
+  return previous;
+}
+
+/// A warpgroup's half, for kernels that use the sums when all of them are final.
+template <typename G, typename StepsOfG, typename Turn>
+__device__ __forceinline__ void consume_whole(Accumulators<G>& sums, const Ring<G::kStages>& ring,
+                                              RingPlace<G::kStages>& place, unsigned stages,
+                                              unsigned long_offset, int count, int release_to,
+                                              const Turn& turn) {
+  const StageRows<G, StepsOfG> rows(stages, long_offset);
+  const int previous =
+      multiply_slices<G>(sums, rows, ring, place, count, count, release_to, turn, [] {});
+  if (count == 0) turn.pass();
+  wgmma_wait<0>();
+  if (previous >= 0) release<G>(ring, previous, release_to);
+#pragma unroll
+  for (int i = 0; i < G::kLongTiles; ++i) pin(sums[i]);
+}
+
+/// A warpgroup's half. `finish(i)` is called when the sums of the `i`th 64 rows are final. The last
+/// G::kTail slices are multiplied for one 64 rows after the other, so that the tensor cores work on
+/// the second while the first is stored. `meanwhile` is called once, also where there is no slice.
+template <typename G, typename Turn, typename Meanwhile, typename Finish>
+__device__ __forceinline__ void consume(Accumulators<G>& sums, const Ring<G::kStages>& ring,
+                                        RingPlace<G::kStages>& place, unsigned stages,
+                                        unsigned long_offset, int count, int release_to,
+                                        const Turn& turn, const Meanwhile& meanwhile,
+                                        const Finish& finish) {
+  static_assert(G::kTail < G::kStages,
+                "the last slices are all in the ring, and a stage is left to fill");
+  const StageRows<G, Steps<G>> rows(stages, long_offset);
+  const int in_tail = smaller(count, G::kTail);
+  const int previous = multiply_slices<G>(sums, rows, ring, place, count - in_tail, count,
+                                          release_to, turn, meanwhile);
   if (count == in_tail) meanwhile();
   if constexpr (G::kTail == 0) {
     if (count == 0) turn.pass();
     wgmma_wait<0>();
     if (previous >= 0) release<G>(ring, previous, release_to);
 #pragma unroll
-    for (int i = 0; i < kLongTiles; ++i) {
+    for (int i = 0; i < G::kLongTiles; ++i) {
       pin(sums[i]);
       finish(i);
     }
   } else {
     const RingPlace<G::kStages> tail = place;
 #pragma unroll
-    for (int i = 0; i < kLongTiles; ++i) {
+    for (int i = 0; i < G::kLongTiles; ++i) {
       place = tail;
 #pragma unroll 1
       for (int slice = 0; slice < in_tail; ++slice, place.advance()) {
         if (i == 0) ring.wait_full(place);
         wgmma_fence();
-        const unsigned offset = offset_of(place);
-        multiply_steps<Element, 0, kSteps, kLongRows>(reinterpret_cast<float(&)[1][kHalf]>(sums[i]),
-                                                      long_rows + offset + i * 512,
-                                                      wide_rows + offset);
+        const unsigned offset = stage_offset<G>(place.stage);
+        multiply_steps<G, Steps<G>, 0, G::kPanels * 4>(
+            reinterpret_cast<float(&)[1][G::kWide / 2]>(sums[i]), rows.long_rows + offset + i * 512,
+            rows.wide_rows + offset);
       }
       wgmma_commit();
       wgmma_wait<1>();
@@ -174,7 +194,7 @@ __device__ __forceinline__ void consume(Accumulators<G>& sums, const Ring<G::kSt
     for (int slice = 0; slice < in_tail; ++slice, place.advance()) {
       release<G>(ring, place.stage, release_to);
     }
-    pin(sums[kLongTiles - 1]);
-    finish(kLongTiles - 1);
+    pin(sums[G::kLongTiles - 1]);
+    finish(G::kLongTiles - 1);
   }
 }

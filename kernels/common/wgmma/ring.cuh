@@ -28,6 +28,10 @@ struct RingPlace {
   }
 };
 
+/// Of a full and an empty barrier for each stage.
+template <int kStages>
+constexpr int kRingBarrierBytes = kStages * 16;
+
 #ifdef __CUDACC__
 
 #include "common/ptx/mbarrier.cuh"
@@ -37,8 +41,6 @@ struct RingPlace {
 template <int kStages>
 struct Ring {
   unsigned barriers;  // kStages full ones, then kStages empty ones
-
-  static constexpr int kBytes = kStages * 16;
 
   __device__ __forceinline__ unsigned full(int stage) const { return barriers + stage * 8; }
   __device__ __forceinline__ unsigned empty(int stage) const {

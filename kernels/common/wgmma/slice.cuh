@@ -26,20 +26,39 @@ __device__ __forceinline__ unsigned long long panel_descriptor(unsigned address)
   return kSwizzle128 | kBlockStride | address;
 }
 
-/// Issues the wgmma that add columns [kFirst * 16, kEnd * 16) of a slice to the sums. The slices
-/// are given as panel_address.
-template <typename Element, int kFirst, int kEnd, int kLongRows, int kLongTiles, int kHalf>
-__device__ __forceinline__ void multiply_steps(float (&sums)[kLongTiles][kHalf], unsigned long_rows,
-                                               unsigned wide_rows) {
-  constexpr int kWide = kHalf * 2;
+/// How wgmma adds a step of a slice, 32 bytes of each row, to the sums of 64 rows, where K lies
+/// along the rows of both operands. Other ways (tf32/block.cuh, sparse/wgmma.cuh) have the same
+/// members.
+template <typename G>
+struct Steps {
+  /// Ahead of a slice's first step.
+  static __device__ __forceinline__ void fence() { wgmma_fence(); }
+  /// Where the wide operand lies, as panel_address, and where a step begins there.
+  static __device__ __forceinline__ unsigned wide_address(unsigned shared) {
+    return panel_address(shared);
+  }
+  static ASSAY_HD constexpr unsigned wide_offset(int step) {
+    return step / 4 * (G::kWide * 8) + step % 4 * 2;
+  }
+  static __device__ __forceinline__ void multiply(float (&sums)[G::kWide / 2],
+                                                  unsigned long long long_rows,
+                                                  unsigned long long wide_rows) {
+    Wgmma<G::kWide>::multiply(typename G::Element{}, sums, long_rows, wide_rows, 1);
+  }
+};
+
+/// Issues the wgmma that add steps kFirst to kEnd of a slice to the sums, four steps to a panel.
+/// The slices are given as panel_address.
+template <typename G, typename StepsOfG, int kFirst, int kEnd, int kLongTiles>
+__device__ __forceinline__ void multiply_steps(float (&sums)[kLongTiles][G::kWide / 2],
+                                               unsigned long_rows, unsigned wide_rows) {
 #pragma unroll
-  for (int step = kFirst; step < kEnd; ++step) {  // 16 columns, 32 bytes; four to a panel
-    const int panel = step / 4, column = step % 4 * 2;
-    const unsigned wide = wide_rows + panel * (kWide * 8) + column;
+  for (int step = kFirst; step < kEnd; ++step) {
+    const unsigned wide = wide_rows + StepsOfG::wide_offset(step);
 #pragma unroll
     for (int i = 0; i < kLongTiles; ++i) {
-      const unsigned rows = long_rows + panel * (kLongRows * 8) + i * 512 + column;
-      Wgmma<kWide>::multiply(Element{}, sums[i], panel_descriptor(rows), panel_descriptor(wide), 1);
+      const unsigned rows = long_rows + step / 4 * (G::kLong * 8) + i * 512 + step % 4 * 2;
+      StepsOfG::multiply(sums[i], panel_descriptor(rows), panel_descriptor(wide));
     }
   }
 }
