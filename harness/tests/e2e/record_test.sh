@@ -6,7 +6,8 @@ source "$(dirname "$0")/stand_in.sh"
 
 # A tree of its own, in which nothing is to be built.
 mkdir scripts sweeps build
-cp "$tree"/scripts/{record,examples_table,variants_table}.sh scripts/
+cp "$tree"/scripts/{record,examples_table,variants_table,kernel_gate}.sh scripts/
+cp "$tree/scripts/same_code.py" scripts/
 printf '#!/bin/sh\n' >scripts/build.sh
 chmod +x scripts/build.sh
 ln -s "$assay" build/assay
@@ -79,11 +80,26 @@ echo "$recording  # the kernel has changed" >results/recorded/STALE
 are_as_git_says || fail "a stale recording that is named fails the test"
 grep -q "$recording is stale, as results/recorded/STALE says" output ||
   fail "a stale recording that is named is not mentioned"
+expect 0 'gate: passed' scripts/kernel_gate.sh "${recording%/*}" 60
+expect 0 'no recording in results/recorded/none is stale' scripts/kernel_gate.sh results/recorded/none
 echo "results/recorded/another/sweep.jsonl" >>results/recorded/STALE
 are_as_git_says && fail "a recording that is not there may be named"
 sed -i '/another/d; s/ *#.*//' results/recorded/STALE
 scripts/record.sh sweeps/small.yaml >output 2>&1 || fail "record.sh does not record again: exit $?"
 are_as_git_says || fail "what was recorded again is not current, or is still named"
+
+# A comment changes no machine code, and what is recorded stays true.
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+git init -q . && git add kernels && git commit -qm kernels || fail "git"
+echo "// a comment" >>kernels/vector_add.cu
+are_as_git_says && fail "a comment leaves the recording current"
+expect 0 'vector_add: ([0-9]+) of \1 are the same' scripts/same_code.py --adopt HEAD
+are_as_git_says || fail "a recording of the same code is not adopted"
+expect 0 'N=1000 .*vector_add' build/assay best --db "$recording"
+sed -i 's/x.lane\[i\] + y/x.lane[i] - y/' kernels/vector_add.cu
+expect 1 'vector_add:BLOCK=.* of N=1000' scripts/same_code.py --adopt HEAD
+are_as_git_says && fail "a recording of other code is adopted"
+git checkout -q kernels && echo "// a comment" >>kernels/vector_add.cu
 
 # A sweep of another name than its file has no recording, and what was measured was deleted.
 sed 's/^sweep: small/sweep: other/' sweeps/small.yaml >sweeps/named.yaml
