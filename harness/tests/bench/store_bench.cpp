@@ -154,7 +154,7 @@ void report(benchmark::State& state) {
   read_database(
       state,
       [](const Store& store) {
-        PageData page([](const DeviceInfo&, const TunedRow&) { return std::nullopt; },
+        PageData page([](const DeviceInfo&, const TunedRow&) { return KernelNow(); },
                       [](const DeviceInfo&) { return Roofs(); },
                       [](const TrialRow&) { return Figures(); },
                       [](const TrialRow&, const std::string&) { return CodeCounts(); },
