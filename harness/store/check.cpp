@@ -115,8 +115,7 @@ void check_trials(Database& database, const Dimensions& dimensions, Problems& pr
   static const std::string sql = select_trials("''", "true ORDER BY trial.id");
   for (Query query = database.query(sql); query.step();) {
     RowReader row(query);
-    TrialIds ids;
-    const TrialRow trial = read_unchecked(row, dimensions, ids);
+    const TrialRow trial = read_unchecked(row, dimensions);
     const std::string wrong = contradiction(trial.record);
     if (!wrong.empty()) problems.push_back(fmt::format("trial {}: {}", trial.id, wrong));
   }

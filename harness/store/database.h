@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/stats.h"
 
 namespace assay {
 
@@ -137,7 +136,6 @@ class RowReader {
   double real() { return row_.real(next_++); }
   double real_or_zero() { return row_.real_or_zero(next_++); }
   std::vector<double> reals() { return row_.reals(next_++); }
-  Interval interval() { return {real(), real(), real()}; }
   /// Whether the next column is NULL; stays before it.
   bool is_null() const { return row_.is_null(next_); }
   void skip(int count = 1) { next_ += count; }
@@ -180,12 +178,6 @@ class Database {
     return Query(prepared(sql), values...);
   }
 
-  /// Runs a statement that adds a row, and returns its number. RETURNING would make a table for it.
-  template <class... Values>
-  std::int64_t add(std::string_view sql, const Values&... values) {
-    query(sql, values...).run();
-    return handle_.getLastInsertRowid();
-  }
   /// Adds a row and returns its number. `table` must be a literal.
   std::int64_t insert(std::string_view table, std::initializer_list<Cell> cells) {
     return insert(table, std::span(cells.begin(), cells.size()));

@@ -1,14 +1,13 @@
 #include "store/impl.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <ctime>
 #include <map>
 
 #include "ranking/candidate_set.h"
 #include "store/owner.h"
-#include "store/rows.h"
+#include "store/row_fields.h"
 
 namespace assay {
 namespace {
@@ -18,11 +17,6 @@ std::string now_unless(Database& database, const std::string& finished_at) {
   Query row = database.query("SELECT strftime('%Y-%m-%dT%H:%M:%SZ')");
   row.step();
   return row.text(0);
-}
-
-/// "cublaslt,mine": names have no commas.
-std::string joined(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, ","));
 }
 
 /// The trial behind an entry of a verdict; nothing for a baseline, and for a trial that is not
@@ -73,6 +67,14 @@ void Store::Impl::link(std::int64_t sweep_id, std::int64_t trial_id) {
       .run();
 }
 
+void Store::Impl::put_screened(std::int64_t sweep_id, const std::string& op,
+                               const Problem& problem) {
+  database
+      .query("INSERT OR IGNORE INTO screened(sweep_id, op, problem_id) VALUES(?, ?, ?)", sweep_id,
+             op, id_of(database, problem, IfNew::add))
+      .run();
+}
+
 bool is_better(const Outcome& other, const std::string& finished_at, const Outcome& stored,
                const std::string& stored_at) {
   const int weights[] = {weight_of(other), weight_of(stored)};
@@ -104,53 +106,35 @@ std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, 
     return stored->id;
   }
 
-  const CompileReport& compile = record.compile;
   const std::string finished_at = now_unless(database, record.finished_at);
-  std::vector<Cell> cells = {
-      {"sweep_id", sweep_id},
-      {"status", to_text(outcome.status)},
-      {"kind", outcome.kind},
-      {"message", outcome.message},
-      {"compile_ms", compile.compile_ms},
-      {"cached", compile.cached},
-      {"registers", compile.registers},
-      {"spill_bytes", compile.spill_bytes},
-      {"stack_bytes", compile.stack_bytes},
-      {"static_smem_bytes", compile.static_smem_bytes},
-      {"cubin_hash", compile.cubin_hash},
-      {"device_ms", outcome.device_ms},
-      {"finished_at", finished_at},
-      {"same_as", outcome.same_as},
-      {"prepare_ns", outcome.prepared ? std::optional(outcome.prepared->time_ns) : std::nullopt},
-      {"prepared_bytes", outcome.prepared ? std::optional(outcome.prepared->bytes) : std::nullopt},
-      {"timing_id",
-       outcome.timing ? std::optional(put_timing(database, *outcome.timing)) : std::nullopt}};
+  Cells cells;
+  cells.add(record)
+      .set({"finished_at", finished_at})
+      .set({"sweep_id", sweep_id})
+      .set({"timing_id",
+            outcome.timing ? std::optional(put_timing(database, *outcome.timing)) : std::nullopt});
   std::int64_t trial_id = 0;
   if (stored) {
     trial_id = stored->id;
     forget_figures(trial_id);
     database.update("trial", trial_id, cells);
   } else {
-    const std::vector<Cell> key = {{"device_id", device},
-                                   {"kernel_id", ids.kernel},
-                                   {"toolchain_id", ids.toolchain},
-                                   {"protocol_id", ids.protocol},
-                                   {"problem_id", ids.problem},
-                                   {"config_id", ids.config},
-                                   {"attempts", 1},
-                                   {"claimed_at", std::int64_t{std::time(nullptr)}}};
-    cells.insert(cells.end(), key.begin(), key.end());
+    for (const Cell& cell :
+         {Cell("device_id", device), Cell("kernel_id", ids.kernel),
+          Cell("toolchain_id", ids.toolchain), Cell("protocol_id", ids.protocol),
+          Cell("problem_id", ids.problem), Cell("config_id", ids.config), Cell("attempts", 1),
+          Cell("claimed_at", std::int64_t{std::time(nullptr)})}) {
+      cells.set(cell);
+    }
     trial_id = database.insert("trial", cells);
   }
+  const Cell of_trial("trial_id", trial_id);
   if (const auto& validation = outcome.validation) {
-    database.insert("validation", {{"trial_id", trial_id},
-                                   {"relative_error", validation->relative_error},
-                                   {"relative_limit", validation->relative_limit},
-                                   {"worst_element_ratio", validation->worst_element_ratio},
-                                   {"elements", validation->elements},
-                                   {"reference", validation->reference}});
+    database.insert("validation", Cells().add(*validation).set(of_trial));
   }
-  for (const Measurement& measurement : record.measurements) add_measurement(trial_id, measurement);
+  for (const Measurement& measurement : record.measurements) {
+    database.insert("measurement", Cells().add(measurement).set(of_trial));
+  }
   if (record.verification) put_verification(trial_id, *record.verification);
   link(sweep_id, trial_id);
   return trial_id;
@@ -158,19 +142,11 @@ std::int64_t Store::Impl::put_trial(std::int64_t sweep_id, std::int64_t device, 
 
 std::optional<std::int64_t> Store::Impl::number_now(const TrialRow& trial) {
   const TrialRecord& record = trial.record;
-  const KeyIds ids = key_ids(
-      database, {record.kernel, record.toolchain, record.protocol, record.problem, record.config},
-      IfNew::leave);
-  const auto found =
-      trial_state(database, device_id(database, trial.device, trial.provenance), ids);
+  const TrialKey key{record.kernel, record.toolchain, record.protocol, record.problem,
+                     record.config};
+  const auto found = trial_state(database, device_id(database, trial.device, trial.provenance),
+                                 key_ids(database, key, IfNew::leave));
   return found && found->done() ? std::optional(found->id) : std::nullopt;
-}
-
-void Store::Impl::add_measurement(std::int64_t trial_id, const Measurement& measurement) {
-  database.insert("measurement", {{"trial_id", trial_id},
-                                  {"name", measurement.name},
-                                  {"value", measurement.value},
-                                  {"unit", measurement.unit}});
 }
 
 void Store::Impl::replace_measurements(std::int64_t trial_id,
@@ -180,7 +156,7 @@ void Store::Impl::replace_measurements(std::int64_t trial_id,
         .query("DELETE FROM measurement WHERE trial_id = ? AND name = ?", trial_id,
                measurement.name)
         .run();
-    add_measurement(trial_id, measurement);
+    database.insert("measurement", Cells().add(measurement).set({"trial_id", trial_id}));
   }
 }
 
@@ -192,17 +168,11 @@ void Store::Impl::put_verification(std::int64_t trial_id, const Verification& ve
     if (newer.step()) return;
   }
   forget_verification(trial_id);
-  database.insert("verification",
-                  {{"trial_id", trial_id},
-                   {"toolchain_id", toolchain_id(database, verification.toolchain, IfNew::add)},
-                   {"finished_at", verification.finished_at}});
+  database.insert("verification", Cells(database).add(verification).set({"trial_id", trial_id}));
   int position = 0;
   for (const VerificationCheck& check : verification.checks) {
-    database.insert("verification_check", {{"trial_id", trial_id},
-                                           {"position", position++},
-                                           {"name", check.name},
-                                           {"result", to_text(check.result)},
-                                           {"message", check.message}});
+    database.insert("verification_check",
+                    Cells().add(check).set({"trial_id", trial_id}).set({"position", position++}));
   }
 }
 
@@ -230,28 +200,18 @@ bool Store::Impl::has_baseline(std::int64_t device, const BaselineRecord& record
           "SELECT 1 FROM baseline JOIN timing ON timing.id = timing_id WHERE device_id = ? AND "
           "op = ? AND problem_id = ? AND protocol_id = ? AND toolchain_id = ? AND name = ? AND "
           "cublas = ? AND contract_hash = ? AND finished_at = ? AND times_ns = ?",
-          device, record.op, problem_id(database, record.problem, IfNew::leave),
-          protocol_id(database, record.protocol, IfNew::leave),
-          toolchain_id(database, record.toolchain, IfNew::leave), record.name, record.cublas,
+          device, record.op, id_of(database, record.problem, IfNew::leave),
+          id_of(database, record.protocol, IfNew::leave),
+          id_of(database, record.toolchain, IfNew::leave), record.name, record.cublas,
           record.contract_hash, record.finished_at, record.timing.samples_ns)
       .step();
 }
 
 void Store::Impl::put_baseline(std::int64_t sweep_id, std::int64_t device,
                                const BaselineRecord& record) {
-  database.insert("baseline",
-                  {{"sweep_id", sweep_id},
-                   {"device_id", device},
-                   {"op", record.op},
-                   {"problem_id", problem_id(database, record.problem, IfNew::add)},
-                   {"protocol_id", protocol_id(database, record.protocol, IfNew::add)},
-                   {"toolchain_id", toolchain_id(database, record.toolchain, IfNew::add)},
-                   {"name", record.name},
-                   {"detail", record.detail},
-                   {"finished_at", record.finished_at},
-                   {"cublas", record.cublas},
-                   {"contract_hash", record.contract_hash},
-                   {"timing_id", put_timing(database, record.timing)}});
+  database.insert(
+      "baseline",
+      Cells(database).add(record).set({"sweep_id", sweep_id}).set({"device_id", device}));
 }
 
 bool Store::Impl::has_rank(std::int64_t device, const RankRecord& record) {
@@ -261,8 +221,8 @@ bool Store::Impl::has_rank(std::int64_t device, const RankRecord& record) {
           "SELECT 1 FROM rank LEFT JOIN rank_entry ON rank_id = rank.id AND position = 0 WHERE "
           "device_id = ? AND op = ? AND problem_id = ? AND protocol_id = ? AND rounds = ? AND "
           "finished_at = ? AND objective = ? AND candidates = ? AND times_ns IS ?",
-          device, record.op, problem_id(database, record.problem, IfNew::leave),
-          protocol_id(database, record.protocol, IfNew::leave), record.rounds, record.finished_at,
+          device, record.op, id_of(database, record.problem, IfNew::leave),
+          id_of(database, record.protocol, IfNew::leave), record.rounds, record.finished_at,
           to_text(record.objective), record.identity.candidates,
           first ? std::optional(first->samples_ns) : std::nullopt)
       .step();
@@ -283,8 +243,8 @@ void Store::Impl::complete_identity(std::int64_t sweep_id, RankRecord& record) {
            "JOIN kernel ON kernel.id = kernel_id WHERE link.sweep_id = ? AND kernel.op = ? AND "
            "problem_id = ? AND protocol_id = ? AND status = 'correct' AND timing_id IS NOT NULL "
            "AND trial.finished_at <= ? ORDER BY trial.finished_at",
-           sweep_id, record.op, problem_id(database, record.problem, IfNew::leave),
-           protocol_id(database, record.protocol, IfNew::leave), record.finished_at);
+           sweep_id, record.op, id_of(database, record.problem, IfNew::leave),
+           id_of(database, record.protocol, IfNew::leave), record.finished_at);
        row.step();) {
     trials.push_back({row.integer(0), row.integer(1), row.text(2)});
     newest[dimensions.kernels.at(trials.back().kernel).name] = trials.back();
@@ -306,63 +266,19 @@ void Store::Impl::complete_identity(std::int64_t sweep_id, RankRecord& record) {
 }
 
 void Store::Impl::put_rank(std::int64_t sweep_id, std::int64_t device, const RankRecord& record) {
-  const RankIdentity& identity = record.identity;
   const std::int64_t rank_id = database.insert(
-      "rank", {{"sweep_id", sweep_id},
-               {"device_id", device},
-               {"op", record.op},
-               {"problem_id", problem_id(database, record.problem, IfNew::add)},
-               {"protocol_id", protocol_id(database, record.protocol, IfNew::add)},
-               {"toolchain_id", toolchain_id(database, record.toolchain, IfNew::add)},
-               {"rounds", record.rounds},
-               {"finished_at", record.finished_at},
-               {"objective", to_text(record.objective)},
-               {"candidates", identity.candidates},
-               {"num_candidates", identity.num_candidates},
-               {"top", identity.top},
-               {"least_rounds", identity.least_rounds},
-               {"asked_objective", to_text(identity.objective)},
-               {"baselines", joined(identity.baselines)},
-               {"cublas", identity.cublas},
-               {"precision_ratio", identity.precision_ratio}});
+      "rank", Cells(database).add(record).set({"sweep_id", sweep_id}).set({"device_id", device}));
   int position = 0;
   for (const RankEntry& entry : record.entries) {
-    const Interval& cycles = entry.cycles_ratio_to_best;
-    const bool has_cycles = cycles.value != 0;
     database.insert("rank_entry",
-                    {{"rank_id", rank_id},
-                     {"position", position++},
-                     {"trial_id", trial_of(database, device, record, entry)},
-                     {"kernel", entry.kernel},
-                     {"config", entry.config},
-                     {"median_ns", entry.median_ns},
-                     {"ratio_to_best", entry.ratio_to_best.value},
-                     {"ratio_low", entry.ratio_to_best.low},
-                     {"ratio_high", entry.ratio_to_best.high},
-                     {"speedup", entry.speedup_over_baseline.value},
-                     {"speedup_low", entry.speedup_over_baseline.low},
-                     {"speedup_high", entry.speedup_over_baseline.high},
-                     {"winner", entry.winner},
-                     {"tied", entry.tied},
-                     {"failure", entry.failure},
-                     {"times_ns", entry.samples_ns},
-                     {"eliminated", entry.eliminated},
-                     {"clocks_mhz", entry.clocks_mhz},
-                     {"cycles_ratio_to_best", known(cycles.value)},
-                     {"cycles_ratio_low", has_cycles ? std::optional(cycles.low) : std::nullopt},
-                     {"cycles_ratio_high", has_cycles ? std::optional(cycles.high) : std::nullopt},
-                     {"energy_j", known(entry.energy_j)},
-                     {"roofline_ns", known(entry.roofline_ns)},
-                     {"figures", to_text(entry.figures)}});
+                    Cells()
+                        .add(entry)
+                        .set({"rank_id", rank_id})
+                        .set({"position", position++})
+                        .set({"trial_id", trial_of(database, device, record, entry)}));
   }
   if (const auto& noise = record.noise) {
-    database.insert("rank_noise", {{"rank_id", rank_id},
-                                   {"kernel", noise->kernel},
-                                   {"config", noise->config},
-                                   {"ratio", noise->ratio.value},
-                                   {"ratio_low", noise->ratio.low},
-                                   {"ratio_high", noise->ratio.high},
-                                   {"times_ns", noise->samples_ns}});
+    database.insert("rank_noise", Cells().add(*noise).set({"rank_id", rank_id}));
   }
 }
 

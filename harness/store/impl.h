@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "store/database.h"
@@ -25,6 +26,30 @@ struct Store::Impl {
   Database database;
   std::filesystem::path path;
 
+  /// What `action` returns, inside of a transaction. It is handed what rows refer to.
+  template <class Action>
+  auto read(Action&& action) {
+    return database.guarded([&] {
+      const Transaction transaction(database, Transaction::Mode::read);
+      return action(Dimensions(database));
+    });
+  }
+  /// The same of what writes.
+  template <class Action>
+  auto write(Action&& action) {
+    return database.guarded([&] {
+      Transaction transaction(database, Transaction::Mode::write);
+      if constexpr (std::is_void_v<decltype(action())>) {
+        action();
+        transaction.commit();
+      } else {
+        auto result = action();
+        transaction.commit();
+        return result;
+      }
+    });
+  }
+
   /// The device that a sweep runs on. Throws Error when there is no such sweep.
   std::int64_t device_of(std::int64_t sweep_id);
   std::int64_t add_sweep(const std::string& name, const std::string& yaml,
@@ -43,7 +68,10 @@ struct Store::Impl {
   /// The number of a trial that was read before. It may have another by now, or none: what was
   /// forgotten meanwhile leaves its number to the next.
   std::optional<std::int64_t> number_now(const TrialRow& trial);
-  void add_measurement(std::int64_t trial_id, const Measurement& measurement);
+  /// Where a trial of the sweep's device stands; nothing where it is not stored.
+  std::optional<TrialState> state_of(std::int64_t sweep_id, const TrialKey& key) {
+    return trial_state(database, device_of(sweep_id), key_ids(database, key, IfNew::leave));
+  }
   /// Each takes the place of one of the same name.
   void replace_measurements(std::int64_t trial_id, const std::vector<Measurement>& measurements);
   void put_baseline(std::int64_t sweep_id, std::int64_t device, const BaselineRecord& record);
@@ -61,6 +89,7 @@ struct Store::Impl {
   void forget_figures(std::int64_t trial_id);
   void forget_verification(std::int64_t trial_id);
   void link(std::int64_t sweep_id, std::int64_t trial_id);
+  void put_screened(std::int64_t sweep_id, const std::string& op, const Problem& problem);
 };
 
 }  // namespace assay

@@ -11,6 +11,7 @@
 
 #include "base/interrupt.h"
 #include "store/impl.h"
+#include "store/owner.h"
 #include "store/trial_rows.h"
 
 namespace assay {
@@ -30,27 +31,29 @@ struct SweepRow {
   Source* source = nullptr;
   std::int64_t id = 0;
   std::int64_t device = 0;
-  std::string name, yaml, command_line, state, started_at, host, boot_id;
+  std::string name, yaml, command_line, state, started_at;
   std::optional<std::string> ended_at;
-  std::int64_t pid = 0;
-  std::int64_t process_start = 0;
+  Owner owner;
   std::string no_earlier_than = {};  // when it began, or one before it in its file
 };
 
 std::vector<SweepRow> read_sweeps(Source& source) {
   std::vector<SweepRow> rows;
-  for (Query query = source.database.query(
-           "SELECT id, device_id, name, yaml, command_line, state, started_at, host, boot_id, "
-           "ended_at, pid, process_start FROM sweep ORDER BY id");
-       query.step();) {
-    RowReader row(query);
-    SweepRow sweep{&source,    row.integer(), row.integer(), row.text(), row.text(), row.text(),
-                   row.text(), row.text(),    row.text(),    row.text(), {},         0,
-                   0};
-    if (!row.is_null()) sweep.ended_at = query.text(9);
-    row.skip();
-    sweep.pid = row.integer();
-    sweep.process_start = row.integer();
+  for (Query row = source.database.query(
+           "SELECT id, device_id, name, yaml, command_line, state, started_at, ended_at, host, "
+           "boot_id, pid, process_start FROM sweep ORDER BY id");
+       row.step();) {
+    SweepRow sweep{&source,
+                   row.integer(0),
+                   row.integer(1),
+                   row.text(2),
+                   row.text(3),
+                   row.text(4),
+                   row.text(5),
+                   row.text(6),
+                   {},
+                   {row.text(8), row.text(9), row.integer(10), row.integer(11)}};
+    if (!row.is_null(7)) sweep.ended_at = row.text(7);
     sweep.no_earlier_than =
         rows.empty() ? sweep.started_at : std::max(sweep.started_at, rows.back().no_earlier_than);
     rows.push_back(std::move(sweep));
@@ -66,8 +69,8 @@ std::int64_t put_sweep(Database& database, const SweepRow& sweep) {
     Query same = database.query(
         "SELECT id FROM sweep WHERE device_id = ? AND name = ? AND started_at = ? AND host = ? AND "
         "boot_id = ? AND pid = ? AND process_start = ?",
-        device_here, sweep.name, sweep.started_at, sweep.host, sweep.boot_id, sweep.pid,
-        sweep.process_start);
+        device_here, sweep.name, sweep.started_at, sweep.owner.host, sweep.owner.boot_id,
+        sweep.owner.pid, sweep.owner.process_start);
     if (same.step()) return same.integer(0);
   }
   // Nothing that runs finishes anything in this file.
@@ -79,10 +82,10 @@ std::int64_t put_sweep(Database& database, const SweepRow& sweep) {
                                    {"state", state},
                                    {"started_at", sweep.started_at},
                                    {"ended_at", sweep.ended_at},
-                                   {"host", sweep.host},
-                                   {"boot_id", sweep.boot_id},
-                                   {"pid", sweep.pid},
-                                   {"process_start", sweep.process_start}});
+                                   {"host", sweep.owner.host},
+                                   {"boot_id", sweep.owner.boot_id},
+                                   {"pid", sweep.owner.pid},
+                                   {"process_start", sweep.owner.process_start}});
 }
 
 /// The outcome that a trial has so far, without its samples, and where it is from.
@@ -154,16 +157,16 @@ class Merge {
 };
 
 void Merge::put_trials(Source& source) {
-  static const std::string sql = select_trials("''", "true ORDER BY trial.id", ", trial.sweep_id");
+  static const std::string sql =
+      select_trials("trial.message", "true ORDER BY trial.id", ", trial.sweep_id");
   const auto verifications = read_verifications(source.database, source.dimensions);
   std::map<std::int64_t, std::int64_t> trials;  // its number there, its number here
   for (Query query = source.database.query(sql); query.step();) {
     check_interrupt();
     RowReader reader(query);
-    TrialIds ids;
-    TrialRow row = read_trial(reader, source.dimensions, ids);
+    TrialRow row = read_trial(reader, source.dimensions);
     const std::int64_t sweep = reader.integer();
-    read_figures(source.database, row);
+    row.record.measurements = read_measurements(source.database, row.id);
     const auto verified = verifications.find(row.id);
     if (verified != verifications.end()) row.record.verification = verified->second;
     trials[row.id] = put(source, source.sweeps.at(sweep), row);
@@ -251,11 +254,7 @@ void Merge::put_screened(Source& source) {
   for (Query query = source.database.query("SELECT sweep_id, op, problem_id FROM screened");
        query.step();) {
     const Problem& problem = source.dimensions.problems.at(query.integer(2));
-    impl_.database
-        .query("INSERT OR IGNORE INTO screened(sweep_id, op, problem_id) VALUES(?, ?, ?)",
-               source.sweeps.at(query.integer(0)), query.text(1),
-               problem_id(impl_.database, problem, IfNew::add))
-        .run();
+    impl_.put_screened(source.sweeps.at(query.integer(0)), query.text(1), problem);
   }
 }
 

@@ -12,21 +12,18 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
       "JOIN sweep ON sweep.id = link.sweep_id WHERE link.trial_id = trial.id AND "
       "sweep.name = ?2)) ORDER BY trial.id");
   Database& database = impl_->database;
-  return database.guarded([&] {
-    const Transaction transaction(database, Transaction::Mode::read);
-    const Dimensions dimensions(database);
+  return impl_->read([&](const Dimensions& dimensions) {
     const Matcher matches(filter, dimensions);
     MeasurementReader measurements(database, 0, std::numeric_limits<std::int64_t>::max());
     std::vector<TrialRow> trials;
     for (Query query = database.query(sql, filter.status, filter.sweep); query.step();) {
       // Most rows of a narrow filter are left unread.
       if (!matches.device(query.integer(1)) || !matches.kernel(query.integer(2)) ||
-          !matches.problem(query.integer(5))) {
+          !matches.problem(query.integer(3))) {
         continue;
       }
       RowReader row(query);
-      TrialIds ids;
-      trials.push_back(read_trial(row, dimensions, ids));
+      trials.push_back(read_short_trial(row, dimensions));
       trials.back().record.measurements = measurements.of(trials.back().id);
     }
     return trials;
@@ -34,20 +31,10 @@ std::vector<TrialRow> Store::trials(const Filter& filter) const {
 }
 
 std::optional<TrialRow> Store::trial(std::int64_t id) const {
-  static const std::string sql = select_trials("''", "trial.id = ?");
   Database& database = impl_->database;
-  return database.guarded([&]() -> std::optional<TrialRow> {
-    const Transaction transaction(database, Transaction::Mode::read);
-    const Dimensions dimensions(database);
-    std::optional<TrialRow> trial;
-    {
-      Query query = database.query(sql, id);
-      if (!query.step()) return std::nullopt;
-      RowReader row(query);
-      TrialIds ids;
-      trial = read_trial(row, dimensions, ids);
-    }
-    read_figures(database, *trial);
+  return impl_->read([&](const Dimensions& dimensions) {
+    std::optional<TrialRow> trial = read_whole_trial(database, dimensions, id);
+    if (!trial) return trial;
     Query sweep = database.query(
         "SELECT command_line FROM trial JOIN sweep ON sweep.id = sweep_id WHERE trial.id = ?", id);
     if (sweep.step()) trial->command_line = sweep.text(0);
@@ -60,10 +47,7 @@ std::optional<TrialRow> Store::trial(std::int64_t id) const {
 }
 
 std::optional<TrialRecord> Store::find(std::int64_t sweep_id, const TrialKey& key) const {
-  Database& database = impl_->database;
-  const auto state = database.guarded([&] {
-    return trial_state(database, impl_->device_of(sweep_id), key_ids(database, key, IfNew::leave));
-  });
+  const auto state = impl_->database.guarded([&] { return impl_->state_of(sweep_id, key); });
   if (!state || !state->done()) return std::nullopt;
   std::optional<TrialRow> row = trial(state->id);
   if (!row) return std::nullopt;
@@ -71,19 +55,14 @@ std::optional<TrialRecord> Store::find(std::int64_t sweep_id, const TrialKey& ke
 }
 
 std::vector<BaselineRow> Store::baselines(const Filter& filter) const {
-  Database& database = impl_->database;
-  return database.guarded([&] {
-    const Transaction transaction(database, Transaction::Mode::read);
-    const Dimensions dimensions(database);
-    return read_baselines(database, dimensions, Matcher(filter, dimensions), filter.sweep);
+  return impl_->read([&](const Dimensions& dimensions) {
+    return read_baselines(impl_->database, dimensions, Matcher(filter, dimensions), filter.sweep);
   });
 }
 
 std::vector<StoredSweep> Store::sweeps() const {
   Database& database = impl_->database;
-  return database.guarded([&] {
-    const Transaction transaction(database, Transaction::Mode::read);
-    const Dimensions dimensions(database);
+  return impl_->read([&](const Dimensions& dimensions) {
     std::vector<StoredSweep> runs;
     for (Query query =
              database.query("SELECT id, name, state, started_at, device_id FROM sweep ORDER BY id");
@@ -98,9 +77,7 @@ std::vector<StoredSweep> Store::sweeps() const {
 
 std::vector<RankRow> Store::ranks(const Filter& filter) const {
   Database& database = impl_->database;
-  return database.guarded([&] {
-    const Transaction transaction(database, Transaction::Mode::read);
-    const Dimensions dimensions(database);
+  return impl_->read([&](const Dimensions& dimensions) {
     std::vector<RankRow> ranks;
     for (RankHead& head :
          read_rank_heads(database, dimensions, Matcher(filter, dimensions), filter.sweep)) {

@@ -1,16 +1,13 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstddef>
 #include <string>
-#include <type_traits>
+#include <string_view>
 #include <vector>
 
-#include "ranking/claims.h"
+#include "base/value.h"
 #include "store/json_text.h"
-#include "store/store.h"
 
 /// What the lines of a recording are made of, read from JSON. All throw Damage where a part that
 /// must be there is missing, or is of another kind than it should be.
@@ -18,14 +15,21 @@ namespace assay::recording_parts {
 
 using namespace json_text;  // both readers of JSON speak in its words
 
-const Json& object_member(const Json& object, const char* key);
-Json::ConstArray list_member(const Json& object, const char* key);
+/// `value`, which `key` names, as an object or a list.
+const Json& object_of(const Json& value, std::string_view key);
+Json::ConstArray list_of(const Json& value, std::string_view key);
+Json::ConstArray list_of_numbers(const Json& value, std::string_view key, std::size_t size);
 /// JSON has no digits for three numbers: they are written as words.
-double number(const Json& value, const char* key);
-double number_or_zero(const Json& object, const char* key);
+double number(const Json& value, std::string_view key);
 /// Turns milliseconds of the file into nanoseconds: exactly the tenths that were written.
 double nanoseconds(double ms);
-std::string text(const Json& object, const char* key);
+std::string text(const Json& value, std::string_view key);
+Config read_config(const Json& value);
+Problem read_problem(const Json& value, std::string_view key);
+/// Nanoseconds, all finite.
+std::vector<double> read_runtimes(const Json& value);
+/// One for each sample.
+std::vector<double> read_clocks(const Json& value, std::size_t num_samples);
 
 /// Lines of one kind, of which each may leave out what is as in the line before: it is a JSON merge
 /// patch (RFC 7396) of that.
@@ -43,47 +47,5 @@ class Continued {
   Json before_ = {};
   std::size_t num_bytes_ = 0;  // since the last whole line, with it
 };
-
-/// Leaves `into` as it is where the object has no such key.
-template <class T>
-void read(const Json& object, const char* key, T& into) {
-  const Json* found = find(object, key);
-  if (!found) return;
-  if constexpr (std::is_same_v<T, bool>) {
-    if (!found->IsBool()) throw Damage(fmt::format("'{}' is not true or false", key));
-    into = found->GetBool();
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    into = text(object, key);
-  } else {
-    into = integer<T>(*found, key);
-  }
-}
-
-Config read_config(const Json& line);
-/// A verdict's entry must name a configuration: it is looked for among the trials.
-void require_config(const std::string& text);
-Problem read_problem(const Json& line, const char* key = "problem");
-/// Nanoseconds, all finite.
-std::vector<double> read_runtimes(const Json& object);
-/// A ratio and the ends of its interval.
-Interval read_ratio(const Json& object, const char* key);
-/// One for each sample; older recordings have none.
-std::vector<double> read_clocks(const Json& object, std::size_t num_samples);
-Timing read_timing(const Json& line);
-/// Those beside the time.
-std::vector<Measurement> read_measurements(const Json& line);
-Objective read_objective(const Json& object);
-RankIdentity read_identity(const Json& json);
-KernelVersion read_kernel(const Json& json);
-Toolchain read_toolchain(const Json& json);
-Protocol read_protocol(const Json& json);
-std::vector<VerificationCheck> read_checks(const Json& object);
-
-/// What a line says of its samples must follow from them: whoever reads it cannot look at each.
-template <class Claim>
-Claim supported(Claim claim) {
-  if (const std::string wrong = contradiction(claim); !wrong.empty()) throw Damage(wrong);
-  return claim;
-}
 
 }  // namespace assay::recording_parts

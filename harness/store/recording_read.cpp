@@ -5,11 +5,16 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
+#include "base/stats.h"
+#include "ranking/claims.h"
+#include "store/fields.h"
 #include "store/gzip.h"
 #include "store/recording_parts.h"
 #include "store/store.h"
@@ -19,18 +24,192 @@ namespace {
 
 using namespace recording_parts;
 
-// A line refers to a kernel, toolchain or protocol either by the object itself, or by the number of
-// the line that defined it. Returns the object.
-template <class Thing, class Read>
-Thing resolve(const Json& value, const char* key, const std::vector<Thing>& known,
-              Read read_thing) {
-  if (value.IsObject()) return read_thing(value);
-  const auto index = integer<std::size_t>(value, key);
-  if (index >= known.size()) {
-    throw Damage(
-        fmt::format("'{}' is {}, but only {} are defined above", key, index, known.size()));
+/// What a line says of its samples must follow from them: whoever reads it cannot look at each.
+template <class Claim>
+Claim supported(Claim claim) {
+  if (const std::string wrong = contradiction(claim); !wrong.empty()) throw Damage(wrong);
+  return claim;
+}
+
+/// What lines above have defined, in their order.
+using Defined =
+    std::tuple<std::vector<KernelVersion>, std::vector<Toolchain>, std::vector<Protocol>>;
+
+template <class Record>
+Record read_json(const Json& object, const Defined& defined);
+
+// What the fields of a record alone do not say.
+template <class Record>
+void complete(const Json&, Record&) {}
+
+void complete(const Json& line, Timing& timing) {
+  std::vector<double> known_mhz = timing.clocks_mhz;
+  std::erase_if(known_mhz, [](double mhz) { return !(mhz > 0); });
+  if (!known_mhz.empty()) timing.clock_mhz = median(known_mhz);
+  if (find(line, "time")) return;
+  for (const Json& measurement : list_of(member(line, "measurements"), "measurements")) {
+    const Json* const value = find(measurement, "value");
+    if (value && text(member(measurement, "name"), "name") == "time") {
+      timing.median_ns = nanoseconds(number(*value, "value"));
+    }
   }
-  return known[index];
+}
+
+void complete(const Json&, TrialRecord& trial) {
+  Outcome& outcome = trial.outcome;
+  // Recordings of before had no word of its own for what was only compiled.
+  if (outcome.status == Status::correct && outcome.kind == "compiled") {
+    outcome.status = Status::compiled;
+    outcome.kind.clear();
+  }
+  std::erase_if(trial.measurements, [](const Measurement& each) { return each.name == "time"; });
+  std::set<std::string_view> names;
+  for (const Measurement& each : trial.measurements) {
+    if (names.insert(each.name).second) continue;
+    throw Damage(fmt::format("'measurements' has two of the name '{}'", each.name));
+  }
+}
+
+void complete(const Json&, RankEntry& entry) try {
+  if (!entry.kernel.empty()) parse_config(entry.config);  // it is looked for among the trials
+} catch (const UsageError& error) {
+  throw Damage(fmt::format("'config' of a rank: {}", error.what()));
+}
+
+void complete(const Json&, RankIdentity& identity) {
+  if (identity.precision_ratio >= 0 && identity.precision_ratio < 1) return;
+  throw Damage("'precision_ratio' is not 0 or a ratio below 1");
+}
+
+/// Reads the members of a JSON object into the fields of a record.
+class JsonFields {
+ public:
+  /// `num_samples`: of the time that the object tells of, where that is read before.
+  JsonFields(const Json& object, const Defined& defined, std::size_t num_samples = 0)
+      : object_(object), defined_(defined), num_samples_(num_samples) {}
+
+  template <class... Members>
+  void operator()(const Field& field, Members&... members) {
+    if (!field.key) return;
+    std::string_view key = field.key;
+    const Json* object = &object_;
+    if (const std::size_t slash = key.find('/'); slash != key.npos) {
+      const std::string_view outer = key.substr(0, slash);
+      object = &object_of(member(object_, outer), outer);
+      key.remove_prefix(slash + 1);
+    }
+    const Json* const value = find(*object, key);
+    constexpr bool kMayLack = (!std::same_as<Members, typename Held<Members>::Type> || ...);
+    if (!value && (kMayLack || field.is(kLenient | kOptional | kIfKnown))) return;
+    if (!value) throw Damage(fmt::format("'{}' is missing", key));
+    if constexpr (sizeof...(Members) == 1) {
+      (read(field, key, *value, members), ...);
+    } else {
+      const auto list = list_of_numbers(*value, key, sizeof...(Members));
+      rapidjson::SizeType next = 0;
+      (read(field, key, list[next++], members), ...);
+    }
+  }
+  bool has(const char* key, bool) const { return find(object_, key) != nullptr; }
+
+ private:
+  template <class T>
+  void read(const Field& field, std::string_view key, const Json& value, T& into) {
+    if constexpr (std::same_as<T, std::string>) {
+      into = text(value, key);
+    } else if constexpr (std::same_as<T, bool>) {
+      if (!value.IsBool()) throw Damage(fmt::format("'{}' is not true or false", key));
+      into = value.GetBool();
+    } else if constexpr (std::integral<T>) {
+      into = integer<T>(value, key);
+    } else if constexpr (std::same_as<T, double>) {
+      into = number(value, key);
+      if (field.is(kMilliseconds)) into = nanoseconds(into);
+    } else if constexpr (std::same_as<T, std::vector<double>>) {
+      into = field.is(kClocks) ? read_clocks(value, num_samples_) : read_runtimes(value);
+      num_samples_ = into.size();
+    } else if constexpr (std::same_as<T, std::vector<std::string>>) {
+      for (const Json& name : list_of(value, key)) {
+        if (!name.IsString()) throw Damage(fmt::format("'{}' is not a list of names", key));
+        into.emplace_back(view(name));
+      }
+    } else if constexpr (std::same_as<T, Config>) {
+      into = read_config(value);
+    } else if constexpr (std::same_as<T, Problem>) {
+      into = read_problem(value, key);
+    } else if constexpr (std::same_as<T, Status>) {
+      read_status(value, into);
+    } else if constexpr (Word<T>) {
+      const auto word = Words<T>::parse(text(value, key));
+      if (!word) throw Damage(Words<T>::expected);
+      into = *word;
+    } else if constexpr (Shared<T>) {
+      read_shared(key, value, into);
+    } else if constexpr (std::same_as<T, std::vector<KernelVersion>>) {
+      for (const Json& each : list_of(value, key)) read_shared("kernel", each, into.emplace_back());
+    } else if constexpr (std::same_as<T, Timing>) {
+      into.samples_ns = read_runtimes(value);
+      JsonFields timing(object_, defined_, into.samples_ns.size());
+      fields(timing, into);
+      complete(object_, into);
+    } else if constexpr (Described<T>) {
+      const Json& object = object_of(value, key);  // which may have only some of the members
+      JsonFields members(object, defined_);
+      fields(members, into);
+      complete(object, into);
+    } else if constexpr (Described<typename Held<T>::Type>) {
+      read(field, key, value, into.emplace());
+    } else {  // a list of records
+      for (const Json& each : list_of(value, key)) {
+        into.push_back(read_json<typename T::value_type>(each, defined_));
+      }
+    }
+  }
+
+  void read_status(const Json& value, Status& status) const {
+    const auto word = parse_status(text(value, "invalidity"));
+    if (!word) {
+      throw Damage(
+          fmt::format("'invalidity' is '{}'; expected one of {}", view(value), known_statuses()));
+    }
+    status = *word;
+    const Json* const json = find(object_, "correctness");
+    if (!json) return;
+    const auto correctness = integer<int>(*json, "correctness");
+    if (correctness != (status == Status::correct ? 1 : 0)) {
+      throw Damage(
+          fmt::format("'correctness' is {}, but 'invalidity' is {}", correctness, to_text(status)));
+    }
+  }
+
+  /// The object itself, or the number of the line that defined it.
+  template <Shared Part>
+  void read_shared(std::string_view key, const Json& value, Part& into) const {
+    if (value.IsObject()) {
+      into = supported(read_json<Part>(value, defined_));
+      return;
+    }
+    const auto& known = std::get<std::vector<Part>>(defined_);
+    const auto index = integer<std::size_t>(value, key);
+    if (index >= known.size()) {
+      throw Damage(
+          fmt::format("'{}' is {}, but only {} are defined above", key, index, known.size()));
+    }
+    into = known[index];
+  }
+
+  const Json& object_;
+  const Defined& defined_;
+  std::size_t num_samples_;
+};
+
+template <class Record>
+Record read_json(const Json& object, const Defined& defined) {
+  Record record;
+  JsonFields reader(object, defined);
+  fields(reader, record);
+  complete(object, record);
+  return record;
 }
 
 class Reader {
@@ -79,21 +258,35 @@ class Reader {
   void read_thing(const Json& line, std::size_t num_bytes) {
     if (!line.IsObject()) throw Damage("not a JSON object");
     if (!has_header_) return read_header(line);
-    if (find(line, "define_kernel")) {
-      kernels_.push_back(read_kernel(object_member(line, "define_kernel")));
-    } else if (find(line, "define_toolchain")) {
-      toolchains_.push_back(read_toolchain(object_member(line, "define_toolchain")));
-    } else if (find(line, "define_protocol")) {
-      protocols_.push_back(read_protocol(object_member(line, "define_protocol")));
-    } else if (find(line, "configuration")) {
-      recording_.trials.push_back(read_trial(whole(line, trial_, num_bytes)));
+    if (define(line, "define_kernel", std::get<0>(defined_)) ||
+        define(line, "define_toolchain", std::get<1>(defined_)) ||
+        define(line, "define_protocol", std::get<2>(defined_))) {
+      return;
+    }
+    if (find(line, "configuration")) {
+      recording_.trials.push_back(read<TrialRecord>(whole(line, trial_, num_bytes)));
+      note_compiled(recording_.trials.back());
     } else if (find(line, "baseline")) {
-      recording_.baselines.push_back(read_baseline(whole(line, baseline_, num_bytes)));
+      recording_.baselines.push_back(read<BaselineRecord>(whole(line, baseline_, num_bytes)));
     } else if (find(line, "rank")) {
-      recording_.ranks.push_back(read_rank(line));
+      RankRecord rank = read_json<RankRecord>(line, defined_);
+      check_compiled(rank);
+      recording_.ranks.push_back(supported(std::move(rank)));
     } else {
       throw Damage("neither a trial ('configuration'), a 'baseline', a 'rank' nor a definition");
     }
+  }
+
+  template <Shared Part>
+  bool define(const Json& line, const char* key, std::vector<Part>& known) const {
+    const Json* const json = find(line, key);
+    if (json) known.push_back(supported(read_json<Part>(object_of(*json, key), defined_)));
+    return json != nullptr;
+  }
+
+  template <class Record>
+  Record read(const Json& line) const {
+    return supported(read_json<Record>(line, defined_));
   }
 
   /// In the first format each line is whole.
@@ -106,155 +299,22 @@ class Reader {
     if (version_ != 1 && version_ != 2) {
       throw Damage(fmt::format("recording format {}; this assay reads 1 and 2", version_));
     }
-    recording_.sweep = text(line, "sweep");
+    recording_.sweep = text(member(line, "sweep"), "sweep");
     if (!is_one_line(recording_.sweep)) throw Damage("'sweep' has control characters");
-    recording_.recorded_at = text(line, "recorded_at");
+    recording_.recorded_at = text(member(line, "recorded_at"), "recorded_at");
     if (!is_one_line(recording_.recorded_at)) throw Damage("'recorded_at' has control characters");
-    const Json& json = object_member(line, "device");
-    DeviceInfo& device = recording_.device;
-    device.name = text(json, "name");
-    read(json, "uuid", device.uuid);
-    read(json, "driver", device.driver);
-    read(json, "cc", device.cc);
-    read(json, "sm_count", device.sm_count);
-    read(json, "smem_optin_bytes", device.smem_optin_bytes);
-    read(json, "l2_bytes", device.l2_bytes);
-    read(json, "memory_bytes", device.memory_bytes);
-    device = supported(std::move(device));
+    recording_.device = read<DeviceInfo>(object_of(member(line, "device"), "device"));
     has_header_ = true;
   }
 
-  TrialRecord read_trial(const Json& line) {
-    TrialRecord trial;
-    trial.kernel = resolve(member(line, "kernel"), "kernel", kernels_, read_kernel);
-    trial.toolchain = resolve(member(line, "toolchain"), "toolchain", toolchains_, read_toolchain);
-    trial.protocol = resolve(member(line, "protocol"), "protocol", protocols_, read_protocol);
-    trial.problem = read_problem(line);
-    trial.config = read_config(line);
-    read(line, "timestamp", trial.finished_at);
-    const Json& times = object_member(line, "times");
-    trial.compile.compile_ms = number_or_zero(times, "compilation_time");
-    if (find(line, "compile")) {
-      const Json& report = object_member(line, "compile");
-      read(report, "cached", trial.compile.cached);
-      read(report, "registers", trial.compile.registers);
-      read(report, "spill_bytes", trial.compile.spill_bytes);
-      read(report, "stack_bytes", trial.compile.stack_bytes);
-      read(report, "static_smem_bytes", trial.compile.static_smem_bytes);
-      read(report, "cubin_hash", trial.compile.cubin_hash);
-    }
-    Outcome& outcome = trial.outcome;
-    const auto status = parse_status(text(line, "invalidity"));
-    if (!status) {
-      throw Damage(fmt::format("'invalidity' is '{}'; expected one of {}", text(line, "invalidity"),
-                               known_statuses()));
-    }
-    outcome.status = *status;
-    if (const Json* json = find(line, "correctness")) {
-      const auto correctness = integer<int>(*json, "correctness");
-      if (correctness != (outcome.status == Status::correct ? 1 : 0)) {
-        throw Damage(fmt::format("'correctness' is {}, but 'invalidity' is {}", correctness,
-                                 to_text(outcome.status)));
-      }
-    }
-    read(line, "detail", outcome.kind);
-    // Recordings of before had no word of its own for what was only compiled.
-    if (outcome.status == Status::correct && outcome.kind == "compiled") {
-      outcome.status = Status::compiled;
-      outcome.kind.clear();
-    }
-    read(line, "message", outcome.message);
-    read(line, "same_as", outcome.same_as);
-    outcome.device_ms = number_or_zero(line, "device_ms");
-    if (find(times, "runtimes")) outcome.timing = read_timing(line);
-    if (find(line, "prepared")) {
-      const Json& json = object_member(line, "prepared");
-      Prepared& prepared = outcome.prepared.emplace();
-      prepared.time_ns = nanoseconds(number_or_zero(json, "time"));
-      read(json, "bytes", prepared.bytes);
-    }
-    if (find(line, "measurements")) trial.measurements = read_measurements(line);
-    if (find(line, "validation")) {
-      const Json& json = object_member(line, "validation");
-      Validation& validation = outcome.validation.emplace();
-      validation.relative_error = number_or_zero(json, "error");
-      validation.relative_limit = number_or_zero(json, "limit");
-      validation.worst_element_ratio = number_or_zero(json, "worst");
-      read(json, "elements", validation.elements);
-      read(json, "reference", validation.reference);
-    }
-    if (find(line, "verification")) {
-      const Json& json = object_member(line, "verification");
-      trial.verification = {
-          read_checks(json),
-          resolve(member(json, "toolchain"), "toolchain", toolchains_, read_toolchain),
-          text(json, "timestamp")};
-    }
-    trial = supported(std::move(trial));
+  void note_compiled(const TrialRecord& trial) {
     const Figures figures{trial.compile.registers, trial.compile.spill_bytes};
     const auto [known, is_new] = compiled_.try_emplace(
         key_of(trial.kernel.name, trial.protocol, trial.problem, to_text(trial.config)), figures);
     if (!is_new && known->second != figures) known->second.is_clear = false;
-    return trial;
   }
 
-  BaselineRecord read_baseline(const Json& line) const {
-    BaselineRecord baseline;
-    baseline.op = text(line, "op");
-    baseline.problem = read_problem(line);
-    baseline.protocol = resolve(member(line, "protocol"), "protocol", protocols_, read_protocol);
-    baseline.toolchain =
-        resolve(member(line, "toolchain"), "toolchain", toolchains_, read_toolchain);
-    baseline.name = text(line, "baseline");
-    read(line, "detail", baseline.detail);
-    baseline.timing = read_timing(line);
-    read(line, "timestamp", baseline.finished_at);
-    read(line, "cublas", baseline.cublas);
-    read(line, "contract_hash", baseline.contract_hash);
-    return supported(std::move(baseline));
-  }
-
-  RankRecord read_rank(const Json& line) const {
-    RankRecord rank;
-    rank.op = text(line, "op");
-    rank.problem = read_problem(line);
-    rank.protocol = resolve(member(line, "protocol"), "protocol", protocols_, read_protocol);
-    rank.rounds = integer<int>(member(line, "rounds"), "rounds");
-    read(line, "timestamp", rank.finished_at);
-    for (const Json& json : list_member(line, "rank")) {
-      RankEntry& entry = rank.entries.emplace_back();
-      entry.kernel = text(json, "kernel");
-      entry.config = text(json, "config");
-      if (!entry.kernel.empty()) require_config(entry.config);
-      entry.samples_ns = read_runtimes(json);
-      entry.median_ns = nanoseconds(number_or_zero(json, "time"));
-      entry.ratio_to_best = read_ratio(json, "ratio_to_best");
-      entry.speedup_over_baseline = read_ratio(json, "speedup");
-      read(json, "winner", entry.winner);
-      read(json, "tied", entry.tied);
-      read(json, "failure", entry.failure);
-      read(json, "eliminated", entry.eliminated);
-      entry.clocks_mhz = read_clocks(json, entry.samples_ns.size());
-      if (find(json, "cycles_ratio_to_best")) {
-        entry.cycles_ratio_to_best = read_ratio(json, "cycles_ratio_to_best");
-      }
-      entry.energy_j = number_or_zero(json, "energy_j");
-      entry.roofline_ns = nanoseconds(number_or_zero(json, "roofline"));
-      if (find(json, "figures")) entry.figures = read_problem(json, "figures");
-    }
-    if (find(line, "objective")) rank.objective = read_objective(line);
-    if (find(line, "identity")) {
-      rank.identity = read_identity(object_member(line, "identity"));
-      rank.toolchain = resolve(member(line, "toolchain"), "toolchain", toolchains_, read_toolchain);
-      for (const Json& index : list_member(line, "kernels")) {
-        rank.kernels.push_back(resolve(index, "kernel", kernels_, read_kernel));
-      }
-    }
-    if (find(line, "noise")) {
-      const Json& json = object_member(line, "noise");
-      rank.noise = NoiseFloor{text(json, "kernel"), text(json, "config"), read_runtimes(json),
-                              read_ratio(json, "ratio")};
-    }
+  void check_compiled(const RankRecord& rank) const {
     for (const RankEntry& entry : rank.entries) {
       if (entry.kernel.empty() || entry.figures.empty()) continue;
       const auto trial =
@@ -267,7 +327,6 @@ class Reader {
         throw Damage(wrong);
       }
     }
-    return supported(std::move(rank));
   }
 
   /// What the compiler reported of a trial, for the verdicts that come later.
@@ -293,9 +352,7 @@ class Reader {
   bool has_header_ = false;
   int version_ = 0;
   Continued trial_{"kernel"}, baseline_{"op"};
-  std::vector<KernelVersion> kernels_;
-  std::vector<Toolchain> toolchains_;
-  std::vector<Protocol> protocols_;
+  Defined defined_;
   std::unordered_map<std::size_t, Figures> compiled_;  // by key
   Recording recording_;                                // what next() returns
 };

@@ -34,6 +34,11 @@ std::string name_of(const DeviceInfo& device, const std::string& provenance) {
   return device.uuid + '/' + device.name + '/' + provenance;
 }
 
+/// The rows of small tables that a trial refers to.
+struct TrialIds {
+  std::int64_t device = 0, kernel = 0, toolchain = 0, protocol = 0, problem = 0;
+};
+
 /// What decides whether a trial is current, and whether it may win.
 struct Found {
   std::int64_t id = 0;
@@ -190,8 +195,7 @@ void read_trials(Database& database, const Dimensions& dimensions, const Trials&
       while (wanted->id < query.integer(0)) ++wanted;
       if (wanted->id > query.integer(0)) continue;
       RowReader reader(query);
-      TrialIds ids;
-      TrialRow row = read_trial(reader, dimensions, ids);
+      TrialRow row = read_short_trial(reader, dimensions);
       row.record.measurements = measurements.of(row.id);
       take(std::move(row));
     }
@@ -382,7 +386,12 @@ Recording Store::record(const std::string& sweep_name, const std::string& of_dev
     }
     results = impl_->results(filter, {});
     std::erase_if(results.trials, [&](const TrialRow& trial) { return !is_recorded(trial); });
-    for (TrialRow& trial : results.trials) read_figures(database, trial);
+    const Dimensions dimensions(database);
+    for (TrialRow& trial : results.trials) {
+      TrialRow whole = read_whole_trial(database, dimensions, trial.id).value();
+      whole.record.verification = std::move(trial.record.verification);
+      trial = std::move(whole);
+    }
   });
   Recording recording;
   recording.sweep = sweep_name;

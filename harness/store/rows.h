@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 
 #include "base/recording.h"
@@ -27,9 +28,10 @@ struct KeyIds {
 enum class IfNew { leave, add };
 
 std::int64_t device_id(Database& database, const DeviceInfo& device, const std::string& provenance);
-std::int64_t toolchain_id(Database& database, const Toolchain& toolchain, IfNew if_new);
-std::int64_t protocol_id(Database& database, const Protocol& protocol, IfNew if_new);
-std::int64_t problem_id(Database& database, const Problem& problem, IfNew if_new);
+/// The number of a part in its table. `Part` is a KernelVersion, Toolchain or Protocol.
+template <class Part>
+std::int64_t id_of(Database& database, const Part& part, IfNew if_new);
+std::int64_t id_of(Database& database, const Problem& problem, IfNew if_new);
 KeyIds key_ids(Database& database, const TrialKey& key, IfNew if_new);
 
 /// Finds or adds the parts of many trials' keys. Most share all but the configuration with the one
@@ -37,7 +39,7 @@ KeyIds key_ids(Database& database, const TrialKey& key, IfNew if_new);
 class KeyWriter {
  public:
   explicit KeyWriter(Database& database) : database_(database) {}
-  KeyIds ids(const TrialRecord& record);
+  KeyIds ids(const TrialRecord& trial);
 
  private:
   template <class Part>
@@ -94,26 +96,24 @@ struct Dimensions {
   SmallTable<Toolchain> toolchains{"toolchain"};
   SmallTable<Protocol> protocols{"protocol"};
   SmallTable<Problem> problems{"problem"};
+
+  template <class Part>
+  const SmallTable<Part>& of() const {
+    if constexpr (std::is_same_v<Part, KernelVersion>) {
+      return kernels;
+    } else if constexpr (std::is_same_v<Part, Toolchain>) {
+      return toolchains;
+    } else {
+      return protocols;
+    }
+  }
 };
 
 /// A stored text as what it stands for. Throws DamagedRow when it is no such text.
 Config stored_config(const std::string& text);
 Problem stored_problem(const std::string& text);
 
-/// The columns of table `timing` that read_timing reads, for a SELECT.
-inline constexpr std::string_view kTimingColumns =
-    "timing.median_ns, timing.ci_low_ns, timing.ci_high_ns, timing.stop, timing.clock_mhz, "
-    "timing.throttle_reasons, timing.power_w, timing.temperature_c, timing.num_throttled, "
-    "timing.roofline_ns, timing.time_limit_s";
-/// Its samples, which read_samples reads.
-inline constexpr std::string_view kSampleColumns = "timing.times_ns, timing.clocks_mhz";
-/// A Timing without its samples.
-Timing read_timing(RowReader& row);
-void read_samples(RowReader& row, Timing& timing);
 /// Adds a row to `timing` and returns its number.
 std::int64_t put_timing(Database& database, const Timing& timing);
-
-/// A figure that is 0 where it is not known, as a column that is then NULL.
-std::optional<double> known(double value);
 
 }  // namespace assay

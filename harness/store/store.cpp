@@ -142,13 +142,9 @@ Store Store::in_memory() {
 std::int64_t Store::begin_sweep(const std::string& name, const std::string& yaml,
                                 const std::string& command_line, const DeviceInfo& device,
                                 const std::string& provenance) {
-  Database& database = impl_->database;
-  return database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
-    const std::int64_t id = impl_->add_sweep(name, yaml, command_line,
-                                             device_id(database, device, provenance), "running");
-    transaction.commit();
-    return id;
+  return impl_->write([&] {
+    return impl_->add_sweep(name, yaml, command_line,
+                            device_id(impl_->database, device, provenance), "running");
   });
 }
 
@@ -225,24 +221,18 @@ Claim Store::claim(std::int64_t sweep_id, const TrialKey& key) {
 }
 
 void Store::finish(std::int64_t sweep_id, const TrialRecord& record) {
-  Database& database = impl_->database;
-  database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
-    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), KeyWriter(database).ids(record), record);
-    transaction.commit();
+  impl_->write([&] {
+    impl_->put_trial(sweep_id, impl_->device_of(sweep_id), KeyWriter(impl_->database).ids(record),
+                     record);
   });
 }
 
 void Store::release(std::int64_t sweep_id, const TrialKey& key) {
-  Database& database = impl_->database;
-  database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
-    const auto found =
-        trial_state(database, impl_->device_of(sweep_id), key_ids(database, key, IfNew::leave));
+  impl_->write([&] {
+    const auto found = impl_->state_of(sweep_id, key);
     if (found && !found->done() && found->sweep_id == sweep_id) {
-      database.query("DELETE FROM trial WHERE id = ?", found->id).run();
+      impl_->database.query("DELETE FROM trial WHERE id = ?", found->id).run();
     }
-    transaction.commit();
   });
 }
 
@@ -264,8 +254,7 @@ std::vector<std::optional<TrialRecord>> Store::reuse(std::int64_t sweep_id,
         Query query = database.query(sql, state->id);
         if (!query.step()) continue;
         RowReader row(query);
-        TrialIds ids;
-        TrialRow trial = read_trial(row, *dimensions, ids);
+        TrialRow trial = read_short_trial(row, *dimensions);
         trial.record.measurements = read_measurements(database, trial.id);
         found[i] = std::move(trial.record);
         if (!is_linked(database, sweep_id, state->id)) unlisted.push_back(state->id);
@@ -280,33 +269,20 @@ std::vector<std::optional<TrialRecord>> Store::reuse(std::int64_t sweep_id,
 }
 
 void Store::replace(std::int64_t sweep_id, const TrialRecord& record, IfWrong if_wrong) {
-  Database& database = impl_->database;
-  database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
+  impl_->write([&] {
     impl_->put_trial(
-        sweep_id, impl_->device_of(sweep_id), KeyWriter(database).ids(record), record,
+        sweep_id, impl_->device_of(sweep_id), KeyWriter(impl_->database).ids(record), record,
         if_wrong == IfWrong::keep ? Impl::IfDone::replace_unless_wrong : Impl::IfDone::replace);
-    transaction.commit();
   });
 }
 
 void Store::end_screening(std::int64_t sweep_id, const std::string& op, const Problem& problem) {
-  Database& database = impl_->database;
-  database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
-    database
-        .query("INSERT OR IGNORE INTO screened(sweep_id, op, problem_id) VALUES(?, ?, ?)", sweep_id,
-               op, problem_id(database, problem, IfNew::add))
-        .run();
-    transaction.commit();
-  });
+  impl_->write([&] { impl_->put_screened(sweep_id, op, problem); });
 }
 
 bool Store::is_ranked(std::int64_t sweep_id, const RankRecord& asked) const {
   Database& database = impl_->database;
-  return database.guarded([&] {
-    const Transaction transaction(database, Transaction::Mode::read);
-    const Dimensions dimensions(database);
+  return impl_->read([&](const Dimensions& dimensions) {
     const std::int64_t device = impl_->device_of(sweep_id);
     for (const RankHead& head :
          read_rank_heads(database, dimensions, Matcher({}, dimensions), "")) {
@@ -325,59 +301,38 @@ bool Store::is_ranked(std::int64_t sweep_id, const RankRecord& asked) const {
 }
 
 void Store::add_baseline(std::int64_t sweep_id, const BaselineRecord& record) {
-  Database& database = impl_->database;
-  database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
-    impl_->put_baseline(sweep_id, impl_->device_of(sweep_id), record);
-    transaction.commit();
-  });
+  impl_->write([&] { impl_->put_baseline(sweep_id, impl_->device_of(sweep_id), record); });
 }
 
 void Store::add_rank(std::int64_t sweep_id, const RankRecord& record) {
-  Database& database = impl_->database;
-  database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
-    impl_->put_rank(sweep_id, impl_->device_of(sweep_id), record);
-    transaction.commit();
-  });
+  impl_->write([&] { impl_->put_rank(sweep_id, impl_->device_of(sweep_id), record); });
 }
 
 bool Store::add_verification(const TrialRow& trial, const Verification& verification) {
-  Database& database = impl_->database;
-  return database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
+  return impl_->write([&] {
     const auto id = impl_->number_now(trial);
     if (!id) return false;
     impl_->forget_verification(*id);
     impl_->put_verification(*id, verification);
-    transaction.commit();
     return true;
   });
 }
 
 bool Store::add_measurements(const TrialRow& trial, const std::vector<Measurement>& measurements) {
   if (measurements.empty()) return true;
-  Database& database = impl_->database;
-  return database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
+  return impl_->write([&] {
     const auto id = impl_->number_now(trial);
-    if (!id) return false;
-    impl_->replace_measurements(*id, measurements);
-    transaction.commit();
-    return true;
+    if (id) impl_->replace_measurements(*id, measurements);
+    return id.has_value();
   });
 }
 
 void Store::add_measurements(std::int64_t sweep_id, const TrialKey& key,
                              const std::vector<Measurement>& measurements) {
   if (measurements.empty()) return;
-  Database& database = impl_->database;
-  database.guarded([&] {
-    Transaction transaction(database, Transaction::Mode::write);
-    const auto found =
-        trial_state(database, impl_->device_of(sweep_id), key_ids(database, key, IfNew::leave));
+  impl_->write([&] {
+    const auto found = impl_->state_of(sweep_id, key);
     if (found) impl_->replace_measurements(found->id, measurements);
-    transaction.commit();
   });
 }
 

@@ -4,19 +4,12 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "ranking/claims.h"
+#include "store/row_fields.h"
 
 namespace assay {
 namespace {
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> names;
-  std::istringstream stream(text);
-  for (std::string name; std::getline(stream, name, ',');) names.push_back(name);
-  return names;
-}
 
 /// Throws DamagedRow where the record contradicts itself. `what` names it.
 template <class Record, class What>
@@ -27,41 +20,29 @@ Record supported(Record record, const What& what) {
   return record;
 }
 
-Measurement read_measurement(RowReader& row, std::int64_t trial_id) {
-  return supported(Measurement{row.text(), row.real(), row.text()},
-                   [&] { return fmt::format("a measurement of trial {}", trial_id); });
-}
-
-RankEntry read_entry(RowReader& row) {
-  RankEntry entry;
-  entry.trial_id = row.integer();
-  entry.kernel = row.text();
-  entry.config = row.text();
-  if (!entry.kernel.empty()) stored_config(entry.config);
-  entry.samples_ns = row.reals();
-  entry.median_ns = row.real();
-  entry.ratio_to_best = row.interval();
-  entry.speedup_over_baseline = row.interval();
-  entry.winner = row.flag();
-  entry.tied = row.flag();
-  entry.failure = row.text();
-  entry.eliminated = row.flag();
-  entry.clocks_mhz = row.reals();
-  entry.cycles_ratio_to_best = {row.real_or_zero(), row.real_or_zero(), row.real_or_zero()};
-  entry.energy_j = row.real_or_zero();
-  entry.roofline_ns = row.real_or_zero();
-  entry.figures = stored_problem(row.text());
-  return entry;
-}
-
-std::optional<NoiseFloor> read_noise(Database& database, std::int64_t rank_id) {
-  Query query = database.query(
-      "SELECT kernel, config, times_ns, ratio, ratio_low, ratio_high FROM rank_noise "
-      "WHERE rank_id = ?",
-      rank_id);
-  if (!query.step()) return std::nullopt;
-  RowReader row(query);
-  return NoiseFloor{row.text(), row.text(), row.reals(), row.interval()};
+/// Every row of baselines or verdicts that matches, oldest first. `age` is its column or a number.
+template <class Row>
+std::vector<Stored<Row>> read_all(Database& database, const Dimensions& dimensions,
+                                  const Matcher& matches, const std::string& sweep,
+                                  std::string_view age, std::string_view join) {
+  using Record = decltype(Row::record);
+  static const std::string sql = fmt::format(
+      "SELECT {0}.id, sweep_id, {0}.device_id, {0}.problem_id, {1}, {0}.op, {2} FROM {0} {3} "
+      "JOIN sweep ON sweep.id = sweep_id WHERE ?1 = '' OR sweep.name = ?1 ORDER BY {0}.id",
+      kTable<Record>, age, column_list<Record>(), join);
+  std::vector<Stored<Row>> all;
+  for (Query query = database.query(sql, sweep); query.step();) {
+    RowReader row(query);
+    Stored<Row> stored{row.integer(), row.integer(), row.integer(), row.integer(), row.integer()};
+    if (!matches.device(stored.device) || !matches.op(row.text()) ||
+        !matches.problem(stored.problem)) {
+      continue;
+    }
+    const StoredDevice& device = dimensions.devices.at(stored.device);
+    stored.row = {device.info, device.provenance, read_record<Record>(row, &dimensions)};
+    all.push_back(std::move(stored));
+  }
+  return all;
 }
 
 }  // namespace
@@ -96,76 +77,36 @@ bool Matcher::op(const std::string& op) const {
 }
 
 std::string select_trials(std::string_view message, std::string_view where, std::string_view more) {
+  constexpr std::string_view kMessage = "trial.message";
+  std::string columns = column_list<TrialRecord>();
+  columns.replace(columns.find(kMessage), kMessage.size(), message);
   return fmt::format(
-      "SELECT trial.id, device_id, kernel_id, toolchain_id, protocol_id, problem_id, config.text, "
-      "status, kind, {}, compile_ms, cached, registers, spill_bytes, stack_bytes, "
-      "static_smem_bytes, cubin_hash, device_ms, finished_at, same_as, prepare_ns, prepared_bytes, "
-      "elements, "
-      "relative_error, relative_limit, worst_element_ratio, validation.reference, timing_id, {}, "
-      "{}{} "
-      "FROM trial "
+      "SELECT trial.id, device_id, kernel_id, problem_id, {}{} FROM trial "
       "JOIN config ON config.id = config_id LEFT JOIN validation ON trial_id = trial.id "
       "LEFT JOIN timing ON timing.id = timing_id WHERE status <> 'running' AND {}",
-      message, kTimingColumns, kSampleColumns, more, where);
+      columns, more, where);
 }
 
-TrialRow read_unchecked(RowReader& row, const Dimensions& dimensions, TrialIds& ids) {
+TrialRow read_unchecked(RowReader& row, const Dimensions& dimensions) {
   TrialRow trial;
   trial.id = row.integer();
-  ids = {row.integer(), row.integer(), row.integer(), row.integer(), row.integer()};
-  const StoredDevice& device = dimensions.devices.at(ids.device);
+  const StoredDevice& device = dimensions.devices.at(row.integer());
   trial.device = device.info;
   trial.provenance = device.provenance;
-  TrialRecord& record = trial.record;
-  record.kernel = dimensions.kernels.at(ids.kernel);
-  record.toolchain = dimensions.toolchains.at(ids.toolchain);
-  record.protocol = dimensions.protocols.at(ids.protocol);
-  record.problem = dimensions.problems.at(ids.problem);
-  record.config = stored_config(row.text());
-  Outcome& outcome = record.outcome;
-  outcome.status = parse_status(row.text()).value_or(Status::runtime);
-  outcome.kind = row.text();
-  outcome.message = row.text();
-  CompileReport& compile = record.compile;
-  compile.compile_ms = row.real();
-  compile.cached = row.flag();
-  compile.registers = row.small();
-  compile.spill_bytes = row.small();
-  compile.stack_bytes = row.small();
-  compile.static_smem_bytes = row.small();
-  compile.cubin_hash = row.text();
-  outcome.device_ms = row.real();
-  record.finished_at = row.text();
-  outcome.same_as = row.text();
-  if (row.is_null()) {
-    row.skip(2);
-  } else {
-    const double prepare_ns = row.real();
-    outcome.prepared = {prepare_ns, row.integer()};
-  }
-  if (row.is_null()) {
-    row.skip(5);
-  } else {
-    Validation& validation = outcome.validation.emplace();
-    validation.elements = row.integer();
-    validation.relative_error = row.real();
-    validation.relative_limit = row.real();
-    validation.worst_element_ratio = row.real();
-    validation.reference = row.text();
-  }
-  const bool timed = !row.is_null();
-  row.skip();
-  Timing timing = read_timing(row);
-  read_samples(row, timing);
-  if (timed) outcome.timing = std::move(timing);
+  row.skip(2);
+  trial.record = read_record<TrialRecord>(row, &dimensions);
   return trial;
 }
 
-TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids) {
-  TrialRow trial = read_unchecked(row, dimensions, ids);
-  if (const std::string wrong = contradiction(trial.record); !wrong.empty()) {
-    throw DamagedRow(fmt::format("trial {}: {}", trial.id, wrong));
-  }
+TrialRow read_trial(RowReader& row, const Dimensions& dimensions) {
+  TrialRow trial = read_unchecked(row, dimensions);
+  const std::string wrong = contradiction(trial.record);
+  if (!wrong.empty()) throw DamagedRow(fmt::format("trial {}: {}", trial.id, wrong));
+  return trial;
+}
+
+TrialRow read_short_trial(RowReader& row, const Dimensions& dimensions) {
+  TrialRow trial = read_trial(row, dimensions);
   if (auto& timing = trial.record.outcome.timing) {
     timing->samples_ns = {};
     timing->clocks_mhz = {};
@@ -173,22 +114,15 @@ TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids)
   return trial;
 }
 
-void read_figures(Database& database, TrialRow& trial) {
-  {
-    Query query = database.query("SELECT message FROM trial WHERE id = ?", trial.id);
-    if (query.step()) trial.record.outcome.message = query.text(0);
-  }
-  if (auto& timing = trial.record.outcome.timing) {
-    static const std::string sql =
-        fmt::format("SELECT {} FROM trial JOIN timing ON timing.id = timing_id WHERE trial.id = ?",
-                    kSampleColumns);
-    Query query = database.query(sql, trial.id);
-    if (query.step()) {
-      RowReader row(query);
-      read_samples(row, *timing);
-    }
-  }
-  trial.record.measurements = read_measurements(database, trial.id);
+std::optional<TrialRow> read_whole_trial(Database& database, const Dimensions& dimensions,
+                                         std::int64_t id) {
+  static const std::string sql = select_trials("trial.message", "trial.id = ?");
+  Query query = database.query(sql, id);
+  if (!query.step()) return std::nullopt;
+  RowReader row(query);
+  TrialRow trial = read_trial(row, dimensions);
+  trial.record.measurements = read_measurements(database, id);
+  return trial;
 }
 
 std::vector<Measurement> read_measurements(Database& database, std::int64_t trial_id) {
@@ -206,7 +140,10 @@ std::vector<Measurement> MeasurementReader::of(std::int64_t trial_id) {
   std::vector<Measurement> measurements;
   for (; is_any_ && rows_.integer(0) <= trial_id; is_any_ = rows_.step()) {
     RowReader row(rows_);
-    if (row.integer() == trial_id) measurements.push_back(read_measurement(row, trial_id));
+    if (row.integer() != trial_id) continue;
+    measurements.push_back(supported(read_record<Measurement>(row), [&] {
+      return fmt::format("a measurement of trial {}", trial_id);
+    }));
   }
   return measurements;
 }
@@ -219,13 +156,13 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
     verifications[query.integer(0)] = {
         {}, dimensions.toolchains.at(query.integer(1)), query.text(2)};
   }
-  for (Query query = database.query(
-           "SELECT trial_id, name, result, message FROM verification_check ORDER BY trial_id, "
-           "position");
-       query.step();) {
-    verifications[query.integer(0)].checks.push_back(
-        {query.text(1), parse_check_result(query.text(2)).value_or(CheckResult::failed),
-         query.text(3)});
+  static const std::string sql =
+      fmt::format("SELECT trial_id, {} FROM verification_check ORDER BY trial_id, position",
+                  column_list<VerificationCheck>());
+  for (Query query = database.query(sql); query.step();) {
+    RowReader row(query);
+    std::vector<VerificationCheck>& checks = verifications[row.integer()].checks;
+    checks.push_back(read_record<VerificationCheck>(row));
   }
   for (auto& [id, verification] : verifications) {
     verification = supported(std::move(verification), [trial = id] {
@@ -237,44 +174,8 @@ std::map<std::int64_t, Verification> read_verifications(Database& database,
 
 std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,
                                       const Matcher& matches, const std::string& sweep) {
-  std::vector<RankHead> heads;
-  for (Query query = database.query(
-           "SELECT rank.id, sweep_id, rank.device_id, problem_id, op, protocol_id, toolchain_id, "
-           "rounds, "
-           "finished_at, objective, candidates, num_candidates, top, least_rounds, "
-           "asked_objective, baselines, cublas, precision_ratio FROM rank JOIN sweep ON sweep.id = "
-           "sweep_id "
-           "WHERE ?1 = '' OR sweep.name = ?1 ORDER BY rank.id",
-           sweep);
-       query.step();) {
-    RowReader row(query);
-    RankHead head{row.integer(), row.integer(), row.integer(), row.integer(), {}};
-    head.row.id = head.id;
-    RankRecord& record = head.row.record;
-    record.op = row.text();
-    if (!matches.device(head.device) || !matches.op(record.op) || !matches.problem(head.problem)) {
-      continue;
-    }
-    record.problem = dimensions.problems.at(head.problem);
-    record.protocol = dimensions.protocols.at(row.integer());
-    record.toolchain = dimensions.toolchains.at(row.integer());
-    record.rounds = row.small();
-    record.finished_at = row.text();
-    record.objective = parse_objective(row.text()).value_or(Objective::time);
-    RankIdentity& identity = record.identity;
-    identity.candidates = row.text();
-    identity.num_candidates = row.integer();
-    identity.top = row.small();
-    identity.least_rounds = row.small();
-    identity.objective = parse_objective(row.text()).value_or(Objective::time);
-    identity.baselines = split(row.text());
-    identity.cublas = row.text();
-    identity.precision_ratio = row.real();
-    const StoredDevice& device = dimensions.devices.at(head.device);
-    head.row.device = device.info;
-    head.row.provenance = device.provenance;
-    heads.push_back(std::move(head));
-  }
+  auto heads = read_all<RankRow>(database, dimensions, matches, sweep, "1", "");
+  for (RankHead& head : heads) head.row.id = head.id;
   return heads;
 }
 
@@ -292,16 +193,11 @@ std::string read_entries_unchecked(Database& database, const Dimensions& dimensi
   RankRecord& record = head.row.record;
   std::string wrong;
   std::set<std::int64_t> kernels;
-  for (Query query = database.query(
-           "SELECT kernel_id, registers, spill_bytes, trial_id, kernel, config, times_ns, "
-           "median_ns, "
-           "ratio_to_best, ratio_low, "
-           "ratio_high, speedup, speedup_low, speedup_high, winner, tied, failure, eliminated, "
-           "clocks_mhz, cycles_ratio_to_best, cycles_ratio_low, cycles_ratio_high, energy_j, "
-           "roofline_ns, figures FROM rank_entry LEFT JOIN trial ON trial.id = trial_id "
-           "WHERE rank_id = ? ORDER BY position",
-           head.id);
-       query.step();) {
+  static const std::string entries = fmt::format(
+      "SELECT kernel_id, registers, spill_bytes, trial_id, {} FROM rank_entry "
+      "LEFT JOIN trial ON trial.id = trial_id WHERE rank_id = ? ORDER BY position",
+      column_list<RankEntry>());
+  for (Query query = database.query(entries, head.id); query.step();) {
     RowReader row(query);
     const bool has_trial = !row.is_null();
     if (has_trial) kernels.insert(query.integer(0));
@@ -309,54 +205,35 @@ std::string read_entries_unchecked(Database& database, const Dimensions& dimensi
     CompileReport compile;
     compile.registers = row.small();
     compile.spill_bytes = row.small();
-    const RankEntry& entry = record.entries.emplace_back(read_entry(row));
+    const std::int64_t trial_id = row.integer();
+    RankEntry& entry = record.entries.emplace_back(read_record<RankEntry>(row));
+    entry.trial_id = trial_id;
+    if (!entry.kernel.empty()) stored_config(entry.config);
     if (has_trial && wrong.empty()) wrong = contradiction(entry, compile);
   }
   for (const std::int64_t id : kernels) record.kernels.push_back(dimensions.kernels.at(id));
-  record.noise = read_noise(database, head.id);
+  static const std::string noise =
+      fmt::format("SELECT {} FROM rank_noise WHERE rank_id = ?", column_list<NoiseFloor>());
+  if (Query query = database.query(noise, head.id); query.step()) {
+    RowReader row(query);
+    record.noise = read_record<NoiseFloor>(row);
+  }
   return wrong;
 }
 
 std::vector<StoredBaseline> read_stored_baselines(Database& database, const Dimensions& dimensions,
                                                   const Matcher& matches,
                                                   const std::string& sweep) {
-  static const std::string sql = fmt::format(
-      "SELECT baseline.id, sweep_id, baseline.device_id, problem_id, op, protocol_id, "
-      "toolchain_id, baseline.name, detail, finished_at, cublas, contract_hash, row_number() OVER("
-      "PARTITION BY op, problem_id, baseline.device_id, protocol_id, baseline.name "
-      "ORDER BY finished_at DESC, baseline.id DESC), {}, {} "
-      "FROM baseline JOIN timing ON timing.id = timing_id JOIN sweep ON sweep.id = sweep_id "
-      "WHERE ?1 = '' OR sweep.name = ?1 ORDER BY baseline.id",
-      kTimingColumns, kSampleColumns);
-  std::vector<StoredBaseline> baselines;
-  for (Query query = database.query(sql, sweep); query.step();) {
-    RowReader row(query);
-    StoredBaseline baseline{row.integer(), row.integer(), row.integer(), 1, {}};
-    const std::int64_t problem_id = row.integer();
-    BaselineRecord& record = baseline.row.record;
-    record.op = row.text();
-    if (!matches.device(baseline.device) || !matches.op(record.op) ||
-        !matches.problem(problem_id)) {
-      continue;
-    }
-    record.problem = dimensions.problems.at(problem_id);
-    record.protocol = dimensions.protocols.at(row.integer());
-    record.toolchain = dimensions.toolchains.at(row.integer());
-    record.name = row.text();
-    record.detail = row.text();
-    record.finished_at = row.text();
-    record.cublas = row.text();
-    record.contract_hash = row.text();
-    baseline.age = row.integer();
-    record.timing = read_timing(row);
-    read_samples(row, record.timing);
-    record = supported(std::move(record), [&] { return fmt::format("baseline {}", baseline.id); });
-    const StoredDevice& device = dimensions.devices.at(baseline.device);
-    baseline.row.device = device.info;
-    baseline.row.provenance = device.provenance;
-    baselines.push_back(std::move(baseline));
+  constexpr std::string_view kAge =
+      "row_number() OVER(PARTITION BY op, problem_id, baseline.device_id, protocol_id, "
+      "baseline.name ORDER BY finished_at DESC, baseline.id DESC)";
+  std::vector<StoredBaseline> all = read_all<BaselineRow>(
+      database, dimensions, matches, sweep, kAge, "JOIN timing ON timing.id = timing_id");
+  for (StoredBaseline& stored : all) {
+    stored.row.record = supported(std::move(stored.row.record),
+                                  [&] { return fmt::format("baseline {}", stored.id); });
   }
-  return baselines;
+  return all;
 }
 
 std::vector<BaselineRow> read_baselines(Database& database, const Dimensions& dimensions,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -29,25 +30,23 @@ class Matcher {
   std::unordered_set<std::string> ops_;
 };
 
-/// The rows of small tables that a trial refers to.
-struct TrialIds {
-  std::int64_t device = 0, kernel = 0, toolchain = 0, protocol = 0, problem = 0;
-};
-
-/// A SELECT of finished trials whose rows read_trial reads. `message` is the message or a part of
-/// it. Behind the columns come `more`, such as ", sweep_id".
+/// A SELECT of finished trials whose rows read_trial reads: the trial's number and those of its
+/// device, kernel and problem come first. `message` is the message or a part of it. Behind the
+/// columns come `more`, such as ", sweep_id".
 std::string select_trials(std::string_view message, std::string_view where,
                           std::string_view more = "");
 
-/// A trial without its samples. Leaves the reader at the columns of `more`. Throws DamagedRow where
-/// the trial contradicts itself.
-TrialRow read_trial(RowReader& row, const Dimensions& dimensions, TrialIds& ids);
-/// With its samples, and whatever it says.
-TrialRow read_unchecked(RowReader& row, const Dimensions& dimensions, TrialIds& ids);
-
-/// Fills in what read_trial leaves out and is large, or of this trial alone: the whole message,
-/// samples and further measurements.
-void read_figures(Database& database, TrialRow& trial);
+/// Leaves the reader at the columns of `more`. Throws DamagedRow where the trial contradicts
+/// itself.
+TrialRow read_trial(RowReader& row, const Dimensions& dimensions);
+/// Without its samples.
+TrialRow read_short_trial(RowReader& row, const Dimensions& dimensions);
+/// Whatever it says.
+TrialRow read_unchecked(RowReader& row, const Dimensions& dimensions);
+/// The trial of a number, with its whole message and further measurements; nothing if it is not
+/// done.
+std::optional<TrialRow> read_whole_trial(Database& database, const Dimensions& dimensions,
+                                         std::int64_t id);
 
 /// What else was measured of a trial, in the order of names. Throws DamagedRow.
 std::vector<Measurement> read_measurements(Database& database, std::int64_t trial_id);
@@ -67,14 +66,18 @@ class MeasurementReader {
 std::map<std::int64_t, Verification> read_verifications(Database& database,
                                                         const Dimensions& dimensions);
 
-/// A stored verdict without its entries.
-struct RankHead {
+/// A stored verdict without its entries, or a time of a baseline.
+template <class Row>
+struct Stored {
   std::int64_t id = 0;
   std::int64_t sweep = 0;
   std::int64_t device = 0;
   std::int64_t problem = 0;
-  RankRow row;
+  std::int64_t age = 1;  // 1: the newest of its (op, problem, device, protocol, name)
+  Row row = {};
 };
+using RankHead = Stored<RankRow>;
+using StoredBaseline = Stored<BaselineRow>;
 
 /// Every verdict that matches, oldest first.
 std::vector<RankHead> read_rank_heads(Database& database, const Dimensions& dimensions,
@@ -86,16 +89,7 @@ void read_entries(Database& database, const Dimensions& dimensions, RankHead& he
 std::string read_entries_unchecked(Database& database, const Dimensions& dimensions,
                                    RankHead& head);
 
-/// A stored time of a baseline.
-struct StoredBaseline {
-  std::int64_t id = 0;
-  std::int64_t sweep = 0;
-  std::int64_t device = 0;
-  std::int64_t age = 1;  // 1: the newest of its (op, problem, device, protocol, name)
-  BaselineRow row;
-};
-
-/// Every one that matches, oldest first.
+/// Every time of a baseline that matches, oldest first.
 std::vector<StoredBaseline> read_stored_baselines(Database& database, const Dimensions& dimensions,
                                                   const Matcher& matches, const std::string& sweep);
 

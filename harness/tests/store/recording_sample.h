@@ -92,11 +92,8 @@ inline Recording sample_recording() {
 }
 
 inline std::string describe(const Recording& recording) {
-  const DeviceInfo& device = recording.device;
   std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {} {}\n", recording.sweep, recording.recorded_at,
-                  device.name, device.uuid, device.driver, device.cc, device.sm_count,
-                  device.smem_optin_bytes, device.l2_bytes, device.memory_bytes);
+      fmt::format("{} {} {}", recording.sweep, recording.recorded_at, describe(recording.device));
   for (const auto& trial : recording.trials) text += describe(trial) + "\n";
   for (const auto& baseline : recording.baselines) text += describe(baseline) + "\n";
   for (const auto& rank : recording.ranks) text += describe(rank);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "base/trial.h"
 #include "base/value.h"
 #include "ranking/ranking.h"
+#include "store/fields.h"
 #include "store/store.h"
 #include "temp_folder.h"
 
@@ -117,93 +117,46 @@ inline std::vector<std::string> damage(const Store& store) {
   return problems;
 }
 
-/// Every field with every digit: equal texts are equal values.
-inline std::string describe(const Timing& timing) {
-  const GpuState state = timing.state.value_or(GpuState{});
-  return fmt::format("[{}] {} ({}, {}) {} [{}] {} {} {} {} {} {} {} {}",
-                     fmt::join(timing.samples_ns, " "), timing.median_ns, timing.ci_low_ns,
-                     timing.ci_high_ns, to_text(timing.stop), fmt::join(timing.clocks_mhz, " "),
-                     timing.clock_mhz, timing.state.has_value(), state.throttle_reasons,
-                     state.power_w, state.temperature_c, timing.num_throttled, timing.roofline_ns,
-                     timing.time_limit_s);
-}
+/// Writes every field with every digit.
+class Description {
+ public:
+  template <class... Members>
+  void operator()(const Field&, const Members&... members) {
+    (add(members), ...);
+  }
+  bool has(const char*, bool) const { return true; }
 
-inline std::string describe(const Toolchain& toolchain, const Protocol& protocol,
-                            const Problem& problem) {
-  return fmt::format("{}/{}/{}/{} {}@{} {}", toolchain.nvrtc, toolchain.arch, toolchain.options,
-                     toolchain.driver, protocol.name, protocol.precision_ratio, to_text(problem));
-}
-
-inline std::string describe(const TrialRecord& record) {
-  const auto& [kernel, toolchain, protocol, problem, config, compile, outcome, finished_at,
-               measurements, verification] = record;
-  std::string text = fmt::format(
-      "{}/{}/{}/{} {} {}\ncompile {} {} {} {} {} {} {}\noutcome {}/{}/{} {} at {}\n", kernel.name,
-      kernel.op, kernel.source_hash, kernel.contract_hash, describe(toolchain, protocol, problem),
-      to_text(config), compile.compile_ms, compile.cached, compile.registers, compile.spill_bytes,
-      compile.stack_bytes, compile.static_smem_bytes, compile.cubin_hash, to_text(outcome.status),
-      outcome.kind, outcome.message, outcome.device_ms, finished_at);
-  if (const auto& prepared = outcome.prepared) {
-    text += fmt::format("prepared {} {}\n", prepared->time_ns, prepared->bytes);
-  }
-  text += fmt::format("same as {}\n", outcome.same_as);
-  if (const auto& validation = outcome.validation) {
-    text += fmt::format("validation {} {} {} {} {}\n", validation->relative_error,
-                        validation->relative_limit, validation->worst_element_ratio,
-                        validation->elements, validation->reference);
-  }
-  if (outcome.timing) text += "timing " + describe(*outcome.timing);
-  for (const Measurement& measurement : measurements) {
-    text += fmt::format("\n{} {} {}", measurement.name, measurement.value, measurement.unit);
-  }
-  if (verification) {
-    text += fmt::format("\nverified {} with {}", verification->finished_at,
-                        describe(verification->toolchain, {}, {}));
-    for (const VerificationCheck& check : verification->checks) {
-      text += fmt::format("\n{} {} '{}'", check.name, to_text(check.result), check.message);
+  template <class T>
+  void add(const T& value) {
+    if constexpr (Word<T>) {
+      text += fmt::format("{} ", to_text(value));
+    } else if constexpr (std::same_as<T, Problem> || std::same_as<T, Config>) {
+      text += to_text(value) + ' ';
+    } else if constexpr (!std::same_as<T, typename Held<T>::Type>) {
+      value ? add(*value) : add(std::string("none"));
+    } else if constexpr (Described<T>) {
+      text += '{';
+      fields(*this, value);
+      text += "}\n";
+    } else if constexpr (std::integral<T> || std::same_as<T, double> ||
+                         std::same_as<T, std::string>) {
+      text += fmt::format("{} ", value);
+    } else {
+      text += '[';
+      for (const auto& each : value) add(each);
+      text += ']';
     }
   }
-  return text;
-}
 
-inline std::string describe(const BaselineRecord& record) {
-  return fmt::format("{} {} {} {} {} at {} {} {}", record.op,
-                     describe(record.toolchain, record.protocol, record.problem), record.name,
-                     record.detail, describe(record.timing), record.finished_at, record.cublas,
-                     record.contract_hash);
-}
+  std::string text;
+};
 
-inline std::string describe(const RankRecord& record) {
-  std::string text = fmt::format("{} {} {} at {} least {}\n", record.op,
-                                 describe({}, record.protocol, record.problem), record.rounds,
-                                 record.finished_at, to_text(record.objective));
-  const RankIdentity& identity = record.identity;
-  text +=
-      fmt::format("of {} {} {} {} {} [{}] {} to {} with {}\n", identity.candidates,
-                  identity.num_candidates, identity.top, identity.least_rounds,
-                  to_text(identity.objective), fmt::join(identity.baselines, " "), identity.cublas,
-                  identity.precision_ratio, describe(record.toolchain, {}, {}));
-  for (const KernelVersion& kernel : record.kernels) {
-    text += fmt::format("{} {} {} {}\n", kernel.name, kernel.op, kernel.source_hash,
-                        kernel.contract_hash);
-  }
-  for (const RankEntry& entry : record.entries) {
-    const Interval& ratio = entry.ratio_to_best;
-    const Interval& speedup = entry.speedup_over_baseline;
-    const Interval& cycles = entry.cycles_ratio_to_best;
-    text += fmt::format(
-        "{} {} [{}] {} {} {} {} {} {} {} {} {} '{}' {} [{}] {} {} {} {} {} {}\n", entry.kernel,
-        entry.config, fmt::join(entry.samples_ns, " "), entry.median_ns, ratio.value, ratio.low,
-        ratio.high, speedup.value, speedup.low, speedup.high, entry.winner, entry.tied,
-        entry.failure, entry.eliminated, fmt::join(entry.clocks_mhz, " "), cycles.value, cycles.low,
-        cycles.high, entry.energy_j, entry.roofline_ns, to_text(entry.figures));
-  }
-  if (const auto& noise = record.noise) {
-    text += fmt::format("noise {} {} [{}] {} {} {}\n", noise->kernel, noise->config,
-                        fmt::join(noise->samples_ns, " "), noise->ratio.value, noise->ratio.low,
-                        noise->ratio.high);
-  }
-  return text;
+/// Equal texts are equal values.
+template <Described Record>
+std::string describe(const Record& record) {
+  Description description;
+  description.add(record);
+  return description.text;
 }
 
 /// Starts `body` in a process of its own, which ends without running this one's destructors.
