@@ -241,7 +241,8 @@ Outcome TrialRunner::check(const TrialRequest& request) {
     PreparedTrial trial(worker, request);
     Outcome outcome;
     outcome.validation = trial.check();
-    if (request.plan.deterministic) outcome.validation = trial.check();
+    // Two launches must agree. The second finds numbers where the first found poison.
+    if (request.plan.deterministic) outcome.validation = trial.check_over_numbers(0);
     outcome.message = trial.reference_note();
     return outcome;
   });

@@ -35,6 +35,12 @@ expect 1 '1 of [0-9]+ configurations were run on the emulator: 1 wrong' \
   "$assay" check kernels/wrong.yaml --sample 1
 expect 1 'all correct' "$assay" check kernels/right.yaml kernels/wrong.yaml --sample 1
 
+# A kernel that adds to what its output holds was right on the emulator, where every launch found
+# poison there.
+kernel over 's/Pack sum;/Pack sum, old = *reinterpret_cast<const Pack*>(c + first);/
+  s/+ y.lane.i.;/+ y.lane[i] + (isfinite(old.lane[i]) ? old.lane[i] : 0.0f);/'
+expect 1 'correctness/mismatch' "$assay" check kernels/over.yaml --sample 1
+
 kernel far 's/(c + first) = sum/(c + first + 500000000) = sum/'
 expect 1 'runtime/illegal_address' "$assay" check kernels/far.yaml --sample 1
 grep -qE 'kernel far, far.cu:[0-9]+, block' output || fail 'no source line of the access'
