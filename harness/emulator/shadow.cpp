@@ -122,8 +122,7 @@ void note_access(Warp& warp, BlockState& block, int lane, std::size_t offset, st
     }
     if (access == Access::sync) continue;
     const bool is_initialised = (note.bytes & ~word.initialised) == 0;
-    if (!is_initialised && is_followed &&
-        warp.block->cluster->launch.options.finds_uninitialised) {
+    if (!is_initialised && is_followed && warp.block->cluster->launch.options.finds_uninitialised) {
       note_bad_read(warp, lane, FindingKind::uninitialised,
                     fmt::format("reads byte {} of shared memory, which nobody wrote", at));
     }
