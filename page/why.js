@@ -14,8 +14,8 @@ function beside({ role, kernel, config, headline, because, figures }) {
     figures.length > 0
       ? table(`${title}: what differs`, [
           { name: "name", title: "Figure", cell: ({ name }) => name },
-          { name: "first", title: "The first", class: "long", cell: ({ first }) => micro(first) },
-          { name: "second", title: "The second", class: "long", cell: ({ second }) => micro(second) },
+          { name: "before", title: "The first", class: "long", cell: ({ before }) => micro(before) },
+          { name: "after", title: "The second", class: "long", cell: ({ after }) => micro(after) },
         ], figures)
       : null,
   ].filter(Boolean);

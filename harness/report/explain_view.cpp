@@ -201,10 +201,10 @@ Json faster_json(const Figures& before, const Figures& after) {
   const Explanation of_before = explain(before), of_after = explain(after);
   const Faster faster = why_faster(before, of_before, after, of_after);
   const auto row_json = [](const auto& row) -> Json {
-    return {{"name", row[0]}, {"first", row[1]}, {"second", row[2]}};
+    return {{"name", row[0]}, {"before", row[1]}, {"after", row[2]}};
   };
-  return {{"first", explain_json(before, of_before)},
-          {"second", explain_json(after, of_after)},
+  return {{"before", explain_json(before, of_before)},
+          {"after", explain_json(after, of_after)},
           {"headline", faster.headline},
           {"because", faster.because},
           {"differences", json_list(differing_rows(before, after), row_json)}};

@@ -270,7 +270,7 @@ Json why_json(const RankRecord& rank, const std::vector<const TrialRow*>& trials
     // What only the winner has is no difference.
     Json both = Json::array();
     for (const Json& figure : faster.at("differences")) {
-      if (figure.at("first") != "-" && figure.at("second") != "-") both.push_back(figure);
+      if (figure.at("before") != "-" && figure.at("after") != "-") both.push_back(figure);
     }
     json["against"].push_back({{"role", role},
                                {"kernel", entry.kernel},

@@ -56,7 +56,7 @@ Outcome compile_failure(const CompileResult& compiled, const KernelSpec& kernel,
 }
 
 /// Compiles a kernel of a reference or a baseline, or one that fills an input, for the sizes of a
-/// problem. Throws SpecError at what in the contract is wrong.
+/// problem. Throws SpecError at what in the contract is wrong, Error where the machine fails.
 CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
                           const ReferenceKernelSpec& reference, const Problem& problem,
                           bool fast_math) {
@@ -69,6 +69,10 @@ CompileResult compile_own(SweepRun& run, const KernelSpec& kernel,
         reference.entry_where,
         fmt::format("expected a kernel of {}, found\n{}{}", reference.source.filename().string(),
                     compiled.log, entries_there(compiled, reference.source)));
+  }
+  if (!compiled.ok && is_machine_fault(Status::compile, compiled.kind)) {
+    throw Error(fmt::format("the machine failed the compile of {}: {}", reference.source.string(),
+                            compiled.log));
   }
   if (!compiled.ok) {
     throw SpecError(reference.source_where,

@@ -28,6 +28,9 @@ XDG_CACHE_HOME=$work/empty ASSAY_FAKE_NVRTC=out_of_memory expect 1 'compile/out_
   sweep "$tree/kernels/vector_add.yaml" memory.db
 grep -q '2 failed because the machine did' output || fail "a full memory: the summary does not say so"
 expect 0 '^compiled *2' sweep "$tree/kernels/vector_add.yaml" memory.db
+# For the source of a reference it was a mistake of the user's: "expected a source that compiles".
+XDG_CACHE_HOME=$work/empty ASSAY_FAKE_NVRTC=out_of_memory expect 3 'the machine failed the compile of' \
+  sweep "$tree/kernels/gated_up.yaml" reference.db
 
 # What a sweep waited for was not told: it seemed to hang.
 XDG_CACHE_HOME=$work/slow ASSAY_FAKE_NVRTC=slow sweep "$tree/kernels/vector_add.yaml" slow.db ||

@@ -179,7 +179,7 @@ TEST(PageData, SaysWhyTheWinnerIsFaster) {
   std::vector<std::string> names;
   for (const Json& figure : next["figures"]) names.push_back(figure["name"]);
   EXPECT_THAT(names, testing::ElementsAre("BLOCK_M", "time", "registers", "bank_conflicts"));
-  EXPECT_EQ(next["figures"][2], Json({{"name", "registers"}, {"first", "128"}, {"second", "168"}}));
+  EXPECT_EQ(next["figures"][2], Json({{"name", "registers"}, {"before", "128"}, {"after", "168"}}));
   EXPECT_EQ(why["against"][1]["role"], "baseline");
   EXPECT_THAT(why["against"][1]["headline"].get<std::string>(),
               HasSubstr("the first is 1.2 times as fast"));
