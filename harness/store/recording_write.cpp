@@ -70,7 +70,7 @@ OrderedJson to_json(const Number& number) {
 }
 
 template <class Pairs>
-OrderedJson object_of(const Pairs& pairs) {
+OrderedJson pairs_json(const Pairs& pairs) {
   OrderedJson object = OrderedJson::object();
   for (const auto& [name, value] : pairs) object[name] = to_json(value);
   return object;
@@ -240,7 +240,7 @@ class Writer {
       } else if constexpr (Word<T>) {
         return to_text(value);
       } else if constexpr (std::same_as<T, Problem> || std::same_as<T, Config>) {
-        return object_of(value);
+        return pairs_json(value);
       } else if constexpr (Shared<T>) {
         return writer.number(value);
       } else if constexpr (std::same_as<T, std::vector<KernelVersion>>) {
