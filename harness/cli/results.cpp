@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kDefaultDb = "results/assay.db";
 
 struct FilterOption {
-  std::string_view name, placeholder, help;
+  std::string_view name, operand, help;
   std::string Filter::*value;
   bool is_of_runs;
 };
@@ -32,7 +32,7 @@ constexpr FilterOption kFilterOptions[] = {
 };
 
 void add(Command& verb, const FilterOption& option, ResultOptions& options) {
-  verb.add_option(fmt::format("--{} {}", option.name, option.placeholder), options.*option.value,
+  verb.add_option(fmt::format("--{} {}", option.name, option.operand), options.*option.value,
                   std::string(option.help));
 }
 

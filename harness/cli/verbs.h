@@ -4,7 +4,7 @@
 
 namespace assay {
 
-// Each adds one verb to the program. Its options have units in the placeholders and defaults in the
+// Each adds one verb to the program. Its options have units in the operands and defaults in the
 // help.
 void add_new(Command program);
 void add_list(Command program);

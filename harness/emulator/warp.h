@@ -258,8 +258,7 @@ bool run_warp(Warp& warp, int budget);
 void check_bulk_stores(Warp& warp);
 
 bool is_shuffle(const Op& op);
-/// The lane that each lane of a shuffle gets its value from. `valid`: lanes for which that lane is
-/// in range.
+/// From which lane each lane of a shuffle gets a value. `valid`: lanes whose source is in range.
 std::array<int, 32> shuffle_sources(const Warp& warp, const Op& op, std::uint32_t lanes,
                                     std::uint32_t& valid);
 

@@ -65,7 +65,7 @@ std::string count_cell(double count);
 std::string live_text(const Function& function, InstructionSet set);
 /// "$L__BB0_2"; without a label "block 7".
 std::string label_of(const Block& block, int index);
-/// What it is, what ptxas says of it, and how its launches fill an SM.
+/// The title of the code, the figures of ptxas, and how the launches fill an SM.
 std::string head_text(const Inspected& inspected, const Terminal& terminal);
 
 }  // namespace assay

@@ -104,9 +104,9 @@ TEST(Races, SmallCopiesAreWaitedFor) {
   EXPECT_NE(races(copy + "cp.async.wait_group 0; ld.shared.u32 %r5, [%r4];"), "");
 }
 
-// Kernels that add up within a cluster run their epilogue once on nothing, while the first copies
-// are on their way, so that its instructions are in the cache. It read what other blocks send by
-// st.async, and dropped the sums: a race was reported that no output can show.
+// Kernels that add up within a cluster run their epilogue once ahead of time, to fetch the
+// instructions. The epilogue read values that other blocks send by st.async, and dropped the sums:
+// a race was reported that no output can show.
 TEST(Races, AValueThatNothingDependsOnIsNone) {
   const std::string read = "st.shared.u32 [%r3], %r1; ld.shared.u32 %r5, [%r4];";
   EXPECT_NE(races(read).find("race: reads byte"), std::string::npos);
