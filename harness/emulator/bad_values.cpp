@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <span>
 
 #include "emulator/warp.h"
 
-// A read that races, or of what nobody wrote, is a finding once something depends on the value.
+// A read that races, or of what nobody wrote, is a finding once something depends on the value: is
+// computed of it, or written where lanes are because a branch depends on it.
 // Kernels that fetch the instructions of their epilogue ahead of time run it on values that they
 // drop, and so do lanes that have no row.
 
@@ -34,6 +36,27 @@ std::uint32_t received(const Warp& warp, const Op& op, std::uint32_t from, std::
 
 }  // namespace
 
+namespace {
+
+/// What either way through a branch writes is as bad as what decides the way.
+void take_bad_branch(Warp& warp, std::int32_t at, std::int32_t join, const BadValue& on) {
+  const std::vector<Op>& ops = warp.block->cluster->launch.program.ops;
+  for (const Op& op : std::span(ops).subspan(static_cast<std::size_t>(at) + 1,
+                                             static_cast<std::size_t>(join - at - 1))) {
+    for (const std::int32_t slot : op.writes) {
+      BadValue& value = warp.bad_values[static_cast<std::size_t>(slot)];
+      value = {value.lanes | on.lanes, on.read};
+    }
+  }
+  BadBranch& branch = warp.bad_branch;
+  if (branch.on.lanes == 0) branch = {at, join, {}};
+  branch = {std::min(branch.begin, at),
+            std::max(branch.join, join),
+            {branch.on.lanes | on.lanes, on.read}};
+}
+
+}  // namespace
+
 void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text) {
   const auto known = std::ranges::find_if(
       warp.bad_reads, [&](const BadRead& read) { return read.op == warp.op && read.kind == kind; });
@@ -47,6 +70,10 @@ void note_bad_read(Warp& warp, int lane, FindingKind kind, std::string text) {
 }
 
 void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
+  const std::vector<Op>& ops = warp.block->cluster->launch.program.ops;
+  const auto at = static_cast<std::int32_t>(&op - ops.data());
+  BadBranch& branch = warp.bad_branch;
+  if (at <= branch.begin || at >= branch.join) branch.on.lanes &= ~lanes;
   BadValue used;
   const bool selects = op.source != nullptr && op.source->opcode.starts_with("selp");
   for (const std::int32_t slot : op.reads) {
@@ -61,12 +88,16 @@ void follow_bad_values(Warp& warp, const Op& op, std::uint32_t lanes) {
     used.lanes = received(warp, op, used.lanes, lanes);
   used.lanes &= lanes;
   const bool is_jump = op.control == Control::branch || op.control == Control::table;
-  if (used.lanes != 0 &&
-      (is_jump ? decides_effect(warp.block->cluster->launch.program.ops, op) : has_effect(op))) {
+  if (used.lanes != 0 && (is_jump ? decides_effect(ops, op) : has_effect(op))) {
     const BadRead& read = warp.bad_reads[used.read];
     warp.op = read.op;
     warp.report(read.kind, read.text, std::countr_zero(used.lanes));
     warp.op = &op;
+  } else if (used.lanes != 0 && is_jump) {
+    take_bad_branch(warp, at, op.join, used);
+  }
+  if (const std::uint32_t decided = branch.on.lanes & lanes; decided != 0) {
+    used = {used.lanes | decided, branch.on.read};
   }
   for (const std::int32_t slot : op.writes) {
     BadValue& value = warp.bad_values[static_cast<std::size_t>(slot)];

@@ -100,6 +100,12 @@ struct BadValue {
   std::uint32_t read = 0;  // an index of Warp::bad_reads
 };
 
+/// Between the branch at `begin` and `join`, what `on` names decides which way its lanes go.
+struct BadBranch {
+  std::int32_t begin = 0, join = 0;  // indices of ops
+  BadValue on = {};
+};
+
 /// A product of a warpgroup. It is carried out once all four warps have begun it.
 struct WarpgroupWork {
   const Op* op = nullptr;
@@ -161,6 +167,7 @@ struct Warp {
   std::map<std::int32_t, RegisterUse> wgmma_registers = {};
   std::vector<BadRead> bad_reads = {};
   std::vector<BadValue> bad_values = {};  // by slot; empty: none was ever read
+  BadBranch bad_branch = {};              // the outermost
   const MemoryRange* range = nullptr;     // of the access before
   LaunchCounts counts = {};
 

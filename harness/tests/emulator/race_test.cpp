@@ -123,6 +123,13 @@ TEST(Races, AValueThatNothingDependsOnIsNone) {
   EXPECT_EQ(races(read + "setp.eq.u32 %p3, %r5, 7; mov.u32 %r5, 0; @%p3 bra E;"
                          "add.u32 %r7, %r7, 1; E:"),
             "");
+  // Of what two ways through a branch leave in a register, nobody knows which way was right.
+  const std::string branch = read +
+                             "setp.eq.u32 %p3, %r5, 7; mov.u32 %r5, 0; @%p3 bra E;"
+                             "add.u32 %r5, %r5, 1; ";
+  EXPECT_NE(races(branch + "E:"), "");
+  EXPECT_NE(races(branch + "bra F; E: mov.u32 %r5, 2; F:"), "");
+  EXPECT_EQ(races(branch + "E: mov.u32 %r5, 0;"), "");
   // A loop that waits for the value orders what comes behind it.
   EXPECT_NE(races(read + "L: ld.shared.u32 %r5, [%r4]; setp.gt.u32 %p3, %r5, 64; @%p3 bra L;"
                          "mov.u32 %r5, 0;"),
