@@ -30,6 +30,10 @@ bool sets_up_toolkit(std::string_view name) {
 struct Uses {
   bool as_member = false;     // behind `.` or `->`
   bool in_condition = false;  // in an #if, or in a macro without parameters, which an #if may read
+  bool undefined = false;     // by an #undef
+  bool defined = false;       // by a #define
+  /// Whether the source gives the name a meaning of its own, which no #define of ours may replace.
+  bool redefined() const { return undefined && defined; }
 };
 
 using AllUses = std::map<std::string, Uses, std::less<>>;
@@ -38,6 +42,24 @@ bool is_behind_access(std::string_view text, std::size_t at) {
   while (at > 0 && (text[at - 1] == ' ' || text[at - 1] == '\t')) --at;
   const std::string_view before = text.substr(0, at);
   return before.ends_with("->") || (before.ends_with('.') && !before.ends_with(".."));
+}
+
+/// Whether the line is this directive, `define` or `undef`, for this name.
+bool sets(std::string_view line, std::string_view directive, std::string_view name) {
+  const auto skip = [&] {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  };
+  const auto take = [&](std::string_view word) {
+    skip();
+    const bool is_next =
+        line.starts_with(word) && (line.size() == word.size() || !is_part(line[word.size()]));
+    if (is_next) line.remove_prefix(word.size());
+    return is_next;
+  };
+  skip();
+  if (!line.starts_with('#')) return false;
+  line.remove_prefix(1);
+  return take(directive) && take(name);
 }
 
 /// Whether the line can decide what is compiled.
@@ -74,6 +96,8 @@ void find_uses(std::string_view text, AllUses& uses) {
       } else if (conditional) {
         found->second.in_condition = true;
       }
+      if (sets(line, "undef", found->first)) found->second.undefined = true;
+      if (sets(line, "define", found->first)) found->second.defined = true;
     }
     begin = end + 1;
   }
@@ -139,7 +163,7 @@ std::vector<std::pair<std::string, std::string>> definition_headers(
     }
     const std::string line = fmt::format("#define {} {}\n", name, text);
     define += line;
-    if (sets_up_toolkit(name)) continue;
+    if (sets_up_toolkit(name) || uses.at(name).redefined()) continue;
     // The source may have undefined the macro; then it stays undefined.
     hide += fmt::format("#ifdef {0}\n#undef {0}\n#define assay_hidden_{0}\n#endif\n", name);
     show +=

@@ -31,10 +31,12 @@ inline constexpr const char* kDefinitionsHeader = "@define";
 
 /// The generated headers, by name: kDefinitionsHeader, and one for each SourceTree::Outside.
 ///
-/// A definition is a macro that toolkit headers do not see, with two exceptions:
+/// A definition is a macro that toolkit headers do not see, with three exceptions:
 /// - An integer becomes a constexpr constant if the source uses its name as a member, such as the
 ///   `x` of threadIdx.x, and never in an #if.
 /// - Toolkit headers see the macros that configure them (CUB_..., CCCL_...).
+/// - Toolkit headers see a macro to which the source gives another meaning by #undef and #define.
+///   NVRTC has no push_macro that would bring the other meaning back behind such a header.
 std::vector<std::pair<std::string, std::string>> definition_headers(
     const std::vector<Definition>& definitions, const SourceTree& source);
 

@@ -135,6 +135,18 @@ TEST_F(DefinitionsCompileTest, WhatTheSourceDropsStaysDropped) {
   EXPECT_TRUE(result.ok) << result.log;
 }
 
+// A source that gave a size another meaning had the old one again behind the next toolkit header:
+// the baseline of an MoE layer then wrote M of its M * TOP rows.
+TEST_F(DefinitionsCompileTest, AnotherMeaningStaysBehindAToolkitHeader) {
+  for (const char* again : {"#undef THREADS\n#define THREADS kOther\n",
+                            "# undef THREADS\n#  define\tTHREADS kOther  // larger\n"}) {
+    const CompileResult result =
+        compile(job(std::string("constexpr int kOther = 2 * THREADS;\n") + again +
+                    "#include <cuda_fp16.h>\nstatic_assert(THREADS == kOther);\n"));
+    EXPECT_TRUE(result.ok) << result.log;
+  }
+}
+
 // PowerShell and Visual Studio write one, which is no token of C++.
 TEST_F(DefinitionsCompileTest, AByteOrderMarkIsDropped) {
   write("include/h.cuh", "\xEF\xBB\xBF#pragma once\nconstexpr int kOne = 1;\n");

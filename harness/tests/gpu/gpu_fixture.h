@@ -66,17 +66,20 @@ class GpuTest : public testing::Test {
     }
   }
 
+  /// Compiles a kernel of the contract that is not the one to be judged.
+  std::future<CompileResult> compile_own(const KernelSpec& kernel, const ReferenceKernelSpec& own,
+                                         const Problem& problem, const DeviceInfo& info) {
+    return compiler_->submit(own_compile_job(kernel, own, problem, info, native_arch(info.cc),
+                                             {source_folder() / "kernels"}));
+  }
+
   /// The kernels that make inputs, and those of the reference.
   void compile_own_kernels(const KernelSpec& kernel, const Problem& problem, Plan& plan,
                            const DeviceInfo& info) {
     const auto plans = own_kernels(plan);
     const auto specs = own_kernels(kernel);
     for (std::size_t i = 0; i < specs.size(); ++i) {
-      const CompileResult own =
-          compiler_
-              ->submit(own_compile_job(kernel, *specs[i], problem, info, native_arch(info.cc),
-                                       {source_folder() / "kernels"}))
-              .get();
+      const CompileResult own = compile_own(kernel, *specs[i], problem, info).get();
       ASSERT_TRUE(own.ok) << own.log;
       plans[i]->cubin_path = own.cubin_path.string();
       plans[i]->launch.symbol = own.symbols.at(plans[i]->launch.entry);
