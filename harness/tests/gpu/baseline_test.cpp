@@ -199,16 +199,24 @@ std::vector<std::string> ops_with_baselines() {
   return names;
 }
 
-/// What a kernel of the op writes to have the names that the op's `let` defines.
-std::string names_of(const std::string& op) {
-  const std::size_t begin = op.find("\nlet:\n");
-  if (begin == std::string::npos) return "";
-  std::istringstream lines(op.substr(begin + 6));
-  std::string names = "let:\n";
+/// What a kernel of the op writes to have the op's sizes as scalars, as its baselines may ask for.
+std::string sizes_of_op(const std::string& op) {
+  std::string args, let;
+  const auto add = [&](const std::string& name) {
+    if (op.find("{name: " + name + ",") == std::string::npos) {
+      args += (args.empty() ? "" : ", ") + name;
+    }
+  };
+  const std::size_t begin = op.find("\ndims: [") + 8;
+  std::istringstream dims(op.substr(begin, op.find(']', begin) - begin));
+  for (std::string name; std::getline(dims >> std::ws, name, ',');) add(name);
+  std::istringstream lines(op.substr(std::min(op.find("\nlet:\n"), op.size() - 6) + 6));
   for (std::string line; std::getline(lines, line) && line.starts_with("  ");) {
-    names += line.substr(0, line.find(':') + 1) + "\n";
+    const std::string name = line.substr(2, line.find(':') - 2);
+    let += "  " + name + ":\n";
+    add(name);
   }
-  return names;
+  return (let.empty() ? "" : "let:\n" + let) + (args.empty() ? "" : "args: [" + args + "]\n");
 }
 
 class ShippedBaselines : public BaselineTest, public testing::WithParamInterface<std::string> {};
@@ -222,7 +230,7 @@ TEST_P(ShippedBaselines, Count) {
   const std::string op = read_file(folder_.path() / "ops" / (GetParam() + ".yaml"));
   const KernelSpec kernel =
       load_kernel(folder_.write("work.yaml", "kernel: work\n" + op.substr(0, op.find('\n')) +
-                                                 "\narch: [80]\n" + names_of(op) + kLaunches));
+                                                 "\narch: [80]\n" + sizes_of_op(op) + kLaunches));
   for (const auto& [name, failure] : failures_of(kernel)) EXPECT_EQ(failure, "") << name;
 }
 
