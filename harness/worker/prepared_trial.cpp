@@ -346,7 +346,8 @@ void PreparedTrial::run_preparing() {
   prepared_.seal();
 }
 
-TimedWork PreparedTrial::timed() {
+TimedWork PreparedTrial::timed(bool is_another) {
+  is_another_ = is_another;
   return {[this] { enqueue(); },
           [this] { prepare(); },
           [this] {
@@ -374,9 +375,10 @@ void PreparedTrial::judge_if_due(const char* what) {
 bool PreparedTrial::draw_judged() {
   if (launch_of_ == launches_) {
     const double samples = std::ceil(reference_->cost_s / kCheckSecondsPerSample);
-    launch_of_ = launches_ == 0 ? kFirstSamples
-                                : std::clamp(static_cast<std::uint64_t>(samples), kSamplesPerCheck,
-                                             kMostSamplesPerCheck);
+    const bool is_first = launches_ == 0 && !is_another_;
+    launch_of_ = is_first ? kFirstSamples
+                          : std::clamp(static_cast<std::uint64_t>(samples), kSamplesPerCheck,
+                                       kMostSamplesPerCheck);
     launches_ = 0;
     judged_launch_ = worker_->secret() % launch_of_;
   }

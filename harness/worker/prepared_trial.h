@@ -47,7 +47,10 @@ class PreparedTrial {
   /// outputs and scratch hold: poison, or numbers like the right ones. Now and then, which no
   /// kernel can foresee, what the timed launch left is checked; only then is its reference
   /// computed. So is what a load of launches left. Valid as long as this.
-  TimedWork timed();
+  ///
+  /// Of the first few samples one is checked for sure, unless this is but another allocation of
+  /// what is timed elsewhere, too.
+  TimedWork timed(bool is_another = false);
 
   /// Poisons outputs and scratch, launches once, and checks everything the launch did. If the
   /// contract says deterministic, the outputs must also equal those of the first check, bit for
@@ -105,6 +108,7 @@ class PreparedTrial {
   std::vector<GuardedBuffer> placed_;  // outputs and scratch, and what is prepared
   std::uint64_t seed_;
   std::shared_ptr<const Reference> reference_;
+  bool is_another_ = false;     // see timed()
   bool judged_ = false;         // the launch under way will be
   std::uint64_t launches_ = 0;  // of `launch_of_`, one of which is judged
   std::uint64_t launch_of_ = 0;
