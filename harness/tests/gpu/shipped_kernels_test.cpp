@@ -103,9 +103,10 @@ std::vector<ShippedCase> shipped_cases() {
   const Problem sparse[] = {{{"M", 19}, {"F", 1536}, {"K", 456}, {"density", 0.131}, {"block", 1}},
                             {{"M", 1}, {"F", 1001}, {"K", 1304}, {"density", 0.05}, {"block", 1}},
                             {{"M", 200}, {"F", 2048}, {"K", 776}, {"density", 0.3}, {"block", 32}}};
-  for (const char* kernel : {"sparse_ffn", "sparse_ffn_f16", "sparse_gated_ffn",
-                             "sparse_gated_ffn_f16", "sparse_ffn_mma", "sparse_ffn_mma_f16",
-                             "sparse_gated_ffn_mma", "sparse_gated_ffn_mma_f16"}) {
+  for (const char* kernel :
+       {"sparse_ffn", "sparse_ffn_f16", "sparse_gated_ffn", "sparse_gated_ffn_f16",
+        "sparse_ffn_mma", "sparse_ffn_mma_f16", "sparse_gated_ffn_mma", "sparse_gated_ffn_mma_f16",
+        "sparse_ffn_atomics", "sparse_ffn_atomics_f16"}) {
     for (const Problem& problem : sparse) cases.push_back({kernel, problem});
   }
   const Problem many_tokens[] = {
