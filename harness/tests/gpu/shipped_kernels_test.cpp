@@ -54,6 +54,10 @@ std::vector<ShippedCase> shipped_cases() {
         "rms_linear_gelu_mma", "rms_linear_gelu_mma_f16"}) {
     for (const Problem& problem : ragged) cases.push_back({kernel, problem});
   }
+  for (const char* kernel : {"batched_gemm_mma", "batched_gemm_mma_f16"}) {
+    cases.push_back({kernel, {{"B", 5}, {"M", 150}, {"N", 210}, {"K", 328}}});
+    cases.push_back({kernel, {{"B", 2}, {"M", 50}, {"N", 201}, {"K", 77}}});
+  }
   // Floats: K is a multiple of 4, N is even.
   for (const char* kernel : {"ln_linear_gelu_f32", "ln_linear_gelu_tf32"}) {
     cases.push_back({kernel, {{"M", 1000}, {"N", 1096}, {"K", 324}}});
