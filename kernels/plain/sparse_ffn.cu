@@ -11,6 +11,10 @@ struct alignas(16) Eight {
   T of[8];
 };
 
+/// What closes a neuron as its bias: less than any of its products, also where the check makes all
+/// inputs 64 times as large. f16 holds hardly more.
+constexpr float kClosed = -6e4f;
+
 /// Neuron `at` of the active ones; the list names blocks of neurons.
 __device__ int neuron(const int* index, int at, int block) {
   return index[at / block] * block + at % block;
@@ -20,7 +24,7 @@ __device__ int neuron(const int* index, int at, int block) {
 /// neurons, and elsewhere one so low that ReLU and SiLU make 0 of it.
 template <typename T>
 __global__ void closing_biases(const T* bias, const int* index, T* closing, int active, int block) {
-  for (int i = threadIdx.x; i < F; i += blockDim.x) closing[i] = T(-1e4f);
+  for (int i = threadIdx.x; i < F; i += blockDim.x) closing[i] = T(kClosed);
   __syncthreads();
   for (int at = threadIdx.x; at < active; at += blockDim.x) {
     closing[neuron(index, at, block)] = bias[neuron(index, at, block)];
@@ -30,7 +34,7 @@ __global__ void closing_biases(const T* bias, const int* index, T* closing, int 
 /// The same for gates, which have no biases of their own, and behind them as many zeros.
 template <typename T>
 __global__ void closing_gate_biases(const int* index, T* closing, int active, int block) {
-  for (int i = threadIdx.x; i < 2 * F; i += blockDim.x) closing[i] = i < F ? T(-1e4f) : T(0.0f);
+  for (int i = threadIdx.x; i < 2 * F; i += blockDim.x) closing[i] = i < F ? T(kClosed) : T(0.0f);
   __syncthreads();
   for (int at = threadIdx.x; at < active; at += blockDim.x) {
     closing[neuron(index, at, block)] = T(0.0f);
@@ -46,7 +50,7 @@ __global__ void biases_of_chosen(const float* scores, const T* bias, T* closing,
   for (int i = 0; i < F; ++i) {
     ahead += scores[i] > scores[at] || (scores[i] == scores[at] && i < at);
   }
-  closing[at] = ahead < active ? bias[at] : T(-1e4f);
+  closing[at] = ahead < active ? bias[at] : T(kClosed);
 }
 
 template <typename T>
