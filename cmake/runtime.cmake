@@ -8,7 +8,7 @@ set(ASSAY_RUNTIME_base bounded_json device_info dtype expr expr_parser fmt_defin
 set(ASSAY_RUNTIME_spec entry kernel_spec vocabulary)
 set(ASSAY_RUNTIME_space bindings plan_args plan_launches)
 set(ASSAY_RUNTIME_pack choice kernel_json pack)
-set(ASSAY_RUNTIME_cuda device_query driver handles)
+set(ASSAY_RUNTIME_cuda cublas_lt device_query driver handles lt_product)
 set(ASSAY_RUNTIME_launch argument_values failure ready_launch)
 set(ASSAY_RUNTIME_runtime assay open_pack tuned_plan)
 foreach(room base spec space pack cuda launch runtime)

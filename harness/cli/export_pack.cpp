@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <future>
 #include <map>
@@ -53,6 +54,16 @@ std::string licence_of(const KernelSpec& kernel) {
   text = text.substr(0, text.find_first_of("\r\n"));
   text.erase(0, text.find_first_not_of(' '));
   return text.substr(0, text.find(" */"));
+}
+
+/// Which of cuBLASLt's algorithms a baseline is that was "algorithm 3 of 8"; 0: it does not say.
+int algorithm_of(std::string_view detail) {
+  constexpr std::string_view kBegin = "algorithm ";
+  int number = 0;
+  if (detail.starts_with(kBegin)) {
+    std::from_chars(detail.data() + kBegin.size(), detail.data() + detail.size(), number);
+  }
+  return number;
 }
 
 /// The problem as the kernel has it: its dims, then its traits.
@@ -239,6 +250,8 @@ class PackMaker {
     row.time_ns = entry.time_ns.value;
     row.baseline = entry.baseline;
     row.baseline_ns = entry.baseline_ns;
+    row.algorithm = algorithm_of(entry.baseline_detail);
+    row.cublas = entry.cublas;
     row.verified = entry.verification.has_value();
     return with_code(std::move(row), place, device);
   }

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "judge/cublas_types.h"
+#include "cuda/cublas_types.h"
 #include "judge/operations/gemm.h"
 
 namespace assay {

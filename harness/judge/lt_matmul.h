@@ -1,11 +1,11 @@
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "cuda/cublas.h"
 #include "cuda/handles.h"
+#include "cuda/lt_product.h"
 #include "judge/operation.h"
 #include "timing/timer.h"
 
@@ -35,28 +35,13 @@ class LtMatmul {
   std::string describe(int algorithm) const;
 
  private:
-  using Description =
-      std::unique_ptr<cublasLtMatmulDescOpaque_t, decltype(&::cublasLtMatmulDescDestroy)>;
-  using Layout =
-      std::unique_ptr<cublasLtMatrixLayoutOpaque_t, decltype(&::cublasLtMatrixLayoutDestroy)>;
-
-  Layout make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
-                     std::int64_t batch) const;
-  template <typename Value>
-  void set(cublasLtMatmulDescAttributes_t attribute, const Value& value);
   void set_epilogue(const OperationCall& call);
   void set_scales(const OperationCall& call);
 
   const Driver* driver_;
   CUstream stream_;
-  const Cublas* cublas_;
-  CUdeviceptr a_ = 0;
-  CUdeviceptr b_ = 0;
-  Description operation_;
-  Layout first_;  // column-major: b, then a, then out
-  Layout second_;
-  Layout out_;
-  cudaDataType_t scale_;
+  CUdeviceptr a_, b_;
+  LtProduct product_;
   DeviceMemory workspace_;
   std::size_t workspace_bytes_ = 0;  // the most that one of the algorithms takes
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms_;

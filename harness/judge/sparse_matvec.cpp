@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "judge/cublas_types.h"
+#include "cuda/cublas_types.h"
 
 namespace assay {
 namespace {

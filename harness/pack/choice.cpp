@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "space/plan_parts.h"
 
 namespace assay {
 namespace {
@@ -58,6 +59,48 @@ const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
     if (code_runs_on(pack.codes[code].arch, cc)) return &pack.codes[code];
   }
   return nullptr;
+}
+
+/// Why cuBLASLt is to be called and not the row's configuration; empty if it is not.
+std::string why_fallback(const Choice& choice, const KernelSpec& kernel) {
+  const PackRow& row = *choice.row;
+  std::string why;
+  if (choice.match == Match::otherwise) {
+    why = "no tuned problem is near";
+  } else if (!has_library_time(row)) {
+    return {};
+  } else if (row.baseline_ns < row.time_ns) {
+    why = choice.factor == 1 ? "cuBLASLt was faster than every kernel"
+                             : "cuBLASLt was faster for " + to_text(row.problem);
+  } else if (choice.factor == 1) {
+    return {};
+  } else if (!is_safe(row.near, choice.factor)) {
+    why = fmt::format(
+        "what is best for {} was {}", to_text(row.problem),
+        row.near.factor < choice.factor ? "not measured so far away" : "slower beside it");
+  }
+  return why.empty() || is_library_product(kernel) ? why : "";
+}
+
+/// Has cuBLASLt called. Returns why it cannot be: empty if it can.
+std::string plan_fallback(const KernelSpec& kernel, const Problem& problem,
+                          const DeviceInfo& device, Choice& choice) {
+  const ReferenceSpec& product = kernel.reference[0];
+  choice.plan.kernel = "cublasLtMatmul";
+  choice.plan.reference.push_back({product.operation, product.operands, product.options});
+  try {
+    const Evaluator evaluator(kernel, problem, choice.row->config, device);
+    for (const std::string& name : caller_args(kernel)) {
+      const auto arg = std::find_if(kernel.args.begin(), kernel.args.end(),
+                                    [&](const ArgSpec& each) { return each.name == name; });
+      choice.plan.args.push_back(plan_arg(*arg, evaluator));
+    }
+  } catch (const PlanError& error) {
+    return error.what();
+  }
+  if (choice.match == Match::exact) choice.algorithm = choice.row->algorithm;
+  choice.match = Match::fallback;
+  return {};
 }
 
 std::string why_not_exact(const Choice& choice, const DeviceInfo& device) {
@@ -115,6 +158,10 @@ double distance_factor(const Problem& a, const Problem& b) {
   return factor;
 }
 
+bool is_safe(const Nearness& near, double factor) {
+  return near.factor >= factor && near.speedup >= 1;
+}
+
 Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given) {
   const auto kernel = std::find_if(pack.kernels.begin(), pack.kernels.end(),
                                    [&](const PackKernel& each) { return each.spec.op == op; });
@@ -151,7 +198,7 @@ Problem complete_problem(const Pack& pack, std::string_view op, const Problem& g
 }
 
 Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
-              const DeviceInfo& device, double most_factor) {
+              const DeviceInfo& device, double most_factor, Fallback fallback) {
   std::string nearer;  // why what is nearer does not fit
   std::vector<Ranked> rows = ranked_rows(pack, op, problem, device, most_factor);
   for (; !rows.empty(); rows.pop_back()) {
@@ -163,15 +210,18 @@ Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
     } else if (each.factor != 1 || each.table->device.name != device.name) {
       choice.match = Match::near;
     }
-    const std::string misfit = plan_row(pack, problem, device, choice);
+    const KernelSpec& kernel = pack.kernels[each.row->kernel].spec;
+    const std::string why =
+        fallback == Fallback::allowed ? why_fallback(choice, kernel) : std::string();
+    const std::string misfit = why.empty() ? plan_row(pack, problem, device, choice)
+                                           : plan_fallback(kernel, problem, device, choice);
     if (misfit.empty()) {
-      choice.why = why_not_exact(choice, device);
+      choice.why = why.empty() ? why_not_exact(choice, device) : why;
       if (!nearer.empty()) choice.why += "; " + nearer;
       return choice;
     }
     if (!nearer.empty()) continue;
-    nearer = fmt::format("{} {} does not fit: {}", pack.kernels[each.row->kernel].spec.name,
-                         to_text(each.row->problem), misfit);
+    nearer = fmt::format("{} {} does not fit: {}", kernel.name, to_text(each.row->problem), misfit);
   }
   throw UsageError(fmt::format("the pack has nothing for {} {} on {}: {}", op, to_text(problem),
                                device.name, nearer));

@@ -10,23 +10,33 @@
 namespace assay {
 
 /// How a configuration was found: the problem was tuned on this device; another problem or another
-/// device was; or none is near, and what loses least over the whole table is taken.
-enum class Match { exact, near, otherwise };
+/// device was; or none is near, and what loses least over the whole table is taken. Or cuBLASLt is
+/// called instead.
+enum class Match { exact, near, otherwise, fallback };
 
 /// What to launch for a problem.
 struct Choice {
   const PackTable* table = nullptr;
   const PackRow* row = nullptr;
-  const PackCode* code = nullptr;
+  const PackCode* code = nullptr;  // null for a fallback
   Match match = Match::exact;
   double factor = 1;  // how far the problem is from the row's: see distance_factor()
   std::string why;    // why it is not exact; empty if it is
+  /// Of a fallback: the arguments that the caller passes, and the product as a reference.
   Plan plan;
+  int algorithm = 0;  // of a fallback: the row's if it is for this problem and GPU, else 0
 };
+
+/// Whether cuBLASLt may be called instead.
+enum class Fallback { allowed, missing };
 
 /// The product over the sizes and traits of the larger over the smaller; infinite where only one
 /// is positive.
 double distance_factor(const Problem& a, const Problem& b);
+
+/// Whether a configuration was measured so far from its problem, and was nowhere slower than the
+/// baseline.
+bool is_safe(const Nearness& near, double factor);
 
 /// The op's problem with all of its dims and traits in order: those given, and defaults of traits.
 /// Throws UsageError for an op or a name that the pack does not have, and for one that is missing.
@@ -36,7 +46,10 @@ Problem complete_problem(const Pack& pack, std::string_view op, const Problem& g
 /// the row of the problem, tuned on a device of this name; the nearest row within `most_factor`;
 /// the default row; any other row that was measured; defaults of contracts. Rows that were tuned on
 /// a device of this name come first. Throws UsageError that says why none does.
+///
+/// Where cuBLASLt may be called, it is taken in the place of a row that was slower, and of one of
+/// which nobody measured that it is as fast so far from its problem.
 Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
-              const DeviceInfo& device, double most_factor);
+              const DeviceInfo& device, double most_factor, Fallback fallback = Fallback::missing);
 
 }  // namespace assay

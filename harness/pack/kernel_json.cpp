@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "pack/pack.h"
 
 namespace assay {
 namespace {
@@ -88,6 +89,14 @@ Json launches_json(const std::vector<LaunchSpec>& launches) {
   return json;
 }
 
+/// The product that cuBLASLt computes instead: the names of its arguments, and which factors are
+/// transposed.
+Json product_json(const ReferenceSpec& product) {
+  Json json = product.operands;
+  for (const auto& [option, value] : product.options) json[option] = std::get<bool>(value);
+  return json;
+}
+
 /// Reads what kernel_json() wrote. Whatever find_launch_plan takes for granted is checked here.
 class KernelReader {
  public:
@@ -102,6 +111,9 @@ class KernelReader {
     spec_.launches = read_launches(source_.at("launches"));
     spec_.prepare = read_launches(source_.at("prepare"));
     if (spec_.launches.empty()) fail("it has no launch");
+    if (const auto product = source_.find("product"); product != source_.end()) {
+      read_product(*product);
+    }
     return std::move(spec_);
   }
 
@@ -295,6 +307,18 @@ class KernelReader {
     return launches;
   }
 
+  void read_product(const Json& source) {
+    ReferenceSpec product{"gemm", {}, {}, {}};
+    for (const char* operand : {"a", "b", "out"})
+      product.operands[operand] = name(source.at(operand));
+    for (const char* option : {"transpose_a", "transpose_b"}) {
+      product.options[option] = source.at(option).get<bool>();
+    }
+    spec_.reference.push_back(std::move(product));
+    spec_.baseline.push_back({std::string(kCublasLt)});
+    if (!is_library_product(spec_)) fail("its product is none of matrices that the caller passes");
+  }
+
   const Json& source_;
   KernelSpec spec_;
   Symbols symbols_;
@@ -334,6 +358,7 @@ Json kernel_json(const KernelSpec& kernel) {
     if (!named.contains(name)) json["words"].push_back(name);
   }
   for (const ArgSpec& arg : kernel.args) json["args"].push_back(arg_json(arg));
+  if (is_library_product(kernel)) json["product"] = product_json(kernel.reference[0]);
   return json;
 }
 

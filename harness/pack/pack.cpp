@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "base/bounded_json.h"
 #include "base/error.h"
@@ -25,6 +26,7 @@ static nlohmann::json value_json(const Value& value) {
   return std::visit([](const auto& each) { return nlohmann::json(each); }, value);
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nearness, factor, regret, speedup)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackCode, arch, offset, bytes, hash, symbols)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, name, uuid, driver, cc, sm_count, smem_optin_bytes,
                                    l2_bytes, memory_bytes)
@@ -32,6 +34,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, name, uuid, driver, cc, sm_count,
 namespace {
 
 constexpr std::size_t kMostPackItems = 1 << 20;  // rows, codes
+constexpr std::size_t kMostAlgorithms = 1000;    // that a heuristic offers
 
 /// What a pack begins with. Numbers are little-endian, as all machines with such GPUs are.
 struct Header {
@@ -54,6 +57,9 @@ nlohmann::json row_json(const PackRow& row) {
                          {"time_ns", row.time_ns},
                          {"baseline", row.baseline},
                          {"baseline_ns", row.baseline_ns},
+                         {"algorithm", row.algorithm},
+                         {"cublas", row.cublas},
+                         {"near", row.near},
                          {"verified", row.verified},
                          {"measured_code", row.measured_code}};
   for (const auto& [name, number] : row.problem) json["problem"].push_back(number);
@@ -108,7 +114,7 @@ class IndexReader {
 
   static double positive(const nlohmann::json& source) {
     const auto value = source.get<double>();
-    if (!std::isfinite(value) || value < 0) fail("a time is no number from 0 on");
+    if (!std::isfinite(value) || value < 0) fail("a time or a ratio is no number from 0 on");
     return value;
   }
 
@@ -158,6 +164,12 @@ class IndexReader {
     row.time_ns = positive(source.at("time_ns"));
     row.baseline = source.at("baseline").get<std::string>();
     row.baseline_ns = positive(source.at("baseline_ns"));
+    row.algorithm =
+        static_cast<int>(index(source.at("algorithm"), kMostAlgorithms + 1, "algorithm"));
+    row.cublas = source.at("cublas").get<std::string>();
+    const nlohmann::json& near = source.at("near");
+    row.near = {positive(near.at("factor")), positive(near.at("regret")),
+                positive(near.at("speedup"))};
     row.verified = source.at("verified").get<bool>();
     row.measured_code = source.at("measured_code").get<bool>();
     return row;
@@ -324,6 +336,34 @@ std::vector<std::string> op_args(const Pack& pack, std::string_view op) {
     if (kernel.spec.op == op) return caller_args(kernel.spec);
   }
   return {};
+}
+
+bool is_library_product(const KernelSpec& kernel) {
+  if (kernel.reference.size() != 1 || kernel.reference[0].operation != "gemm") return false;
+  const std::vector<std::string> passed = caller_args(kernel);
+  const auto is_passed = [&](const std::string& name) {
+    return std::find(passed.begin(), passed.end(), name) != passed.end();
+  };
+  const auto is_size = [&](int slot) {
+    const auto& dims = kernel.dims;
+    return std::find(dims.begin(), dims.end(), kernel.symbols.name(slot)) != dims.end();
+  };
+  std::set<std::size_t> ranks;
+  for (const auto& [role, name] : kernel.reference[0].operands) {
+    if (!is_passed(name)) return false;
+    for (const ArgSpec& arg : kernel.args) {
+      if (arg.name != name) continue;
+      const auto& shape = std::get<BufferSpec>(arg.form).shape;
+      ranks.insert(shape.size());
+      for (const ExprSpec& size : shape) {
+        const std::vector<int>& slots = size.expr.slots();
+        if (!std::all_of(slots.begin(), slots.end(), is_size)) return false;
+      }
+    }
+  }
+  return (ranks == std::set<std::size_t>{2} || ranks == std::set<std::size_t>{3}) &&
+         std::any_of(kernel.baseline.begin(), kernel.baseline.end(),
+                     [](const BaselineSpec& each) { return each.name == kCublasLt; });
 }
 
 std::string unpackable(const KernelSpec& kernel) {

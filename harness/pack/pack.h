@@ -9,6 +9,7 @@
 #include "base/device_info.h"
 #include "base/value.h"
 #include "spec/kernel_spec.h"
+#include "spec/vocabulary.h"
 
 // A pack: tuned tables, and all that a program needs to launch what they name. It is one file: a
 // header of 32 bytes, an index in JSON, and machine code. docs/runtime.md says what the index has.
@@ -17,7 +18,7 @@ namespace assay {
 
 /// The first bytes of a pack, and its version.
 inline constexpr std::string_view kPackMagic = "ASSAYPK\n";
-inline constexpr std::uint32_t kPackVersion = 1;
+inline constexpr std::uint32_t kPackVersion = 2;
 
 /// Machine code of a configuration for one architecture.
 struct PackCode {
@@ -35,6 +36,14 @@ struct PackKernel {
   std::string licence;  // an SPDX expression; empty: its source names none
 };
 
+/// What a row's configuration is for the problems around, as it was measured for them.
+struct Nearness {
+  double factor =
+      0;  // how far the farthest of them is: see distance_factor(); 0: none was measured
+  double regret = 0;   // its time over the least of any kernel or baseline there; the worst of them
+  double speedup = 0;  // the baseline's time over its; the worst of them; 0: one has no baseline
+};
+
 /// What is best for one problem.
 struct PackRow {
   Problem problem;  // the dims, then the traits, as the op has them
@@ -42,13 +51,21 @@ struct PackRow {
   Config config;
   std::vector<std::size_t> codes;  // one for each architecture
   double time_ns = 0;              // median; 0: a contract's default, which was not measured
-  std::string baseline;            // the fastest; empty when there was none
+  std::string baseline = {};       // the fastest; empty when there was none
   double baseline_ns = 0;
+  int algorithm = 0;  // of cuBLASLt's heuristic, from 1 on, if that is the baseline; 0: not known
+  std::string cublas = {};  // the version that offered it
+  Nearness near = {};
   bool verified = false;       // by `assay verify`
   bool measured_code = false;  // the code is bit for bit what was measured
 };
 
 inline bool is_measured(const PackRow& row) { return row.time_ns > 0; }
+
+/// Whether the fastest baseline is a product by cuBLASLt.
+inline bool has_library_time(const PackRow& row) {
+  return row.baseline_ns > 0 && row.baseline.starts_with(kCublasLt);
+}
 
 /// The tuned table of an op on one device.
 struct PackTable {
@@ -105,6 +122,10 @@ class PackFile {
 std::vector<std::string> caller_args(const KernelSpec& kernel);
 /// The same for an op of the pack, in the order of its first kernel.
 std::vector<std::string> op_args(const Pack& pack, std::string_view op);
+
+/// Whether a program may call cuBLASLt instead: the op's reference is one product of matrices that
+/// the caller passes and whose shapes the sizes decide, and cuBLASLt's product is its baseline.
+bool is_library_product(const KernelSpec& kernel);
 
 /// Why a pack cannot have the kernel: it reads a texture. Empty: it can.
 std::string unpackable(const KernelSpec& kernel);

@@ -40,6 +40,8 @@ assay_status guarded(assay_status usage, assay_error* error, const Work& work) {
     return say(usage, mistake.what(), error);
   } catch (const assay::CudaError& failed) {
     return say(ASSAY_CUDA_ERROR, failed.what(), error);
+  } catch (const assay::CublasError& failed) {
+    return say(ASSAY_CUDA_ERROR, failed.what(), error);
   } catch (const assay::Error& machine) {
     return say(ASSAY_NO_DRIVER, machine.what(), error);
   } catch (const std::bad_alloc&) {
@@ -141,10 +143,12 @@ assay_status assay_plan_how(const assay_plan* plan, assay_how* how) {
   assay_status filled = ASSAY_OK;
   const assay_status made = guarded(ASSAY_INTERNAL_ERROR, nullptr, [&] {
     const assay::TunedPlan::Texts& texts = tuned.texts();
+    const bool is_product = choice.match == assay::Match::fallback;
     filled = fill(how, {sizeof *how, static_cast<assay_match>(choice.match), choice.factor,
                         choice.why.c_str(), choice.plan.kernel.c_str(), texts.configuration.c_str(),
-                        texts.problem.c_str(), choice.table->device.name.c_str(), row.time_ns,
-                        row.baseline.c_str(), row.baseline_ns});
+                        texts.problem.c_str(), choice.table->device.name.c_str(),
+                        is_product ? row.baseline_ns : row.time_ns, row.baseline.c_str(),
+                        row.baseline_ns, choice.match == assay::Match::near ? row.near.regret : 0});
   });
   return made != ASSAY_OK ? made : filled;
 }

@@ -17,6 +17,14 @@ namespace {
 constexpr std::size_t kMostPlans = 4096;
 constexpr double kDefaultFactor = 16;
 
+/// Where cuBLASLt is looked for: first the one that the program has loaded, or the loader finds.
+LibraryFolders cublas_folders() {
+  LibraryFolders folders = toolkit_libraries();
+  folders.last.insert(folders.last.begin(), folders.first.begin(), folders.first.end());
+  folders.first.clear();
+  return folders;
+}
+
 /// A context is current as long as this object lives.
 class CurrentContext {
  public:
@@ -111,6 +119,7 @@ OpenPack::~OpenPack() {
     std::erase_if(modules_, [&, of = device](const auto& each) {
       return std::get<CUdevice>(each.first) == of;
     });
+    cublas_.erase(device);
     if (pushed) driver_->cuCtxPopCurrent(&popped);
     driver_->cuDevicePrimaryCtxRelease(gpu.device);
   }
@@ -119,6 +128,17 @@ OpenPack::~OpenPack() {
 const Driver& OpenPack::driver() {
   std::call_once(driver_loaded_, [this] { driver_.emplace(); });
   return *driver_;
+}
+
+bool OpenPack::has_cublas() {
+  std::call_once(cublas_looked_for_, [this] {
+    try {
+      open_cublas_lt(cublas_folders());
+      has_cublas_ = true;
+    } catch (const Error&) {  // what is then taken says why it is
+    }
+  });
+  return has_cublas_;
 }
 
 const OpenPack::Gpu& OpenPack::gpu(CUdevice device) {
@@ -177,7 +197,10 @@ std::shared_ptr<TunedPlan> OpenPack::choose_plan(const assay_request& request, C
   }
   const double factor = request.most_factor > 0 ? request.most_factor : kDefaultFactor;
   try {
-    Choice choice = choose(pack(), request.op, problem, *info, factor);
+    Choice choice = choose(pack(), request.op, problem, *info, factor, Fallback::allowed);
+    if (choice.match == Match::fallback && !has_cublas()) {
+      choice = choose(pack(), request.op, problem, *info, factor);
+    }
     return std::make_shared<TunedPlan>(std::move(choice), op_args(pack(), request.op), device);
   } catch (const UsageError& error) {
     throw Refusal(ASSAY_NOTHING_FITS, error.what());
@@ -194,6 +217,9 @@ void OpenPack::load(TunedPlan& plan, CUstream stream) {
     if (!is_capturing(cuda, each)) continue;
     throw Refusal(ASSAY_CAPTURING,
                   "code is not loaded while a stream is captured; call assay_prepare before");
+  }
+  if (plan.choice().match == Match::fallback) {
+    return plan.load(cuda, cublas_.try_emplace(plan.device(), cublas_folders()).first->second);
   }
   const PackCode* const code = plan.choice().code;
   const std::tuple key(plan.device(), code, plan.has_variables() ? &plan : nullptr);

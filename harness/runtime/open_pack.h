@@ -10,6 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "cuda/cublas_lt.h"
 #include "cuda/handles.h"
 #include "pack/pack.h"
 #include "runtime/tuned_plan.h"
@@ -63,16 +64,21 @@ class OpenPack {
 
   const Driver& driver();
   const Gpu& gpu(CUdevice device);
+  /// Whether there is a cuBLASLt. Looks for it once, where one is first wanted.
+  bool has_cublas();
   std::shared_ptr<TunedPlan> choose_plan(const assay_request& request, CUdevice device);
 
   PackFile file_;
   ProblemLog log_;
   std::once_flag driver_loaded_;
   std::optional<Driver> driver_;
+  std::once_flag cublas_looked_for_;
+  bool has_cublas_ = false;
   std::shared_mutex plans_mutex_;
   std::unordered_map<std::string, std::shared_ptr<TunedPlan>> plans_;  // by all of a request
   std::mutex mutex_;                                                   // of what follows
   std::map<CUdevice, Gpu> gpus_;
+  std::map<CUdevice, CublasLt> cublas_;
   /// Plans share code, but those with variables do not: null, or the plan.
   std::map<std::tuple<CUdevice, const PackCode*, const TunedPlan*>, Module> modules_;
 };

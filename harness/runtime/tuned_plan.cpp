@@ -13,7 +13,8 @@ namespace {
 
 // What a launch has room for on its stack: 20 KB. A kernel's parameters have 4 KB at most.
 constexpr std::size_t kMostPlaces = 512, kMostMaps = 16, kMostPackedBytes = 4096;
-constexpr std::size_t kWorkspaceAlignment = 256, kArgumentAlignment = 16, kStructAlignment = 128;
+constexpr std::size_t kWorkspaceAlignment = 256, kStructAlignment = 128;
+constexpr std::uint32_t kArgumentAlignment = 16;
 // A descriptor is encoded for some address first. No memory lies there.
 constexpr CUdeviceptr kNoAddress = 1 << 20;
 
@@ -46,7 +47,11 @@ TunedPlan::TunedPlan(Choice choice, const std::vector<std::string>& order, CUdev
 
 const TunedPlan::Texts& TunedPlan::texts() const {
   std::call_once(texts_made_, [this] {
-    texts_ = {to_text(choice_.row->config), to_text(choice_.row->problem)};
+    const bool is_algorithm = choice_.algorithm > 0;
+    texts_ = {choice_.match != Match::fallback ? to_text(choice_.row->config)
+              : is_algorithm                   ? fmt::format("algorithm {}", choice_.algorithm)
+                                               : "cuBLASLt's first choice",
+              to_text(choice_.row->problem)};
   });
   return texts_;
 }
@@ -64,6 +69,7 @@ void TunedPlan::lay_out(const std::vector<std::string>& order) {
   scalars_.resize(plan.args.size());
   slots_.reserve(plan.args.size());
   std::size_t packed_bytes = 0;
+  if (choice_.match == Match::fallback) workspace_bytes_ = LtProduct::kWorkspaceBytes;
   for (std::size_t place = 0; place < plan.args.size(); ++place) {
     const ArgPlan& arg = plan.args[place];
     if (const auto* scalar = std::get_if<ScalarPlan>(&arg)) {
@@ -137,6 +143,44 @@ void TunedPlan::load(const Driver& driver, const Module& module) {
                                                 variable.symbol, bytes, variable.bytes));
     }
   }
+  publish(std::move(loaded));
+}
+
+void TunedPlan::load(const Driver& driver, const CublasLt& cublas) {
+  const ReferencePlan& step = choice_.plan.reference.at(0);
+  const auto number_of = [&](const char* operand) {
+    const std::string& name = step.operands.at(operand);
+    return static_cast<std::size_t>(
+        std::find_if(arguments_.begin(), arguments_.end(),
+                     [&](const BufferPlan* each) { return each->name == name; }) -
+        arguments_.begin());
+  };
+  const std::size_t a = number_of("a"), b = number_of("b"), out = number_of("out");
+  const auto matrix = [&](std::size_t number) {
+    const BufferPlan& buffer = *arguments_.at(number);
+    const std::size_t rank = buffer.shape.size();
+    return LtShape::Matrix{buffer.dtype, buffer.shape[rank - 2], buffer.shape[rank - 1]};
+  };
+  const auto& shape = arguments_[out]->shape;
+  const auto is_set = [&](const char* option) { return std::get<bool>(step.options.at(option)); };
+  LtProduct product(cublas, {matrix(a), matrix(b), matrix(out), shape.size() == 3 ? shape[0] : 1,
+                             is_set("transpose_a"), is_set("transpose_b")});
+  const auto aligned = product.algorithms(), any = product.algorithms(kArgumentAlignment);
+  if (aligned.empty() || any.empty()) {
+    throw Refusal(ASSAY_NOTHING_FITS, "cuBLASLt has no algorithm for the product");
+  }
+  // The number is that of the version that was measured.
+  const bool is_known = choice_.algorithm > 0 && choice_.row->cublas == cublas.version() &&
+                        static_cast<std::size_t>(choice_.algorithm) <= aligned.size();
+  const std::size_t best = is_known ? static_cast<std::size_t>(choice_.algorithm) - 1 : 0;
+  auto loaded = std::make_unique<Loaded>();
+  loaded->driver = &driver;
+  loaded->product.emplace(
+      Product{std::move(product), aligned[best].algo, any.front().algo, a, b, out});
+  publish(std::move(loaded));
+}
+
+void TunedPlan::publish(std::unique_ptr<const Loaded> loaded) {
   owned_ = std::move(loaded);
   loaded_.store(owned_.get(), std::memory_order_release);
 }
@@ -229,6 +273,14 @@ void TunedPlan::enqueue(const Loaded& loaded, const std::vector<ReadyLaunch>& la
   }
 }
 
+void TunedPlan::multiply(const Product& product, const LaunchBuffers& buffers, CUstream stream) {
+  const auto at = [&](std::size_t number) { return address(buffers.arguments[number]); };
+  const CUdeviceptr a = at(product.a), b = at(product.b), out = at(product.out);
+  const bool aligned = (a | b | out) % LtProduct::kAlignment == 0;
+  product.product.enqueue(aligned ? product.aligned : product.any, a, b, out,
+                          address(buffers.workspace), LtProduct::kWorkspaceBytes, stream);
+}
+
 void TunedPlan::prepare(CUstream stream, const LaunchBuffers& buffers) const {
   const Loaded& code = loaded();
   check(buffers, true);
@@ -246,6 +298,7 @@ void TunedPlan::prepare(CUstream stream, const LaunchBuffers& buffers) const {
 void TunedPlan::launch(CUstream stream, const LaunchBuffers& buffers) const {
   const Loaded& code = loaded();
   check(buffers, false);
+  if (code.product) return multiply(*code.product, buffers, stream);
   Room room;
   bind(code, buffers, room);
   const Driver& driver = *code.driver;

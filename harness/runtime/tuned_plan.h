@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "assay/assay.h"
+#include "cuda/lt_product.h"
 #include "launch/ready_launch.h"
 #include "pack/choice.h"
 
@@ -53,6 +55,8 @@ class TunedPlan {
   /// Finds the entries in the module, which outlives the plan, and publishes them. Only one thread
   /// may call it at a time. The GPU's context is current. Throws Failure or CudaError.
   void load(const Driver& driver, const Module& module);
+  /// The same for a fallback, whose product cuBLASLt computes; it outlives the plan.
+  void load(const Driver& driver, const CublasLt& cublas);
 
   /// Enqueues the launches that prepare and the copies to variables, or what is tuned. Neither
   /// allocates nor locks. Throws Refusal before anything is enqueued, CudaError where the driver
@@ -81,8 +85,15 @@ class TunedPlan {
     std::size_t place, bytes;
     std::string symbol;
   };
+  /// cuBLASLt's, and what it computes it by.
+  struct Product {
+    LtProduct product;
+    cublasLtMatmulAlgo_t aligned, any;  // for addresses as cuBLASLt wants them, and as others are
+    std::size_t a, b, out;              // the callers' arguments
+  };
   struct Loaded {
     const Driver* driver;
+    std::optional<Product> product;
     std::vector<ReadyLaunch> launches, preparing;
     std::vector<CUtensorMap> maps;       // of an address that each launch replaces
     std::vector<CUdeviceptr> variables;  // as variables_
@@ -90,9 +101,11 @@ class TunedPlan {
   struct Room;
 
   void lay_out(const std::vector<std::string>& order);
+  void publish(std::unique_ptr<const Loaded> loaded);
   const Loaded& loaded() const;
   void check(const LaunchBuffers& buffers, bool preparing) const;
   void bind(const Loaded& loaded, const LaunchBuffers& buffers, Room& room) const;
+  static void multiply(const Product& product, const LaunchBuffers& buffers, CUstream stream);
   static void enqueue(const Loaded& loaded, const std::vector<ReadyLaunch>& launches, Room& room,
                       CUstream stream);
 

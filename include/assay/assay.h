@@ -4,7 +4,8 @@
  *
  * No function throws, and there is no global state. All but assay_close and assay_plan_release may
  * be called from several threads at once. assay_launch does not allocate, lock or read files, and
- * can be captured into a graph. docs/runtime.md explains the functions with an example.
+ * can be captured into a graph. Of a fallback, what cuBLASLt does is cuBLASLt's. docs/runtime.md
+ * explains the functions with an example.
  *
  * Functions that can fail return a status. If `error` is not null, its text says what went wrong.
  * The first member of a struct is its size in bytes, which the caller sets: a later version of this
@@ -34,7 +35,7 @@ typedef enum assay_status {
   ASSAY_NO_DRIVER = 4,        /* no NVIDIA driver, or no GPU of this number */
   ASSAY_CAPTURING = 5,        /* code is to be loaded while a stream is captured */
   ASSAY_NOT_PREPARED = 6,     /* assay_prepare has not been called for this plan */
-  ASSAY_CUDA_ERROR = 7,       /* a call of the driver failed */
+  ASSAY_CUDA_ERROR = 7,       /* a call of the driver or of cuBLASLt failed */
   ASSAY_OUT_OF_MEMORY = 8,    /* of the host */
   ASSAY_INTERNAL_ERROR = 9
 } assay_status;
@@ -61,14 +62,15 @@ typedef struct assay_request {
   int device; /* as CUDA counts them; -1: that of the current context, else 0 */
   /* A configuration of another problem is taken where it is no further away: the product over the
    * sizes of the larger over the smaller. 0: 16. 1: only configurations of this very problem, or
-   * the default. */
+   * the default, or the fallback. */
   double most_factor;
 } assay_request;
 
 typedef enum assay_match {
-  ASSAY_EXACT = 0,  /* tuned for this problem on this model of GPU */
-  ASSAY_NEAR = 1,   /* tuned for a problem that is near, or on another model */
-  ASSAY_DEFAULT = 2 /* the configuration that loses least over all problems, or any that fits */
+  ASSAY_EXACT = 0,   /* tuned for this problem on this model of GPU */
+  ASSAY_NEAR = 1,    /* tuned for a problem that is near, or on another model */
+  ASSAY_DEFAULT = 2, /* the configuration that loses least over all problems, or any that fits */
+  ASSAY_FALLBACK = 3 /* cuBLASLt, of which nobody measured that it is slower */
 } assay_match;
 
 /* How a plan was chosen. The texts live as long as the plan. */
@@ -77,13 +79,16 @@ typedef struct assay_how {
   assay_match match;
   double factor;             /* how far the problem is from the one that was tuned; 1: the same */
   const char* why;           /* why it is not exact; empty if it is */
-  const char* kernel;        /* "gemm_wgmma" */
+  const char* kernel;        /* "gemm_wgmma"; "cublasLtMatmul" */
   const char* configuration; /* "BLOCK_M=128,BLOCK_N=256" */
   const char* problem;       /* that was tuned: "M=4096,N=4096,K=4096" */
   const char* gpu;           /* on which it was tuned */
-  double time_ns;            /* measured there */
+  double time_ns;            /* measured there; of a fallback the baseline's */
   const char* baseline;      /* the fastest one measured beside it; empty if there was none */
   double baseline_ns;
+  /* Of a near configuration: its time over the least of any, for the worst of the tuned problems
+   * around its own. 0: not measured. */
+  double regret;
 } assay_how;
 
 typedef enum assay_role {
@@ -141,8 +146,9 @@ ASSAY_API int assay_prepare_reads(const assay_plan* plan);
 ASSAY_API assay_status assay_prepare(assay_plan* plan, void* stream, void* const* arguments,
                                      size_t num_arguments, void* prepared, assay_error* error);
 
-/* Enqueues the launches. `stream` is a CUstream or a cudaStream_t of the plan's GPU, whose context
- * is current. `arguments` are addresses on the GPU, in the order of assay_plan_argument. */
+/* Enqueues the launches, or calls cuBLASLt. `stream` is a CUstream or a cudaStream_t of the plan's
+ * GPU, whose context is current. `arguments` are addresses on the GPU, in the order of
+ * assay_plan_argument. */
 ASSAY_API assay_status assay_launch(const assay_plan* plan, void* stream, void* const* arguments,
                                     size_t num_arguments, void* workspace, void* prepared,
                                     assay_error* error);

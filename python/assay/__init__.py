@@ -36,7 +36,7 @@ class _How(Structure):
     _fields_ = [("struct_bytes", c_size_t), ("match", c_int), ("factor", c_double),
                 ("why", c_char_p), ("kernel", c_char_p), ("configuration", c_char_p),
                 ("problem", c_char_p), ("gpu", c_char_p), ("time_ns", c_double),
-                ("baseline", c_char_p), ("baseline_ns", c_double)]
+                ("baseline", c_char_p), ("baseline_ns", c_double), ("regret", c_double)]
 
 
 class _Argument(Structure):
@@ -202,7 +202,7 @@ class Plan:
         for name, value in how.items():
             if isinstance(value, bytes):
                 how[name] = value.decode()
-        how["match"] = ("exact", "near", "default")[raw.match]
+        how["match"] = ("exact", "near", "default", "fallback")[raw.match]
         return how
 
     def _pointers(self, tensors):

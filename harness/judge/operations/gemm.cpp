@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "judge/cublas_types.h"
+#include "cuda/cublas_types.h"
 #include "judge/host_products.h"
 
 namespace assay {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "example_pack.h"
+#include "spec/twins.h"
 
 namespace assay {
 namespace {
@@ -77,8 +78,7 @@ TEST_F(ChoiceTest, TakesTheContractsDefaultLast) {
   KernelSpec& kernel = pack_.kernels[0].spec;
   kernel.constraints.push_back({Expr::parse("N >= 900 || ITEMS == 1", kernel.symbols), {}});
   PackTable& table = pack_.tables[0];
-  table.rows.push_back(
-      {size(1'000'003), 0, parse_config("BLOCK=64,VECTOR=1,ITEMS=1"), {0}, 0, "", 0, false, false});
+  table.rows.push_back({size(1'000'003), 0, parse_config("BLOCK=64,VECTOR=1,ITEMS=1"), {0}});
   const Choice choice = choose_for(800);
   EXPECT_EQ(choice.row, &table.rows[2]);
   EXPECT_EQ(choice.match, Match::otherwise);
@@ -122,6 +122,64 @@ TEST_F(ChoiceTest, CompletesProblems) {
   refuses("add_f32", {{"M", std::int64_t{1}}}, "add_f32 has no size and no trait M");
   refuses("add_f32", size(0), "N is 0, expected an integer from 1 on");
   refuses("add_f32", {{"N", 1.5}}, "N is 1.5, expected an integer from 1 on");
+}
+
+/// Products: cuBLASLt was slower for M=16 and faster for M=4096.
+class FallbackTest : public testing::Test {
+ protected:
+  static Problem size(std::int64_t m) {
+    return {{"M", m}, {"N", std::int64_t{4096}}, {"K", std::int64_t{4096}}};
+  }
+
+  Choice choose_for(std::int64_t m, Fallback fallback = Fallback::allowed) const {
+    return choose(pack_, "gemm_bf16", size(m), pack_.tables[0].device, 16, fallback);
+  }
+
+  Pack pack_ = [] {
+    KernelSpec kernel = load_twins(ASSAY_SOURCE_DIR "/kernels/gemm_mma.yaml").at(0);
+    Pack pack = example_pack(kernel, {size(16), size(4096)},
+                             parse_config("BLOCK_M=16,BLOCK_N=16,BLOCK_K=128,WARPS=4,WARPS_K=4,"
+                                          "STAGES=4,SCHEDULE=row,GROUP_M=1,SPLIT_K=1"));
+    pack.tables[0].rows[1].baseline_ns = 900;
+    return pack;
+  }();
+};
+
+// The pack's launches of sizes that nobody had tuned were slower than cuBLAS by 13 % on an H200.
+TEST_F(FallbackTest, IsTakenWhereNoKernelIsKnownToBeFaster) {
+  EXPECT_EQ(choose_for(16).match, Match::exact);
+  const auto expect_fallback = [&](std::int64_t m, const char* why) {
+    const Choice choice = choose_for(m);
+    EXPECT_EQ(choice.match, Match::fallback);
+    EXPECT_EQ(choice.why, why);
+    EXPECT_EQ(choice.algorithm, 0);
+  };
+  expect_fallback(18, "what is best for M=16,N=4096,K=4096 was not measured so far away");
+  pack_.tables[0].rows[0].near = {1.5, 1.1, 1.05};
+  EXPECT_EQ(choose_for(18).match, Match::near);
+  expect_fallback(32, "what is best for M=16,N=4096,K=4096 was not measured so far away");
+  pack_.tables[0].rows[0].near.speedup = 0.99;
+  expect_fallback(18, "what is best for M=16,N=4096,K=4096 was slower beside it");
+  expect_fallback(4000, "cuBLASLt was faster for M=4096,N=4096,K=4096");
+  expect_fallback(1'000'000, "no tuned problem is near");
+  EXPECT_EQ(choose_for(4000, Fallback::missing).match, Match::near);
+}
+
+TEST_F(FallbackTest, IsTheProductByTheMeasuredAlgorithm) {
+  const Choice choice = choose_for(4096);
+  EXPECT_EQ(choice.match, Match::fallback);
+  EXPECT_EQ(choice.why, "cuBLASLt was faster than every kernel");
+  EXPECT_EQ(choice.algorithm, 2);
+  EXPECT_EQ(choice.code, nullptr);
+  ASSERT_EQ(choice.plan.args.size(), 3u);
+  EXPECT_EQ(choice.plan.find_buffer("B")->shape, (std::vector<std::int64_t>{4096, 4096}));
+  EXPECT_EQ(choice.plan.reference.at(0).operands.at("out"), "C");
+}
+
+// Others have no library that a program could call.
+TEST_F(ChoiceTest, OnlyProductsHaveAFallback) {
+  EXPECT_EQ(choose(pack_, "add_f32", size(2000), device_, 16, Fallback::allowed).match,
+            Match::near);
 }
 
 TEST(DistanceFactor, IsTheProductOfTheRatios) {

@@ -21,6 +21,8 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
+using Json = nlohmann::json;
+
 KernelSpec vector_add() { return load_kernel(ASSAY_SOURCE_DIR "/kernels/vector_add.yaml"); }
 
 Pack example() {
@@ -140,8 +142,8 @@ TEST(Pack, RefusesWhatNoPackHas) {
   };
   refuses("kernel: x\n", "this is no pack");
   std::string later = sealed(example());
-  later[8] = 2;
-  refuses(later, "a pack of version 2, expected 1");
+  later[8] = 3;
+  refuses(later, "a pack of version 3, expected 2");
   refuses(seal_pack("[]", ""), "not as it must be");
   EXPECT_THROW(seal_pack(std::string(100, '['), ""), UsageError);
   refuses(with("/tables/0/rows/0/kernel", 1), "kernel 1 is none of 1");
@@ -160,6 +162,24 @@ TEST(Pack, RefusesWhatNoPackHas) {
   refuses(with("/kernels/0/contract/args/0/shape", nlohmann::json::array()), "0 items, not 1");
   refuses(with("/kernels/0/contract/args/1/name", "A"), "two arguments are called A");
   refuses(with("/kernels/0/contract/args/0/form", "texture"), "has the form texture");
+}
+
+// What cuBLASLt is to compute instead goes through a pack, too.
+TEST(Pack, KnowsTheProductOfAnOp) {
+  const auto product = [](const char* file) {
+    return kernel_json(load_twins(ASSAY_SOURCE_DIR + std::string(file)).at(0))
+        .value("product", Json());
+  };
+  EXPECT_TRUE(product("/kernels/vector_add.yaml").is_null());
+  EXPECT_TRUE(product("/kernels/gated_mma.yaml").is_null());
+  EXPECT_EQ(product("/kernels/gemm_mma.yaml"), Json::parse(R"({"a": "A", "b": "B", "out": "C",
+    "transpose_a": false, "transpose_b": true})"));
+  Json kernel = kernel_json(load_twins(ASSAY_SOURCE_DIR "/kernels/gemm_mma.yaml").at(0));
+  const KernelSpec read = read_kernel_json(kernel);
+  EXPECT_EQ(kernel_json(read), kernel);
+  kernel["product"]["b"] = "M";
+  EXPECT_THAT([&] { read_kernel_json(kernel); },
+              ThrowsMessage<UsageError>(HasSubstr("none of matrices that the caller passes")));
 }
 
 TEST(Pack, SaysWhichKernelsItCannotHave) {

@@ -39,6 +39,31 @@ launches: [{grid: [cdiv(N, BLOCK)], block: [BLOCK]}]
 )");
 }
 
+/// C[M,N] = A[M,K] @ B[N,K]^T, for which cuBLASLt's second algorithm was faster.
+inline Pack product_pack(const TempFolder& folder) {
+  folder.write("product.cu", "");
+  const auto contract = folder.write("product.yaml", R"(
+kernel: product
+op: product_f32
+arch: [80]
+dims: [M, N, K]
+params: {BLOCK: [64]}
+work: {flops: 2 * M * N * K, bytes: 4 * M * N}
+reference: [{gemm: {a: A, b: B, transpose_b: true, out: C}}]
+baseline: [cublaslt]
+smoke: {M: 2, N: 3, K: 4}
+args:
+  - {name: A, dtype: f32, shape: [M, K], role: in}
+  - {name: B, dtype: f32, shape: [N, K], role: in}
+  - {name: C, dtype: f32, shape: [M, N], role: out}
+launches: [{grid: [1], block: [BLOCK]}]
+)");
+  const KernelSpec kernel = load_kernel(contract);
+  Pack pack = example_pack(kernel, {kernel.smoke}, parse_config("BLOCK=64"));
+  pack.tables[0].rows[0].baseline_ns = 900;
+  return pack;
+}
+
 inline std::string write_pack(const TempFolder& folder, const Pack& pack) {
   return folder.write("x.pack", seal_pack(index_text(pack), kExampleCode)).string();
 }

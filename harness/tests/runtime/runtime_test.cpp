@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "base/file.h"
 #include "cuda/driver.h"
 #include "runtime_pack.h"
+
+/// The stand-in's: the algorithm that ran last.
+extern "C" std::uint64_t fake_lt_algorithm;
 
 namespace assay {
 namespace {
@@ -177,6 +181,52 @@ TEST_F(RuntimeTest, SaysWhatIsWrongWithACall) {
   EXPECT_STREQ(error_.text, "expected 3 arguments, found 2");
   EXPECT_EQ(assay_launch(nullptr, nullptr, arguments, 3, nullptr, nullptr, nullptr),
             ASSAY_INVALID_ARGUMENT);
+}
+
+TEST_F(RuntimeTest, CallsCublasLtWhereItIsFaster) {
+  open(product_pack(folder_));
+  const auto plan_of = [&](double m) {
+    const assay_number sizes[] = {{"M", m}, {"N", 3}, {"K", 4}};
+    const assay_request request{sizeof request, "product_f32", sizes, 3, -1, 0};
+    assay_plan* made = nullptr;
+    EXPECT_EQ(assay_plan_create(pack_.get(), &request, &made, &error_), ASSAY_OK) << error_.text;
+    return PlanPtr(made);
+  };
+  const PlanPtr product = plan_of(2);
+  assay_how how{};
+  how.struct_bytes = sizeof how;
+  ASSERT_EQ(assay_plan_how(product.get(), &how), ASSAY_OK);
+  EXPECT_EQ(how.match, ASSAY_FALLBACK);
+  EXPECT_STREQ(how.kernel, "cublasLtMatmul");
+  EXPECT_STREQ(how.configuration, "algorithm 2");
+  EXPECT_EQ(how.time_ns, 900);
+  EXPECT_STREQ(how.why, "cuBLASLt was faster than every kernel");
+  EXPECT_EQ(assay_workspace_bytes(product.get()), 32u << 20);
+
+  auto workspace = std::make_unique<Memory>();
+  EXPECT_EQ(launch(product, workspace.get()), ASSAY_NOT_PREPARED);
+  ASSERT_EQ(prepare(product), ASSAY_OK) << error_.text;
+  for (int i = 0; i < 12; ++i) b_->values[static_cast<std::size_t>(i)] = static_cast<float>(i);
+  ASSERT_EQ(launch(product, workspace.get()), ASSAY_OK) << error_.text;
+  const auto is = [&](std::size_t at, float value) { EXPECT_EQ(c_->values[at], value) << at; };
+  is(0, 2.0f * (0 + 1 + 2 + 3));
+  is(2, 2.0f * (8 + 9 + 10 + 11));
+  is(3, 12.0f);
+  is(6, 0.0f);
+  EXPECT_EQ(fake_lt_algorithm, 2u);
+
+  const PlanPtr near = plan_of(4);
+  ASSERT_EQ(assay_plan_how(near.get(), &how), ASSAY_OK);
+  EXPECT_EQ(how.match, ASSAY_FALLBACK);
+  EXPECT_STREQ(how.configuration, "cuBLASLt's first choice");
+  ASSERT_EQ(prepare(near), ASSAY_OK) << error_.text;
+  ASSERT_EQ(launch(near, workspace.get()), ASSAY_OK) << error_.text;
+  EXPECT_EQ(fake_lt_algorithm, 1u);
+  // cuBLASLt takes 256 bytes for granted, callers promise 16.
+  void* const arguments[] = {a_->values.data() + 4, b_->values.data(), c_->values.data()};
+  ASSERT_EQ(assay_launch(near.get(), nullptr, arguments, 3, workspace.get(), nullptr, &error_),
+            ASSAY_OK);
+  EXPECT_EQ(fake_lt_algorithm, 2u);
 }
 
 TEST_F(RuntimeTest, RefusesDamagedMachineCode) {
