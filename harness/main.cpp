@@ -84,6 +84,7 @@ int run(int argc, char** argv) {
   assay::add_history(program);
   assay::add_report(program);
   assay::add_export(program);
+  assay::add_cover(program);
   assay::add_import(program);
   assay::add_bench(program);
   assay::add_doctor(program);

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/terminal.h"
+#include "cli/cross_times.h"
 #include "cli/export_pack.h"
 #include "cli/include_path.h"
 #include "cli/results.h"
@@ -67,12 +68,18 @@ bool is_refuted(const TunedTable& table, const TunedRow& entry) {
   return true;
 }
 
-std::vector<TunedTable> load_tables(const ExportOptions& options, const Store& store) {
+/// Tables, and the trials that they were made of.
+struct LoadedTables {
+  std::vector<TunedTable> tables;
+  std::vector<TrialRow> trials;
+};
+
+LoadedTables load_tables(const ExportOptions& options, const Store& store) {
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);
   // Winners of one kernel are chosen below: a verdict is of all kernels that competed.
   const std::string kernel = is_lookup(options.format) ? std::exchange(filter.kernel, "") : "";
-  const Results results = store.results(filter, TunedTrials());
+  Results results = store.results(filter, TunedTrials());
   std::vector<TunedTable> tables = tuned_tables(results, Screened::hide);
   std::erase_if(tables, [&](TunedTable& table) {
     std::erase_if(table.entries, [&](const TunedRow& entry) {
@@ -85,7 +92,7 @@ std::vector<TunedTable> load_tables(const ExportOptions& options, const Store& s
            (!options.objective.empty() && to_text(table.objective) != options.objective);
   });
   for (TunedTable& table : tables) table = unique_problems(std::move(table), results.trials);
-  return tables;
+  return {std::move(tables), std::move(results.trials)};
 }
 
 /// In full, failed ones too; measured here first.
@@ -218,11 +225,18 @@ int run_export(const ExportOptions& options) {
     write_text(options.output, trials_as->second(trials));
     return kExitDone;
   }
-  const std::vector<TunedTable> tables = load_tables(options, store);
+  const auto [tables, trials] = load_tables(options, store);
   if (tables.empty()) {
     return say_nothing_found(options, store, "re-ranked winner (only these are exported)");
   }
-  if (options.format == kPack) return export_pack(tables, store, options.archs, options.output);
+  if (options.format == kPack) {
+    std::vector<CrossTable> crossed;
+    for (const TunedTable& table : tables) {
+      const MeasuredConfigs measured = measured_configs(table, trials);
+      crossed.push_back({table, nearness(measured.times, measured.winners)});
+    }
+    return export_pack(crossed, store, options.archs, options.output);
+  }
   if (options.format == kVllmMoe) {
     write_named(options.output, export_vllm_moe(tables));
   } else if (options.format == kHeader) {

@@ -85,7 +85,8 @@ class PackMaker {
   PackMaker(const Store& store, std::vector<std::string> archs)
       : store_(store), archs_(std::move(archs)), compiler_({cache_directory(), 0}) {}
 
-  void add(const TunedTable& table) {
+  void add(const CrossTable& cross) {
+    const TunedTable& table = cross.table;
     for (const PackTable& other : pack_.tables) {
       if (other.op != table.op || other.device.name != table.device.name) continue;
       throw UsageError(
@@ -102,6 +103,7 @@ class PackMaker {
       if (i == table.fallback) packed.default_row = packed.rows.size();
       packed.measured_at = std::max(packed.measured_at, entry.finished_at);
       packed.rows.push_back(row_of(entry, *kernel, table.device));
+      packed.rows.back().near = cross.near[i];
       measured.push_back(entry.cubin_hash);
     }
     if (packed.rows.empty()) return;
@@ -301,10 +303,10 @@ std::string or_not_stated(const std::string& text) { return text.empty() ? "not 
 
 }  // namespace
 
-int export_pack(const std::vector<TunedTable>& tables, const Store& store,
+int export_pack(const std::vector<CrossTable>& tables, const Store& store,
                 const std::vector<std::string>& archs, const std::string& output) {
   PackMaker maker(store, archs);
-  for (const TunedTable& table : tables) maker.add(table);
+  for (const CrossTable& table : tables) maker.add(table);
   const std::string bytes = maker.finish();
   check_interrupt();
   create_folder_of(output);

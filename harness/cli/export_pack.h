@@ -3,14 +3,21 @@
 #include <string>
 #include <vector>
 
+#include "pack/cover.h"
 #include "report/tuned_table.h"
 #include "store/store.h"
 
 namespace assay {
 
+/// A table, and what its configurations cost for each other's problems.
+struct CrossTable {
+  TunedTable table;
+  std::vector<Nearness> near;  // of each row
+};
+
 /// Compiles the winners for each of `archs`, by default for the GPU of their table, and writes them
 /// as a pack. Says which winners are left out, and why. Throws UsageError where none is left.
-int export_pack(const std::vector<TunedTable>& tables, const Store& store,
+int export_pack(const std::vector<CrossTable>& tables, const Store& store,
                 const std::vector<std::string>& archs, const std::string& output);
 
 /// Prints what a pack has. Throws UsageError for a damaged one.

@@ -22,6 +22,7 @@ void add_gate(Command program);
 void add_history(Command program);
 void add_report(Command program);
 void add_export(Command program);
+void add_cover(Command program);
 void add_import(Command program);
 void add_bench(Command program);
 void add_doctor(Command program);

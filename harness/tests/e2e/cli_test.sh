@@ -10,7 +10,7 @@ vector_add=$tree/kernels/vector_add.yaml
 expect 2 'subcommand' "$assay"
 expect 0 'sweep' "$assay" --help
 expect 0 'assay [0-9]+\.' "$assay" --version
-for verb in new list sweep best verify show inspect profile compare gate history report export bench doctor db completion; do expect 0 'example' "$assay" $verb --help; done
+for verb in new list sweep best verify show inspect profile compare gate history report export cover bench doctor db completion; do expect 0 'example' "$assay" $verb --help; done
 expect 2 '"swep"; did you mean "sweep"' "$assay" swep
 expect 2 '"chek"; did you mean "check"' "$assay" db chek
 expect 2 'db needs one of check, ' "$assay" db

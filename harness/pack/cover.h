@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "pack/pack.h"
+
+// A few configurations for many problems, and what that costs.
+
+namespace assay {
+
+/// How long configurations take for each other's problems.
+struct CrossTimes {
+  std::vector<Problem> problems;
+  std::vector<std::vector<double>> time_ns;  // by configuration and problem; infinite: not measured
+  std::vector<double> baseline_ns = {};      // by problem; 0: none
+
+  /// The least of any configuration.
+  double fastest_ns(std::size_t problem) const;
+};
+
+/// Configurations, as places in CrossTimes::time_ns, so that each problem has one that is at most
+/// `slow_down` (0.03) slower than its fastest: as few as a greedy search finds, and at most `most`.
+std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::size_t most);
+
+/// Which of the configurations is the fastest for each problem.
+std::vector<std::size_t> fastest_of(const CrossTimes& times,
+                                    const std::vector<std::size_t>& configs);
+
+/// What the configuration of each problem is for the problems around: for its nearest other, and
+/// for those of which it is the nearest.
+std::vector<Nearness> nearness(const CrossTimes& times, const std::vector<std::size_t>& chosen);
+
+/// What a program gets for a problem that took no part in the choice.
+struct LeftOut {
+  double regret = 0;      // its time over the least of any kernel
+  double speedup = 0;     // the baseline's time over its; 0: there is no baseline
+  bool fallback = false;  // it is the baseline
+};
+
+/// Of each problem, with the cover of all others. A problem is left out of what is returned if what
+/// would be taken was not measured for it.
+std::vector<LeftOut> leave_each_out(const CrossTimes& times, double slow_down, std::size_t most);
+
+}  // namespace assay
