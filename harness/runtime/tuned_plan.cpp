@@ -32,6 +32,22 @@ bool is_aligned(const void* memory, std::size_t unit) {
 
 }  // namespace
 
+LtShape product_shape(const Plan& plan) {
+  const ReferencePlan& step = plan.reference.at(0);
+  std::int64_t batch = 1;
+  const auto matrix = [&](const char* operand) {
+    const BufferPlan& buffer = *plan.find_buffer(step.operands.at(operand));
+    const std::size_t rank = buffer.shape.size();
+    if (rank == 3) batch = buffer.shape[0];
+    return LtShape::Matrix{buffer.dtype, buffer.shape[rank - 2], buffer.shape[rank - 1]};
+  };
+  LtShape shape{matrix("a"), matrix("b"), matrix("out")};
+  shape.batch = batch;
+  shape.transpose_a = std::get<bool>(step.options.at("transpose_a"));
+  shape.transpose_b = std::get<bool>(step.options.at("transpose_b"));
+  return shape;
+}
+
 /// The values of one launch's arguments. Nothing of it is read before bind() wrote it.
 struct TunedPlan::Room {
   std::array<void*, kMostPlaces> values;
@@ -155,16 +171,7 @@ void TunedPlan::load(const Driver& driver, const CublasLt& cublas) {
                      [&](const BufferPlan* each) { return each->name == name; }) -
         arguments_.begin());
   };
-  const std::size_t a = number_of("a"), b = number_of("b"), out = number_of("out");
-  const auto matrix = [&](std::size_t number) {
-    const BufferPlan& buffer = *arguments_.at(number);
-    const std::size_t rank = buffer.shape.size();
-    return LtShape::Matrix{buffer.dtype, buffer.shape[rank - 2], buffer.shape[rank - 1]};
-  };
-  const auto& shape = arguments_[out]->shape;
-  const auto is_set = [&](const char* option) { return std::get<bool>(step.options.at(option)); };
-  LtProduct product(cublas, {matrix(a), matrix(b), matrix(out), shape.size() == 3 ? shape[0] : 1,
-                             is_set("transpose_a"), is_set("transpose_b")});
+  LtProduct product(cublas, product_shape(choice_.plan));
   const auto aligned = product.algorithms(), any = product.algorithms(kArgumentAlignment);
   if (aligned.empty() || any.empty()) {
     throw Refusal(ASSAY_NOTHING_FITS, "cuBLASLt has no algorithm for the product");
@@ -175,8 +182,8 @@ void TunedPlan::load(const Driver& driver, const CublasLt& cublas) {
   const std::size_t best = is_known ? static_cast<std::size_t>(choice_.algorithm) - 1 : 0;
   auto loaded = std::make_unique<Loaded>();
   loaded->driver = &driver;
-  loaded->product.emplace(
-      Product{std::move(product), aligned[best].algo, any.front().algo, a, b, out});
+  loaded->product.emplace(Product{std::move(product), aligned[best].algo, any.front().algo,
+                                  number_of("a"), number_of("b"), number_of("out")});
   publish(std::move(loaded));
 }
 

@@ -1,12 +1,15 @@
 // What libassay costs, on the GPU at hand: to choose a plan, to open a pack, the first launch, and
-// a launch beside the same launch by cuLaunchKernelEx alone. Usage: runtime_bench PACK OP
-// NAME=VALUE,... The stand-in GPU shows what a choice costs, and has not the kernels of a pack.
+// a launch beside the same launch by cuLaunchKernelEx or cublasLtMatmul alone. Usage: runtime_bench
+// PACK OP NAME=VALUE,... The stand-in GPU shows what a choice costs, and has not the kernels of a
+// pack.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include "cuda/device_query.h"
 #include "launch/launcher.h"
 #include "pack/choice.h"
+#include "runtime/tuned_plan.h"
 
 namespace assay {
 namespace {
@@ -131,20 +135,38 @@ int run(const std::string& path, const std::string& op, const Problem& problem) 
   CUdevice device = 0;
   driver.check(driver.cuDeviceGet(&device, 0), "cuDeviceGet");
   const Choice choice = choose(file.pack(), op, complete_problem(file.pack(), op, problem),
-                               query_gpu(driver, device), 16);
-  const Launcher raw(driver, choice.plan, file.code(*choice.code), [&](const std::string& name) {
-    const auto found = addresses.find(name);
-    return found != addresses.end() ? found->second : reinterpret_cast<CUdeviceptr>(workspace);
-  });
+                               query_gpu(driver, device), 16, Fallback::allowed);
+  std::optional<Launcher> launcher;
+  std::optional<CublasLt> cublas;
+  std::optional<LtProduct> product;
+  std::function<void()> raw;
+  if (choice.match == Match::fallback) {
+    cublas.emplace(toolkit_libraries());
+    product.emplace(*cublas, product_shape(choice.plan));
+    const auto& operands = choice.plan.reference[0].operands;
+    raw = [&product, algorithm = product->algorithms().at(0).algo, workspace,
+           a = addresses.at(operands.at("a")), b = addresses.at(operands.at("b")),
+           out = addresses.at(operands.at("out"))] {
+      product->enqueue(algorithm, a, b, out, reinterpret_cast<CUdeviceptr>(workspace),
+                       LtProduct::kWorkspaceBytes, nullptr);
+    };
+  } else {
+    launcher.emplace(driver, choice.plan, file.code(*choice.code), [&](const std::string& name) {
+      const auto found = addresses.find(name);
+      return found != addresses.end() ? found->second : reinterpret_cast<CUdeviceptr>(workspace);
+    });
+    raw = [&launcher] { launcher->enqueue(nullptr); };
+  }
   constexpr int kBatches = 200, kCalls = 100;
   std::vector<double> raw_ns, own_ns;
   for (int round = 0; round < 5; ++round) {  // in turn, so that both meet the same machine
-    raw_ns.push_back(median_ns(driver, kBatches, kCalls, [&] { raw.enqueue(nullptr); }));
+    raw_ns.push_back(median_ns(driver, kBatches, kCalls, raw));
     own_ns.push_back(median_ns(driver, kBatches, kCalls, launch));
   }
   std::sort(raw_ns.begin(), raw_ns.end());
   std::sort(own_ns.begin(), own_ns.end());
-  fmt::print("{:<52}{:10.3f} us\n", "launch by cuLaunchKernelEx alone", raw_ns[2] * 1e-3);
+  fmt::print("{:<52}{:10.3f} us\n", "launch by cuLaunchKernelEx or cublasLtMatmul alone",
+             raw_ns[2] * 1e-3);
   fmt::print("{:<52}{:10.3f} us\n", "launch by assay_launch", own_ns[2] * 1e-3);
   assay_plan_release(own.plan);
   assay_close(own.pack);
