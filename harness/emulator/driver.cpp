@@ -14,11 +14,9 @@ using assay::emulator::Gpu;
 using assay::emulator::GpuWork;
 using assay::emulator::LoadedKernel;
 using assay::emulator::LoadedModule;
+using assay::emulator::MemoryAccess;
 
 namespace {
-
-constexpr int kSmThreads = 2048, kSmBlocks = 32, kSmRegisters = 65536, kRegistersPerWarp = 256;
-constexpr std::size_t kSmSharedBytes = 228 << 10, kReservedBytes = 1024;  // the latter of a block
 
 struct Event {
   double ns = 0;
@@ -40,7 +38,8 @@ CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream) {
 
 template <typename T>
 CUresult fill(CUdeviceptr memory, T value, std::size_t count, CUstream stream) {
-  if (!gpu().may_copy(memory, count * sizeof value, true)) return CUDA_ERROR_INVALID_VALUE;
+  if (!gpu().may_copy(memory, count * sizeof value, MemoryAccess::write))
+    return CUDA_ERROR_INVALID_VALUE;
   return gpu().enqueue(stream, [=] { std::fill_n(pointer<T>(memory), count, value); });
 }
 
@@ -92,7 +91,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
       {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, info.cc % 10},
       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, info.sm_count},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, info.smem_optin_bytes},
-      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, kSmThreads},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, assay::emulator::kSmThreads},
       {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, info.l2_bytes},
       {CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0},
       {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1}};
@@ -111,10 +110,15 @@ CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   *context = reinterpret_cast<CUcontext>(&gpu());
+  gpu().retain_context();
   return gpu().status();
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice) { return gpu().status(); }
+CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+  gpu().release_context();
+  return gpu().status();
+}
+
 // What only programs with libassay call, which launch on a GPU.
 CUresult cuCtxPushCurrent(CUcontext) { return CUDA_ERROR_NOT_SUPPORTED; }
 CUresult cuCtxPopCurrent(CUcontext*) { return CUDA_ERROR_NOT_SUPPORTED; }
@@ -183,16 +187,8 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function,
                                                      int block_threads, std::size_t dynamic_bytes) {
-  const auto& kernel = *reinterpret_cast<LoadedKernel*>(function);
-  const std::size_t bytes = kernel.traits->shared_bytes + dynamic_bytes + kReservedBytes;
-  *blocks = std::min({kSmBlocks, kSmThreads / std::max(block_threads, 1),
-                      static_cast<int>(kSmSharedBytes / bytes)});
-  const auto limits = kernel.owner->limits.find(kernel.traits->name);
-  if (limits != kernel.owner->limits.end() && limits->second.registers > 0) {
-    const int of_warp = (32 * limits->second.registers + kRegistersPerWarp - 1) /
-                        kRegistersPerWarp * kRegistersPerWarp;
-    *blocks = std::min(*blocks, kSmRegisters / (of_warp * ((block_threads + 31) / 32)));
-  }
+  *blocks =
+      gpu().blocks_of_sm(*reinterpret_cast<LoadedKernel*>(function), block_threads, dynamic_bytes);
   return gpu().status();
 }
 
@@ -303,17 +299,18 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
 }
 
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  if (!gpu().may_copy(from, bytes, false)) return CUDA_ERROR_INVALID_VALUE;
+  if (!gpu().may_copy(from, bytes, MemoryAccess::read)) return CUDA_ERROR_INVALID_VALUE;
   return copy(to, pointer<void>(from), bytes, stream);
 }
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-  if (!gpu().may_copy(to, bytes, true)) return CUDA_ERROR_INVALID_VALUE;
+  if (!gpu().may_copy(to, bytes, MemoryAccess::write)) return CUDA_ERROR_INVALID_VALUE;
   return copy(pointer<void>(to), from, bytes, stream);
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  if (!gpu().may_copy(to, bytes, true) || !gpu().may_copy(from, bytes, false)) {
+  if (!gpu().may_copy(to, bytes, MemoryAccess::write) ||
+      !gpu().may_copy(from, bytes, MemoryAccess::read)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return copy(pointer<void>(to), pointer<void>(from), bytes, stream);

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kMemoryBytes = std::size_t{8} << 30;
 constexpr unsigned kBlockThreads = 1024, kGridRows = 65535;
 constexpr double kStepNs = 1000;
+constexpr int kSmBlocks = 32, kSmRegisters = 65536, kRegistersPerWarp = 256;
+constexpr std::size_t kSmSharedBytes = 228 << 10, kReservedBytes = 1024;  // the latter of a block
 
 CUresult error_of(FindingKind kind) {
   constexpr CUresult kErrors[] = {kErrorUnsupported,
@@ -117,7 +119,7 @@ CUresult Gpu::load(const void* image, LoadedModule** module) {
     for (const ModuleVariable& variable : loaded->module.variables()) {
       // In whole words, as the judge hashes them.
       const std::uint64_t bytes = (variable.size_bytes + 7) / 8 * 8;
-      memory_.add({variable.address, variable.address + bytes, true, !variable.is_constant});
+      memory_.add({variable.address, variable.address + bytes});
     }
     *module = loaded.get();
     modules_[*module] = std::move(loaded);
@@ -144,16 +146,16 @@ LoadedKernel* Gpu::find_kernel(LoadedModule* module, const std::string& name) {
   return &kernels_.try_emplace({module, name}, LoadedKernel{module, traits}).first->second;
 }
 
-bool Gpu::may_copy(CUdeviceptr address, std::size_t bytes, bool writes) const {
-  if (memory_.find(address, bytes, writes ? MemoryAccess::write : MemoryAccess::read) != nullptr) {
-    return true;
-  }
-  const MemoryRange* const range = memory_.find(address, bytes, MemoryAccess::read);
-  return range != nullptr && std::ranges::any_of(modules_, [&](const auto& module) {
-           return std::ranges::any_of(module.second->module.variables(), [&](const auto& variable) {
-             return variable.address == range->begin && variable.is_constant;
-           });
-         });
+int Gpu::blocks_of_sm(const LoadedKernel& kernel, int block_threads,
+                      std::size_t dynamic_bytes) const {
+  const std::size_t bytes = kernel.traits->shared_bytes + dynamic_bytes + kReservedBytes;
+  const int blocks = std::min({kSmBlocks, kSmThreads / std::max(block_threads, 1),
+                               static_cast<int>(kSmSharedBytes / bytes)});
+  const auto limits = kernel.owner->limits.find(kernel.traits->name);
+  if (limits == kernel.owner->limits.end() || limits->second.registers == 0) return blocks;
+  const int of_warp = (32 * limits->second.registers + kRegistersPerWarp - 1) / kRegistersPerWarp *
+                      kRegistersPerWarp;
+  return std::min(blocks, kSmRegisters / (of_warp * ((block_threads + 31) / 32)));
 }
 
 CUresult Gpu::enqueue(CUstream stream, GpuWork work) {
@@ -173,10 +175,14 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
                     {config.blockDimX, config.blockDimY, config.blockDimZ}};
   shape.dynamic_shared_bytes = config.sharedMemBytes;
   if (traits.cluster[0] > 0) shape.cluster = traits.cluster;
+  bool is_cooperative = false;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
-    if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
-    const auto& cluster = config.attrs[i].value.clusterDim;
-    shape.cluster = {cluster.x, cluster.y, cluster.z};
+    const CUlaunchAttributeValue& value = config.attrs[i].value;
+    if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+      shape.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+    } else if (config.attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+      is_cooperative = value.cooperative != 0;
+    }
   }
   const std::uint64_t threads = std::uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   const bool has_grid = shape.grid[0] > 0 && shape.grid[0] <= 0x7fffffffu && shape.grid[1] > 0 &&
@@ -196,6 +202,16 @@ CUresult Gpu::launch(const CUlaunchConfig& config, LoadedKernel& kernel, void** 
   }
   if (volume(shape.cluster) > kernel.most_cluster_blocks) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 
+  if (is_cooperative) {
+    const int fit = blocks_of_sm(kernel, static_cast<int>(threads), config.sharedMemBytes);
+    if (volume(shape.grid) > static_cast<unsigned>(info_.sm_count * fit)) {
+      return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    }
+    if (grid_workspace_ == 0) grid_workspace_ = memory_.allocate(2 * sizeof(std::uint32_t));
+    if (grid_workspace_ == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    shape.grid_workspace = grid_workspace_;
+  }
+
   std::vector<std::byte> parameters(traits.parameter_bytes);
   for (std::size_t i = 0; i < traits.parameters.size(); ++i) {
     const KernelParameter& parameter = traits.parameters[i];
@@ -210,6 +226,9 @@ void Gpu::run(const LoadedKernel& kernel, const LaunchShape& shape,
               const std::vector<std::byte>& parameters) {
   MachineOptions options;
   options.seed = ++num_launches_;
+  if (shape.grid_workspace != 0) {
+    std::memset(reinterpret_cast<void*>(shape.grid_workspace), 0, 2 * sizeof(std::uint32_t));
+  }
   options.threads = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
   try {
     const LaunchOutcome outcome = emulator::run(kernel.owner->module, kernel.traits->name, shape,

@@ -40,6 +40,8 @@ struct LoadedKernel {
   unsigned most_cluster_blocks = 8;
 };
 
+inline constexpr int kSmThreads = 2048;
+
 /// A piece of a stream's work.
 using GpuWork = std::function<void()>;
 
@@ -50,6 +52,11 @@ class Gpu {
 
   const DeviceInfo& info() const { return info_; }
   Memory& memory() { return memory_; }
+  /// The error goes with the last context.
+  void retain_context() { ++num_contexts_; }
+  void release_context() {
+    if (--num_contexts_ == 0) status_ = CUDA_SUCCESS;
+  }
   /// What every call returns: the error of a kernel that ran, if there is one.
   CUresult status() const { return status_; }
   /// What the error is about: what was found first, and how much more was.
@@ -60,9 +67,13 @@ class Gpu {
   void unload(LoadedModule* module);
   /// Null if the module has no kernel of this name.
   LoadedKernel* find_kernel(LoadedModule* module, const std::string& name);
-  /// Whether the host may copy bytes from there, or with `writes` to there. Constants may be copied
-  /// to.
-  bool may_copy(CUdeviceptr address, std::size_t bytes, bool writes) const;
+  /// Whether the host may copy bytes from there, or to there.
+  bool may_copy(CUdeviceptr address, std::size_t bytes, MemoryAccess access) const {
+    return memory_.find(address, bytes, access) != nullptr;
+  }
+
+  /// How many blocks of a kernel fit an SM.
+  int blocks_of_sm(const LoadedKernel& kernel, int block_threads, std::size_t dynamic_bytes) const;
 
   CUresult enqueue(CUstream stream, GpuWork work);
   /// Checks the launch as the driver does, and enqueues it.
@@ -81,10 +92,12 @@ class Gpu {
 
   DeviceInfo info_;
   Memory memory_;
+  int num_contexts_ = 0;
   CUresult status_ = CUDA_SUCCESS;
   std::string finding_;
   double now_ns_ = 0;
   std::uint64_t num_launches_ = 0;
+  CUdeviceptr grid_workspace_ = 0;  // of the cooperative launch that runs
   std::map<LoadedModule*, std::unique_ptr<LoadedModule>> modules_;
   std::map<std::pair<LoadedModule*, std::string>, LoadedKernel> kernels_;
   CUstream captured_stream_ = nullptr;

@@ -17,6 +17,8 @@ namespace {
 
 // Rounds of a cluster before others may begin beside it: it may wait for them.
 constexpr int kRoundsAlone = 256;
+// Rounds of a cluster of a cooperative launch, which waits for all others.
+constexpr int kRoundsTogether = 16;
 
 // Registers and local memory of what must be resident at once. The largest shipped kernel takes a
 // twentieth.
@@ -46,7 +48,11 @@ void work(LaunchState& launch, Queue& queue) {
     --queue.num_resident;
     return false;
   };
+  const bool is_cooperative = launch.shape.grid_workspace != 0;
+  const int rounds = is_cooperative ? kRoundsTogether : kRoundsAlone;
   try {
+    while (is_cooperative && begin_one()) {
+    }
     while (!launch.has_stopped()) {
       if (resident.empty() && !begin_one()) {
         if (queue.next >= queue.num_clusters) break;
@@ -55,7 +61,7 @@ void work(LaunchState& launch, Queue& queue) {
       }
       for (auto cluster = resident.begin(); cluster != resident.end();) {
         bool runs = true;
-        for (int round = 0; round < kRoundsAlone && runs && !launch.has_stopped(); ++round) {
+        for (int round = 0; round < rounds && runs && !launch.has_stopped(); ++round) {
           runs = cluster->run_round();
         }
         std::uint64_t instructions = cluster->counts.lane_instructions;
@@ -237,8 +243,7 @@ Module load(std::string_view ptx) {
       std::memcpy(at, variable.initial.data(), variable.initial.size());
     const auto address = reinterpret_cast<std::uint64_t>(at);
     addresses[variable.name] = address;
-    decoded->variables.push_back(
-        {variable.name, address, variable.size_bytes, variable.space == PtxSpace::constant});
+    decoded->variables.push_back({variable.name, address, variable.size_bytes});
   }
   for (const PtxVariable& variable : decoded->text.variables) {
     for (const PtxVariable::Address& address : variable.addresses) {
@@ -292,7 +297,9 @@ LaunchOutcome run(const Module& module, std::string_view kernel, const LaunchSha
       std::uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
   queue.num_clusters =
       std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2] / cluster_blocks;
-  queue.max_resident = std::max<std::uint64_t>(1, options.resident_blocks / cluster_blocks);
+  queue.max_resident = shape.grid_workspace != 0
+                           ? queue.num_clusters
+                           : std::max<std::uint64_t>(1, options.resident_blocks / cluster_blocks);
   const auto num_threads = static_cast<std::uint64_t>(std::max(1, options.threads));
   std::vector<std::jthread> others;
   const auto work_or_fail = [&] {

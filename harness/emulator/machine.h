@@ -41,7 +41,6 @@ struct ModuleVariable {
   std::string name;
   std::uint64_t address = 0;
   std::size_t size_bytes = 0;
-  bool is_constant = false;
 };
 
 struct DecodedModule;  // decoded_module.h
@@ -57,8 +56,8 @@ class Module {
   const std::vector<KernelTraits>& kernels() const;
   /// Null if there is none of this name.
   const KernelTraits* kernel(std::string_view name) const;
-  /// The caller adds them to its Memory (constant ones read-only), and takes them away before the
-  /// module ends.
+  /// The caller adds them to its Memory, and takes them away before the module ends. Constants can
+  /// be written through an ordinary pointer, as on a GPU.
   const std::vector<ModuleVariable>& variables() const;
 
   const DecodedModule& decoded() const { return *decoded_; }
@@ -119,6 +118,9 @@ struct LaunchShape {
   std::array<std::uint32_t, 3> block = {1, 1, 1};
   std::array<std::uint32_t, 3> cluster = {1, 1, 1};
   std::size_t dynamic_shared_bytes = 0;
+  /// Of a cooperative launch, whose blocks are all resident: the address of two words, 0 at first,
+  /// in which its blocks count who is at the grid's barrier. 0: it is none.
+  std::uint64_t grid_workspace = 0;
 };
 
 struct MachineOptions {

@@ -54,10 +54,11 @@ void unpack(Warp& warp, const Op& op, std::uint32_t lanes) {
   }
 }
 
-/// %clock and its like: time is how much the cluster has done.
+/// %clock and its like: when the cluster began, and how much it has done.
 template <class T>
 void read_clock(Warp& warp, const Op& op, std::uint32_t lanes) {
-  const std::uint64_t now = warp.block->cluster->round * 4096 + warp.counts.instructions;
+  const ClusterState& cluster = *warp.block->cluster;
+  const std::uint64_t now = cluster.begun_at + cluster.round * 4096 + warp.counts.instructions;
   const T value = static_cast<T>(op.mode == 1 ? now >> 32 : now);
   auto* const out = lanes_out<T>(warp, op.out);
   each_lane(lanes, [=](int i) { out[i] = value; });

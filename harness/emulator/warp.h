@@ -232,6 +232,9 @@ struct ClusterState {
   LaunchState& launch;
   std::uint64_t index;  // in the grid
   Random random;
+  // A time, which tells a kernel nothing. One that asked a bit of it whether to work was right
+  // where each cluster began at 0.
+  std::uint64_t begun_at = random() >> 32;
   std::vector<std::unique_ptr<BlockState>> blocks = {};
   std::vector<PendingWork> pending = {};
   std::uint64_t barrier_generation = 0;

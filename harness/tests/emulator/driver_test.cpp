@@ -17,7 +17,8 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// scale(float* x, float by): block i multiplies x[i]. far(x) writes where nothing is.
+/// scale(float* x, float by): block i multiplies x[i]. far(x) writes where nothing is. together(x):
+/// block i sets x[i] to 1 when all blocks of a cooperative launch are at their barrier.
 constexpr const char* kScale = R"(
 .version 8.0
 .target sm_90a
@@ -52,6 +53,29 @@ constexpr const char* kScale = R"(
   cvta.to.global.u64 %rd2, %rd1;
   mov.u32 %r1, 1;
   st.global.u32 [%rd2+1048576], %r1;
+  ret;
+}
+
+.visible .entry together(.param .u64 data)
+{
+  .reg .b64 %rd<5>;
+  .reg .b32 %r<8>;
+  .reg .pred %p;
+  mov.u32 %r1, %envreg1;
+  mov.u32 %r2, %envreg2;
+  mov.b64 %rd1, {%r1, %r2};
+  atom.add.release.gpu.u32 %r3, [%rd1+4], 1;
+  mov.u32 %r4, %nctaid.x;
+WAIT:
+  ld.acquire.gpu.u32 %r5, [%rd1+4];
+  setp.lt.u32 %p, %r5, %r4;
+  @%p bra WAIT;
+  ld.param.u64 %rd2, [data];
+  mov.u32 %r6, %ctaid.x;
+  mul.wide.u32 %rd3, %r6, 4;
+  add.s64 %rd4, %rd2, %rd3;
+  mov.u32 %r7, 0f3F800000;
+  st.global.u32 [%rd4], %r7;
   ret;
 }
 )";
@@ -178,6 +202,39 @@ TEST_F(EmulatedDriver, TakesPtxBehindMachineCode) {
   image += kScale;
   EXPECT_EQ(ptx_of(image.c_str()), kScale);
   EXPECT_EQ(ptx_of(kScale), kScale);
+}
+
+// The blocks of a cooperative launch trapped at the grid's barrier: they had no workspace.
+TEST_F(EmulatedDriver, BlocksOfACooperativeLaunchWaitForEachOther) {
+  constexpr unsigned kMostBlocks = 132 * 32;
+  CUlaunchAttribute cooperative{};
+  cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  cooperative.value.cooperative = 1;
+  CUdeviceptr flags = 0;
+  check(cuMemAlloc(&flags, kMostBlocks * sizeof(float)));
+  void* arguments[] = {&flags};
+  CUlaunchConfig config{kMostBlocks + 1, 1, 1, 1, 1, 1, 0, stream, &cooperative, 1};
+  EXPECT_EQ(cuLaunchKernelEx(&config, function("together"), arguments, nullptr),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  config.gridDimX = kMostBlocks / 16;
+  for (int i = 0; i < 2; ++i) {
+    check(cuMemsetD32Async(flags, 0, config.gridDimX, stream));
+    check(cuLaunchKernelEx(&config, function("together"), arguments, nullptr));
+    std::vector<float> found(config.gridDimX);
+    check(cuMemcpyDtoHAsync(found.data(), flags, found.size() * sizeof(float), stream));
+    check(cuStreamSynchronize(stream));
+    EXPECT_THAT(found, Each(1));
+  }
+  check(cuMemFree(flags));
+}
+
+TEST_F(EmulatedDriver, AnErrorGoesWithTheLastContext) {
+  CUcontext context = nullptr;
+  check(cuDevicePrimaryCtxRetain(&context, 0));
+  Gpu::get().fail(CUDA_ERROR_LAUNCH_FAILED, "a finding");
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_EQ(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
 // A fault stays, as on a GPU: so this runs in a process of its own.

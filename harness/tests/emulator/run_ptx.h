@@ -43,8 +43,7 @@ class PtxRun {
       memory.add({begin, begin + buffer.size(), true, true});
     }
     for (const ModuleVariable& variable : module.variables()) {
-      memory.add(
-          {variable.address, variable.address + variable.size_bytes, true, !variable.is_constant});
+      memory.add({variable.address, variable.address + variable.size_bytes});
     }
 
     if (module.kernels().empty()) throw UsageError("no kernel");
