@@ -12,7 +12,6 @@
 #include "device/gpu_workers.h"
 #include "device/sanitizer.h"
 #include "device/worker_rerank.h"
-#include "messages/emulator.h"
 #include "messages/messages.h"
 
 namespace assay {
@@ -129,12 +128,10 @@ std::string GpuDevice::cublas_version() {
 }
 
 Outcome GpuDevice::run(const TrialRequest& request) {
-  const bool is_timed = workers_->options().index != kEmulatorIndex;
   Outcome outcome;
-  const std::optional<Outcome> failed =
-      workers_->ask({{"verb", is_timed ? "run" : "check"}, {"trial", message::encode(request)}},
-                    timeout_s(request.measure),
-                    [&](const json& result) { outcome = message::decode<Outcome>(result); });
+  const std::optional<Outcome> failed = workers_->ask(
+      {{"verb", "run"}, {"trial", message::encode(request)}}, timeout_s(request.measure),
+      [&](const json& result) { outcome = message::decode<Outcome>(result); });
   return failed ? *failed : outcome;
 }
 

@@ -34,10 +34,9 @@ class TrialRunner {
 
   /// As Device::cublas_version.
   std::string cublas_version();
+  /// On the emulator: checks the output of one launch, or of two where these must be equal to the
+  /// bit, and times nothing.
   Outcome run(const TrialRequest& request);
-  /// Checks the output of one launch, or of two where these must be equal to the bit. Times
-  /// nothing.
-  Outcome check(const TrialRequest& request);
   /// Makes one check of a verification. What it did is the message of a correct outcome.
   Outcome verify(const TrialRequest& request, const VerifySpec& spec);
   /// What the GPU's counters of these names count in one launch, which is checked once before. Each

@@ -80,9 +80,6 @@ class Server {
     if (verb == "run") {
       return message::encode(runner_->run(message::decode<TrialRequest>(request.at("trial"))));
     }
-    if (verb == "check") {
-      return message::encode(runner_->check(message::decode<TrialRequest>(request.at("trial"))));
-    }
     if (verb == "verify") {
       return message::encode(runner_->verify(message::decode<TrialRequest>(request.at("trial")),
                                              message::decode<VerifySpec>(request.at("check"))));
