@@ -272,6 +272,8 @@ void SupportKernels::vary(DataKind kind, DType dtype, CUdeviceptr data, std::int
 }
 
 void SupportKernels::fill_shared() const {
+  // On the emulator every block finds NaNs, and two thirds of a short check went into this.
+  if (driver_->is_emulated()) return;
   auto bytes = shared_bytes_;
   void* parameters[] = {&bytes};
   driver_->check(driver_->cuLaunchKernel(fill_shared_, static_cast<unsigned>(sm_count_), 1, 1,
