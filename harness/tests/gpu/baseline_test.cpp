@@ -203,9 +203,9 @@ std::vector<std::string> ops_with_baselines() {
 std::string sizes_of_op(const std::string& op) {
   std::string args, let;
   const auto add = [&](const std::string& name) {
-    if (op.find("{name: " + name + ",") == std::string::npos) {
-      args += (args.empty() ? "" : ", ") + name;
-    }
+    const bool has_it = op.find("{name: " + name + ",") != std::string::npos ||
+                        op.find("\n  - " + name + "\n") != std::string::npos;
+    if (!has_it) args += (args.empty() ? "" : ", ") + name;
   };
   const std::size_t begin = op.find("\ndims: [") + 8;
   std::istringstream dims(op.substr(begin, op.find(']', begin) - begin));
