@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/terminal.h"
+#include "cli/contracts.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/tuned_table.h"
@@ -24,8 +25,9 @@ int run_best(const BestOptions& options) {
   const Store store = open_results(options.results);
   Filter filter = options.results.filter();
   filter.status = to_text(Status::correct);
-  const std::vector<TunedTable> tables =
+  std::vector<TunedTable> tables =
       tuned_tables(store.results(filter, TunedTrials()), Screened::show);
+  if (options.json || options.layout.wide) add_memory(tables, store);
   if (options.json) print_out("{}", best_json(tables));
   if (tables.empty()) {
     print_err("no timed result of {} in {}; assay show counts what is there\n",
@@ -46,7 +48,8 @@ void add_best(Command program) {
       "best", "the best configuration of each problem, its ties and its margin over the baseline");
   add_result_options(verb, options->results);
   verb.add_flag("--ties", options->layout.ties, "list the ties under each table");
-  verb.add_flag("--wide", options->layout.wide, "whole parameter names, nothing left out");
+  verb.add_flag("--wide", options->layout.wide,
+                "whole parameter names, and the memory that is needed");
   verb.add_flag("--json", options->json, "print JSON instead of tables");
   verb.footer("example: assay best --op gemm_bf16 --problem M=16");
   verb.runs([options] { return run_best(*options); });

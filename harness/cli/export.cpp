@@ -15,12 +15,11 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/terminal.h"
+#include "cli/contracts.h"
 #include "cli/cross_times.h"
 #include "cli/export_pack.h"
-#include "cli/include_path.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
-#include "spec/twins.h"
 
 namespace assay {
 namespace {
@@ -189,27 +188,6 @@ void write_named(const std::filesystem::path& folder, const std::vector<NamedTex
   }
 }
 
-/// The contracts of the winners, as they were measured: of the sweep that measured them, or those
-/// here.
-std::map<std::string, KernelSpec> contracts_of(const std::vector<TunedTable>& tables,
-                                               const Store& store) {
-  std::map<std::string, KernelSpec> contracts;
-  for (const TunedTable& table : tables) {
-    for (const TunedRow& entry : table.entries) {
-      const std::string& name = entry.best.kernel;
-      if (contracts.contains(name)) continue;
-      const std::optional<TrialRow> trial = store.trial(entry.trial_id);
-      const std::string folder = kernel_folder("", trial ? trial->command_line : "");
-      if (!std::filesystem::is_directory(folder)) continue;
-      std::optional<KernelSpec> kernel = find_kernel(folder, name);
-      if (kernel && kernel->contract_hash == entry.version.contract_hash) {
-        contracts.emplace(name, *std::move(kernel));
-      }
-    }
-  }
-  return contracts;
-}
-
 int run_export(const ExportOptions& options) {
   if (options.format != kVllmMoe && std::filesystem::is_directory(options.output)) {
     throw UsageError(fmt::format("--output {} is a folder; name a file", options.output));
@@ -225,7 +203,7 @@ int run_export(const ExportOptions& options) {
     write_text(options.output, trials_as->second(trials));
     return kExitDone;
   }
-  const auto [tables, trials] = load_tables(options, store);
+  auto [tables, trials] = load_tables(options, store);
   if (tables.empty()) {
     return say_nothing_found(options, store, "re-ranked winner (only these are exported)");
   }
@@ -243,6 +221,7 @@ int run_export(const ExportOptions& options) {
     write_text(options.output,
                export_header(tables, options.name_space, contracts_of(tables, store)));
   } else {
+    if (options.format == "json" || options.format == "csv") add_memory(tables, store);
     write_text(options.output, kTableFormats.at(options.format)(tables));
   }
   return kExitDone;

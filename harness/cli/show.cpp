@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/terminal.h"
+#include "cli/contracts.h"
 #include "cli/results.h"
 #include "cli/verbs.h"
 #include "report/entry_json.h"
@@ -37,7 +38,8 @@ int show_one(const ShowOptions& options, const Store& store) {
     print_err("{}\n", none);
     return kExitNo;
   }
-  write_out(options.json ? trial_json(*row) : trial_text(*row, stdout_terminal()));
+  const std::int64_t bytes = memory_bytes(*row);
+  write_out(options.json ? trial_json(*row, bytes) : trial_text(*row, bytes, stdout_terminal()));
   return kExitDone;
 }
 

@@ -5,8 +5,10 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
+#include "judge/operations/gemm.h"
 #include "space/plan.h"
 #include "space/space.h"
 
@@ -79,6 +81,49 @@ std::optional<ShapeMistake> find_shape_mistake(const Plan& plan) {
     }
   }
   return std::nullopt;
+}
+
+std::vector<std::int64_t> shape_made(const OperationRow& row, const OperationCall& call) {
+  return row.id == OperationId::gemm ? gemm_shape(call).out(call.operand("a").shape.size())
+                                     : operation_of(row.id).outputs(call).front().extents;
+}
+
+std::int64_t memory_bytes(const Plan& plan, const BaselinePlan& baseline) {
+  Shapes shapes;
+  for (const BufferPlan* buffer : plan.buffers()) {
+    shapes[buffer->name] = {0, buffer->dtype, buffer->shape};
+  }
+  std::set<std::string> used;
+  for (const ReferencePlan& step : baseline.steps) {
+    if (step.kernel) {
+      for (const ArgPlan& arg : step.kernel->args) {
+        const auto* buffer = std::get_if<BufferPlan>(&arg);
+        if (buffer == nullptr) continue;
+        used.insert(buffer->name);
+        shapes.insert({buffer->name, {0, buffer->dtype, buffer->shape}});
+      }
+      continue;
+    }
+    const OperationRow& row = row_of(baseline_operations(), "operation", step.operation);
+    OperationCall call;
+    call.options = step.options;
+    for (const auto& [role, name] : step.operands) {
+      used.insert(name);
+      if (const auto known = shapes.find(name); known != shapes.end()) {
+        call.operands[role] = known->second;
+        call.declared_shapes[role] = known->second.shape;
+      }
+    }
+    const std::string& out = step.operands.at(std::string(row.outputs.front().name));
+    if (shapes.contains(out)) continue;
+    shapes[out] = {0, step.round.value_or(DType::f32), shape_made(row, call)};
+  }
+  std::int64_t sum = 0;
+  for (const std::string& name : used) {
+    const Operand& operand = shapes.at(name);
+    sum += size_bytes(operand.dtype, operand.elements());
+  }
+  return sum;
 }
 
 void check_reference_shapes(const KernelSpec& kernel, const Problem& problem,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,14 @@ std::optional<ShapeMistake> find_shape_mistake(const Plan& plan);
 /// it. Throws Failure `oracle` if a buffer has another shape.
 std::vector<OutputShape> outputs_of(const Plan& plan, const ReferencePlan& step,
                                     OperationCall& call);
+
+/// The shape of what a step of a baseline makes.
+std::vector<std::int64_t> shape_made(const OperationRow& row, const OperationCall& call);
+
+/// How much device memory a baseline needs: the bytes of the plan's buffers that its steps name,
+/// and of what one step hands to another. The workspace of cuBLASLt and of cuSPARSE comes on top.
+/// Throws Failure `oracle` where the shapes do not fit.
+std::int64_t memory_bytes(const Plan& plan, const BaselinePlan& baseline);
 
 /// Checks the shapes of a reference's steps for a problem, by the first configuration that is found
 /// soon. Throws SpecError at a step whose shapes do not fit.

@@ -136,6 +136,11 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
                                         [](const TunedRow& e) { return e.verification; });
   const bool has_prepared = std::any_of(table.entries.begin(), table.entries.end(),
                                         [](const TunedRow& e) { return e.prepared; });
+  const bool has_memory =
+      options.wide && std::any_of(table.entries.begin(), table.entries.end(),
+                                  [](const TunedRow& e) { return e.memory_bytes > 0; });
+  if (has_memory) headers.push_back(">memory");
+  if (has_memory && has_baseline) headers.push_back(">the baseline's");
   if (has_prepared) headers.push_back("prepared");
   if (has_verified) headers.push_back("verified");
   headers.push_back(">ties");
@@ -162,6 +167,11 @@ std::string table_text(const TunedTable& table, const BestLayout& options) {
       cells.push_back(entry.noise_ratio > 0 ? fmt::format("{:.2f} %", entry.noise_ratio * 100)
                                             : "-");
     }
+    const auto bytes = [](std::int64_t count) {
+      return count > 0 ? format_bytes(static_cast<double>(count)) : "-";
+    };
+    if (has_memory) cells.push_back(bytes(entry.memory_bytes));
+    if (has_memory && has_baseline) cells.push_back(bytes(entry.baseline_memory_bytes));
     if (has_prepared) {
       cells.push_back(entry.prepared
                           ? fmt::format("{} in {}",

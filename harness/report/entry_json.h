@@ -13,6 +13,8 @@ namespace assay {
 nlohmann::ordered_json finite_or_null(double value);
 /// A figure that is 0 where it is not known.
 nlohmann::ordered_json known_or_null(double value);
+/// Likewise.
+nlohmann::ordered_json bytes_or_null(std::int64_t bytes);
 /// A text that is empty where there is none.
 nlohmann::ordered_json text_or_null(const std::string& text);
 

@@ -77,7 +77,10 @@ std::vector<std::pair<const char*, std::string>> fields_of(const TunedTable& tab
           {"cublas", row.cublas},
           {"verified", !row.verification             ? ""
                        : row.verification->failure() ? "failed"
-                                                     : "passed"}};
+                                                     : "passed"},
+          {"memory_bytes", row.memory_bytes > 0 ? std::to_string(row.memory_bytes) : ""},
+          {"baseline_memory_bytes",
+           row.baseline_memory_bytes > 0 ? std::to_string(row.baseline_memory_bytes) : ""}};
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ Json trial_object(const TrialRow& row) {
 
 }  // namespace
 
-std::string trial_text(const TrialRow& row, const Terminal& terminal) {
+std::string trial_text(const TrialRow& row, std::int64_t memory_bytes, const Terminal& terminal) {
   const TrialRecord& trial = row.record;
   const Outcome& outcome = trial.outcome;
   std::string text = fmt::format("trial {}: {}\n", row.id, status_text(outcome));
@@ -258,6 +258,7 @@ std::string trial_text(const TrialRow& row, const Terminal& terminal) {
                                  format_bytes(static_cast<double>(prepared->bytes)),
                                  format_time(prepared->time_ns)));
   }
+  if (memory_bytes > 0) line("memory", format_bytes(static_cast<double>(memory_bytes)));
   if (const auto& t = outcome.timing) {
     line("time",
          fmt::format("{}, 95 % interval {} .. {}, {} samples, {}", format_time(t->median_ns),
@@ -294,7 +295,11 @@ std::string measurement_text(const Measurement& measurement) {
                      measurement.unit.empty() ? "" : " ", measurement.unit);
 }
 
-std::string trial_json(const TrialRow& row) { return document("trial", trial_object(row)); }
+std::string trial_json(const TrialRow& row, std::int64_t memory_bytes) {
+  Json trial = trial_object(row);
+  trial["memory_bytes"] = bytes_or_null(memory_bytes);
+  return document("trial", trial);
+}
 
 std::string counts_text(const std::vector<TrialRow>& rows, const Terminal& terminal) {
   Table table({"kernel", "problem", "device", "status", "kind", ">trials"});

@@ -11,10 +11,11 @@ namespace assay {
 
 /// One trial in full: configuration, what the compiler said, status and message, the check's
 /// figures, the times and a histogram of the samples.
-std::string trial_text(const TrialRow& row, const Terminal& terminal = {});
+std::string trial_text(const TrialRow& row, std::int64_t memory_bytes = 0,
+                       const Terminal& terminal = {});
 /// "1.5 MiB", "97.3 %", "1234567", "12 us"
 std::string measurement_text(const Measurement& measurement);
-std::string trial_json(const TrialRow& row);
+std::string trial_json(const TrialRow& row, std::int64_t memory_bytes = 0);
 
 /// How many trials ended in which way: a line for each kernel, problem, device, status and kind.
 std::string counts_text(const std::vector<TrialRow>& rows, const Terminal& terminal = {});

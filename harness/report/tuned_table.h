@@ -46,6 +46,9 @@ struct TunedRow {
   double runner_up_ratio = 0;      // time of the fastest that is not tied over the best's; 0: none
   double roofline_ns = 0;          // of the best, as in Timing
   double energy_j = 0;             // of the best, per launch; 0: not measured
+  // Device memory of the best's buffers, and of the baseline's; 0: not known.
+  std::int64_t memory_bytes = 0;
+  std::int64_t baseline_memory_bytes = 0;
   KernelVersion version;           // of the winner's trial; empty when the trial is not known
   Toolchain toolchain;             // likewise
   std::string reference = {};      // what its output was compared with; empty: not known

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/counters.h"
+#include "space/memory_need.h"
 #include "space/plan.h"
 #include "space/plan_parts.h"
 
@@ -22,6 +23,9 @@ NamedFigures figures_of(const Objective& objective, const KernelSpec& kernel,
     if (name == "smem_bytes") {
       return compile.static_smem_bytes +
              make_plan(kernel, trial.problem, trial.config, device).dynamic_smem_bytes();
+    }
+    if (name == "memory_bytes") {
+      return memory_bytes(make_plan(kernel, trial.problem, trial.config, device));
     }
     return to_number(evaluator.eval_real({Expr::parse_real(name, kernel.symbols), {}}, "{}", name));
   };

@@ -10,6 +10,7 @@
 #include "judge/grouped_matmul.h"
 #include "judge/lt_matmul.h"
 #include "judge/operations/gemm.h"
+#include "judge/reference_shapes.h"
 #include "judge/sparse_matvec.h"
 #include "launch/launcher.h"
 #include "space/plan_json.h"
@@ -111,9 +112,7 @@ void SequenceBaseline::add_operation(const ReferencePlan& step) {
   const std::string& name = step.operands.at(role);
   const BufferPlan* buffer = plan_.find_buffer(name);
   if (buffer != nullptr) call.declared_shapes[role] = buffer->shape;
-  std::vector<std::int64_t> shape = row.id == OperationId::gemm
-                                        ? gemm_shape(call).out(call.operand("a").shape.size())
-                                        : operation.outputs(call).front().extents;
+  std::vector<std::int64_t> shape = shape_made(row, call);
   if (buffer != nullptr && buffer->shape != shape) {
     throw wrong(fmt::format("{}: its {} is [{}], but {} is [{}]", step.operation, role,
                             fmt::join(shape, ","), name, fmt::join(buffer->shape, ",")));

@@ -36,5 +36,17 @@ TEST(ReferenceShapes, AStepReadsWhatTheOneBeforeMade) {
   EXPECT_FALSE(find_shape_mistake(plan));
 }
 
+TEST(ReferenceShapes, ABaselineNeedsTheBuffersThatItNamesAndWhatItsStepsMake) {
+  Plan plan = plan_with_output({512, 8});
+  plan.args.push_back(BufferPlan{"w", DType::bf16, {16, 8}, Role::in, "normal", {}});
+  plan.args.push_back(BufferPlan{"v", DType::bf16, {16, 8}, Role::in, "normal", {}});
+  ReferencePlan product{"cublaslt", {{"a", "w"}, {"b", "v"}, {"out", "t"}}, {}};
+  product.options = {{"transpose_a", false}, {"transpose_b", true}};
+  product.round = DType::bf16;
+  EXPECT_EQ(memory_bytes(plan, {"product", {product}}), 2 * (16 * 8 + 16 * 8 + 16 * 16));
+  const ReferencePlan relu{"relu", {{"x", "x"}, {"out", "y"}}, {}};
+  EXPECT_EQ(memory_bytes(plan, {"relu", {relu}}), 4 * 2 * 512 * 8);
+}
+
 }  // namespace
 }  // namespace assay

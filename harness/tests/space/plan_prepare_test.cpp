@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "space/launched.h"
+#include "space/memory_need.h"
 #include "space/plan.h"
 #include "temp_folder.h"
 
@@ -41,6 +42,13 @@ TEST(Prepare, ItsLaunchesArePlannedApart) {
   EXPECT_EQ(std::get<ScalarPlan>(plan.args.at(3)).value, Number(std::int64_t{101}));
   EXPECT_EQ(plan.prepared_bytes(), 2 * 7 * 16);
   EXPECT_EQ(make_plan(kernel, kernel.smoke, kMode1, nominal_device("80")).prepare.size(), 2u);
+}
+
+// Once the weights are laid out, nobody needs them as they were.
+TEST(Prepare, WhatItReadsIsNoMemoryOfTheLaunches) {
+  const KernelSpec kernel = kernel_with("x, tiles");
+  const Plan plan = make_plan(kernel, kernel.smoke, kMode0, nominal_device("80"));
+  EXPECT_EQ(memory_bytes(plan), plan.prepared_bytes() + 4 * 100);
 }
 
 TEST(Prepare, ItsEntriesAreCompiled) {
