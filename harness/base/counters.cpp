@@ -9,11 +9,14 @@
 namespace assay {
 namespace {
 
-const CounterRow& counter_named(const std::string& name) {
+/// A name that is none of ours is CUPTI's own, all of which have two underscores. The row's texts
+/// may be those of `name`.
+CounterRow counter_named(const std::string& name) {
   const auto row = std::find_if(counters().begin(), counters().end(),
                                 [&](const CounterRow& each) { return each.name == name; });
-  if (row == counters().end()) throw Error(fmt::format("there is no counter \"{}\"", name));
-  return *row;
+  if (row != counters().end()) return *row;
+  if (name.find("__") == name.npos) throw Error(fmt::format("there is no counter \"{}\"", name));
+  return {name, name, "", "", "as CUPTI counts it"};
 }
 
 }  // namespace
@@ -115,7 +118,7 @@ std::vector<std::string> counter_sets() {
 std::vector<std::string> metrics_of(const std::vector<std::string>& names) {
   std::vector<std::string> metrics;
   for (const std::string& name : names) {
-    const CounterRow& row = counter_named(name);
+    const CounterRow row = counter_named(name);
     metrics.emplace_back(row.metric);
     if (!row.rest.empty()) metrics.emplace_back(row.rest);
   }
@@ -126,7 +129,7 @@ std::vector<Measurement> counters_from(const std::vector<std::string>& names,
                                        const std::map<std::string, double, std::less<>>& values) {
   std::vector<Measurement> counted;
   for (const std::string& name : names) {
-    const CounterRow& row = counter_named(name);
+    const CounterRow row = counter_named(name);
     const auto of = values.find(row.metric), rest = values.find(row.rest);
     if (of == values.end() || (!row.rest.empty() && rest == values.end())) continue;
     double value = of->second;

@@ -31,7 +31,8 @@ struct ProfileOptions {
   std::string target;
   std::string db;
   std::string problem;
-  std::string set = "all";
+  std::string set;
+  std::vector<std::string> metrics;  // of CUPTI's own
   int gpu = 0;
   std::string kernels;
   std::vector<std::string> include;
@@ -94,6 +95,22 @@ ProfiledSubject find_subject(const ProfileOptions& options) {
       options.target));
 }
 
+/// What is asked for: a set, metrics, or both.
+std::vector<CounterRow> rows_of(const ProfileOptions& options) {
+  std::vector<CounterRow> rows;
+  if (!options.set.empty() || options.metrics.empty()) {
+    rows = counters_of(options.set.empty() ? "all" : options.set);
+  }
+  for (const std::string& metric : options.metrics) {
+    if (metric.find("__") == metric.npos) {
+      throw UsageError(fmt::format(
+          "--metric {}: expected a name of CUPTI's, such as lts__t_sectors.sum", metric));
+    }
+    rows.push_back({metric, metric, "", "", "as CUPTI counts it"});
+  }
+  return rows;
+}
+
 void print_counted(const ProfileOptions& options, const ProfiledSubject& subject,
                    const std::vector<Measurement>& counted) {
   if (options.json) {
@@ -110,7 +127,7 @@ void print_counted(const ProfileOptions& options, const ProfiledSubject& subject
     return;
   }
   Table table({"counter", ">value", "what it counts"});
-  for (const CounterRow& counter : counters_of(options.set)) {
+  for (const CounterRow& counter : rows_of(options)) {
     const auto found = std::find_if(counted.begin(), counted.end(), [&](const Measurement& each) {
       return each.name == counter.name;
     });
@@ -147,6 +164,8 @@ void store_counted(const ProfileOptions& options, const ProfiledSubject& subject
 }
 
 int run_profile(const ProfileOptions& options) {
+  std::vector<std::string> names;
+  for (const CounterRow& counter : rows_of(options)) names.emplace_back(counter.name);
   const ProfiledSubject subject = find_subject(options);
   NvrtcCompiler compiler({cache_directory(), 0, 60, true});
   GpuDevice gpu({options.gpu, {}});
@@ -166,8 +185,6 @@ int run_profile(const ProfileOptions& options) {
   if (!compiled.ok) {
     throw UsageError(fmt::format("{} does not compile:\n{}", subject.kernel.name, compiled.log));
   }
-  std::vector<std::string> names;
-  for (const CounterRow& counter : counters_of(options.set)) names.emplace_back(counter.name);
   const TrialRequest request = [&] {
     try {
       return run.request_of(subject.kernel, subject.problem, subject.config, compiled);
@@ -200,6 +217,9 @@ void add_profile(Command program) {
   verb.add_option("--set SET|COUNTER", options->set,
                   "a set (memory, compute, stalls, all) or one counter; default: all")
       .one_of(allowed);
+  verb.add_option("--metric NAME", options->metrics,
+                  "a metric by CUPTI's own name, such as lts__t_sectors.sum; may be repeated\n"
+                  "Without --set, nothing else is counted. `ncu --query-metrics` lists them.");
   verb.add_option("--gpu INDEX", options->gpu, "the GPU to run on; default: 0")
       .between(0, std::numeric_limits<int>::max());
   add_kernel_folders(verb, options->kernels, options->include, kFolderOfSweep);

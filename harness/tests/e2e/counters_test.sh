@@ -41,6 +41,14 @@ has '^l2_hits  *not on this GPU' 'a share of nothing'
 has '^l2_atomic_cycles  *not on this GPU' 'what CUPTI has no name for'
 "$assay" show "$id" --db plain.db >output 2>&1
 has 'dram_read' 'what was counted is not with the trial'
+# Metrics that Assay has no name for.
+expect 0 '^lts__t_sectors.sum  ' "$assay" profile "$id" --metric lts__t_sectors.sum \
+  --metric lts__d_atomic_input_cycles_active.sum --db plain.db --kernels kernels
+has '^lts__d_atomic_input_cycles_active.sum  *not on this GPU' 'what CUPTI has no name for'
+grep -q '^dram_read' output && fail 'a counter that nobody asked for'
+expect 2 'expected a name of CUPTI.s, such as lts__t_sectors.sum' \
+  "$assay" profile "$id" --metric sectors --db plain.db --kernels kernels
+
 # One counter by its name, and a configuration that nobody has timed.
 expect 0 '^dram_read  *62.5 KiB' \
   "$assay" profile "$id" --set dram_read --db plain.db --kernels kernels
