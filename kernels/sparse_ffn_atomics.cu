@@ -31,13 +31,27 @@ constexpr int kWeightsAt = Up::kFrontBytes;  // in shared memory: the ring of W2
 constexpr int kHiddenAt = kWeightsAt + Down::kStages * Down::kWeightBytes;
 constexpr int kBiasesAt = kHiddenAt + Down::kTokenBytes;
 
-/// Rounds the sums of a tile's tokens, which lie one after the other.
-__device__ __forceinline__ void round_sums(const float* sums, Element* y, long long count) {
-  for (long long i = static_cast<int>(threadIdx.x) * 4; i < count; i += WARPS * 32 * 4) {
-    const float4 four = __ldcg(reinterpret_cast<const float4*>(sums + i));
-    unsigned* to = reinterpret_cast<unsigned*>(y + i);
-    to[0] = pack(Element{}, four.x, four.y);
-    to[1] = pack(Element{}, four.z, four.w);
+/// Rounds the sums of a tile's tokens, which lie one after the other. One block does it while all
+/// others are done, so a thread asks for eight times four sums before it waits: 16 rows of 4096 are
+/// then eight trips to L2 and not 64.
+__device__ __forceinline__ void round_sums(const float* sums, Element* y, int count) {
+  constexpr int kAtOnce = 8, kStep = WARPS * 32 * 4;
+#pragma unroll 1
+  for (int first = static_cast<int>(threadIdx.x) * 4; first < count; first += kAtOnce * kStep) {
+    float4 four[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int at = first + i * kStep;
+      if (at < count) four[i] = __ldcg(reinterpret_cast<const float4*>(sums + at));
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int at = first + i * kStep;
+      if (at >= count) break;
+      unsigned* to = reinterpret_cast<unsigned*>(y + at);
+      to[0] = pack(Element{}, four[i].x, four[i].y);
+      to[1] = pack(Element{}, four[i].z, four[i].w);
+    }
   }
 }
 
@@ -188,6 +202,5 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   if (*is_last == 0) return;
   __threadfence();
   const long long first_sum = static_cast<long long>(place.first_token) * k;
-  round_sums(sums + first_sum, y + first_sum,
-             static_cast<long long>(smaller(Up::kTokens, m - place.first_token)) * k);
+  round_sums(sums + first_sum, y + first_sum, smaller(Up::kTokens, m - place.first_token) * k);
 }
