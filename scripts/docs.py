@@ -30,7 +30,8 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [
     "README.md", "docs/guide.md", "kernels/README.md", "sweeps/README.md", "results/README.md",
     "harness/README.md", "page/README.md", "docs/measuring.md", "docs/judging.md",
-    "docs/search.md", "docs/runtime.md", "docs/results.md", "docs/questions.md", "docs/json.md", *sorted(
+    "docs/search.md", "docs/runtime.md", "docs/results.md", "docs/questions.md", "docs/origins.md",
+    "docs/json.md", *sorted(
         str(page.relative_to(TREE)) for page in (TREE / "docs/kernels").glob("*.md")),
 ]
 COMMAND = re.compile(r"(build/|scripts/|(assay|ninja|cmake|cmp|cp|mkdir|python3|node|sqlite3) "
