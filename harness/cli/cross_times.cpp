@@ -12,7 +12,9 @@ MeasuredConfigs measured_configs(const TunedTable& table, const std::vector<Tria
   for (const TunedRow& entry : table.entries) {
     problems.emplace(to_text(entry.problem), problems.size());
     measured.times.problems.push_back(entry.problem);
-    measured.times.baseline_ns.push_back(entry.baseline_ns);
+    const bool is_library = entry.baseline.starts_with(kCublasLt);
+    measured.times.library_ns.push_back(is_library ? entry.baseline_ns
+                                                   : std::numeric_limits<double>::infinity());
   }
   const auto place_of = [&](const std::string& kernel, const Config& config) {
     const auto [at, is_new] = configs.emplace(kernel + ' ' + to_text(config), configs.size());

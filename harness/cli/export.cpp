@@ -211,7 +211,7 @@ int run_export(const ExportOptions& options) {
     std::vector<CrossTable> crossed;
     for (const TunedTable& table : tables) {
       const MeasuredConfigs measured = measured_configs(table, trials);
-      crossed.push_back({table, nearness(measured.times, measured.winners)});
+      crossed.push_back({table, regrets(measured.times, measured.winners)});
     }
     return export_pack(crossed, store, options.archs, options.output);
   }

@@ -103,7 +103,7 @@ class PackMaker {
       if (i == table.fallback) packed.default_row = packed.rows.size();
       packed.measured_at = std::max(packed.measured_at, entry.finished_at);
       packed.rows.push_back(row_of(entry, *kernel, table.device));
-      packed.rows.back().near = cross.near[i];
+      packed.rows.back().regret = cross.regrets[i];
       measured.push_back(entry.cubin_hash);
     }
     if (packed.rows.empty()) return;

@@ -9,10 +9,10 @@
 
 namespace assay {
 
-/// A table, and what its configurations cost for each other's problems.
+/// A table, and PackRow::regret of each row.
 struct CrossTable {
   TunedTable table;
-  std::vector<Nearness> near;  // of each row
+  std::vector<double> regrets;
 };
 
 /// Compiles the winners for each of `archs`, by default for the GPU of their table, and writes them

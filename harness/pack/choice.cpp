@@ -61,23 +61,23 @@ const PackCode* find_code(const Pack& pack, const PackRow& row, int cc) {
   return nullptr;
 }
 
-/// Why cuBLASLt is to be called and not the row's configuration; empty if it is not.
-std::string why_fallback(const Choice& choice, const KernelSpec& kernel) {
+/// Why cuBLASLt is to be called and not the row's configuration; empty if it is not. `next` is the
+/// next nearest row, or null.
+std::string why_fallback(const Choice& choice, const KernelSpec& kernel, const PackRow* next) {
   const PackRow& row = *choice.row;
   std::string why;
   if (choice.match == Match::otherwise) {
     why = "no tuned problem is near";
-  } else if (!has_library_time(row)) {
-    return {};
-  } else if (row.baseline_ns < row.time_ns) {
-    why = choice.factor == 1 ? "cuBLASLt was faster than every kernel"
-                             : "cuBLASLt was faster for " + to_text(row.problem);
+  } else if (is_library_faster(row)) {
+    why = choice.match == Match::exact ? "cuBLASLt was faster than every kernel"
+                                       : "cuBLASLt was faster for " + to_text(row.problem);
   } else if (choice.factor == 1) {
     return {};
-  } else if (!is_safe(row.near, choice.factor)) {
-    why = fmt::format(
-        "what is best for {} was {}", to_text(row.problem),
-        row.near.factor < choice.factor ? "not measured so far away" : "slower beside it");
+  } else if (next == nullptr || next->kernel != row.kernel || next->config != row.config) {
+    why = fmt::format("what is best for {} is not best for the next nearest problem",
+                      to_text(row.problem));
+  } else if (is_library_faster(*next)) {
+    why = "cuBLASLt was faster for " + to_text(next->problem);
   }
   return why.empty() || is_library_product(kernel) ? why : "";
 }
@@ -158,10 +158,6 @@ double distance_factor(const Problem& a, const Problem& b) {
   return factor;
 }
 
-bool is_safe(const Nearness& near, double factor) {
-  return near.factor >= factor && near.speedup >= 1;
-}
-
 Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given) {
   const auto kernel = std::find_if(pack.kernels.begin(), pack.kernels.end(),
                                    [&](const PackKernel& each) { return each.spec.op == op; });
@@ -211,8 +207,12 @@ Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
       choice.match = Match::near;
     }
     const KernelSpec& kernel = pack.kernels[each.row->kernel].spec;
+    // What is popped stands behind the heap, whose top is the next.
+    const bool has_next = rows.size() > 1 && rows.front().tier == each.tier;
     const std::string why =
-        fallback == Fallback::allowed ? why_fallback(choice, kernel) : std::string();
+        fallback == Fallback::allowed
+            ? why_fallback(choice, kernel, has_next ? rows.front().row : nullptr)
+            : std::string();
     const std::string misfit = why.empty() ? plan_row(pack, problem, device, choice)
                                            : plan_fallback(kernel, problem, device, choice);
     if (misfit.empty()) {

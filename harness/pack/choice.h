@@ -34,10 +34,6 @@ enum class Fallback { allowed, missing };
 /// is positive.
 double distance_factor(const Problem& a, const Problem& b);
 
-/// Whether a configuration was measured so far from its problem, and was nowhere slower than the
-/// baseline.
-bool is_safe(const Nearness& near, double factor);
-
 /// The op's problem with all of its dims and traits in order: those given, and defaults of traits.
 /// Throws UsageError for an op or a name that the pack does not have, and for one that is missing.
 Problem complete_problem(const Pack& pack, std::string_view op, const Problem& given);
@@ -47,8 +43,9 @@ Problem complete_problem(const Pack& pack, std::string_view op, const Problem& g
 /// the default row; any other row that was measured; defaults of contracts. Rows that were tuned on
 /// a device of this name come first. Throws UsageError that says why none does.
 ///
-/// Where cuBLASLt may be called, it is taken in the place of a row that was slower, and of one of
-/// which nobody measured that it is as fast so far from its problem.
+/// Where cuBLASLt may be called, it is taken in the place of a row that was slower. It is also
+/// taken in the place of a near row, unless the two nearest rows have one configuration that is
+/// faster.
 Choice choose(const Pack& pack, std::string_view op, const Problem& problem,
               const DeviceInfo& device, double most_factor, Fallback fallback = Fallback::missing);
 

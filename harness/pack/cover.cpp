@@ -15,15 +15,17 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 /// What a problem without any configuration counts for, as a ratio of times.
 constexpr double kWorstRatio = 100;
 
-/// The nearest of all other problems. There is at least one.
-std::size_t nearest_other(const std::vector<Problem>& problems, std::size_t problem) {
-  std::size_t nearest = problem == 0 ? 1 : 0;
-  double least = kInfinite;
+/// The other problems, as many as there are of the two nearest, nearest first.
+std::vector<std::size_t> nearest_others(const std::vector<Problem>& problems, std::size_t problem) {
+  std::vector<std::pair<double, std::size_t>> others;
   for (std::size_t i = 0; i < problems.size(); ++i) {
-    if (i == problem) continue;
-    const double factor = distance_factor(problems[problem], problems[i]);
-    if (factor < least) std::tie(least, nearest) = std::pair(factor, i);
+    if (i != problem) others.emplace_back(distance_factor(problems[problem], problems[i]), i);
   }
+  const std::size_t count = std::min<std::size_t>(others.size(), 2);
+  std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(count),
+                    others.end());
+  std::vector<std::size_t> nearest;
+  for (std::size_t i = 0; i < count; ++i) nearest.push_back(others[i].second);
   return nearest;
 }
 
@@ -33,7 +35,7 @@ CrossTimes without(CrossTimes times, std::size_t problem) {
     all.erase(all.begin() + static_cast<std::ptrdiff_t>(problem));
   };
   erase(times.problems);
-  erase(times.baseline_ns);
+  erase(times.library_ns);
   for (std::vector<double>& of_config : times.time_ns) erase(of_config);
   return times;
 }
@@ -41,17 +43,21 @@ CrossTimes without(CrossTimes times, std::size_t problem) {
 }  // namespace
 
 double CrossTimes::fastest_ns(std::size_t problem) const {
-  double least = kInfinite;
+  double least = library_ns[problem];
   for (const std::vector<double>& of_config : time_ns) least = std::min(least, of_config[problem]);
   return least;
 }
 
 std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::size_t most) {
   const std::size_t num_problems = times.problems.size();
-  std::vector<double> fastest_ns(num_problems), ratios(num_problems, kWorstRatio);
-  for (std::size_t i = 0; i < num_problems; ++i) fastest_ns[i] = times.fastest_ns(i);
+  std::vector<double> fastest_ns, ratios;
+  std::size_t num_open = 0;
+  for (std::size_t i = 0; i < num_problems; ++i) {
+    fastest_ns.push_back(times.fastest_ns(i));
+    ratios.push_back(std::min(kWorstRatio, times.library_ns[i] / fastest_ns[i]));
+    if (ratios[i] > 1 + slow_down) ++num_open;
+  }
   std::vector<std::size_t> chosen;
-  std::size_t num_open = num_problems;
   while (num_open > 0 && chosen.size() < most) {
     // How many problems have none yet, then how much all lose.
     std::pair<std::size_t, double> best{num_open + 1, 0};
@@ -86,49 +92,42 @@ std::vector<std::size_t> fastest_of(const CrossTimes& times,
   return chosen;
 }
 
-std::vector<Nearness> nearness(const CrossTimes& times, const std::vector<std::size_t>& chosen) {
-  std::vector<Nearness> all(chosen.size());
-  if (chosen.size() < 2) return all;
+std::vector<double> regrets(const CrossTimes& times, const std::vector<std::size_t>& chosen) {
+  std::vector<double> all(chosen.size());
   // `at` is the problem for which that of `row` is taken.
   const auto add = [&](std::size_t row, std::size_t at) {
-    const double time_ns = times.time_ns[chosen[row]][at];
-    if (!std::isfinite(time_ns)) return;
-    double least_ns = times.fastest_ns(at);
-    const double baseline_ns = times.baseline_ns[at];
-    if (baseline_ns > 0) least_ns = std::min(least_ns, baseline_ns);
-    Nearness& near = all[row];
-    const double speedup = baseline_ns / time_ns;
-    near.speedup = near.factor == 0 ? speedup : std::min(near.speedup, speedup);
-    near.regret = std::max(near.regret, time_ns / least_ns);
-    near.factor = std::max(near.factor, distance_factor(times.problems[row], times.problems[at]));
+    const double regret = times.time_ns[chosen[row]][at] / times.fastest_ns(at);
+    if (std::isfinite(regret)) all[row] = std::max(all[row], regret);
   };
   for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const std::size_t nearest = nearest_other(times.problems, i);
-    add(i, nearest);
-    add(nearest, i);
+    const std::vector<std::size_t> nearest = nearest_others(times.problems, i);
+    if (nearest.empty()) continue;
+    add(i, nearest[0]);
+    add(nearest[0], i);
   }
   return all;
 }
 
 std::vector<LeftOut> leave_each_out(const CrossTimes& times, double slow_down, std::size_t most) {
   std::vector<LeftOut> all;
-  for (std::size_t i = 0; i < times.problems.size() && times.problems.size() > 1; ++i) {
+  for (std::size_t i = 0; i < times.problems.size(); ++i) {
     const CrossTimes others = without(times, i);
     const std::vector<std::size_t> configs = cover(others, slow_down, most);
-    if (configs.empty()) continue;
-    const std::vector<std::size_t> chosen = fastest_of(others, configs);
-    const std::vector<Nearness> near = nearness(others, chosen);
-    const std::size_t nearest = nearest_other(times.problems, i);
-    const std::size_t row = nearest - (nearest > i ? 1 : 0);
-    const double factor = distance_factor(times.problems[i], times.problems[nearest]);
-    const double baseline_ns = times.baseline_ns[i];
-    const bool is_slower = others.baseline_ns[row] < others.time_ns[chosen[row]][row];
+    const std::vector<std::size_t> nearest = nearest_others(times.problems, i);
+    if (configs.empty() || nearest.empty()) continue;
+    const std::vector<std::size_t> chosen = fastest_of(times, configs);
+    const auto is_slower = [&](std::size_t problem) {
+      return times.library_ns[problem] < times.time_ns[chosen[problem]][problem];
+    };
+    const bool is_safe = nearest.size() == 2 && chosen[nearest[0]] == chosen[nearest[1]] &&
+                         !is_slower(nearest[0]) && !is_slower(nearest[1]);
+    const double library_ns = times.library_ns[i];
     LeftOut left;
-    left.fallback = baseline_ns > 0 && (is_slower || !is_safe(near[row], factor));
-    const double time_ns = left.fallback ? baseline_ns : times.time_ns[chosen[row]][i];
+    left.library = std::isfinite(library_ns) && !is_safe;
+    const double time_ns = left.library ? library_ns : times.time_ns[chosen[nearest[0]]][i];
     if (!std::isfinite(time_ns)) continue;
     left.regret = time_ns / times.fastest_ns(i);
-    left.speedup = baseline_ns / time_ns;
+    if (std::isfinite(library_ns)) left.speedup = library_ns / time_ns;
     all.push_back(left);
   }
   return all;

@@ -13,29 +13,30 @@ namespace assay {
 struct CrossTimes {
   std::vector<Problem> problems;
   std::vector<std::vector<double>> time_ns;  // by configuration and problem; infinite: not measured
-  std::vector<double> baseline_ns = {};      // by problem; 0: none
+  /// By problem: that of the library that a program may call instead; infinite: there is none.
+  std::vector<double> library_ns = {};
 
-  /// The least of any configuration.
+  /// The least of any configuration and of the library.
   double fastest_ns(std::size_t problem) const;
 };
 
 /// Configurations, as places in CrossTimes::time_ns, so that each problem has one that is at most
-/// `slow_down` (0.03) slower than its fastest: as few as a greedy search finds, and at most `most`.
+/// `slow_down` (0.03) slower than the fastest, or has the library: as few as a greedy search finds,
+/// and at most `most`.
 std::vector<std::size_t> cover(const CrossTimes& times, double slow_down, std::size_t most);
 
-/// Which of the configurations is the fastest for each problem.
+/// Which of the configurations, of which there is at least one, is the fastest for each problem.
 std::vector<std::size_t> fastest_of(const CrossTimes& times,
                                     const std::vector<std::size_t>& configs);
 
-/// What the configuration of each problem is for the problems around: for its nearest other, and
-/// for those of which it is the nearest.
-std::vector<Nearness> nearness(const CrossTimes& times, const std::vector<std::size_t>& chosen);
+/// PackRow::regret of each problem, which has the chosen configuration.
+std::vector<double> regrets(const CrossTimes& times, const std::vector<std::size_t>& chosen);
 
 /// What a program gets for a problem that took no part in the choice.
 struct LeftOut {
-  double regret = 0;      // its time over the least of any kernel
-  double speedup = 0;     // the baseline's time over its; 0: there is no baseline
-  bool fallback = false;  // it is the baseline
+  double regret = 0;   // its time over the least of any
+  double speedup = 0;  // the library's time over its; 0: there is none
+  bool library = false;
 };
 
 /// Of each problem, with the cover of all others. A problem is left out of what is returned if what

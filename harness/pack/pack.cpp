@@ -26,7 +26,6 @@ static nlohmann::json value_json(const Value& value) {
   return std::visit([](const auto& each) { return nlohmann::json(each); }, value);
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nearness, factor, regret, speedup)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PackCode, arch, offset, bytes, hash, symbols)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, name, uuid, driver, cc, sm_count, smem_optin_bytes,
                                    l2_bytes, memory_bytes)
@@ -59,7 +58,7 @@ nlohmann::json row_json(const PackRow& row) {
                          {"baseline_ns", row.baseline_ns},
                          {"algorithm", row.algorithm},
                          {"cublas", row.cublas},
-                         {"near", row.near},
+                         {"regret", row.regret},
                          {"verified", row.verified},
                          {"measured_code", row.measured_code}};
   for (const auto& [name, number] : row.problem) json["problem"].push_back(number);
@@ -167,9 +166,7 @@ class IndexReader {
     row.algorithm =
         static_cast<int>(index(source.at("algorithm"), kMostAlgorithms + 1, "algorithm"));
     row.cublas = source.at("cublas").get<std::string>();
-    const nlohmann::json& near = source.at("near");
-    row.near = {positive(near.at("factor")), positive(near.at("regret")),
-                positive(near.at("speedup"))};
+    row.regret = positive(source.at("regret"));
     row.verified = source.at("verified").get<bool>();
     row.measured_code = source.at("measured_code").get<bool>();
     return row;

@@ -36,14 +36,6 @@ struct PackKernel {
   std::string licence;  // an SPDX expression; empty: its source names none
 };
 
-/// What a row's configuration is for the problems around, as it was measured for them.
-struct Nearness {
-  double factor =
-      0;  // how far the farthest of them is: see distance_factor(); 0: none was measured
-  double regret = 0;   // its time over the least of any kernel or baseline there; the worst of them
-  double speedup = 0;  // the baseline's time over its; the worst of them; 0: one has no baseline
-};
-
 /// What is best for one problem.
 struct PackRow {
   Problem problem;  // the dims, then the traits, as the op has them
@@ -55,16 +47,19 @@ struct PackRow {
   double baseline_ns = 0;
   int algorithm = 0;  // of cuBLASLt's heuristic, from 1 on, if that is the baseline; 0: not known
   std::string cublas = {};  // the version that offered it
-  Nearness near = {};
+  /// The configuration's time over the least of any, for the worst of the problems around this one:
+  /// its nearest other, and those of which it is the nearest. 0: not measured.
+  double regret = 0;
   bool verified = false;       // by `assay verify`
   bool measured_code = false;  // the code is bit for bit what was measured
 };
 
 inline bool is_measured(const PackRow& row) { return row.time_ns > 0; }
 
-/// Whether the fastest baseline is a product by cuBLASLt.
-inline bool has_library_time(const PackRow& row) {
-  return row.baseline_ns > 0 && row.baseline.starts_with(kCublasLt);
+/// Whether a product by cuBLASLt was faster than the configuration.
+inline bool is_library_faster(const PackRow& row) {
+  return row.baseline.starts_with(kCublasLt) && row.baseline_ns > 0 &&
+         row.baseline_ns < row.time_ns;
 }
 
 /// The tuned table of an op on one device.

@@ -148,7 +148,7 @@ assay_status assay_plan_how(const assay_plan* plan, assay_how* how) {
                         choice.why.c_str(), choice.plan.kernel.c_str(), texts.configuration.c_str(),
                         texts.problem.c_str(), choice.table->device.name.c_str(),
                         is_product ? row.baseline_ns : row.time_ns, row.baseline.c_str(),
-                        row.baseline_ns, choice.match == assay::Match::near ? row.near.regret : 0});
+                        row.baseline_ns, choice.match == assay::Match::near ? row.regret : 0});
   });
   return made != ASSAY_OK ? made : filled;
 }

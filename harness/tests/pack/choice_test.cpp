@@ -154,15 +154,22 @@ TEST_F(FallbackTest, IsTakenWhereNoKernelIsKnownToBeFaster) {
     EXPECT_EQ(choice.why, why);
     EXPECT_EQ(choice.algorithm, 0);
   };
-  expect_fallback(18, "what is best for M=16,N=4096,K=4096 was not measured so far away");
-  pack_.tables[0].rows[0].near = {1.5, 1.1, 1.05};
-  EXPECT_EQ(choose_for(18).match, Match::near);
-  expect_fallback(32, "what is best for M=16,N=4096,K=4096 was not measured so far away");
-  pack_.tables[0].rows[0].near.speedup = 0.99;
-  expect_fallback(18, "what is best for M=16,N=4096,K=4096 was slower beside it");
   expect_fallback(4000, "cuBLASLt was faster for M=4096,N=4096,K=4096");
   expect_fallback(1'000'000, "no tuned problem is near");
-  EXPECT_EQ(choose_for(4000, Fallback::missing).match, Match::near);
+  expect_fallback(18,
+                  "what is best for M=16,N=4096,K=4096 is not best for the next nearest problem");
+  std::vector<PackRow>& rows = pack_.tables[0].rows;
+  rows.push_back(rows[0]);
+  rows.back().problem = size(24);
+  EXPECT_EQ(choose_for(18).match, Match::near);
+  EXPECT_EQ(choose_for(18).row, rows.data());
+  rows.back().config[0].second = std::int64_t{32};
+  expect_fallback(18,
+                  "what is best for M=16,N=4096,K=4096 is not best for the next nearest problem");
+  rows.back().config = rows[0].config;
+  rows.back().baseline_ns = 900;
+  expect_fallback(18, "cuBLASLt was faster for M=24,N=4096,K=4096");
+  EXPECT_EQ(choose_for(18, Fallback::missing).match, Match::near);
 }
 
 TEST_F(FallbackTest, IsTheProductByTheMeasuredAlgorithm) {
