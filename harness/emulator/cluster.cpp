@@ -48,8 +48,8 @@ std::uint32_t special_value(const std::string& name, const Warp& warp, std::uint
   if (base == "%total_smem_size" || base == "%aggr_smem_size") {
     return static_cast<std::uint32_t>(block.shared.size()) + kSharedBegin;
   }
-  if (base == "%envreg1") return static_cast<std::uint32_t>(shape.grid_workspace);
-  if (base == "%envreg2") return static_cast<std::uint32_t>(shape.grid_workspace >> 32);
+  if (base == "%envreg1") return static_cast<std::uint32_t>(shape.grid_workspace >> 32);
+  if (base == "%envreg2") return static_cast<std::uint32_t>(shape.grid_workspace);
   if (base == "%reserved_smem_offset_end") return kSharedBegin;
   return 0;
 }

@@ -24,6 +24,10 @@ constexpr int kRoundsTogether = 16;
 // twentieth.
 constexpr std::uint64_t kMaxClusterBytes = std::uint64_t{4} << 30;
 
+// A launch ends at the same finding of an instruction so often: a loop that waits for what it reads
+// where no memory is has no end of its own.
+constexpr int kMostTimes = 10000;
+
 /// What the threads of this process take from.
 struct Queue {
   std::uint64_t num_clusters = 0;
@@ -173,7 +177,8 @@ void LaunchState::report(FindingKind kind, const std::string& text, const Op* op
   const bool is_last = kind == FindingKind::unsupported || kind == FindingKind::deadlock ||
                        kind == FindingKind::limit || kind == FindingKind::trap;
   if (stopped_) throw StopLaunch();
-  if (reported_[{op, kind}]++ == 0) {
+  const int times = ++reported_[{op, kind}];
+  if (times == 1) {
     LaunchFinding finding;
     finding.kind = kind;
     finding.text = text;
@@ -191,7 +196,7 @@ void LaunchState::report(FindingKind kind, const std::string& text, const Op* op
                       thread / shape.block[0] / shape.block[1]};
     outcome_.findings.push_back(std::move(finding));
   }
-  if (is_last || outcome_.findings.size() >= options.max_findings) {
+  if (is_last || times == kMostTimes || outcome_.findings.size() >= options.max_findings) {
     stopped_ = true;
     throw StopLaunch();
   }

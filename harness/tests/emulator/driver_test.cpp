@@ -63,7 +63,7 @@ constexpr const char* kScale = R"(
   .reg .pred %p;
   mov.u32 %r1, %envreg1;
   mov.u32 %r2, %envreg2;
-  mov.b64 %rd1, {%r1, %r2};
+  mov.b64 %rd1, {%r2, %r1};
   atom.add.release.gpu.u32 %r3, [%rd1+4], 1;
   mov.u32 %r4, %nctaid.x;
 WAIT:

@@ -255,6 +255,14 @@ TEST(Machine, FindsAccessesWhereNoMemoryIs) {
             std::string::npos);
 }
 
+// Each turn of such a loop was one more of the same finding, for minutes.
+TEST(Machine, EndsALoopThatPollsWhereNoMemoryIs) {
+  EXPECT_NE(found("mov.u64 %rd4, 0; mov.u32 %r4, 0; LOOP: ld.u32 %r4, [%rd4]; "
+                  "setp.ne.u32 %p1, %r4, 99; @%p1 bra LOOP;")
+                .find("reads 4 bytes at 0x0"),
+            std::string::npos);
+}
+
 TEST(Machine, FindsDeadlocks) {
   EXPECT_NE(found("bar.sync 1, 96;").find("barrier 1 of 96 threads; expected"), std::string::npos);
   EXPECT_NE(
