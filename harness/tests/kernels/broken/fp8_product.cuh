@@ -45,7 +45,9 @@ __device__ inline void Tile::multiply(int slice, float (&sums)[4], int add) cons
   }
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  // The fence names the sums: else the compiler may set them behind it.
+  asm volatile("wgmma.fence.sync.aligned;"
+               : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])::"memory");
   for (int i = 0; i < 4; ++i) {
     const unsigned long long of_a = matrix_of(left + i * 128, 1024, 128);
     const unsigned long long of_b = matrix_of(right + i * 16, 128, 128);
