@@ -106,11 +106,19 @@ fi
 cat >"$release/Containerfile" <<CONTAINER
 # The image has NVRTC and nvdisasm; the driver comes from the host (--gpus all).
 ARG BASE=nvidia/cuda:13.0.1-devel-ubuntu24.04
-FROM \$BASE
+FROM \$BASE AS program
 COPY $name /usr/local
 WORKDIR /work
 ENTRYPOINT ["assay"]
 CMD ["--help"]
+
+# --target judge: for sources of strangers. docs/judging.md says how to run it.
+FROM program AS judge
+ENV XDG_CACHE_HOME=/tmp
+USER 65534:65534
+ENTRYPOINT ["assay", "judge"]
+
+FROM program
 CONTAINER
 ln -sf Containerfile "$release/Dockerfile"
 echo "$release/Containerfile: docker build -t assay $release"

@@ -31,6 +31,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "compile/forbidden_calls.h"
 
 namespace assay {
 
@@ -171,6 +172,7 @@ class BlockedSignals {
   if (const UniqueFd score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score) {
     [[maybe_unused]] const ssize_t count = ::write(score.get(), "1000", 4);
   }
+  static_cast<void>(forbid_network_and_programs());  // an older system, too, must compile
   try {
     FrameReader reader;
     while (const std::optional<std::string> request = receive_frame(fd, reader)) {
